@@ -1,0 +1,1 @@
+//! Kernels: the only place where `unsafe` is allowed.
