@@ -1,9 +1,48 @@
-//! Secret types, segments, key agreement and signatures of endseal.
+//! The cryptography of endseal: secret types, randomness, labels, segments, key agreement and
+//! signatures. No other crate of the workspace calls a primitive.
+//!
+//! | to do this | use |
+//! |---|---|
+//! | encrypt a stream, a file or a stored object under a key | [`segment`] |
+//! | agree on secrets with one party or with thousands | [`x25519`] |
+//! | the same against quantum computers | [`mlkem768`] beside [`x25519`] |
+//! | sign, verify, verify a batch | [`ed25519`] |
+//! | derive keys, digest content | [`hash`], [`hkdf`], with a label of [`label`] |
+//! | hold a secret | [`secret_bytes!`] |
+//! | hold all keys of one person or machine | [`identity`] |
+//!
+//! # Three heights
+//! `low` holds kernels (the only `unsafe` code), `mid` the algorithms with two interchangeable back
+//! ends, `high` what is exported. Nothing calls upward.
+//!
+//! # Crate features
+//! * `std` (default): aws-lc-rs does the work, the operating system gives randomness, `Read`/`Write`
+//!   adaptors exist. Without it RustCrypto and dalek do the same work for `no_std + alloc`, and give
+//!   the same bytes.
+//!
+//! # What is not promised
+//! Secrets are wiped when dropped, but copies that the compiler made in registers or on the stack
+//! are not found. The kernels have no secret-dependent branch or address; the libraries below say
+//! for themselves.
 #![no_std]
 #![deny(unsafe_code)]
+
 extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+mod high;
 #[allow(unsafe_code)]
 mod low;
+mod mid;
+
+pub use high::{
+    ed25519, hash, hazmat, hkdf, identity, label, mlkem768, random, secret, segment, x25519,
+};
+
+/// What [`secret_bytes!`] expands to; not for use by hand.
+#[doc(hidden)]
+pub mod __private {
+    pub use alloc::boxed::Box;
+    pub use {subtle, zeroize};
+}

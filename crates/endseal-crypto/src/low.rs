@@ -1,1 +1,4 @@
-//! Kernels: the only place where `unsafe` is allowed.
+//! Kernels and foreign functions: the only place where `unsafe` is allowed.
+
+#[cfg(feature = "std")]
+pub(crate) mod mlkem768_ffi;

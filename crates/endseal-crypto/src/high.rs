@@ -1,0 +1,13 @@
+//! What the crate exports. Calls `mid`, never `low`.
+
+pub mod ed25519;
+pub mod hash;
+pub mod hazmat;
+pub mod hkdf;
+pub mod identity;
+pub mod label;
+pub mod mlkem768;
+pub mod random;
+pub mod secret;
+pub mod segment;
+pub mod x25519;

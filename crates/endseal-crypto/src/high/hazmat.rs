@@ -1,0 +1,14 @@
+//! Functions with a sharp edge: they take what must otherwise be random, or give what must otherwise
+//! be checked. For test vectors and for protocols that are built on them.
+
+use crate::mlkem768;
+
+/// ML-KEM.Encaps_internal(ek, m). `m` MUST be 32 random bytes that are used for nothing else.
+#[must_use]
+pub fn mlkem768_encapsulate(
+    public: &mlkem768::PublicKey,
+    m: &[u8; 32],
+    ciphertext: &mut [u8; mlkem768::CIPHERTEXT_LEN],
+) -> mlkem768::SharedSecret {
+    public.encapsulate_with(m, ciphertext)
+}

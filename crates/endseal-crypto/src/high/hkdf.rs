@@ -1,0 +1,50 @@
+//! HKDF-SHA-512 (RFC 5869).
+
+use crate::mid::backend;
+
+/// Longest output of [`expand`]: 255 hash lengths (RFC 5869, 2.3).
+pub const MAX_OUTPUT: usize = 255 * 64;
+
+/// `HKDF-Expand-SHA-512(prk, info, out.len())`.
+///
+/// `prk` MUST be uniformly random, for example a key; use [`extract_and_expand`] for anything else.
+///
+/// # Errors
+/// [`OutputTooLong`] beyond [`MAX_OUTPUT`].
+pub fn expand(prk: &[u8], info: &[&[u8]], out: &mut [u8]) -> Result<(), OutputTooLong> {
+    if out.len() > MAX_OUTPUT {
+        return Err(OutputTooLong);
+    }
+    backend::hkdf_sha512_expand(prk, info, out);
+    Ok(())
+}
+
+/// `HKDF-Expand-SHA-512(HKDF-Extract-SHA-512(salt, secret), info, out.len())`.
+///
+/// # Errors
+/// [`OutputTooLong`] beyond [`MAX_OUTPUT`].
+pub fn extract_and_expand(
+    salt: &[u8],
+    secret: &[u8],
+    info: &[&[u8]],
+    out: &mut [u8],
+) -> Result<(), OutputTooLong> {
+    if out.len() > MAX_OUTPUT {
+        return Err(OutputTooLong);
+    }
+    backend::hkdf_sha512(salt, secret, info, out);
+    Ok(())
+}
+
+/// More output was asked for than HKDF can give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OutputTooLong;
+
+impl core::fmt::Display for OutputTooLong {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("HKDF cannot give that much output")
+    }
+}
+
+impl core::error::Error for OutputTooLong {}

@@ -1,0 +1,69 @@
+//! The registry of derivation labels: every key, digest and signature of the workspace that is not
+//! fixed by somebody else's standard is separated by one of these.
+//!
+//! A label is `endseal/<format>@v<version> <purpose>`. None is a prefix of another (tested), so that
+//! `label || input` is unambiguous. A label's meaning never changes: a new one is added instead.
+
+/// The [`hash::derive`](crate::hash::derive) or signature context of one purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label(&'static str);
+
+impl Label {
+    /// The label as text.
+    pub const fn as_str(self) -> &'static str {
+        self.0
+    }
+}
+
+macro_rules! labels {
+    ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {
+        $($(#[$doc])* pub const $name: Label = Label($text);)*
+        /// All labels, for tests and audits.
+        pub const ALL: &[Label] = &[$($name),*];
+    };
+}
+
+labels! {
+    /// Envelope: digest of the fixed header and the context (docs/spec/envelope.md, "Header digest").
+    ENVELOPE_HEADER = "endseal/envelope@v1 header";
+    /// Envelope: content key from the 16-byte seed of the compact suite.
+    ENVELOPE_COMPACT = "endseal/envelope@v1 compact content key";
+    /// Envelope: prefix of the signed message of one block.
+    ENVELOPE_SIGNATURE = "endseal/envelope@v1 signature";
+    /// Envelope: hedging of the sealer's randomness; internal, not part of the format.
+    ENVELOPE_HEDGE = "endseal/envelope@v1 hedge";
+    /// Ed25519: weights of a batch verification; internal.
+    ED25519_BATCH = "endseal/ed25519@v1 batch weights";
+    /// Identity: the secret with which an identity hedges its randomness; internal.
+    IDENTITY_HEDGE = "endseal/identity@v1 hedge secret";
+    /// Identity file: the file key from the passphrase's output and the header.
+    IDENTITY_FILE = "endseal/identity-file@v1 file key";
+    /// Roster: prefix of the message that the owner signs.
+    ROSTER_SIGNATURE = "endseal/roster@v1 signature";
+    /// Roster: digest that links an epoch to the one before.
+    ROSTER_DIGEST = "endseal/roster@v1 digest";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ALL;
+
+    #[test]
+    fn no_label_is_a_prefix_of_another() {
+        for (i, a) in ALL.iter().enumerate() {
+            for (j, b) in ALL.iter().enumerate() {
+                assert!(i == j || !b.as_str().starts_with(a.as_str()), "{a:?} {b:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn labels_have_one_form() {
+        for label in ALL {
+            let (name, purpose) = label.as_str().split_once(' ').expect("format and purpose");
+            assert!(name.starts_with("endseal/") && name.contains("@v"), "{label:?}");
+            assert!(!purpose.is_empty());
+            assert!(label.as_str().is_ascii());
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Authenticated encryption of streams of any length, with random access:
+//! [C2SP chunked-encryption](https://c2sp.org/chunked-encryption) v1 with HKDF-Expand-SHA-512 and
+//! AES-256-GCM ("Cobblestone-256").
+//!
+//! ```text
+//! sealed  = salt (24) || commitment (32) || chunk_0 || … || chunk_n
+//! chunk_i = AES-256-GCM(key, base nonce xor i, 16 KiB of plaintext) || tag (16)
+//! ```
+//!
+//! The last chunk is always shorter than the others and may be empty, so that a truncated stream
+//! shows. `key`, `base nonce` and `commitment` come from the input key, the salt and a context.
+//!
+//! * whole: [`seal`], [`open`]
+//! * streams: [`SealWriter`], [`OpenReader`] (feature `std`)
+//! * random access: [`OpenSeek`] (feature `std`)
+//! * for formats that keep salt and commitment elsewhere: [`ChunkKeys`], [`SliceSealer`],
+//!   [`SliceOpener`]
+//!
+//! Limits: 2^38 chunks, 4 PiB.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::hkdf;
+use crate::mid::backend;
+use crate::random::{Random, RandomError};
+use crate::secret::{Zeroizing, constant_time_eq};
+
+#[cfg(feature = "std")]
+mod reader;
+#[cfg(feature = "std")]
+mod seek;
+mod slice;
+#[cfg(feature = "std")]
+mod writer;
+
+#[cfg(feature = "std")]
+pub use reader::OpenReader;
+#[cfg(feature = "std")]
+pub use seek::OpenSeek;
+pub use slice::{SliceOpener, SliceSealer};
+#[cfg(feature = "std")]
+pub use writer::SealWriter;
+
+/// Plaintext bytes in every chunk but the last.
+pub const CHUNK_LEN: usize = 16 * 1024;
+/// Length of a chunk's tag.
+pub const TAG_LEN: usize = 16;
+/// Length of a full sealed chunk.
+pub const SEALED_CHUNK_LEN: usize = CHUNK_LEN + TAG_LEN;
+/// Length of the salt.
+pub const SALT_LEN: usize = 24;
+/// Length of the commitment.
+pub const COMMITMENT_LEN: usize = 32;
+/// Length of salt and commitment.
+pub const PREFIX_LEN: usize = SALT_LEN + COMMITMENT_LEN;
+/// Chunks in one stream at most: 2^38.
+pub const MAX_CHUNKS: u64 = 1 << 38;
+
+const INFO: &[u8] = b"c2sp.org/chunked-encryption@v1+AEAD_AES_256_GCM\0";
+
+crate::secret_bytes! {
+    /// What streams are encrypted under, together with a salt. Uniformly random.
+    pub struct InputKey[32];
+}
+
+/// The keys of one stream.
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+pub struct ChunkKeys {
+    aead: backend::Aes256Gcm,
+    base_nonce: Zeroizing<[u8; 12]>,
+}
+
+impl ChunkKeys {
+    /// `key || base nonce || commitment = HKDF-Expand-SHA-512(input key, "c2sp.org/chunked-encryption@v1+`
+    /// `AEAD_AES_256_GCM" || 0x00 || salt || context)`.
+    ///
+    /// The caller MUST NOT seal two streams with the same input key and salt. To open, it MUST
+    /// compare the commitment in constant time before it uses the keys.
+    #[must_use]
+    #[allow(clippy::missing_panics_doc, clippy::expect_used)]
+    pub fn derive(
+        key: &InputKey,
+        salt: &[u8; SALT_LEN],
+        context: &[u8],
+    ) -> (Self, [u8; COMMITMENT_LEN]) {
+        let mut okm = Zeroizing::new([0; 32 + 12 + COMMITMENT_LEN]);
+        hkdf::expand(key.expose_secret(), &[INFO, salt, context], &mut okm[..])
+            .expect("76 bytes are less than HKDF can give");
+        let (aead_key, rest) = okm.split_first_chunk().expect("76 bytes hold a key of 32");
+        let (nonce, rest) = rest.split_first_chunk().expect("and a nonce of 12");
+        let commitment = rest.first_chunk().expect("and a commitment of 32");
+        let keys =
+            Self { aead: backend::Aes256Gcm::new(aead_key), base_nonce: Zeroizing::new(*nonce) };
+        (keys, *commitment)
+    }
+
+    /// Derives the keys and checks the commitment.
+    ///
+    /// # Errors
+    /// [`Unauthentic`] if the input key, the salt or the context is another one.
+    pub fn derive_committed(
+        key: &InputKey,
+        salt: &[u8; SALT_LEN],
+        context: &[u8],
+        commitment: &[u8; COMMITMENT_LEN],
+    ) -> Result<Self, Unauthentic> {
+        let (keys, own) = Self::derive(key, salt, context);
+        if constant_time_eq(&own, commitment) { Ok(keys) } else { Err(Unauthentic) }
+    }
+
+    fn nonce(&self, index: u64) -> [u8; 12] {
+        let mut nonce = *self.base_nonce;
+        for (byte, i) in nonce[4..].iter_mut().zip(index.to_be_bytes()) {
+            *byte ^= i;
+        }
+        nonce
+    }
+
+    /// Seals chunk `index`; `out` is [`TAG_LEN`] longer than `plaintext`.
+    fn seal_chunk(&self, index: u64, plaintext: &[u8], out: &mut [u8]) {
+        if let Some((ciphertext, tag)) = out.split_last_chunk_mut() {
+            self.aead.seal(&self.nonce(index), plaintext, ciphertext, tag);
+        }
+    }
+
+    /// Opens chunk `index`; `sealed` is [`TAG_LEN`] longer than `out`.
+    fn open_chunk(&self, index: u64, sealed: &[u8], out: &mut [u8]) -> Result<(), Unauthentic> {
+        let (ciphertext, tag) = sealed.split_last_chunk().ok_or(Unauthentic)?;
+        if ciphertext.len() != out.len() || index >= MAX_CHUNKS {
+            return Err(Unauthentic);
+        }
+        self.aead.open(&self.nonce(index), ciphertext, tag, out).map_err(|()| Unauthentic)
+    }
+}
+
+/// Length of the chunks that hold `plaintext_len` bytes, without the prefix. `None` beyond the
+/// limit.
+#[must_use]
+pub const fn chunks_len(plaintext_len: u64) -> Option<u64> {
+    let chunks = plaintext_len / CHUNK_LEN as u64 + 1;
+    if chunks > MAX_CHUNKS { None } else { Some(plaintext_len + chunks * TAG_LEN as u64) }
+}
+
+/// How much plaintext chunks of that length hold, without the prefix. `None` if no stream has that
+/// length.
+#[must_use]
+pub const fn plaintext_len(chunks_len: u64) -> Option<u64> {
+    let full = chunks_len / SEALED_CHUNK_LEN as u64;
+    let last = chunks_len % SEALED_CHUNK_LEN as u64;
+    if last < TAG_LEN as u64 || full >= MAX_CHUNKS {
+        return None;
+    }
+    Some(full * CHUNK_LEN as u64 + last - TAG_LEN as u64)
+}
+
+/// Seals `plaintext` under `key`, with a random salt. `context` is bound, not sent.
+///
+/// # Errors
+/// [`RandomError`] if the source fails.
+pub fn seal(
+    key: &InputKey,
+    context: &[u8],
+    plaintext: &[u8],
+    random: &mut impl Random,
+) -> Result<Vec<u8>, RandomError> {
+    let mut salt = [0; SALT_LEN];
+    random.fill(&mut salt)?;
+    Ok(seal_with_salt(key, &salt, context, plaintext))
+}
+
+/// [`seal`] with a given salt, which MUST NOT repeat under `key`.
+fn seal_with_salt(
+    key: &InputKey,
+    salt: &[u8; SALT_LEN],
+    context: &[u8],
+    plaintext: &[u8],
+) -> Vec<u8> {
+    let (keys, commitment) = ChunkKeys::derive(key, salt, context);
+    let chunks = plaintext.len() / CHUNK_LEN + 1;
+    let mut out = vec![0; PREFIX_LEN + plaintext.len() + chunks * TAG_LEN];
+    out[..SALT_LEN].copy_from_slice(salt);
+    out[SALT_LEN..PREFIX_LEN].copy_from_slice(&commitment);
+    let mut sealer = SliceSealer::new(keys, &mut out[PREFIX_LEN..]);
+    sealer.push(plaintext);
+    sealer.finish();
+    out
+}
+
+/// Opens what [`seal`] made.
+///
+/// # Errors
+/// [`Unauthentic`] if the key or context is another one, or anything was changed.
+pub fn open(key: &InputKey, context: &[u8], sealed: &[u8]) -> Result<Vec<u8>, Unauthentic> {
+    let (salt, rest) = sealed.split_first_chunk().ok_or(Unauthentic)?;
+    let (commitment, chunks) = rest.split_first_chunk().ok_or(Unauthentic)?;
+    let keys = ChunkKeys::derive_committed(key, salt, context, commitment)?;
+    let mut opener = SliceOpener::new(keys, chunks)?;
+    let mut out = vec![0; opener.remaining()];
+    opener.pull(&mut out)?;
+    Ok(out)
+}
+
+/// The key or context is another one, or the sealed bytes were changed, cut or extended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unauthentic;
+
+impl fmt::Display for Unauthentic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("authentication failed")
+    }
+}
+
+impl core::error::Error for Unauthentic {}
+
+#[cfg(feature = "std")]
+impl From<Unauthentic> for std::io::Error {
+    fn from(error: Unauthentic) -> Self {
+        Self::new(std::io::ErrorKind::InvalidData, error)
+    }
+}

@@ -1,0 +1,125 @@
+//! A stream opened as it is read.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use std::io::{self, Read};
+
+use super::{
+    CHUNK_LEN, COMMITMENT_LEN, ChunkKeys, InputKey, SALT_LEN, SEALED_CHUNK_LEN, TAG_LEN,
+    Unauthentic,
+};
+use crate::secret::Zeroizing;
+
+/// Opens what is read through it. Every byte that it gives was authenticated; the end of the stream
+/// is reported only if it is the true end.
+#[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
+pub struct OpenReader<R: Read> {
+    keys: ChunkKeys,
+    inner: R,
+    index: u64,
+    sealed: Box<[u8]>,
+    chunk: Zeroizing<Box<[u8]>>,
+    start: usize,
+    end: usize,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Open,
+    Finished,
+    Failed,
+}
+
+impl<R: Read> OpenReader<R> {
+    /// Reads the prefix and checks the commitment.
+    ///
+    /// # Errors
+    /// Those of `inner`; [`Unauthentic`] inside an error of kind `InvalidData`.
+    pub fn new(key: &InputKey, context: &[u8], mut inner: R) -> io::Result<Self> {
+        let (mut salt, mut commitment) = ([0; SALT_LEN], [0; COMMITMENT_LEN]);
+        for part in [&mut salt[..], &mut commitment[..]] {
+            inner.read_exact(part).map_err(|error| match error.kind() {
+                io::ErrorKind::UnexpectedEof => Unauthentic.into(),
+                _ => error,
+            })?;
+        }
+        let keys = ChunkKeys::derive_committed(key, &salt, context, &commitment)?;
+        Ok(Self::from_keys(keys, inner))
+    }
+
+    /// Begins with the first chunk, where a format has the prefix elsewhere. The caller has checked
+    /// the commitment.
+    #[must_use]
+    pub fn from_keys(keys: ChunkKeys, inner: R) -> Self {
+        Self {
+            keys,
+            inner,
+            index: 0,
+            sealed: vec![0; SEALED_CHUNK_LEN].into_boxed_slice(),
+            chunk: Zeroizing::new(vec![0; CHUNK_LEN].into_boxed_slice()),
+            start: 0,
+            end: 0,
+            state: State::Open,
+        }
+    }
+
+    /// Whether the last chunk was opened and everything was read.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.state == State::Finished && self.start == self.end
+    }
+
+    /// Opens the next chunk into `self.chunk`, or straight into `direct` if that has room.
+    fn next_chunk(&mut self, direct: &mut [u8]) -> io::Result<usize> {
+        let mut len = 0;
+        while len < SEALED_CHUNK_LEN {
+            match self.inner.read(&mut self.sealed[len..]) {
+                Ok(0) => break,
+                Ok(n) => len += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let plain = len.checked_sub(TAG_LEN).ok_or(Unauthentic)?;
+        let direct_len = if direct.len() >= CHUNK_LEN { plain } else { 0 };
+        let target = if direct_len > 0 { &mut direct[..plain] } else { &mut self.chunk[..plain] };
+        self.keys.open_chunk(self.index, &self.sealed[..len], target)?;
+        self.index += 1;
+        if plain < CHUNK_LEN {
+            self.state = State::Finished;
+        }
+        if direct_len == 0 {
+            (self.start, self.end) = (0, plain);
+        }
+        Ok(direct_len)
+    }
+}
+
+impl<R: Read> Read for OpenReader<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if out.is_empty() {
+            return Ok(0);
+        }
+        while self.start == self.end {
+            match self.state {
+                State::Finished => return Ok(0),
+                State::Failed => return Err(Unauthentic.into()),
+                State::Open => {}
+            }
+            match self.next_chunk(out) {
+                Ok(0) => {}
+                Ok(direct) => return Ok(direct),
+                Err(error) => {
+                    // After an error nothing more is given: part of a chunk may have been lost.
+                    self.state = State::Failed;
+                    return Err(error);
+                }
+            }
+        }
+        let len = out.len().min(self.end - self.start);
+        out[..len].copy_from_slice(&self.chunk[self.start..][..len]);
+        self.start += len;
+        Ok(len)
+    }
+}

@@ -1,0 +1,184 @@
+//! X25519 (RFC 7748): with one party, or with a whole group at once.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use zeroize::Zeroize;
+
+use crate::mid::{backend, x25519_batch};
+use crate::random::{Random, RandomError};
+
+pub use crate::mid::x25519_batch::Platform;
+
+crate::secret_bytes! {
+    /// A secret key: any 32 bytes; they are clamped when used.
+    pub struct SecretKey[32];
+}
+
+crate::secret_bytes! {
+    /// The outcome of an agreement. It is a point, not a uniform key: hash it before use.
+    pub struct SharedSecret[32];
+}
+
+impl SecretKey {
+    /// A new secret key.
+    ///
+    /// # Errors
+    /// [`RandomError`] if the source fails.
+    pub fn generate(random: &mut impl Random) -> Result<Self, RandomError> {
+        Self::try_init_with(|bytes| random.fill(bytes))
+    }
+
+    /// X25519(secret, 9).
+    #[must_use]
+    pub fn public_key(&self) -> PublicKey {
+        PublicKey(backend::X25519Secret::new(self.expose_secret()).public())
+    }
+
+    /// X25519(secret, public).
+    ///
+    /// # Errors
+    /// [`LowOrder`] if the outcome is zero, which everybody would know.
+    pub fn agree(&self, public: &PublicKey) -> Result<SharedSecret, LowOrder> {
+        self.prepare().agree(public)
+    }
+
+    /// The key in the form in which many single agreements are fastest.
+    #[must_use]
+    pub fn prepare(&self) -> PreparedKey {
+        PreparedKey(backend::X25519Secret::new(self.expose_secret()))
+    }
+
+    /// X25519(secret, public_i) for all keys: 8 at a time where the CPU has AVX-512 IFMA, one by one
+    /// elsewhere.
+    #[must_use]
+    pub fn agree_many(&self, publics: &[PublicKey]) -> SharedSecrets {
+        self.agree_many_on(Platform::detect(), publics)
+    }
+
+    /// [`Self::agree_many`] on a chosen platform, to compare platforms.
+    #[must_use]
+    pub fn agree_many_on(&self, platform: Platform, publics: &[PublicKey]) -> SharedSecrets {
+        SharedSecrets(x25519_batch::agree(platform, self.expose_secret(), publics))
+    }
+}
+
+/// A secret key ready for single agreements.
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+pub struct PreparedKey(backend::X25519Secret);
+
+impl PreparedKey {
+    /// X25519(secret, public).
+    ///
+    /// # Errors
+    /// [`LowOrder`] if the outcome is zero, which everybody would know.
+    pub fn agree(&self, public: &PublicKey) -> Result<SharedSecret, LowOrder> {
+        let mut shared = self.0.agree(&public.0);
+        let secret = SharedSecret::from_bytes(&shared);
+        shared.zeroize();
+        if crate::secret::constant_time_eq(secret.expose_secret(), &[0; 32]) {
+            return Err(LowOrder);
+        }
+        Ok(secret)
+    }
+}
+
+/// A public key: a u-coordinate below p. Points of low order are found at agreement.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct PublicKey([u8; 32]);
+
+impl PublicKey {
+    /// Length in bytes.
+    pub const LEN: usize = 32;
+
+    /// Takes a canonical u-coordinate.
+    ///
+    /// # Errors
+    /// [`NotCanonical`] if it is not below 2^255 - 19.
+    pub fn from_bytes(bytes: &[u8; 32]) -> Result<Self, NotCanonical> {
+        let below_p = bytes[31] < 0x7f
+            || bytes[31] == 0x7f && (bytes[1..31].iter().any(|&b| b != 0xff) || bytes[0] < 0xed);
+        if below_p { Ok(Self(*bytes)) } else { Err(NotCanonical) }
+    }
+
+    pub(crate) fn from_canonical(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The encoding.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("x25519::PublicKey(")?;
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str(")")
+    }
+}
+
+/// The outcomes of [`SecretKey::agree_many`], in the order of the keys. Wiped when dropped.
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+pub struct SharedSecrets(Vec<[u8; 32]>);
+
+impl SharedSecrets {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The outcomes; `Err` where the key was of low order. The caller MUST hash them before use and
+    /// not copy them.
+    pub fn expose_secrets(&self) -> impl ExactSizeIterator<Item = Result<&[u8; 32], LowOrder>> {
+        self.0.iter().map(|secret| {
+            if crate::secret::constant_time_eq(secret, &[0; 32]) {
+                Err(LowOrder)
+            } else {
+                Ok(secret)
+            }
+        })
+    }
+}
+
+impl Drop for SharedSecrets {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+/// The other key is of low order: the outcome is zero whatever the secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LowOrder;
+
+impl fmt::Display for LowOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the public key is a point of low order")
+    }
+}
+
+impl core::error::Error for LowOrder {}
+
+/// The bytes are not below 2^255 - 19.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NotCanonical;
+
+impl fmt::Display for NotCanonical {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the public key is not canonically encoded")
+    }
+}
+
+impl core::error::Error for NotCanonical {}

@@ -1,0 +1,189 @@
+//! The back end of hosts: AWS-LC. The twin is [`rustcrypto`](super::rustcrypto), with the same names.
+
+use alloc::vec::Vec;
+
+use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use aws_lc_rs::agreement::{PrivateKey, UnparsedPublicKey, X25519, agree};
+use aws_lc_rs::digest;
+use aws_lc_rs::hkdf::{HKDF_SHA512, KeyType, Prk, Salt};
+use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
+
+use crate::low::mlkem768_ffi;
+
+/// Fills `buffer` from AWS-LC's generator, which is seeded by the operating system.
+pub(crate) fn random(buffer: &mut [u8]) -> Result<(), ()> {
+    aws_lc_rs::rand::fill(buffer).map_err(|_| ())
+}
+
+pub(crate) fn sha512(parts: &[&[u8]]) -> [u8; 64] {
+    let mut context = digest::Context::new(&digest::SHA512);
+    for part in parts {
+        context.update(part);
+    }
+    let mut out = [0; 64];
+    out.copy_from_slice(context.finish().as_ref());
+    out
+}
+
+struct OutputLen(usize);
+
+impl KeyType for OutputLen {
+    fn len(&self) -> usize {
+        self.0
+    }
+}
+
+/// The caller keeps `out` within 255 hash lengths.
+pub(crate) fn hkdf_sha512_expand(prk: &[u8], info: &[&[u8]], out: &mut [u8]) {
+    expand(&Prk::new_less_safe(HKDF_SHA512, prk), info, out);
+}
+
+pub(crate) fn hkdf_sha512(salt: &[u8], secret: &[u8], info: &[&[u8]], out: &mut [u8]) {
+    expand(&Salt::new(HKDF_SHA512, salt).extract(secret), info, out);
+}
+
+#[allow(clippy::expect_used)]
+fn expand(prk: &Prk, info: &[&[u8]], out: &mut [u8]) {
+    prk.expand(info, OutputLen(out.len()))
+        .and_then(|okm| okm.fill(out))
+        .expect("HKDF fails only beyond 255 hash lengths, which the caller has excluded");
+}
+
+/// AES-256-GCM with 12-byte nonces, without associated data.
+pub(crate) struct Aes256Gcm(LessSafeKey);
+
+impl Aes256Gcm {
+    #[allow(clippy::expect_used)]
+    pub(crate) fn new(key: &[u8; 32]) -> Self {
+        let key = UnboundKey::new(&AES_256_GCM, key).expect("an AES-256 key has 32 bytes");
+        Self(LessSafeKey::new(key))
+    }
+
+    /// `out` is as long as `plaintext`, and the caller keeps both below the limit of the mode.
+    #[allow(clippy::expect_used)]
+    pub(crate) fn seal(
+        &self,
+        nonce: &[u8; 12],
+        plaintext: &[u8],
+        out: &mut [u8],
+        tag: &mut [u8; 16],
+    ) {
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        self.0
+            .seal_out_of_place_scatter(nonce, Aad::empty(), plaintext, out, &[], tag)
+            .expect("lengths are equal and below 2^36 bytes, the only ways to fail");
+    }
+
+    /// Opens `ciphertext` into `out` of the same length, which is all zero if the tag is wrong.
+    pub(crate) fn open(
+        &self,
+        nonce: &[u8; 12],
+        ciphertext: &[u8],
+        tag: &[u8; 16],
+        out: &mut [u8],
+    ) -> Result<(), ()> {
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        self.0.open_separate_gather(nonce, Aad::empty(), ciphertext, tag, out).map_err(|_| {
+            out.fill(0);
+        })
+    }
+}
+
+/// An X25519 secret key, ready for use.
+pub(crate) struct X25519Secret(PrivateKey);
+
+impl X25519Secret {
+    #[allow(clippy::expect_used)]
+    pub(crate) fn new(secret: &[u8; 32]) -> Self {
+        Self(
+            PrivateKey::from_private_key(&X25519, secret)
+                .expect("any 32 bytes are an X25519 secret key"),
+        )
+    }
+
+    #[allow(clippy::expect_used)]
+    pub(crate) fn public(&self) -> [u8; 32] {
+        let public = self.0.compute_public_key().expect("the key has a public key");
+        let mut out = [0; 32];
+        out.copy_from_slice(public.as_ref());
+        out
+    }
+
+    /// X25519(secret, u); all zero for a point of low order.
+    pub(crate) fn agree(&self, u: &[u8; 32]) -> [u8; 32] {
+        let mut out = [0; 32];
+        // The only failure for a key of the right length is the all-zero result (RFC 7748, 6.1).
+        let _low_order = agree(&self.0, UnparsedPublicKey::new(&X25519, u), (), |shared| {
+            out.copy_from_slice(shared);
+            Ok(())
+        });
+        out
+    }
+}
+
+/// An Ed25519 secret key, ready for use.
+pub(crate) struct Ed25519Secret(Ed25519KeyPair);
+
+impl Ed25519Secret {
+    #[allow(clippy::expect_used)]
+    pub(crate) fn new(seed: &[u8; 32]) -> Self {
+        Self(Ed25519KeyPair::from_seed_unchecked(seed).expect("any 32 bytes are an Ed25519 seed"))
+    }
+
+    pub(crate) fn public(&self) -> [u8; 32] {
+        let mut out = [0; 32];
+        out.copy_from_slice(self.0.public_key().as_ref());
+        out
+    }
+
+    pub(crate) fn sign(&self, message: &[u8]) -> [u8; 64] {
+        let mut out = [0; 64];
+        out.copy_from_slice(self.0.sign(message).as_ref());
+        out
+    }
+}
+
+/// An ML-KEM-768 decapsulation key.
+pub(crate) struct MlKem768Secret(mlkem768_ffi::Key);
+
+impl MlKem768Secret {
+    #[allow(clippy::expect_used)]
+    pub(crate) fn from_seed(seed: &[u8; 64]) -> Self {
+        Self(mlkem768_ffi::Key::from_seed(seed).expect("only exhausted memory fails here"))
+    }
+
+    #[allow(clippy::expect_used)]
+    pub(crate) fn public(&self) -> [u8; 1184] {
+        self.0.public().expect("the key has a public key of this length")
+    }
+
+    #[allow(clippy::expect_used)]
+    pub(crate) fn decapsulate(&self, ciphertext: &[u8; 1088], secret: &mut [u8; 32]) {
+        self.0.decapsulate(ciphertext, secret).expect("only exhausted memory fails here");
+    }
+}
+
+/// An ML-KEM-768 encapsulation key, its coefficients checked by the caller.
+pub(crate) struct MlKem768Public(mlkem768_ffi::Key);
+
+impl MlKem768Public {
+    pub(crate) fn new(bytes: &[u8; 1184]) -> Option<Self> {
+        mlkem768_ffi::Key::from_public(bytes).map(Self)
+    }
+
+    #[allow(clippy::expect_used)]
+    pub(crate) fn encapsulate(
+        &self,
+        m: &[u8; 32],
+        ciphertext: &mut [u8; 1088],
+        secret: &mut [u8; 32],
+    ) {
+        self.0.encapsulate(m, ciphertext, secret).expect("only exhausted memory fails here");
+    }
+}
+
+/// `secrets[i] = X25519(secret, us[i])` one by one.
+pub(crate) fn x25519_each(secret: &[u8; 32], us: &[[u8; 32]]) -> Vec<[u8; 32]> {
+    let secret = X25519Secret::new(secret);
+    us.iter().map(|u| secret.agree(u)).collect()
+}

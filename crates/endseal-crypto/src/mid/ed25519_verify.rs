@@ -1,0 +1,115 @@
+//! Ed25519 verification with the cofactor, one signature or many, with the same verdict.
+//!
+//! RFC 8032, 5.1.7 leaves a choice between `8SB = 8R + 8kA` and `SB = R + kA`. They differ only for
+//! signatures that a signer makes on purpose with points outside the prime-order subgroup. Only the
+//! first can be checked for many signatures in one sum, so it is the one used throughout. The exact
+//! rules are those of docs/spec/envelope.md, "Ed25519 verification".
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::iter::once;
+
+use curve25519_dalek::constants::ED25519_BASEPOINT_POINT;
+use curve25519_dalek::edwards::{CompressedEdwardsY, EdwardsPoint};
+use curve25519_dalek::scalar::Scalar;
+use curve25519_dalek::traits::{IsIdentity, VartimeMultiscalarMul};
+
+use super::backend;
+use crate::high::{hash, label};
+
+/// One signature with what it is about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Signed<'a> {
+    pub(crate) public: &'a [u8; 32],
+    pub(crate) message: &'a [u8],
+    pub(crate) signature: &'a [u8; 64],
+}
+
+/// The point that `bytes` encode, if they are the canonical encoding of a point on the curve.
+pub(crate) fn decode_canonical(bytes: &[u8; 32]) -> Option<EdwardsPoint> {
+    is_canonical(bytes).then(|| CompressedEdwardsY(*bytes).decompress()).flatten()
+}
+
+/// Whether y < p and, if x = 0, the sign bit is clear. Public data: variable time.
+pub(crate) fn is_canonical(bytes: &[u8; 32]) -> bool {
+    let mut y = *bytes;
+    let sign = y[31] >> 7;
+    y[31] &= 0x7f;
+    // p = 2^255 - 19: the bytes ed ff … ff 7f.
+    let below_p = y[31] != 0x7f || y[1..31].iter().any(|&b| b != 0xff) || y[0] < 0xed;
+    // x = 0 exactly for y = 1 and y = -1.
+    let one = y[0] == 1 && y[1..].iter().all(|&b| b == 0);
+    let minus_one = y[0] == 0xec && y[1..31].iter().all(|&b| b == 0xff) && y[31] == 0x7f;
+    below_p && !(sign == 1 && (one || minus_one))
+}
+
+struct Parsed {
+    r: EdwardsPoint,
+    s: Scalar,
+    /// SHA-512(R || A || M) mod L
+    k: Scalar,
+}
+
+impl Parsed {
+    fn new(signed: &Signed<'_>) -> Option<Self> {
+        let (r_bytes, s_bytes) = signed.signature.split_first_chunk::<32>()?;
+        let s = Option::from(Scalar::from_canonical_bytes(*s_bytes.first_chunk()?))?;
+        let r = decode_canonical(r_bytes)?;
+        let k = backend::sha512(&[r_bytes, signed.public, signed.message]);
+        Some(Self { r, s, k: Scalar::from_bytes_mod_order_wide(&k) })
+    }
+}
+
+/// Whether the signature is right. `public` is a valid public key (canonical, not of low order).
+pub(crate) fn verify(signed: &Signed<'_>) -> bool {
+    let Some(parsed) = Parsed::new(signed) else { return false };
+    let Some(a) = decode_canonical(signed.public) else { return false };
+    let sum = EdwardsPoint::vartime_double_scalar_mul_basepoint(&parsed.k, &-a, &parsed.s);
+    (sum - parsed.r).mul_by_cofactor().is_identity()
+}
+
+/// Whether all signatures are right, for about a third of the cost of one by one.
+///
+/// Checks `8·(Σ z_i R_i + Σ z_i k_i A_i - (Σ z_i S_i) B) = 0` with 128-bit weights z_i that depend
+/// on every signature, key and message digest, so that a wrong one passes with probability 2^-128.
+/// Keys that occur more than once are added up first.
+pub(crate) fn verify_many(batch: &[Signed<'_>]) -> bool {
+    let Some(parsed) = batch.iter().map(Parsed::new).collect::<Option<Vec<_>>>() else {
+        return false;
+    };
+    let weights = weights(batch, &parsed);
+    let mut base = Scalar::ZERO;
+    let mut keys = BTreeMap::<&[u8; 32], Scalar>::new();
+    for ((signed, parsed), z) in batch.iter().zip(&parsed).zip(&weights) {
+        base -= z * parsed.s;
+        *keys.entry(signed.public).or_default() += z * parsed.k;
+    }
+    let Some(points) = keys.keys().map(|a| decode_canonical(a)).collect::<Option<Vec<_>>>() else {
+        return false;
+    };
+    let scalars = once(base).chain(weights).chain(keys.into_values());
+    let points = once(ED25519_BASEPOINT_POINT).chain(parsed.iter().map(|p| p.r)).chain(points);
+    let scalars: Vec<_> = scalars.collect();
+    let points: Vec<_> = points.collect();
+    EdwardsPoint::vartime_multiscalar_mul(scalars, points).mul_by_cofactor().is_identity()
+}
+
+/// 128-bit scalars from a digest of the whole batch.
+fn weights(batch: &[Signed<'_>], parsed: &[Parsed]) -> Vec<Scalar> {
+    let mut transcript = hash::Digest::new();
+    for (signed, parsed) in batch.iter().zip(parsed) {
+        transcript.update(signed.public);
+        transcript.update(signed.signature);
+        transcript.update(parsed.k.as_bytes());
+    }
+    let mut stream = alloc::vec![0; 16 * batch.len()];
+    hash::derive_into(label::ED25519_BATCH, &[&transcript.finish()], &mut stream);
+    stream
+        .chunks_exact(16)
+        .map(|z| {
+            let mut bytes = [0; 16];
+            bytes.copy_from_slice(z);
+            Scalar::from(u128::from_le_bytes(bytes))
+        })
+        .collect()
+}

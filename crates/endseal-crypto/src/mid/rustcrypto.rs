@@ -1,0 +1,171 @@
+//! The back end of `no_std`: RustCrypto and dalek. The twin is `aws_lc`, with the same names.
+
+use alloc::vec::Vec;
+
+use aes_gcm::aead::{AeadInOut, KeyInit};
+use curve25519_dalek::MontgomeryPoint;
+use ed25519_dalek::Signer;
+use hkdf::Hkdf;
+use ml_kem::{Decapsulate as _, KeyExport as _};
+use ml_kem::{DecapsulationKey, EncapsulationKey, MlKem768};
+use sha2::{Digest as _, Sha512};
+use zeroize::Zeroize;
+
+pub(crate) fn sha512(parts: &[&[u8]]) -> [u8; 64] {
+    let mut hasher = Sha512::new();
+    for part in parts {
+        hasher.update(part);
+    }
+    hasher.finalize().into()
+}
+
+/// The caller keeps `out` within 255 hash lengths.
+#[allow(clippy::expect_used)]
+pub(crate) fn hkdf_sha512_expand(prk: &[u8], info: &[&[u8]], out: &mut [u8]) {
+    // `Hkdf::from_prk` refuses keys shorter than the hash; HMAC itself does not, and neither does
+    // RFC 2104. A zero-padded key is the same HMAC key.
+    let mut padded = [0; 128];
+    if let Some(head) = padded.get_mut(..prk.len()) {
+        head.copy_from_slice(prk);
+        Hkdf::<Sha512>::from_prk(&padded)
+    } else {
+        Hkdf::<Sha512>::from_prk(prk)
+    }
+    .expect("the key is padded to the block length or longer")
+    .expand_multi_info(info, out)
+    .expect("HKDF fails only beyond 255 hash lengths, which the caller has excluded");
+    padded.zeroize();
+}
+
+#[allow(clippy::expect_used)]
+pub(crate) fn hkdf_sha512(salt: &[u8], secret: &[u8], info: &[&[u8]], out: &mut [u8]) {
+    Hkdf::<Sha512>::new(Some(salt), secret)
+        .expand_multi_info(info, out)
+        .expect("HKDF fails only beyond 255 hash lengths, which the caller has excluded");
+}
+
+/// AES-256-GCM with 12-byte nonces, without associated data.
+pub(crate) struct Aes256Gcm(aes_gcm::Aes256Gcm);
+
+impl Aes256Gcm {
+    pub(crate) fn new(key: &[u8; 32]) -> Self {
+        Self(aes_gcm::Aes256Gcm::new(key.into()))
+    }
+
+    /// `out` is as long as `plaintext`, and the caller keeps both below the limit of the mode.
+    #[allow(clippy::expect_used)]
+    pub(crate) fn seal(
+        &self,
+        nonce: &[u8; 12],
+        plaintext: &[u8],
+        out: &mut [u8],
+        tag: &mut [u8; 16],
+    ) {
+        out.copy_from_slice(plaintext);
+        let made = self
+            .0
+            .encrypt_inout_detached(nonce.into(), &[], out.into())
+            .expect("a chunk is below 2^36 bytes, the only way to fail");
+        tag.copy_from_slice(&made);
+    }
+
+    /// Opens `ciphertext` into `out` of the same length, which is all zero if the tag is wrong.
+    pub(crate) fn open(
+        &self,
+        nonce: &[u8; 12],
+        ciphertext: &[u8],
+        tag: &[u8; 16],
+        out: &mut [u8],
+    ) -> Result<(), ()> {
+        out.copy_from_slice(ciphertext);
+        self.0.decrypt_inout_detached(nonce.into(), &[], (&mut *out).into(), tag.into()).map_err(
+            |_| {
+                out.fill(0);
+            },
+        )
+    }
+}
+
+/// An X25519 secret key, ready for use.
+pub(crate) struct X25519Secret([u8; 32]);
+
+impl Drop for X25519Secret {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl X25519Secret {
+    pub(crate) fn new(secret: &[u8; 32]) -> Self {
+        Self(*secret)
+    }
+
+    pub(crate) fn public(&self) -> [u8; 32] {
+        MontgomeryPoint::mul_base_clamped(self.0).to_bytes()
+    }
+
+    /// X25519(secret, u); all zero for a point of low order.
+    pub(crate) fn agree(&self, u: &[u8; 32]) -> [u8; 32] {
+        MontgomeryPoint(*u).mul_clamped(self.0).to_bytes()
+    }
+}
+
+/// An Ed25519 secret key, ready for use.
+pub(crate) struct Ed25519Secret(ed25519_dalek::SigningKey);
+
+impl Ed25519Secret {
+    pub(crate) fn new(seed: &[u8; 32]) -> Self {
+        Self(ed25519_dalek::SigningKey::from_bytes(seed))
+    }
+
+    pub(crate) fn public(&self) -> [u8; 32] {
+        self.0.verifying_key().to_bytes()
+    }
+
+    pub(crate) fn sign(&self, message: &[u8]) -> [u8; 64] {
+        self.0.sign(message).to_bytes()
+    }
+}
+
+/// An ML-KEM-768 decapsulation key.
+pub(crate) struct MlKem768Secret(DecapsulationKey<MlKem768>);
+
+impl MlKem768Secret {
+    pub(crate) fn from_seed(seed: &[u8; 64]) -> Self {
+        Self(DecapsulationKey::from_seed((*seed).into()))
+    }
+
+    pub(crate) fn public(&self) -> [u8; 1184] {
+        self.0.encapsulation_key().to_bytes().into()
+    }
+
+    pub(crate) fn decapsulate(&self, ciphertext: &[u8; 1088], secret: &mut [u8; 32]) {
+        secret.copy_from_slice(&self.0.decapsulate(ciphertext.into()));
+    }
+}
+
+/// An ML-KEM-768 encapsulation key, its coefficients checked by the caller.
+pub(crate) struct MlKem768Public(EncapsulationKey<MlKem768>);
+
+impl MlKem768Public {
+    pub(crate) fn new(bytes: &[u8; 1184]) -> Option<Self> {
+        EncapsulationKey::new(bytes.into()).ok().map(Self)
+    }
+
+    pub(crate) fn encapsulate(
+        &self,
+        m: &[u8; 32],
+        ciphertext: &mut [u8; 1088],
+        secret: &mut [u8; 32],
+    ) {
+        let (made, shared) = self.0.encapsulate_deterministic(m.into());
+        ciphertext.copy_from_slice(&made);
+        secret.copy_from_slice(&shared);
+    }
+}
+
+/// `secrets[i] = X25519(secret, us[i])` one by one.
+pub(crate) fn x25519_each(secret: &[u8; 32], us: &[[u8; 32]]) -> Vec<[u8; 32]> {
+    let secret = X25519Secret::new(secret);
+    us.iter().map(|u| secret.agree(u)).collect()
+}
