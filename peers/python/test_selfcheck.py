@@ -334,7 +334,8 @@ class Ed25519(unittest.TestCase):
                 if not ed.is_identity(ed.double(ed.double(torsion))):
                     break
         self.assertTrue(ed.is_low_order(torsion))
-        for r_torsion, a_torsion in ((None, None), (torsion, None), (None, torsion), (torsion,) * 2):
+        t = torsion
+        for r_torsion, a_torsion in ((None, None), (t, None), (None, t), (t, t)):
             public, signature = self.sign("signer", b"m", r_torsion, a_torsion)
             self.assertTrue(ed.verify(public, signature, b"m"))
             self.assertFalse(ed.verify(public, signature, b"n"))
