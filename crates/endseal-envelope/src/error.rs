@@ -1,0 +1,171 @@
+//! What can go wrong, and whose fault it is.
+
+use core::fmt;
+
+use endseal_crypto::ed25519;
+use endseal_crypto::random::RandomError;
+use endseal_crypto::segment::Unauthentic;
+
+/// Why a list of keys is not a list of recipients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RecipientsError {
+    /// There is none.
+    Empty,
+    /// The key at this index is not one that can be sealed to.
+    Key {
+        /// Index in the list that was given.
+        index: usize,
+        /// What is wrong with it.
+        reason: ed25519::InvalidPublicKey,
+    },
+    /// More than [`MAX_SLOTS`](crate::MAX_SLOTS).
+    TooMany,
+}
+
+impl fmt::Display for RecipientsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("there is no recipient"),
+            Self::Key { index, reason } => write!(f, "recipient {index}: {reason}"),
+            Self::TooMany => write!(f, "more than {} recipients", crate::MAX_SLOTS),
+        }
+    }
+}
+
+impl core::error::Error for RecipientsError {}
+
+/// Why nothing was sealed. All but [`Random`](Self::Random) are the caller's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SealError {
+    /// The output buffer is not exactly as long as `sealed_len` says.
+    BufferLength,
+    /// The content is longer than memory or the format can hold.
+    ContentTooLong,
+    /// The context is longer than [`MAX_CONTEXT_LEN`](crate::MAX_CONTEXT_LEN).
+    ContextTooLong,
+    /// The hybrid suite needs an ML-KEM-768 key of every recipient, and one has none.
+    NoMlKemKey,
+    /// The source of randomness failed.
+    Random,
+    /// The session has sealed as many envelopes, or lasted as long, as it may. Begin another.
+    SessionOver,
+}
+
+impl fmt::Display for SealError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BufferLength => "the output buffer has another length than the envelope",
+            Self::ContentTooLong => "the content is too long",
+            Self::ContextTooLong => "the context is longer than 1024 bytes",
+            Self::NoMlKemKey => {
+                "a recipient has no ML-KEM-768 key, which the post-quantum suite needs"
+            }
+            Self::Random => "the source of randomness failed",
+            Self::SessionOver => "the session has reached its limit",
+        })
+    }
+}
+
+impl core::error::Error for SealError {}
+
+impl From<RandomError> for SealError {
+    fn from(_: RandomError) -> Self {
+        Self::Random
+    }
+}
+
+/// Why an envelope was not opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// It is not sealed to this identity, or under another context, or it was changed. There is one
+    /// error for all of these, on purpose: telling them apart would help whoever made the change.
+    Authentication,
+    /// It is not an envelope, or was cut short; no key was used.
+    Malformed(Malformed),
+    /// Authentic, but refused: this message was opened before.
+    Replayed,
+    /// Authentic, but refused: the sender is not one of those accepted.
+    SenderNotAccepted(ed25519::PublicKey),
+    /// Authentic, but refused: older than the policy allows, or without a time.
+    TooOld,
+    /// More slots than [`MAX_SLOTS`](crate::MAX_SLOTS).
+    TooManySlots(u32),
+    /// Authentic, but refused: the sender's clock is further ahead than the policy allows.
+    TooNew,
+    /// A suite that this version does not know; a later one may.
+    UnsupportedSuite(u8),
+    /// A version that this one does not know; a later one may.
+    UnsupportedVersion(u8),
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Authentication => {
+                f.write_str("not sealed to this identity, or changed since it was sealed")
+            }
+            Self::Malformed(what) => what.fmt(f),
+            Self::Replayed => f.write_str("this message was opened before"),
+            Self::SenderNotAccepted(_) => f.write_str("the sender is not one of those accepted"),
+            Self::TooOld => f.write_str("the message is older than allowed"),
+            Self::TooManySlots(n) => {
+                write!(f, "{n} slots are more than the limit of {}", crate::MAX_SLOTS)
+            }
+            Self::TooNew => f.write_str("the message is dated in the future"),
+            Self::UnsupportedSuite(id) => write!(f, "suite {id} is not known to this version"),
+            Self::UnsupportedVersion(v) => {
+                write!(f, "envelope version {v} is not known to this version")
+            }
+        }
+    }
+}
+
+impl core::error::Error for OpenError {}
+
+impl From<Unauthentic> for OpenError {
+    fn from(_: Unauthentic) -> Self {
+        Self::Authentication
+    }
+}
+
+impl From<Malformed> for OpenError {
+    fn from(what: Malformed) -> Self {
+        Self::Malformed(what)
+    }
+}
+
+/// What is wrong with the clear part of an envelope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Malformed {
+    /// The ephemeral key is not canonical.
+    EphemeralKey,
+    /// It does not begin as an envelope does.
+    Magic,
+    /// It announces no slot.
+    NoSlots,
+    /// Reserved bytes are not zero.
+    Reserved,
+    /// Tags are not in order.
+    TagOrder,
+    /// It ends before the content begins.
+    Truncated,
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::EphemeralKey => "malformed envelope: the ephemeral key is not canonical",
+            Self::Magic => "not an envelope",
+            Self::NoSlots => "malformed envelope: no slots",
+            Self::Reserved => "malformed envelope: reserved bytes are set",
+            Self::TagOrder => "malformed envelope: slots out of order",
+            Self::Truncated => "the envelope is cut short",
+        })
+    }
+}
+
+impl core::error::Error for Malformed {}

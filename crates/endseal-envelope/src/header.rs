@@ -1,0 +1,96 @@
+//! The fixed header, 100 bytes, and its digest.
+
+use endseal_crypto::segment::{COMMITMENT_LEN, SALT_LEN};
+use endseal_crypto::{hash, label, x25519};
+
+use crate::error::{Malformed, OpenError};
+use crate::suite::Suite;
+
+/// Length of the fixed header.
+pub(crate) const HEADER_LEN: usize = 100;
+/// The part that the header digest covers: everything before the commitment.
+const DIGESTED_LEN: usize = 64;
+const MAGIC: [u8; 4] = [0xe5, b'e', b'n', b'v'];
+const VERSION: u8 = 1;
+/// Slots in one envelope at most: 2^20.
+pub const MAX_SLOTS: usize = 1 << 20;
+/// Length of a context at most.
+pub const MAX_CONTEXT_LEN: usize = 1024;
+
+/// The fixed header, valid.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Header {
+    pub(crate) suite: Suite,
+    pub(crate) ephemeral: x25519::PublicKey,
+    pub(crate) salt: [u8; SALT_LEN],
+    pub(crate) commitment: [u8; COMMITMENT_LEN],
+    pub(crate) slots: u32,
+}
+
+impl Header {
+    /// Checks in the order of the specification: what this is, then whether it is well-formed.
+    pub(crate) fn parse(bytes: &[u8; HEADER_LEN]) -> Result<Self, OpenError> {
+        Self::recognize(bytes)?;
+        let suite = Suite::from_id(bytes[5]).ok_or(OpenError::UnsupportedSuite(bytes[5]))?;
+        if bytes[6..8] != [0, 0] {
+            return Err(Malformed::Reserved.into());
+        }
+        let ephemeral = x25519::PublicKey::from_bytes(&array(&bytes[8..40]))
+            .map_err(|_| Malformed::EphemeralKey)?;
+        let slots = u32::from_le_bytes(array(&bytes[96..100]));
+        if slots == 0 {
+            return Err(Malformed::NoSlots.into());
+        }
+        if slots as usize > MAX_SLOTS {
+            return Err(OpenError::TooManySlots(slots));
+        }
+        Ok(Self {
+            suite,
+            ephemeral,
+            salt: array(&bytes[40..64]),
+            commitment: array(&bytes[64..96]),
+            slots,
+        })
+    }
+
+    /// Whether `start`, which may be cut short, begins an envelope of this version.
+    pub(crate) fn recognize(start: &[u8]) -> Result<(), OpenError> {
+        let magic = start.len().min(MAGIC.len());
+        if start[..magic] != MAGIC[..magic] || start.is_empty() {
+            return Err(Malformed::Magic.into());
+        }
+        match start.get(4) {
+            Some(&VERSION) => Ok(()),
+            Some(&version) => Err(OpenError::UnsupportedVersion(version)),
+            None => Err(Malformed::Truncated.into()),
+        }
+    }
+
+    pub(crate) fn encode(&self) -> [u8; HEADER_LEN] {
+        let mut out = [0; HEADER_LEN];
+        out[..4].copy_from_slice(&MAGIC);
+        out[4] = VERSION;
+        out[5] = self.suite.id();
+        out[8..40].copy_from_slice(self.ephemeral.as_bytes());
+        out[40..64].copy_from_slice(&self.salt);
+        out[64..96].copy_from_slice(&self.commitment);
+        out[96..].copy_from_slice(&self.slots.to_le_bytes());
+        out
+    }
+
+    /// `H = BLAKE3-derive("endseal/envelope@v1 header", envelope[0..64] || context)`.
+    pub(crate) fn digest(&self, context: &[u8]) -> [u8; hash::LEN] {
+        hash::derive(label::ENVELOPE_HEADER, &[&self.encode()[..DIGESTED_LEN], context])
+    }
+
+    /// Length of tags and bodies.
+    pub(crate) fn slots_len(&self) -> usize {
+        self.slots as usize * self.suite.slot_len()
+    }
+}
+
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut out = [0; N];
+    out.copy_from_slice(bytes);
+    out
+}

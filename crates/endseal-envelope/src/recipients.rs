@@ -1,0 +1,112 @@
+//! Who an envelope is sealed to: checked once, used for any number of envelopes.
+
+use alloc::vec::Vec;
+
+use endseal_crypto::identity::PublicIdentity;
+use endseal_crypto::{ed25519, hash, mlkem768, x25519};
+
+use crate::error::{RecipientsError, SealError};
+use crate::header::MAX_SLOTS;
+
+/// A list of recipients, without duplicates, in an order of its own.
+#[derive(Clone, Debug)]
+pub struct Recipients {
+    entries: Vec<Recipient>,
+    agreement: Vec<x25519::PublicKey>,
+    digest: [u8; hash::LEN],
+}
+
+#[derive(Clone, Debug)]
+struct Recipient {
+    ed25519: ed25519::PublicKey,
+    kem: Option<Kem>,
+}
+
+/// An ML-KEM-768 key with its digest, which every slot needs.
+#[derive(Clone, Debug)]
+pub(crate) struct Kem {
+    pub(crate) key: mlkem768::PublicKey,
+    pub(crate) digest: [u8; hash::LEN],
+}
+
+impl Recipients {
+    /// Checks many Ed25519 keys in one batch.
+    ///
+    /// # Errors
+    /// [`RecipientsError`]; for a wrong key with its index.
+    pub fn from_ed25519(keys: &[[u8; 32]]) -> Result<Self, RecipientsError> {
+        if keys.len() > MAX_SLOTS {
+            return Err(RecipientsError::TooMany);
+        }
+        let keys = ed25519::PublicKey::from_bytes_many(keys)
+            .map_err(|(index, reason)| RecipientsError::Key { index, reason })?;
+        Self::new(keys.into_iter().map(|ed25519| Recipient { ed25519, kem: None }).collect())
+    }
+
+    /// Takes public identities. If each has an ML-KEM-768 key, the hybrid suite can be used.
+    ///
+    /// # Errors
+    /// [`RecipientsError`].
+    pub fn from_identities<'a>(
+        identities: impl IntoIterator<Item = &'a PublicIdentity>,
+    ) -> Result<Self, RecipientsError> {
+        let entries = identities.into_iter().take(MAX_SLOTS + 1).map(|identity| Recipient {
+            ed25519: *identity.ed25519(),
+            kem: identity.mlkem768().map(|key| Kem {
+                key: key.clone(),
+                digest: hash::digest(key.as_bytes()),
+            }),
+        });
+        Self::new(entries.collect())
+    }
+
+    fn new(entries: Vec<Recipient>) -> Result<Self, RecipientsError> {
+        let keys: Vec<_> = entries.iter().map(|entry| entry.ed25519).collect();
+        let agreement = ed25519::PublicKey::to_x25519_many(&keys);
+        let mut sorted: Vec<_> = agreement.into_iter().zip(entries).collect();
+        // By the key that counts; a duplicate with an ML-KEM key wins over one without.
+        sorted.sort_by(|(u, a), (v, b)| {
+            u.cmp(v).then(b.kem.is_some().cmp(&a.kem.is_some())).then(a.ed25519.cmp(&b.ed25519))
+        });
+        sorted.dedup_by(|(u, _), (v, _)| u == v);
+        let (agreement, entries): (Vec<_>, Vec<_>) = sorted.into_iter().unzip();
+        match entries.len() {
+            0 => return Err(RecipientsError::Empty),
+            n if n > MAX_SLOTS => return Err(RecipientsError::TooMany),
+            _ => {}
+        }
+        let mut digest = hash::Digest::new();
+        for u in &agreement {
+            digest.update(u.as_bytes());
+        }
+        Ok(Self { entries, agreement, digest: digest.finish() })
+    }
+
+    /// How many there are.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty, reason = "there is always one")]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The keys, in the order of this list.
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &ed25519::PublicKey> {
+        self.entries.iter().map(|entry| &entry.ed25519)
+    }
+
+    /// The keys for agreement, in the order of this list.
+    pub(crate) fn agreement_keys(&self) -> &[x25519::PublicKey] {
+        &self.agreement
+    }
+
+    /// The ML-KEM keys, in the order of this list, if all have one.
+    pub(crate) fn kems(&self) -> Result<Vec<&Kem>, SealError> {
+        let kems = self.entries.iter().map(|entry| entry.kem.as_ref());
+        kems.collect::<Option<_>>().ok_or(SealError::NoMlKemKey)
+    }
+
+    /// Digest of the agreement keys, to hedge randomness.
+    pub(crate) fn digest(&self) -> &[u8; hash::LEN] {
+        &self.digest
+    }
+}
