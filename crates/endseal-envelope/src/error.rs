@@ -10,6 +10,8 @@ use endseal_crypto::segment::Unauthentic;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecipientsError {
+    /// Two recipients have the same Ed25519 key and different ML-KEM-768 keys.
+    ConflictingKeys(ed25519::PublicKey),
     /// There is none.
     Empty,
     /// The key at this index is not one that can be sealed to.
@@ -26,6 +28,9 @@ pub enum RecipientsError {
 impl fmt::Display for RecipientsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::ConflictingKeys(_) => f.write_str(
+                "two recipients have the same Ed25519 key and different ML-KEM-768 keys",
+            ),
             Self::Empty => f.write_str("there is no recipient"),
             Self::Key { index, reason } => write!(f, "recipient {index}: {reason}"),
             Self::TooMany => write!(f, "more than {} recipients", crate::MAX_SLOTS),
@@ -83,6 +88,8 @@ pub enum OpenError {
     /// It is not sealed to this identity, or under another context, or it was changed. There is one
     /// error for all of these, on purpose: telling them apart would help whoever made the change.
     Authentication,
+    /// The context is longer than [`MAX_CONTEXT_LEN`](crate::MAX_CONTEXT_LEN): the caller's fault.
+    ContextTooLong,
     /// It is not an envelope, or was cut short; no key was used.
     Malformed(Malformed),
     /// Authentic, but refused: this message was opened before.
@@ -107,6 +114,7 @@ impl fmt::Display for OpenError {
             Self::Authentication => {
                 f.write_str("not sealed to this identity, or changed since it was sealed")
             }
+            Self::ContextTooLong => f.write_str("the context is longer than 1024 bytes"),
             Self::Malformed(what) => what.fmt(f),
             Self::Replayed => f.write_str("this message was opened before"),
             Self::SenderNotAccepted(_) => f.write_str("the sender is not one of those accepted"),

@@ -28,9 +28,21 @@ pub(crate) struct Header {
 }
 
 impl Header {
+    /// The error for input that is shorter than a header: not an envelope, or the start of one.
+    pub(crate) fn too_short(start: &[u8]) -> OpenError {
+        let magic = start.len().min(MAGIC.len());
+        let is_start = !start.is_empty() && start[..magic] == MAGIC[..magic];
+        OpenError::Malformed(if is_start { Malformed::Truncated } else { Malformed::Magic })
+    }
+
     /// Checks in the order of the specification: what this is, then whether it is well-formed.
     pub(crate) fn parse(bytes: &[u8; HEADER_LEN]) -> Result<Self, OpenError> {
-        Self::recognize(bytes)?;
+        if bytes[..4] != MAGIC {
+            return Err(Malformed::Magic.into());
+        }
+        if bytes[4] != VERSION {
+            return Err(OpenError::UnsupportedVersion(bytes[4]));
+        }
         let suite = Suite::from_id(bytes[5]).ok_or(OpenError::UnsupportedSuite(bytes[5]))?;
         if bytes[6..8] != [0, 0] {
             return Err(Malformed::Reserved.into());
@@ -53,19 +65,6 @@ impl Header {
         })
     }
 
-    /// Whether `start`, which may be cut short, begins an envelope of this version.
-    pub(crate) fn recognize(start: &[u8]) -> Result<(), OpenError> {
-        let magic = start.len().min(MAGIC.len());
-        if start[..magic] != MAGIC[..magic] || start.is_empty() {
-            return Err(Malformed::Magic.into());
-        }
-        match start.get(4) {
-            Some(&VERSION) => Ok(()),
-            Some(&version) => Err(OpenError::UnsupportedVersion(version)),
-            None => Err(Malformed::Truncated.into()),
-        }
-    }
-
     pub(crate) fn encode(&self) -> [u8; HEADER_LEN] {
         let mut out = [0; HEADER_LEN];
         out[..4].copy_from_slice(&MAGIC);
@@ -81,11 +80,6 @@ impl Header {
     /// `H = BLAKE3-derive("endseal/envelope@v1 header", envelope[0..64] || context)`.
     pub(crate) fn digest(&self, context: &[u8]) -> [u8; hash::LEN] {
         hash::derive(label::ENVELOPE_HEADER, &[&self.encode()[..DIGESTED_LEN], context])
-    }
-
-    /// Length of tags and bodies.
-    pub(crate) fn slots_len(&self) -> usize {
-        self.slots as usize * self.suite.slot_len()
     }
 }
 

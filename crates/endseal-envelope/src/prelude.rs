@@ -39,8 +39,7 @@ impl Prelude {
 
     pub(crate) fn parse(bytes: &[u8; PRELUDE_LEN]) -> Result<Self, OpenError> {
         let (sender, rest) = bytes.split_first_chunk::<32>().ok_or(OpenError::Authentication)?;
-        let (message_id, rest) =
-            rest.split_first_chunk::<16>().ok_or(OpenError::Authentication)?;
+        let (message_id, rest) = rest.split_first_chunk::<16>().ok_or(OpenError::Authentication)?;
         let time = rest.first_chunk::<8>().ok_or(OpenError::Authentication)?;
         Ok(Self {
             sender: ed25519::PublicKey::from_bytes(sender)
@@ -65,9 +64,13 @@ impl Transcript {
     ) -> Self {
         let mut message = [0; MESSAGE_LEN];
         let mut rest = &mut message[..];
-        for part in
-            [label::ENVELOPE_SIGNATURE.as_str().as_bytes(), &[0], header_digest, commitment, prelude]
-        {
+        for part in [
+            label::ENVELOPE_SIGNATURE.as_str().as_bytes(),
+            &[0],
+            header_digest,
+            commitment,
+            prelude,
+        ] {
             let (head, tail) = rest.split_at_mut(part.len());
             head.copy_from_slice(part);
             rest = tail;
@@ -114,8 +117,7 @@ pub(crate) const fn stream_len(content_len: u64) -> Option<u64> {
 pub(crate) const fn content_len(stream_len: u64) -> Option<u64> {
     let Some(blocks) = stream_len.checked_sub(PRELUDE_LEN as u64) else { return None };
     let full = blocks / SIGNED_BLOCK_LEN as u64;
-    let Some(last) =
-        (blocks % SIGNED_BLOCK_LEN as u64).checked_sub(ed25519::Signature::LEN as u64)
+    let Some(last) = (blocks % SIGNED_BLOCK_LEN as u64).checked_sub(ed25519::Signature::LEN as u64)
     else {
         return None;
     };

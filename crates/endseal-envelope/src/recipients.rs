@@ -52,10 +52,9 @@ impl Recipients {
     ) -> Result<Self, RecipientsError> {
         let entries = identities.into_iter().take(MAX_SLOTS + 1).map(|identity| Recipient {
             ed25519: *identity.ed25519(),
-            kem: identity.mlkem768().map(|key| Kem {
-                key: key.clone(),
-                digest: hash::digest(key.as_bytes()),
-            }),
+            kem: identity
+                .mlkem768()
+                .map(|key| Kem { key: key.clone(), digest: hash::digest(key.as_bytes()) }),
         });
         Self::new(entries.collect())
     }
@@ -68,6 +67,14 @@ impl Recipients {
         sorted.sort_by(|(u, a), (v, b)| {
             u.cmp(v).then(b.kem.is_some().cmp(&a.kem.is_some())).then(a.ed25519.cmp(&b.ed25519))
         });
+        let conflict = sorted.windows(2).find(|pair| {
+            let [(u, a), (v, b)] = pair else { return false };
+            let differ = |a: &Kem, b: &Kem| a.digest != b.digest;
+            u == v && a.kem.as_ref().zip(b.kem.as_ref()).is_some_and(|(a, b)| differ(a, b))
+        });
+        if let Some([(_, entry), _]) = conflict {
+            return Err(RecipientsError::ConflictingKeys(entry.ed25519));
+        }
         sorted.dedup_by(|(u, _), (v, _)| u == v);
         let (agreement, entries): (Vec<_>, Vec<_>) = sorted.into_iter().unzip();
         match entries.len() {

@@ -24,7 +24,7 @@ impl<R: Random + ?Sized> Random for &mut R {
 /// The operating system's source, through the back end's generator.
 #[cfg(feature = "std")]
 #[derive(Clone, Copy, Debug, Default)]
-#[non_exhaustive]
+#[allow(clippy::exhaustive_structs, reason = "a value to name")]
 pub struct OsRandom;
 
 #[cfg(feature = "std")]

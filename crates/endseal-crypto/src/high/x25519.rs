@@ -76,9 +76,7 @@ impl PreparedKey {
         let mut shared = self.0.agree(&public.0);
         let secret = SharedSecret::from_bytes(&shared);
         shared.zeroize();
-        if crate::secret::constant_time_eq(secret.expose_secret(), &[0; 32]) {
-            return Err(LowOrder);
-        }
+        refuse_zero(secret.expose_secret())?;
         Ok(secret)
     }
 }
@@ -141,14 +139,18 @@ impl SharedSecrets {
     /// The outcomes; `Err` where the key was of low order. The caller MUST hash them before use and
     /// not copy them.
     pub fn expose_secrets(&self) -> impl ExactSizeIterator<Item = Result<&[u8; 32], LowOrder>> {
-        self.0.iter().map(|secret| {
-            if crate::secret::constant_time_eq(secret, &[0; 32]) {
-                Err(LowOrder)
-            } else {
-                Ok(secret)
-            }
-        })
+        self.0.iter().map(refuse_zero)
     }
+
+    /// The outcome at `index`, with the same duties; `None` beyond the last.
+    #[must_use]
+    pub fn expose_secret(&self, index: usize) -> Option<Result<&[u8; 32], LowOrder>> {
+        self.0.get(index).map(refuse_zero)
+    }
+}
+
+fn refuse_zero(secret: &[u8; 32]) -> Result<&[u8; 32], LowOrder> {
+    if crate::secret::constant_time_eq(secret, &[0; 32]) { Err(LowOrder) } else { Ok(secret) }
 }
 
 impl Drop for SharedSecrets {

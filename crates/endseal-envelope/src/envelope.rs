@@ -1,0 +1,75 @@
+//! An envelope in memory, as anybody sees it.
+
+use alloc::vec::Vec;
+
+use endseal_crypto::segment::{self};
+
+use crate::error::{Malformed, OpenError};
+use crate::header::{HEADER_LEN, Header};
+use crate::prelude;
+use crate::slot::{TAG_LEN, tags_in_order};
+use crate::suite::Suite;
+
+/// The parts of an envelope; nothing in it is authenticated yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Envelope<'a> {
+    pub(crate) header: Header,
+    fixed: &'a [u8; HEADER_LEN],
+    pub(crate) tags: &'a [[u8; TAG_LEN]],
+    bodies: &'a [u8],
+    pub(crate) chunks: &'a [u8],
+}
+
+impl<'a> Envelope<'a> {
+    /// Takes an envelope apart, in one pass and without a key.
+    ///
+    /// # Errors
+    /// [`OpenError::Malformed`], [`OpenError::TooManySlots`] and unknown versions and suites.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, OpenError> {
+        let (fixed, rest) = bytes.split_first_chunk().ok_or_else(|| Header::too_short(bytes))?;
+        let header = Header::parse(fixed)?;
+        let slots = header.slots as usize;
+        let (tags, rest) = rest.split_at_checked(slots * TAG_LEN).ok_or(Malformed::Truncated)?;
+        let (tags, _) = tags.as_chunks();
+        if !tags_in_order(tags) {
+            return Err(Malformed::TagOrder.into());
+        }
+        let (bodies, chunks) =
+            rest.split_at_checked(slots * header.suite.body_len()).ok_or(Malformed::Truncated)?;
+        Ok(Self { header, fixed, tags, bodies, chunks })
+    }
+
+    /// The suite.
+    #[must_use]
+    pub fn suite(&self) -> Suite {
+        self.header.suite
+    }
+
+    /// How many slots there are: recipients and decoys.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.tags.len()
+    }
+
+    /// How long the content must be, if nothing was cut off. `None` if no content has that length.
+    #[must_use]
+    pub fn content_len(&self) -> Option<u64> {
+        segment::plaintext_len(self.chunks.len() as u64).and_then(prelude::content_len)
+    }
+
+    /// The body of slot `index`.
+    pub(crate) fn body(&self, index: usize) -> &'a [u8] {
+        let len = self.header.suite.body_len();
+        &self.bodies[index * len..][..len]
+    }
+
+    /// The *view* of slot `index`: an envelope with that slot alone, which its owner opens like any
+    /// other. `None` if there is no such slot.
+    #[must_use]
+    pub fn view(&self, index: usize) -> Option<Vec<u8>> {
+        let tag = self.tags.get(index)?;
+        let one = 1_u32.to_le_bytes();
+        let fixed = &self.fixed[..HEADER_LEN - one.len()];
+        Some([fixed, &one, tag, self.body(index), self.chunks].concat())
+    }
+}

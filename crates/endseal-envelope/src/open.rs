@@ -1,0 +1,216 @@
+//! Opening in memory, one envelope or a backlog.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use endseal_crypto::identity::Identity;
+use endseal_crypto::segment::{ChunkKeys, SliceOpener};
+use endseal_crypto::{ed25519, hash, x25519};
+
+use crate::envelope::Envelope;
+use crate::error::OpenError;
+use crate::header::MAX_CONTEXT_LEN;
+use crate::policy::Policy;
+use crate::prelude::{self, BLOCK_LEN, Claim, PRELUDE_LEN, Prelude, Transcript};
+use crate::slot::{MAX_TRIES, Unwrapper};
+
+/// An opened envelope: all of it is authentic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Opened {
+    /// Who sealed and signed it. The caller MUST decide whether it knows that key.
+    pub sender: ed25519::PublicKey,
+    /// Random name of this message, chosen by the sender.
+    pub message_id: [u8; 16],
+    /// The sender's claim of the time, in milliseconds since 1970-01-01T00:00:00Z; 0 if not stated.
+    pub time: u64,
+    /// The content.
+    pub content: Vec<u8>,
+}
+
+/// Opens envelopes for one identity and context.
+#[derive(Clone, Copy)]
+#[allow(missing_debug_implementations, reason = "refers to secrets")]
+pub struct Opener<'a> {
+    identity: &'a Identity,
+    kem_digest: [u8; hash::LEN],
+    context: &'a [u8],
+}
+
+impl<'a> Opener<'a> {
+    /// For `identity`, with an empty context.
+    #[must_use]
+    pub fn new(identity: &'a Identity) -> Self {
+        let kem_digest =
+            identity.public().mlkem768().map_or([0; hash::LEN], |key| hash::digest(key.as_bytes()));
+        Self { identity, kem_digest, context: &[] }
+    }
+
+    /// The context under which envelopes were sealed.
+    #[must_use]
+    pub fn context(self, context: &'a [u8]) -> Self {
+        Self { context, ..self }
+    }
+
+    /// Opens one envelope.
+    ///
+    /// # Errors
+    /// [`OpenError`]; nothing of the content is given.
+    pub fn open(&self, envelope: &[u8], policy: &mut Policy<'_>) -> Result<Opened, OpenError> {
+        self.check_context()?;
+        let envelope = Envelope::parse(envelope)?;
+        let shared = self
+            .identity
+            .agreement()
+            .agree(&envelope.header.ephemeral)
+            .map_err(|_| OpenError::Authentication)?;
+        let body = self.decrypt(&envelope, shared.expose_secret())?;
+        body.claims.iter().try_for_each(|claim| claim.check(&body.prelude.sender))?;
+        body.finish(policy)
+    }
+
+    /// Opens many envelopes: the agreements go through the batch kernel, and the signatures are
+    /// verified in one sum. Each has its own outcome, the same as [`open`](Self::open) gives; the
+    /// policy judges them in order.
+    pub fn open_many(
+        &self,
+        envelopes: &[&[u8]],
+        policy: &mut Policy<'_>,
+    ) -> Vec<Result<Opened, OpenError>> {
+        if let Err(error) = self.check_context() {
+            return envelopes.iter().map(|_| Err(error)).collect();
+        }
+        let parsed: Vec<_> = envelopes.iter().map(|bytes| Envelope::parse(bytes)).collect();
+        let ephemerals: Vec<_> =
+            parsed.iter().flatten().map(|envelope| envelope.header.ephemeral).collect();
+        let shared = self.identity.agreement_secret().agree_many(&ephemerals);
+        let mut shared = shared.expose_secrets();
+        let bodies: Vec<Result<Body, OpenError>> = parsed
+            .into_iter()
+            .map(|envelope| {
+                let envelope = envelope?;
+                let shared = shared.next().and_then(Result::ok).ok_or(OpenError::Authentication)?;
+                self.decrypt(&envelope, shared)
+            })
+            .collect();
+        let verdicts = verify_bodies(&bodies);
+        bodies
+            .into_iter()
+            .zip(verdicts)
+            .map(|(body, verdict)| verdict.and(body).and_then(|body| body.finish(policy)))
+            .collect()
+    }
+
+    pub(crate) fn check_context(&self) -> Result<(), OpenError> {
+        if self.context.len() > MAX_CONTEXT_LEN { Err(OpenError::ContextTooLong) } else { Ok(()) }
+    }
+
+    /// What unwraps a slot of this header, given the outcome of the agreement.
+    pub(crate) fn unwrapper<'b>(
+        &'b self,
+        header: &'b crate::header::Header,
+        shared: &'b [u8; 32],
+    ) -> Unwrapper<'b> {
+        let kem = (self.identity.kem(), &self.kem_digest);
+        let u: &x25519::PublicKey = self.identity.agreement_public();
+        Unwrapper::new(header, header.digest(self.context), u, shared, kem)
+    }
+
+    #[cfg(feature = "std")]
+    pub(crate) fn identity(&self) -> &'a Identity {
+        self.identity
+    }
+
+    /// Finds the slot and decrypts; signatures are left to be checked.
+    fn decrypt(&self, envelope: &Envelope<'_>, shared: &[u8; 32]) -> Result<Body, OpenError> {
+        let unwrapper = self.unwrapper(&envelope.header, shared);
+        let keys = find_keys(envelope, &unwrapper)?;
+        Body::decrypt(envelope, unwrapper.header_digest(), keys)
+    }
+}
+
+fn find_keys(envelope: &Envelope<'_>, unwrapper: &Unwrapper<'_>) -> Result<ChunkKeys, OpenError> {
+    let tag = unwrapper.tag();
+    let first = envelope.tags.partition_point(|other| *other < tag);
+    let candidates = envelope.tags[first..].iter().take(MAX_TRIES).take_while(|t| **t == tag);
+    let mut tried = false;
+    for (index, _) in (first..).zip(candidates) {
+        tried = true;
+        if let Some(keys) = unwrapper.try_body(envelope.body(index)) {
+            return Ok(keys);
+        }
+    }
+    if !tried {
+        unwrapper.no_slot();
+    }
+    Err(OpenError::Authentication)
+}
+
+/// A decrypted envelope whose signatures have not been checked.
+struct Body {
+    prelude: Prelude,
+    content: Vec<u8>,
+    claims: Vec<Claim>,
+}
+
+impl Body {
+    fn decrypt(
+        envelope: &Envelope<'_>,
+        header_digest: &[u8; hash::LEN],
+        keys: ChunkKeys,
+    ) -> Result<Self, OpenError> {
+        let mut opener = SliceOpener::new(keys, envelope.chunks)?;
+        let content_len = prelude::content_len(opener.remaining() as u64)
+            .and_then(|len| usize::try_from(len).ok())
+            .ok_or(OpenError::Authentication)?;
+        let mut encoded = [0; PRELUDE_LEN];
+        opener.pull(&mut encoded)?;
+        let prelude = Prelude::parse(&encoded)?;
+        let transcript = Transcript::new(header_digest, &envelope.header.commitment, &encoded);
+        let mut content = vec![0; content_len];
+        let full = content_len / BLOCK_LEN;
+        let mut claims = Vec::with_capacity(full + 1);
+        let mut rest = &mut content[..];
+        for index in 0..=full {
+            let (block, tail) = rest.split_at_mut(rest.len().min(BLOCK_LEN));
+            rest = tail;
+            opener.pull(block)?;
+            let mut signature = [0; ed25519::Signature::LEN];
+            opener.pull(&mut signature)?;
+            let message = transcript.block(index as u64, index == full, &hash::digest(block));
+            let signature = ed25519::Signature::from_bytes(&signature);
+            claims.push(Claim { message, signature });
+        }
+        Ok(Self { prelude, content, claims })
+    }
+
+    fn finish(self, policy: &mut Policy<'_>) -> Result<Opened, OpenError> {
+        policy.judge(&self.prelude)?;
+        let Prelude { sender, message_id, time } = self.prelude;
+        Ok(Opened { sender, message_id, time, content: self.content })
+    }
+}
+
+/// One verdict for each body; those that failed before have theirs already.
+fn verify_bodies(bodies: &[Result<Body, OpenError>]) -> Vec<Result<(), OpenError>> {
+    let signed: Vec<_> = bodies
+        .iter()
+        .flatten()
+        .flat_map(|body| {
+            body.claims.iter().map(|claim| ed25519::Signed {
+                public: &body.prelude.sender,
+                message: &claim.message,
+                signature: &claim.signature,
+            })
+        })
+        .collect();
+    let all_right = ed25519::verify_many(&signed).is_ok();
+    bodies
+        .iter()
+        .map(|body| match body {
+            Ok(_) if all_right => Ok(()),
+            Ok(body) => body.claims.iter().try_for_each(|claim| claim.check(&body.prelude.sender)),
+            Err(error) => Err(*error),
+        })
+        .collect()
+}

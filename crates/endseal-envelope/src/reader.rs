@@ -1,0 +1,250 @@
+//! An envelope opened as it is read.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use std::io::{self, Read};
+
+use endseal_crypto::secret::Zeroizing;
+use endseal_crypto::segment::{self, ChunkKeys, Unauthentic};
+use endseal_crypto::{ed25519, hash};
+
+use crate::error::{Malformed, OpenError};
+use crate::header::{HEADER_LEN, Header};
+use crate::open::Opener;
+use crate::policy::Policy;
+use crate::prelude::{BLOCK_LEN, Claim, PRELUDE_LEN, Prelude, SIGNED_BLOCK_LEN, Transcript};
+use crate::slot::{MAX_TRIES, TAG_LEN, Unwrapper};
+
+impl Opener<'_> {
+    /// Begins to open the envelope on `inner`: finds the slot, and opens and verifies the first
+    /// block, so that the sender is known and was judged by `policy` before anything is given.
+    ///
+    /// Memory: one block (4 MiB) and the bodies of at most 16 slots, however many there are.
+    ///
+    /// # Errors
+    /// Those of `inner`; [`OpenError`] inside an error of kind `InvalidData`.
+    pub fn reader<R: Read>(
+        &self,
+        mut inner: R,
+        policy: &mut Policy<'_>,
+    ) -> io::Result<OpenReader<R>> {
+        self.check_context().map_err(invalid)?;
+        let mut fixed = [0; HEADER_LEN];
+        let len = fill(&mut inner, &mut fixed)?;
+        if len < HEADER_LEN {
+            return Err(invalid(Header::too_short(&fixed[..len])));
+        }
+        let header = Header::parse(&fixed).map_err(invalid)?;
+        let shared = self.identity().agreement().agree(&header.ephemeral);
+        // The clear part is judged before the agreement: a malformed one has its own error.
+        let shared_or_none = shared.as_ref().ok();
+        let zero = [0; 32];
+        let shared_bytes = shared_or_none.map_or(&zero, |secret| secret.expose_secret());
+        let unwrapper = self.unwrapper(&header, shared_bytes);
+        let keys = read_slots(&mut inner, &header, &unwrapper)?;
+        let keys = keys.filter(|_| shared_or_none.is_some());
+        let keys = keys.ok_or_else(|| invalid(OpenError::Authentication))?;
+        let header_digest = unwrapper.header_digest();
+        OpenReader::begin(inner, keys, header_digest, &header.commitment, policy)
+    }
+}
+
+/// Gives the content of an envelope. Every byte was authenticated, and signed by the sender.
+///
+/// What was read is a prefix of the content until `read` has returned 0: the caller MUST NOT treat
+/// it as complete before, and MUST report an error that comes later.
+#[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
+pub struct OpenReader<R: Read> {
+    segments: segment::OpenReader<R>,
+    transcript: Transcript,
+    prelude: Prelude,
+    /// The verified block that is being given.
+    block: Zeroizing<Vec<u8>>,
+    start: usize,
+    end: usize,
+    index: u64,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Open,
+    Last,
+    Failed,
+}
+
+impl<R: Read> OpenReader<R> {
+    fn begin(
+        inner: R,
+        keys: ChunkKeys,
+        header_digest: &[u8; hash::LEN],
+        commitment: &[u8; segment::COMMITMENT_LEN],
+        policy: &mut Policy<'_>,
+    ) -> io::Result<Self> {
+        let mut segments = segment::OpenReader::from_keys(keys, inner);
+        let mut encoded = [0; PRELUDE_LEN];
+        if fill(&mut segments, &mut encoded).map_err(opaque)? < PRELUDE_LEN {
+            return Err(invalid(OpenError::Authentication));
+        }
+        let prelude = Prelude::parse(&encoded).map_err(invalid)?;
+        let mut reader = Self {
+            segments,
+            transcript: Transcript::new(header_digest, commitment, &encoded),
+            prelude,
+            block: Zeroizing::new(vec![0; SIGNED_BLOCK_LEN]),
+            start: 0,
+            end: 0,
+            index: 0,
+            state: State::Open,
+        };
+        reader.next_block()?;
+        policy.judge(&reader.prelude).map_err(invalid)?;
+        Ok(reader)
+    }
+
+    /// Who sealed and signed it. The caller MUST decide whether it knows that key.
+    #[must_use]
+    pub fn sender(&self) -> &ed25519::PublicKey {
+        &self.prelude.sender
+    }
+
+    /// Random name of this message, chosen by the sender.
+    #[must_use]
+    pub fn message_id(&self) -> &[u8; 16] {
+        &self.prelude.message_id
+    }
+
+    /// The sender's claim of the time, in milliseconds since 1970-01-01T00:00:00Z; 0 if not stated.
+    #[must_use]
+    pub fn time(&self) -> u64 {
+        self.prelude.time
+    }
+
+    /// Reads and verifies the next block into `self.block`.
+    fn next_block(&mut self) -> io::Result<()> {
+        let len = fill(&mut self.segments, &mut self.block).map_err(opaque)?;
+        let last = len < SIGNED_BLOCK_LEN;
+        let content = len
+            .checked_sub(ed25519::Signature::LEN)
+            .filter(|content| *content <= BLOCK_LEN)
+            .ok_or_else(|| invalid(OpenError::Authentication))?;
+        let (block, signature) = self.block[..len].split_at(content);
+        let signature =
+            signature.first_chunk().ok_or_else(|| invalid(OpenError::Authentication))?;
+        let claim = Claim {
+            message: self.transcript.block(self.index, last, &hash::digest(block)),
+            signature: ed25519::Signature::from_bytes(signature),
+        };
+        claim.check(&self.prelude.sender).map_err(invalid)?;
+        (self.start, self.end) = (0, content);
+        self.index += 1;
+        self.state = if last { State::Last } else { State::Open };
+        Ok(())
+    }
+}
+
+impl<R: Read> Read for OpenReader<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if out.is_empty() {
+            return Ok(0);
+        }
+        while self.start == self.end {
+            match self.state {
+                State::Last => return Ok(0),
+                State::Failed => return Err(invalid(OpenError::Authentication)),
+                State::Open => {}
+            }
+            if let Err(error) = self.next_block() {
+                self.state = State::Failed;
+                return Err(error);
+            }
+        }
+        let len = out.len().min(self.end - self.start);
+        out[..len].copy_from_slice(&self.block[self.start..][..len]);
+        self.start += len;
+        Ok(len)
+    }
+}
+
+/// Reads tags and bodies; gives the keys if one of the slots is the reader's.
+fn read_slots(
+    inner: &mut impl Read,
+    header: &Header,
+    unwrapper: &Unwrapper<'_>,
+) -> io::Result<Option<ChunkKeys>> {
+    let slots = header.slots as usize;
+    let own = unwrapper.tag();
+    let (mut position, mut first, mut tries) = (0, 0, 0);
+    let mut previous = [0; TAG_LEN];
+    let mut buffer = vec![0; 16 * 1024];
+    while position < slots {
+        let len = buffer.len().min((slots - position) * TAG_LEN);
+        exactly(inner, &mut buffer[..len])?;
+        for tag in buffer[..len].as_chunks::<TAG_LEN>().0 {
+            if *tag < previous {
+                return Err(invalid(Malformed::TagOrder.into()));
+            }
+            previous = *tag;
+            first += usize::from(*tag < own);
+            tries += usize::from(*tag == own);
+        }
+        position += len / TAG_LEN;
+    }
+    let mut keys = None;
+    let mut body = vec![0; header.suite.body_len()];
+    skip(inner, first * body.len(), &mut buffer)?;
+    let tried = tries.min(MAX_TRIES);
+    for _ in 0..tried {
+        exactly(inner, &mut body)?;
+        if keys.is_none() {
+            keys = unwrapper.try_body(&body);
+        }
+    }
+    if tried == 0 {
+        unwrapper.no_slot();
+    }
+    skip(inner, (slots - first - tried) * body.len(), &mut buffer)?;
+    Ok(keys)
+}
+
+/// Reads until `buffer` is full or the stream ends; gives how much was read.
+fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut len = 0;
+    while len < buffer.len() {
+        match reader.read(&mut buffer[len..]) {
+            Ok(0) => break,
+            Ok(n) => len += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(len)
+}
+
+fn exactly(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<()> {
+    if fill(reader, buffer)? < buffer.len() {
+        return Err(invalid(Malformed::Truncated.into()));
+    }
+    Ok(())
+}
+
+fn skip(reader: &mut impl Read, mut len: usize, buffer: &mut [u8]) -> io::Result<()> {
+    while len > 0 {
+        let piece = len.min(buffer.len());
+        exactly(reader, &mut buffer[..piece])?;
+        len -= piece;
+    }
+    Ok(())
+}
+
+fn invalid(error: OpenError) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+/// An authentication failure of a chunk is that of the envelope; other errors are the source's.
+fn opaque(error: io::Error) -> io::Error {
+    match error.get_ref().is_some_and(|inner| inner.is::<Unauthentic>()) {
+        true => invalid(OpenError::Authentication),
+        false => error,
+    }
+}

@@ -1,0 +1,264 @@
+//! Sealing in memory.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use endseal_crypto::identity::Identity;
+use endseal_crypto::random::Random;
+use endseal_crypto::segment::{ChunkKeys, SliceSealer, chunks_len};
+use endseal_crypto::{hash, x25519};
+
+use crate::error::SealError;
+use crate::header::{HEADER_LEN, Header, MAX_CONTEXT_LEN, MAX_SLOTS};
+use crate::prelude::{BLOCK_LEN, Prelude, Transcript, stream_len};
+use crate::recipients::{Kem, Recipients};
+use crate::secrets::{EnvelopeSecrets, Hedge};
+use crate::slot::Slots;
+use crate::suite::Suite;
+
+/// Whether the number of recipients is hidden.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Decoys {
+    /// No decoys: everybody sees how many recipients there are.
+    #[default]
+    None,
+    /// Decoys up to 8, 16, 32, … slots.
+    PowerOfTwo,
+}
+
+/// Seals contents from one sender to a list of recipients.
+#[derive(Clone, Copy)]
+#[allow(missing_debug_implementations, reason = "refers to secrets")]
+pub struct Sealer<'a> {
+    pub(crate) sender: &'a Identity,
+    pub(crate) recipients: &'a Recipients,
+    pub(crate) context: &'a [u8],
+    pub(crate) time: u64,
+    pub(crate) suite: Suite,
+    pub(crate) decoys: Decoys,
+    pub(crate) platform: Option<x25519::Platform>,
+}
+
+impl<'a> Sealer<'a> {
+    /// From `sender` to `recipients`, in the default suite, with an empty context, no decoys and no
+    /// time stated.
+    #[must_use]
+    pub fn new(sender: &'a Identity, recipients: &'a Recipients) -> Self {
+        Self {
+            sender,
+            recipients,
+            context: &[],
+            time: 0,
+            suite: Suite::X25519,
+            decoys: Decoys::None,
+            platform: None,
+        }
+    }
+
+    /// Binds the envelope to a context, which the reader must give as well: the protocol, the room,
+    /// the digest of a roster. [`MAX_CONTEXT_LEN`] bytes at most.
+    #[must_use]
+    pub fn context(self, context: &'a [u8]) -> Self {
+        Self { context, ..self }
+    }
+
+    /// States the time, in milliseconds since 1970-01-01T00:00:00Z; 0 states none.
+    #[must_use]
+    pub fn time(self, milliseconds: u64) -> Self {
+        Self { time: milliseconds, ..self }
+    }
+
+    /// Chooses the suite.
+    #[must_use]
+    pub fn suite(self, suite: Suite) -> Self {
+        Self { suite, ..self }
+    }
+
+    /// Hides the number of recipients.
+    #[must_use]
+    pub fn decoys(self, decoys: Decoys) -> Self {
+        Self { decoys, ..self }
+    }
+
+    /// Agrees on a chosen platform instead of the fastest, to compare them.
+    #[must_use]
+    pub fn platform(self, platform: x25519::Platform) -> Self {
+        Self { platform: Some(platform), ..self }
+    }
+
+    /// Length of the envelope for that much content.
+    ///
+    /// # Errors
+    /// [`SealError::ContentTooLong`].
+    pub fn sealed_len(&self, content_len: u64) -> Result<u64, SealError> {
+        let chunks = stream_len(content_len).and_then(chunks_len);
+        let slots = (self.total_slots() * self.suite.slot_len()) as u64;
+        chunks
+            .filter(|_| content_len <= MAX_CONTENT_LEN)
+            .and_then(|chunks| chunks.checked_add(HEADER_LEN as u64 + slots))
+            .ok_or(SealError::ContentTooLong)
+    }
+
+    /// Seals `content`.
+    ///
+    /// # Errors
+    /// [`SealError`].
+    pub fn seal(&self, content: &[u8], random: &mut impl Random) -> Result<Vec<u8>, SealError> {
+        let len = self.sealed_len(content.len() as u64)?;
+        let mut out = vec![0; usize::try_from(len).map_err(|_| SealError::ContentTooLong)?];
+        self.seal_into(content, &mut out, random)?;
+        Ok(out)
+    }
+
+    /// Seals `content` into `out`, which has exactly [`sealed_len`](Self::sealed_len) bytes. Gives
+    /// the index of the slot of each recipient, in the order of [`Recipients::keys`]: to be told only
+    /// to a delivery service that is trusted to cut views.
+    ///
+    /// # Errors
+    /// [`SealError`]; `out` is to be thrown away then.
+    pub fn seal_into(
+        &self,
+        content: &[u8],
+        out: &mut [u8],
+        random: &mut impl Random,
+    ) -> Result<Vec<u32>, SealError> {
+        let digest = first_block_digest(content);
+        let secrets = self.secrets(random, &digest, content.len() as u64)?;
+        let agreement = Agreement::new(self, &secrets.ephemeral);
+        self.assemble(&agreement, &secrets, content, &digest, out)
+    }
+
+    pub(crate) fn secrets(
+        &self,
+        random: &mut impl Random,
+        first_block_digest: &[u8; hash::LEN],
+        content_len: u64,
+    ) -> Result<EnvelopeSecrets, SealError> {
+        let hedge = Hedge {
+            sender: self.sender.hedge(),
+            recipients: self.recipients.digest(),
+            time: self.time,
+            content: first_block_digest,
+            content_len,
+        };
+        Ok(EnvelopeSecrets::generate(random, &hedge)?)
+    }
+
+    /// Slots with decoys.
+    pub(crate) fn total_slots(&self) -> usize {
+        match self.decoys {
+            Decoys::None => self.recipients.len(),
+            Decoys::PowerOfTwo => self.recipients.len().next_power_of_two().clamp(8, MAX_SLOTS),
+        }
+    }
+
+    /// Header and slots; `out` is as long as they are.
+    pub(crate) fn begin(
+        &self,
+        agreement: &Agreement,
+        secrets: &EnvelopeSecrets,
+        out: &mut [u8],
+    ) -> Result<Begun, SealError> {
+        if self.context.len() > MAX_CONTEXT_LEN {
+            return Err(SealError::ContextTooLong);
+        }
+        let kems: Vec<&Kem> = match self.suite {
+            Suite::X25519MlKem768 => self.recipients.kems()?,
+            Suite::X25519 | Suite::X25519Compact => Vec::new(),
+        };
+        let total = self.total_slots();
+        let mut header = Header {
+            suite: self.suite,
+            ephemeral: agreement.ephemeral,
+            salt: secrets.salt,
+            commitment: [0; 32],
+            slots: u32::try_from(total).map_err(|_| SealError::BufferLength)?,
+        };
+        let header_digest = header.digest(self.context);
+        let key = secrets.material.content_key(self.suite, &header_digest);
+        let (keys, commitment) = ChunkKeys::derive(&key, &secrets.salt, &header_digest);
+        header.commitment = commitment;
+        let (fixed, slots_out) =
+            out.split_at_mut_checked(HEADER_LEN).ok_or(SealError::BufferLength)?;
+        fixed.copy_from_slice(&header.encode());
+        let slots = Slots {
+            suite: self.suite,
+            header_digest: &header_digest,
+            material: &secrets.material,
+            keys: self.recipients.agreement_keys(),
+            shared: &agreement.shared,
+            kems: &kems,
+            total,
+            stream: &secrets.stream,
+        };
+        let positions = slots.write(slots_out)?;
+        let prelude = Prelude {
+            sender: *self.sender.signing().public_key(),
+            message_id: secrets.message_id,
+            time: self.time,
+        }
+        .encode();
+        let transcript = Transcript::new(&header_digest, &commitment, &prelude);
+        Ok(Begun { keys, prelude, transcript, positions })
+    }
+
+    pub(crate) fn assemble(
+        &self,
+        agreement: &Agreement,
+        secrets: &EnvelopeSecrets,
+        content: &[u8],
+        first_block_digest: &[u8; hash::LEN],
+        out: &mut [u8],
+    ) -> Result<Vec<u32>, SealError> {
+        if Ok(out.len() as u64) != self.sealed_len(content.len() as u64) {
+            return Err(SealError::BufferLength);
+        }
+        let slots_len = self.total_slots() * self.suite.slot_len();
+        let (start, chunks) = out.split_at_mut(HEADER_LEN + slots_len);
+        let begun = self.begin(agreement, secrets, start)?;
+        let mut sealer = SliceSealer::new(begun.keys, chunks);
+        sealer.push(&begun.prelude);
+        let (full, last) = content.as_chunks::<BLOCK_LEN>();
+        let blocks = full.iter().map(|block| &block[..]).chain([last]);
+        for (index, block) in (0..).zip(blocks) {
+            let is_last = index == full.len() as u64;
+            let digest = if index == 0 { *first_block_digest } else { hash::digest(block) };
+            let message = begun.transcript.block(index, is_last, &digest);
+            sealer.push(block);
+            sealer.push(self.sender.signing().sign(&message).as_bytes());
+        }
+        sealer.finish();
+        Ok(begun.positions)
+    }
+}
+
+/// Content of one envelope at most.
+const MAX_CONTENT_LEN: u64 = 1 << 51;
+
+/// Digest of the first block, which both the hedge and the first signature use.
+pub(crate) fn first_block_digest(content: &[u8]) -> [u8; hash::LEN] {
+    hash::digest(content.get(..BLOCK_LEN).unwrap_or(content))
+}
+
+/// The ephemeral key and what it shares with each recipient.
+pub(crate) struct Agreement {
+    pub(crate) ephemeral: x25519::PublicKey,
+    pub(crate) shared: x25519::SharedSecrets,
+}
+
+impl Agreement {
+    pub(crate) fn new(sealer: &Sealer<'_>, ephemeral: &x25519::SecretKey) -> Self {
+        let keys = sealer.recipients.agreement_keys();
+        let platform = sealer.platform.unwrap_or_else(x25519::Platform::detect);
+        Self { ephemeral: ephemeral.public_key(), shared: ephemeral.agree_many_on(platform, keys) }
+    }
+}
+
+/// What is left to do after header and slots.
+pub(crate) struct Begun {
+    pub(crate) keys: ChunkKeys,
+    pub(crate) prelude: [u8; crate::prelude::PRELUDE_LEN],
+    pub(crate) transcript: Transcript,
+    pub(crate) positions: Vec<u32>,
+}
