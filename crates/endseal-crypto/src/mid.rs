@@ -13,3 +13,6 @@ pub(crate) use rustcrypto as backend;
 
 pub(crate) mod ed25519_verify;
 pub(crate) mod x25519_batch;
+
+#[cfg(all(test, feature = "std"))]
+mod tests;

@@ -77,21 +77,21 @@ mod tests {
     #[test]
     fn pieces_and_whole_agree() {
         let data: alloc::vec::Vec<u8> = (0..100_000_u32).map(|i| i.to_le_bytes()[0]).collect();
-        let mut digest = Digest::new();
+        let mut pieces = Digest::new();
         for piece in data.chunks(7_919) {
-            digest.update(piece);
+            pieces.update(piece);
         }
-        assert_eq!(digest.finish(), super::digest(&data));
-        digest.reset();
-        assert_eq!(digest.finish(), super::digest(b""));
+        assert_eq!(pieces.finish(), digest(&data));
+        pieces.reset();
+        assert_eq!(pieces.finish(), digest(b""));
     }
 
     #[test]
     fn modes_are_separate() {
-        let key = super::digest(b"key");
+        let key = digest(b"key");
         let mut keyed = [0; 32];
         keyed_into(&key, &[b"data"], &mut keyed);
-        assert_ne!(keyed, super::digest(b"data"));
+        assert_ne!(keyed, digest(b"data"));
         assert_ne!(keyed, derive(label::ENVELOPE_HEADER, &[b"data"]));
         assert_ne!(
             derive(label::ENVELOPE_HEADER, &[b"data"]),

@@ -7,11 +7,17 @@ pub const MAX_OUTPUT: usize = 255 * 64;
 
 /// `HKDF-Expand-SHA-512(prk, info, out.len())`.
 ///
-/// `prk` MUST be uniformly random, for example a key; use [`extract_and_expand`] for anything else.
+/// `prk` MUST be uniformly random, for example a key, of 64 bytes at most (checked when compiled);
+/// use [`extract_and_expand`] for anything else.
 ///
 /// # Errors
 /// [`OutputTooLong`] beyond [`MAX_OUTPUT`].
-pub fn expand(prk: &[u8], info: &[&[u8]], out: &mut [u8]) -> Result<(), OutputTooLong> {
+pub fn expand<const N: usize>(
+    prk: &[u8; N],
+    info: &[&[u8]],
+    out: &mut [u8],
+) -> Result<(), OutputTooLong> {
+    const { assert!(N <= 64, "longer input is no key: extract it") }
     if out.len() > MAX_OUTPUT {
         return Err(OutputTooLong);
     }

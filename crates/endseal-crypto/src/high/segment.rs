@@ -22,7 +22,6 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::hkdf;
 use crate::mid::backend;
 use crate::random::{Random, RandomError};
 use crate::secret::{Zeroizing, constant_time_eq};
@@ -32,6 +31,8 @@ mod reader;
 #[cfg(feature = "std")]
 mod seek;
 mod slice;
+#[cfg(all(test, feature = "std"))]
+mod tests;
 #[cfg(feature = "std")]
 mod writer;
 
@@ -68,7 +69,7 @@ crate::secret_bytes! {
 /// The keys of one stream.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct ChunkKeys {
-    aead: backend::Aes256Gcm,
+    aead: backend::AesGcm,
     base_nonce: Zeroizing<[u8; 12]>,
 }
 
@@ -85,15 +86,27 @@ impl ChunkKeys {
         salt: &[u8; SALT_LEN],
         context: &[u8],
     ) -> (Self, [u8; COMMITMENT_LEN]) {
+        Self::derive_aead(INFO, key.expose_secret(), salt, context)
+            .expect("AES-256-GCM takes keys of 32 bytes")
+    }
+
+    /// The same for the AEAD that `info` names, with an input key of its length; `None` if AES-GCM
+    /// has no such length.
+    fn derive_aead(
+        info: &[u8],
+        key: &[u8],
+        salt: &[u8; SALT_LEN],
+        context: &[u8],
+    ) -> Option<(Self, [u8; COMMITMENT_LEN])> {
         let mut okm = Zeroizing::new([0; 32 + 12 + COMMITMENT_LEN]);
-        hkdf::expand(key.expose_secret(), &[INFO, salt, context], &mut okm[..])
-            .expect("76 bytes are less than HKDF can give");
-        let (aead_key, rest) = okm.split_first_chunk().expect("76 bytes hold a key of 32");
-        let (nonce, rest) = rest.split_first_chunk().expect("and a nonce of 12");
-        let commitment = rest.first_chunk().expect("and a commitment of 32");
+        let okm = okm.get_mut(..key.len() + 12 + COMMITMENT_LEN)?;
+        backend::hkdf_sha512_expand(key, &[info, salt, context], okm);
+        let (aead_key, rest) = okm.split_at(key.len());
+        let (nonce, rest) = rest.split_first_chunk()?;
+        let commitment = *rest.first_chunk()?;
         let keys =
-            Self { aead: backend::Aes256Gcm::new(aead_key), base_nonce: Zeroizing::new(*nonce) };
-        (keys, *commitment)
+            Self { aead: backend::AesGcm::new(aead_key)?, base_nonce: Zeroizing::new(*nonce) };
+        Some((keys, commitment))
     }
 
     /// Derives the keys and checks the commitment.

@@ -1,8 +1,6 @@
 //! The back end of hosts: AWS-LC. The twin is [`rustcrypto`](super::rustcrypto), with the same names.
 
-use alloc::vec::Vec;
-
-use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use aws_lc_rs::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::agreement::{PrivateKey, UnparsedPublicKey, X25519, agree};
 use aws_lc_rs::digest;
 use aws_lc_rs::hkdf::{HKDF_SHA512, KeyType, Prk, Salt};
@@ -33,7 +31,7 @@ impl KeyType for OutputLen {
     }
 }
 
-/// The caller keeps `out` within 255 hash lengths.
+/// The caller keeps `prk` within 64 bytes and `out` within 255 hash lengths.
 pub(crate) fn hkdf_sha512_expand(prk: &[u8], info: &[&[u8]], out: &mut [u8]) {
     expand(&Prk::new_less_safe(HKDF_SHA512, prk), info, out);
 }
@@ -49,14 +47,14 @@ fn expand(prk: &Prk, info: &[&[u8]], out: &mut [u8]) {
         .expect("HKDF fails only beyond 255 hash lengths, which the caller has excluded");
 }
 
-/// AES-256-GCM with 12-byte nonces, without associated data.
-pub(crate) struct Aes256Gcm(LessSafeKey);
+/// AES-GCM with 12-byte nonces, without associated data.
+pub(crate) struct AesGcm(LessSafeKey);
 
-impl Aes256Gcm {
-    #[allow(clippy::expect_used)]
-    pub(crate) fn new(key: &[u8; 32]) -> Self {
-        let key = UnboundKey::new(&AES_256_GCM, key).expect("an AES-256 key has 32 bytes");
-        Self(LessSafeKey::new(key))
+impl AesGcm {
+    /// AES-128-GCM or AES-256-GCM by the length of the key; `None` for any other length.
+    pub(crate) fn new(key: &[u8]) -> Option<Self> {
+        let algorithm = if key.len() == 16 { &AES_128_GCM } else { &AES_256_GCM };
+        UnboundKey::new(algorithm, key).ok().map(LessSafeKey::new).map(Self)
     }
 
     /// `out` is as long as `plaintext`, and the caller keeps both below the limit of the mode.
@@ -180,10 +178,4 @@ impl MlKem768Public {
     ) {
         self.0.encapsulate(m, ciphertext, secret).expect("only exhausted memory fails here");
     }
-}
-
-/// `secrets[i] = X25519(secret, us[i])` one by one.
-pub(crate) fn x25519_each(secret: &[u8; 32], us: &[[u8; 32]]) -> Vec<[u8; 32]> {
-    let secret = X25519Secret::new(secret);
-    us.iter().map(|u| secret.agree(u)).collect()
 }

@@ -1,7 +1,5 @@
 //! The back end of `no_std`: RustCrypto and dalek. The twin is `aws_lc`, with the same names.
 
-use alloc::vec::Vec;
-
 use aes_gcm::aead::{AeadInOut, KeyInit};
 use curve25519_dalek::MontgomeryPoint;
 use ed25519_dalek::Signer;
@@ -19,21 +17,16 @@ pub(crate) fn sha512(parts: &[&[u8]]) -> [u8; 64] {
     hasher.finalize().into()
 }
 
-/// The caller keeps `out` within 255 hash lengths.
+/// The caller keeps `prk` within 64 bytes and `out` within 255 hash lengths.
 #[allow(clippy::expect_used)]
 pub(crate) fn hkdf_sha512_expand(prk: &[u8], info: &[&[u8]], out: &mut [u8]) {
-    // `Hkdf::from_prk` refuses keys shorter than the hash; HMAC itself does not, and neither does
-    // RFC 2104. A zero-padded key is the same HMAC key.
+    // `Hkdf::from_prk` refuses keys shorter than the hash; HMAC (RFC 2104) pads them with zeros.
     let mut padded = [0; 128];
-    if let Some(head) = padded.get_mut(..prk.len()) {
-        head.copy_from_slice(prk);
-        Hkdf::<Sha512>::from_prk(&padded)
-    } else {
-        Hkdf::<Sha512>::from_prk(prk)
-    }
-    .expect("the key is padded to the block length or longer")
-    .expand_multi_info(info, out)
-    .expect("HKDF fails only beyond 255 hash lengths, which the caller has excluded");
+    padded[..prk.len()].copy_from_slice(prk);
+    Hkdf::<Sha512>::from_prk(&padded)
+        .expect("the key is padded to the block length")
+        .expand_multi_info(info, out)
+        .expect("HKDF fails only beyond 255 hash lengths, which the caller has excluded");
     padded.zeroize();
 }
 
@@ -44,12 +37,21 @@ pub(crate) fn hkdf_sha512(salt: &[u8], secret: &[u8], info: &[&[u8]], out: &mut 
         .expect("HKDF fails only beyond 255 hash lengths, which the caller has excluded");
 }
 
-/// AES-256-GCM with 12-byte nonces, without associated data.
-pub(crate) struct Aes256Gcm(aes_gcm::Aes256Gcm);
+/// AES-GCM with 12-byte nonces, without associated data.
+#[allow(clippy::large_enum_variant, reason = "the large one is the one in use")]
+pub(crate) enum AesGcm {
+    Aes128(aes_gcm::Aes128Gcm),
+    Aes256(aes_gcm::Aes256Gcm),
+}
 
-impl Aes256Gcm {
-    pub(crate) fn new(key: &[u8; 32]) -> Self {
-        Self(aes_gcm::Aes256Gcm::new(key.into()))
+impl AesGcm {
+    /// AES-128-GCM or AES-256-GCM by the length of the key; `None` for any other length.
+    pub(crate) fn new(key: &[u8]) -> Option<Self> {
+        match key.len() {
+            16 => aes_gcm::Aes128Gcm::new_from_slice(key).ok().map(Self::Aes128),
+            32 => aes_gcm::Aes256Gcm::new_from_slice(key).ok().map(Self::Aes256),
+            _ => None,
+        }
     }
 
     /// `out` is as long as `plaintext`, and the caller keeps both below the limit of the mode.
@@ -62,10 +64,11 @@ impl Aes256Gcm {
         tag: &mut [u8; 16],
     ) {
         out.copy_from_slice(plaintext);
-        let made = self
-            .0
-            .encrypt_inout_detached(nonce.into(), &[], out.into())
-            .expect("a chunk is below 2^36 bytes, the only way to fail");
+        let made = match self {
+            Self::Aes128(aead) => aead.encrypt_inout_detached(nonce.into(), &[], out.into()),
+            Self::Aes256(aead) => aead.encrypt_inout_detached(nonce.into(), &[], out.into()),
+        };
+        let made = made.expect("a chunk is below 2^36 bytes, the only way to fail");
         tag.copy_from_slice(&made);
     }
 
@@ -78,11 +81,12 @@ impl Aes256Gcm {
         out: &mut [u8],
     ) -> Result<(), ()> {
         out.copy_from_slice(ciphertext);
-        self.0.decrypt_inout_detached(nonce.into(), &[], (&mut *out).into(), tag.into()).map_err(
-            |_| {
-                out.fill(0);
-            },
-        )
+        let data = (&mut *out).into();
+        let opened = match self {
+            Self::Aes128(aead) => aead.decrypt_inout_detached(nonce.into(), &[], data, tag.into()),
+            Self::Aes256(aead) => aead.decrypt_inout_detached(nonce.into(), &[], data, tag.into()),
+        };
+        opened.map_err(|_| out.fill(0))
     }
 }
 
@@ -162,10 +166,4 @@ impl MlKem768Public {
         ciphertext.copy_from_slice(&made);
         secret.copy_from_slice(&shared);
     }
-}
-
-/// `secrets[i] = X25519(secret, us[i])` one by one.
-pub(crate) fn x25519_each(secret: &[u8; 32], us: &[[u8; 32]]) -> Vec<[u8; 32]> {
-    let secret = X25519Secret::new(secret);
-    us.iter().map(|u| secret.agree(u)).collect()
 }

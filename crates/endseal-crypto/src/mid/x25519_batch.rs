@@ -28,8 +28,8 @@ pub(crate) fn agree(
     secret: &[u8; 32],
     publics: &[PublicKey],
 ) -> Vec<[u8; 32]> {
-    let us: Vec<_> = publics.iter().map(|public| *public.as_bytes()).collect();
-    backend::x25519_each(secret, &us)
+    let secret = backend::X25519Secret::new(secret);
+    publics.iter().map(|public| secret.agree(public.as_bytes())).collect()
 }
 
 pub(crate) fn edwards_to_montgomery(keys: &[[u8; 32]], out: &mut Vec<[u8; 32]>) {

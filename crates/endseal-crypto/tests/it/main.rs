@@ -1,0 +1,5 @@
+//! The public functions against published vectors, and properties that users rely on.
+
+mod ed25519;
+mod wycheproof;
+mod x25519;

@@ -1,0 +1,138 @@
+//! Wycheproof, whatever the back end. Each file says how many vectors must have run.
+
+use endseal_crypto::ed25519::{PublicKey, Signature};
+use endseal_crypto::{hazmat, hkdf, mlkem768, x25519};
+use serde_json::Value;
+
+#[test]
+fn x25519_agreement() {
+    let (mut shared, mut refused) = (0, 0);
+    for (test, _) in tests("x25519_test", 518) {
+        let secret = x25519::SecretKey::from_bytes(&array(&test["private"]));
+        let public: [u8; 32] = array(&test["public"]);
+        // Our policy for 'acceptable' keys: canonical ones only, and no all-zero outcome.
+        let outcome = x25519::PublicKey::from_bytes(&public).ok().and_then(|public| {
+            let one = secret.agree(&public).ok();
+            let many = secret.agree_many(&[public; 9]);
+            for outcome in many.expose_secrets() {
+                assert_eq!(outcome.ok(), one.as_ref().map(|one| one.expose_secret()), "{test}");
+            }
+            one
+        });
+        match outcome {
+            Some(outcome) => {
+                assert_ne!(test["result"], "invalid", "{test}");
+                assert_eq!(outcome.expose_secret(), &array(&test["shared"]), "{test}");
+                shared += 1;
+            }
+            None => {
+                assert_eq!(test["result"], "acceptable", "{test}");
+                let flags = test["flags"].to_string();
+                assert!(
+                    ["NonCanonicalPublic", "LowOrderPublic", "ZeroSharedSecret"]
+                        .iter()
+                        .any(|flag| flags.contains(flag)),
+                    "{test}"
+                );
+                refused += 1;
+            }
+        }
+    }
+    assert!(shared >= 450 && refused >= 20, "{shared} {refused}");
+}
+
+#[test]
+fn ed25519_verification() {
+    for (test, group) in tests("ed25519_test", 151) {
+        let message = unhex(&test["msg"]);
+        let public = PublicKey::from_bytes(&array(&group["publicKey"]["pk"])).unwrap();
+        let signature = <[u8; 64]>::try_from(&unhex(&test["sig"])[..]);
+        let verdict = signature
+            .is_ok_and(|bytes| public.verify(&message, &Signature::from_bytes(&bytes)).is_ok());
+        assert_eq!(verdict, test["result"] == "valid", "{test}");
+    }
+}
+
+#[test]
+fn hkdf_sha512() {
+    for (test, _) in tests("hkdf_sha512_test", 83) {
+        let size = usize::try_from(test["size"].as_u64().unwrap()).unwrap();
+        let mut out = vec![0; size];
+        let (ikm, salt) = (unhex(&test["ikm"]), unhex(&test["salt"]));
+        let done = hkdf::extract_and_expand(&salt, &ikm, &[&unhex(&test["info"])], &mut out);
+        assert_eq!(done.is_ok(), test["result"] == "valid", "{test}");
+        if done.is_ok() {
+            assert_eq!(out, unhex(&test["okm"]), "{test}");
+        }
+    }
+}
+
+#[test]
+fn mlkem768_key_generation() {
+    for (test, _) in tests("mlkem_768_keygen_seed_test", 100) {
+        let secret = mlkem768_secret(&test).unwrap();
+        assert_eq!(secret.public_key().as_bytes()[..], unhex(&test["ek"]), "{test}");
+        assert_eq!(test["result"], "valid");
+    }
+}
+
+#[test]
+fn mlkem768_encapsulation() {
+    for (test, _) in tests("mlkem_768_encaps_test", 265) {
+        let key = <&[u8; mlkem768::PUBLIC_LEN]>::try_from(&unhex(&test["ek"])[..])
+            .ok()
+            .and_then(|bytes| mlkem768::PublicKey::from_bytes(bytes).ok());
+        assert_eq!(key.is_some(), test["result"] == "valid", "{test}");
+        let Some(key) = key else { continue };
+        let mut ciphertext = [0; mlkem768::CIPHERTEXT_LEN];
+        let shared = hazmat::mlkem768_encapsulate(&key, &array(&test["m"]), &mut ciphertext);
+        assert_eq!(ciphertext[..], unhex(&test["c"]), "{test}");
+        assert_eq!(shared.expose_secret()[..], unhex(&test["K"]), "{test}");
+    }
+}
+
+#[test]
+fn mlkem768_decapsulation() {
+    for (test, _) in tests("mlkem_768_test", 201) {
+        let ciphertext = <[u8; mlkem768::CIPHERTEXT_LEN]>::try_from(&unhex(&test["c"])[..]).ok();
+        // Seeds and ciphertexts of a wrong length do not reach the function: the types refuse them.
+        let shared = mlkem768_secret(&test)
+            .zip(ciphertext)
+            .map(|(secret, ciphertext)| secret.decapsulate(&ciphertext));
+        assert_eq!(shared.is_some(), test["result"] == "valid", "{test}");
+        if let Some(shared) = shared {
+            assert_eq!(shared.expose_secret()[..], unhex(&test["K"]), "{test}");
+        }
+    }
+}
+
+fn mlkem768_secret(test: &Value) -> Option<mlkem768::SecretKey> {
+    let seed = <[u8; 64]>::try_from(&unhex(&test["seed"])[..]).ok()?;
+    Some(mlkem768::SecretKey::from_seed(mlkem768::Seed::from_bytes(&seed)))
+}
+
+/// The tests of a file, each with its group.
+fn tests(file: &str, expected: usize) -> Vec<(Value, Value)> {
+    let path =
+        format!("{}/../../vectors/third-party/wycheproof/{file}.json", env!("CARGO_MANIFEST_DIR"));
+    let set: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let tests: Vec<_> = set["testGroups"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|group| {
+            group["tests"].as_array().unwrap().iter().map(|test| (test.clone(), group.clone()))
+        })
+        .collect();
+    assert_eq!(tests.len(), expected);
+    tests
+}
+
+fn unhex(value: &Value) -> Vec<u8> {
+    let text = value.as_str().unwrap_or_default();
+    (0..text.len() / 2).map(|i| u8::from_str_radix(&text[2 * i..][..2], 16).unwrap()).collect()
+}
+
+fn array<const N: usize>(value: &Value) -> [u8; N] {
+    unhex(value).try_into().unwrap()
+}
