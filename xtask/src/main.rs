@@ -1,1 +1,52 @@
-fn main() {}
+//! The project's own chores: `cargo xtask tidy`.
+//!
+//! Standard library only, so that it compiles in seconds and brings nothing into the lock file.
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what this program does")]
+#![allow(clippy::std_instead_of_alloc, reason = "there is nothing here without std")]
+
+mod scratch;
+mod source;
+mod tidy;
+mod toml;
+mod tree;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask <CHORE>
+
+Chores:
+  tidy               Check the house rules that neither rustfmt nor clippy knows
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some((chore, rest)) = arguments.split_first() else {
+        eprint!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    let outcome = match chore.as_str() {
+        "tidy" => tidy::command(&root(), rest),
+        "help" | "--help" | "-h" => {
+            print!("{USAGE}");
+            Ok(true)
+        }
+        _ => Err(format!("unknown chore '{chore}'\n\n{USAGE}")),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The workspace's root: the folder above this package.
+fn root() -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().unwrap_or(package).to_path_buf()
+}
