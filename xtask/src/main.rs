@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask tidy`.
+//! The project's own chores: `cargo xtask tidy`, `cargo xtask vectors`.
 //!
 //! Standard library only, so that it compiles in seconds and brings nothing into the lock file.
 #![forbid(unsafe_code)]
@@ -10,6 +10,8 @@ mod source;
 mod tidy;
 mod toml;
 mod tree;
+mod vectors;
+mod workspace;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,6 +21,8 @@ Usage: cargo xtask <CHORE>
 
 Chores:
   tidy               Check the house rules that neither rustfmt nor clippy knows
+  vectors            Write the test vectors anew
+      --check            Only compare them with those in vectors/
 ";
 
 fn main() -> ExitCode {
@@ -29,6 +33,7 @@ fn main() -> ExitCode {
     };
     let outcome = match chore.as_str() {
         "tidy" => tidy::command(&root(), rest),
+        "vectors" => vectors::command(&root(), rest),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");
             Ok(true)
