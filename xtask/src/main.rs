@@ -1,10 +1,11 @@
-//! The project's own chores: `cargo xtask tidy`, `cargo xtask vectors`.
+//! The project's own chores: `cargo xtask tidy`, `cargo xtask ci`, `cargo xtask vectors`.
 //!
 //! Standard library only, so that it compiles in seconds and brings nothing into the lock file.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what this program does")]
 #![allow(clippy::std_instead_of_alloc, reason = "there is nothing here without std")]
 
+mod ci;
 mod scratch;
 mod source;
 mod tidy;
@@ -21,6 +22,10 @@ Usage: cargo xtask <CHORE>
 
 Chores:
   tidy               Check the house rules that neither rustfmt nor clippy knows
+  ci                 Run every check, in order of yield, up to the first that fails
+      --list             Name the steps and run none
+      --only STEP        Run this step alone; may be repeated
+      --keep-going       Run the steps behind a failed one too
   vectors            Write the test vectors anew
       --check            Only compare them with those in vectors/
 ";
@@ -32,6 +37,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let outcome = match chore.as_str() {
+        "ci" => ci::command(&root(), rest),
         "tidy" => tidy::command(&root(), rest),
         "vectors" => vectors::command(&root(), rest),
         "help" | "--help" | "-h" => {
