@@ -44,7 +44,11 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         step("fmt", "the code is formatted", vec![cargo("fmt --all --check")]),
         step("tidy", "the house rules hold", vec![check_tidiness()]),
         step("deny", "licences, duplicates and sources of what we depend on", vec![deny()]),
-        step("clippy", "no warnings, each package with its own features", clippy(&packages)),
+        step(
+            "clippy",
+            "no warnings, each package with its own features",
+            clippy(&packages, &portable),
+        ),
         step("test", "all tests, as the README says", vec![cargo("test --workspace --locked")]),
         step("test-no-std", "the portable crates' tests without std", test_no_std(&portable)),
         step("targets", "the portable crates build for bare metal and wasm", targets(&portable)),
@@ -63,11 +67,14 @@ fn check_vectors() -> Job {
     Job::Chore(|root| vectors::renew(root, Mode::Check, ENVIRONMENT))
 }
 
-/// One call for each package: a call for all would unite their features and hide a missing one.
-fn clippy(packages: &[&str]) -> Vec<Job> {
-    let one =
-        |name: &&str| cargo(&format!("clippy -p {name} --all-targets --locked -- -D warnings"));
-    packages.iter().map(one).collect()
+/// One call for each package: a call for all would unite their features and hide a missing one. The
+/// portable crates once more without std, where other code is in use.
+fn clippy(packages: &[&str], portable: &[&str]) -> Vec<Job> {
+    let one = |name: &str, options: &str| {
+        cargo(&format!("clippy -p {name} {options} --locked -- -D warnings"))
+    };
+    let all = packages.iter().map(|name| one(name, "--all-targets"));
+    all.chain(portable.iter().map(|name| one(name, "--lib --no-default-features"))).collect()
 }
 
 fn test_no_std(portable: &[&str]) -> Vec<Job> {
@@ -157,8 +164,9 @@ mod tests {
     fn each_package_is_linted_alone() {
         let scratch = Scratch::with(&[("Cargo.toml", MANIFEST)]);
         let found = step(scratch.path(), "clippy");
-        assert_eq!(found.len(), 4);
+        assert_eq!(found.len(), 4 + 2);
         assert_eq!(found[0], "cargo clippy -p a --all-targets --locked -- -D warnings");
+        assert!(found[4].contains("-p a --lib --no-default-features"));
     }
 
     #[test]
