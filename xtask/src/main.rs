@@ -14,6 +14,7 @@ mod tree;
 mod vectors;
 mod workspace;
 
+use std::env;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -31,7 +32,7 @@ Chores:
 ";
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<String> = env::args().skip(1).collect();
     let Some((chore, rest)) = arguments.split_first() else {
         eprint!("{USAGE}");
         return ExitCode::from(2);
@@ -56,8 +57,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// The workspace's root: the folder above this package.
+/// The workspace's root: the folder above this package. `cargo run` tells where that is; what was
+/// compiled in belongs to another checkout if two share a target folder.
 fn root() -> PathBuf {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    package.parent().unwrap_or(package).to_path_buf()
+    let told = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let package = told.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
+    package.parent().map_or_else(|| package.clone(), Path::to_path_buf)
 }
