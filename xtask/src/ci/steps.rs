@@ -77,8 +77,11 @@ fn clippy(packages: &[&str], portable: &[&str]) -> Vec<Job> {
     all.chain(portable.iter().map(|name| one(name, "--lib --no-default-features"))).collect()
 }
 
+/// Without the examples in the documentation: they show the paved way, which has std.
 fn test_no_std(portable: &[&str]) -> Vec<Job> {
-    let one = |name: &&str| cargo(&format!("test -p {name} --no-default-features --locked"));
+    let one = |name: &&str| {
+        cargo(&format!("test -p {name} --lib --tests --no-default-features --locked"))
+    };
     portable.iter().map(one).collect()
 }
 
@@ -175,7 +178,9 @@ mod tests {
         let found = step(scratch.path(), "test-no-std");
         assert_eq!(
             found,
-            ["a", "b"].map(|it| format!("cargo test -p {it} --no-default-features --locked"))
+            ["a", "b"].map(|it| format!(
+                "cargo test -p {it} --lib --tests --no-default-features --locked"
+            ))
         );
         let builds = step(scratch.path(), "targets");
         assert_eq!(builds.iter().filter(|it| it.starts_with("cargo build")).count(), 4);
