@@ -1,1 +1,66 @@
-fn main() {}
+//! The project's own chores: `cargo xtask tidy`, `cargo xtask ci`, `cargo xtask vectors`.
+//!
+//! Standard library only, so that it compiles in seconds and brings nothing into the lock file.
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what this program does")]
+#![allow(clippy::std_instead_of_alloc, reason = "there is nothing here without std")]
+
+mod ci;
+mod scratch;
+mod source;
+mod tidy;
+mod toml;
+mod tree;
+mod vectors;
+mod workspace;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask <CHORE>
+
+Chores:
+  tidy               Check the house rules that neither rustfmt nor clippy knows
+  ci                 Run every check, in order of yield, up to the first that fails
+      --list             Name the steps and run none
+      --only STEP        Run this step alone; may be repeated
+      --keep-going       Run the steps behind a failed one too
+  vectors            Write the test vectors anew
+      --check            Only compare them with those in vectors/
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let Some((chore, rest)) = arguments.split_first() else {
+        eprint!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    let outcome = match chore.as_str() {
+        "ci" => ci::command(&root(), rest),
+        "tidy" => tidy::command(&root(), rest),
+        "vectors" => vectors::command(&root(), rest),
+        "help" | "--help" | "-h" => {
+            print!("{USAGE}");
+            Ok(true)
+        }
+        _ => Err(format!("unknown chore '{chore}'\n\n{USAGE}")),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The workspace's root: the folder above this package. `cargo run` tells where that is; what was
+/// compiled in belongs to another checkout if two share a target folder.
+fn root() -> PathBuf {
+    let told = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let package = told.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
+    package.parent().map_or_else(|| package.clone(), Path::to_path_buf)
+}

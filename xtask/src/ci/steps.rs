@@ -1,0 +1,198 @@
+//! The steps in order of yield: what is cheap and fails often comes first.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::ENVIRONMENT;
+use crate::vectors::{self, Mode};
+use crate::{tidy, workspace};
+
+/// Without an operating system, and without one but with a garbage-collected host.
+const TARGETS: &[&str] = &["thumbv7em-none-eabihf", "wasm32-unknown-unknown"];
+/// Rows up to this one hold formats and algorithms, which need no operating system.
+const LAST_PORTABLE_ROW: u32 = 1;
+/// The second implementation, written from the specification.
+const PEER: &str = "peers/python/run-vectors.sh";
+const CLI: &str = "endseal-cli";
+
+pub(super) struct Step {
+    pub(super) name: &'static str,
+    pub(super) purpose: &'static str,
+    pub(super) jobs: Vec<Job>,
+}
+
+pub(super) enum Job {
+    /// A chore of this program, run without starting another.
+    Chore(fn(&Path) -> Result<bool, String>),
+    Program {
+        words: Vec<String>,
+        environment: Vec<(&'static str, &'static str)>,
+    },
+    /// Cannot be done here, for the reason given.
+    Skip(String),
+}
+
+pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
+    let rows = workspace::rows(root)?;
+    let portable = rows.iter().filter(|row| row.number <= LAST_PORTABLE_ROW);
+    let portable: Vec<&str> = portable.flat_map(|row| &row.crates).map(String::as_str).collect();
+    let mut packages: Vec<&str> =
+        rows.iter().flat_map(|row| &row.crates).map(String::as_str).collect();
+    packages.push("xtask");
+    let step = |name, purpose, jobs| Step { name, purpose, jobs };
+    Ok(vec![
+        step("fmt", "the code is formatted", vec![cargo("fmt --all --check")]),
+        step("tidy", "the house rules hold", vec![check_tidiness()]),
+        step("deny", "licences, duplicates and sources of what we depend on", vec![deny()]),
+        step(
+            "clippy",
+            "no warnings, each package with its own features",
+            clippy(&packages, &portable),
+        ),
+        step("test", "all tests, as the README says", vec![cargo("test --workspace --locked")]),
+        step("test-no-std", "the portable crates' tests without std", test_no_std(&portable)),
+        step("targets", "the portable crates build for bare metal and wasm", targets(&portable)),
+        step("vectors", "the vectors are what the generators write", vec![check_vectors()]),
+        step("doc", "the documentation builds without warnings", vec![doc()]),
+        step("peer", "the independent opener agrees with every vector", vec![peer(root)]),
+        step("demo", "the README's demonstration runs", vec![demo(&packages)]),
+    ])
+}
+
+fn check_tidiness() -> Job {
+    Job::Chore(|root| tidy::command(root, &[]))
+}
+
+fn check_vectors() -> Job {
+    Job::Chore(|root| vectors::renew(root, Mode::Check, ENVIRONMENT))
+}
+
+/// One call for each package: a call for all would unite their features and hide a missing one. The
+/// portable crates once more without std, where other code is in use.
+fn clippy(packages: &[&str], portable: &[&str]) -> Vec<Job> {
+    let one = |name: &str, options: &str| {
+        cargo(&format!("clippy -p {name} {options} --locked -- -D warnings"))
+    };
+    let all = packages.iter().map(|name| one(name, "--all-targets"));
+    all.chain(portable.iter().map(|name| one(name, "--lib --no-default-features"))).collect()
+}
+
+/// Without the examples in the documentation: they show the paved way, which has std.
+fn test_no_std(portable: &[&str]) -> Vec<Job> {
+    let one = |name: &&str| {
+        cargo(&format!("test -p {name} --lib --tests --no-default-features --locked"))
+    };
+    portable.iter().map(one).collect()
+}
+
+fn targets(portable: &[&str]) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    let installed = Command::new("rustup").args(["target", "list", "--installed"]).output();
+    let installed = installed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    for target in TARGETS {
+        // Without rustup the targets are whatever the toolchain came with; the build will tell.
+        if installed.as_ref().is_ok_and(|list| !list.lines().any(|line| line == *target)) {
+            jobs.push(program(&format!("rustup target add {target}")));
+        }
+        for name in portable {
+            let build = format!("build -p {name} --no-default-features --target {target} --locked");
+            jobs.push(cargo(&build));
+        }
+    }
+    jobs
+}
+
+fn doc() -> Job {
+    let mut job = cargo("doc --workspace --no-deps --locked");
+    if let Job::Program { environment, .. } = &mut job {
+        environment.push(("RUSTDOCFLAGS", "-D warnings"));
+    }
+    job
+}
+
+fn peer(root: &Path) -> Job {
+    if root.join(PEER).exists() { program(PEER) } else { Job::Skip(format!("there is no {PEER}")) }
+}
+
+fn demo(packages: &[&str]) -> Job {
+    if packages.contains(&CLI) {
+        cargo("run --release --locked -- demo")
+    } else {
+        Job::Skip(format!("there is no {CLI}"))
+    }
+}
+
+/// Advisories are left out: their database is fetched, and a check must give the same answer today
+/// and tomorrow for the same tree.
+fn deny() -> Job {
+    let version = Command::new("cargo").args(["deny", "--version"]).output();
+    if version.is_ok_and(|output| output.status.success()) {
+        cargo("deny --locked check bans licenses sources")
+    } else {
+        Job::Skip("cargo-deny is not installed (`cargo install cargo-deny --locked`)".to_owned())
+    }
+}
+
+fn cargo(arguments: &str) -> Job {
+    program(&format!("cargo {arguments}"))
+}
+
+fn program(words: &str) -> Job {
+    let words = words.split(' ').map(str::to_owned).collect();
+    Job::Program { words, environment: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    const MANIFEST: &str = "[workspace.metadata.layers]\n0 = [\"a\"]\n1 = [\"b\"]\n2 = [\"c\"]\n";
+
+    fn words(jobs: &[Job]) -> Vec<String> {
+        let words = |job: &Job| match job {
+            Job::Program { words, .. } => words.join(" "),
+            Job::Skip(reason) => reason.clone(),
+            Job::Chore(_) => "chore".to_owned(),
+        };
+        jobs.iter().map(words).collect()
+    }
+
+    fn step(root: &Path, name: &str) -> Vec<String> {
+        let steps = all(root).unwrap();
+        words(&steps.iter().find(|step| step.name == name).unwrap().jobs)
+    }
+
+    #[test]
+    fn each_package_is_linted_alone() {
+        let scratch = Scratch::with(&[("Cargo.toml", MANIFEST)]);
+        let found = step(scratch.path(), "clippy");
+        assert_eq!(found.len(), 4 + 2);
+        assert_eq!(found[0], "cargo clippy -p a --all-targets --locked -- -D warnings");
+        assert!(found[4].contains("-p a --lib --no-default-features"));
+    }
+
+    #[test]
+    fn only_the_lower_rows_are_built_without_std() {
+        let scratch = Scratch::with(&[("Cargo.toml", MANIFEST)]);
+        let found = step(scratch.path(), "test-no-std");
+        assert_eq!(
+            found,
+            ["a", "b"].map(|it| format!(
+                "cargo test -p {it} --lib --tests --no-default-features --locked"
+            ))
+        );
+        let builds = step(scratch.path(), "targets");
+        assert_eq!(builds.iter().filter(|it| it.starts_with("cargo build")).count(), 4);
+        assert!(!builds.iter().any(|it| it.contains("-p c ")));
+    }
+
+    #[test]
+    fn what_is_not_there_yet_is_skipped() {
+        let scratch = Scratch::with(&[("Cargo.toml", MANIFEST)]);
+        assert_eq!(step(scratch.path(), "peer"), [format!("there is no {PEER}")]);
+        assert_eq!(step(scratch.path(), "demo"), [format!("there is no {CLI}")]);
+        scratch.write(PEER, "");
+        assert_eq!(step(scratch.path(), "peer"), [PEER]);
+    }
+}

@@ -1,0 +1,135 @@
+//! House rules that neither rustfmt nor clippy knows. One module is one rule.
+
+mod hygiene;
+mod layers;
+mod leftovers;
+mod lengths;
+mod links;
+mod lockfile;
+mod names;
+mod specs;
+mod unsafety;
+
+use core::fmt;
+use std::path::Path;
+
+use crate::tree::Tree;
+
+/// One thing that is against a rule.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Finding {
+    path: String,
+    /// Nothing when the whole file or folder is meant.
+    line: Option<usize>,
+    message: String,
+}
+
+impl Finding {
+    fn at(path: &str, line: usize, message: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line: Some(line), message: message.into() }
+    }
+
+    fn of(path: &str, message: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line: None, message: message.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:", self.path)?;
+        if let Some(line) = self.line {
+            write!(formatter, "{line}:")?;
+        }
+        write!(formatter, " {}", self.message)
+    }
+}
+
+/// What one rule found, and what it has to say besides.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    findings: Vec<Finding>,
+    /// Figures and warnings: printed, never a failure.
+    notes: Vec<String>,
+}
+
+impl From<Vec<Finding>> for Outcome {
+    fn from(findings: Vec<Finding>) -> Self {
+        Self { findings, notes: Vec::new() }
+    }
+}
+
+type Rule = fn(&Tree) -> Outcome;
+
+const RULES: &[(&str, Rule)] = &[
+    ("layers", layers::check),
+    ("specs", specs::check),
+    ("lengths", lengths::check),
+    ("unsafety", unsafety::check),
+    ("lockfile", lockfile::check),
+    ("names", names::check),
+    ("leftovers", leftovers::check),
+    ("hygiene", hygiene::check),
+    ("links", links::check),
+];
+
+/// `cargo xtask tidy`: whether there was nothing to find.
+pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String> {
+    if let Some(argument) = arguments.first() {
+        return Err(format!("tidy takes no arguments, but got '{argument}'"));
+    }
+    let tree = Tree::read(root).map_err(|error| format!("{}: {error}", root.display()))?;
+    let mut count = 0;
+    for (name, rule) in RULES {
+        let outcome = rule(&tree);
+        for note in &outcome.notes {
+            println!("{name}: {note}");
+        }
+        for finding in &outcome.findings {
+            println!("{finding} [{name}]");
+        }
+        count += outcome.findings.len();
+    }
+    println!("tidy: {} rules, {} files, {count} findings", RULES.len(), tree.files.len());
+    Ok(count == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    /// Runs a rule over a made-up tree; each finding as it would be printed.
+    pub(super) fn run(rule: Rule, files: &[(&str, &str)]) -> Vec<String> {
+        run_in(rule, &Scratch::with(files))
+    }
+
+    pub(super) fn run_in(rule: Rule, scratch: &Scratch) -> Vec<String> {
+        let tree = Tree::read(scratch.path()).unwrap();
+        rule(&tree).findings.iter().map(Finding::to_string).collect()
+    }
+
+    #[test]
+    fn one_finding_is_enough_to_fail() {
+        let scratch = Scratch::with(&[
+            ("Cargo.toml", "[workspace.metadata.layers]\n0 = [\"a\"]\n"),
+            ("Cargo.lock", "[[package]]\nname = \"a\"\n"),
+            ("crates/a/Cargo.toml", "[package]\nname = \"a\"\n"),
+            ("crates/a/src/lib.rs", "//! A.\n#![forbid(unsafe_code)]\n"),
+        ]);
+        scratch.write_program(".ci/run", "#!/bin/bash\n");
+        assert_eq!(command(scratch.path(), &[]), Ok(true));
+        scratch.write("crates/a/src/utils.rs", "");
+        assert_eq!(command(scratch.path(), &[]), Ok(false));
+    }
+
+    #[test]
+    fn a_finding_prints_as_editors_read_it() {
+        assert_eq!(Finding::at("a.rs", 3, "bad").to_string(), "a.rs:3: bad");
+        assert_eq!(Finding::of("a.rs", "bad").to_string(), "a.rs: bad");
+    }
+
+    #[test]
+    fn arguments_are_refused() {
+        assert!(command(Path::new("."), &["--fix".to_owned()]).is_err());
+    }
+}

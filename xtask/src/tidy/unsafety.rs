@@ -1,0 +1,142 @@
+//! `unsafe` has one home; everywhere else the compiler forbids it.
+//!
+//! The lint stands in each crate's root, where a reader sees it. The word is looked for as well,
+//! because tests, benches and examples are crates without that line.
+
+use super::{Finding, Outcome};
+use crate::source;
+use crate::tree::{File, Tree};
+
+const FORBID: &str = "#![forbid(unsafe_code)]";
+const DENY: &str = "#![deny(unsafe_code)]";
+const ALLOW: &str = "#[allow(unsafe_code)]";
+
+/// The one crate that only denies, because it allows one module.
+const CRATE: &str = "crates/endseal-crypto";
+/// That module, without `.rs`.
+const HOME: &str = "crates/endseal-crypto/src/low";
+
+pub(super) fn check(tree: &Tree) -> Outcome {
+    let mut findings = Vec::new();
+    for file in tree.rust().filter(|file| file.is_below("crates") || file.is_below("xtask")) {
+        let code = source::code(&file.text);
+        if is_crate_root(&file.path) {
+            let header = if file.path == format!("{CRATE}/src/lib.rs") { DENY } else { FORBID };
+            if !code.lines().any(|line| line.trim() == header) {
+                findings.push(Finding::of(&file.path, format!("lacks {header}")));
+            }
+        }
+        if !is_home(file) {
+            let of_word = |line| Finding::at(&file.path, line, "unsafe outside its home");
+            findings.extend(source::lines_with_word(&code, "unsafe").into_iter().map(of_word));
+        }
+        check_exceptions(file, &code, &mut findings);
+    }
+    findings.into()
+}
+
+/// The lint is lifted for the home's module and for nothing else.
+fn check_exceptions(file: &File, code: &str, findings: &mut Vec<Finding>) {
+    let lines: Vec<&str> = code.lines().map(str::trim).collect();
+    for (index, line) in lines.iter().enumerate() {
+        let lifts = line.contains("unsafe_code") && !line.contains(FORBID) && !line.contains(DENY);
+        let is_the_one = file.path == format!("{CRATE}/src/lib.rs")
+            && (*line == ALLOW && lines.get(index + 1) == Some(&"mod low;"));
+        if lifts && !is_the_one {
+            findings.push(Finding::at(&file.path, index + 1, "lifts the lint on unsafe code"));
+        }
+    }
+}
+
+fn is_home(file: &File) -> bool {
+    file.is_below(HOME) || file.path == format!("{HOME}.rs")
+}
+
+fn is_crate_root(path: &str) -> bool {
+    let inside = path.split_once("/src/").map(|(_, inside)| inside);
+    inside.is_some_and(|it| matches!(it, "lib.rs" | "main.rs") || it.starts_with("bin/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::run;
+    use super::*;
+
+    const CRYPTO: &str = "#![deny(unsafe_code)]\n#[allow(unsafe_code)]\nmod low;\n";
+
+    #[test]
+    fn unsafe_in_its_home_passes() {
+        let found = run(
+            check,
+            &[
+                ("crates/endseal-crypto/src/lib.rs", CRYPTO),
+                ("crates/endseal-crypto/src/low.rs", "unsafe fn f() {}"),
+                ("crates/endseal-crypto/src/low/ifma.rs", "unsafe fn f() {}"),
+                ("crates/a/src/lib.rs", "//! No unsafe.\n#![forbid(unsafe_code)]\n"),
+                ("crates/a/src/b.rs", "// unsafe\nconst A: &str = \"unsafe\";"),
+            ],
+        );
+        assert_eq!(found, [""; 0]);
+    }
+
+    #[test]
+    fn a_crate_root_without_the_lint_is_found() {
+        let found = run(
+            check,
+            &[
+                ("crates/a/src/lib.rs", "// #![forbid(unsafe_code)]\n"),
+                ("crates/a/src/bin/b.rs", ""),
+                ("crates/c/src/main.rs", "#![deny(unsafe_code)]\n"),
+                ("xtask/src/main.rs", ""),
+            ],
+        );
+        assert_eq!(
+            found,
+            [
+                "crates/a/src/bin/b.rs: lacks #![forbid(unsafe_code)]",
+                "crates/a/src/lib.rs: lacks #![forbid(unsafe_code)]",
+                "crates/c/src/main.rs: lacks #![forbid(unsafe_code)]",
+                "xtask/src/main.rs: lacks #![forbid(unsafe_code)]",
+            ]
+        );
+    }
+
+    #[test]
+    fn unsafe_outside_its_home_is_found() {
+        let found = run(
+            check,
+            &[
+                ("crates/endseal-crypto/src/high/a.rs", "\nunsafe {}"),
+                ("crates/endseal-crypto/src/lower.rs", "unsafe {}"),
+                ("crates/a/benches/b.rs", "unsafe impl X for Y {}"),
+            ],
+        );
+        assert_eq!(
+            found,
+            [
+                "crates/a/benches/b.rs:1: unsafe outside its home",
+                "crates/endseal-crypto/src/high/a.rs:2: unsafe outside its home",
+                "crates/endseal-crypto/src/lower.rs:1: unsafe outside its home",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_second_exception_is_found() {
+        let lib = format!("{CRYPTO}#[allow(unsafe_code)]\nmod high;\n");
+        let found = run(
+            check,
+            &[
+                ("crates/endseal-crypto/src/lib.rs", &lib),
+                ("crates/endseal-crypto/src/mid.rs", "#![expect(dead_code, unsafe_code)]"),
+            ],
+        );
+        assert_eq!(
+            found,
+            [
+                "crates/endseal-crypto/src/lib.rs:4: lifts the lint on unsafe code",
+                "crates/endseal-crypto/src/mid.rs:1: lifts the lint on unsafe code",
+            ]
+        );
+    }
+}

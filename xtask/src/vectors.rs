@@ -1,0 +1,214 @@
+//! Test vectors are generated, so that they can be generated again.
+//!
+//! A crate that owns a specification has `examples/vectors.rs`: a program that takes a folder and
+//! writes `<folder>/<specification>/<scenario>.json`. The same inputs give the same bytes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{fs, io};
+
+use crate::scratch::Scratch;
+use crate::workspace;
+
+const GENERATOR: &str = "examples/vectors.rs";
+const VECTORS: &str = "vectors";
+
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Mode {
+    /// Only tell what differs.
+    Check,
+    /// Put what was generated in the place of what is kept.
+    Replace,
+}
+
+/// `cargo xtask vectors [--check]`: whether nothing differed, or everything was written.
+pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String> {
+    match arguments {
+        [] => renew(root, Mode::Replace, &[]),
+        [argument] if argument == "--check" => renew(root, Mode::Check, &[]),
+        _ => Err(format!("vectors takes --check or nothing, but got {arguments:?}")),
+    }
+}
+
+/// Runs the generators, which are built in `environment`.
+pub(crate) fn renew(root: &Path, mode: Mode, environment: &[(&str, &str)]) -> Result<bool, String> {
+    let mut clean = true;
+    for name in workspace::rows(root)?.into_iter().flat_map(|row| row.crates) {
+        if !root.join("crates").join(&name).join(GENERATOR).exists() {
+            println!("vectors: {name} has no {GENERATOR}, skipped");
+            continue;
+        }
+        let scratch = Scratch::new("vectors").map_err(|error| error.to_string())?;
+        generate(root, &name, scratch.path(), environment)?;
+        let kept = root.join(VECTORS);
+        let outcome = match mode {
+            Mode::Check => compare(scratch.path(), &kept),
+            Mode::Replace => replace(scratch.path(), &kept),
+        };
+        clean &= outcome.map_err(|error| format!("{name}: {error}"))?;
+    }
+    Ok(clean)
+}
+
+fn generate(
+    root: &Path,
+    name: &str,
+    folder: &Path,
+    environment: &[(&str, &str)],
+) -> Result<(), String> {
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(root).envs(environment.iter().copied());
+    cargo.args(["run", "--quiet", "--locked", "--package", name]);
+    cargo.args(["--example", "vectors", "--"]).arg(folder);
+    let status = cargo.status().map_err(|error| format!("cargo: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("the generator of {name} failed: {status}")) }
+}
+
+/// Prints each difference between what was generated and what is kept.
+fn compare(fresh: &Path, kept: &Path) -> io::Result<bool> {
+    let mut clean = true;
+    for name in specifications(fresh)? {
+        let (fresh, kept) = (files(&fresh.join(&name))?, files(&kept.join(&name))?);
+        let differences = differences(&fresh, &kept);
+        for (path, difference) in &differences {
+            println!("{VECTORS}/{name}/{path}: {difference}");
+        }
+        println!("vectors: {name}: {} files, {} differ", fresh.len(), differences.len());
+        clean &= differences.is_empty();
+    }
+    Ok(clean)
+}
+
+fn replace(fresh: &Path, kept: &Path) -> io::Result<bool> {
+    for name in specifications(fresh)? {
+        let target = kept.join(&name);
+        let old = files(&target)?;
+        let new = files(&fresh.join(&name))?;
+        for path in old.keys().filter(|path| !new.contains_key(*path)) {
+            fs::remove_file(target.join(path))?;
+        }
+        for (path, content) in &new {
+            let path = target.join(path);
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder)?;
+            }
+            fs::write(path, content)?;
+        }
+        let changed = differences(&new, &old).len();
+        println!("vectors: {name}: {} files, {changed} changed", new.len());
+    }
+    Ok(true)
+}
+
+/// Names of the folders that a generator made; a file beside them is in no specification.
+fn specifications(fresh: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(fresh)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !entry.file_type()?.is_dir() {
+            return Err(io::Error::other(format!("the generator wrote {name} outside a folder")));
+        }
+        names.push(name);
+    }
+    if names.is_empty() {
+        return Err(io::Error::other("the generator wrote nothing"));
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Relative path to content of all files below a folder; none when it is not there.
+fn files(folder: &Path) -> io::Result<BTreeMap<String, Vec<u8>>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![(folder.to_path_buf(), String::new())];
+    while let Some((path, prefix)) = folders.pop() {
+        if !path.exists() {
+            continue;
+        }
+        for entry in fs::read_dir(&path)? {
+            let entry = entry?;
+            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            let path: PathBuf = entry.path();
+            if entry.file_type()?.is_dir() {
+                folders.push((path, format!("{name}/")));
+            } else {
+                found.insert(name, fs::read(path)?);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn differences<'a>(
+    fresh: &'a BTreeMap<String, Vec<u8>>,
+    kept: &'a BTreeMap<String, Vec<u8>>,
+) -> Vec<(&'a str, &'static str)> {
+    let mut found = Vec::new();
+    for (path, content) in fresh {
+        match kept.get(path) {
+            None => found.push((path.as_str(), "missing")),
+            Some(kept) if kept != content => found.push((path.as_str(), "different")),
+            Some(_) => {}
+        }
+    }
+    let extra = kept.keys().filter(|path| !fresh.contains_key(*path));
+    found.extend(extra.map(|path| (path.as_str(), "not generated any more")));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FRESH: &[(&str, &str)] = &[("a/one.json", "1"), ("a/deep/two.json", "2"), ("b/x", "3")];
+
+    #[test]
+    fn equal_files_are_clean() {
+        let (fresh, kept) = (Scratch::with(FRESH), Scratch::with(FRESH));
+        // Specifications of other crates are not this generator's business.
+        kept.write("c/other.json", "4");
+        assert!(compare(fresh.path(), kept.path()).unwrap());
+    }
+
+    #[test]
+    fn missing_different_and_extra_files_are_told() {
+        let (fresh, kept) = (Scratch::with(FRESH), Scratch::with(&[]));
+        kept.write("a/one.json", "0");
+        kept.write("a/three.json", "3");
+        assert!(!compare(fresh.path(), kept.path()).unwrap());
+        let (fresh, kept) = (fresh.path().join("a"), kept.path().join("a"));
+        assert_eq!(
+            differences(&files(&fresh).unwrap(), &files(&kept).unwrap()),
+            [
+                ("deep/two.json", "missing"),
+                ("one.json", "different"),
+                ("three.json", "not generated any more"),
+            ]
+        );
+    }
+
+    #[test]
+    fn replacing_leaves_what_was_generated_and_nothing_else() {
+        let (fresh, kept) = (Scratch::with(FRESH), Scratch::with(&[]));
+        kept.write("a/one.json", "0");
+        kept.write("a/old.json", "0");
+        kept.write("third-party/x.json", "0");
+        assert!(replace(fresh.path(), kept.path()).unwrap());
+        assert!(compare(fresh.path(), kept.path()).unwrap());
+        assert!(kept.path().join("third-party/x.json").exists());
+        assert!(!kept.path().join("a/old.json").exists());
+    }
+
+    #[test]
+    fn a_generator_that_writes_nothing_or_beside_is_an_error() {
+        assert!(specifications(Scratch::with(&[]).path()).is_err());
+        assert!(specifications(Scratch::with(&[("a.json", "")]).path()).is_err());
+    }
+
+    #[test]
+    fn unknown_arguments_are_refused() {
+        assert!(command(Path::new("."), &["--fix".to_owned()]).is_err());
+    }
+}
