@@ -322,10 +322,11 @@ class Recipient:
 
 
 def seal(suite, recipients, context, content, *, sender_seed, e, key, salt, message_id, time,
-         decoys=()):  # fmt: skip
+         decoys=(), insider=lambda plaintext: plaintext):  # fmt: skip
     """Seals with the given values.  `key` is K, in suite 2 the seed.
 
-    A decoy is a pair of 12 bytes, in the place of slot[0..12], and a whole body.
+    A decoy is a pair of 12 bytes, in the place of mask[0..12], and a whole body.  `insider` maps the
+    plaintext of chunked encryption to what is encrypted instead.
     """
     if len(key) != (16 if suite == COMPACT else 32):
         raise ValueError("key material of the wrong length")
@@ -336,7 +337,7 @@ def seal(suite, recipients, context, content, *, sender_seed, e, key, salt, mess
     h = header_digest(head, context)
     chunk_key, base, commitment = chunk_keys(content_key(suite, key, h), salt, h)
 
-    # "Keys" and "Slots"; entries are (slot[0..12], body), so that they sort as required.
+    # "Keys" and "Slots"; entries are (mask[0..12], body), so that they sort as required.
     entries, seen = [], set()
     for recipient in recipients:
         u = recipient_u(recipient.ed25519)
@@ -346,14 +347,14 @@ def seal(suite, recipients, context, content, *, sender_seed, e, key, salt, mess
             continue
         seen.add(u)
         x = _x25519(e, u)
-        slot = _keyed(h, x + u, 64)
+        mask = _keyed(h, x + u, 64)
         if suite == HYBRID:
             # Checks the length and the modulus of ek; returns (S, ct).
             s, ct = ML_KEM_768._encaps_internal(recipient.mlkem768, recipient.m)
             body = ct + _xor(key, hybrid_pad(h, x, u, s, ct, recipient.mlkem768))
         else:
-            body = _xor(key, slot[32 : 32 + len(key)])
-        entries.append((slot[:12], body))
+            body = _xor(key, mask[32 : 32 + len(key)])
+        entries.append((mask[:12], body))
     for sort_key, body in decoys:
         if len(sort_key) != 12 or len(body) != BODY[suite]:
             raise ValueError("malformed decoy")
@@ -373,5 +374,5 @@ def seal(suite, recipients, context, content, *, sender_seed, e, key, salt, mess
         [head, commitment, struct.pack("<I", len(entries))]
         + [sort_key[:4] for sort_key, _ in entries]
         + [body for _, body in entries]
-        + [encrypt_chunks(chunk_key, base, plaintext)]
+        + [encrypt_chunks(chunk_key, base, insider(bytes(plaintext)))]
     )

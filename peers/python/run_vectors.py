@@ -73,10 +73,11 @@ def build(vector, context):
         salt=unhex(recipe["salt"]),
         message_id=unhex(recipe["message_id"]),
         time=int(recipe["time"]),
+        insider=lambda plaintext: apply_edits(plaintext, recipe.get("plaintext_edits", [])),
     )
-    digest = recipe.get("envelope_blake3", vector.get("envelope_blake3"))
+    digest = recipe["envelope_blake3"]
     require("envelope_blake3", blake3(sealed).hexdigest(), digest)
-    return apply_edits(sealed, recipe.get("edits", vector.get("edits", [])))
+    return apply_edits(sealed, recipe["edits"])
 
 
 def check_opened(name, opened, vector):

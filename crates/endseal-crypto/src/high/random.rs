@@ -35,7 +35,7 @@ impl Random for OsRandom {
 }
 
 /// The source of randomness failed. Nothing was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RandomError;
 

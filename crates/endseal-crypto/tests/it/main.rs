@@ -1,4 +1,5 @@
 //! The public functions against published vectors, and properties that users rely on.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 
 mod ed25519;
 mod wycheproof;

@@ -1,0 +1,22 @@
+//! The envelope from outside: published vectors through every way to open, and what users rely on.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
+
+mod properties;
+mod streams;
+mod tamper;
+mod vectors;
+
+use endseal_crypto::ed25519::Seed;
+use endseal_crypto::identity::Identity;
+use endseal_crypto::mlkem768;
+
+fn identity(i: u8) -> Identity {
+    Identity::from_seeds(Seed::from_bytes(&[i; 32]), mlkem768::Seed::from_bytes(&[i; 64]))
+}
+
+/// Different bytes for every length and name.
+fn data(name: &str, len: usize) -> Vec<u8> {
+    let mut out = vec![0; len];
+    endseal_crypto::hash::keyed_into(&[0; 32], &[name.as_bytes()], &mut out);
+    out
+}

@@ -1,0 +1,187 @@
+//! `vectors/envelope/*.json`, each opened in memory, in a batch and as a stream.
+
+use std::fs;
+use std::io::Read;
+
+use endseal_crypto::ed25519::Seed;
+use endseal_crypto::identity::Identity;
+use endseal_crypto::segment::{ChunkKeys, InputKey, SliceOpener, SliceSealer, chunks_len};
+use endseal_crypto::{hash, label, mlkem768};
+use endseal_envelope::hazmat::{Derandomized, seal};
+use endseal_envelope::{Envelope, OpenError, Opened, Opener, Policy, Recipients, Sealer, Suite};
+use serde_json::Value;
+
+#[test]
+fn every_vector_through_every_way_to_open() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/envelope");
+    let (mut successes, mut failures) = (0, 0);
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let test: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        run(&name, &test);
+        *(if test["expect"] == "ok" { &mut successes } else { &mut failures }) += 1;
+    }
+    assert!(successes >= 27 && failures >= 68, "{successes} {failures}");
+}
+
+fn run(name: &str, test: &Value) {
+    let context = unhex(&test["context"]);
+    let identity = Identity::from_seeds(
+        Seed::from_bytes(&array(&test["ed25519_seed"])),
+        // Without a seed in the vector, a key that nobody sealed to.
+        test.get("mlkem768_seed").map_or_else(
+            || mlkem768::Seed::from_bytes(&[0xee; 64]),
+            |seed| mlkem768::Seed::from_bytes(&array(seed)),
+        ),
+    );
+    let envelope = match test.get("recipe") {
+        Some(recipe) => cook(name, recipe, &context),
+        None => unhex(&test["envelope"]),
+    };
+    let opener = Opener::new(&identity).context(&context);
+
+    let opened = opener.open(&envelope, &mut Policy::new());
+    check(name, test, &opened);
+
+    let filler = filler();
+    let batch = [&filler[..], &envelope, &filler];
+    let mut many = opener.open_many(&batch, &mut Policy::new());
+    assert_eq!(many.remove(1), opened, "{name}: in a batch");
+    assert_eq!(many.len(), 2);
+
+    let streamed = opener.reader(&envelope[..], &mut Policy::new()).and_then(|mut reader| {
+        let mut content = Vec::new();
+        reader.read_to_end(&mut content)?;
+        Ok((*reader.sender(), *reader.message_id(), reader.time(), content))
+    });
+    match (&streamed, &opened) {
+        (Ok(streamed), Ok(opened)) => {
+            let opened = (opened.sender, opened.message_id, opened.time, opened.content.clone());
+            assert_eq!(*streamed, opened, "{name}");
+        }
+        (Err(error), Err(expected)) => {
+            let error = error.get_ref().and_then(|inner| inner.downcast_ref::<OpenError>());
+            assert_eq!(error, Some(expected), "{name}: as a stream");
+        }
+        _ => panic!("{name}: {streamed:?} {opened:?}"),
+    }
+
+    if opened.is_ok() {
+        let parsed = Envelope::parse(&envelope).unwrap();
+        let len = test["content_length"].as_u64();
+        assert_eq!(parsed.content_len(), len, "{name}");
+        let views = (0..parsed.slots()).filter_map(|i| parsed.view(i));
+        let opens = views.filter(|view| opener.open(view, &mut Policy::new()) == opened).count();
+        assert_eq!(opens, 1, "{name}: the view of one slot opens");
+    }
+}
+
+fn check(name: &str, test: &Value, opened: &Result<Opened, OpenError>) {
+    let class = match opened {
+        Ok(_) => "ok",
+        Err(OpenError::Authentication) => "authentication",
+        Err(OpenError::Malformed(_)) => "header",
+        Err(OpenError::TooManySlots(_)) => "limit",
+        Err(OpenError::UnsupportedSuite(_) | OpenError::UnsupportedVersion(_)) => "version",
+        Err(other) => panic!("{name}: {other}"),
+    };
+    assert_eq!(test["expect"], class, "{name}");
+    let Ok(opened) = opened else { return };
+    assert_eq!(opened.sender.as_bytes()[..], unhex(&test["sender"]), "{name}");
+    assert_eq!(opened.message_id[..], unhex(&test["message_id"]), "{name}");
+    assert_eq!(Some(opened.time), test["time"].as_u64(), "{name}");
+    assert_eq!(Some(opened.content.len() as u64), test["content_length"].as_u64(), "{name}");
+    assert_eq!(hash::digest(&opened.content)[..], unhex(&test["content_blake3"]), "{name}");
+    if let Some(content) = test.get("content") {
+        assert_eq!(opened.content, unhex(content), "{name}");
+    }
+}
+
+/// An envelope that is for somebody else.
+fn filler() -> Vec<u8> {
+    let (sender, other) = (crate::identity(100), crate::identity(101));
+    let recipients = Recipients::from_identities([other.public()]).unwrap();
+    let values = Derandomized {
+        ephemeral: &[1; 32],
+        material: &[2; 32],
+        salt: &[3; 24],
+        message_id: &[4; 16],
+        stream: &[5; 32],
+    };
+    seal(&Sealer::new(&sender, &recipients), b"filler", &values).unwrap()
+}
+
+fn cook(name: &str, recipe: &Value, context: &[u8]) -> Vec<u8> {
+    let seed = |value: &Value| {
+        Identity::from_seeds(Seed::from_bytes(&array(value)), mlkem768::Seed::from_bytes(&[0; 64]))
+    };
+    let sender = seed(&recipe["sender_seed"]);
+    let readers: Vec<_> = recipe["recipients"].as_array().unwrap().iter().map(seed).collect();
+    let recipients = Recipients::from_identities(readers.iter().map(Identity::public)).unwrap();
+    let values = Derandomized {
+        ephemeral: &array(&recipe["e"]),
+        material: &array(&recipe["key"]),
+        salt: &array(&recipe["salt"]),
+        message_id: &array(&recipe["message_id"]),
+        stream: &[0; 32],
+    };
+    let content = vec![
+        u8::try_from(number(&recipe["content_byte"])).unwrap();
+        number(&recipe["content_length"])
+    ];
+    let sealer = Sealer::new(&sender, &recipients)
+        .suite(Suite::X25519)
+        .context(context)
+        .time(recipe["time"].as_u64().unwrap());
+    let mut envelope = seal(&sealer, &content, &values).unwrap();
+    let edits = recipe["plaintext_edits"].as_array().unwrap();
+    if !edits.is_empty() {
+        let chunks = 100 + 36 * recipients.len();
+        let keys = || {
+            let digest = hash::derive(label::ENVELOPE_HEADER, &[&envelope[..64], context]);
+            ChunkKeys::derive(&InputKey::from_bytes(values.material), values.salt, &digest).0
+        };
+        let mut opener = SliceOpener::new(keys(), &envelope[chunks..]).unwrap();
+        let mut plaintext = vec![0; opener.remaining()];
+        opener.pull(&mut plaintext).unwrap();
+        edits.iter().for_each(|one| edit(&mut plaintext, one));
+        let len = usize::try_from(chunks_len(plaintext.len() as u64).unwrap()).unwrap();
+        let mut out = vec![0; len];
+        let mut sealer = SliceSealer::new(keys(), &mut out);
+        sealer.push(&plaintext);
+        sealer.finish();
+        envelope.truncate(chunks);
+        envelope.extend(out);
+    }
+    assert_eq!(hash::digest(&envelope)[..], unhex(&recipe["envelope_blake3"]), "{name}");
+    recipe["edits"].as_array().unwrap().iter().for_each(|one| edit(&mut envelope, one));
+    envelope
+}
+
+fn edit(bytes: &mut Vec<u8>, edit: &Value) {
+    let field = |name: &str| number(&edit[name]);
+    match edit["op"].as_str().unwrap() {
+        "xor" => bytes[field("at")] ^= u8::try_from(field("byte")).unwrap(),
+        "remove" => drop(bytes.drain(field("at")..field("at") + field("length"))),
+        "copy" => {
+            let copy = bytes[field("from")..][..field("length")].to_vec();
+            bytes.splice(field("to")..field("to"), copy);
+        }
+        "swap" => (0..field("length")).for_each(|i| bytes.swap(field("a") + i, field("b") + i)),
+        other => panic!("unknown edit {other}"),
+    }
+}
+
+fn number(value: &Value) -> usize {
+    usize::try_from(value.as_u64().unwrap()).unwrap()
+}
+
+fn unhex(value: &Value) -> Vec<u8> {
+    let text = value.as_str().unwrap();
+    (0..text.len() / 2).map(|i| u8::from_str_radix(&text[2 * i..][..2], 16).unwrap()).collect()
+}
+
+fn array<const N: usize>(value: &Value) -> [u8; N] {
+    unhex(value).try_into().unwrap()
+}
