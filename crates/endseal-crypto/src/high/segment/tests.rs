@@ -1,6 +1,8 @@
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
+
+use alloc::string::String;
 use alloc::vec::Vec;
 use std::io::{Cursor, Read, Seek, SeekFrom, Write};
-use std::string::String;
 
 use serde_json::Value;
 
