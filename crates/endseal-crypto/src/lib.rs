@@ -40,6 +40,12 @@ pub use high::{
     ed25519, hash, hazmat, hkdf, identity, label, mlkem768, random, secret, segment, x25519,
 };
 
+/// The batch kernel on raw bytes, for its tests and its benchmark.
+#[doc(hidden)]
+pub mod x25519_kernel {
+    pub use crate::low::x25519_batch::*;
+}
+
 /// What [`secret_bytes!`] expands to; not for use by hand.
 #[doc(hidden)]
 pub mod __private {

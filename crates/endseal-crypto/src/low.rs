@@ -1,4 +1,10 @@
 //! Kernels and foreign functions: the only place where `unsafe` is allowed.
 
+pub(crate) mod cpu;
+pub(crate) mod field25519;
 #[cfg(feature = "std")]
 pub(crate) mod mlkem768_ffi;
+pub(crate) mod x25519_batch;
+pub(crate) mod x25519_portable;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86_64;

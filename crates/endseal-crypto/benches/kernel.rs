@@ -1,0 +1,122 @@
+//! Microseconds a point of the batch kernel beside two libraries, and the paired ratios.
+//!
+//! `cargo bench -p endseal-crypto --bench kernel`. Rounds interleave all subjects; a figure is the
+//! median over rounds, a ratio the median of the ratios within each round.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use aws_lc_rs::agreement::{PrivateKey, UnparsedPublicKey, X25519, agree};
+use curve25519_dalek::edwards::{CompressedEdwardsY, EdwardsPoint};
+use curve25519_dalek::montgomery::MontgomeryPoint;
+use endseal_crypto::x25519_kernel::{
+    HaveIfma, Platform, edwards_batch, edwards_on_curve_batch, edwards_to_montgomery_batch,
+    montgomery_batch,
+};
+
+type Bytes = [u8; 32];
+
+const ROUNDS: usize = 41;
+/// The libraries are timed on a part of large batches; their time a point does not depend on it.
+const LIBRARY_POINTS: usize = 16;
+
+fn main() {
+    let Some(token) = HaveIfma::detect() else {
+        println!("this CPU has no AVX-512 IFMA: nothing to measure");
+        return;
+    };
+    println!("us a point, medians of {ROUNDS} interleaved rounds; x: times faster, paired");
+    println!(
+        "{:>6} {:>6} {:>8} {:>8} {:>8} | {:>8} {:>8} {:>8} {:>8} | {:>7} {:>7} {:>7} {:>7}",
+        "N",
+        "u",
+        "Ed25519",
+        "convert",
+        "on curve",
+        "aws-lc",
+        "dalek",
+        "Ed+aws",
+        "Ed+dalek",
+        "/aws-lc",
+        "/dalek",
+        "/Ed+aws",
+        "/Ed+dal"
+    );
+    for n in [8, 16, 32, 100, 1000, 10_000] {
+        row(Platform::Ifma(token), n);
+    }
+}
+
+fn row(platform: Platform, n: usize) {
+    let scalar = random("endseal bench: scalar", 1)[0];
+    let keys: Vec<Bytes> = random("endseal bench: keys", n)
+        .into_iter()
+        .map(|seed| EdwardsPoint::mul_base_clamped(seed).compress().to_bytes())
+        .collect();
+    let few = &keys[..n.min(LIBRARY_POINTS)];
+    let mut out = vec![[0; 32]; n];
+    let mut valid = vec![false; n];
+    let own = PrivateKey::from_private_key(&X25519, &scalar).expect("32 bytes");
+    let aws_lc = |u: &Bytes| {
+        agree(&own, UnparsedPublicKey::new(&X25519, u), (), |shared| {
+            black_box(shared);
+            Ok(())
+        })
+        .unwrap_or_default();
+    };
+    let dalek = |u: &Bytes| {
+        black_box(MontgomeryPoint(*u).mul_clamped(scalar));
+    };
+    let convert = |key: &Bytes| {
+        let point = CompressedEdwardsY(*key).decompress().expect("on the curve");
+        point.to_montgomery().to_bytes()
+    };
+
+    let mut samples: [Vec<f64>; 8] = Default::default();
+    for _ in 0..ROUNDS {
+        let mut times = [
+            time(n, || montgomery_batch(platform, &scalar, &keys, &mut out)),
+            time(n, || edwards_batch(platform, &scalar, &keys, &mut out)),
+            time(n, || edwards_to_montgomery_batch(platform, &keys, &mut out)),
+            time(n, || edwards_on_curve_batch(platform, &keys, &mut valid)),
+            time(few.len(), || few.iter().for_each(aws_lc)),
+            time(few.len(), || few.iter().for_each(dalek)),
+            time(few.len(), || few.iter().for_each(|key| aws_lc(&convert(key)))),
+            time(few.len(), || few.iter().for_each(|key| dalek(&convert(key)))),
+        ];
+        black_box((&out, &valid));
+        for (samples, time) in samples.iter_mut().zip(&mut times) {
+            samples.push(*time);
+        }
+    }
+    let ratio = |subject: usize, to: usize| {
+        median(samples[subject].iter().zip(&samples[to]).map(|(a, b)| a / b).collect())
+    };
+    let [u, ed, convert, curve, aws, dalek, ed_aws, ed_dalek] = samples.clone().map(median);
+    println!(
+        "{n:6} {u:6.3} {ed:8.3} {convert:8.3} {curve:8.3} | {aws:8.2} {dalek:8.2} {ed_aws:8.2} \
+         {ed_dalek:8.2} | {:7.2} {:7.2} {:7.2} {:7.2}",
+        ratio(4, 0),
+        ratio(5, 0),
+        ratio(6, 1),
+        ratio(7, 1),
+    );
+}
+
+/// Microseconds a point.
+fn time(points: usize, mut run: impl FnMut()) -> f64 {
+    let start = Instant::now();
+    run();
+    start.elapsed().as_secs_f64() * 1e6 / points as f64
+}
+
+fn median(mut samples: Vec<f64>) -> f64 {
+    samples.sort_by(f64::total_cmp);
+    samples[samples.len() / 2]
+}
+
+fn random(label: &str, n: usize) -> Vec<Bytes> {
+    let mut out = vec![[0; 32]; n];
+    blake3::Hasher::new_derive_key(label).finalize_xof().fill(out.as_flattened_mut());
+    out
+}

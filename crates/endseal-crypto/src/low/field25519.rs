@@ -1,0 +1,207 @@
+//! Arithmetic modulo p = 2^255 - 19 in portable, safe Rust: five limbs of 51 bits in `u64`, products
+//! in `u128`. It is the twin that the vector kernel is compared with, and it inverts for it.
+//!
+//! | operation | limbs in | limbs out |
+//! |---|---|---|
+//! | `from_bytes` | | < 2^51 |
+//! | `add` | < 2^53 | < 2^54 |
+//! | `sub` | < 2^54 | < 2^52 |
+//! | `mul`, `square`, `mul_small` | < 2^54 | < 2^52 |
+//! | `to_bytes` | < 2^54 | |
+//!
+//! Nothing branches or indexes on a value.
+#![forbid(unsafe_code)]
+
+use core::hint::black_box;
+
+use zeroize::Zeroize;
+
+const MASK: u64 = (1 << 51) - 1;
+
+/// A number modulo p. Not unique: compare encodings.
+#[derive(Clone, Copy)]
+pub(crate) struct Element([u64; 5]);
+
+impl Element {
+    pub(crate) const ZERO: Self = Self([0; 5]);
+    pub(crate) const ONE: Self = Self([1, 0, 0, 0, 0]);
+    /// The d of edwards25519: -121665/121666.
+    pub(crate) const EDWARDS_D: Self = Self([
+        929_955_233_495_203,
+        466_365_720_129_213,
+        1_662_059_464_998_953,
+        2_033_849_074_728_123,
+        1_442_794_654_840_575,
+    ]);
+
+    /// Little endian; bit 255 is ignored, values from p to 2^255 - 1 are taken modulo p.
+    pub(crate) fn from_bytes(bytes: &[u8; 32]) -> Self {
+        let (words, _) = bytes.as_chunks::<8>();
+        let [a, b, c, d] = [0, 1, 2, 3].map(|i: usize| u64::from_le_bytes(words[i]));
+        Self([
+            a & MASK,
+            (a >> 51 | b << 13) & MASK,
+            (b >> 38 | c << 26) & MASK,
+            (c >> 25 | d << 39) & MASK,
+            d >> 12 & MASK,
+        ])
+    }
+
+    /// The canonical encoding.
+    pub(crate) fn to_bytes(self) -> [u8; 32] {
+        let mut x = self.carried().0;
+        // The value is below 2p: subtract p once if it is at least p.
+        let mut q = (x[0] + 19) >> 51;
+        for limb in &x[1..] {
+            q = (limb + q) >> 51;
+        }
+        x[0] += 19 * q;
+        for i in 0..4 {
+            x[i + 1] += x[i] >> 51;
+            x[i] &= MASK;
+        }
+        x[4] &= MASK;
+        let words = [
+            x[0] | x[1] << 51,
+            x[1] >> 13 | x[2] << 38,
+            x[2] >> 26 | x[3] << 25,
+            x[3] >> 39 | x[4] << 12,
+        ];
+        let mut bytes = [0; 32];
+        for (to, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+            *to = word.to_le_bytes();
+        }
+        bytes
+    }
+
+    pub(crate) fn add(self, y: Self) -> Self {
+        self.check(53);
+        y.check(53);
+        Self(core::array::from_fn(|i| self.0[i] + y.0[i]))
+    }
+
+    pub(crate) fn sub(self, y: Self) -> Self {
+        // 16p in limbs that no operand exceeds: 2^55 - 304 and 2^55 - 16, against 2^54.
+        const BIAS: [u64; 5] = [(MASK - 18) << 4, MASK << 4, MASK << 4, MASK << 4, MASK << 4];
+        self.check(54);
+        y.check(54);
+        Self(core::array::from_fn(|i| self.0[i] + BIAS[i] - y.0[i])).carried()
+    }
+
+    pub(crate) fn mul(self, y: Self) -> Self {
+        self.check(54);
+        y.check(54);
+        let m = |a: u64, b: u64| u128::from(a) * u128::from(b);
+        let (x, y) = (self.0, y.0);
+        // 19 * 2^54 fits 64 bits; a column is below 77 * 2^108.
+        let w = y.map(|limb| limb.wrapping_mul(19));
+        reduce([
+            m(x[0], y[0]) + m(x[1], w[4]) + m(x[2], w[3]) + m(x[3], w[2]) + m(x[4], w[1]),
+            m(x[0], y[1]) + m(x[1], y[0]) + m(x[2], w[4]) + m(x[3], w[3]) + m(x[4], w[2]),
+            m(x[0], y[2]) + m(x[1], y[1]) + m(x[2], y[0]) + m(x[3], w[4]) + m(x[4], w[3]),
+            m(x[0], y[3]) + m(x[1], y[2]) + m(x[2], y[1]) + m(x[3], y[0]) + m(x[4], w[4]),
+            m(x[0], y[4]) + m(x[1], y[3]) + m(x[2], y[2]) + m(x[3], y[1]) + m(x[4], y[0]),
+        ])
+    }
+
+    pub(crate) fn square(self) -> Self {
+        self.check(54);
+        let m = |a: u64, b: u64| u128::from(a) * u128::from(b);
+        let x = self.0;
+        let (d0, d1) = (2 * x[0], 2 * x[1]);
+        let (w3, w4) = (19 * x[3], 19 * x[4]);
+        reduce([
+            m(x[0], x[0]) + 2 * (m(x[1], w4) + m(x[2], w3)),
+            m(x[3], w3) + m(d0, x[1]) + m(2 * x[2], w4),
+            m(x[1], x[1]) + m(d0, x[2]) + m(2 * w4, x[3]),
+            m(x[4], w4) + m(d0, x[3]) + m(d1, x[2]),
+            m(x[2], x[2]) + m(d0, x[4]) + m(d1, x[3]),
+        ])
+    }
+
+    pub(crate) fn mul_small(self, y: u32) -> Self {
+        self.check(54);
+        reduce(self.0.map(|limb| u128::from(limb) * u128::from(y)))
+    }
+
+    /// x^(2^n).
+    pub(crate) fn square_times(self, n: u32) -> Self {
+        (0..n).fold(self, |x, _| x.square())
+    }
+
+    /// (x^(2^250 - 1), x^11), from which both exponentiations below follow.
+    fn pow_2_250_minus_1(self) -> (Self, Self) {
+        let x2 = self.square();
+        let x9 = x2.square_times(2).mul(self);
+        let x11 = x9.mul(x2);
+        let n5 = x11.square().mul(x9);
+        let n10 = n5.square_times(5).mul(n5);
+        let n20 = n10.square_times(10).mul(n10);
+        let n40 = n20.square_times(20).mul(n20);
+        let n50 = n40.square_times(10).mul(n10);
+        let n100 = n50.square_times(50).mul(n50);
+        let n200 = n100.square_times(100).mul(n100);
+        (n200.square_times(50).mul(n50), x11)
+    }
+
+    /// x^(p-2) = 1/x, and 0 for 0.
+    pub(crate) fn invert(self) -> Self {
+        let (n250, x11) = self.pow_2_250_minus_1();
+        n250.square_times(5).mul(x11)
+    }
+
+    /// x^((p-1)/2): 1 for a square, 0 for 0, -1 otherwise. The exponent is 4(4(2^250 - 1) + 1) + 2.
+    pub(crate) fn legendre(self) -> Self {
+        let (n250, _) = self.pow_2_250_minus_1();
+        n250.square_times(2).mul(self).square_times(2).mul(self.square())
+    }
+
+    /// All bits set if x = 0 modulo p, none otherwise.
+    pub(crate) fn zero_mask(self) -> u64 {
+        let any = self.to_bytes().iter().fold(0, |any, byte| any | u64::from(*byte));
+        black_box(any.wrapping_sub(1) >> 63).wrapping_neg()
+    }
+
+    /// `self` where the mask is clear, `other` where it is set.
+    pub(crate) fn select(self, other: Self, mask: u64) -> Self {
+        Self(core::array::from_fn(|i| self.0[i] ^ (mask & (self.0[i] ^ other.0[i]))))
+    }
+
+    fn carried(self) -> Self {
+        let x = self.0;
+        let out = Self([
+            (x[0] & MASK) + 19 * (x[4] >> 51),
+            (x[1] & MASK) + (x[0] >> 51),
+            (x[2] & MASK) + (x[1] >> 51),
+            (x[3] & MASK) + (x[2] >> 51),
+            (x[4] & MASK) + (x[3] >> 51),
+        ]);
+        out.check(52);
+        out
+    }
+
+    fn check(self, bits: u32) {
+        debug_assert!(self.0.iter().all(|limb| limb >> bits == 0), "a limb out of its bound");
+    }
+}
+
+/// Columns below 77 * 2^108 < 2^115, so that a carry is below 2^64 and the last one times 19 below
+/// 2^69, which is added in 128 bits.
+#[allow(clippy::cast_possible_truncation, reason = "the bound is above")]
+fn reduce(mut c: [u128; 5]) -> Element {
+    for i in 0..4 {
+        c[i + 1] += c[i] >> 51;
+    }
+    let low = (c[0] & u128::from(MASK)) + 19 * (c[4] >> 51);
+    let limb = |column: u128| column as u64 & MASK;
+    let out =
+        Element([limb(low), limb(c[1]) + (low >> 51) as u64, limb(c[2]), limb(c[3]), limb(c[4])]);
+    out.check(52);
+    out
+}
+
+impl Zeroize for Element {
+    fn zeroize(&mut self) {
+        self.0.zeroize();
+    }
+}

@@ -1,0 +1,19 @@
+//! X25519 of eight points at a time with one scalar, in AVX-512 IFMA. `docs/design/x25519-batch.md`
+//! says why it is as it is.
+//!
+//! # What is wiped
+//! Scalar, masks, field elements in memory are wiped when they go out of scope, and
+//! [`wipe::registers_and_stack`] clears the vector registers and the stack below its caller, where
+//! the compiler spilled. Copies in general registers are few words and soon overwritten; they are
+//! not found.
+
+mod batch;
+mod edwards;
+mod field;
+mod inversion;
+mod ladder;
+mod lanes;
+mod wipe;
+
+pub(super) use batch::{edwards_batch, edwards_to_montgomery_batch, montgomery_batch};
+pub(super) use edwards::edwards_on_curve_batch;

@@ -1,0 +1,92 @@
+//! Division of many by many with one inversion (Montgomery's trick), which runs in portable code: a
+//! chain of 254 squarings gains nothing from lanes.
+
+use zeroize::{Zeroize, Zeroizing};
+
+use core::arch::x86_64::{_mm512_or_si512 as or, _mm512_testn_epi64_mask};
+
+use super::field::{Columns, Reduced};
+use super::lanes::Lanes;
+use crate::low::field25519::Element;
+use crate::low::x25519_portable::invert_all;
+
+/// How many groups of eight share one inversion.
+pub(super) const RUN: usize = 32;
+
+/// Numerators and denominators of up to [`RUN`] groups, wiped when dropped.
+pub(super) struct Fractions {
+    len: usize,
+    numerators: [Lanes; RUN],
+    denominators: [Lanes; RUN],
+    prefixes: [Lanes; RUN],
+}
+
+impl Fractions {
+    pub(super) fn new() -> Self {
+        let lanes = [Lanes::ZERO; RUN];
+        Self { len: 0, numerators: lanes, denominators: lanes, prefixes: lanes }
+    }
+
+    /// Adds eight; where the denominator is 0, the fraction is 0.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    pub(super) fn push(&mut self, numerator: Columns, denominator: Columns) {
+        let denominator = denominator.carry().canonical();
+        let zero = zero_lanes(denominator);
+        let one = Reduced::small(1);
+        let denominator = Reduced(denominator.0).select(one, zero);
+        let numerator = numerator.carry().select(Reduced::small(0), zero);
+        let prefix = match self.len {
+            0 => one,
+            n => self.prefixes[n - 1].reduced().times(self.denominators[n - 1].reduced()),
+        };
+        self.prefixes[self.len] = Lanes::of(prefix.0);
+        self.numerators[self.len] = Lanes::of(numerator.0);
+        self.denominators[self.len] = Lanes::of(denominator.0);
+        self.len += 1;
+    }
+
+    /// Calls `each` with the canonical quotients of each group, last group first, and empties.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    pub(super) fn divide(&mut self, mut each: impl FnMut(usize, Columns)) {
+        let Some(last) = self.len.checked_sub(1) else { return };
+        let product = self.prefixes[last].reduced().times(self.denominators[last].reduced());
+        let mut inverse = invert(product);
+        for i in (0..self.len).rev() {
+            let inverted = inverse.times(self.prefixes[i].reduced());
+            inverse = inverse.times(self.denominators[i].reduced());
+            each(i, self.numerators[i].reduced().times(inverted).canonical());
+        }
+        self.len = 0;
+    }
+}
+
+impl Drop for Fractions {
+    fn drop(&mut self) {
+        self.numerators.zeroize();
+        self.denominators.zeroize();
+        self.prefixes.zeroize();
+    }
+}
+
+/// A bit for each lane whose canonical number is 0.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn zero_lanes(x: Columns) -> u8 {
+    let any = x.0.into_iter().reduce(|any, limb| or(any, limb));
+    any.map_or(0, |any| _mm512_testn_epi64_mask(any, any))
+}
+
+/// The inverses of eight numbers that are not 0.
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn invert(x: Reduced) -> Reduced {
+    let mut bytes = Zeroizing::new([[0; 32]; 8]);
+    let mut lanes = Zeroizing::new(Lanes::of(x.canonical().0));
+    lanes.to_bytes(&mut *bytes);
+    let mut elements = Zeroizing::new(bytes.map(|bytes| Element::from_bytes(&bytes)));
+    invert_all(&mut *elements);
+    for (bytes, element) in bytes.iter_mut().zip(elements.iter()) {
+        *bytes = element.to_bytes();
+    }
+    *lanes = Lanes::from_bytes(&*bytes);
+    lanes.reduced()
+}
