@@ -1,11 +1,9 @@
 //! What the crate exports. Calls `mid`, never `low`.
 
 pub mod ed25519;
-pub mod hash;
 pub mod hazmat;
 pub mod hkdf;
 pub mod identity;
-pub mod label;
 pub mod mlkem768;
 pub mod random;
 pub mod secret;

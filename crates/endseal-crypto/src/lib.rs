@@ -36,9 +36,8 @@ mod high;
 mod low;
 mod mid;
 
-pub use high::{
-    ed25519, hash, hazmat, hkdf, identity, label, mlkem768, random, secret, segment, x25519,
-};
+pub use high::{ed25519, hazmat, hkdf, identity, mlkem768, random, secret, segment, x25519};
+pub use mid::{hash, label};
 
 /// The batch kernel on raw bytes, for its tests and its benchmark.
 #[doc(hidden)]

@@ -12,6 +12,8 @@ pub(crate) use aws_lc as backend;
 pub(crate) use rustcrypto as backend;
 
 pub(crate) mod ed25519_verify;
+pub mod hash;
+pub mod label;
 pub(crate) mod x25519_batch;
 
 #[cfg(all(test, feature = "std"))]

@@ -92,7 +92,7 @@ impl PublicKey {
         }
         match ed25519_verify::decode_canonical(bytes) {
             None => Err(InvalidPublicKey::NotOnCurve),
-            Some(point) if point.is_small_order() => Err(InvalidPublicKey::LowOrder),
+            Some(_) if ed25519_verify::is_low_order(bytes) => Err(InvalidPublicKey::LowOrder),
             Some(_) => Ok(Self(*bytes)),
         }
     }
@@ -103,11 +103,15 @@ impl PublicKey {
     /// # Errors
     /// The index of the first wrong key, and what is wrong with it.
     pub fn from_bytes_many(keys: &[[u8; 32]]) -> Result<Vec<Self>, (usize, InvalidPublicKey)> {
-        x25519_batch::first_invalid_key(keys).map_or_else(
-            || Ok(keys.iter().map(|key| Self(*key)).collect()),
-            // The batch says which; why is worth no speed.
-            |i| Self::from_bytes(&keys[i]).map(|_| Vec::new()).map_err(|reason| (i, reason)),
-        )
+        match x25519_batch::first_invalid_key(keys) {
+            None => Ok(keys.iter().map(|key| Self(*key)).collect()),
+            // The batch says which; the reason is looked for once.
+            Some(i) => match Self::from_bytes(&keys[i]) {
+                Err(reason) => Err((i, reason)),
+                // The two checks agree (tested); if ever not, the key is refused.
+                Ok(_) => Err((i, InvalidPublicKey::NotOnCurve)),
+            },
+        }
     }
 
     /// The encoding.
@@ -119,18 +123,17 @@ impl PublicKey {
     /// The same key for X25519: `u = (1 + y) / (1 - y)`.
     #[must_use]
     pub fn to_x25519(&self) -> x25519::PublicKey {
-        let mut out = Vec::new();
-        x25519_batch::edwards_to_montgomery(&[self.0], &mut out);
-        x25519::PublicKey::from_canonical(out[0])
+        x25519::PublicKey::from_canonical(x25519_batch::edwards_to_montgomery(&[self.0])[0])
     }
 
     /// [`Self::to_x25519`] of many keys, with one inversion.
     #[must_use]
     pub fn to_x25519_many(keys: &[Self]) -> Vec<x25519::PublicKey> {
         let keys: Vec<_> = keys.iter().map(|key| key.0).collect();
-        let mut out = Vec::new();
-        x25519_batch::edwards_to_montgomery(&keys, &mut out);
-        out.into_iter().map(x25519::PublicKey::from_canonical).collect()
+        x25519_batch::edwards_to_montgomery(&keys)
+            .into_iter()
+            .map(x25519::PublicKey::from_canonical)
+            .collect()
     }
 
     /// Checks a signature of `message`.

@@ -59,7 +59,8 @@ impl SecretKey {
     /// [`Self::agree_many`] on a chosen platform, to compare platforms.
     #[must_use]
     pub fn agree_many_on(&self, platform: Platform, publics: &[PublicKey]) -> SharedSecrets {
-        SharedSecrets(x25519_batch::agree(platform, self.expose_secret(), publics))
+        let us: Vec<_> = publics.iter().map(|public| public.0).collect();
+        SharedSecrets(x25519_batch::agree(platform, self.expose_secret(), &us))
     }
 }
 

@@ -14,8 +14,7 @@ use curve25519_dalek::edwards::{CompressedEdwardsY, EdwardsPoint};
 use curve25519_dalek::scalar::Scalar;
 use curve25519_dalek::traits::{IsIdentity, VartimeMultiscalarMul};
 
-use super::backend;
-use crate::high::{hash, label};
+use super::{backend, hash, label};
 
 /// One signature with what it is about.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +40,38 @@ pub(crate) fn is_canonical(bytes: &[u8; 32]) -> bool {
     let one = y[0] == 1 && y[1..].iter().all(|&b| b == 0);
     let minus_one = y[0] == 0xec && y[1..31].iter().all(|&b| b == 0xff) && y[31] == 0x7f;
     below_p && !(sign == 1 && (one || minus_one))
+}
+
+/// Whether a canonical encoding is one of the eight points of the torsion subgroup. They have five
+/// y-coordinates. Public data: variable time.
+pub(crate) fn is_low_order(bytes: &[u8; 32]) -> bool {
+    let mut y = *bytes;
+    y[31] &= 0x7f;
+    LOW_ORDER_Y.contains(&y)
+}
+
+/// y of the points of order 1, 4, 2, 8 and 8.
+const LOW_ORDER_Y: [[u8; 32]; 5] = [
+    first_then(1, 0, 0),
+    [0; 32],
+    first_then(0xec, 0xff, 0x7f),
+    [
+        0xc7, 0x17, 0x6a, 0x70, 0x3d, 0x4d, 0xd8, 0x4f, 0xba, 0x3c, 0x0b, 0x76, 0x0d, 0x10, 0x67,
+        0x0f, 0x2a, 0x20, 0x53, 0xfa, 0x2c, 0x39, 0xcc, 0xc6, 0x4e, 0xc7, 0xfd, 0x77, 0x92, 0xac,
+        0x03, 0x7a,
+    ],
+    [
+        0x26, 0xe8, 0x95, 0x8f, 0xc2, 0xb2, 0x27, 0xb0, 0x45, 0xc3, 0xf4, 0x89, 0xf2, 0xef, 0x98,
+        0xf0, 0xd5, 0xdf, 0xac, 0x05, 0xd3, 0xc6, 0x33, 0x39, 0xb1, 0x38, 0x02, 0x88, 0x6d, 0x53,
+        0xfc, 0x05,
+    ],
+];
+
+const fn first_then(first: u8, middle: u8, last: u8) -> [u8; 32] {
+    let mut bytes = [middle; 32];
+    bytes[0] = first;
+    bytes[31] = last;
+    bytes
 }
 
 struct Parsed {

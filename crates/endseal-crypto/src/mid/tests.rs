@@ -1,7 +1,6 @@
 //! The two back ends give the same bytes.
 
-use super::{aws_lc, rustcrypto};
-use crate::high::{hash, label};
+use super::{aws_lc, hash, label, rustcrypto};
 
 fn bytes<const N: usize>(name: &str, i: u32) -> [u8; N] {
     let mut out = [0; N];

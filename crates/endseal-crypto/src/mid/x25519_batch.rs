@@ -1,45 +1,40 @@
-//! Many X25519 agreements with one secret: the kernel where the CPU has it, the library elsewhere.
+//! Many X25519 agreements with one secret, and many Ed25519 keys checked and converted: the kernel
+//! where the CPU has it, elsewhere a library for agreements and the portable twin for the rest.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
-use curve25519_dalek::edwards::CompressedEdwardsY;
-
 use super::{backend, ed25519_verify};
-use crate::high::x25519::PublicKey;
+use crate::low::x25519_batch as kernel;
 
-/// What agrees with many keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Platform {
-    /// The library, one by one.
-    Portable,
-}
+pub use crate::low::x25519_batch::Platform;
 
-impl Platform {
-    /// The fastest that this CPU has.
-    #[must_use]
-    pub fn detect() -> Self {
-        Self::Portable
+/// Fewer points than this are agreed on faster one by one: eight lanes cost the same however full.
+const MIN_BATCH: usize = 2;
+
+/// `out[i] = X25519(secret, us[i])`, 32 zero bytes for a point of low order.
+pub(crate) fn agree(platform: Platform, secret: &[u8; 32], us: &[[u8; 32]]) -> Vec<[u8; 32]> {
+    if platform == Platform::Portable || us.len() < MIN_BATCH {
+        let secret = backend::X25519Secret::new(secret);
+        return us.iter().map(|u| secret.agree(u)).collect();
     }
+    let mut out = vec![[0; 32]; us.len()];
+    kernel::montgomery_batch(platform, secret, us, &mut out);
+    out
 }
 
-pub(crate) fn agree(
-    _platform: Platform,
-    secret: &[u8; 32],
-    publics: &[PublicKey],
-) -> Vec<[u8; 32]> {
-    let secret = backend::X25519Secret::new(secret);
-    publics.iter().map(|public| secret.agree(public.as_bytes())).collect()
+/// `(1 + y) / (1 - y)` of valid Ed25519 keys.
+pub(crate) fn edwards_to_montgomery(keys: &[[u8; 32]]) -> Vec<[u8; 32]> {
+    let mut out = vec![[0; 32]; keys.len()];
+    kernel::edwards_to_montgomery_batch(Platform::detect(), keys, &mut out);
+    out
 }
 
-pub(crate) fn edwards_to_montgomery(keys: &[[u8; 32]], out: &mut Vec<[u8; 32]>) {
-    out.extend(keys.iter().map(|key| {
-        CompressedEdwardsY(*key).decompress().map_or([0; 32], |p| p.to_montgomery().to_bytes())
-    }));
-}
-
+/// The index of the first key that is not canonical, not on the curve, or of low order.
 pub(crate) fn first_invalid_key(keys: &[[u8; 32]]) -> Option<usize> {
-    keys.iter().position(|key| {
-        ed25519_verify::decode_canonical(key).is_none_or(|point| point.is_small_order())
+    let mut on_curve = vec![false; keys.len()];
+    kernel::edwards_on_curve_batch(Platform::detect(), keys, &mut on_curve);
+    keys.iter().zip(on_curve).position(|(key, on_curve)| {
+        !on_curve || !ed25519_verify::is_canonical(key) || ed25519_verify::is_low_order(key)
     })
 }

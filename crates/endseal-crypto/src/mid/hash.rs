@@ -1,6 +1,6 @@
 //! BLAKE3 ([C2SP BLAKE3](https://c2sp.org/BLAKE3)) in its three modes.
 
-use crate::label::Label;
+use super::label::Label;
 
 /// Length of a digest in bytes.
 pub const LEN: usize = 32;
