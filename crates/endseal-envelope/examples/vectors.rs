@@ -2,7 +2,7 @@
 //! bytes. Run by `cargo xtask vectors`.
 #![allow(clippy::expect_used, reason = "a generator that cannot go on stops")]
 
-use std::fmt::Write as _;
+use core::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
 

@@ -39,13 +39,12 @@ pub fn seal(
     values: &Derandomized<'_>,
 ) -> Result<Vec<u8>, SealError> {
     let secrets = EnvelopeSecrets {
-        ephemeral: x25519::SecretKey::from_bytes(values.ephemeral),
         material: Material::from_bytes(values.material),
         salt: *values.salt,
         message_id: *values.message_id,
         stream: StreamSeed::from_bytes(values.stream),
     };
-    let agreement = Agreement::new(sealer, &secrets.ephemeral);
+    let agreement = Agreement::new(sealer, x25519::SecretKey::from_bytes(values.ephemeral));
     let len = sealer.sealed_len(content.len() as u64)?;
     let mut out = vec![0; usize::try_from(len).map_err(|_| SealError::ContentTooLong)?];
     let digest = first_block_digest(content);

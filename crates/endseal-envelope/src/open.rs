@@ -12,6 +12,7 @@ use crate::error::OpenError;
 use crate::header::MAX_CONTEXT_LEN;
 use crate::policy::Policy;
 use crate::prelude::{self, BLOCK_LEN, Claim, PRELUDE_LEN, Prelude, Transcript};
+use crate::seal::PIECE_LEN;
 use crate::slot::{MAX_TRIES, Unwrapper};
 
 /// An opened envelope: all of it is authentic.
@@ -83,7 +84,7 @@ impl<'a> Opener<'a> {
         let parsed: Vec<_> = envelopes.iter().map(|bytes| Envelope::parse(bytes)).collect();
         let ephemerals: Vec<_> =
             parsed.iter().flatten().map(|envelope| envelope.header.ephemeral).collect();
-        let shared = self.identity.agreement_secret().agree_many(&ephemerals);
+        let shared = self.identity.agreement().agree_many(&ephemerals);
         let mut shared = shared.expose_secrets();
         let bodies: Vec<Result<Body, OpenError>> = parsed
             .into_iter()
@@ -112,7 +113,7 @@ impl<'a> Opener<'a> {
         shared: &'b [u8; 32],
     ) -> Unwrapper<'b> {
         let kem = (self.identity.kem(), &self.kem_digest);
-        let u: &x25519::PublicKey = self.identity.agreement_public();
+        let u: &x25519::PublicKey = self.identity.agreement().public_key();
         Unwrapper::new(header, header.digest(self.context), u, shared, kem)
     }
 
@@ -174,10 +175,14 @@ impl Body {
         for index in 0..=full {
             let (block, tail) = rest.split_at_mut(rest.len().min(BLOCK_LEN));
             rest = tail;
-            opener.pull(block)?;
+            let mut digest = hash::Digest::new();
+            for piece in block.chunks_mut(PIECE_LEN) {
+                opener.pull(piece)?;
+                digest.update(piece);
+            }
             let mut signature = [0; ed25519::Signature::LEN];
             opener.pull(&mut signature)?;
-            let message = transcript.block(index as u64, index == full, &hash::digest(block));
+            let message = transcript.block(index as u64, index == full, &digest.finish());
             let signature = ed25519::Signature::from_bytes(&signature);
             claims.push(Claim { message, signature });
         }

@@ -124,8 +124,8 @@ impl<'a> Sealer<'a> {
         random: &mut impl Random,
     ) -> Result<Vec<u32>, SealError> {
         let digest = first_block_digest(content);
-        let secrets = self.secrets(random, &digest, content.len() as u64)?;
-        let agreement = Agreement::new(self, &secrets.ephemeral);
+        let (ephemeral, secrets) = self.secrets(random, &digest, content.len() as u64)?;
+        let agreement = Agreement::new(self, ephemeral);
         self.assemble(&agreement, &secrets, content, &digest, out)
     }
 
@@ -134,7 +134,7 @@ impl<'a> Sealer<'a> {
         random: &mut impl Random,
         first_block_digest: &[u8; hash::LEN],
         content_len: u64,
-    ) -> Result<EnvelopeSecrets, SealError> {
+    ) -> Result<(x25519::SecretKey, EnvelopeSecrets), SealError> {
         let hedge = Hedge {
             sender: self.sender.hedge(),
             recipients: self.recipients.digest(),
@@ -223,15 +223,24 @@ impl<'a> Sealer<'a> {
         let blocks = full.iter().map(|block| &block[..]).chain([last]);
         for (index, block) in (0..).zip(blocks) {
             let is_last = index == full.len() as u64;
-            let digest = if index == 0 { *first_block_digest } else { hash::digest(block) };
+            let mut digest = hash::Digest::new();
+            for piece in block.chunks(PIECE_LEN) {
+                sealer.push(piece);
+                if index > 0 {
+                    digest.update(piece);
+                }
+            }
+            let digest = if index == 0 { *first_block_digest } else { digest.finish() };
             let message = begun.transcript.block(index, is_last, &digest);
-            sealer.push(block);
             sealer.push(self.sender.signing().sign(&message).as_bytes());
         }
         sealer.finish();
         Ok(begun.positions)
     }
 }
+
+/// Content is hashed and encrypted in pieces of this length, so that the second finds it in the cache.
+pub(crate) const PIECE_LEN: usize = 256 << 10;
 
 /// Content of one envelope at most.
 const MAX_CONTENT_LEN: u64 = 1 << 51;
@@ -248,10 +257,11 @@ pub(crate) struct Agreement {
 }
 
 impl Agreement {
-    pub(crate) fn new(sealer: &Sealer<'_>, ephemeral: &x25519::SecretKey) -> Self {
-        let keys = sealer.recipients.agreement_keys();
+    pub(crate) fn new(sealer: &Sealer<'_>, ephemeral: x25519::SecretKey) -> Self {
         let platform = sealer.platform.unwrap_or_else(x25519::Platform::detect);
-        Self { ephemeral: ephemeral.public_key(), shared: ephemeral.agree_many_on(platform, keys) }
+        let ephemeral = x25519::PreparedKey::new(ephemeral);
+        let shared = ephemeral.agree_many_on(platform, sealer.recipients.agreement_keys());
+        Self { ephemeral: *ephemeral.public_key(), shared }
     }
 }
 

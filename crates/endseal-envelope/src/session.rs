@@ -52,7 +52,7 @@ impl<'a> Session<'a> {
         random: &mut impl Random,
     ) -> Result<Self, SealError> {
         let ephemeral = x25519::SecretKey::generate(random)?;
-        let agreement = Agreement::new(&sealer, &ephemeral);
+        let agreement = Agreement::new(&sealer, ephemeral);
         let expires = now.saturating_add(limits.milliseconds);
         Ok(Self { sealer, agreement, remaining: limits.envelopes, expires })
     }
@@ -76,8 +76,8 @@ impl<'a> Session<'a> {
         let len = sealer.sealed_len(content.len() as u64)?;
         let mut out = vec![0; usize::try_from(len).map_err(|_| SealError::ContentTooLong)?];
         let digest = first_block_digest(content);
-        // The secrets bring their own ephemeral key, which is dropped: the session's is used.
-        let secrets = sealer.secrets(random, &digest, content.len() as u64)?;
+        // The ephemeral key is the session's.
+        let (_, secrets) = sealer.secrets(random, &digest, content.len() as u64)?;
         sealer.assemble(&self.agreement, &secrets, content, &digest, &mut out)?;
         Ok(out)
     }

@@ -10,8 +10,6 @@ use crate::{ed25519, hash, label, mlkem768, x25519};
 pub struct Identity {
     signing: ed25519::SigningKey,
     agreement: x25519::PreparedKey,
-    agreement_secret: x25519::SecretKey,
-    agreement_public: x25519::PublicKey,
     kem: mlkem768::SecretKey,
     hedge: HedgeSecret,
     public: PublicIdentity,
@@ -35,7 +33,6 @@ impl Identity {
     #[must_use]
     pub fn from_seeds(ed25519: ed25519::Seed, mlkem768: mlkem768::Seed) -> Self {
         let signing = ed25519::SigningKey::from_seed(ed25519);
-        let agreement_secret = signing.to_x25519();
         let kem = mlkem768::SecretKey::from_seed(mlkem768);
         let hedge = HedgeSecret::init_with(|out| {
             let parts: [&[u8]; 2] = [signing.seed().expose_secret(), kem.seed().expose_secret()];
@@ -44,9 +41,7 @@ impl Identity {
         let public =
             PublicIdentity { ed25519: *signing.public_key(), mlkem768: Some(kem.public_key()) };
         Self {
-            agreement: agreement_secret.prepare(),
-            agreement_public: public.ed25519.to_x25519(),
-            agreement_secret,
+            agreement: x25519::PreparedKey::new(signing.to_x25519()),
             signing,
             kem,
             hedge,
@@ -66,22 +61,10 @@ impl Identity {
         &self.signing
     }
 
-    /// The key that agrees, prepared for single agreements.
+    /// The key that agrees.
     #[must_use]
     pub fn agreement(&self) -> &x25519::PreparedKey {
         &self.agreement
-    }
-
-    /// The key that agrees, for a batch.
-    #[must_use]
-    pub fn agreement_secret(&self) -> &x25519::SecretKey {
-        &self.agreement_secret
-    }
-
-    /// The public key of [`Self::agreement`].
-    #[must_use]
-    pub fn agreement_public(&self) -> &x25519::PublicKey {
-        &self.agreement_public
     }
 
     /// The key that decapsulates.

@@ -40,13 +40,39 @@ impl SecretKey {
     /// # Errors
     /// [`LowOrder`] if the outcome is zero, which everybody would know.
     pub fn agree(&self, public: &PublicKey) -> Result<SharedSecret, LowOrder> {
-        self.prepare().agree(public)
+        agree(&backend::X25519Secret::new(self.expose_secret()), public)
+    }
+}
+
+/// A secret key ready for use: what an agreement computes once for all is computed.
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+pub struct PreparedKey {
+    secret: SecretKey,
+    prepared: backend::X25519Secret,
+    public: PublicKey,
+}
+
+impl PreparedKey {
+    /// Prepares a key.
+    #[must_use]
+    pub fn new(secret: SecretKey) -> Self {
+        let prepared = backend::X25519Secret::new(secret.expose_secret());
+        let public = PublicKey(prepared.public());
+        Self { secret, prepared, public }
     }
 
-    /// The key in the form in which many single agreements are fastest.
+    /// X25519(secret, 9).
     #[must_use]
-    pub fn prepare(&self) -> PreparedKey {
-        PreparedKey(backend::X25519Secret::new(self.expose_secret()))
+    pub fn public_key(&self) -> &PublicKey {
+        &self.public
+    }
+
+    /// X25519(secret, public).
+    ///
+    /// # Errors
+    /// [`LowOrder`] if the outcome is zero, which everybody would know.
+    pub fn agree(&self, public: &PublicKey) -> Result<SharedSecret, LowOrder> {
+        agree(&self.prepared, public)
     }
 
     /// X25519(secret, public_i) for all keys: 8 at a time where the CPU has AVX-512 IFMA, one by one
@@ -60,26 +86,17 @@ impl SecretKey {
     #[must_use]
     pub fn agree_many_on(&self, platform: Platform, publics: &[PublicKey]) -> SharedSecrets {
         let us: Vec<_> = publics.iter().map(|public| public.0).collect();
-        SharedSecrets(x25519_batch::agree(platform, self.expose_secret(), &us))
+        let secret = self.secret.expose_secret();
+        SharedSecrets(x25519_batch::agree(platform, secret, &self.prepared, &us))
     }
 }
 
-/// A secret key ready for single agreements.
-#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
-pub struct PreparedKey(backend::X25519Secret);
-
-impl PreparedKey {
-    /// X25519(secret, public).
-    ///
-    /// # Errors
-    /// [`LowOrder`] if the outcome is zero, which everybody would know.
-    pub fn agree(&self, public: &PublicKey) -> Result<SharedSecret, LowOrder> {
-        let mut shared = self.0.agree(&public.0);
-        let secret = SharedSecret::from_bytes(&shared);
-        shared.zeroize();
-        refuse_zero(secret.expose_secret())?;
-        Ok(secret)
-    }
+fn agree(secret: &backend::X25519Secret, public: &PublicKey) -> Result<SharedSecret, LowOrder> {
+    let mut shared = secret.agree(&public.0);
+    let secret = SharedSecret::from_bytes(&shared);
+    shared.zeroize();
+    refuse_zero(secret.expose_secret())?;
+    Ok(secret)
 }
 
 /// A public key: a u-coordinate below p. Points of low order are found at agreement.
@@ -120,7 +137,7 @@ impl fmt::Debug for PublicKey {
     }
 }
 
-/// The outcomes of [`SecretKey::agree_many`], in the order of the keys. Wiped when dropped.
+/// The outcomes of [`PreparedKey::agree_many`], in the order of the keys. Wiped when dropped.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct SharedSecrets(Vec<[u8; 32]>);
 

@@ -12,11 +12,16 @@ pub use crate::low::x25519_batch::Platform;
 /// Fewer points than this are agreed on faster one by one: eight lanes cost the same however full.
 const MIN_BATCH: usize = 2;
 
-/// `out[i] = X25519(secret, us[i])`, 32 zero bytes for a point of low order.
-pub(crate) fn agree(platform: Platform, secret: &[u8; 32], us: &[[u8; 32]]) -> Vec<[u8; 32]> {
+/// `out[i] = X25519(secret, us[i])`, 32 zero bytes for a point of low order. `prepared` is the same
+/// secret.
+pub(crate) fn agree(
+    platform: Platform,
+    secret: &[u8; 32],
+    prepared: &backend::X25519Secret,
+    us: &[[u8; 32]],
+) -> Vec<[u8; 32]> {
     if platform == Platform::Portable || us.len() < MIN_BATCH {
-        let secret = backend::X25519Secret::new(secret);
-        return us.iter().map(|u| secret.agree(u)).collect();
+        return us.iter().map(|u| prepared.agree(u)).collect();
     }
     let mut out = vec![[0; 32]; us.len()];
     kernel::montgomery_batch(platform, secret, us, &mut out);

@@ -24,7 +24,7 @@ fn many_keys_convert_as_one() {
     for (key, u) in keys.iter().zip(&many) {
         assert_eq!(key.to_x25519(), *u);
     }
-    let secret = x25519::SecretKey::from_bytes(&[9; 32]);
+    let secret = x25519::PreparedKey::new(x25519::SecretKey::from_bytes(&[9; 32]));
     let shared = secret.agree_many(&many);
     assert_eq!(shared.len(), many.len());
     for (outcome, u) in shared.expose_secrets().zip(&many) {
@@ -39,7 +39,7 @@ fn low_order_keys_are_refused_in_their_own_place() {
     let mut one = [0; 32];
     one[0] = 1;
     let one = x25519::PublicKey::from_bytes(&one).unwrap();
-    let secret = x25519::SecretKey::from_bytes(&[9; 32]);
+    let secret = x25519::PreparedKey::new(x25519::SecretKey::from_bytes(&[9; 32]));
     assert!(secret.agree(&zero).is_err() && secret.agree(&one).is_err());
     let shared = secret.agree_many(&[good, zero, good, one, good]);
     let outcomes: Vec<_> = shared.expose_secrets().map(|outcome| outcome.is_ok()).collect();
