@@ -4,7 +4,8 @@
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]
 
 use core::hint::black_box;
-use std::time::{Duration, Instant};
+use core::time::Duration;
+use std::time::Instant;
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::agreement::{PrivateKey, UnparsedPublicKey, X25519, agree};

@@ -66,7 +66,7 @@ impl<'a> Opener<'a> {
             .agree(&envelope.header.ephemeral)
             .map_err(|_| OpenError::Authentication)?;
         let body = self.decrypt(&envelope, shared.expose_secret())?;
-        body.claims.iter().try_for_each(|claim| claim.check(&body.prelude.sender))?;
+        body.claims.iter().try_for_each(|claim| claim.check(&body.sender))?;
         body.finish(policy)
     }
 
@@ -149,6 +149,7 @@ fn find_keys(envelope: &Envelope<'_>, unwrapper: &Unwrapper<'_>) -> Result<Chunk
 
 /// A decrypted envelope whose signatures have not been checked.
 struct Body {
+    sender: ed25519::VerifyingKey,
     prelude: Prelude,
     content: Vec<u8>,
     claims: Vec<Claim>,
@@ -166,7 +167,7 @@ impl Body {
             .ok_or(OpenError::Authentication)?;
         let mut encoded = [0; PRELUDE_LEN];
         opener.pull(&mut encoded)?;
-        let prelude = Prelude::parse(&encoded)?;
+        let (sender, prelude) = Prelude::parse(&encoded)?;
         let transcript = Transcript::new(header_digest, &envelope.header.commitment, &encoded);
         let mut content = vec![0; content_len];
         let full = content_len / BLOCK_LEN;
@@ -186,7 +187,7 @@ impl Body {
             let signature = ed25519::Signature::from_bytes(&signature);
             claims.push(Claim { message, signature });
         }
-        Ok(Self { prelude, content, claims })
+        Ok(Self { sender, prelude, content, claims })
     }
 
     fn finish(self, policy: &mut Policy<'_>) -> Result<Opened, OpenError> {
@@ -203,7 +204,7 @@ fn verify_bodies(bodies: &[Result<Body, OpenError>]) -> Vec<Result<(), OpenError
         .flatten()
         .flat_map(|body| {
             body.claims.iter().map(|claim| ed25519::Signed {
-                public: &body.prelude.sender,
+                key: &body.sender,
                 message: &claim.message,
                 signature: &claim.signature,
             })
@@ -214,7 +215,7 @@ fn verify_bodies(bodies: &[Result<Body, OpenError>]) -> Vec<Result<(), OpenError
         .iter()
         .map(|body| match body {
             Ok(_) if all_right => Ok(()),
-            Ok(body) => body.claims.iter().try_for_each(|claim| claim.check(&body.prelude.sender)),
+            Ok(body) => body.claims.iter().try_for_each(|claim| claim.check(&body.sender)),
             Err(error) => Err(*error),
         })
         .collect()

@@ -37,16 +37,21 @@ impl Prelude {
         out
     }
 
-    pub(crate) fn parse(bytes: &[u8; PRELUDE_LEN]) -> Result<Self, OpenError> {
+    /// Takes a prelude apart; whose it is, is known once the first signature was checked.
+    pub(crate) fn parse(
+        bytes: &[u8; PRELUDE_LEN],
+    ) -> Result<(ed25519::VerifyingKey, Self), OpenError> {
         let (sender, rest) = bytes.split_first_chunk::<32>().ok_or(OpenError::Authentication)?;
         let (message_id, rest) = rest.split_first_chunk::<16>().ok_or(OpenError::Authentication)?;
         let time = rest.first_chunk::<8>().ok_or(OpenError::Authentication)?;
-        Ok(Self {
-            sender: ed25519::PublicKey::from_bytes(sender)
-                .map_err(|_| OpenError::Authentication)?,
+        let key =
+            ed25519::VerifyingKey::from_bytes(sender).map_err(|_| OpenError::Authentication)?;
+        let prelude = Self {
+            sender: *key.public_key(),
             message_id: *message_id,
             time: u64::from_le_bytes(*time),
-        })
+        };
+        Ok((key, prelude))
     }
 }
 
@@ -102,7 +107,7 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    pub(crate) fn check(&self, sender: &ed25519::PublicKey) -> Result<(), OpenError> {
+    pub(crate) fn check(&self, sender: &ed25519::VerifyingKey) -> Result<(), OpenError> {
         sender.verify(&self.message, &self.signature).map_err(|_| OpenError::Authentication)
     }
 }

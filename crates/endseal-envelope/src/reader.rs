@@ -57,6 +57,7 @@ impl Opener<'_> {
 pub struct OpenReader<R: Read> {
     segments: segment::OpenReader<R>,
     transcript: Transcript,
+    sender: ed25519::VerifyingKey,
     prelude: Prelude,
     /// The verified block that is being given.
     block: Zeroizing<Vec<u8>>,
@@ -86,10 +87,11 @@ impl<R: Read> OpenReader<R> {
         if fill(&mut segments, &mut encoded).map_err(opaque)? < PRELUDE_LEN {
             return Err(invalid(OpenError::Authentication));
         }
-        let prelude = Prelude::parse(&encoded).map_err(invalid)?;
+        let (sender, prelude) = Prelude::parse(&encoded).map_err(invalid)?;
         let mut reader = Self {
             segments,
             transcript: Transcript::new(header_digest, commitment, &encoded),
+            sender,
             prelude,
             block: Zeroizing::new(vec![0; SIGNED_BLOCK_LEN]),
             start: 0,
@@ -135,7 +137,7 @@ impl<R: Read> OpenReader<R> {
             message: self.transcript.block(self.index, last, &hash::digest(block)),
             signature: ed25519::Signature::from_bytes(signature),
         };
-        claim.check(&self.prelude.sender).map_err(invalid)?;
+        claim.check(&self.sender).map_err(invalid)?;
         (self.start, self.end) = (0, content);
         self.index += 1;
         self.state = if last { State::Last } else { State::Open };

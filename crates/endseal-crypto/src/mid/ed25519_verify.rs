@@ -20,6 +20,8 @@ use super::{backend, hash, label};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Signed<'a> {
     pub(crate) public: &'a [u8; 32],
+    /// What `public` encodes.
+    pub(crate) point: &'a EdwardsPoint,
     pub(crate) message: &'a [u8],
     pub(crate) signature: &'a [u8; 64],
 }
@@ -91,11 +93,11 @@ impl Parsed {
     }
 }
 
-/// Whether the signature is right. `public` is a valid public key (canonical, not of low order).
+/// Whether the signature is right. The key is valid: canonical, not of low order.
 pub(crate) fn verify(signed: &Signed<'_>) -> bool {
     let Some(parsed) = Parsed::new(signed) else { return false };
-    let Some(a) = decode_canonical(signed.public) else { return false };
-    let sum = EdwardsPoint::vartime_double_scalar_mul_basepoint(&parsed.k, &-a, &parsed.s);
+    let sum =
+        EdwardsPoint::vartime_double_scalar_mul_basepoint(&parsed.k, &-signed.point, &parsed.s);
     (sum - parsed.r).mul_by_cofactor().is_identity()
 }
 
@@ -110,18 +112,15 @@ pub(crate) fn verify_many(batch: &[Signed<'_>]) -> bool {
     };
     let weights = weights(batch, &parsed);
     let mut base = Scalar::ZERO;
-    let mut keys = BTreeMap::<&[u8; 32], Scalar>::new();
+    let mut keys = BTreeMap::<&[u8; 32], (EdwardsPoint, Scalar)>::new();
     for ((signed, parsed), z) in batch.iter().zip(&parsed).zip(&weights) {
         base -= z * parsed.s;
-        *keys.entry(signed.public).or_default() += z * parsed.k;
+        keys.entry(signed.public).or_insert((*signed.point, Scalar::ZERO)).1 += z * parsed.k;
     }
-    let Some(points) = keys.keys().map(|a| decode_canonical(a)).collect::<Option<Vec<_>>>() else {
-        return false;
-    };
-    let scalars = once(base).chain(weights).chain(keys.into_values());
+    let (points, scalars): (Vec<_>, Vec<_>) = keys.into_values().unzip();
+    let scalars = once(base).chain(weights).chain(scalars).collect::<Vec<_>>();
     let points = once(ED25519_BASEPOINT_POINT).chain(parsed.iter().map(|p| p.r)).chain(points);
-    let scalars: Vec<_> = scalars.collect();
-    let points: Vec<_> = points.collect();
+    let points = points.collect::<Vec<_>>();
     EdwardsPoint::vartime_multiscalar_mul(scalars, points).mul_by_cofactor().is_identity()
 }
 

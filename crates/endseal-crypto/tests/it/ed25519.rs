@@ -3,7 +3,7 @@
 use curve25519_dalek::constants::{ED25519_BASEPOINT_POINT, EIGHT_TORSION};
 use curve25519_dalek::scalar::Scalar;
 use endseal_crypto::ed25519::{
-    InvalidPublicKey, PublicKey, Seed, Signature, Signed, SigningKey, verify_many,
+    InvalidPublicKey, PublicKey, Seed, Signature, Signed, SigningKey, VerifyingKey, verify_many,
 };
 use sha2::{Digest, Sha512};
 
@@ -30,6 +30,10 @@ fn rfc8032_test_1() {
 #[test]
 fn a_batch_finds_one_wrong_signature_in_many() {
     let keys: Vec<_> = (0..7).map(key).collect();
+    let verifying: Vec<_> = keys
+        .iter()
+        .map(|key| VerifyingKey::from_bytes(key.public_key().as_bytes()).unwrap())
+        .collect();
     let messages: Vec<_> = (0..200_u32).map(u32::to_le_bytes).collect();
     let mut signatures: Vec<_> =
         messages.iter().zip((0..7).cycle()).map(|(m, k): (_, usize)| keys[k].sign(m)).collect();
@@ -39,7 +43,7 @@ fn a_batch_finds_one_wrong_signature_in_many() {
             .zip(signatures)
             .zip((0..7).cycle())
             .map(|((message, signature), k): (_, usize)| Signed {
-                public: keys[k].public_key(),
+                key: &verifying[k],
                 message,
                 signature,
             })
@@ -81,9 +85,9 @@ fn torsion_has_one_verdict_in_single_and_batch() {
             bytes[..32].copy_from_slice(&r);
             bytes[32..].copy_from_slice(s.as_bytes());
             let (public, signature) =
-                (PublicKey::from_bytes(&a).unwrap(), Signature::from_bytes(&bytes));
+                (VerifyingKey::from_bytes(&a).unwrap(), Signature::from_bytes(&bytes));
             assert_eq!(public.verify(b"m", &signature), Ok(()), "torsion {t}");
-            let signed = Signed { public: &public, message: b"m", signature: &signature };
+            let signed = Signed { key: &public, message: b"m", signature: &signature };
             // A batch of one, and one of many, where weights could cancel by chance.
             for n in [1, 2, 3, 50] {
                 assert_eq!(verify_many(&vec![signed; n]), Ok(()), "torsion {t}, batch {n}");
