@@ -42,6 +42,10 @@ labels! {
     ROSTER_SIGNATURE = "endseal/roster@v1 signature";
     /// Roster: digest that links an epoch to the one before.
     ROSTER_DIGEST = "endseal/roster@v1 digest";
+    /// Roster: digest of group, epoch, owner and members, for the context of the epoch key.
+    ROSTER_HEAD = "endseal/roster@v1 head";
+    /// Roster: prefix of the context of the envelope that carries the epoch key.
+    ROSTER_EPOCH_KEY = "endseal/roster@v1 epoch key";
 }
 
 #[cfg(test)]
