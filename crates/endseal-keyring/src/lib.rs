@@ -1,0 +1,27 @@
+//! Who is who: the text forms of identities, identity files under a passphrase, the address book and
+//! the signed rosters of groups. Pure formats: no files, no clock, no sockets.
+//!
+//! | to do this | use |
+//! |---|---|
+//! | print or read a public identity | [`IdentityText`] |
+//! | move a secret identity by hand | [`SecretText`] |
+//!
+//! The formats are specified in `docs/spec/identity.md` and `docs/spec/roster.md`. A decoder accepts
+//! exactly what the encoder writes; the address book alone, which people edit, is read leniently.
+//!
+//! # Crate features
+//! * `std` (default): passes `std` on to `endseal-crypto`. Results are the same bytes without it.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+
+mod bech32m;
+mod identity_text;
+mod name;
+mod secret_text;
+
+pub use identity_text::{ForeignKey, IdentityText, ParseIdentityError};
+pub use name::{InvalidName, Name};
+pub use secret_text::{ParseSecretError, SecretText};
