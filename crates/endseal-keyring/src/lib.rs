@@ -4,6 +4,7 @@
 //! | to do this | use |
 //! |---|---|
 //! | print or read a public identity | [`IdentityText`] |
+//! | keep a secret identity at rest | [`IdentityFile`] with a [`Passphrase`] |
 //! | move a secret identity by hand | [`SecretText`] |
 //!
 //! The formats are specified in `docs/spec/identity.md` and `docs/spec/roster.md`. A decoder accepts
@@ -16,12 +17,22 @@
 
 extern crate alloc;
 
+pub mod hazmat;
+pub mod identity_file;
 
 mod bech32m;
 mod identity_text;
+mod kdf;
+mod lines;
 mod name;
+mod numerals;
+mod passphrase;
 mod secret_text;
 
+pub use identity_file::IdentityFile;
 pub use identity_text::{ForeignKey, IdentityText, ParseIdentityError};
+pub use kdf::{InvalidKdfParams, KdfParams};
+pub use lines::{LineProblem, Malformed};
 pub use name::{InvalidName, Name};
+pub use passphrase::{InvalidPassphrase, Passphrase};
 pub use secret_text::{ParseSecretError, SecretText};

@@ -1,0 +1,172 @@
+//! From a passphrase to a key: Argon2id (RFC 9106), version 0x13.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use argon2::{Algorithm, Argon2, Block, Params, Version};
+use endseal_crypto::secret::Zeroize;
+
+use crate::passphrase::Passphrase;
+
+/// Length of the salt.
+pub(crate) const SALT_LEN: usize = 16;
+
+endseal_crypto::secret_bytes! {
+    /// What Argon2id makes of a passphrase.
+    pub(crate) struct Stretched[32];
+}
+
+/// What one guess of a passphrase costs, within bounds that no file can exceed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KdfParams {
+    memory_kib: u32,
+    passes: u32,
+    lanes: u32,
+}
+
+impl KdfParams {
+    /// 64 MiB, 3 passes, 1 lane: the second recommended option of RFC 9106 with one lane, because one
+    /// thread computes it.
+    pub const RECOMMENDED: Self = Self { memory_kib: 64 * 1024, passes: 3, lanes: 1 };
+    /// 8 MiB, 1 pass, 1 lane: for tests and for machines without memory.
+    pub const MINIMUM: Self = Self { memory_kib: Self::MIN_MEMORY_KIB, passes: 1, lanes: 1 };
+
+    /// Least memory in KiB.
+    pub const MIN_MEMORY_KIB: u32 = 8 * 1024;
+    /// Most memory in KiB.
+    pub const MAX_MEMORY_KIB: u32 = 1024 * 1024;
+    /// Most passes.
+    pub const MAX_PASSES: u32 = 16;
+    /// Most lanes.
+    pub const MAX_LANES: u32 = 4;
+    /// Most memory times passes in KiB: some seconds of work.
+    pub const MAX_WORK_KIB: u32 = 4 * 1024 * 1024;
+
+    /// Checks and takes parameters.
+    ///
+    /// # Errors
+    /// [`InvalidKdfParams`] if one is out of bounds.
+    pub fn new(memory_kib: u32, passes: u32, lanes: u32) -> Result<Self, InvalidKdfParams> {
+        if !(Self::MIN_MEMORY_KIB..=Self::MAX_MEMORY_KIB).contains(&memory_kib) {
+            return Err(InvalidKdfParams::Memory);
+        }
+        if !(1..=Self::MAX_PASSES).contains(&passes) {
+            return Err(InvalidKdfParams::Passes);
+        }
+        if !(1..=Self::MAX_LANES).contains(&lanes) {
+            return Err(InvalidKdfParams::Lanes);
+        }
+        // At most 2^20 * 2^4: no overflow.
+        if memory_kib * passes > Self::MAX_WORK_KIB {
+            return Err(InvalidKdfParams::Work);
+        }
+        Ok(Self { memory_kib, passes, lanes })
+    }
+
+    /// Memory in KiB.
+    #[must_use]
+    pub fn memory_kib(&self) -> u32 {
+        self.memory_kib
+    }
+
+    /// Passes over the memory.
+    #[must_use]
+    pub fn passes(&self) -> u32 {
+        self.passes
+    }
+
+    /// Lanes. They are computed one after the other.
+    #[must_use]
+    pub fn lanes(&self) -> u32 {
+        self.lanes
+    }
+
+    /// `Argon2id(passphrase, salt, m = memory, t = passes, p = lanes, T = 32)`.
+    #[allow(clippy::expect_used)]
+    pub(crate) fn stretch(
+        &self,
+        passphrase: &Passphrase,
+        salt: &[u8; SALT_LEN],
+    ) -> Result<Stretched, NoMemory> {
+        let params = Params::new(self.memory_kib, self.passes, self.lanes, Some(Stretched::LEN))
+            .expect("the bounds here are within those of Argon2");
+        let len = params.block_count();
+        let mut memory = Vec::new();
+        memory.try_reserve_exact(len).map_err(|_| NoMemory)?;
+        memory.resize(len, Block::new());
+        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+        let stretched = Stretched::init_with(|out| {
+            argon2
+                .hash_password_into_with_memory(passphrase.expose_secret(), salt, out, &mut memory)
+                .expect("lengths of passphrase, salt, output and memory are within bounds");
+        });
+        memory.zeroize();
+        Ok(stretched)
+    }
+}
+
+/// The memory that the parameters ask for could not be had.
+pub(crate) struct NoMemory;
+
+/// Why parameters are refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InvalidKdfParams {
+    /// Not 1 to [`KdfParams::MAX_LANES`] lanes.
+    Lanes,
+    /// Not [`KdfParams::MIN_MEMORY_KIB`] to [`KdfParams::MAX_MEMORY_KIB`] of memory.
+    Memory,
+    /// Not 1 to [`KdfParams::MAX_PASSES`] passes.
+    Passes,
+    /// Memory times passes is beyond [`KdfParams::MAX_WORK_KIB`].
+    Work,
+}
+
+impl fmt::Display for InvalidKdfParams {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lanes => {
+                write!(f, "Argon2id with other than 1 to {} lanes", KdfParams::MAX_LANES)
+            }
+            Self::Memory => write!(
+                f,
+                "Argon2id with other than {} to {} KiB of memory",
+                KdfParams::MIN_MEMORY_KIB,
+                KdfParams::MAX_MEMORY_KIB
+            ),
+            Self::Passes => {
+                write!(f, "Argon2id with other than 1 to {} passes", KdfParams::MAX_PASSES)
+            }
+            Self::Work => write!(
+                f,
+                "Argon2id with more than {} KiB of memory times passes",
+                KdfParams::MAX_WORK_KIB
+            ),
+        }
+    }
+}
+
+impl core::error::Error for InvalidKdfParams {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_exact() {
+        let new = |m, t, p| KdfParams::new(m, t, p).err();
+        assert_eq!(new(8191, 1, 1), Some(InvalidKdfParams::Memory));
+        assert_eq!(new(8192, 1, 1), None);
+        assert_eq!(new(1_048_576, 4, 4), None);
+        assert_eq!(new(1_048_577, 1, 1), Some(InvalidKdfParams::Memory));
+        assert_eq!(new(u32::MAX, 1, 1), Some(InvalidKdfParams::Memory));
+        assert_eq!(new(8192, 0, 1), Some(InvalidKdfParams::Passes));
+        assert_eq!(new(8192, 16, 1), None);
+        assert_eq!(new(8192, 17, 1), Some(InvalidKdfParams::Passes));
+        assert_eq!(new(8192, 1, 0), Some(InvalidKdfParams::Lanes));
+        assert_eq!(new(8192, 1, 5), Some(InvalidKdfParams::Lanes));
+        assert_eq!(new(1_048_576, 5, 1), Some(InvalidKdfParams::Work));
+        let KdfParams { memory_kib, passes, lanes } = KdfParams::RECOMMENDED;
+        assert_eq!(new(memory_kib, passes, lanes), None);
+    }
+}

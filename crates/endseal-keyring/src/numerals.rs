@@ -1,0 +1,65 @@
+//! Numbers and digests as text, in one form only.
+
+use alloc::string::String;
+use core::fmt::Write as _;
+
+/// A decimal number without sign and leading zeros.
+pub(crate) fn decimal(text: &str) -> Option<u64> {
+    let canonical = match text.as_bytes() {
+        [b'0'] => true,
+        [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    if canonical { text.parse().ok() } else { None }
+}
+
+/// Lower-case hexadecimal of exactly N bytes.
+pub(crate) fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let digit = |c: u8| match c {
+        b'0'..=b'9' => Some(c - b'0'),
+        b'a'..=b'f' => Some(c - b'a' + 10),
+        _ => None,
+    };
+    let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return None };
+    if pairs.len() != N {
+        return None;
+    }
+    let mut out = [0; N];
+    for (byte, pair) in out.iter_mut().zip(pairs) {
+        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+    }
+    Some(out)
+}
+
+/// Appends lower-case hexadecimal.
+pub(crate) fn push_hex(out: &mut String, bytes: &[u8]) {
+    for byte in bytes {
+        // Writing to a string cannot fail.
+        let _ = write!(out, "{byte:02x}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_have_one_form() {
+        assert_eq!(decimal("0"), Some(0));
+        assert_eq!(decimal("18446744073709551615"), Some(u64::MAX));
+        for bad in ["", "00", "01", "+1", "-1", "1 ", "1_0", "18446744073709551616", "1a"] {
+            assert_eq!(decimal(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn hexadecimal_has_one_form() {
+        assert_eq!(from_hex("00ff"), Some([0, 255]));
+        for bad in ["", "00", "00f", "00FF", "00ff00", "0x00", "00 f"] {
+            assert_eq!(from_hex::<2>(bad), None, "{bad:?}");
+        }
+        let mut out = String::new();
+        push_hex(&mut out, &[0, 0x1f, 255]);
+        assert_eq!(out, "001fff");
+    }
+}
