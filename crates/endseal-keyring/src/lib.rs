@@ -6,6 +6,7 @@
 //! | print or read a public identity | [`IdentityText`] |
 //! | keep a secret identity at rest | [`IdentityFile`] with a [`Passphrase`] |
 //! | move a secret identity by hand | [`SecretText`] |
+//! | keep the identities of others under names | [`Contacts`] |
 //!
 //! The formats are specified in `docs/spec/identity.md` and `docs/spec/roster.md`. A decoder accepts
 //! exactly what the encoder writes; the address book alone, which people edit, is read leniently.
@@ -17,6 +18,7 @@
 
 extern crate alloc;
 
+pub mod contacts;
 pub mod hazmat;
 pub mod identity_file;
 
@@ -29,6 +31,7 @@ mod numerals;
 mod passphrase;
 mod secret_text;
 
+pub use contacts::Contacts;
 pub use identity_file::IdentityFile;
 pub use identity_text::{ForeignKey, IdentityText, ParseIdentityError};
 pub use kdf::{InvalidKdfParams, KdfParams};
