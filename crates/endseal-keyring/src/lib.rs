@@ -7,6 +7,7 @@
 //! | keep a secret identity at rest | [`IdentityFile`] with a [`Passphrase`] |
 //! | move a secret identity by hand | [`SecretText`] |
 //! | keep the identities of others under names | [`Contacts`] |
+//! | say who belongs to a group, epoch by epoch | [`roster`] |
 //!
 //! The formats are specified in `docs/spec/identity.md` and `docs/spec/roster.md`. A decoder accepts
 //! exactly what the encoder writes; the address book alone, which people edit, is read leniently.
@@ -21,6 +22,7 @@ extern crate alloc;
 pub mod contacts;
 pub mod hazmat;
 pub mod identity_file;
+pub mod roster;
 
 mod bech32m;
 mod identity_text;
@@ -38,4 +40,5 @@ pub use kdf::{InvalidKdfParams, KdfParams};
 pub use lines::{LineProblem, Malformed};
 pub use name::{InvalidName, Name};
 pub use passphrase::{InvalidPassphrase, Passphrase};
+pub use roster::Roster;
 pub use secret_text::{ParseSecretError, SecretText};

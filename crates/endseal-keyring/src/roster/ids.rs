@@ -1,0 +1,108 @@
+//! Names of a group and of a roster that nobody chooses.
+
+use alloc::string::String;
+use core::fmt;
+use core::str::FromStr;
+
+use endseal_crypto::random::{Random, RandomError};
+
+use crate::numerals;
+
+/// What a group is known by: 16 random bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupId([u8; 16]);
+
+impl GroupId {
+    /// Length in bytes.
+    pub const LEN: usize = 16;
+
+    /// A new id.
+    ///
+    /// # Errors
+    /// [`RandomError`] if the source fails.
+    pub fn generate(random: &mut impl Random) -> Result<Self, RandomError> {
+        let mut bytes = [0; Self::LEN];
+        random.fill(&mut bytes)?;
+        Ok(Self(bytes))
+    }
+
+    /// The id of those bytes.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; Self::LEN] {
+        &self.0
+    }
+}
+
+impl fmt::Display for GroupId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        hex(&self.0, f)
+    }
+}
+
+impl FromStr for GroupId {
+    type Err = InvalidHex;
+
+    fn from_str(text: &str) -> Result<Self, InvalidHex> {
+        numerals::from_hex(text).map(Self).ok_or(InvalidHex)
+    }
+}
+
+/// What the next epoch names its predecessor by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RosterDigest([u8; 32]);
+
+impl RosterDigest {
+    /// Length in bytes.
+    pub const LEN: usize = 32;
+
+    /// The digest of those bytes.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; Self::LEN] {
+        &self.0
+    }
+}
+
+impl fmt::Display for RosterDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        hex(&self.0, f)
+    }
+}
+
+impl FromStr for RosterDigest {
+    type Err = InvalidHex;
+
+    fn from_str(text: &str) -> Result<Self, InvalidHex> {
+        numerals::from_hex(text).map(Self).ok_or(InvalidHex)
+    }
+}
+
+/// Not lower-case hexadecimal of the right length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InvalidHex;
+
+impl fmt::Display for InvalidHex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not lower-case hexadecimal of the right length")
+    }
+}
+
+impl core::error::Error for InvalidHex {}
+
+fn hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut out = String::with_capacity(2 * bytes.len());
+    numerals::push_hex(&mut out, bytes);
+    f.pad(&out)
+}
