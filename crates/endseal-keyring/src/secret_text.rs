@@ -67,7 +67,11 @@ impl SecretText {
     /// # Errors
     /// [`ParseSecretError`], which says what is wrong with it and nothing of what it holds.
     pub fn decode(text: &str) -> Result<Identity, ParseSecretError> {
-        let data = text.strip_prefix(MARK).ok_or(ParseSecretError::Prefix)?;
+        let data = text.strip_prefix(MARK).ok_or_else(|| {
+            let other_case =
+                text.get(..MARK.len()).is_some_and(|head| head.eq_ignore_ascii_case(MARK));
+            if other_case { ParseSecretError::Character } else { ParseSecretError::Prefix }
+        })?;
         let payload = SecretPayload::try_init_with(|out| {
             let decoded = bech32m::decode(PREFIX, data, Case::Upper, out);
             decoded.inspect_err(|_| out.zeroize())

@@ -1,6 +1,10 @@
 //! The crate from outside.
-#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
 
-mod common;
-mod identity;
+mod contacts;
+mod identity_file;
+mod identity_text;
+mod people;
 mod roster;
+mod roster_chain;
+mod vectors;
