@@ -7,4 +7,3 @@ mod identity_text;
 mod people;
 mod roster;
 mod roster_chain;
-mod vectors;
