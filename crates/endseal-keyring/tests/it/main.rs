@@ -7,3 +7,4 @@ mod identity_text;
 mod people;
 mod roster;
 mod roster_chain;
+mod vectors;

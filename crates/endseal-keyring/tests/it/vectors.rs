@@ -1,0 +1,182 @@
+//! All vectors of docs/spec/identity.md and docs/spec/roster.md.
+
+use std::fs;
+use std::path::Path;
+
+use endseal_crypto::hash;
+use endseal_crypto::identity::Identity;
+use endseal_keyring::contacts::{ContactProblem, ParseContactsError};
+use endseal_keyring::identity_file::{OpenIdentityFileError, ParseIdentityFileError};
+use endseal_keyring::roster::{InvalidMembers, ParseRosterError, RosterChainError};
+use endseal_keyring::{
+    Contacts, IdentityFile, IdentityText, ParseIdentityError, ParseSecretError, Passphrase, Roster,
+    SecretText,
+};
+use serde_json::{Value, json};
+
+/// What a reader makes of a vector: the outputs it states, or the class of the error.
+type Outcome = Result<Vec<(&'static str, Value)>, &'static str>;
+
+#[test]
+fn identity_vectors() {
+    run("identity", 85, |vector| match vector["kind"].as_str() {
+        Some("public-text") => public_text(text(vector, "input")),
+        Some("secret-text") => secret_text(text(vector, "input")),
+        Some("identity-file") => identity_file(text(vector, "input"), text(vector, "passphrase")),
+        Some("contacts") => contacts(text(vector, "input")),
+        other => panic!("kind {other:?}"),
+    });
+}
+
+#[test]
+fn roster_vectors() {
+    run("roster", 60, |vector| {
+        let roster = Roster::parse(text(vector, "roster").as_bytes());
+        let roster = roster.map_err(|error| roster_class(&error))?;
+        if let Some(previous) = vector["previous"].as_str() {
+            let previous = Roster::parse(previous.as_bytes()).expect("the previous one is right");
+            roster.follows(&previous).map_err(chain_class)?;
+        }
+        Ok(vec![
+            ("group", json!(roster.group().as_str())),
+            ("id", hex(roster.id().as_bytes())),
+            ("epoch", json!(roster.epoch())),
+            ("owner", hex(roster.owner().as_bytes())),
+            ("members", json!(roster.members().len())),
+            ("sealed_epoch_key", hex(roster.sealed_epoch_key())),
+            ("context", hex(&roster.context())),
+            ("digest", hex(roster.digest().as_bytes())),
+        ])
+    });
+}
+
+/// Runs all vectors of a folder, at least so many.
+fn run(folder: &str, at_least: usize, read: impl Fn(&Value) -> Outcome) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(folder);
+    let mut count = 0;
+    for entry in fs::read_dir(&path).unwrap() {
+        let path = entry.unwrap().path();
+        let vector: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let expected = vector["expect"].as_str();
+        match read(&vector) {
+            Err(class) => assert_eq!(Some(class), expected, "{}", path.display()),
+            Ok(outputs) => {
+                assert_eq!(Some("ok"), expected, "{}", path.display());
+                for (field, value) in outputs {
+                    assert_eq!(vector[field], value, "{field} of {}", path.display());
+                }
+            }
+        }
+        count += 1;
+    }
+    assert!(count >= at_least, "{count} vectors in {folder}");
+}
+
+fn public_text(input: &str) -> Outcome {
+    let identity: IdentityText = input.parse().map_err(text_class)?;
+    assert_eq!(identity.to_string(), input);
+    let identity = identity.into_identity();
+    let kem = identity.mlkem768().map(|key| hex(&hash::digest(key.as_bytes())));
+    let key = hex(identity.ed25519().as_bytes());
+    Ok(vec![("ed25519", key), ("mlkem768_blake3", kem.unwrap_or_default())])
+}
+
+fn secret_text(input: &str) -> Outcome {
+    let identity = SecretText::decode(input).map_err(|error| match error {
+        ParseSecretError::Character => "character",
+        ParseSecretError::Checksum => "checksum",
+        ParseSecretError::Length => "length",
+        ParseSecretError::Padding => "padding",
+        ParseSecretError::Prefix => "prefix",
+        other => panic!("{other}"),
+    })?;
+    assert_eq!(SecretText::encode(&identity).expose_secret(), input);
+    Ok(seeds(&identity))
+}
+
+fn identity_file(input: &str, passphrase: &str) -> Outcome {
+    let file = IdentityFile::parse(input.as_bytes()).map_err(|error| match error {
+        ParseIdentityFileError::Kdf(_) | ParseIdentityFileError::TooLong => "limit",
+        ParseIdentityFileError::Malformed(_) => "form",
+        ParseIdentityFileError::Public(error) => text_class(error),
+        ParseIdentityFileError::Version => "version",
+        other => panic!("{other}"),
+    })?;
+    assert_eq!(file.as_bytes(), input.as_bytes());
+    let passphrase = Passphrase::new(passphrase).ok().unwrap();
+    let identity = file.open(&passphrase).map_err(|error| match error {
+        OpenIdentityFileError::Authentication => "authentication",
+        OpenIdentityFileError::OtherIdentity => "mismatch",
+        other => panic!("{other}"),
+    })?;
+    Ok(seeds(&identity))
+}
+
+fn contacts(input: &str) -> Outcome {
+    let contacts = Contacts::parse(input.as_bytes()).map_err(|error| match error {
+        ParseContactsError::Line { problem, .. } => match problem {
+            ContactProblem::DuplicateIdentity { .. } | ContactProblem::DuplicateName => "duplicate",
+            ContactProblem::Identity(error) => text_class(error),
+            ContactProblem::Name(_) => "name",
+            ContactProblem::NotUtf8 | ContactProblem::Words => "form",
+            other => panic!("{other}"),
+        },
+        ParseContactsError::TooLong | ParseContactsError::TooMany => "limit",
+        other => panic!("{other}"),
+    })?;
+    Ok(vec![("output", json!(contacts.to_text()))])
+}
+
+fn text_class(error: ParseIdentityError) -> &'static str {
+    match error {
+        ParseIdentityError::Character { .. } | ParseIdentityError::UpperCase => "character",
+        ParseIdentityError::Checksum => "checksum",
+        ParseIdentityError::KemKey(_) | ParseIdentityError::SigningKey(_) => "key",
+        ParseIdentityError::Length { .. } => "length",
+        ParseIdentityError::Padding => "padding",
+        ParseIdentityError::Foreign(_)
+        | ParseIdentityError::Prefix
+        | ParseIdentityError::Secret => "prefix",
+        other => panic!("{other}"),
+    }
+}
+
+fn roster_class(error: &ParseRosterError) -> &'static str {
+    match error {
+        ParseRosterError::Identity { .. } => "identity",
+        ParseRosterError::Malformed(_) => "form",
+        ParseRosterError::Members(InvalidMembers::TooMany) | ParseRosterError::TooLong => "limit",
+        ParseRosterError::Members(_) => "duplicate",
+        ParseRosterError::Order { .. } => "order",
+        ParseRosterError::Signature => "signature",
+        ParseRosterError::Version => "version",
+        other => panic!("{other}"),
+    }
+}
+
+fn chain_class(error: RosterChainError) -> &'static str {
+    match error {
+        RosterChainError::Fork => "fork",
+        RosterChainError::Gap { .. } => "gap",
+        RosterChainError::OtherGroup => "group",
+        RosterChainError::OtherOwner => "owner",
+        RosterChainError::Rollback { .. } => "rollback",
+        RosterChainError::Same => "same",
+        other => panic!("{other}"),
+    }
+}
+
+fn seeds(identity: &Identity) -> Vec<(&'static str, Value)> {
+    vec![
+        ("ed25519_seed", hex(identity.signing().seed().expose_secret())),
+        ("mlkem768_seed", hex(identity.kem().seed().expose_secret())),
+    ]
+}
+
+fn text<'a>(vector: &'a Value, field: &str) -> &'a str {
+    vector[field].as_str().unwrap()
+}
+
+fn hex(bytes: &[u8]) -> Value {
+    json!(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+}
