@@ -211,7 +211,8 @@ mod tests {
         out
     }
 
-    /// The intermediate values of docs/spec/identity.md, "Test vectors".
+    /// The intermediate values of docs/spec/identity.md, "Test vectors", which were computed a second
+    /// time with the reference implementations of Argon2 and BLAKE3.
     #[test]
     fn keys_are_those_of_the_specification() {
         let vector = include_str!("../../../vectors/identity/file-minimum.json");

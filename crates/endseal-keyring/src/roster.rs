@@ -104,7 +104,8 @@ impl Roster {
     }
 
     /// Checks that this is a later epoch of the same group and owner as `known`, which the caller
-    /// trusts; the epochs between may be missing. If none is, this is [`Self::follows`].
+    /// trusts, though epochs between them may be missing. Where none is missing, it checks the same as
+    /// [`Self::follows`].
     ///
     /// # Errors
     /// [`RosterChainError`], which says what does not fit.
