@@ -86,6 +86,11 @@ pub(crate) fn encode(identity: &PublicIdentity) -> String {
     )
 }
 
+/// Characters of the text of an identity.
+pub(crate) fn encoded_len(identity: &PublicIdentity) -> usize {
+    if identity.mlkem768().is_some() { Form::Long.text_len() } else { Form::Short.text_len() }
+}
+
 /// Whether a text begins as an identity or secret does.
 pub(crate) fn looks_like_one(text: &str) -> bool {
     [Form::Short, Form::Long].iter().any(|form| form.data(text).is_some())

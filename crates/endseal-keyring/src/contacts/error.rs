@@ -55,7 +55,7 @@ pub enum ChangeContactsError {
     },
     /// The name is there already.
     DuplicateName,
-    /// There are [`MAX_ENTRIES`] already.
+    /// It would have more than [`MAX_ENTRIES`], or be longer than [`MAX_LEN`].
     Full,
     /// There is no entry of that name.
     Unknown,
@@ -109,7 +109,7 @@ impl fmt::Display for ChangeContactsError {
                 write!(f, "the identity is there already, as {name}")
             }
             Self::DuplicateName => f.write_str("the name is there already"),
-            Self::Full => write!(f, "the address book has {MAX_ENTRIES} entries already"),
+            Self::Full => f.write_str("the address book is full"),
             Self::Unknown => f.write_str("there is no contact of that name"),
         }
     }

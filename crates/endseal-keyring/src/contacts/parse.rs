@@ -32,7 +32,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Contacts, ParseContactsError> {
             ChangeContactsError::DuplicateIdentity { name } => {
                 ContactProblem::DuplicateIdentity { name }.at(number)
             }
-            ChangeContactsError::Full => ParseContactsError::TooMany,
+            ChangeContactsError::Full => ParseContactsError::TooLong,
             ChangeContactsError::DuplicateName | ChangeContactsError::Unknown => {
                 ContactProblem::DuplicateName.at(number)
             }
