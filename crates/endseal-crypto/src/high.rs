@@ -1,5 +1,6 @@
 //! What the crate exports. Calls `mid`, never `low`.
 
+pub mod argon2id;
 pub mod ed25519;
 pub mod hazmat;
 pub mod hkdf;

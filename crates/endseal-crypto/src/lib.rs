@@ -8,6 +8,7 @@
 //! | the same against quantum computers | [`mlkem768`] beside [`x25519`] |
 //! | sign, verify, verify a batch | [`ed25519`] |
 //! | derive keys, digest content | [`hash`], [`hkdf`], with a label of [`label`] |
+//! | turn a passphrase into a key | [`argon2id`] |
 //! | hold a secret | [`secret_bytes!`] |
 //! | hold all keys of one person or machine | [`identity`] |
 //!
@@ -36,7 +37,9 @@ mod high;
 mod low;
 mod mid;
 
-pub use high::{ed25519, hazmat, hkdf, identity, mlkem768, random, secret, segment, x25519};
+pub use high::{
+    argon2id, ed25519, hazmat, hkdf, identity, mlkem768, random, secret, segment, x25519,
+};
 pub use mid::{hash, label};
 
 /// The batch kernel on raw bytes, for its tests and its benchmark.

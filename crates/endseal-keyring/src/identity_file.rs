@@ -12,11 +12,11 @@ use endseal_crypto::segment::{self, ChunkKeys, InputKey, SliceSealer};
 use endseal_crypto::{hash, label};
 
 use crate::identity_text::{self, Unchecked};
-use crate::kdf::{self, KdfParams, Stretched};
 use crate::lines::{LineProblem, Lines};
 use crate::numerals::decimal;
 use crate::passphrase::Passphrase;
 use crate::secret_text::SecretPayload;
+use endseal_crypto::argon2id::{self, KdfParams, Stretched};
 
 mod error;
 
@@ -33,7 +33,7 @@ pub struct IdentityFile {
     header_len: usize,
     public: PublicIdentity,
     params: KdfParams,
-    salt: [u8; kdf::SALT_LEN],
+    salt: [u8; argon2id::SALT_LEN],
     sealed: Box<[u8; SEALED_LEN]>,
 }
 
@@ -55,7 +55,7 @@ impl IdentityFile {
         params: KdfParams,
         random: &mut impl Random,
     ) -> Result<Self, SealIdentityFileError> {
-        let (mut salt, mut chunk_salt) = ([0; kdf::SALT_LEN], [0; segment::SALT_LEN]);
+        let (mut salt, mut chunk_salt) = ([0; argon2id::SALT_LEN], [0; segment::SALT_LEN]);
         random.fill(&mut salt)?;
         random.fill(&mut chunk_salt)?;
         Self::seal_with(identity, identity.public(), passphrase, params, &salt, &chunk_salt)
@@ -67,7 +67,7 @@ impl IdentityFile {
         public: &PublicIdentity,
         passphrase: &Passphrase,
         params: KdfParams,
-        salt: &[u8; kdf::SALT_LEN],
+        salt: &[u8; argon2id::SALT_LEN],
         chunk_salt: &[u8; segment::SALT_LEN],
     ) -> Result<Self, SealIdentityFileError> {
         let (m, t, p) = (params.memory_kib(), params.passes(), params.lanes());
@@ -76,7 +76,7 @@ impl IdentityFile {
             identity_text::encode(public),
             Base64::encode_string(salt),
         );
-        let stretched = params.stretch(passphrase, salt)?;
+        let stretched = params.stretch(passphrase.expose_secret(), salt)?;
         let payload = SecretPayload::of(identity);
         let (keys, commitment) = ChunkKeys::derive(&file_key(&stretched, &header), chunk_salt, &[]);
         let mut sealed = Box::new([0; SEALED_LEN]);
@@ -147,7 +147,7 @@ impl IdentityFile {
     /// [`OpenIdentityFileError::Authentication`] for a wrong passphrase as for a damaged file: they
     /// cannot be told apart.
     pub fn open(&self, passphrase: &Passphrase) -> Result<Identity, OpenIdentityFileError> {
-        let stretched = self.params.stretch(passphrase, &self.salt)?;
+        let stretched = self.params.stretch(passphrase.expose_secret(), &self.salt)?;
         let key = file_key(&stretched, &self.text[..self.header_len]);
         let payload = Zeroizing::new(segment::open(&key, &[], &self.sealed[..])?);
         let payload = SecretPayload::from_bytes(
@@ -170,7 +170,7 @@ fn file_key(stretched: &Stretched, header: &str) -> InputKey {
 }
 
 /// Parameters, not yet checked, and salt.
-fn parse_kdf(value: &str) -> Option<([u32; 3], [u8; kdf::SALT_LEN])> {
+fn parse_kdf(value: &str) -> Option<([u32; 3], [u8; argon2id::SALT_LEN])> {
     let mut words = value.split(' ');
     if words.next() != Some(ARGON2ID) {
         return None;

@@ -26,7 +26,6 @@ pub mod roster;
 
 mod bech32m;
 mod identity_text;
-mod kdf;
 mod lines;
 mod name;
 mod numerals;
@@ -34,9 +33,9 @@ mod passphrase;
 mod secret_text;
 
 pub use contacts::Contacts;
+pub use endseal_crypto::argon2id::{InvalidKdfParams, KdfParams};
 pub use identity_file::IdentityFile;
 pub use identity_text::{ForeignKey, IdentityText, ParseIdentityError};
-pub use kdf::{InvalidKdfParams, KdfParams};
 pub use lines::{LineProblem, Malformed};
 pub use name::{InvalidName, Name};
 pub use passphrase::{InvalidPassphrase, Passphrase};

@@ -6,8 +6,8 @@ use endseal_crypto::random::RandomError;
 use endseal_crypto::segment::Unauthentic;
 
 use crate::identity_text::ParseIdentityError;
-use crate::kdf::{InvalidKdfParams, NoMemory};
 use crate::lines::{Malformed, OpenLinesError};
+use endseal_crypto::argon2id::{InvalidKdfParams, NoMemory};
 
 /// Why bytes are not an identity file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,16 +4,15 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use argon2::{Algorithm, Argon2, Block, Params, Version};
-use endseal_crypto::secret::Zeroize;
 
-use crate::passphrase::Passphrase;
+use crate::secret::Zeroize;
 
 /// Length of the salt.
-pub(crate) const SALT_LEN: usize = 16;
+pub const SALT_LEN: usize = 16;
 
-endseal_crypto::secret_bytes! {
+crate::secret_bytes! {
     /// What Argon2id makes of a passphrase.
-    pub(crate) struct Stretched[32];
+    pub struct Stretched[32];
 }
 
 /// What one guess of a passphrase costs, within bounds that no file can exceed.
@@ -82,12 +81,14 @@ impl KdfParams {
     }
 
     /// `Argon2id(passphrase, salt, m = memory, t = passes, p = lanes, T = 32)`.
+    ///
+    /// # Errors
+    /// [`NoMemory`].
+    ///
+    /// # Panics
+    /// If the passphrase is longer than 2^32 - 1 bytes.
     #[allow(clippy::expect_used)]
-    pub(crate) fn stretch(
-        &self,
-        passphrase: &Passphrase,
-        salt: &[u8; SALT_LEN],
-    ) -> Result<Stretched, NoMemory> {
+    pub fn stretch(&self, passphrase: &[u8], salt: &[u8; SALT_LEN]) -> Result<Stretched, NoMemory> {
         let params = Params::new(self.memory_kib, self.passes, self.lanes, Some(Stretched::LEN))
             .expect("the bounds here are within those of Argon2");
         let len = params.block_count();
@@ -97,7 +98,7 @@ impl KdfParams {
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
         let stretched = Stretched::init_with(|out| {
             argon2
-                .hash_password_into_with_memory(passphrase.expose_secret(), salt, out, &mut memory)
+                .hash_password_into_with_memory(passphrase, salt, out, &mut memory)
                 .expect("lengths of passphrase, salt, output and memory are within bounds");
         });
         memory.zeroize();
@@ -106,7 +107,17 @@ impl KdfParams {
 }
 
 /// The memory that the parameters ask for could not be had.
-pub(crate) struct NoMemory;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NoMemory;
+
+impl fmt::Display for NoMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("there is not as much memory as Argon2id needs")
+    }
+}
+
+impl core::error::Error for NoMemory {}
 
 /// Why parameters are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
