@@ -220,7 +220,7 @@ mod tests {
         let text = rest.split_once('"').unwrap().0.replace("\\n", "\n");
         let file = IdentityFile::parse(text.as_bytes()).unwrap();
         let passphrase = Passphrase::new("correct horse battery staple").ok().unwrap();
-        let stretched = file.params.stretch(&passphrase, &file.salt).ok().unwrap();
+        let stretched = file.params.stretch(passphrase.expose_secret(), &file.salt).ok().unwrap();
         let key = file_key(&stretched, &file.text[..file.header_len]);
         assert_eq!(hex(stretched.expose_secret()), STRETCHED);
         assert_eq!(hex(key.expose_secret()), FILE_KEY);
