@@ -62,17 +62,26 @@ pub(super) fn ladder(masks: &Masks, x1: Columns) -> (Columns, Columns) {
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn step(double: Point, sum: Point, mask: u8, x1: &Table) -> (Point, Point) {
     let (Point(a, b), Point(c, d)) = (double, sum);
-    let next = doubled(Point(a.select(c, mask), b.select(d, mask)));
     let da = multiply::<true>(d, a);
     let cb = multiply::<false>(c, b);
+    let aa = square::<true>(a.select(c, mask));
+    let bb = square::<false>(b.select(d, mask));
+    let e = aa.minus(bb).carry();
     let s = da.plus(cb).carry();
     let t = da.minus(cb).carry();
-    let x = square::<true>(s);
-    let z = x1.multiply::<false>(square::<false>(t).carry());
-    (next, Point(x.plus(z).carry(), x.minus(z).carry()))
+    let f = add_small_multiple(bb, e).carry();
+    let tt = square::<false>(t).carry();
+    let x3 = square::<true>(s);
+    let x2 = multiply::<true>(aa.carry(), bb.carry());
+    let z2 = multiply::<false>(e, f);
+    let z3 = x1.multiply::<false>(tt);
+    (
+        Point(x2.plus(z2).carry(), x2.minus(z2).carry()),
+        Point(x3.plus(z3).carry(), x3.minus(z3).carry()),
+    )
 }
 
-#[inline]
+#[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn doubled(Point(a, b): Point) -> Point {
     let aa = square::<true>(a);
