@@ -62,18 +62,19 @@ pub(super) fn ladder(masks: &Masks, x1: Columns) -> (Columns, Columns) {
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn step(double: Point, sum: Point, mask: u8, x1: &Table) -> (Point, Point) {
     let (Point(a, b), Point(c, d)) = (double, sum);
-    let da = multiply::<true>(d, a);
-    let cb = multiply::<false>(c, b);
+    // In this order, by measurement: each chain of waiting products has another one beside it.
     let aa = square::<true>(a.select(c, mask));
     let bb = square::<false>(b.select(d, mask));
+    let da = multiply::<true>(d, a);
+    let cb = multiply::<false>(c, b);
     let e = aa.minus(bb).carry();
-    let s = da.plus(cb).carry();
     let t = da.minus(cb).carry();
+    let s = da.plus(cb).carry();
     let f = add_small_multiple(bb, e).carry();
-    let tt = square::<false>(t).carry();
-    let x3 = square::<true>(s);
     let x2 = multiply::<true>(aa.carry(), bb.carry());
+    let tt = square::<false>(t).carry();
     let z2 = multiply::<false>(e, f);
+    let x3 = square::<true>(s);
     let z3 = x1.multiply::<false>(tt);
     (
         Point(x2.plus(z2).carry(), x2.minus(z2).carry()),
@@ -81,6 +82,7 @@ fn step(double: Point, sum: Point, mask: u8, x1: &Table) -> (Point, Point) {
     )
 }
 
+/// The start and the end of the ladder; [`step`] doubles for itself, beside the addition.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn doubled(Point(a, b): Point) -> Point {
