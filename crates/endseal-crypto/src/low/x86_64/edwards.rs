@@ -6,7 +6,7 @@ use super::lanes::Lanes;
 use crate::low::cpu::HaveIfma;
 
 /// The d of edwards25519, in limbs of 52 bits.
-const D: [u64; 5] = [
+pub(super) const D: [u64; 5] = [
     0x000b_4dca_1359_78a3,
     0x0004_d414_1d8a_b75e,
     0x0007_79e8_9800_700a,
