@@ -19,9 +19,9 @@ pub(super) fn of_limbs(limbs: &[u64], radix: usize) -> [u64; 8] {
 pub(super) fn multiply_add(x: &[u64; 8], y: &[u64; 8], z: &[u64; 8]) -> [u8; 32] {
     assert_eq!([&x[4..], &y[4..]], [&[0; 4]; 2]);
     let mut product = *z;
-    for i in 0..4 {
-        for j in 0..4 {
-            let term = u128::from(x[i]) * u128::from(y[j]);
+    for (i, x) in x[..4].iter().enumerate() {
+        for (j, y) in y[..4].iter().enumerate() {
+            let term = u128::from(*x) * u128::from(*y);
             add_at(&mut product, i + j, low(term));
             add_at(&mut product, i + j + 1, low(term >> 64));
         }

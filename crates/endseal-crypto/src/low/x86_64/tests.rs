@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::array;
 
 use super::edwards::D;
-use super::field::{Columns, MASK47, MASK52, Reduced, Table, add_small_multiple, multiply, square};
+use super::field::{Columns, MASK47, MASK52, Table, add_small_multiple, multiply, square};
 use super::inversion::{Fractions, RUN};
 use super::lanes::Lanes;
 use crate::low::cpu::HaveIfma;
