@@ -3,7 +3,9 @@
 //! `cargo bench -p endseal-crypto --bench kernel`. Rounds interleave all subjects; a figure is the
 //! median over rounds, a ratio the median of the ratios within each round.
 
-use std::hint::black_box;
+#![allow(clippy::print_stdout, clippy::expect_used, reason = "a program that prints its figures")]
+
+use core::hint::black_box;
 use std::time::Instant;
 
 use aws_lc_rs::agreement::{PrivateKey, UnparsedPublicKey, X25519, agree};

@@ -4,6 +4,8 @@ pub(crate) mod cpu;
 pub(crate) mod field25519;
 #[cfg(feature = "std")]
 pub(crate) mod mlkem768_ffi;
+#[cfg(test)]
+mod reference25519;
 pub(crate) mod x25519_batch;
 pub(crate) mod x25519_portable;
 #[cfg(target_arch = "x86_64")]

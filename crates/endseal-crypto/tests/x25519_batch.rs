@@ -1,5 +1,6 @@
 //! The batch kernel and its portable twin against two libraries and RFC 7748.
 #![cfg(feature = "std")]
+#![allow(clippy::expect_used, reason = "in the helpers of tests")]
 
 use aws_lc_rs::agreement::{PrivateKey, UnparsedPublicKey, X25519, agree};
 use curve25519_dalek::edwards::CompressedEdwardsY;

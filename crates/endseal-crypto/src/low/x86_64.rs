@@ -13,6 +13,8 @@ mod field;
 mod inversion;
 mod ladder;
 mod lanes;
+#[cfg(test)]
+mod tests;
 mod wipe;
 
 pub(super) use batch::{edwards_batch, edwards_to_montgomery_batch, montgomery_batch};

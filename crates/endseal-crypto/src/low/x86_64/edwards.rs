@@ -6,7 +6,7 @@ use super::lanes::Lanes;
 use crate::low::cpu::HaveIfma;
 
 /// The d of edwards25519, in limbs of 52 bits.
-const D: [u64; 5] = [
+pub(super) const D: [u64; 5] = [
     0x000b_4dca_1359_78a3,
     0x0004_d414_1d8a_b75e,
     0x0007_79e8_9800_700a,
@@ -14,51 +14,80 @@ const D: [u64; 5] = [
     0x0000_5203_6cee_2b6f,
 ];
 
+/// Groups of eight side by side: one exponentiation alone waits for its own products.
+const WIDTH: usize = 4;
+
 /// out_i: whether (y_i^2 - 1) / (d y_i^2 + 1) is a square, zero included. The denominator is never
 /// 0, because -1/d is no square.
 pub(in crate::low) fn edwards_on_curve_batch(_: HaveIfma, ys: &[[u8; 32]], out: &mut [bool]) {
-    for (ys, out) in ys.chunks(8).zip(out.chunks_mut(8)) {
+    for (ys, out) in ys.chunks(8 * WIDTH).zip(out.chunks_mut(8 * WIDTH)) {
         // SAFETY: the token proves that the CPU has AVX-512 F and IFMA.
         let lanes = unsafe { on_curve(ys) };
         for (i, out) in out.iter_mut().enumerate() {
-            *out = lanes >> i & 1 != 0;
+            *out = lanes[i / 8] >> (i % 8) & 1 != 0;
         }
     }
 }
 
+/// For each group, a bit for each of its keys.
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn on_curve(ys: &[[u8; 32]]) -> u8 {
+fn on_curve(ys: &[[u8; 32]]) -> [u8; WIDTH] {
     let one = Reduced::small(1);
-    let y = Lanes::from_bytes(ys).reduced();
-    let u = square::<true>(y).minus(one.columns()).carry();
     let d = Lanes(D.map(|limb| [limb; 8])).reduced();
-    let v = multiply::<false>(d, square::<false>(y).carry()).plus(one.columns()).carry();
-    let legendre = legendre(u.times(v));
-    let minus_one = legendre.columns().plus(Columns::start::<true>()).minus(one.columns());
-    zero_lanes(legendre.canonical()) | zero_lanes(minus_one.carry().canonical())
+    let mut fractions = Groups { len: ys.len().div_ceil(8), groups: [one; WIDTH] };
+    for (ys, fraction) in ys.chunks(8).zip(&mut fractions.groups) {
+        let y = Lanes::from_bytes(ys).reduced();
+        let u = square::<true>(y).minus(one.columns()).carry();
+        let v = multiply::<false>(d, y.squared()).plus(one.columns()).carry();
+        *fraction = u.times(v);
+    }
+    let mut out = [0; WIDTH];
+    for (x, out) in legendre(fractions).groups.into_iter().zip(&mut out) {
+        let minus_one = x.columns().plus(Columns::start::<true>()).minus(one.columns());
+        *out = zero_lanes(x.canonical()) | zero_lanes(minus_one.carry().canonical());
+    }
+    out
+}
+
+#[derive(Clone, Copy)]
+struct Groups {
+    len: usize,
+    groups: [Reduced; WIDTH],
+}
+
+impl Groups {
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn times(mut self, y: Self) -> Self {
+        for (x, y) in self.groups[..self.len].iter_mut().zip(y.groups) {
+            *x = x.times(y);
+        }
+        self
+    }
+
+    /// x^(2^n).
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn square_times(mut self, n: u32) -> Self {
+        for _ in 0..n {
+            for x in &mut self.groups[..self.len] {
+                *x = x.squared();
+            }
+        }
+        self
+    }
 }
 
 /// x^((p-1)/2): 1 for a square, 0 for 0, -1 otherwise. The exponent is 4(4(2^250 - 1) + 1) + 2.
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn legendre(x: Reduced) -> Reduced {
-    let x2 = x.squared();
-    let x3 = x2.times(x);
-    let n5 = square_times(square_times(x3, 2).times(x3), 1).times(x);
-    let n10 = square_times(n5, 5).times(n5);
-    let n20 = square_times(n10, 10).times(n10);
-    let n40 = square_times(n20, 20).times(n20);
-    let n50 = square_times(n40, 10).times(n10);
-    let n100 = square_times(n50, 50).times(n50);
-    let n200 = square_times(n100, 100).times(n100);
-    let n250 = square_times(n200, 50).times(n50);
-    square_times(square_times(n250, 2).times(x), 2).times(x2)
-}
-
-/// x^(2^n).
-#[target_feature(enable = "avx512f,avx512ifma")]
-fn square_times(mut x: Reduced, n: u32) -> Reduced {
-    for _ in 0..n {
-        x = x.squared();
-    }
-    x
+fn legendre(x: Groups) -> Groups {
+    let x2 = x.square_times(1);
+    let n2 = x2.times(x);
+    let n5 = n2.square_times(2).times(n2).square_times(1).times(x);
+    let n10 = n5.square_times(5).times(n5);
+    let n20 = n10.square_times(10).times(n10);
+    let n40 = n20.square_times(20).times(n20);
+    let n50 = n40.square_times(10).times(n10);
+    let n100 = n50.square_times(50).times(n50);
+    let n200 = n100.square_times(100).times(n100);
+    let n250 = n200.square_times(50).times(n50);
+    n250.square_times(2).times(x).square_times(2).times(x2)
 }

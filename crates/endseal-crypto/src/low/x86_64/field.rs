@@ -285,7 +285,7 @@ impl Table {
     }
 
     /// x * y, and the bias if `BIASED`, for the x that the table is of. Only column 5 must
-    /// be folded; it is below 5 * 2^47 + 2^9, because each entry's limb 4 is about 2^47 at most.
+    /// be folded; it is at most 5 times the bound of limb 4, because the other factor is below 2^52.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(super) fn multiply<const BIASED: bool>(&self, y: Reduced) -> Columns {
@@ -293,15 +293,14 @@ impl Table {
         let y = y.0;
         let mut c = Columns::start::<BIASED>().0;
         let mut c5 = zero();
-        for i in 0..5 {
-            let x = self.0[i].0;
+        for (Reduced(x), y) in self.0.into_iter().zip(y) {
             for j in 0..5 {
-                c[j] = lo(c[j], x[j], y[i]);
+                c[j] = lo(c[j], x[j], y);
             }
             for j in 0..4 {
-                c[j + 1] = hi(c[j + 1], x[j], y[i]);
+                c[j + 1] = hi(c[j + 1], x[j], y);
             }
-            c5 = hi(c5, x[4], y[i]);
+            c5 = hi(c5, x[4], y);
         }
         c[0] = lo(c[0], c5, all(608));
         c[1] = hi(c[1], c5, all(608));

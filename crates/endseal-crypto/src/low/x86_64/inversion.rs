@@ -16,6 +16,8 @@ pub(super) const RUN: usize = 32;
 /// Numerators and denominators of up to [`RUN`] groups, wiped when dropped.
 pub(super) struct Fractions {
     len: usize,
+    /// How many groups there have ever been: what must be wiped.
+    used: usize,
     numerators: [Lanes; RUN],
     denominators: [Lanes; RUN],
     prefixes: [Lanes; RUN],
@@ -24,7 +26,7 @@ pub(super) struct Fractions {
 impl Fractions {
     pub(super) fn new() -> Self {
         let lanes = [Lanes::ZERO; RUN];
-        Self { len: 0, numerators: lanes, denominators: lanes, prefixes: lanes }
+        Self { len: 0, used: 0, numerators: lanes, denominators: lanes, prefixes: lanes }
     }
 
     /// Adds eight; where the denominator is 0, the fraction is 0.
@@ -43,6 +45,7 @@ impl Fractions {
         self.numerators[self.len] = Lanes::of(numerator.0);
         self.denominators[self.len] = Lanes::of(denominator.0);
         self.len += 1;
+        self.used = self.used.max(self.len);
     }
 
     /// Calls `each` with the canonical quotients of each group, last group first, and empties.
@@ -62,9 +65,9 @@ impl Fractions {
 
 impl Drop for Fractions {
     fn drop(&mut self) {
-        self.numerators.zeroize();
-        self.denominators.zeroize();
-        self.prefixes.zeroize();
+        for lanes in [&mut self.numerators, &mut self.denominators, &mut self.prefixes] {
+            lanes[..self.used].iter_mut().for_each(Zeroize::zeroize);
+        }
     }
 }
 

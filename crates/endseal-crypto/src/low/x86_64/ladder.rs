@@ -62,17 +62,28 @@ pub(super) fn ladder(masks: &Masks, x1: Columns) -> (Columns, Columns) {
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn step(double: Point, sum: Point, mask: u8, x1: &Table) -> (Point, Point) {
     let (Point(a, b), Point(c, d)) = (double, sum);
-    let next = doubled(Point(a.select(c, mask), b.select(d, mask)));
+    // In this order, by measurement: each chain of waiting products has another one beside it.
+    let aa = square::<true>(a.select(c, mask));
+    let bb = square::<false>(b.select(d, mask));
     let da = multiply::<true>(d, a);
     let cb = multiply::<false>(c, b);
-    let s = da.plus(cb).carry();
+    let e = aa.minus(bb).carry();
     let t = da.minus(cb).carry();
-    let x = square::<true>(s);
-    let z = x1.multiply::<false>(square::<false>(t).carry());
-    (next, Point(x.plus(z).carry(), x.minus(z).carry()))
+    let s = da.plus(cb).carry();
+    let f = add_small_multiple(bb, e).carry();
+    let x2 = multiply::<true>(aa.carry(), bb.carry());
+    let tt = square::<false>(t).carry();
+    let z2 = multiply::<false>(e, f);
+    let x3 = square::<true>(s);
+    let z3 = x1.multiply::<false>(tt);
+    (
+        Point(x2.plus(z2).carry(), x2.minus(z2).carry()),
+        Point(x3.plus(z3).carry(), x3.minus(z3).carry()),
+    )
 }
 
-#[inline]
+/// The start and the end of the ladder; [`step`] doubles for itself, beside the addition.
+#[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn doubled(Point(a, b): Point) -> Point {
     let aa = square::<true>(a);
