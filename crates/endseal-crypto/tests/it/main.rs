@@ -2,5 +2,6 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 
 mod ed25519;
+mod secrets;
 mod wycheproof;
 mod x25519;

@@ -1,6 +1,7 @@
 //! The envelope from outside: published vectors through every way to open, and what users rely on.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 
+mod hostile;
 mod properties;
 mod streams;
 mod tamper;
