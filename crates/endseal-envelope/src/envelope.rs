@@ -7,8 +7,8 @@ use endseal_crypto::segment::{self};
 use crate::error::{Malformed, OpenError};
 use crate::header::{HEADER_LEN, Header};
 use crate::prelude;
-use crate::slot::{TAG_LEN, tags_in_order};
-use crate::suite::Suite;
+use crate::slot::tags_in_order;
+use crate::suite::{Suite, TAG_LEN};
 
 /// The parts of an envelope; nothing in it is authenticated yet.
 #[derive(Clone, Copy, Debug)]

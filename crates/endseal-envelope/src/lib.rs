@@ -49,6 +49,7 @@ mod envelope;
 mod error;
 pub mod hazmat;
 mod header;
+mod kem;
 mod open;
 mod policy;
 mod prelude;

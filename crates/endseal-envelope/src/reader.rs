@@ -13,7 +13,8 @@ use crate::header::{HEADER_LEN, Header};
 use crate::open::Opener;
 use crate::policy::Policy;
 use crate::prelude::{BLOCK_LEN, Claim, PRELUDE_LEN, Prelude, SIGNED_BLOCK_LEN, Transcript};
-use crate::slot::{MAX_TRIES, TAG_LEN, Unwrapper};
+use crate::slot::{MAX_TRIES, Unwrapper};
+use crate::suite::TAG_LEN;
 
 impl Opener<'_> {
     /// Begins to open the envelope on `inner`: finds the slot, and opens and verifies the first

@@ -3,10 +3,11 @@
 use alloc::vec::Vec;
 
 use endseal_crypto::identity::PublicIdentity;
-use endseal_crypto::{ed25519, hash, mlkem768, x25519};
+use endseal_crypto::{ed25519, hash, x25519};
 
 use crate::error::{RecipientsError, SealError};
 use crate::header::MAX_SLOTS;
+use crate::kem::Kem;
 
 /// A list of recipients, without duplicates, in an order of its own.
 #[derive(Clone, Debug)]
@@ -20,13 +21,6 @@ pub struct Recipients {
 struct Recipient {
     ed25519: ed25519::PublicKey,
     kem: Option<Kem>,
-}
-
-/// An ML-KEM-768 key with its digest, which every slot needs.
-#[derive(Clone, Debug)]
-pub(crate) struct Kem {
-    pub(crate) key: mlkem768::PublicKey,
-    pub(crate) digest: [u8; hash::LEN],
 }
 
 impl Recipients {
@@ -52,9 +46,7 @@ impl Recipients {
     ) -> Result<Self, RecipientsError> {
         let entries = identities.into_iter().take(MAX_SLOTS + 1).map(|identity| Recipient {
             ed25519: *identity.ed25519(),
-            kem: identity
-                .mlkem768()
-                .map(|key| Kem { key: key.clone(), digest: hash::digest(key.as_bytes()) }),
+            kem: identity.mlkem768().cloned().map(Kem::new),
         });
         Self::new(entries.collect())
     }

@@ -10,8 +10,9 @@ use endseal_crypto::{hash, x25519};
 
 use crate::error::SealError;
 use crate::header::{HEADER_LEN, Header, MAX_CONTEXT_LEN, MAX_SLOTS};
+use crate::kem::Kem;
 use crate::prelude::{BLOCK_LEN, Prelude, Transcript, stream_len};
-use crate::recipients::{Kem, Recipients};
+use crate::recipients::Recipients;
 use crate::secrets::{EnvelopeSecrets, Hedge};
 use crate::slot::Slots;
 use crate::suite::Suite;

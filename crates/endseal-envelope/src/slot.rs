@@ -9,11 +9,9 @@ use endseal_crypto::{hash, hazmat, label, mlkem768, x25519};
 
 use crate::error::SealError;
 use crate::header::Header;
-use crate::recipients::Kem;
-use crate::suite::Suite;
+use crate::kem::Kem;
+use crate::suite::{Suite, TAG_LEN};
 
-/// Length of a tag.
-pub(crate) const TAG_LEN: usize = 4;
 /// Slots with a recipient's tag that it tries at most.
 pub(crate) const MAX_TRIES: usize = 16;
 /// The part of the mask by which slots are sorted.
@@ -179,8 +177,7 @@ impl Slots<'_> {
     fn decoy_kem(&self) -> Option<Kem> {
         (!self.kems.is_empty() && self.total > self.keys.len()).then(|| {
             let seed = mlkem768::Seed::init_with(|seed| self.stream.expand(b'k', 0, seed));
-            let key = mlkem768::SecretKey::from_seed(seed).public_key();
-            Kem { digest: hash::digest(key.as_bytes()), key }
+            Kem::new(mlkem768::SecretKey::from_seed(seed).public_key())
         })
     }
 }

@@ -1,5 +1,8 @@
 //! The suites: what a slot looks like.
 
+/// Length of a tag.
+pub(crate) const TAG_LEN: usize = 4;
+
 /// How the content key reaches each recipient.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -60,6 +63,6 @@ impl Suite {
     /// Bytes that one recipient adds to an envelope.
     #[must_use]
     pub const fn slot_len(self) -> usize {
-        crate::slot::TAG_LEN + self.body_len()
+        TAG_LEN + self.body_len()
     }
 }
