@@ -18,7 +18,7 @@ use core::arch::x86_64::{
     __m512i, _mm512_add_epi64 as add, _mm512_and_si512 as and, _mm512_madd52hi_epu64 as hi,
     _mm512_madd52lo_epu64 as lo, _mm512_mask_blend_epi64 as blend, _mm512_set1_epi64,
     _mm512_setzero_si512 as zero, _mm512_slli_epi64 as shl, _mm512_srli_epi64 as shr,
-    _mm512_sub_epi64 as sub,
+    _mm512_sub_epi64 as sub, _mm512_ternarylogic_epi64 as ternary,
 };
 
 use super::lanes::Lanes;
@@ -71,6 +71,22 @@ impl Reduced {
             blend(mask, x[2], y[2]),
             blend(mask, x[3], y[3]),
             blend(mask, x[4], y[4]),
+        ])
+    }
+
+    /// `self` where the mask is 0, `other` where it is all ones, by logic on whole vectors.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    pub(super) fn choose(self, other: Self, mask: u64) -> Self {
+        // mask ? other : self, as a truth table.
+        const CHOOSE: i32 = 0xca;
+        let (m, x, y) = (all(mask), self.0, other.0);
+        Self([
+            ternary::<CHOOSE>(m, y[0], x[0]),
+            ternary::<CHOOSE>(m, y[1], x[1]),
+            ternary::<CHOOSE>(m, y[2], x[2]),
+            ternary::<CHOOSE>(m, y[3], x[3]),
+            ternary::<CHOOSE>(m, y[4], x[4]),
         ])
     }
 
@@ -288,19 +304,21 @@ impl Table {
     /// be folded; it is at most 5 times the bound of limb 4, because the other factor is below 2^52.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
+    #[allow(clippy::needless_range_loop, reason = "the columns are sums over indices")]
     pub(super) fn multiply<const BIASED: bool>(&self, y: Reduced) -> Columns {
         y.check();
         let y = y.0;
         let mut c = Columns::start::<BIASED>().0;
         let mut c5 = zero();
-        for (Reduced(x), y) in self.0.into_iter().zip(y) {
+        for i in 0..5 {
+            let x = self.0[i].0;
             for j in 0..5 {
-                c[j] = lo(c[j], x[j], y);
+                c[j] = lo(c[j], x[j], y[i]);
             }
             for j in 0..4 {
-                c[j + 1] = hi(c[j + 1], x[j], y);
+                c[j + 1] = hi(c[j + 1], x[j], y[i]);
             }
-            c5 = hi(c5, x[4], y);
+            c5 = hi(c5, x[4], y[i]);
         }
         c[0] = lo(c[0], c5, all(608));
         c[1] = hi(c[1], c5, all(608));

@@ -11,17 +11,17 @@ use zeroize::Zeroizing;
 use super::field::{Columns, Reduced, Table, add_small_multiple, multiply, square};
 
 /// For each bit from 254 down to 0: all bits set if it differs from the one above it.
-pub(super) struct Masks(Zeroizing<[u8; 255]>);
+pub(super) struct Masks(Zeroizing<[u64; 255]>);
 
 impl Masks {
-    /// Out of line and behind a black box: for [`ladder`] these are any bytes, so the compiler cannot
-    /// turn a selection of lanes into a branch.
+    /// Out of line and behind a black box: for [`ladder`] these are any 64 bits, of which each selects
+    /// for itself, so the compiler has nothing to branch on.
     #[inline(never)]
     pub(super) fn new(clamped: &[u8; 32]) -> Self {
         let mut masks = Zeroizing::new([0; 255]);
         let mut above = 0;
         for (i, mask) in (0..255).rev().zip(masks.iter_mut()) {
-            let bit = clamped[i / 8] >> (i % 8) & 1;
+            let bit = u64::from(clamped[i / 8] >> (i % 8) & 1);
             *mask = black_box((bit ^ above).wrapping_neg());
             above = bit;
         }
@@ -48,7 +48,8 @@ pub(super) fn ladder(masks: &Masks, x1: Columns) -> (Columns, Columns) {
         (double, sum) = step(double, sum, *mask, &table);
     }
     // Bits 2 to 0 are clear: the sum of the points is no more needed.
-    double = Point(double.0.select(sum.0, masks.0[252]), double.1.select(sum.1, masks.0[252]));
+    let mask = masks.0[252];
+    double = Point(double.0.choose(sum.0, mask), double.1.choose(sum.1, mask));
     for _ in 0..3 {
         double = doubled(double);
     }
@@ -60,11 +61,11 @@ pub(super) fn ladder(masks: &Masks, x1: Columns) -> (Columns, Columns) {
 /// is the point of `x1`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn step(double: Point, sum: Point, mask: u8, x1: &Table) -> (Point, Point) {
+fn step(double: Point, sum: Point, mask: u64, x1: &Table) -> (Point, Point) {
     let (Point(a, b), Point(c, d)) = (double, sum);
     // In this order, by measurement: each chain of waiting products has another one beside it.
-    let aa = square::<true>(a.select(c, mask));
-    let bb = square::<false>(b.select(d, mask));
+    let aa = square::<true>(a.choose(c, mask));
+    let bb = square::<false>(b.choose(d, mask));
     let da = multiply::<true>(d, a);
     let cb = multiply::<false>(c, b);
     let e = aa.minus(bb).carry();
