@@ -1,0 +1,62 @@
+//! Two clocks at once: the wall and this thread's CPU.
+
+use std::time::Instant;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// How long something took, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Elapsed {
+    /// By the wall.
+    pub wall_ns: f64,
+    /// Of CPU, where there is a clock for it.
+    pub cpu_ns: Option<f64>,
+}
+
+impl Elapsed {
+    /// Joins two readings.
+    #[must_use]
+    pub fn new(wall_ns: f64, cpu_ns: Option<f64>) -> Self {
+        Self { wall_ns, cpu_ns }
+    }
+
+    /// The time of one of `n` equal parts.
+    #[must_use]
+    pub fn per(self, n: u32) -> Self {
+        let n = f64::from(n);
+        Self { wall_ns: self.wall_ns / n, cpu_ns: self.cpu_ns.map(|cpu| cpu / n) }
+    }
+}
+
+/// Times `work` by both clocks.
+pub fn time(work: impl FnOnce()) -> Elapsed {
+    let (wall, cpu) = (Instant::now(), thread_cpu_ns());
+    work();
+    let cpu_ns = thread_cpu_ns() - cpu;
+    Elapsed { wall_ns: wall.elapsed().as_secs_f64() * 1e9, cpu_ns: Some(cpu_ns) }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a process lives less than 2^53 ns")]
+fn thread_cpu_ns() -> f64 {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::time;
+
+    #[test]
+    fn work_takes_cpu_time_and_sleep_does_not() {
+        let mut sum = 0_u64;
+        let work = time(|| {
+            for i in 0..5_000_000_u64 {
+                sum = core::hint::black_box(sum.wrapping_mul(31).wrapping_add(i));
+            }
+        });
+        assert!(work.cpu_ns.unwrap() > 1e5, "{work:?}");
+        let sleep = time(|| std::thread::sleep(core::time::Duration::from_millis(20)));
+        assert!(sleep.wall_ns >= 2e7 && sleep.cpu_ns.unwrap() < 1e7, "{sleep:?}");
+    }
+}

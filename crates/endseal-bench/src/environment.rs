@@ -1,0 +1,161 @@
+//! Where a run took place: what a reader needs to judge its figures.
+
+use std::fs;
+use std::process::Command;
+
+use serde::{Deserialize, Serialize};
+
+/// The machine and the program, as far as the system tells. Empty where it does not.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Environment {
+    /// Version of endseal.
+    pub endseal: String,
+    /// Commit of the checkout in which the run was started, with `+` if it had changes.
+    pub commit: String,
+    /// `debug` or `release`.
+    pub profile: String,
+    /// What agrees with many keys: `Portable` or `Ifma`.
+    pub x25519: String,
+    /// Name of the CPU.
+    pub cpu: String,
+    /// Its microcode.
+    pub microcode: String,
+    /// Its features that matter here.
+    pub cpu_features: Vec<String>,
+    /// CPUs that may be used.
+    pub cpus: usize,
+    /// Frequency governor.
+    pub governor: String,
+    /// Whether a hypervisor runs below.
+    pub virtual_machine: bool,
+    /// Memory in MiB.
+    pub memory_mib: u64,
+    /// Operating system and kernel.
+    pub kernel: String,
+    /// Compiler found on the machine.
+    pub rustc: String,
+    /// Seconds since 1970 at the start.
+    pub started: u64,
+    /// Seconds that the run took.
+    pub seconds: u64,
+    /// One-minute load average at the start and at the end.
+    pub load: [f64; 2],
+    /// Share of CPU time that the hypervisor gave to others during the run, 0 to 1.
+    pub steal: f64,
+}
+
+/// Features worth naming.
+const FEATURES: &[&str] =
+    &["aes", "vaes", "pclmulqdq", "vpclmulqdq", "sha_ni", "avx2", "avx512f", "avx512ifma"];
+
+impl Environment {
+    /// Reads what is known at the start; `now` in seconds since 1970.
+    #[must_use]
+    pub fn capture(now: u64) -> Self {
+        let cpuinfo = read("/proc/cpuinfo");
+        let field = |name: &str| {
+            cpuinfo
+                .lines()
+                .filter_map(|line| line.split_once(':'))
+                .find(|(key, _)| key.trim() == name)
+                .map(|(_, value)| value.trim().to_owned())
+                .unwrap_or_default()
+        };
+        let flags = field("flags");
+        let has = |flag: &str| flags.split(' ').any(|other| other == flag);
+        let governor = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
+        Self {
+            endseal: env!("CARGO_PKG_VERSION").into(),
+            commit: commit(),
+            profile: if cfg!(debug_assertions) { "debug" } else { "release" }.into(),
+            x25519: match endseal_crypto::x25519::Platform::detect() {
+                endseal_crypto::x25519::Platform::Portable => "Portable".into(),
+                _ => "Ifma".into(),
+            },
+            cpu: field("model name"),
+            microcode: field("microcode"),
+            cpu_features: FEATURES.iter().filter(|f| has(f)).map(|f| (*f).to_owned()).collect(),
+            cpus: std::thread::available_parallelism().map_or(0, usize::from),
+            governor: read(governor).trim().into(),
+            virtual_machine: has("hypervisor"),
+            memory_mib: memory_mib(),
+            kernel: read("/proc/version").split(" (").next().unwrap_or_default().into(),
+            rustc: output("rustc", &["--version"]),
+            started: now,
+            load: [load(), 0.0],
+            ..Self::default()
+        }
+    }
+
+    /// Adds what is known at the end.
+    pub fn finish(&mut self, now: u64, start: &CpuTimes) {
+        self.seconds = now.saturating_sub(self.started);
+        self.load[1] = load();
+        self.steal = CpuTimes::now().steal_since(start);
+    }
+}
+
+/// Jiffies of all CPUs.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct CpuTimes {
+    total: u64,
+    steal: u64,
+}
+
+impl CpuTimes {
+    /// Reads `/proc/stat`.
+    #[must_use]
+    pub fn now() -> Self {
+        let stat = read("/proc/stat");
+        let first = stat.lines().next().unwrap_or_default();
+        let fields: Vec<u64> =
+            first.split_whitespace().skip(1).take(8).filter_map(|f| f.parse().ok()).collect();
+        Self { total: fields.iter().sum(), steal: fields.get(7).copied().unwrap_or_default() }
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "a share")]
+    fn steal_since(self, start: &Self) -> f64 {
+        let total = self.total.saturating_sub(start.total).max(1);
+        self.steal.saturating_sub(start.steal) as f64 / total as f64
+    }
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+fn load() -> f64 {
+    read("/proc/loadavg").split(' ').next().and_then(|load| load.parse().ok()).unwrap_or_default()
+}
+
+fn memory_mib() -> u64 {
+    read("/proc/meminfo")
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))
+        .and_then(|value| value.trim().trim_end_matches("kB").trim().parse::<u64>().ok())
+        .unwrap_or_default()
+        / 1024
+}
+
+fn commit() -> String {
+    let head = output("git", &["rev-parse", "--short=12", "HEAD"]);
+    if head.is_empty() {
+        return head;
+    }
+    let changed = !output("git", &["status", "--porcelain", "--untracked-files=no"]).is_empty();
+    if changed { head + "+" } else { head }
+}
+
+/// First line of what a program prints, or nothing.
+fn output(program: &str, arguments: &[&str]) -> String {
+    Command::new(program)
+        .args(arguments)
+        .output()
+        .ok()
+        .filter(|output| output.status.success())
+        .and_then(|output| String::from_utf8(output.stdout).ok())
+        .and_then(|text| text.lines().next().map(str::to_owned))
+        .unwrap_or_default()
+}

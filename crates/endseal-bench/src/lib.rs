@@ -1,0 +1,21 @@
+//! `endseal bench`: workloads, subjects, statistics and report.
+//!
+//! What makes a figure here believable is in the harness, not in the subjects: every subject is
+//! checked before it is timed, all subjects of a case take turns in shuffled rounds of short batches,
+//! a ratio is the median of the ratios of rounds with its interval, and what is smaller than the
+//! difference of a subject from itself is called no difference.
+#![deny(unsafe_code)]
+#![allow(
+    clippy::std_instead_of_alloc,
+    clippy::std_instead_of_core,
+    reason = "starts processes and reads clocks: there is no other way than std"
+)]
+
+pub mod calibration;
+pub mod clock;
+pub mod environment;
+pub mod ours;
+pub mod peer;
+pub mod record;
+pub mod stats;
+pub mod subject;

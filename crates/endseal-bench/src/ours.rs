@@ -1,0 +1,3 @@
+//! endseal's own subjects, by suite.
+
+pub mod envelope;

@@ -1,0 +1,301 @@
+//! The envelope as a subject, in each of its forms.
+
+use core::hint::black_box;
+use std::collections::BTreeMap;
+
+use endseal_crypto::ed25519::Seed;
+use endseal_crypto::identity::Identity;
+use endseal_crypto::random::{OsRandom, Random};
+use endseal_crypto::{mlkem768, x25519};
+use endseal_envelope::{
+    Opener, Policy, Recipients, SealError, Sealer, Session, SessionLimits, Suite,
+};
+
+use crate::clock::{Elapsed, time};
+use crate::record::{Params, SubjectInfo};
+use crate::subject::{Checked, Prepared, Subject, SubjectError};
+
+/// Which form of the envelope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Form {
+    /// The default suite.
+    Default,
+    /// 20 bytes a member.
+    Compact,
+    /// With ML-KEM-768.
+    Hybrid,
+    /// The default suite with cached agreements.
+    Session,
+    /// The default suite without the kernel, as on a CPU that cannot run it.
+    Portable,
+}
+
+/// A form of the envelope.
+#[derive(Clone, Debug)]
+pub struct Envelope {
+    form: Form,
+    info: SubjectInfo,
+}
+
+impl Envelope {
+    /// The subject of a form.
+    #[must_use]
+    pub fn new(form: Form) -> Self {
+        let (subject, about) = match form {
+            Form::Default => ("endseal", "the envelope, suite x25519, signed"),
+            Form::Compact => ("endseal-compact", "suite x25519-compact, signed"),
+            Form::Hybrid => ("endseal-hybrid", "suite x25519-mlkem768, signed"),
+            Form::Session => ("endseal-session", "one ephemeral key for all, signed; linkable"),
+            Form::Portable => ("endseal-portable", "suite x25519 without the vector kernel"),
+        };
+        let mut properties = vec![
+            "confidential",
+            "authenticated",
+            "sender",
+            "insider",
+            "sender-hidden",
+            "recipients-hidden",
+            "committing",
+        ];
+        if form == Form::Hybrid {
+            properties.push("post-quantum");
+        }
+        let info = SubjectInfo {
+            subject: subject.into(),
+            about: about.into(),
+            runtime: "Rust, in process".into(),
+            versions: BTreeMap::from([("endseal".into(), env!("CARGO_PKG_VERSION").into())]),
+            settings: "docs/spec/envelope.md".into(),
+            properties: properties.into_iter().map(Into::into).collect(),
+        };
+        Self { form, info }
+    }
+
+    /// All forms.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        [Form::Default, Form::Compact, Form::Hybrid, Form::Session, Form::Portable]
+            .map(Self::new)
+            .into()
+    }
+}
+
+impl Subject for Envelope {
+    fn info(&self) -> &SubjectInfo {
+        &self.info
+    }
+
+    fn prepare(
+        &mut self,
+        case: &str,
+        params: &Params,
+        inputs: u32,
+    ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
+        let material = Material::new(self.form, params, inputs)?;
+        match (case, self.form) {
+            ("seal" | "seal_many", _) => {
+                let count = if case == "seal" { 1 } else { param(params, "count")? };
+                Ok(Box::new(Seal { material, count, next: 0 }))
+            }
+            ("open", Form::Default | Form::Compact | Form::Hybrid) => {
+                let envelopes = material.seal_all()?;
+                Ok(Box::new(Open { material, envelopes, next: 0 }))
+            }
+            ("open_many", Form::Default | Form::Compact | Form::Hybrid) => {
+                let count = param(params, "count")?;
+                let sealed = material.seal_all()?;
+                let envelopes = sealed.iter().cycle().take(count).cloned().collect();
+                Ok(Box::new(OpenMany { material, envelopes }))
+            }
+            ("open" | "open_many", _) => {
+                Err(SubjectError::Unsupported("it opens like the default form".into()))
+            }
+            _ => Err(SubjectError::Unsupported(format!("there is no case {case}"))),
+        }
+    }
+}
+
+/// Keys and contents of a case.
+struct Material {
+    form: Form,
+    sender: Identity,
+    recipients: Recipients,
+    /// The recipient in the middle of the list.
+    reader: Identity,
+    contents: Vec<Vec<u8>>,
+}
+
+fn param(params: &Params, name: &str) -> Result<usize, SubjectError> {
+    params
+        .get(name)
+        .and_then(|value| usize::try_from(*value).ok())
+        .filter(|value| *value > 0 || name == "bytes")
+        .ok_or_else(|| SubjectError::Unsupported(format!("{name} is needed")))
+}
+
+fn failed(error: impl ToString) -> SubjectError {
+    SubjectError::Failed(error.to_string())
+}
+
+fn identity(i: usize) -> Identity {
+    let (mut ed, mut kem) = ([0x5e; 32], [0x5e; 64]);
+    ed[..8].copy_from_slice(&(i as u64).to_le_bytes());
+    kem[..8].copy_from_slice(&(i as u64).to_le_bytes());
+    Identity::from_seeds(Seed::from_bytes(&ed), mlkem768::Seed::from_bytes(&kem))
+}
+
+impl Material {
+    fn new(form: Form, params: &Params, inputs: u32) -> Result<Self, SubjectError> {
+        let (members, bytes) = (param(params, "members")?, param(params, "bytes")?);
+        let identities: Vec<_> = (0..members).map(identity).collect();
+        let recipients = match form {
+            Form::Hybrid => Recipients::from_identities(identities.iter().map(Identity::public)),
+            _ => Recipients::from_ed25519(
+                &identities.iter().map(|i| *i.public().ed25519().as_bytes()).collect::<Vec<_>>(),
+            ),
+        }
+        .map_err(failed)?;
+        let mut contents = vec![vec![0; bytes]; inputs.max(1) as usize];
+        contents.iter_mut().try_for_each(|c| OsRandom.fill(c)).map_err(failed)?;
+        Ok(Self {
+            form,
+            sender: identity(usize::MAX),
+            recipients,
+            reader: identity(members / 2),
+            contents,
+        })
+    }
+
+    fn sealer(&self) -> Sealer<'_> {
+        let sealer = Sealer::new(&self.sender, &self.recipients);
+        match self.form {
+            Form::Default | Form::Session => sealer,
+            Form::Compact => sealer.suite(Suite::X25519Compact),
+            Form::Hybrid => sealer.suite(Suite::X25519MlKem768),
+            Form::Portable => sealer.platform(x25519::Platform::Portable),
+        }
+    }
+
+    fn seal_all(&self) -> Result<Vec<Vec<u8>>, SubjectError> {
+        let seal = |content: &Vec<u8>| self.sealer().seal(content, &mut OsRandom);
+        self.contents.iter().map(seal).collect::<Result<_, _>>().map_err(failed)
+    }
+
+    fn opens(&self, reader: &Identity, envelope: &[u8], content: &[u8]) -> bool {
+        Opener::new(reader)
+            .open(envelope, &mut Policy::new())
+            .is_ok_and(|opened| opened.content == content)
+    }
+
+    fn check(&self) -> Result<Checked, SubjectError> {
+        let content = &self.contents[0];
+        let mut envelope = self.sealer().seal(content, &mut OsRandom).map_err(failed)?;
+        let members = self.recipients.len();
+        let round_trip = [0, members / 2, members - 1]
+            .iter()
+            .all(|&i| self.opens(&identity(i), &envelope, content));
+        let sealed_bytes = Some(envelope.len() as u64);
+        let mut refused = true;
+        for back in [1, 20, envelope.len() - 70] {
+            let at = envelope.len() - back;
+            envelope[at] ^= 1;
+            let opened = Opener::new(&self.reader).open(&envelope, &mut Policy::new());
+            refused &= opened.is_err();
+            envelope[at] ^= 1;
+        }
+        Ok(Checked { round_trip, tamper_refused: Some(refused), sealed_bytes })
+    }
+}
+
+struct Seal {
+    material: Material,
+    count: usize,
+    next: usize,
+}
+
+impl Prepared for Seal {
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        self.material.check()
+    }
+
+    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
+        let sealer = self.material.sealer();
+        let contents = &self.material.contents;
+        let calls = iterations as usize * self.count;
+        let start = self.next;
+        self.next = (start + calls) % contents.len();
+        let inputs = contents.iter().cycle().skip(start).take(calls);
+        let mut outcome = Ok(());
+        let elapsed = if self.material.form == Form::Session {
+            let mut limits = SessionLimits::default();
+            (limits.envelopes, limits.milliseconds) = (u32::MAX, u64::MAX);
+            let mut session = Session::new(sealer, limits, 0, &mut OsRandom).map_err(failed)?;
+            time(|| {
+                outcome = each(inputs, |content| session.seal(content, 0, 0, &mut OsRandom));
+            })
+        } else {
+            time(|| outcome = each(inputs, |content| sealer.seal(content, &mut OsRandom)))
+        };
+        outcome.map_err(failed)?;
+        Ok(elapsed)
+    }
+}
+
+fn each<'a>(
+    mut inputs: impl Iterator<Item = &'a Vec<u8>>,
+    mut seal: impl FnMut(&[u8]) -> Result<Vec<u8>, SealError>,
+) -> Result<(), SealError> {
+    inputs.try_for_each(|content| seal(content).map(|envelope| drop(black_box(envelope))))
+}
+
+struct Open {
+    material: Material,
+    envelopes: Vec<Vec<u8>>,
+    next: usize,
+}
+
+impl Prepared for Open {
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        self.material.check()
+    }
+
+    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
+        let opener = Opener::new(&self.material.reader);
+        let inputs = self.envelopes.iter().cycle().skip(self.next).take(iterations as usize);
+        let mut outcome = Ok(());
+        let elapsed = time(|| {
+            for envelope in inputs {
+                let opened = opener.open(envelope, &mut Policy::new());
+                outcome = outcome.and(black_box(opened).map(drop));
+            }
+        });
+        self.next = (self.next + iterations as usize) % self.envelopes.len();
+        outcome.map_err(failed)?;
+        Ok(elapsed)
+    }
+}
+
+struct OpenMany {
+    material: Material,
+    envelopes: Vec<Vec<u8>>,
+}
+
+impl Prepared for OpenMany {
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        self.material.check()
+    }
+
+    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
+        let opener = Opener::new(&self.material.reader);
+        let backlog: Vec<_> = self.envelopes.iter().map(|envelope| &envelope[..]).collect();
+        let mut all_opened = true;
+        let elapsed = time(|| {
+            for _ in 0..iterations {
+                let opened = black_box(opener.open_many(&backlog, &mut Policy::new()));
+                all_opened &= opened.iter().all(Result::is_ok);
+            }
+        });
+        if all_opened { Ok(elapsed) } else { Err(failed("an envelope did not open")) }
+    }
+}

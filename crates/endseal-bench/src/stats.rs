@@ -1,0 +1,203 @@
+//! Medians, bootstrap intervals and fitted growth.
+
+/// A deterministic source of indices for resampling and shuffling; not for secrets.
+#[derive(Clone, Debug)]
+pub struct Shuffler(u64);
+
+impl Shuffler {
+    /// The same seed gives the same sequence.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// SplitMix64.
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// An index below `n`, which is not zero.
+    #[allow(clippy::cast_possible_truncation, reason = "the high half of a product is below n")]
+    pub fn index(&mut self, n: usize) -> usize {
+        ((u128::from(self.next()) * n as u128) >> 64) as usize
+    }
+
+    /// Puts `items` in random order.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for i in (1..items.len()).rev() {
+            items.swap(i, self.index(i + 1));
+        }
+    }
+}
+
+/// A value with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Estimate {
+    /// The median of the samples.
+    pub median: f64,
+    /// Bounds between which the median of repeated samples lies in 95 of 100 cases.
+    pub ci95: [f64; 2],
+    /// How many samples.
+    pub n: usize,
+}
+
+/// Resamples of a bootstrap.
+const RESAMPLES: usize = 1000;
+
+/// The median with its percentile bootstrap interval. `None` without samples.
+#[must_use]
+pub fn estimate(samples: &[f64], shuffler: &mut Shuffler) -> Option<Estimate> {
+    let median = median(samples)?;
+    let mut medians = Vec::with_capacity(RESAMPLES);
+    let mut resample = vec![0.0; samples.len()];
+    for _ in 0..RESAMPLES {
+        resample.fill_with(|| samples[shuffler.index(samples.len())]);
+        medians.extend(self::median(&resample));
+    }
+    medians.sort_by(f64::total_cmp);
+    let at = |permille: usize| medians[permille * (RESAMPLES - 1) / 1000];
+    Some(Estimate { median, ci95: [at(25), at(975)], n: samples.len() })
+}
+
+/// The middle value, or the mean of the two in the middle. `None` without samples.
+#[must_use]
+pub fn median(samples: &[f64]) -> Option<f64> {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let upper = *sorted.get(sorted.len() / 2)?;
+    let lower = sorted[(sorted.len() - 1) / 2];
+    Some(f64::midpoint(lower, upper))
+}
+
+/// The value below which that share of the samples lies, 0 to 1. `None` without samples.
+#[must_use]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "an index below the number of samples"
+)]
+pub fn quantile(samples: &[f64], share: f64) -> Option<f64> {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let last = sorted.len().checked_sub(1)?;
+    sorted.get((share.clamp(0.0, 1.0) * last as f64).round() as usize).copied()
+}
+
+/// `y = fixed + per_unit · x`, by Theil and Sen: the median of the slopes of all pairs, which a few
+/// disturbed points do not move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Line {
+    /// Value at x = 0.
+    pub fixed: f64,
+    /// Growth for each unit of x.
+    pub per_unit: f64,
+}
+
+/// Fits a line. `None` with fewer than two different x.
+#[must_use]
+pub fn theil_sen(points: &[(f64, f64)]) -> Option<Line> {
+    let mut slopes = Vec::new();
+    for (i, (x1, y1)) in points.iter().enumerate() {
+        for (x2, y2) in &points[i + 1..] {
+            if x1 != x2 {
+                slopes.push((y2 - y1) / (x2 - x1));
+            }
+        }
+    }
+    let per_unit = median(&slopes)?;
+    let rests: Vec<_> = points.iter().map(|(x, y)| y - per_unit * x).collect();
+    Some(Line { fixed: median(&rests)?, per_unit })
+}
+
+/// The exponent e of `y ~ x^e` between the points, fitted on logarithms, with an interval from
+/// resampled points. `None` with fewer than three usable points.
+#[must_use]
+pub fn exponent(points: &[(f64, f64)], shuffler: &mut Shuffler) -> Option<Estimate> {
+    let logs: Vec<_> = points
+        .iter()
+        .filter(|(x, y)| *x > 0.0 && *y > 0.0)
+        .map(|(x, y)| (x.ln(), y.ln()))
+        .collect();
+    if logs.len() < 3 {
+        return None;
+    }
+    let fitted = theil_sen(&logs)?.per_unit;
+    let mut exponents = Vec::new();
+    for _ in 0..RESAMPLES {
+        let resample: Vec<_> = logs.iter().map(|_| logs[shuffler.index(logs.len())]).collect();
+        exponents.extend(theil_sen(&resample).map(|line| line.per_unit));
+    }
+    let ci95 = [quantile(&exponents, 0.025)?, quantile(&exponents, 0.975)?];
+    Some(Estimate { median: fitted, ci95, n: logs.len() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_and_quantiles() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3.0]), Some(3.0));
+        assert_eq!(median(&[4.0, 1.0, 3.0]), Some(3.0));
+        assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
+        assert_eq!(quantile(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.0), Some(1.0));
+        assert_eq!(quantile(&[1.0, 2.0, 3.0, 4.0, 5.0], 1.0), Some(5.0));
+        assert_eq!(quantile(&[], 0.5), None);
+    }
+
+    #[test]
+    fn an_interval_holds_the_median_and_narrows_with_samples() {
+        let mut shuffler = Shuffler::new(1);
+        let noisy = |n: usize| -> Vec<f64> {
+            let mut noise = Shuffler::new(7);
+            (0..n).map(|_| 100.0 + f64::from(u32::try_from(noise.index(20)).unwrap())).collect()
+        };
+        let few = estimate(&noisy(15), &mut shuffler).unwrap();
+        let many = estimate(&noisy(1500), &mut shuffler).unwrap();
+        for estimate in [few, many] {
+            assert!(estimate.ci95[0] <= estimate.median && estimate.median <= estimate.ci95[1]);
+        }
+        assert!(many.ci95[1] - many.ci95[0] < few.ci95[1] - few.ci95[0]);
+        let same = estimate(&[5.0; 9], &mut shuffler).unwrap();
+        assert_eq!((same.median, same.ci95, same.n), (5.0, [5.0, 5.0], 9));
+    }
+
+    #[test]
+    fn a_line_survives_an_outlier() {
+        let mut points: Vec<_> =
+            (1..20).map(|x| (f64::from(x), 2.0 + 3.0 * f64::from(x))).collect();
+        points[7].1 = 1000.0;
+        let line = theil_sen(&points).unwrap();
+        assert!((line.per_unit - 3.0).abs() < 0.01 && (line.fixed - 2.0).abs() < 0.1, "{line:?}");
+        assert_eq!(theil_sen(&[(1.0, 1.0), (1.0, 2.0)]), None);
+    }
+
+    #[test]
+    fn exponents_are_those_of_the_law() {
+        let mut shuffler = Shuffler::new(3);
+        for law in [0.5, 1.0, 2.0] {
+            let points: Vec<_> =
+                (1..12).map(|x| (f64::from(x), 7.0 * f64::from(x).powf(law))).collect();
+            let fitted = exponent(&points, &mut shuffler).unwrap();
+            assert!((fitted.median - law).abs() < 1e-9, "{fitted:?}");
+        }
+        assert_eq!(exponent(&[(1.0, 1.0), (2.0, 2.0)], &mut shuffler), None);
+    }
+
+    #[test]
+    fn shuffling_keeps_everything() {
+        let mut items: Vec<_> = (0..100).collect();
+        Shuffler::new(9).shuffle(&mut items);
+        assert_ne!(items, (0..100).collect::<Vec<_>>());
+        items.sort_unstable();
+        assert_eq!(items, (0..100).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,86 @@
+//! What can be measured.
+
+use core::fmt;
+
+use crate::clock::Elapsed;
+use crate::record::{Params, SubjectInfo};
+
+/// An implementation of the cases of a suite.
+pub trait Subject {
+    /// Who it is.
+    fn info(&self) -> &SubjectInfo;
+
+    /// Makes keys and `inputs` different inputs for a case; nothing of this is timed.
+    ///
+    /// # Errors
+    /// [`SubjectError`].
+    fn prepare(
+        &mut self,
+        case: &str,
+        params: &Params,
+        inputs: u32,
+    ) -> Result<Box<dyn Prepared + '_>, SubjectError>;
+}
+
+/// A case that is ready to run.
+pub trait Prepared {
+    /// Whether results are right, before anything is timed.
+    ///
+    /// # Errors
+    /// [`SubjectError`].
+    fn check(&mut self) -> Result<Checked, SubjectError>;
+
+    /// Does the work `iterations` times, with one input after the other, and tells how long it took.
+    ///
+    /// # Errors
+    /// [`SubjectError`].
+    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError>;
+}
+
+/// What a check found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "the answer of the peer protocol")]
+pub struct Checked {
+    /// What was sealed opens to the same.
+    pub round_trip: bool,
+    /// A changed bit is refused; `None` for a subject that does not claim it.
+    pub tamper_refused: Option<bool>,
+    /// Exact length of one output.
+    pub sealed_bytes: Option<u64>,
+}
+
+impl Checked {
+    /// Why this subject must not be timed, if so.
+    #[must_use]
+    pub fn objection(&self) -> Option<&'static str> {
+        match self {
+            Self { round_trip: false, .. } => Some("what it sealed did not open to the same"),
+            Self { tamper_refused: Some(false), .. } => Some("it opened a changed message"),
+            _ => None,
+        }
+    }
+}
+
+/// Why a subject gave no figure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SubjectError {
+    /// It failed, or its process did.
+    Failed(String),
+    /// It answered what was not asked.
+    Protocol(String),
+    /// It has no such case.
+    Unsupported(String),
+}
+
+impl fmt::Display for SubjectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(why) => write!(f, "failed: {why}"),
+            Self::Protocol(why) => write!(f, "spoke out of protocol: {why}"),
+            Self::Unsupported(why) => write!(f, "does not do this: {why}"),
+        }
+    }
+}
+
+impl core::error::Error for SubjectError {}
