@@ -14,8 +14,11 @@
 pub mod calibration;
 pub mod clock;
 pub mod environment;
+mod growth;
 pub mod ours;
 pub mod peer;
 pub mod record;
+pub mod run;
 pub mod stats;
 pub mod subject;
+pub mod suite;
