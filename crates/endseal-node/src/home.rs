@@ -178,23 +178,19 @@ pub(crate) fn write_private(path: &Path, content: &[u8]) -> Result<(), FileError
     write_file(path, content, Existing::Replace, Readers::Owner)
 }
 
-/// Gives a file a name that is free, `NAME.old-1` and so on; it is never deleted. `None` if there is no
-/// such file.
-pub(crate) fn move_aside(path: &Path) -> Result<Option<PathBuf>, FileError> {
+/// Gives a file a second name that is free, `NAME.old-1` and so on, so that replacing it loses nothing.
+/// `None` if there is no such file.
+pub(crate) fn keep_aside(path: &Path) -> Result<Option<PathBuf>, FileError> {
     for number in 1..=MAX_ASIDE {
         let mut aside = path.as_os_str().to_owned();
         aside.push(format!(".old-{number}"));
         let aside = PathBuf::from(aside);
-        // A link does not replace what is there, a rename would.
+        // A link does not replace what is there.
         match fs::hard_link(path, &aside) {
-            Ok(()) => {
-                let removed = fs::remove_file(path);
-                removed.map_err(|source| FileError::io("move aside", path, source))?;
-                return Ok(Some(aside));
-            }
+            Ok(()) => return Ok(Some(aside)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(FileError::io("move aside", path, error)),
+            Err(error) => return Err(FileError::io("keep aside", path, error)),
         }
     }
     Err(FileError::Exists(path.to_owned()))

@@ -1,0 +1,387 @@
+//! The demonstration: four people, one file, one removed member, two flipped bytes.
+//!
+//! Nothing is staged: four state directories are made in a folder, files are written and read by the
+//! functions that the commands use, and each expectation is checked. What must be refused and is not
+//! makes the demonstration fail.
+
+use core::time::Duration;
+use std::fs;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+use std::time::Instant;
+
+use endseal_crypto::identity::Identity;
+use endseal_crypto::random::OsRandom;
+use endseal_envelope::{Malformed, OpenError, Policy, Sealer};
+use endseal_keyring::roster::{self, EpochKey, Member, RosterChainError, RosterChanges};
+use endseal_keyring::{IdentityFile, IdentityText, KdfParams, Name, Passphrase};
+
+use crate::atomic::{AtomicFile, Existing, Readers};
+use crate::file::{self, FILE_CONTEXT, Incoming, OpenFileError};
+use crate::groups::{self, GroupError, ImportError};
+use crate::home::{Home, read_public};
+use crate::inspect::Inspection;
+
+/// What one step of the demonstration showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// Something must work, and did.
+    Done,
+    /// Something must be refused, and was.
+    Refused,
+    /// Something must work and did not, or must be refused and was not.
+    Failed,
+}
+
+impl Outcome {
+    /// One word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Refused => "refused",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// One step of the demonstration.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Step {
+    /// What was tried.
+    pub title: String,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// In figures or words.
+    pub detail: String,
+    /// How long it took.
+    pub time: Duration,
+}
+
+/// Runs the demonstration in `folder`, which must be empty, with the file `input`. `show` is told of
+/// each step when it is over; the first that fails is the last.
+pub fn run(folder: &Path, input: &Path, kdf: KdfParams, show: &mut dyn FnMut(&Step)) -> Vec<Step> {
+    let mut demo = Demo { folder, input, kdf, steps: Vec::new(), show };
+    // The failed step tells.
+    let _ = demo.run();
+    demo.steps
+}
+
+/// A step has failed and was recorded.
+struct Failed;
+
+/// What a step did, or why it failed.
+type Shown = Result<String, String>;
+
+struct Demo<'a> {
+    folder: &'a Path,
+    input: &'a Path,
+    kdf: KdfParams,
+    steps: Vec<Step>,
+    show: &'a mut dyn FnMut(&Step),
+}
+
+struct Person {
+    name: &'static str,
+    home: Home,
+    identity: Identity,
+}
+
+impl Demo<'_> {
+    fn run(&mut self) -> Result<(), Failed> {
+        let mut people = Vec::new();
+        let (folder, input, kdf) = (self.folder, self.input, self.kdf);
+        let names = ["alice", "bob", "carol", "dave"];
+        self.done("alice, bob, carol and dave make identities", || {
+            for name in names {
+                people.push(meet(&folder.join(name), name, kdf)?);
+            }
+            let memory = kdf.memory_kib() / 1024;
+            Ok(format!("4 identity files under passphrases (Argon2id, {memory} MiB)"))
+        })?;
+        let team = Name::new("team").map_err(|_| Failed)?;
+        self.done("they exchange public identities", || exchange(&people))?;
+        let [alice, bob, carol, dave] = &people[..] else { return Err(Failed) };
+        let roster_file = folder.join("team-1.roster");
+        self.done("alice founds the group \"team\" of all four", || {
+            found(alice, &team, &[bob, carol, dave], &roster_file)
+        })?;
+        self.done("the others take its signed roster, epoch 1", || {
+            take(&[bob, carol, dave], &roster_file)?;
+            epoch_keys(&[alice, bob, carol, dave], &team)
+        })?;
+
+        let sealed = folder.join("epoch-1.es");
+        let title = format!("alice seals {} to the team", short_name(input));
+        self.done(&title, || seal(alice, &team, input, &sealed))?;
+        for person in [alice, bob, carol, dave] {
+            self.opens(person, alice, &sealed, input)?;
+        }
+        for (place, title) in [(Place::Content, "content"), (Place::Header, "header")] {
+            let changed = folder.join(format!("changed-{title}.es"));
+            self.refused(&format!("bob gets it with one bit of the {title} flipped"), || {
+                flip(&sealed, &changed, place)?;
+                refuses(bob, &changed, &folder.join("must-not-appear"))
+            })?;
+        }
+
+        let next = folder.join("team-2.roster");
+        self.done("alice removes dave: epoch 2, with a new key", || {
+            remove(alice, &team, dave, &next)
+        })?;
+        self.done("the others take the new roster", || {
+            take(&[bob, carol, dave], &next)?;
+            epoch_keys(&[alice, bob, carol], &team)
+        })?;
+        self.refused("dave asks for the key of epoch 2", || {
+            let roster = dave.home.groups().current(&team).map_err(text)?;
+            match groups::epoch_key(&dave.identity, &roster) {
+                Err(GroupError::EpochKey(OpenError::Authentication)) => {
+                    Ok(said(&OpenError::Authentication))
+                }
+                Err(other) => Err(text(other)),
+                Ok(_) => Err("dave opened the key".into()),
+            }
+        })?;
+        let sealed = folder.join("epoch-2.es");
+        self.done("alice seals the file to the team again", || seal(alice, &team, input, &sealed))?;
+        self.refused("dave opens that", || {
+            refuses(dave, &sealed, &folder.join("must-not-appear"))
+        })?;
+        for person in [alice, bob, carol] {
+            self.opens(person, alice, &sealed, input)?;
+        }
+        self.refused("bob is offered the old roster again", || match import(bob, &roster_file) {
+            Err(ImportError::Chain(error @ RosterChainError::Rollback { .. })) => Ok(said(&error)),
+            Err(other) => Err(text(other)),
+            Ok(()) => Err("bob took it".into()),
+        })
+    }
+
+    fn opens(
+        &mut self,
+        person: &Person,
+        sender: &Person,
+        sealed: &Path,
+        original: &Path,
+    ) -> Result<(), Failed> {
+        self.done(&format!("{} opens it", person.name), || {
+            let opened = sealed.with_extension(person.name);
+            open(person, sealed, &opened, Some(sender)).map_err(text)?;
+            same_content(original, &opened)
+        })
+    }
+
+    fn done(&mut self, title: &str, step: impl FnOnce() -> Shown) -> Result<(), Failed> {
+        self.step(title, Outcome::Done, step)
+    }
+
+    fn refused(&mut self, title: &str, step: impl FnOnce() -> Shown) -> Result<(), Failed> {
+        self.step(title, Outcome::Refused, step)
+    }
+
+    fn step(
+        &mut self,
+        title: &str,
+        expected: Outcome,
+        step: impl FnOnce() -> Shown,
+    ) -> Result<(), Failed> {
+        let start = Instant::now();
+        let shown = step();
+        let time = start.elapsed();
+        let (outcome, detail) = match shown {
+            Ok(detail) => (expected, detail),
+            Err(why) => (Outcome::Failed, why),
+        };
+        let step = Step { title: title.into(), outcome, detail, time };
+        (self.show)(&step);
+        self.steps.push(step);
+        if outcome == Outcome::Failed { Err(Failed) } else { Ok(()) }
+    }
+}
+
+/// Makes a state directory with an identity, and unlocks it as a command does.
+fn meet(folder: &Path, name: &'static str, kdf: KdfParams) -> Result<Person, String> {
+    let home = Home::create(folder).map_err(text)?;
+    let passphrase = Passphrase::new(&format!("{name} and nobody else")).map_err(text)?;
+    let made = Identity::generate(&mut OsRandom).map_err(text)?;
+    let file = IdentityFile::seal(&made, &passphrase, kdf, &mut OsRandom).map_err(text)?;
+    let lock = home.lock().map_err(text)?;
+    home.store_identity(&file, Existing::Keep, &lock).map_err(text)?;
+    let identity = home.identity().map_err(text)?.open(&passphrase).map_err(text)?;
+    if identity.public() != made.public() {
+        return Err("the identity file holds another identity".into());
+    }
+    Ok(Person { name, home, identity })
+}
+
+/// Everybody enters everybody else, from the text form, into the address book.
+fn exchange(people: &[Person]) -> Shown {
+    for person in people {
+        let lock = person.home.lock().map_err(text)?;
+        let mut contacts = person.home.contacts().map_err(text)?;
+        for other in people.iter().filter(|other| other.name != person.name) {
+            let printed = IdentityText::from(other.identity.public().clone()).to_string();
+            let read: IdentityText = printed.parse().map_err(text)?;
+            let name = Name::new(other.name).map_err(text)?;
+            contacts.add(name, read.into_identity()).map_err(text)?;
+        }
+        person.home.store_contacts(&contacts, &lock).map_err(text)?;
+    }
+    Ok("4 address books".into())
+}
+
+fn found(owner: &Person, team: &Name, others: &[&Person], roster_file: &Path) -> Shown {
+    let contacts = owner.home.contacts().map_err(text)?;
+    let mut members =
+        vec![Member::new(Name::new(owner.name).map_err(text)?, owner.identity.public().clone())];
+    for other in others {
+        let identity = contacts.find(other.name).ok_or("not a contact")?;
+        members.push(Member::new(Name::new(other.name).map_err(text)?, identity.clone()));
+    }
+    let lock = owner.home.lock().map_err(text)?;
+    let roster =
+        owner.home.groups().create(&owner.identity, team.clone(), members, &lock).map_err(text)?;
+    fs::write(roster_file, roster.as_bytes()).map_err(text)?;
+    Ok(format!("epoch {}, {} members", roster.epoch(), roster.members().len()))
+}
+
+fn remove(owner: &Person, team: &Name, who: &Person, roster_file: &Path) -> Shown {
+    let mut changes = RosterChanges::new();
+    changes.remove(Name::new(who.name).map_err(text)?);
+    let lock = owner.home.lock().map_err(text)?;
+    let roster =
+        owner.home.groups().change(&owner.identity, team, &changes, &lock).map_err(text)?;
+    fs::write(roster_file, roster.as_bytes()).map_err(text)?;
+    Ok(format!("epoch {}, {} members", roster.epoch(), roster.members().len()))
+}
+
+fn take(people: &[&Person], roster_file: &Path) -> Result<(), String> {
+    people.iter().try_for_each(|person| import(person, roster_file).map_err(text))
+}
+
+fn import(person: &Person, roster_file: &Path) -> Result<(), ImportError> {
+    let lock = person.home.lock().map_err(|e| ImportError::Group(e.into()))?;
+    let known = person.home.contacts().ok();
+    let content =
+        read_public(roster_file, roster::MAX_LEN).map_err(|e| ImportError::Group(e.into()))?;
+    let trusted = |owner: &_| known.as_ref().is_some_and(|known| known.name_of(owner).is_some());
+    person.home.groups().import(&content, None, trusted, &lock).map(|_| ())
+}
+
+/// All of them have the same key of the current epoch.
+fn epoch_keys(people: &[&Person], team: &Name) -> Shown {
+    let mut first = None;
+    for person in people {
+        let roster = person.home.groups().current(team).map_err(text)?;
+        let key = groups::epoch_key(&person.identity, &roster).map_err(text)?;
+        if first.get_or_insert_with(|| key_copy(&key)) != &key {
+            return Err(format!("{} has another key", person.name));
+        }
+    }
+    Ok(format!("verified; {} members open the group's key", people.len()))
+}
+
+fn key_copy(key: &EpochKey) -> EpochKey {
+    EpochKey::from_bytes(key.expose_secret())
+}
+
+fn seal(sender: &Person, team: &Name, input: &Path, output: &Path) -> Shown {
+    let roster = sender.home.groups().current(team).map_err(text)?;
+    let to = groups::recipients(&roster).map_err(text)?;
+    let sealer = Sealer::new(&sender.identity, &to).context(FILE_CONTEXT);
+    let source = fs::File::open(input).map_err(text)?;
+    let mut out = AtomicFile::create(output, Existing::Keep, Readers::Umask).map_err(text)?;
+    let len = file::seal(&sealer, source, &mut out, &mut |_| ()).map_err(text)?;
+    out.commit().map_err(text)?;
+    let sealed = fs::metadata(output).map_err(text)?.len();
+    Ok(format!("{len} bytes became {sealed}, for {} members", to.len()))
+}
+
+fn open(
+    person: &Person,
+    sealed: &Path,
+    output: &Path,
+    sender: Option<&Person>,
+) -> Result<u64, OpenFileError> {
+    let mut policy = match sender {
+        Some(sender) => Policy::new().senders([*sender.identity.public().ed25519()]),
+        None => Policy::new(),
+    };
+    let source = fs::File::open(sealed).map_err(OpenFileError::Input)?;
+    let incoming = Incoming::open(&person.identity, &mut policy, source)?;
+    let failed = |error| OpenFileError::Output(io::Error::other(error));
+    let mut out = AtomicFile::create(output, Existing::Keep, Readers::Umask).map_err(failed)?;
+    let len = incoming.copy_to(&mut out, &mut |_| ())?;
+    out.commit().map_err(failed)?;
+    Ok(len)
+}
+
+/// That `sealed` does not open, and that no output appears.
+fn refuses(person: &Person, sealed: &Path, output: &Path) -> Shown {
+    match open(person, sealed, output, None) {
+        Ok(_) => Err(format!("{} opened it", person.name)),
+        Err(_) if output.exists() => Err("refused, but there is an output".into()),
+        Err(OpenFileError::Envelope(error @ OpenError::Authentication)) => Ok(said(&error)),
+        Err(other) => Err(text(other)),
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Content,
+    Header,
+}
+
+fn flip(sealed: &Path, changed: &Path, place: Place) -> Result<(), String> {
+    let mut bytes = fs::read(sealed).map_err(text)?;
+    let at = match place {
+        // In the salt: nothing but the commitment can tell.
+        Place::Header => 50,
+        Place::Content => {
+            let seen = Inspection::of(&bytes[..]).map_err(text)?;
+            // The middle of what follows the slots.
+            let slots = 100 + seen.slots as usize * seen.suite.slot_len();
+            slots + (bytes.len() - slots) / 2
+        }
+    };
+    let byte = bytes.get_mut(at).ok_or_else(|| text(Malformed::Truncated))?;
+    *byte ^= 1;
+    fs::write(changed, bytes).map_err(text)
+}
+
+fn same_content(original: &Path, opened: &Path) -> Shown {
+    let open = |path| fs::File::open(path).map(BufReader::new).map_err(text);
+    let (mut a, mut b) = (open(original)?.bytes(), open(opened)?.bytes());
+    let mut len = 0_u64;
+    loop {
+        match (a.next().transpose().map_err(text)?, b.next().transpose().map_err(text)?) {
+            (None, None) => return Ok(format!("{len} bytes, the same as the original")),
+            (x, y) if x != y => return Err(format!("byte {len} differs from the original")),
+            _ => len += 1,
+        }
+    }
+}
+
+fn short_name(path: &Path) -> String {
+    path.file_name().map_or_else(|| "the file".into(), |name| name.to_string_lossy().into_owned())
+}
+
+fn said(error: &dyn core::error::Error) -> String {
+    error.to_string()
+}
+
+/// An error with its causes.
+#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
+fn text(error: impl core::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
