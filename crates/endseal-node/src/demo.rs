@@ -6,8 +6,8 @@
 
 use core::time::Duration;
 use std::fs;
-use std::io::{self, BufReader, Read};
-use std::path::Path;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use endseal_crypto::identity::Identity;
@@ -16,7 +16,7 @@ use endseal_envelope::{Malformed, OpenError, Policy, Sealer};
 use endseal_keyring::roster::{self, EpochKey, Member, RosterChainError, RosterChanges};
 use endseal_keyring::{IdentityFile, IdentityText, KdfParams, Name, Passphrase};
 
-use crate::atomic::{AtomicFile, Existing, Readers};
+use crate::atomic::{AtomicFile, Existing, Readers, write_file};
 use crate::file::{self, FILE_CONTEXT, Incoming, OpenFileError};
 use crate::groups::{self, GroupError, ImportError};
 use crate::home::{Home, read_public};
@@ -89,84 +89,89 @@ struct Person {
     identity: Identity,
 }
 
+struct Cast<'a> {
+    alice: &'a Person,
+    bob: &'a Person,
+    carol: &'a Person,
+    dave: &'a Person,
+    team: Name,
+}
+
 impl Demo<'_> {
     fn run(&mut self) -> Result<(), Failed> {
-        let mut people = Vec::new();
-        let (folder, input, kdf) = (self.folder, self.input, self.kdf);
-        let names = ["alice", "bob", "carol", "dave"];
+        let people = self.meet()?;
+        let [alice, bob, carol, dave] = &people[..] else { return Err(Failed) };
+        let cast = Cast { alice, bob, carol, dave, team: Name::new("team").map_err(|_| Failed)? };
+        self.first_epoch(&cast)?;
+        self.changed_bits(&cast)?;
+        self.second_epoch(&cast)
+    }
+
+    fn meet(&mut self) -> Result<Vec<Person>, Failed> {
+        let (folder, kdf, mut people) = (self.folder, self.kdf, Vec::new());
         self.done("alice, bob, carol and dave make identities", || {
-            for name in names {
+            for name in ["alice", "bob", "carol", "dave"] {
                 people.push(meet(&folder.join(name), name, kdf)?);
             }
             let memory = kdf.memory_kib() / 1024;
             Ok(format!("4 identity files under passphrases (Argon2id, {memory} MiB)"))
         })?;
-        let team = Name::new("team").map_err(|_| Failed)?;
         self.done("they exchange public identities", || exchange(&people))?;
-        let [alice, bob, carol, dave] = &people[..] else { return Err(Failed) };
-        let roster_file = folder.join("team-1.roster");
-        self.done("alice founds the group \"team\" of all four", || {
-            found(alice, &team, &[bob, carol, dave], &roster_file)
-        })?;
-        self.done("the others take its signed roster, epoch 1", || {
-            take(&[bob, carol, dave], &roster_file)?;
-            epoch_keys(&[alice, bob, carol, dave], &team)
-        })?;
-
-        let sealed = folder.join("epoch-1.es");
-        let title = format!("alice seals {} to the team", short_name(input));
-        self.done(&title, || seal(alice, &team, input, &sealed))?;
-        for person in [alice, bob, carol, dave] {
-            self.opens(person, alice, &sealed, input)?;
-        }
-        for (place, title) in [(Place::Content, "content"), (Place::Header, "header")] {
-            let changed = folder.join(format!("changed-{title}.es"));
-            self.refused(&format!("bob gets it with one bit of the {title} flipped"), || {
-                flip(&sealed, &changed, place)?;
-                refuses(bob, &changed, &folder.join("must-not-appear"))
-            })?;
-        }
-
-        let next = folder.join("team-2.roster");
-        self.done("alice removes dave: epoch 2, with a new key", || {
-            remove(alice, &team, dave, &next)
-        })?;
-        self.done("the others take the new roster", || {
-            take(&[bob, carol, dave], &next)?;
-            epoch_keys(&[alice, bob, carol], &team)
-        })?;
-        self.refused("dave asks for the key of epoch 2", || {
-            let roster = dave.home.groups().current(&team).map_err(text)?;
-            match groups::epoch_key(&dave.identity, &roster) {
-                Err(GroupError::EpochKey(OpenError::Authentication)) => {
-                    Ok(said(&OpenError::Authentication))
-                }
-                Err(other) => Err(text(other)),
-                Ok(_) => Err("dave opened the key".into()),
-            }
-        })?;
-        let sealed = folder.join("epoch-2.es");
-        self.done("alice seals the file to the team again", || seal(alice, &team, input, &sealed))?;
-        self.refused("dave opens that", || {
-            refuses(dave, &sealed, &folder.join("must-not-appear"))
-        })?;
-        for person in [alice, bob, carol] {
-            self.opens(person, alice, &sealed, input)?;
-        }
-        self.refused("bob is offered the old roster again", || match import(bob, &roster_file) {
-            Err(ImportError::Chain(error @ RosterChainError::Rollback { .. })) => Ok(said(&error)),
-            Err(other) => Err(text(other)),
-            Ok(()) => Err("bob took it".into()),
-        })
+        Ok(people)
     }
 
-    fn opens(
-        &mut self,
-        person: &Person,
-        sender: &Person,
-        sealed: &Path,
-        original: &Path,
-    ) -> Result<(), Failed> {
+    fn first_epoch(&mut self, cast: &Cast<'_>) -> Result<(), Failed> {
+        let Cast { alice, bob, carol, dave, team } = cast;
+        let (roster, sealed, input) = (self.path(ROSTER_1), self.path(SEALED_1), self.input);
+        self.done("alice founds the group \"team\" of all four", || {
+            found(alice, team, &[bob, carol, dave], &roster)
+        })?;
+        self.done("the others take its signed roster, epoch 1", || {
+            take(&[bob, carol, dave], &roster)?;
+            epoch_keys(&[alice, bob, carol, dave], team)
+        })?;
+        let title = format!("alice seals {} to the team", short_name(input));
+        self.done(&title, || seal(alice, team, input, &sealed))?;
+        [alice, bob, carol, dave].iter().try_for_each(|who| self.opens(who, alice, &sealed))
+    }
+
+    fn changed_bits(&mut self, Cast { bob, .. }: &Cast<'_>) -> Result<(), Failed> {
+        let (sealed, output) = (self.path(SEALED_1), self.path(ABSENT));
+        for (place, name) in [(Place::Content, "content"), (Place::Header, "header")] {
+            let changed = self.path(&format!("changed-{name}.es"));
+            self.refused(&format!("bob gets it with one bit of the {name} flipped"), || {
+                flip(&sealed, &changed, place)?;
+                refuses(bob, &changed, &output)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn second_epoch(&mut self, cast: &Cast<'_>) -> Result<(), Failed> {
+        let Cast { alice, bob, carol, dave, team } = cast;
+        let (roster, sealed, input) = (self.path(ROSTER_2), self.path(SEALED_2), self.input);
+        self.done("alice removes dave: epoch 2, with a new key", || {
+            remove(alice, team, dave, &roster)
+        })?;
+        self.done("the others take the new roster", || {
+            take(&[bob, carol, dave], &roster)?;
+            epoch_keys(&[alice, bob, carol], team)
+        })?;
+        self.refused("dave asks for the key of epoch 2", || no_epoch_key(dave, team))?;
+        self.done("alice seals the file to the team again", || seal(alice, team, input, &sealed))?;
+        let output = self.path(ABSENT);
+        self.refused("dave opens that", || refuses(dave, &sealed, &output))?;
+        [alice, bob, carol].iter().try_for_each(|who| self.opens(who, alice, &sealed))?;
+        let old = self.path(ROSTER_1);
+        self.refused("bob is offered the old roster again", || no_rollback(bob, &old))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    fn opens(&mut self, person: &Person, sender: &Person, sealed: &Path) -> Result<(), Failed> {
+        let original = self.input;
         self.done(&format!("{} opens it", person.name), || {
             let opened = sealed.with_extension(person.name);
             open(person, sealed, &opened, Some(sender)).map_err(text)?;
@@ -244,7 +249,7 @@ fn found(owner: &Person, team: &Name, others: &[&Person], roster_file: &Path) ->
     let lock = owner.home.lock().map_err(text)?;
     let roster =
         owner.home.groups().create(&owner.identity, team.clone(), members, &lock).map_err(text)?;
-    fs::write(roster_file, roster.as_bytes()).map_err(text)?;
+    write(roster_file, roster.as_bytes())?;
     Ok(format!("epoch {}, {} members", roster.epoch(), roster.members().len()))
 }
 
@@ -254,7 +259,7 @@ fn remove(owner: &Person, team: &Name, who: &Person, roster_file: &Path) -> Show
     let lock = owner.home.lock().map_err(text)?;
     let roster =
         owner.home.groups().change(&owner.identity, team, &changes, &lock).map_err(text)?;
-    fs::write(roster_file, roster.as_bytes()).map_err(text)?;
+    write(roster_file, roster.as_bytes())?;
     Ok(format!("epoch {}, {} members", roster.epoch(), roster.members().len()))
 }
 
@@ -273,19 +278,36 @@ fn import(person: &Person, roster_file: &Path) -> Result<(), ImportError> {
 
 /// All of them have the same key of the current epoch.
 fn epoch_keys(people: &[&Person], team: &Name) -> Shown {
-    let mut first = None;
+    let mut first: Option<EpochKey> = None;
     for person in people {
         let roster = person.home.groups().current(team).map_err(text)?;
         let key = groups::epoch_key(&person.identity, &roster).map_err(text)?;
-        if first.get_or_insert_with(|| key_copy(&key)) != &key {
-            return Err(format!("{} has another key", person.name));
+        match &first {
+            Some(first) if *first != key => return Err(format!("{} has another key", person.name)),
+            Some(_) => {}
+            None => first = Some(key),
         }
     }
     Ok(format!("verified; {} members open the group's key", people.len()))
 }
 
-fn key_copy(key: &EpochKey) -> EpochKey {
-    EpochKey::from_bytes(key.expose_secret())
+/// That somebody who was removed does not get the key of the current epoch.
+fn no_epoch_key(person: &Person, team: &Name) -> Shown {
+    let roster = person.home.groups().current(team).map_err(text)?;
+    match groups::epoch_key(&person.identity, &roster) {
+        Err(GroupError::EpochKey(error @ OpenError::Authentication)) => Ok(error.to_string()),
+        Err(other) => Err(text(other)),
+        Ok(_) => Err(format!("{} opened the key", person.name)),
+    }
+}
+
+/// That a roster older than the known one is not taken.
+fn no_rollback(person: &Person, old: &Path) -> Shown {
+    match import(person, old) {
+        Err(ImportError::Chain(error @ RosterChainError::Rollback { .. })) => Ok(error.to_string()),
+        Err(other) => Err(text(other)),
+        Ok(()) => Err(format!("{} took it", person.name)),
+    }
 }
 
 fn seal(sender: &Person, team: &Name, input: &Path, output: &Path) -> Shown {
@@ -324,7 +346,7 @@ fn refuses(person: &Person, sealed: &Path, output: &Path) -> Shown {
     match open(person, sealed, output, None) {
         Ok(_) => Err(format!("{} opened it", person.name)),
         Err(_) if output.exists() => Err("refused, but there is an output".into()),
-        Err(OpenFileError::Envelope(error @ OpenError::Authentication)) => Ok(said(&error)),
+        Err(OpenFileError::Envelope(error @ OpenError::Authentication)) => Ok(error.to_string()),
         Err(other) => Err(text(other)),
     }
 }
@@ -349,28 +371,35 @@ fn flip(sealed: &Path, changed: &Path, place: Place) -> Result<(), String> {
     };
     let byte = bytes.get_mut(at).ok_or_else(|| text(Malformed::Truncated))?;
     *byte ^= 1;
-    fs::write(changed, bytes).map_err(text)
+    write(changed, &bytes)
 }
 
 fn same_content(original: &Path, opened: &Path) -> Shown {
-    let open = |path| fs::File::open(path).map(BufReader::new).map_err(text);
-    let (mut a, mut b) = (open(original)?.bytes(), open(opened)?.bytes());
+    let mut a = fs::File::open(original).map_err(text)?;
+    let mut b = fs::File::open(opened).map_err(text)?;
+    let (mut of_a, mut of_b) = (vec![0; PIECE_LEN], vec![0; PIECE_LEN]);
     let mut len = 0_u64;
     loop {
-        match (a.next().transpose().map_err(text)?, b.next().transpose().map_err(text)?) {
-            (None, None) => return Ok(format!("{len} bytes, the same as the original")),
-            (x, y) if x != y => return Err(format!("byte {len} differs from the original")),
-            _ => len += 1,
+        let got = a.read(&mut of_a).map_err(text)?;
+        if got == 0 {
+            let more = b.read(&mut of_b[..1]).map_err(text)?;
+            let same = format!("{len} bytes, the same as the original");
+            return if more == 0 { Ok(same) } else { Err("longer than the original".into()) };
         }
+        b.read_exact(&mut of_b[..got]).map_err(text)?;
+        if of_a[..got] != of_b[..got] {
+            return Err(format!("differs from the original after byte {len}"));
+        }
+        len += got as u64;
     }
+}
+
+fn write(path: &Path, content: &[u8]) -> Result<(), String> {
+    write_file(path, content, Existing::Keep, Readers::Umask).map_err(text)
 }
 
 fn short_name(path: &Path) -> String {
     path.file_name().map_or_else(|| "the file".into(), |name| name.to_string_lossy().into_owned())
-}
-
-fn said(error: &dyn core::error::Error) -> String {
-    error.to_string()
 }
 
 /// An error with its causes.
@@ -385,3 +414,11 @@ fn text(error: impl core::error::Error) -> String {
     }
     text
 }
+
+const ROSTER_1: &str = "team-1.roster";
+const ROSTER_2: &str = "team-2.roster";
+const SEALED_1: &str = "epoch-1.es";
+const SEALED_2: &str = "epoch-2.es";
+/// What a refused envelope must not leave.
+const ABSENT: &str = "absent";
+const PIECE_LEN: usize = 64 * 1024;
