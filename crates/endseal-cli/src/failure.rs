@@ -158,6 +158,14 @@ impl From<FileError> for Failure {
     }
 }
 
+/// A file of the state directory that is too long is damaged; a full disk is a full disk.
+fn in_home(error: FileError) -> Failure {
+    match error {
+        FileError::TooLong { .. } => Failure::of(Kind::Configuration, &error),
+        other => other.into(),
+    }
+}
+
 fn io_hint(error: &io::Error) -> Option<&'static str> {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -191,7 +199,7 @@ impl From<IdentityError> for Failure {
                 "to begin anew with another identity: endseal init --force (the old one is kept \
                  under another name)",
             ),
-            IdentityError::File(error) => error.into(),
+            IdentityError::File(error) => in_home(error),
             IdentityError::Missing(_) => failure.hint("make one with: endseal init"),
             IdentityError::Parse { .. } => failure.hint(
                 "nothing was changed; put a backup in its place, or begin anew with: endseal init \
@@ -221,7 +229,7 @@ impl From<SealIdentityFileError> for Failure {
 impl From<ContactsError> for Failure {
     fn from(error: ContactsError) -> Self {
         match error {
-            ContactsError::File(error) => error.into(),
+            ContactsError::File(error) => in_home(error),
             _ => Self::of(Kind::Configuration, &error)
                 .hint("mend or remove that line with an editor; nothing was changed"),
         }
@@ -232,7 +240,7 @@ impl From<GroupError> for Failure {
     fn from(error: GroupError) -> Self {
         let usage = |error: &GroupError| Self::of(Kind::Usage, error);
         match error {
-            GroupError::File(error) => error.into(),
+            GroupError::File(error) => in_home(error),
             GroupError::EpochKey(_) | GroupError::EpochKeyLength => Self::of(Kind::Refused, &error),
             GroupError::Change(_) | GroupError::Members(_) => usage(&error),
             GroupError::Exists(_) => usage(&error).hint("choose another name"),

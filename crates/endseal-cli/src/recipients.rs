@@ -165,7 +165,13 @@ fn looks_like_a_path(text: &str) -> bool {
 }
 
 fn unknown(text: &str) -> Failure {
-    Failure::usage(format!("'{}': {Unknown}", shown(text))).hint(ADD)
+    match text.parse::<IdentityText>() {
+        // A key of another program can look like a name.
+        Err(error @ ParseIdentityError::Foreign(_)) => {
+            Failure::usage(format!("'{}' is not an identity", shown(text))).because(&error)
+        }
+        _ => Failure::usage(format!("'{}': {Unknown}", shown(text))).hint(ADD),
+    }
 }
 
 /// Nobody is called that.

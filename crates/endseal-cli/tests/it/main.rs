@@ -1,0 +1,14 @@
+//! The program from outside: arguments, output, exit codes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+
+mod bad_input;
+mod demo;
+mod files;
+mod groups;
+mod help;
+mod identities;
+mod memory;
+mod people;
+mod pipes;
+mod scratch;
