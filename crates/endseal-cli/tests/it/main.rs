@@ -8,6 +8,7 @@ mod files;
 mod groups;
 mod help;
 mod identities;
+mod killed;
 mod memory;
 mod people;
 mod pipes;
