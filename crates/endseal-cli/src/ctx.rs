@@ -14,6 +14,7 @@ use crate::args::{Cli, Command, Global};
 use crate::cmd;
 use crate::failure::{self, Failure, Kind};
 use crate::json::Value;
+use crate::recipients::redacted;
 
 /// What a command has to say when it is done.
 #[derive(Debug, Default)]
@@ -124,7 +125,8 @@ impl Ctx {
 
     /// What clap has to say: an error, help, or the version.
     pub(crate) fn usage(&mut self, error: &clap::Error) -> u8 {
-        let text = error.render().to_string();
+        // It repeats what was typed.
+        let text = redacted(&error.render().to_string());
         if !error.use_stderr() {
             return match self.print(text.as_bytes()) {
                 Ok(()) => 0,
@@ -169,5 +171,86 @@ impl Ctx {
     /// Whether a progress bar may be shown.
     pub(crate) fn shows_progress(&self) -> bool {
         self.stderr_is_terminal && !self.global.quiet && !self.global.json
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::RefCell;
+    use std::process;
+    use std::rc::Rc;
+
+    use clap::Parser as _;
+
+    use super::*;
+
+    /// What was written to a stream.
+    #[derive(Clone, Default)]
+    struct Written(Rc<RefCell<Vec<u8>>>);
+
+    impl Write for Written {
+        fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+            self.0.borrow_mut().extend(data);
+            Ok(data.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Written {
+        fn text(&self) -> String {
+            String::from_utf8(self.0.borrow().clone()).unwrap()
+        }
+    }
+
+    /// Runs a command in a made-up world: exit code, standard output, standard error.
+    fn run(now: u64, input: &[u8], args: &[&str]) -> (u8, Vec<u8>, String) {
+        let (stdout, stderr) = (Written::default(), Written::default());
+        let mut ctx = Ctx {
+            stdin: Box::new(io::Cursor::new(input.to_vec())),
+            stdout: Box::new(stdout.clone()),
+            stderr: Box::new(stderr.clone()),
+            stdin_is_terminal: false,
+            stdout_is_terminal: false,
+            stderr_is_terminal: false,
+            now,
+            environment: |_| None,
+            global: Global::default(),
+        };
+        let args = ["endseal"].iter().chain(args);
+        let code = match Cli::try_parse_from(args) {
+            Ok(cli) => ctx.run(cli, Ok(())),
+            Err(error) => ctx.usage(&error),
+        };
+        drop(ctx);
+        (code, stdout.0.take(), stderr.text())
+    }
+
+    #[test]
+    fn commands_run_without_a_process() {
+        let home = std::env::temp_dir().join(format!("endseal-ctx-{}", process::id()));
+        let path = home.to_str().unwrap();
+        let (code, identity, _) = run(0, b"", &["--home", path, "init", "--no-passphrase"]);
+        assert_eq!(code, 0);
+        let identity = String::from_utf8(identity).unwrap();
+        let seal = ["--home", path, "seal", "-r", identity.trim_end()];
+        let (code, sealed, said) = run(951_782_400_000, b"at noon", &seal);
+        assert_eq!((code, said.as_str()), (0, ""));
+        let (code, content, said) = run(0, &sealed, &["--home", path, "open"]);
+        assert_eq!((code, &content[..]), (0, &b"at noon"[..]));
+        assert_eq!(said, "sealed by yourself, dated 2000-02-29T00:00:00Z\n");
+        std::fs::remove_dir_all(home).unwrap();
+    }
+
+    #[test]
+    fn a_secret_that_was_typed_is_not_repeated() {
+        let typed = "ENDSEAL-SECRET-1QPZRY9X8GF2TVDW0";
+        for args in [["contacts", "add", typed, "x"], ["group", "show", typed, "x"]] {
+            let (code, _, said) = run(0, b"", &args);
+            assert_eq!(code, 2);
+            assert!(!said.contains("QPZRY9X8"), "{said}");
+        }
     }
 }

@@ -102,11 +102,8 @@ fn terminal() -> Result<Terminal, Failure> {
 }
 
 fn ask(terminal: &Terminal, prompt: &str) -> Result<Zeroizing<String>, Failure> {
-    terminal.ask(prompt).map_err(|error| {
-        let what = match error.kind() {
-            io::ErrorKind::Interrupted => "interrupted",
-            _ => "cannot ask for the passphrase",
-        };
-        Failure::new(Kind::Environment, what).because(&error)
+    terminal.ask(prompt).map_err(|error| match error.kind() {
+        io::ErrorKind::Interrupted => Failure::new(Kind::Environment, "interrupted"),
+        _ => Failure::new(Kind::Environment, "cannot ask for the passphrase").because(&error),
     })
 }

@@ -1,5 +1,6 @@
 //! Whom a file is sealed to.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use endseal_crypto::identity::PublicIdentity;
@@ -59,10 +60,16 @@ pub(crate) fn resolve(
     let recipients = Recipients::from_identities(named.iter().map(|(_, identity)| identity))?;
     let duplicates = named.len() - recipients.len();
     // Somebody who was named twice needs the key once.
-    let has_pq =
-        |key| named.iter().any(|(_, other)| other.ed25519() == key && other.mlkem768().is_some());
-    let without_pq = named.iter().filter(|(_, identity)| !has_pq(identity.ed25519()));
-    let without_pq = without_pq.map(|(name, _)| name.clone()).collect();
+    let with_pq: BTreeSet<_> = named
+        .iter()
+        .filter(|(_, identity)| identity.mlkem768().is_some())
+        .map(|(_, identity)| *identity.ed25519())
+        .collect();
+    let without_pq = named
+        .iter()
+        .filter(|(_, identity)| !with_pq.contains(identity.ed25519()))
+        .map(|(name, _)| name.clone())
+        .collect();
     Ok(Resolved { recipients, duplicates, without_pq })
 }
 
@@ -192,9 +199,36 @@ const ADD: &str =
 /// What was typed, cut: an identity in the long form has 1,965 characters.
 pub(crate) fn shown(text: &str) -> String {
     const MAX: usize = 80;
+    let text = &redacted(text);
     let clean: String =
         text.chars().take(MAX).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     if clean.len() < text.len() { format!("{clean}...") } else { clean }
 }
 
+/// A text without the secrets that were typed where none belong.
+pub(crate) fn redacted(text: &str) -> String {
+    const MARK: &str = "ENDSEAL-SECRET-1";
+    let mut parts = text.split(MARK);
+    let mut clean = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        clean.push_str("(a secret)");
+        clean.push_str(part.trim_start_matches(|c: char| c.is_ascii_alphanumeric()));
+    }
+    clean
+}
+
 const RECIPIENTS_FILE: &str = "such a file has one contact or identity a line; # begins a comment";
+
+#[cfg(test)]
+mod tests {
+    use super::{redacted, shown};
+
+    #[test]
+    fn secrets_and_control_characters_are_not_shown() {
+        let typed = "a 'ENDSEAL-SECRET-1QPZRY9X8' and ENDSEAL-SECRET-1ABC.";
+        assert_eq!(redacted(typed), "a '(a secret)' and (a secret).");
+        assert_eq!(redacted("endseal1abc"), "endseal1abc");
+        assert_eq!(shown("\u{1b}[2J"), "\u{fffd}[2J");
+        assert_eq!(shown(&"x".repeat(81)), format!("{}...", "x".repeat(80)));
+    }
+}

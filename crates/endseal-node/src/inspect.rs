@@ -71,6 +71,19 @@ impl Inspection {
     }
 }
 
+/// Looks at the start of `input` and gives it back whole: so that nobody has to unlock an identity to
+/// learn that a file is no envelope.
+///
+/// # Errors
+/// [`OpenFileError::Envelope`] if it is none, [`OpenFileError::Input`] if it cannot be read.
+pub fn check_start<R: Read>(mut input: R) -> Result<impl Read, OpenFileError> {
+    let mut start = vec![0; HEADER_LEN];
+    let len = fill(&mut input, &mut start)?;
+    start.truncate(len);
+    clear_part(&start)?;
+    Ok(io::Cursor::new(start).chain(input))
+}
+
 /// Suite and slots of the fixed header. The parser sees an envelope with one slot, so that the real
 /// ones need not be in memory.
 fn clear_part(fixed: &[u8]) -> Result<(Suite, u32), OpenFileError> {

@@ -7,7 +7,7 @@ use endseal_crypto::ed25519;
 use endseal_crypto::identity::PublicIdentity;
 use endseal_envelope::Policy;
 use endseal_keyring::{Contacts, IdentityText};
-use endseal_node::{Incoming, OpenFileError};
+use endseal_node::{Incoming, OpenFileError, check_start};
 
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
@@ -45,9 +45,10 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         policy = policy.senders(from?.iter().map(|identity| *identity.ed25519()));
     }
     let input = Input::open(args.input.as_deref(), ctx)?;
+    let envelope = check_start(input.reader)?;
     let mut output = Output::create(args.output.as_deref(), args.force, AtTerminal::TextOnly, ctx)?;
     let identity = passphrase::unlock(ctx, &home)?;
-    let incoming = Incoming::open(&identity, &mut policy, input.reader)?;
+    let incoming = Incoming::open(&identity, &mut policy, envelope)?;
     let sender = Sender::new(incoming.sender(), &contacts, identity.public());
     let at = incoming.time();
     let sent = if at == 0 { None } else { Some(time::rfc3339(at)) };

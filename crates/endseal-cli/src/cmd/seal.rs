@@ -54,9 +54,11 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let own = own.as_ref().map(|file| file.public());
     let to = recipients::resolve(&args.recipients, own, ctx)?;
     if args.pq && !to.without_pq.is_empty() {
-        let names = to.without_pq.join(", ");
-        return Err(Failure::usage(format!("no post-quantum key is known of {names}"))
-            .hint("ask for the long identity (endseal id show --pq), or seal without --pq"));
+        return Err(Failure::usage(format!(
+            "no post-quantum key is known of {}",
+            few(&to.without_pq)
+        ))
+        .hint("ask for the long identity (endseal id show --pq), or seal without --pq"));
     }
     if to.duplicates > 0 {
         ctx.note(&format!("note: {} named more than once", to.duplicates));
@@ -93,4 +95,14 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let data_on_stdout = output.is_stdout();
     output.commit()?;
     Ok(Outcome { data_on_stdout, ..Outcome::new("", json) })
+}
+
+/// The first names of a list that can be long.
+fn few(names: &[String]) -> String {
+    const FEW: usize = 5;
+    let shown = names[..names.len().min(FEW)].join(", ");
+    match names.len().saturating_sub(FEW) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
