@@ -114,7 +114,7 @@ impl Demo<'_> {
                 people.push(meet(&folder.join(name), name, kdf)?);
             }
             let memory = kdf.memory_kib() / 1024;
-            Ok(format!("4 identity files under passphrases (Argon2id, {memory} MiB)"))
+            Ok(format!("4 identity files, Argon2id {memory} MiB"))
         })?;
         self.done("they exchange public identities", || exchange(&people))?;
         Ok(people)
@@ -139,7 +139,7 @@ impl Demo<'_> {
         let (sealed, output) = (self.path(SEALED_1), self.path(ABSENT));
         for (place, name) in [(Place::Content, "content"), (Place::Header, "header")] {
             let changed = self.path(&format!("changed-{name}.es"));
-            self.refused(&format!("bob gets it with one bit of the {name} flipped"), || {
+            self.refused(&format!("one bit of the {name} flipped, bob opens it"), || {
                 flip(&sealed, &changed, place)?;
                 refuses(bob, &changed, &output)
             })?;
@@ -288,14 +288,14 @@ fn epoch_keys(people: &[&Person], team: &Name) -> Shown {
             None => first = Some(key),
         }
     }
-    Ok(format!("verified; {} members open the group's key", people.len()))
+    Ok(format!("{} members open the group's key", people.len()))
 }
 
 /// That somebody who was removed does not get the key of the current epoch.
 fn no_epoch_key(person: &Person, team: &Name) -> Shown {
     let roster = person.home.groups().current(team).map_err(text)?;
     match groups::epoch_key(&person.identity, &roster) {
-        Err(GroupError::EpochKey(error @ OpenError::Authentication)) => Ok(error.to_string()),
+        Err(GroupError::EpochKey(OpenError::Authentication)) => Ok("authentication failed".into()),
         Err(other) => Err(text(other)),
         Ok(_) => Err(format!("{} opened the key", person.name)),
     }
@@ -304,7 +304,9 @@ fn no_epoch_key(person: &Person, team: &Name) -> Shown {
 /// That a roster older than the known one is not taken.
 fn no_rollback(person: &Person, old: &Path) -> Shown {
     match import(person, old) {
-        Err(ImportError::Chain(error @ RosterChainError::Rollback { .. })) => Ok(error.to_string()),
+        Err(ImportError::Chain(RosterChainError::Rollback { held, .. })) => {
+            Ok(format!("older than epoch {held}, which he has"))
+        }
         Err(other) => Err(text(other)),
         Ok(()) => Err(format!("{} took it", person.name)),
     }
@@ -319,7 +321,7 @@ fn seal(sender: &Person, team: &Name, input: &Path, output: &Path) -> Shown {
     let len = file::seal(&sealer, source, &mut out, &mut |_| ()).map_err(text)?;
     out.commit().map_err(text)?;
     let sealed = fs::metadata(output).map_err(text)?.len();
-    Ok(format!("{len} bytes became {sealed}, for {} members", to.len()))
+    Ok(format!("{len} bytes became {sealed}"))
 }
 
 fn open(
@@ -346,7 +348,9 @@ fn refuses(person: &Person, sealed: &Path, output: &Path) -> Shown {
     match open(person, sealed, output, None) {
         Ok(_) => Err(format!("{} opened it", person.name)),
         Err(_) if output.exists() => Err("refused, but there is an output".into()),
-        Err(OpenFileError::Envelope(error @ OpenError::Authentication)) => Ok(error.to_string()),
+        Err(OpenFileError::Envelope(OpenError::Authentication)) => {
+            Ok("authentication failed, no output".into())
+        }
         Err(other) => Err(text(other)),
     }
 }
@@ -383,7 +387,7 @@ fn same_content(original: &Path, opened: &Path) -> Shown {
         let got = a.read(&mut of_a).map_err(text)?;
         if got == 0 {
             let more = b.read(&mut of_b[..1]).map_err(text)?;
-            let same = format!("{len} bytes, the same as the original");
+            let same = format!("{len} bytes, as the original");
             return if more == 0 { Ok(same) } else { Err("longer than the original".into()) };
         }
         b.read_exact(&mut of_b[..got]).map_err(text)?;
@@ -398,8 +402,12 @@ fn write(path: &Path, content: &[u8]) -> Result<(), String> {
     write_file(path, content, Existing::Keep, Readers::Umask).map_err(text)
 }
 
+/// The name of a file, cut so that it fits into a table.
 fn short_name(path: &Path) -> String {
-    path.file_name().map_or_else(|| "the file".into(), |name| name.to_string_lossy().into_owned())
+    const MAX: usize = 20;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let clean = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    name.chars().take(MAX).map(clean).collect()
 }
 
 /// An error with its causes.
