@@ -108,7 +108,7 @@ impl Book<'_> {
             self.contacts = Some(match self.ctx.home() {
                 Ok(home) => home.contacts()?,
                 // Without a state directory there are no contacts; a file may be meant.
-                Err(_) if Path::new(text).exists() && !self.has_home() => Contacts::new(),
+                Err(_) if is_a_file(text) && !self.has_home() => Contacts::new(),
                 Err(failure) => return Err(failure),
             });
         }
@@ -129,7 +129,7 @@ impl Book<'_> {
             named.push((shown(text), person));
             return Ok(());
         }
-        if Path::new(text).exists() || looks_like_a_path(text) {
+        if is_a_file(text) || looks_like_a_path(text) {
             return self.add_file(Path::new(text), named);
         }
         Err(unknown(text))
@@ -165,6 +165,10 @@ impl Book<'_> {
         }
         Ok(())
     }
+}
+
+fn is_a_file(text: &str) -> bool {
+    Path::new(text).metadata().is_ok_and(|metadata| !metadata.is_dir())
 }
 
 fn looks_like_a_path(text: &str) -> bool {

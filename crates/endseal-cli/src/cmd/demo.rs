@@ -72,7 +72,7 @@ fn file(args: &Args) -> Result<PathBuf, Failure> {
 
 fn row(step: &Step) -> String {
     let (title, time) = (&step.title, milliseconds(step.time));
-    format!("{:8} {time:>10}  {title:48}  {}\n", step.outcome.name(), step.detail)
+    format!("{:7} {time:>10}  {title:44}  {}\n", step.outcome.name(), step.detail)
 }
 
 fn milliseconds(time: Duration) -> String {

@@ -173,6 +173,8 @@ fn bad_recipients_are_refused_before_anything_is_read() {
         (["-r", half], 2, "copied in part"),
         (["-r", "Bob"], 2, "an identity begins with"),
         (["-r", "eve"], 2, "neither a contact nor an identity"),
+        // A folder of that name is no file of recipients.
+        (["-r", "bob"], 2, "neither a contact nor an identity"),
         (["-r", "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"], 2, "key of age"),
         (["-r", ""], 2, "identity"),
         (["-R", "list"], 2, "'list', line 3"),

@@ -29,5 +29,5 @@ fn the_table_is_for_people() {
     let ran = run(program().arg("demo").arg(&file).env("TMPDIR", scratch.folder())).ok();
     assert!(ran.text().contains("alice seals notes.txt to the team"));
     assert!(ran.text().contains("20 steps, all as it must be"));
-    assert!(ran.text().lines().all(|line| line.len() < 160));
+    assert!(ran.text().lines().all(|line| line.len() <= 100));
 }
