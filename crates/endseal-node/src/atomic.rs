@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process;
 
@@ -195,7 +195,8 @@ fn resolve(
         _ if existing == Existing::Keep => Err(FileError::Exists(destination.to_owned())),
         Some(target) => {
             let path = fs::canonicalize(destination).map_err(failed)?;
-            Ok((path, Some(target.permissions())))
+            // Without set-user-ID and the like: they were given to another content.
+            Ok((path, Some(Permissions::from_mode(target.permissions().mode() & 0o777))))
         }
         None => Ok((destination.to_owned(), None)),
     }
