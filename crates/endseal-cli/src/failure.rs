@@ -111,7 +111,10 @@ impl Failure {
         if let Some(hint) = &self.hint {
             let _ = writeln!(text, "hint: {hint}");
         }
-        text
+        // The name of a file may hold what commands a terminal.
+        let shown =
+            |c: char| if c.is_control() && c != '\n' { char::REPLACEMENT_CHARACTER } else { c };
+        text.chars().map(shown).collect()
     }
 
     /// For programs.

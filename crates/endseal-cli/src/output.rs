@@ -66,7 +66,7 @@ impl Output {
                     return Err(binary());
                 }
                 let inner = core::mem::replace(&mut ctx.stdout, Box::new(io::sink()));
-                Ok(Self::Stdout(Stdout { inner, guarded }))
+                Ok(Self::Stdout(Stdout { inner, guarded, last: 0 }))
             }
         }
     }
@@ -122,14 +122,18 @@ pub(crate) enum AtTerminal {
 pub(crate) struct Stdout {
     inner: Box<dyn Write>,
     guarded: bool,
+    /// The byte before: what is harmful may be cut in two.
+    last: u8,
 }
 
 impl Write for Stdout {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        if self.guarded && !is_harmless(data) {
+        if self.guarded && !is_harmless(self.last, data) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, NotText));
         }
-        self.inner.write(data)
+        let len = self.inner.write(data)?;
+        self.last = data[..len].last().copied().unwrap_or(self.last);
+        Ok(len)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -139,10 +143,16 @@ impl Write for Stdout {
 
 /// Whether no byte commands a terminal: control characters of ASCII but for white space, and those
 /// that UTF-8 encodes as `c2 80` to `c2 9f`.
-fn is_harmless(data: &[u8]) -> bool {
-    let harmless = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~' | 0x80..);
-    data.iter().all(harmless)
-        && !data.windows(2).any(|pair| pair[0] == 0xc2 && (0x80..0xa0).contains(&pair[1]))
+fn is_harmless(mut before: u8, data: &[u8]) -> bool {
+    data.iter().all(|byte| {
+        let harmless = match byte {
+            b'\t' | b'\n' | b'\r' | b' '..=b'~' | 0xa0.. => true,
+            0x80..0xa0 => before != 0xc2,
+            _ => false,
+        };
+        before = *byte;
+        harmless
+    })
 }
 
 /// The content is not text.
@@ -169,9 +179,13 @@ mod tests {
 
     #[test]
     fn what_commands_a_terminal_is_not_harmless() {
-        assert!(is_harmless("a line\r\n\tand \u{e9}, \u{1f43b}\n".as_bytes()));
+        assert!(is_harmless(0, "a line\r\n\tand \u{e9}, \u{1f43b}\n".as_bytes()));
         for bad in ["\u{1b}[2J", "\0", "\u{7f}", "\u{9b}2J", "\u{8}"] {
-            assert!(!is_harmless(bad.as_bytes()), "{bad:?}");
+            let bytes = bad.as_bytes();
+            assert!(!is_harmless(0, bytes), "{bad:?}");
+            let (first, rest) = bytes.split_first().unwrap();
+            let halves = is_harmless(0, &[*first]) && is_harmless(*first, rest);
+            assert!(!halves, "{bad:?} in two writes");
         }
     }
 }

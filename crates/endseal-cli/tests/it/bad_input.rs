@@ -223,6 +223,7 @@ fn unreadable_inputs_are_the_environments_fault() {
     bob.run(&["seal", "-r", &own, "-o", "out", "bob"]).fails(3, "'bob' is not a regular file");
     bob.run(&["open", "-o", "out", "missing"]).fails(3, "cannot read 'missing'");
     bob.run(&["inspect", "missing"]).fails(3, "cannot read 'missing'");
+    bob.run(&["inspect", "\u{1b}[2J"]).fails(3, "cannot read '\u{fffd}[2J'");
     assert!(!scratch.has("out"));
 }
 
