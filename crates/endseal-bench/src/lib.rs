@@ -11,12 +11,14 @@
     reason = "starts processes and reads clocks: there is no other way than std"
 )]
 
+pub mod allocation;
 pub mod calibration;
 pub mod clock;
 pub mod environment;
 mod growth;
 pub mod ours;
 pub mod peer;
+pub mod peers;
 pub mod record;
 pub mod run;
 pub mod stats;

@@ -2,6 +2,7 @@
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use crate::allocation;
 use crate::calibration;
 use crate::clock::Elapsed;
 use crate::environment::{CpuTimes, Environment};
@@ -132,8 +133,9 @@ fn run_case(
         }
     }
     rounds(&mut runners, extent, shuffler, case, record);
-    for runner in &runners {
+    for runner in &mut runners {
         time_rows(runner, case, shuffler, record);
+        allocation_rows(runner, case, record);
     }
     ratios(&runners, case, shuffler, record);
 }
@@ -219,6 +221,26 @@ fn time_rows(runner: &Runner<'_>, case: &Case, shuffler: &mut Shuffler, record: 
             let (median, ci95, n) = (estimate.median, estimate.ci95, estimate.n);
             record.rows.push(row(case, subject, metric, "ns", median, ci95, n));
         }
+    }
+}
+
+/// Counted apart from time, in one iteration.
+fn allocation_rows(runner: &mut Runner<'_>, case: &Case, record: &mut Record) {
+    if !runner.prepared.is_in_process() {
+        return;
+    }
+    let mut outcome = Ok(Elapsed::default());
+    let counted = allocation::measure(|| outcome = runner.prepared.run(1));
+    if outcome.is_err() || counted.calls == 0 {
+        return;
+    }
+    for (metric, unit, value) in
+        [("allocations", "1", counted.calls), ("heap-peak", "B", counted.peak)]
+    {
+        #[allow(clippy::cast_precision_loss, reason = "a length in memory")]
+        let value = value as f64;
+        let subject = &runner.info.subject;
+        record.rows.push(row(case, subject, metric, unit, value, [value, value], 1));
     }
 }
 
