@@ -2,7 +2,6 @@
 //!
 //! A program that wants to know makes [`CountingAllocator`] its global allocator. It counts only
 //! while [`measure`] runs; otherwise it costs one relaxed load a call.
-#![allow(unsafe_code)]
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::alloc::{GlobalAlloc, Layout, System};

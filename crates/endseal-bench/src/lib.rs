@@ -11,6 +11,7 @@
     reason = "starts processes and reads clocks: there is no other way than std"
 )]
 
+#[allow(unsafe_code)]
 pub mod allocation;
 pub mod calibration;
 pub mod clock;

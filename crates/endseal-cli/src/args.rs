@@ -51,6 +51,7 @@ pub(crate) enum Command {
     Open(cmd::open::Args),
     Inspect(cmd::inspect::Args),
     Demo(cmd::demo::Args),
+    Bench(cmd::bench::Args),
     Completions(cmd::completions::Args),
     Man(cmd::man::Args),
 }

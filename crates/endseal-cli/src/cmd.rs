@@ -1,5 +1,6 @@
 //! The commands, one a file.
 
+pub(crate) mod bench;
 pub(crate) mod completions;
 pub(crate) mod contacts;
 pub(crate) mod demo;

@@ -89,6 +89,7 @@ impl Ctx {
             Command::Open(args) => cmd::open::run(&args, self),
             Command::Inspect(args) => cmd::inspect::run(&args, self),
             Command::Demo(args) => cmd::demo::run(&args, self),
+            Command::Bench(args) => cmd::bench::run(&args, self),
             Command::Completions(args) => cmd::completions::run(&args, self),
             Command::Man(args) => cmd::man::run(&args, self),
         }
