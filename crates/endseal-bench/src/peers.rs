@@ -36,10 +36,10 @@ pub const PEERS: &[PeerProgram] = &[
     PeerProgram {
         name: "rust",
         about: "age, HPKE, a straight build of curve25519-dalek and aws-lc-rs",
-        program: "target/release/endseal-peers",
+        program: "target/release/endseal-peer-rust",
         arguments: &[],
         folder: "rust",
-        needs: "target/release/endseal-peers",
+        needs: "target/release/endseal-peer-rust",
     },
 ];
 
