@@ -13,9 +13,12 @@
 
 pub mod calibration;
 pub mod clock;
+pub mod compare;
 pub mod environment;
 pub mod ours;
 pub mod peer;
 pub mod record;
+pub mod report;
+pub mod schema;
 pub mod stats;
 pub mod subject;
