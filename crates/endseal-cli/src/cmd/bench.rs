@@ -5,8 +5,10 @@ use clap::{Args as ClapArgs, Subcommand};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 
+mod compare;
 mod doctor;
 mod list;
+mod report;
 mod run;
 
 /// Measure what sealing costs here, beside other programs
@@ -27,12 +29,16 @@ enum Command {
     List(list::Args),
     Doctor(doctor::Args),
     Run(run::Args),
+    Report(report::Args),
+    Compare(compare::Args),
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     match &args.command {
         None => run::run(&args.run, ctx),
         Some(Command::Run(args)) => run::run(args, ctx),
+        Some(Command::Report(args)) => report::run(args, ctx),
+        Some(Command::Compare(args)) => compare::run(args, ctx),
         Some(Command::List(args)) => list::run(args, ctx),
         Some(Command::Doctor(args)) => doctor::run(args, ctx),
     }

@@ -7,6 +7,7 @@ use std::time::Instant;
 use endseal_bench::ours::envelope::Envelope;
 use endseal_bench::peers::{PEERS, PeerProgram};
 use endseal_bench::record::{Record, Skip};
+use endseal_bench::report;
 use endseal_bench::run::Observer;
 use endseal_bench::subject::Subject;
 use endseal_bench::suite::{Case, Extent, SUITES, cases};
@@ -98,8 +99,15 @@ fn subjects(args: &Args) -> Result<(Vec<Box<dyn Subject>>, Vec<Skip>), Failure> 
 }
 
 /// Writes all results, each whole or not at all.
-pub(super) fn write_results(out: &Path, record: &Record) -> Result<(), Failure> {
-    write(out, "run.json", &to_json(record)?)
+fn write_results(out: &Path, record: &Record) -> Result<(), Failure> {
+    write(out, "run.json", &to_json(record)?)?;
+    write_reports(out, record)
+}
+
+/// Writes the reports, each whole or not at all.
+pub(super) fn write_reports(out: &Path, record: &Record) -> Result<(), Failure> {
+    write(out, "report.md", report::markdown(record).as_bytes())?;
+    write(out, "report.html", report::html(record).as_bytes())
 }
 
 fn to_json(record: &Record) -> Result<Vec<u8>, Failure> {

@@ -1,0 +1,166 @@
+//! What a chart shows, and where a value lies on a logarithmic axis.
+
+/// A chart.
+#[derive(Debug)]
+pub(super) enum Chart {
+    Curves(Curves),
+    Bars(Bars),
+}
+
+impl Chart {
+    pub(super) fn title(&self) -> &str {
+        match self {
+            Self::Curves(curves) => &curves.title,
+            Self::Bars(bars) => &bars.title,
+        }
+    }
+}
+
+/// What the values of an axis are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quantity {
+    Count,
+    Nanoseconds,
+    Bytes,
+}
+
+/// Lines over members, both axes logarithmic.
+#[derive(Debug)]
+pub(super) struct Curves {
+    pub(super) title: String,
+    /// The same for those who cannot see it.
+    pub(super) description: String,
+    pub(super) x: String,
+    pub(super) y: String,
+    pub(super) quantity: Quantity,
+    /// In the order of their colours; at most [`MOST_SERIES`] are drawn.
+    pub(super) series: Vec<Series>,
+}
+
+/// As many as can be told apart.
+pub(super) const MOST_SERIES: usize = 8;
+
+/// One line.
+#[derive(Debug)]
+pub(super) struct Series {
+    pub(super) name: String,
+    pub(super) points: Vec<(f64, f64)>,
+    /// The fitted `fixed + per_unit · x`.
+    pub(super) fit: Option<(f64, f64)>,
+}
+
+/// Ratios with their intervals, on a logarithmic axis around 1.
+#[derive(Debug)]
+pub(super) struct Bars {
+    pub(super) title: String,
+    pub(super) description: String,
+    pub(super) groups: Vec<BarGroup>,
+}
+
+/// Ratios of one case.
+#[derive(Debug)]
+pub(super) struct BarGroup {
+    pub(super) title: String,
+    pub(super) bars: Vec<Bar>,
+}
+
+/// One ratio.
+#[derive(Debug)]
+pub(super) struct Bar {
+    pub(super) name: String,
+    pub(super) median: f64,
+    pub(super) ci95: [f64; 2],
+    pub(super) text: String,
+    /// Whether both have the same properties.
+    pub(super) alike: bool,
+}
+
+/// A logarithmic axis.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LogAxis {
+    low: f64,
+    high: f64,
+    start: f64,
+    end: f64,
+}
+
+impl LogAxis {
+    /// An axis from pixel `start` to `end` that shows all positive `values`, with some room.
+    pub(super) fn new(values: impl Iterator<Item = f64>, room: f64, start: f64, end: f64) -> Self {
+        let logs = values.filter(|v| v.is_finite() && *v > 0.0).map(f64::log10);
+        let (low, high) = logs.fold((f64::MAX, f64::MIN), |(l, h), v| (l.min(v), h.max(v)));
+        // Without values, or with one, an axis of one decade.
+        let (low, high) = if low > high { (0.0, 1.0) } else { (low - room, high + room) };
+        let high = high.max(low + 0.5);
+        Self { low, high, start, end }
+    }
+
+    /// The pixel of a positive value.
+    pub(super) fn at(&self, value: f64) -> f64 {
+        let share = (value.max(f64::MIN_POSITIVE).log10() - self.low) / (self.high - self.low);
+        self.start + share.clamp(-0.1, 1.1) * (self.end - self.start)
+    }
+
+    /// Values worth a line: powers of ten, with 2 and 5 between them where there are few.
+    pub(super) fn ticks(&self) -> Vec<f64> {
+        #[allow(clippy::cast_possible_truncation, reason = "a logarithm of a number is small")]
+        let (first, last) = (self.low.floor() as i32, self.high.ceil() as i32);
+        let decades = self.high - self.low;
+        let steps: &[f64] = if decades > 2.2 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        // On an axis of very many decades, every second or third one.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 100")]
+        let stride = (decades / 7.0).ceil().clamp(1.0, 100.0) as usize;
+        (first..=last)
+            .step_by(stride)
+            .flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)))
+            .filter(|tick| (self.low..=self.high).contains(&tick.log10()))
+            .collect()
+    }
+
+    pub(super) fn bounds(&self) -> (f64, f64) {
+        (10f64.powf(self.low), 10f64.powf(self.high))
+    }
+}
+
+/// Moves labels apart: each at least `gap` below the one above it, all within `top` and `bottom`.
+pub(super) fn spread(wanted: &[f64], gap: f64, top: f64, bottom: f64) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..wanted.len()).collect();
+    order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
+    let mut placed = wanted.to_vec();
+    let mut least = top;
+    for i in &order {
+        placed[*i] = placed[*i].max(least);
+        least = placed[*i] + gap;
+    }
+    let mut most = bottom;
+    for i in order.iter().rev() {
+        placed[*i] = placed[*i].min(most);
+        most = placed[*i] - gap;
+    }
+    placed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_shows_what_it_was_given() {
+        let axis = LogAxis::new([10.0, 1000.0].into_iter(), 0.0, 0.0, 100.0);
+        assert_eq!([10.0, 100.0, 1000.0].map(|v| axis.at(v).round()), [0.0, 50.0, 100.0]);
+        assert_eq!(axis.ticks(), [10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]);
+        for strange in [vec![], vec![5.0], vec![0.0, -1.0, f64::NAN], vec![1e-300, 1e300]] {
+            let axis = LogAxis::new(strange.into_iter(), 0.1, 0.0, 100.0);
+            assert!(axis.ticks().len() < 30 && axis.at(1.0).is_finite());
+        }
+    }
+
+    #[test]
+    fn labels_do_not_overlap() {
+        let placed = spread(&[50.0, 51.0, 52.0, 99.0], 10.0, 0.0, 100.0);
+        let mut sorted = placed.clone();
+        sorted.sort_by(f64::total_cmp);
+        assert!(sorted.windows(2).all(|pair| pair[1] - pair[0] >= 10.0), "{placed:?}");
+        assert!(sorted[3] <= 100.0);
+    }
+}

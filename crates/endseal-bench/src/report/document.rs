@@ -1,0 +1,179 @@
+//! What a report says, before it is Markdown or HTML: both are written from this, so that neither
+//! says more than the other (charts excepted, whose figures stand in tables).
+
+use super::chart::Chart;
+use super::words;
+
+/// A report.
+#[derive(Debug, Default)]
+pub(super) struct Document {
+    pub(super) title: String,
+    pub(super) blocks: Vec<Block>,
+}
+
+/// A part of a report.
+#[derive(Debug)]
+pub(super) enum Block {
+    /// The title of a section.
+    Section(String),
+    /// The title of a part of a section.
+    Subsection(String),
+    Paragraph(Text),
+    List(Vec<Text>),
+    /// What a reader must know before he believes anything below.
+    Banner(Text),
+    Table(Table),
+    Chart(Chart),
+}
+
+/// A table; the first cell of a row names the row.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    pub(super) caption: String,
+    pub(super) head: Vec<Text>,
+    pub(super) rows: Vec<TableRow>,
+    /// Footnotes, numbered from 1.
+    pub(super) notes: Vec<Text>,
+    /// Whether all columns are text; otherwise all but the first hold figures.
+    pub(super) prose: bool,
+}
+
+/// A row of a table.
+#[derive(Debug)]
+pub(super) enum TableRow {
+    Cells(Vec<Text>),
+    /// A heading across all columns.
+    Group(Text),
+}
+
+/// Text with marks. Everything in it is plain; a writer escapes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Text(pub(super) Vec<Span>);
+
+/// A piece of text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Span {
+    Plain(String),
+    Strong(String),
+    Emphasis(String),
+    Code(String),
+    Link {
+        text: String,
+        url: String,
+    },
+    /// Refers to a footnote of the table.
+    Note(usize),
+    /// A new line within a cell.
+    Break,
+}
+
+impl Text {
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(super) fn say(mut self, text: impl AsRef<str>) -> Self {
+        self.0.push(Span::Plain(words::tame(text.as_ref())));
+        self
+    }
+
+    pub(super) fn strong(mut self, text: impl AsRef<str>) -> Self {
+        self.0.push(Span::Strong(words::tame(text.as_ref())));
+        self
+    }
+
+    pub(super) fn emphasis(mut self, text: impl AsRef<str>) -> Self {
+        self.0.push(Span::Emphasis(words::tame(text.as_ref())));
+        self
+    }
+
+    pub(super) fn code(mut self, text: impl AsRef<str>) -> Self {
+        self.0.push(Span::Code(words::tame(text.as_ref())));
+        self
+    }
+
+    pub(super) fn note(mut self, number: usize) -> Self {
+        self.0.push(Span::Note(number));
+        self
+    }
+
+    /// A link if it is one that a browser may follow, otherwise text.
+    pub(super) fn link(mut self, text: impl AsRef<str>, url: &str) -> Self {
+        let rest = url.strip_prefix("https://").unwrap_or_default();
+        let safe = |c: char| c.is_ascii_alphanumeric() || "-._~/?#=&%+@:,".contains(c);
+        if !rest.is_empty() && rest.len() < 300 && rest.chars().all(safe) {
+            self.0.push(Span::Link { text: words::tame(text.as_ref()), url: url.to_owned() });
+            return self;
+        }
+        self.say(text)
+    }
+
+    pub(super) fn join(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        Self::new().say(text)
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self::new().say(text)
+    }
+}
+
+impl Document {
+    pub(super) fn section(&mut self, title: impl Into<String>) {
+        self.blocks.push(Block::Section(title.into()));
+    }
+
+    pub(super) fn subsection(&mut self, title: impl Into<String>) {
+        self.blocks.push(Block::Subsection(words::tame(&title.into())));
+    }
+
+    pub(super) fn paragraph(&mut self, text: impl Into<Text>) {
+        self.blocks.push(Block::Paragraph(text.into()));
+    }
+
+    pub(super) fn list(&mut self, items: Vec<Text>) {
+        if !items.is_empty() {
+            self.blocks.push(Block::List(items));
+        }
+    }
+
+    pub(super) fn banner(&mut self, text: impl Into<Text>) {
+        self.blocks.push(Block::Banner(text.into()));
+    }
+
+    pub(super) fn table(&mut self, table: Table) {
+        if !table.rows.is_empty() {
+            self.blocks.push(Block::Table(table));
+        }
+    }
+
+    pub(super) fn chart(&mut self, chart: Option<Chart>) {
+        self.blocks.extend(chart.map(Block::Chart));
+    }
+}
+
+impl Table {
+    pub(super) fn new(caption: impl AsRef<str>, head: &[&str]) -> Self {
+        Self {
+            caption: words::tame(caption.as_ref()),
+            head: head.iter().map(|cell| Text::from(*cell)).collect(),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn row(&mut self, cells: Vec<Text>) {
+        self.rows.push(TableRow::Cells(cells));
+    }
+
+    pub(super) fn group(&mut self, title: impl Into<Text>) {
+        self.rows.push(TableRow::Group(title.into()));
+    }
+}

@@ -1,0 +1,304 @@
+//! Finding a figure in a record, and comparing two.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::document::Text;
+use super::words;
+use crate::record::{Growth, Params, Record, Row, SubjectInfo};
+use crate::stats::{Line, theil_sen};
+
+/// Our subject.
+pub(super) const OURS: &str = "endseal";
+/// The seed's own method, run here.
+pub(super) const SEED: &str = "seed-noble";
+
+/// The members of a parameter set and its other parameters.
+pub(super) const MEMBERS: &str = "members";
+
+/// What was done.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Case {
+    pub(super) suite: String,
+    pub(super) case: String,
+    pub(super) params: Params,
+}
+
+impl Case {
+    /// A case of the suite `envelope`.
+    pub(super) fn envelope(case: &str, params: &[(&str, u64)]) -> Self {
+        let params = params.iter().map(|(name, value)| ((*name).into(), *value)).collect();
+        Self { suite: "envelope".into(), case: case.into(), params }
+    }
+
+    fn of(row: &Row) -> Self {
+        Self { suite: row.suite.clone(), case: row.case.clone(), params: row.params.clone() }
+    }
+
+    /// "seal, 100 members, 1 KB".
+    pub(super) fn describe(&self) -> String {
+        let mut parts = vec![words::tame(&self.case).replace('_', " ")];
+        parts.extend(describe_params(&self.params));
+        parts.join(", ")
+    }
+}
+
+/// "100 members", "1 KB", "count 10".
+pub(super) fn describe_params(params: &Params) -> Vec<String> {
+    let one = |(name, value): (&String, &u64)| match name.as_str() {
+        "bytes" => words::size_parameter(*value),
+        MEMBERS => {
+            format!("{} {}", words::integer(*value), if *value == 1 { "member" } else { name })
+        }
+        "count" => format!("{} at once", words::integer(*value)),
+        other => format!("{} {}", words::tame(other), words::integer(*value)),
+    };
+    // Members first, as people say it.
+    let (first, rest): (Vec<_>, Vec<_>) = params.iter().partition(|(name, _)| *name == MEMBERS);
+    first.into_iter().chain(rest).map(one).collect()
+}
+
+/// A ratio to be shown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Factor {
+    pub(super) median: f64,
+    /// The interval of a paired ratio; a ratio of medians has none.
+    pub(super) ci95: Option<[f64; 2]>,
+}
+
+/// A record with its figures in order.
+#[derive(Debug)]
+pub(super) struct Figures<'a> {
+    pub(super) record: &'a Record,
+    rows: BTreeMap<(Case, &'a str, &'a str), &'a Row>,
+    ratios: BTreeMap<(Case, &'a str, &'a str), Factor>,
+    subjects: BTreeMap<&'a str, &'a SubjectInfo>,
+}
+
+impl<'a> Figures<'a> {
+    pub(super) fn new(record: &'a Record) -> Self {
+        let row = |row: &'a Row| ((Case::of(row), &*row.subject, &*row.metric), row);
+        let mut ratios = BTreeMap::new();
+        for ratio in &record.ratios {
+            let case = Case {
+                suite: ratio.suite.clone(),
+                case: ratio.case.clone(),
+                params: ratio.params.clone(),
+            };
+            let [low, high] = ratio.ci95;
+            let usable = ratio.median > 0.0 && low > 0.0 && high > 0.0;
+            if !usable || ratio.subject == ratio.against {
+                continue;
+            }
+            let inverse =
+                Factor { median: 1.0 / ratio.median, ci95: Some([1.0 / high, 1.0 / low]) };
+            ratios.entry((case.clone(), &*ratio.against, &*ratio.subject)).or_insert(inverse);
+            let given = Factor { median: ratio.median, ci95: Some([low, high]) };
+            ratios.insert((case, &*ratio.subject, &*ratio.against), given);
+        }
+        let subjects = record.subjects.iter().map(|info| (&*info.subject, info)).collect();
+        Self { record, rows: record.rows.iter().map(row).collect(), ratios, subjects }
+    }
+
+    /// One figure.
+    pub(super) fn row(&self, case: &Case, subject: &str, metric: &str) -> Option<&'a Row> {
+        // The key borrows for as long as the record; a search with a shorter one needs the range.
+        self.rows
+            .range((case.clone(), "", "")..)
+            .take_while(|((other, _, _), _)| other == case)
+            .find(|((_, s, m), _)| *s == subject && *m == metric)
+            .map(|(_, row)| *row)
+    }
+
+    /// The time that passed, or CPU time where only that was measured.
+    pub(super) fn time(&self, case: &Case, subject: &str) -> Option<&'a Row> {
+        self.row(case, subject, "time").or_else(|| self.row(case, subject, "cpu"))
+    }
+
+    /// Length of one envelope.
+    pub(super) fn size(&self, members: u64, bytes: u64, subject: &str) -> Option<f64> {
+        ["size", "seal", "open"].iter().find_map(|case| {
+            let case = Case::envelope(case, &[(MEMBERS, members), ("bytes", bytes)]);
+            self.row(&case, subject, "size").map(|row| row.median)
+        })
+    }
+
+    /// How many times faster `subject` is than `other`.
+    pub(super) fn factor(&self, case: &Case, subject: &str, other: &str) -> Option<Factor> {
+        let paired = self
+            .ratios
+            .range((case.clone(), "", "")..)
+            .take_while(|((found, _, _), _)| found == case)
+            .find(|((_, s, a), _)| *s == subject && *a == other)
+            .map(|(_, factor)| *factor);
+        paired.or_else(|| {
+            let (ours, theirs) = (self.time(case, subject)?, self.time(case, other)?);
+            let usable = ours.metric == theirs.metric && ours.median > 0.0;
+            usable.then(|| Factor { median: theirs.median / ours.median, ci95: None })
+        })
+    }
+
+    /// All paired ratios between subjects, each pair once, from the side of ours where it takes part.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (&Case, &str, &str, Factor)> {
+        self.ratios
+            .iter()
+            .filter(|((_, subject, other), _)| match (is_ours(subject), is_ours(other)) {
+                (true, false) => true,
+                (false, true) => false,
+                _ => subject < other,
+            })
+            .map(|((case, subject, other), factor)| (case, *subject, *other, *factor))
+    }
+
+    /// All cases that have a time.
+    pub(super) fn timed_cases(&self) -> BTreeSet<&Case> {
+        let timed = |metric: &str| metric == "time" || metric == "cpu";
+        self.rows.keys().filter(|(_, _, metric)| timed(metric)).map(|(case, _, _)| case).collect()
+    }
+
+    /// Cases that have this metric, with their subjects.
+    pub(super) fn with_metric(&self, metric: &str) -> BTreeMap<&Case, Vec<&'a Row>> {
+        let mut found: BTreeMap<&Case, Vec<&Row>> = BTreeMap::new();
+        for ((case, _, _), row) in self.rows.iter().filter(|((_, _, m), _)| *m == metric) {
+            found.entry(case).or_default().push(row);
+        }
+        found
+    }
+
+    /// All subjects: those that say who they are, and those that only have rows.
+    pub(super) fn subjects(&self) -> BTreeSet<&'a str> {
+        let named = self.subjects.keys().copied();
+        named.chain(self.record.rows.iter().map(|row| &*row.subject)).collect()
+    }
+
+    pub(super) fn info(&self, subject: &str) -> Option<&'a SubjectInfo> {
+        self.subjects.get(subject).copied()
+    }
+
+    /// Properties, if the subject says any.
+    fn properties(&self, subject: &str) -> Option<BTreeSet<&'a str>> {
+        let info = self.info(subject).filter(|info| !info.properties.is_empty())?;
+        Some(info.properties.iter().map(String::as_str).collect())
+    }
+
+    /// In what `other` differs from `subject`, in words; `None` if they have the same properties.
+    pub(super) fn difference(&self, subject: &str, other: &str) -> Option<String> {
+        let (Some(ours), Some(theirs)) = (self.properties(subject), self.properties(other)) else {
+            return Some("properties not declared".into());
+        };
+        let lacks: Vec<_> = ours.difference(&theirs).map(|p| words::tame(p)).collect();
+        let adds: Vec<_> = theirs.difference(&ours).map(|p| words::tame(p)).collect();
+        match (lacks.is_empty(), adds.is_empty()) {
+            (true, true) => None,
+            (false, true) => Some(format!("lacks {}", words::list(&lacks))),
+            (true, false) => Some(format!("adds {}", words::list(&adds))),
+            (false, false) => {
+                Some(format!("lacks {}; adds {}", words::list(&lacks), words::list(&adds)))
+            }
+        }
+    }
+
+    /// The factor as text: in italics between different properties, and never a difference that the
+    /// noise explains.
+    pub(super) fn factor_text(&self, case: &Case, subject: &str, other: &str) -> Text {
+        match self.factor(case, subject, other) {
+            None => "\u{2013}".into(),
+            Some(factor) => {
+                let text = self.factor_words(factor);
+                if self.difference(subject, other).is_some() {
+                    return Text::new().emphasis(text);
+                }
+                text.into()
+            }
+        }
+    }
+
+    /// "343× (338–349)", "no difference (1.00×)", "≈ 12.3×" for one that is not paired.
+    pub(super) fn factor_words(&self, factor: Factor) -> String {
+        match factor.ci95 {
+            None => format!("≈ {}", words::factor(factor.median, None)),
+            Some(_) if !self.beyond_noise(factor) => {
+                format!("no difference ({})", words::factor(factor.median, None))
+            }
+            Some(ci95) => words::factor(factor.median, Some(ci95)),
+        }
+    }
+
+    /// Whether a ratio is more than noise: its interval leaves out 1, and it is further from 1 than a
+    /// subject was from itself.
+    pub(super) fn beyond_noise(&self, factor: Factor) -> bool {
+        let floor = self.record.noise_floor.unwrap_or_default();
+        let away = factor.median.max(1.0 / factor.median) - 1.0;
+        let decided = factor.ci95.is_none_or(|[low, high]| low > 1.0 || high < 1.0);
+        decided && away > floor
+    }
+
+    /// The fastest subject that is neither ours nor the seed's method.
+    pub(super) fn best_peer(&self, case: &Case) -> Option<&'a str> {
+        let peers = self.subjects().into_iter().filter(|s| !is_ours(s) && !is_seed(s));
+        let timed = peers.filter_map(|s| self.time(case, s).map(|row| (row.median, s)));
+        timed.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, subject)| subject)
+    }
+
+    /// Time or another metric of a case over members, the other parameters fixed.
+    pub(super) fn over_members(&self, case: &Case, subject: &str, metric: &str) -> Vec<(f64, f64)> {
+        let mut points: Vec<(f64, f64)> = self
+            .record
+            .rows
+            .iter()
+            .filter(|row| row.subject == subject && row.metric == metric)
+            .filter(|row| row.suite == case.suite && row.case == case.case)
+            .filter(|row| without_members(&row.params) == without_members(&case.params))
+            .filter_map(|row| row.params.get(MEMBERS).map(|members| (real(*members), row.median)))
+            .collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        points
+    }
+
+    /// What was found about the growth of a case over members.
+    pub(super) fn growth(&self, case: &Case, subject: &str) -> Option<&'a Growth> {
+        self.record.growth.iter().find(|growth| {
+            growth.subject == subject
+                && growth.parameter == MEMBERS
+                && (&growth.suite, &growth.case) == (&case.suite, &case.case)
+                && without_members(&growth.params) == without_members(&case.params)
+        })
+    }
+
+    /// The fitted line, in ns.
+    pub(super) fn line(&self, case: &Case, subject: &str) -> Option<Line> {
+        theil_sen(&self.over_members(case, subject, "time"))
+    }
+
+    /// Bytes that one more member adds to a message of 1 KB.
+    pub(super) fn bytes_per_member(&self, subject: &str) -> Option<f64> {
+        let all = ["size", "seal"].map(|case| {
+            let case = Case::envelope(case, &[("bytes", 1024)]);
+            self.over_members(&case, subject, "size")
+        });
+        let points = all.into_iter().find(|points| points.len() > 1)?;
+        let ((m0, b0), (m1, b1)) = (*points.first()?, *points.last()?);
+        (m1 > m0).then(|| (b1 - b0) / (m1 - m0))
+    }
+}
+
+/// Whether a subject is one of our forms.
+pub(super) fn is_ours(subject: &str) -> bool {
+    subject == OURS || subject.strip_prefix(OURS).is_some_and(|rest| rest.starts_with('-'))
+}
+
+/// Whether a subject is a form of the seed's method.
+pub(super) fn is_seed(subject: &str) -> bool {
+    subject.starts_with("seed-")
+}
+
+/// The parameters that stay while members grow.
+pub(super) fn without_members(params: &Params) -> Params {
+    let mut rest = params.clone();
+    rest.remove(MEMBERS);
+    rest
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a number of members or bytes")]
+pub(super) fn real(number: u64) -> f64 {
+    number as f64
+}

@@ -1,0 +1,141 @@
+//! How time and bytes grow with the group: charts, and what the fitted lines say.
+
+use std::collections::BTreeSet;
+
+use super::chart::{Chart, Curves, MOST_SERIES, Quantity, Series};
+use super::document::{Document, Table, Text};
+use super::figures::{Case, Figures, OURS, SEED, is_ours, is_seed};
+use super::words;
+
+pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
+    document.section("Growth");
+    let seal = Case::envelope("seal", &[("bytes", 1024)]);
+    document.chart(curves(figures, &seal, "time"));
+    let open = Case::envelope("open", &[("bytes", 1024)]);
+    document.chart(curves(figures, &open, "time"));
+    sentences(document, figures);
+    if let Some(table) = lines(figures, &seal) {
+        document.table(table);
+    }
+    document.paragraph(
+        "The seed says of its own method: linear, no exponential growth; opening O(1). A line is \
+         fitted by Theil and Sen (the median of the slopes of all pairs), the exponent on \
+         logarithms: 1.00 is linear, 0 is constant.",
+    );
+}
+
+/// A chart over members with a line for each subject that has at least two points.
+pub(super) fn curves(figures: &Figures<'_>, case: &Case, metric: &str) -> Option<Chart> {
+    let mut series: Vec<(u8, Series)> = Vec::new();
+    let mut left_out = 0;
+    for subject in figures.subjects() {
+        let points = figures.over_members(case, subject, metric);
+        if points.len() < 2 {
+            continue;
+        }
+        let line = || figures.line(case, subject).map(|line| (line.fixed, line.per_unit));
+        let fit =
+            if metric == "time" && (subject == OURS || subject == SEED) { line() } else { None };
+        // Ours and the seed's first; other forms of either after the peers.
+        let order = match subject {
+            OURS => 0,
+            SEED => 1,
+            other if !is_ours(other) && !is_seed(other) => 2,
+            _ => 3,
+        };
+        series.push((order, Series { name: words::tame(subject), points, fit }));
+    }
+    if series.is_empty() {
+        return None;
+    }
+    series.sort_by_key(|(order, _)| *order);
+    if series.len() > MOST_SERIES {
+        left_out = series.len() - MOST_SERIES;
+        series.truncate(MOST_SERIES);
+    }
+    let series: Vec<Series> = series.into_iter().map(|(_, series)| series).collect();
+    let (noun, quantity) = match metric {
+        "time" => ("Time", Quantity::Nanoseconds),
+        _ => ("Length", Quantity::Bytes),
+    };
+    let job = match (metric, case.case.as_str()) {
+        ("time", "seal") => "to seal 1 KB",
+        ("time", "open") => "to open 1 KB",
+        _ => "of a message of 1 KB",
+    };
+    let ends = |one: &Series| {
+        let value = |y: f64| match quantity {
+            Quantity::Nanoseconds => words::time(y),
+            _ => words::bytes(y),
+        };
+        let (first, last) = (one.points[0], one.points[one.points.len() - 1]);
+        let (from, to) = (words::count(first.0), words::count(last.0));
+        format!("{}: {} at {from}, {} at {to}", one.name, value(first.1), value(last.1))
+    };
+    let mut description = format!(
+        "Both axes are logarithmic. {}.",
+        series.iter().map(ends).collect::<Vec<_>>().join("; ")
+    );
+    if left_out > 0 {
+        description += &format!(" {} not drawn.", words::plural(left_out, "further subject"));
+    }
+    Some(Chart::Curves(Curves {
+        title: format!("{noun} {job}, by members"),
+        description,
+        x: "members".into(),
+        y: noun.to_lowercase(),
+        quantity,
+        series,
+    }))
+}
+
+fn sentences(document: &mut Document, figures: &Figures<'_>) {
+    let mut items: Vec<(bool, Text)> = Vec::new();
+    for growth in &figures.record.growth {
+        let ours = is_ours(&growth.subject);
+        let mut params = vec![words::tame(&growth.case).replace('_', " ")];
+        params.extend(super::figures::describe_params(&growth.params));
+        let title = format!("{}, {}", words::tame(&growth.subject), params.join(", "));
+        items.push((!ours, Text::new().strong(title).say(": ").say(words::tame(&growth.sentence))));
+    }
+    items.sort_by_key(|(theirs, _)| *theirs);
+    if items.is_empty() {
+        document.paragraph("This run has too few group sizes to say how anything grows.");
+    }
+    document.list(items.into_iter().map(|(_, text)| text).collect());
+}
+
+/// Fixed cost, cost of each member and exponent of all subjects.
+fn lines(figures: &Figures<'_>, case: &Case) -> Option<Table> {
+    let mut table = Table::new(
+        "Fitted lines: seal, 1 KB, by members",
+        &["Subject", "fixed", "each member", "exponent", "sizes"],
+    );
+    let subjects: BTreeSet<&str> = figures.subjects();
+    for subject in subjects {
+        let points = figures.over_members(case, subject, "time");
+        let growth = figures.growth(case, subject);
+        let line = figures.line(case, subject);
+        let (fixed, each) = match (growth, line) {
+            (Some(growth), _) => (growth.fixed_ns, growth.per_unit_ns),
+            (None, Some(line)) => (line.fixed, line.per_unit),
+            (None, None) => continue,
+        };
+        let signed = |ns: f64| {
+            let sign = if ns < 0.0 { "-" } else { "" };
+            format!("{sign}{}", words::time(ns.abs()))
+        };
+        let exponent = growth.map_or("–".into(), |growth| {
+            let [low, high] = growth.exponent_ci95;
+            format!("{:.2} ({low:.2}\u{2013}{high:.2})", growth.exponent)
+        });
+        table.row(vec![
+            subject.into(),
+            signed(fixed).into(),
+            signed(each).into(),
+            exponent.into(),
+            points.len().to_string().into(),
+        ]);
+    }
+    (!table.rows.is_empty()).then_some(table)
+}

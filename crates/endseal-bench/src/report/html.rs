@@ -1,0 +1,164 @@
+//! The document as one HTML file: no script, no request, nothing that is not in it.
+
+use super::document::{Block, Document, Span, Table, TableRow, Text};
+use super::markdown::plain;
+use super::svg::{self, Width};
+
+const STYLE: &str = include_str!("style.css");
+
+/// Writes the document.
+pub(super) fn write(document: &Document) -> String {
+    // Should an escape be missing somewhere, the policy still lets nothing run and nothing load.
+    let mut out = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+         style-src 'unsafe-inline'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
+         <h1>{title}</h1>\n",
+        title = escape(&document.title),
+    );
+    let sections = document.blocks.iter().filter_map(|block| match block {
+        Block::Section(title) => Some(title),
+        _ => None,
+    });
+    out += "<nav aria-label=\"Sections\"><ul>";
+    for (i, title) in sections.enumerate() {
+        out += &format!("<li><a href=\"#section-{i}\">{}</a></li>", escape(title));
+    }
+    out += "</ul></nav>\n";
+    let (mut section, mut chart) = (0, 0);
+    for block in &document.blocks {
+        match block {
+            Block::Section(title) => {
+                out += &format!("<h2 id=\"section-{section}\">{}</h2>\n", escape(title));
+                section += 1;
+            }
+            Block::Subsection(title) => out += &format!("<h3>{}</h3>\n", escape(title)),
+            Block::Paragraph(words) => out += &format!("<p>{}</p>\n", text(words)),
+            Block::Banner(words) => {
+                out += "<p class=\"banner\" role=\"note\"><strong>Caution.</strong> ";
+                out += &format!("{}</p>\n", text(words));
+            }
+            Block::List(items) => {
+                out += "<ul>\n";
+                for item in items {
+                    out += &format!("<li>{}</li>\n", text(item));
+                }
+                out += "</ul>\n";
+            }
+            Block::Table(rows) => out += &table(rows),
+            Block::Chart(drawn) => {
+                out += &format!("<figure>\n<figcaption>{}</figcaption>\n", escape(drawn.title()));
+                out += &svg::draw(drawn, &format!("chart-{chart}w"), Width::Wide);
+                out += &svg::draw(drawn, &format!("chart-{chart}n"), Width::Narrow);
+                out += "</figure>\n";
+                chart += 1;
+            }
+        }
+    }
+    out + "</main>\n</body>\n</html>\n"
+}
+
+fn table(table: &Table) -> String {
+    let class = if table.prose { "prose" } else { "figures" };
+    let name = escape(if table.caption.is_empty() { "Table" } else { &table.caption });
+    // A box that scrolls must be reachable by keyboard, hence the tab index.
+    let mut out = format!(
+        "<div class=\"box\" role=\"region\" tabindex=\"0\" aria-label=\"{name}\">\
+         <table class=\"{class}\">\n"
+    );
+    if !table.caption.is_empty() {
+        out += &format!("<caption>{name}</caption>\n");
+    }
+    out += "<thead><tr>";
+    for cell in &table.head {
+        out += &format!("<th scope=\"col\">{}</th>", text(cell));
+    }
+    out += "</tr></thead>\n<tbody>\n";
+    for row in &table.rows {
+        match row {
+            TableRow::Group(title) => {
+                let across = table.head.len();
+                out += "<tr class=\"group\">";
+                out += &format!("<th scope=\"colgroup\" colspan=\"{across}\">");
+                out += &format!("<span>{}</span></th></tr>\n", escape(&plain(title)));
+            }
+            TableRow::Cells(cells) => {
+                out += "<tr>";
+                for (i, cell) in cells.iter().take(table.head.len()).enumerate() {
+                    let cell = text(cell);
+                    out += &if i == 0 {
+                        format!("<th scope=\"row\">{cell}</th>")
+                    } else {
+                        format!("<td>{cell}</td>")
+                    };
+                }
+                out += "</tr>\n";
+            }
+        }
+    }
+    out += "</tbody>\n</table></div>\n";
+    if !table.notes.is_empty() {
+        out += "<ol class=\"notes\">\n";
+        for note in &table.notes {
+            out += &format!("<li>{}</li>\n", text(note));
+        }
+        out += "</ol>\n";
+    }
+    out
+}
+
+fn text(text: &Text) -> String {
+    text.0.iter().map(span).collect()
+}
+
+fn span(span: &Span) -> String {
+    match span {
+        Span::Plain(text) => escape(text),
+        Span::Strong(text) => format!("<strong>{}</strong>", escape(text)),
+        Span::Emphasis(text) => format!("<em>{}</em>", escape(text)),
+        Span::Code(text) => format!("<code>{}</code>", escape(text)),
+        Span::Link { text, url } => {
+            format!("<a rel=\"noreferrer\" href=\"{}\">{}</a>", escape(url), escape(text))
+        }
+        Span::Note(number) => format!("<sup>{number}</sup>"),
+        Span::Break => "<br>".into(),
+    }
+}
+
+/// Takes away every meaning that HTML gives to a character, in text and in quoted attributes.
+pub(super) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '"' => out += "&quot;",
+            '\'' => out += "&#39;",
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_has_no_meaning() {
+        let hostile = "</td><script>alert(\"1\")</script>'&";
+        let escaped = escape(hostile);
+        assert!(!escaped.contains(['<', '>', '"', '\'']), "{escaped}");
+        let link = Text::new().link("here", "javascript:alert(1)");
+        assert_eq!(text(&link), "here");
+        let link = Text::new().link("here", "https://a.example/\"onclick=x");
+        assert_eq!(text(&link), "here");
+        let link = Text::new().link("here", "https://a.example/x?y=1&z=2");
+        let expected = "<a rel=\"noreferrer\" href=\"https://a.example/x?y=1&amp;z=2\">here</a>";
+        assert_eq!(text(&link), expected);
+    }
+}

@@ -1,0 +1,168 @@
+//! What was not measured, how the rest was, where, and how to do it again.
+
+use std::collections::BTreeSet;
+
+use super::document::{Document, Table, Text};
+use super::figures::{Figures, is_ours};
+use super::words;
+use crate::record::Record;
+
+pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
+    let record = figures.record;
+    document.section("Not measured");
+    skipped(document, record);
+    document.section("Subjects");
+    subjects(document, figures);
+    document.section("Method");
+    method(document, record);
+    document.section("Environment");
+    document.table(environment(record));
+    document.section("How to repeat");
+    repeat(document, figures);
+}
+
+fn skipped(document: &mut Document, record: &Record) {
+    if record.skipped.is_empty() {
+        document.paragraph("Nothing that was asked for was skipped.");
+        return;
+    }
+    let items = record.skipped.iter().map(|skip| {
+        Text::new().strong(words::tame(&skip.subject)).say(": ").say(words::tame(&skip.reason))
+    });
+    document.list(items.collect());
+}
+
+fn subjects(document: &mut Document, figures: &Figures<'_>) {
+    let mut table = Table::new(
+        "Who was measured",
+        &["Subject", "what it is", "runs in", "made of", "configured after", "properties"],
+    );
+    table.prose = true;
+    for subject in figures.subjects() {
+        let Some(info) = figures.info(subject) else {
+            table.row(vec![subject.into(), "says nothing of itself".into()]);
+            continue;
+        };
+        let versions: Vec<String> = info.versions.iter().map(|(n, v)| format!("{n} {v}")).collect();
+        table.row(vec![
+            subject.into(),
+            Text::from(&*info.about),
+            Text::from(&*info.runtime),
+            versions.join(", ").into(),
+            Text::new().link(&info.settings, &info.settings),
+            info.properties.join(", ").into(),
+        ]);
+    }
+    if table.rows.is_empty() {
+        document.paragraph("Nobody.");
+    }
+    document.table(table);
+}
+
+fn method(document: &mut Document, record: &Record) {
+    let mut items: Vec<Text> = [
+        "Correct first: before it is timed, a subject must open what it sealed and refuse a changed \
+         bit, if it claims to. One that fails is listed under \u{201c}Not measured\u{201d}.",
+        "Subjects of a case take turns in shuffled rounds of batches of about 0.3 ms (one call where \
+         a call takes longer), each over at least 16 different inputs in turn.",
+        "A time is the median of the rounds; a ratio is the median of the ratios within rounds. Both \
+         have a 95 % bootstrap interval.",
+        "Peers run as processes of their own and time themselves by their own clock; neither the \
+         pipe nor our language is in their figures.",
+        "Allocations and peak heap come from a pass of their own that is not timed. Lengths are \
+         exact. 1 KB in the name of a case is 1,024 bytes.",
+    ]
+    .into_iter()
+    .map(Text::from)
+    .collect();
+    items.push(
+        match record.noise_floor {
+            Some(floor) => format!(
+                "Noise floor {}: the half-width of the interval when one subject is measured against \
+                 itself. Smaller differences are called \u{201c}no difference\u{201d}.",
+                words::fine_percent(floor)
+            ),
+            None => "Noise floor: not measured in this run.".into(),
+        }
+        .into(),
+    );
+    items.push(
+        match record.drift {
+            Some(drift) => format!(
+                "Drift {}: largest change of the calibration kernel during the run.",
+                words::fine_percent(drift.abs())
+            ),
+            None => "Drift: not measured in this run.".into(),
+        }
+        .into(),
+    );
+    document.list(items);
+}
+
+fn environment(record: &Record) -> Table {
+    let environment = &record.environment;
+    let mut table = Table::new("Where this run took place", &["What", "value"]);
+    table.prose = true;
+    let or_unknown = |text: String| if text.is_empty() { "not known".into() } else { text };
+    let kernel = match environment.x25519.as_str() {
+        "Ifma" => "8-way AVX-512 IFMA",
+        "Portable" => "portable library",
+        other => other,
+    };
+    let [before, after] = environment.load;
+    let lines = [
+        ("endseal", format!("{} {}", environment.endseal, environment.commit).trim().to_owned()),
+        ("profile", environment.profile.clone()),
+        ("X25519", kernel.into()),
+        ("CPU", environment.cpu.clone()),
+        ("CPU features", environment.cpu_features.join(", ")),
+        ("microcode", environment.microcode.clone()),
+        ("CPUs that may be used", environment.cpus.to_string()),
+        ("governor", environment.governor.clone()),
+        ("virtual machine", if environment.virtual_machine { "yes" } else { "no" }.into()),
+        ("steal time", words::fine_percent(environment.steal)),
+        ("load average before and after", format!("{before:.2}, {after:.2}")),
+        ("memory", format!("{} MiB", words::integer(environment.memory_mib))),
+        ("kernel", environment.kernel.clone()),
+        ("compiler on the machine", environment.rustc.clone()),
+        ("started", words::date(environment.started)),
+        ("took", words::duration(environment.seconds)),
+        ("record", format!("{}, extent {}", record.schema, record.extent)),
+    ];
+    for (name, value) in lines {
+        table.row(vec![name.into(), or_unknown(value).into()]);
+    }
+    table
+}
+
+fn repeat(document: &mut Document, figures: &Figures<'_>) {
+    let record = figures.record;
+    let suites: BTreeSet<&str> = record.rows.iter().map(|row| &*row.suite).collect();
+    let suites: Vec<&str> = suites.into_iter().collect();
+    let mut command = String::from("cargo run --release -- bench run");
+    if ["quick", "full"].contains(&record.extent.as_str()) {
+        command += &format!(" --{}", record.extent);
+    }
+    if !suites.is_empty() {
+        command += &format!(" --suite {}", suites.join(","));
+    }
+    let mut text = Text::from("From a checkout");
+    if !record.environment.commit.is_empty() {
+        text = text.say(" of commit ").code(&record.environment.commit);
+    }
+    let peers = figures.subjects().into_iter().any(|subject| !is_ours(subject));
+    text = text.say(": ").code(command);
+    text = text.say(if peers {
+        ", with the same --peers as here, after cargo xtask peers has installed them; endseal bench \
+         doctor says what is missing. "
+    } else {
+        ". "
+    });
+    document.paragraph(
+        text.say("The figures of this report are in ")
+            .code("run.json")
+            .say(" beside it; ")
+            .code("endseal bench compare A B")
+            .say(" lays two runs side by side."),
+    );
+}

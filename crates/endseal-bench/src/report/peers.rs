@@ -1,0 +1,188 @@
+//! Every subject beside endseal, by what it protects, and what each of those properties costs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::chart::{Bar, BarGroup, Bars, Chart};
+use super::document::{Document, Span, Table, Text};
+use super::figures::{Case, Figures, MEMBERS, OURS, describe_params, is_ours, without_members};
+use super::front::time_text;
+use super::words;
+use crate::record::Params;
+
+pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
+    document.section("All subjects, by property class");
+    document.paragraph(
+        "A ratio between subjects with different properties compares different work: it is in \
+         italics, and the heading of its class names the difference from endseal. Above 1, endseal \
+         is faster.",
+    );
+    document.chart(bars(figures));
+    let groups = groups(figures);
+    if groups.is_empty() {
+        document.paragraph("This run has no times.");
+    }
+    for ((suite, case, params), cases) in groups {
+        let mut title = vec![case.replace('_', " ")];
+        title.extend(describe_params(&params));
+        document.subsection(format!("{suite}: {}", title.join(", ")));
+        document.table(matrix(figures, &cases));
+    }
+    document.section("What each property costs");
+    prices(document, figures);
+}
+
+/// Cases that differ only in members.
+fn groups<'f>(figures: &'f Figures<'_>) -> BTreeMap<(String, String, Params), Vec<&'f Case>> {
+    let mut groups: BTreeMap<_, Vec<&Case>> = BTreeMap::new();
+    for case in figures.timed_cases() {
+        let key = (case.suite.clone(), case.case.clone(), without_members(&case.params));
+        groups.entry(key).or_default().push(case);
+    }
+    for cases in groups.values_mut() {
+        cases.sort_by_key(|case| case.params.get(MEMBERS).copied());
+    }
+    groups
+}
+
+/// Subjects as rows, group sizes as columns; time and, below it, the ratio.
+fn matrix(figures: &Figures<'_>, cases: &[&Case]) -> Table {
+    let mut table = Table::new("", &["Subject"]);
+    for case in cases {
+        table.head.push(match case.params.get(MEMBERS) {
+            Some(members) if *members == 1 => "1 member".into(),
+            Some(members) => format!("{} members", words::integer(*members)).into(),
+            None => "here".into(),
+        });
+    }
+    let takes_part =
+        |subject: &&str| cases.iter().any(|case| figures.time(case, subject).is_some());
+    let mut classes: BTreeMap<(usize, String), Vec<&str>> = BTreeMap::new();
+    for subject in figures.subjects().into_iter().filter(takes_part) {
+        let class = match figures.difference(OURS, subject) {
+            _ if subject == OURS => (0, String::new()),
+            None => (0, String::new()),
+            Some(difference) => (difference.split([',', ';']).count(), difference),
+        };
+        classes.entry(class).or_default().push(subject);
+    }
+    for ((_, difference), mut subjects) in classes {
+        table.group(if difference.is_empty() {
+            Text::from("The properties of endseal")
+        } else {
+            format!("Beside endseal: {difference}").into()
+        });
+        let first = |subject: &&str| cases.iter().find_map(|case| figures.time(case, subject));
+        subjects.sort_by(|a, b| {
+            let median = |subject| first(subject).map_or(f64::MAX, |row| row.median);
+            (*a != OURS).cmp(&(*b != OURS)).then(median(a).total_cmp(&median(b)))
+        });
+        for subject in subjects {
+            let mut cells = vec![Text::from(subject)];
+            cells.extend(cases.iter().map(|case| cell(figures, case, subject)));
+            table.row(cells);
+        }
+    }
+    table
+}
+
+fn cell(figures: &Figures<'_>, case: &Case, subject: &str) -> Text {
+    let Some(row) = figures.time(case, subject) else {
+        return "–".into();
+    };
+    if subject == OURS {
+        return Text::new().strong(words::time_within(row.median, row.ci95));
+    }
+    let mut text = time_text(row);
+    if figures.time(case, OURS).is_some() {
+        text.0.push(Span::Break);
+        text = text.join(figures.factor_text(case, OURS, subject));
+    }
+    text
+}
+
+/// Ratios of the main cases.
+fn bars(figures: &Figures<'_>) -> Option<Chart> {
+    let main = [("seal", 100), ("seal", 1000), ("open", 100)];
+    let mut groups = Vec::new();
+    let mut description = Vec::new();
+    for (name, members) in main {
+        let case = Case::envelope(name, &[(MEMBERS, members), ("bytes", 1024)]);
+        let mut bars: Vec<Bar> = figures
+            .subjects()
+            .into_iter()
+            .filter(|subject| *subject != OURS)
+            .filter_map(|subject| {
+                let factor = figures.factor(&case, OURS, subject)?;
+                let ci95 = factor.ci95?;
+                let text = words::factor(factor.median, Some(ci95));
+                let alike = figures.difference(OURS, subject).is_none();
+                Some(Bar { name: words::tame(subject), median: factor.median, ci95, text, alike })
+            })
+            .collect();
+        bars.sort_by(|a, b| b.median.total_cmp(&a.median));
+        bars.truncate(14);
+        if bars.is_empty() {
+            continue;
+        }
+        let title = case.describe();
+        let each = bars.iter().map(|bar| format!("{} {}", bar.name, bar.text));
+        description.push(format!("{title}: {}.", each.collect::<Vec<_>>().join("; ")));
+        groups.push(BarGroup { title, bars });
+    }
+    (!groups.is_empty()).then(|| {
+        Chart::Bars(Bars {
+            title: "How many times faster endseal is than each (paired ratios, 95 % intervals; \
+                    italics: different properties)"
+                .into(),
+            description: format!(
+                "Logarithmic axis; at 1 both are alike. {}",
+                description.join(" ")
+            ),
+            groups,
+        })
+    })
+}
+
+/// Our own forms beside each other: the price of a property is what its form costs more.
+fn prices(document: &mut Document, figures: &Figures<'_>) {
+    let forms: BTreeSet<&str> =
+        figures.subjects().into_iter().filter(|subject| is_ours(subject)).collect();
+    let case = |name| Case::envelope(name, &[(MEMBERS, 100), ("bytes", 1024)]);
+    let (seal, open) = (case("seal"), case("open"));
+    if forms.len() < 2 || figures.time(&seal, OURS).is_none() {
+        document.paragraph(
+            "This run measured one form of endseal; its other forms have no price here.",
+        );
+        return;
+    }
+    document.paragraph(
+        "Forms of endseal beside its default, at 100 members and 1 KB: the price of a property is \
+         the difference between two lines.",
+    );
+    let mut table = Table::new(
+        "",
+        &["Form", "seal", "times the default", "bytes a member", "open", "beside the default"],
+    );
+    for form in forms {
+        let time = |case: &Case| figures.time(case, form).map_or("–".into(), time_text);
+        let times = match figures.factor(&seal, OURS, form) {
+            Some(factor) if form != OURS => figures.factor_words(factor),
+            _ => "–".into(),
+        };
+        let bytes = figures.bytes_per_member(form).map_or("–".into(), words::bytes);
+        let about = figures.info(form).map(|info| words::tame(&info.about)).unwrap_or_default();
+        let difference = match figures.difference(OURS, form) {
+            Some(difference) if form != OURS => format!("{about} ({difference})"),
+            _ => about,
+        };
+        table.row(vec![
+            form.into(),
+            time(&seal),
+            times.into(),
+            bytes.into(),
+            time(&open),
+            difference.into(),
+        ]);
+    }
+    document.table(table);
+}

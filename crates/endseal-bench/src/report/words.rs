@@ -1,0 +1,246 @@
+//! Numbers as people read them: three digits that matter, a unit, an interval in the same unit.
+
+/// The next larger unit is so many times the last.
+const TIMES: [(f64, &str); 4] = [(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")];
+
+/// A time given in ns.
+pub(super) fn time(ns: f64) -> String {
+    let (unit, name) = time_unit(ns);
+    format!("{} {name}", digits(ns / unit))
+}
+
+/// A time given in ns with its interval.
+pub(super) fn time_within(ns: f64, ci95: [f64; 2]) -> String {
+    let (unit, name) = time_unit(ns);
+    let decimals = decimals(ns / unit);
+    let [low, high] = ci95.map(|bound| fixed(bound / unit, decimals));
+    format!("{} {name} ({low}\u{2013}{high})", fixed(ns / unit, decimals))
+}
+
+fn time_unit(ns: f64) -> (f64, &'static str) {
+    // What rounds to 1000 belongs to the next unit.
+    let fits = |(unit, _): &&(f64, &str)| ns / unit < 999.5;
+    TIMES.iter().find(fits).copied().unwrap_or(TIMES[3])
+}
+
+/// How many times, with its interval if there is one.
+pub(super) fn factor(ratio: f64, ci95: Option<[f64; 2]>) -> String {
+    let decimals = decimals(ratio);
+    let mut text = format!("{}×", fixed(ratio, decimals));
+    if let Some(bounds) = ci95 {
+        let [low, high] = bounds.map(|bound| fixed(bound, decimals));
+        text += &format!(" ({low}\u{2013}{high})");
+    }
+    text
+}
+
+/// A length or an amount of memory: exact up to 10 MB.
+pub(super) fn bytes(bytes: f64) -> String {
+    if bytes.abs() < 1e7 {
+        let whole = (bytes - bytes.round()).abs() < 0.005 || bytes.abs() >= 1000.0;
+        return if whole { format!("{} B", count(bytes)) } else { format!("{bytes:.1} B") };
+    }
+    format!("{} MB", digits(bytes / 1e6))
+}
+
+/// A parameter in bytes: 1 KB is 1,024 bytes, as in the seed.
+pub(super) fn size_parameter(bytes: u64) -> String {
+    let scales = [(1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")];
+    match scales.iter().find(|(scale, _)| bytes >= *scale && bytes % scale == 0) {
+        Some((scale, name)) => format!("{} {name}", bytes / scale),
+        None => format!("{} B", integer(bytes)),
+    }
+}
+
+/// A number without a unit: allocations.
+pub(super) fn count(number: f64) -> String {
+    let number = number.round();
+    if number.abs() >= 1e15 {
+        return format!("{number:e}");
+    }
+    let sign = if number < 0.0 { "-" } else { "" };
+    format!("{sign}{}", grouped(&format!("{:.0}", number.abs())))
+}
+
+/// A whole number with its thousands apart.
+pub(super) fn integer(number: u64) -> String {
+    grouped(&number.to_string())
+}
+
+fn grouped(digits: &str) -> String {
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A share, 0 to 1.
+pub(super) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent.abs() >= 10.0 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
+}
+
+/// A small share, such as a noise floor, with two digits that matter.
+pub(super) fn fine_percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent.abs() >= 1.0 { format!("{percent:.1} %") } else { format!("{percent:.2} %") }
+}
+
+/// Three digits that matter, without a unit.
+pub(super) fn digits(value: f64) -> String {
+    fixed(value, decimals(value))
+}
+
+/// Places after the point that leave three digits.
+fn decimals(value: f64) -> usize {
+    match value.abs() {
+        v if v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        v if v >= 0.1 || v == 0.0 => 2,
+        v if v >= 0.01 => 3,
+        _ => 4,
+    }
+}
+
+fn fixed(value: f64, decimals: usize) -> String {
+    if !value.is_finite() {
+        return "?".into();
+    }
+    if value.abs() >= 1e15 {
+        return format!("{value:.2e}");
+    }
+    let text = format!("{value:.decimals$}");
+    match text.split_once('.') {
+        None if value >= 10_000.0 => grouped(&text),
+        _ => text,
+    }
+}
+
+/// Day and time of so many seconds since 1970, in UTC.
+pub(super) fn date(seconds: u64) -> String {
+    // Days are counted from 1 March of the year 0, so that a leap day is the last of its year.
+    let days = seconds / 86_400 + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, carry) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let year = era * 400 + year + carry;
+    let (hour, minute) = (seconds / 3600 % 24, seconds / 60 % 60);
+    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
+}
+
+/// A duration in whole seconds.
+pub(super) fn duration(seconds: u64) -> String {
+    match (seconds / 60, seconds % 60) {
+        (0, seconds) => format!("{seconds} s"),
+        (minutes, seconds) => format!("{minutes} min {seconds} s"),
+    }
+}
+
+/// "a, b and c".
+pub(super) fn list(items: &[impl AsRef<str>]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.as_ref().to_owned(),
+        [most @ .., last] => {
+            let most: Vec<_> = most.iter().map(AsRef::as_ref).collect();
+            format!("{} and {}", most.join(", "), last.as_ref())
+        }
+    }
+}
+
+/// "1 subject", "2 subjects".
+pub(super) fn plural(number: usize, noun: &str) -> String {
+    format!("{} {noun}{}", integer(number as u64), if number == 1 { "" } else { "s" })
+}
+
+/// Foreign text made harmless for every output: control characters, line ends and characters that
+/// turn the direction of writing become visible, and it is cut at 2,000 characters.
+pub(super) fn tame(text: &str) -> String {
+    const LIMIT: usize = 2000;
+    let mut tame: String = text
+        .chars()
+        .take(LIMIT)
+        .map(|c| match c {
+            '\n' | '\r' | '\t' => ' ',
+            c if c.is_control() => char::REPLACEMENT_CHARACTER,
+            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                char::REPLACEMENT_CHARACTER
+            }
+            '\u{feff}' | '\u{61c}' => char::REPLACEMENT_CHARACTER,
+            c => c,
+        })
+        .collect();
+    if text.chars().nth(LIMIT).is_some() {
+        tame.push('…');
+    }
+    tame
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_three_digits_and_the_unit_that_fits() {
+        for (ns, text) in [
+            (0.0, "0.00 ns"),
+            (3.0, "3.00 ns"),
+            (999.4, "999 ns"),
+            (999.6, "1.00 µs"),
+            (12_345.0, "12.3 µs"),
+            (262_000.0, "262 µs"),
+            (999_700.0, "1.00 ms"),
+            (87_654_321.0, "87.7 ms"),
+            (5.6e9, "5.60 s"),
+            (4.2e12, "4200 s"),
+        ] {
+            assert_eq!(time(ns), text);
+        }
+        assert_eq!(time_within(262_400.0, [259_800.0, 1_265_000.0]), "262 µs (260–1265)");
+        assert_eq!(time_within(9_996.0, [9_990.0, 10_004.0]), "10.0 µs (10.0–10.0)");
+        assert_eq!(time(f64::NAN), "? s");
+    }
+
+    #[test]
+    fn factors_sizes_and_shares() {
+        assert_eq!(factor(342.6, Some([338.2, 349.0])), "343× (338–349)");
+        assert_eq!(factor(0.912, Some([0.9, 0.93])), "0.91× (0.90–0.93)");
+        assert_eq!(factor(2.5, None), "2.50×");
+        assert_eq!(factor(12_345.0, None), "12,345×");
+        assert_eq!(bytes(15_787.0), "15,787 B");
+        assert_eq!(bytes(35.97), "36.0 B");
+        assert_eq!(bytes(36.0), "36 B");
+        assert_eq!(bytes(144_487_000.0), "144 MB");
+        assert_eq!(size_parameter(1024), "1 KB");
+        assert_eq!(size_parameter(16 << 20), "16 MB");
+        assert_eq!(size_parameter(1000), "1,000 B");
+        assert_eq!(percent(0.123), "12 %");
+        assert_eq!(fine_percent(0.0031), "0.31 %");
+        assert_eq!(count(1_234_567.0), "1,234,567");
+        assert_eq!(count(1e300), "1e300");
+    }
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        assert_eq!(date(0), "1970-01-01 00:00 UTC");
+        assert_eq!(date(951_782_400), "2000-02-29 00:00 UTC");
+        assert_eq!(date(1_763_683_199), "2025-11-20 23:59 UTC");
+        assert_eq!(duration(61), "1 min 1 s");
+    }
+
+    #[test]
+    fn lists_and_foreign_text() {
+        assert_eq!(list(&["a"]), "a");
+        assert_eq!(list(&["a", "b", "c"]), "a, b and c");
+        assert_eq!(plural(1, "peer"), "1 peer");
+        assert_eq!(tame("a\nb\u{1b}[31m\u{202e}c"), "a b\u{fffd}[31m\u{fffd}c");
+        assert_eq!(tame(&"x".repeat(4000)).chars().count(), 2001);
+    }
+}
