@@ -36,10 +36,10 @@ pub const PEERS: &[PeerProgram] = &[
     PeerProgram {
         name: "rust",
         about: "age, HPKE, a straight build of curve25519-dalek and aws-lc-rs",
-        program: "target/release/endseal-peer-rust",
+        program: "target/release/endseal-peers",
         arguments: &[],
         folder: "rust",
-        needs: "target/release/endseal-peer-rust",
+        needs: "target/release/endseal-peers",
     },
 ];
 

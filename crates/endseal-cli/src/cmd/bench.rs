@@ -17,6 +17,7 @@ mod run;
 /// is in the report too. Without a command it is `run`.
 #[derive(ClapArgs, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
+#[group(skip)]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<Command>,

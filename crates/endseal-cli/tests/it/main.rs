@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 mod bad_input;
+mod bench;
 mod demo;
 mod files;
 mod groups;

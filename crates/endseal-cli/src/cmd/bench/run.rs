@@ -11,7 +11,7 @@ use endseal_bench::report;
 use endseal_bench::run::Observer;
 use endseal_bench::subject::Subject;
 use endseal_bench::suite::{Case, Extent, SUITES, cases};
-use endseal_node::{Existing, FileError, Readers, write_file};
+use endseal_node::{AtomicFile, Existing, FileError, Readers, write_file};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::ctx::{Ctx, Outcome};
@@ -49,11 +49,11 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     };
     let cases = wanted_cases(&args.suite, extent)?;
     let (mut subjects, skipped) = subjects(args)?;
-    fs::create_dir_all(&args.out)
-        .map_err(|source| Failure::from(FileError::io("create", &args.out, source)))?;
+    create(&args.out)?;
     let mut observer = Watch::new(&args.out, ctx.shows_progress());
-    // Fails now and not after the measurement, if nothing can be written there.
-    write(&args.out, "run.json", b"{}\n")?;
+    // Begun and not committed: fails now and not after the measurement, if nothing can be written.
+    let probe = args.out.join("run.json");
+    drop(AtomicFile::create(&probe, Existing::Replace, Readers::Umask)?);
     let record = endseal_bench::run::run(&cases, extent, &mut subjects, skipped, &mut observer);
     observer.bar.finish_and_clear();
     if let Some(failure) = observer.failure {
@@ -106,8 +106,13 @@ fn write_results(out: &Path, record: &Record) -> Result<(), Failure> {
 
 /// Writes the reports, each whole or not at all.
 pub(super) fn write_reports(out: &Path, record: &Record) -> Result<(), Failure> {
+    create(out)?;
     write(out, "report.md", report::markdown(record).as_bytes())?;
     write(out, "report.html", report::html(record).as_bytes())
+}
+
+fn create(out: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(out).map_err(|source| FileError::io("create", out, source).into())
 }
 
 fn to_json(record: &Record) -> Result<Vec<u8>, Failure> {
@@ -185,11 +190,16 @@ fn outcome(out: &Path, record: &Record) -> Outcome {
         text.push_str(&format!("skipped   {}: {}\n", skip.subject, skip.reason));
     }
     text.push_str(&format!("written to {}\n", out.display()));
+    let skipped = record.skipped.iter().map(|skip| {
+        let (subject, reason) = (skip.subject.clone().into(), skip.reason.clone().into());
+        json::object([("subject", subject), ("reason", reason)])
+    });
+    let skipped = json::Value::Array(skipped.collect());
     let json = json::object([
         ("out", out.display().to_string().into()),
         ("rows", record.rows.len().into()),
         ("ratios", record.ratios.len().into()),
-        ("skipped", record.skipped.len().into()),
+        ("skipped", skipped),
         ("noise_floor", record.noise_floor.into()),
     ]);
     Outcome::new(text, json)
