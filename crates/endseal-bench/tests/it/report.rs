@@ -61,7 +61,7 @@ fn a_row_of_the_seed_has_three_columns_and_a_paired_factor() {
     let row = line(&text, "| 25 members | 21 ms; 0.84 ms; 10 %¹ |");
     assert!(row.contains("22.6 ms; 902 µs; 5 %"), "{row}");
     let row = line(&text, "| Decrypt 100 messages simultaneously (100 members, 1 KB, 100 at once)");
-    assert!(row.contains("86.0 ms total; a message costs 92 % of one alone"), "{row}");
+    assert!(row.contains("86.0 ms total<br>each 92 % of one alone"), "{row}");
     let row = line(&text, "| Memory (100 members) |");
     assert!(row.contains("below 10 MB² | not measured in this run | 31,264 B"), "{row}");
     assert!(text.contains("3, 10, 8 and 0 %"));
@@ -77,10 +77,17 @@ fn the_first_page_says_what_it_costs_and_where_we_lose() {
     let text = markdown(&record(&run()));
     let start = text.find("## Where we lose").unwrap();
     let lost = &text[start..start + text[start..].find("## The seed").unwrap()];
-    let row = line(lost, "* **open, 100 members, 1 KB**: endseal beside straight-rust");
-    assert!(row.contains("*0.47× (0.46–0.47)*") && row.contains("lacks"), "{row}");
-    assert!(lost.contains("bytes 1,480 B against"));
-    assert!(!lost.contains("seal, 100 members, 1 KB**: endseal beside"), "{lost}");
+    let row = line(lost, "* **open, 1 KB**: endseal beside straight-rust");
+    assert!(
+        row.contains("*0.47× (0.46–0.47)* at 100 members;") && row.contains("lacks sender"),
+        "{row}"
+    );
+    assert!(
+        lost.contains(
+            "bytes**: endseal beside straight-rust: *1,480 B against 1,390 B* at 5 members"
+        )
+    );
+    assert!(!lost.contains("**seal"), "{lost}");
 }
 
 #[test]
@@ -135,7 +142,7 @@ fn a_ratio_without_pairs_is_marked() {
     run["ratios"] = json!([]);
     let text = markdown(&record(&run));
     assert!(line(&text, "| 100 | 80 ms |").contains("| *≈ 340×* |"));
-    assert!(text.contains("* **open, 100 members, 1 KB**: endseal beside straight-rust"));
+    assert!(text.contains("* **open, 1 KB**: endseal beside straight-rust: *≈ 0.47×* at 5"));
 }
 
 #[test]
