@@ -46,9 +46,7 @@ impl Case {
 pub(super) fn describe_params(params: &Params) -> Vec<String> {
     let one = |(name, value): (&String, &u64)| match name.as_str() {
         "bytes" => words::size_parameter(*value),
-        MEMBERS => {
-            format!("{} {}", words::integer(*value), if *value == 1 { "member" } else { name })
-        }
+        MEMBERS => words::plural_members(*value),
         "count" => format!("{} at once", words::integer(*value)),
         other => format!("{} {}", words::tame(other), words::integer(*value)),
     };
@@ -175,9 +173,8 @@ impl<'a> Figures<'a> {
     }
 
     /// Properties, if the subject says any.
-    fn properties(&self, subject: &str) -> Option<BTreeSet<&'a str>> {
-        let info = self.info(subject).filter(|info| !info.properties.is_empty())?;
-        Some(info.properties.iter().map(String::as_str).collect())
+    fn properties(&self, subject: &str) -> Option<&'a [String]> {
+        self.info(subject).map(|info| &*info.properties).filter(|all| !all.is_empty())
     }
 
     /// In what `other` differs from `subject`, in words; `None` if they have the same properties.
@@ -185,8 +182,11 @@ impl<'a> Figures<'a> {
         let (Some(ours), Some(theirs)) = (self.properties(subject), self.properties(other)) else {
             return Some("properties not declared".into());
         };
-        let lacks: Vec<_> = ours.difference(&theirs).map(|p| words::tame(p)).collect();
-        let adds: Vec<_> = theirs.difference(&ours).map(|p| words::tame(p)).collect();
+        // In the order of their declaration, which is that of the specification.
+        let without = |all: &[String], others: &[String]| -> Vec<String> {
+            all.iter().filter(|p| !others.contains(p)).map(|p| words::tame(p)).collect()
+        };
+        let (lacks, adds) = (without(ours, theirs), without(theirs, ours));
         match (lacks.is_empty(), adds.is_empty()) {
             (true, true) => None,
             (false, true) => Some(format!("lacks {}", words::list(&lacks))),

@@ -1,7 +1,9 @@
 //! The first page: banners, one paragraph, the headline figures, and where we lose.
 
+use std::collections::BTreeMap;
+
 use super::document::{Document, Table, Text};
-use super::figures::{Case, Factor, Figures, MEMBERS, OURS, SEED, is_ours};
+use super::figures::{Case, Figures, MEMBERS, OURS, SEED, is_ours, is_seed};
 use super::words;
 use crate::record::{Params, Record, Row};
 
@@ -203,14 +205,18 @@ fn size_headlines(table: &mut Table, figures: &Figures<'_>) {
     for (job, of) in lines {
         let ours = of(OURS);
         let cell = |bytes: Option<f64>| bytes.map_or_else(none, |b| words::bytes(b).into());
-        let factor = |theirs: Option<f64>| match (ours, theirs) {
+        let factor = |other: &str| match (ours, of(other)) {
             (Some(ours), Some(theirs)) if ours > 0.0 => {
-                Text::from(words::factor(theirs / ours, None))
+                let words = words::factor(theirs / ours, None);
+                match figures.difference(OURS, other) {
+                    Some(_) => Text::new().emphasis(words),
+                    None => words.into(),
+                }
             }
             _ => "–".into(),
         };
         let subjects = figures.subjects();
-        let peers = subjects.iter().filter(|s| !is_ours(s) && !super::figures::is_seed(s));
+        let peers = subjects.iter().filter(|s| !is_ours(s) && !is_seed(s));
         let best = peers
             .filter_map(|peer| of(peer).map(|bytes| (bytes, *peer)))
             .min_by(|a, b| a.0.total_cmp(&b.0));
@@ -221,9 +227,9 @@ fn size_headlines(table: &mut Table, figures: &Figures<'_>) {
             job.into(),
             ours.map_or_else(none, |bytes| Text::new().strong(words::bytes(bytes))),
             cell(of(SEED)),
-            factor(of(SEED)),
+            factor(SEED),
             named,
-            factor(best.map(|(bytes, _)| bytes)),
+            best.map_or("–".into(), |(_, peer)| factor(peer)),
             "–".into(),
         ]);
     }
@@ -252,11 +258,39 @@ pub(super) fn many(figures: &Figures<'_>, name: &str, count: u64) -> Option<Case
     found.first().map(|case| (*case).clone())
 }
 
+/// Where one subject is ahead of one of ours: all group sizes of a case.
+struct Lost {
+    worst: f64,
+    at: Vec<(u64, String)>,
+}
+
+/// Metric, case without members, ours, other.
+struct Losses(BTreeMap<(&'static str, Case, String, String), Lost>);
+
+impl Losses {
+    fn add(
+        &mut self,
+        metric: &'static str,
+        case: &Case,
+        pair: (&str, &str),
+        ratio: f64,
+        at: String,
+    ) {
+        let members = case.params.get(MEMBERS).copied().unwrap_or_default();
+        let mut case = case.clone();
+        case.params.remove(MEMBERS);
+        let key = (metric, case, pair.0.to_owned(), pair.1.to_owned());
+        let lost = self.0.entry(key).or_insert(Lost { worst: ratio, at: Vec::new() });
+        lost.worst = lost.worst.min(ratio);
+        lost.at.push((members, at));
+    }
+}
+
 fn losses(document: &mut Document, figures: &Figures<'_>) {
-    let mut lost: Vec<(f64, Text)> = Vec::new();
+    let mut losses = Losses(BTreeMap::new());
     for (case, ours, other, factor) in figures.pairs() {
         if is_ours(ours) && !is_ours(other) && factor.median < 1.0 && figures.beyond_noise(factor) {
-            lost.push((factor.median, loss(figures, case, (ours, other), factor)));
+            losses.add("time", case, (ours, other), factor.median, figures.factor_words(factor));
         }
     }
     for case in figures.timed_cases() {
@@ -266,21 +300,26 @@ fn losses(document: &mut Document, figures: &Figures<'_>) {
             let Some(factor) = figures.factor(case, OURS, other) else { continue };
             let apart = theirs.ci95[1] < ours.ci95[0];
             if factor.ci95.is_none() && apart && figures.beyond_noise(factor) {
-                lost.push((factor.median, loss(figures, case, (OURS, other), factor)));
+                let words = figures.factor_words(factor);
+                losses.add("time", case, (OURS, other), factor.median, words);
             }
         }
     }
     for metric in ["size", "heap-peak", "allocations"] {
+        let of = if metric == "allocations" { words::count } else { words::bytes };
         for (case, rows) in figures.with_metric(metric) {
             let Some(ours) = figures.row(case, OURS, metric) else { continue };
             for theirs in rows.iter().filter(|row| !is_ours(&row.subject)) {
                 if theirs.median < ours.median {
-                    lost.push((theirs.median / ours.median, heavier(case, metric, ours, theirs)));
+                    let text = format!("{} against {}", of(ours.median), of(theirs.median));
+                    let ratio = theirs.median / ours.median;
+                    losses.add(metric, case, (OURS, &theirs.subject), ratio, text);
                 }
             }
         }
     }
-    lost.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut lost: Vec<_> = losses.0.into_iter().collect();
+    lost.sort_by(|(_, a), (_, b)| a.worst.total_cmp(&b.worst));
     let peers = figures.subjects().into_iter().any(|subject| !is_ours(subject));
     if lost.is_empty() {
         document.paragraph(if peers {
@@ -291,30 +330,43 @@ fn losses(document: &mut Document, figures: &Figures<'_>) {
         });
         return;
     }
-    document.list(lost.into_iter().map(|(_, text)| text).collect());
+    document.paragraph(
+        "Every case in which somebody was ahead of endseal beyond the noise floor, the worst first. \
+         A factor below 1 is how fast endseal was beside the other.",
+    );
+    let items = lost.into_iter().map(|((metric, case, ours, other), lost)| {
+        loss(figures, (metric, &case), (&ours, &other), lost)
+    });
+    document.list(items.collect());
 }
 
-fn loss(figures: &Figures<'_>, case: &Case, (ours, other): (&str, &str), factor: Factor) -> Text {
-    let text = figures.factor_words(factor);
-    let start = Text::new().strong(case.describe()).say(format!(": {ours} beside {other} is at "));
-    match figures.difference(ours, other) {
-        None => start.say(text).say("."),
-        Some(difference) => {
-            start.emphasis(text).say(format!(" ({}: {difference}).", words::tame(other)))
+fn loss(
+    figures: &Figures<'_>,
+    (metric, case): (&str, &Case),
+    pair: (&str, &str),
+    lost: Lost,
+) -> Text {
+    let (ours, other) = pair;
+    let what = match metric {
+        "time" => "",
+        "size" => ", bytes",
+        "heap-peak" => ", peak heap",
+        _ => ", allocations",
+    };
+    let mut text = Text::new().strong(format!("{}{what}", case.describe()));
+    text = text.say(format!(": {ours} beside {other}: "));
+    let difference = figures.difference(ours, other);
+    let mut at = lost.at;
+    at.sort();
+    for (i, (members, words)) in at.into_iter().enumerate() {
+        text = if i > 0 { text.say("; ") } else { text };
+        text = if difference.is_some() { text.emphasis(words) } else { text.say(words) };
+        if members > 0 {
+            text = text.say(format!(" at {}", words::plural_members(members)));
         }
     }
-}
-
-fn heavier(case: &Case, metric: &str, ours: &Row, theirs: &Row) -> Text {
-    let (noun, of): (&str, fn(f64) -> String) = match metric {
-        "size" => ("bytes", words::bytes),
-        "heap-peak" => ("peak heap", words::bytes),
-        _ => ("allocations", words::count),
-    };
-    Text::new().strong(case.describe()).say(format!(
-        ": {noun} {} against {} of {}.",
-        of(ours.median),
-        of(theirs.median),
-        words::tame(&theirs.subject)
-    ))
+    match difference {
+        None => text.say("."),
+        Some(difference) => text.say(format!(" ({}: {difference}).", words::tame(other))),
+    }
 }

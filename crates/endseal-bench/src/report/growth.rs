@@ -79,8 +79,10 @@ pub(super) fn curves(figures: &Figures<'_>, case: &Case, metric: &str) -> Option
     if left_out > 0 {
         description += &format!(" {} not drawn.", words::plural(left_out, "further subject"));
     }
+    let fitted = series.iter().any(|one| one.fit.is_some());
+    let dashed = if fitted { " (dashed: the fitted line)" } else { "" };
     Some(Chart::Curves(Curves {
-        title: format!("{noun} {job}, by members"),
+        title: format!("{noun} {job}, by members{dashed}"),
         description,
         x: "members".into(),
         y: noun.to_lowercase(),

@@ -90,7 +90,9 @@ fn cell(figures: &Figures<'_>, case: &Case, subject: &str) -> Text {
         return "–".into();
     };
     if subject == OURS {
-        return Text::new().strong(words::time_within(row.median, row.ci95));
+        let mut text = Text::new().strong(words::time(row.median));
+        text.0.push(Span::Break);
+        return text.say(words::interval(row.median, row.ci95));
     }
     let mut text = time_text(row);
     if figures.time(case, OURS).is_some() {
@@ -110,7 +112,7 @@ fn bars(figures: &Figures<'_>) -> Option<Chart> {
         let mut bars: Vec<Bar> = figures
             .subjects()
             .into_iter()
-            .filter(|subject| *subject != OURS)
+            .filter(|subject| !is_ours(subject))
             .filter_map(|subject| {
                 let factor = figures.factor(&case, OURS, subject)?;
                 let ci95 = factor.ci95?;

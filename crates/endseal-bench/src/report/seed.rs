@@ -1,7 +1,7 @@
 //! The seed's own tables, row by row, in three columns.
 
-use super::document::{Document, Table, Text};
-use super::figures::{Case, Figures, MEMBERS, OURS, SEED, real};
+use super::document::{Document, Span, Table, Text};
+use super::figures::{Case, Figures, MEMBERS, OURS, SEED, describe_params, real};
 use super::front::{differs, many, time_text};
 use super::seed_tables::{ENVELOPE, Figure, REMARKS, SCALED, SOURCE, SeedTable};
 use super::words;
@@ -37,15 +37,15 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
 fn three_columns(seed: &SeedTable, figures: &Figures<'_>) -> Table {
     let head = [seed.names, "as published", "the seed's method here", "ours here", "factor"];
     let mut table = Table::new(seed.title, &head);
+    let mut rows: Vec<(u64, Vec<Text>)> = Vec::new();
     for row in seed.rows {
         let mut name = Text::from(row.name);
         if let Some(case) = case_of(row.figure, figures).filter(|_| is_many(row.figure)) {
-            name = name
-                .say(format!(" ({})", super::figures::describe_params(&case.params).join(", ")));
+            name = name.say(format!(" ({})", describe_params(&case.params).join(", ")));
         }
         let published = Text::from(row.published);
         let published = if row.note > 0 { published.note(row.note) } else { published };
-        table.row(cells(name, published, row.figure, figures));
+        rows.push((members_of(row.figure), cells(name, published, row.figure, figures)));
     }
     if seed.grows {
         for members in further(seed, figures) {
@@ -54,9 +54,11 @@ fn three_columns(seed: &SeedTable, figures: &Figures<'_>) -> Table {
                 Figure::Open { .. } => format!("{}-member group", words::integer(members)),
                 _ => words::integer(members),
             };
-            table.row(cells(name.into(), "–".into(), figure, figures));
+            rows.push((members, cells(name.into(), "–".into(), figure, figures)));
         }
+        rows.sort_by_key(|(members, _)| *members);
     }
+    rows.into_iter().for_each(|(_, cells)| table.row(cells));
     table.notes = seed.notes.iter().map(|note| Text::from(*note)).collect();
     table
 }
@@ -101,6 +103,16 @@ fn with_members(figure: Figure, members: u64) -> Figure {
         Figure::Open { bytes, .. } => Figure::Open { members, bytes },
         Figure::Size { .. } => Figure::Size { members },
         other => other,
+    }
+}
+
+fn members_of(figure: Figure) -> u64 {
+    match figure {
+        Figure::Seal { members, .. }
+        | Figure::SealEach { members }
+        | Figure::Open { members, .. }
+        | Figure::Size { members } => members,
+        _ => 0,
     }
 }
 
@@ -177,7 +189,7 @@ fn value(figure: Figure, subject: &str, figures: &Figures<'_>) -> Option<Text> {
             let row = time(&case)?;
             let total = time_text(row).say(" total");
             Some(match compared_with_one(&case, subject, figures) {
-                Some(words) => total.say(words),
+                Some(words) => total.join(Text(vec![Span::Break])).say(words),
                 None => total,
             })
         }
@@ -191,7 +203,7 @@ fn compared_with_one(many: &Case, subject: &str, figures: &Figures<'_>) -> Optio
     let count = real(one.params.remove("count")?);
     let (many, one) = (figures.time(many, subject)?, figures.time(&one, subject)?);
     let share = many.median / count / one.median;
-    share.is_finite().then(|| format!("; a message costs {} of one alone", words::percent(share)))
+    share.is_finite().then(|| format!("each {} of one alone", words::percent(share)))
 }
 
 /// The average time for each member over the sizes of the seed.

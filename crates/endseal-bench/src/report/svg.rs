@@ -132,7 +132,8 @@ fn draw_curves(curves: &Curves, width: Width) -> (String, (f64, f64)) {
     label(&mut out, (left, 14.0), "start", "name", &curves.y);
     label(&mut out, (right, bottom + 34.0), "end", "name", &curves.x);
 
-    for (i, one) in series.iter().enumerate() {
+    // The first on top.
+    for (i, one) in series.iter().enumerate().rev() {
         fitted(&mut out, one, (&x, &y), (top, bottom));
         let at = |point: &(f64, f64)| (x.at(point.0), y.at(point.1));
         path(&mut out, one.points.iter().map(at), &format!("s s{i}"));

@@ -17,6 +17,12 @@ pub(super) fn time_within(ns: f64, ci95: [f64; 2]) -> String {
     format!("{} {name} ({low}\u{2013}{high})", fixed(ns / unit, decimals))
 }
 
+/// The interval alone, in the unit of its time.
+pub(super) fn interval(ns: f64, ci95: [f64; 2]) -> String {
+    let whole = time_within(ns, ci95);
+    whole.split_once(" (").map(|(_, bounds)| format!("({bounds}")).unwrap_or_default()
+}
+
 fn time_unit(ns: f64) -> (f64, &'static str) {
     // What rounds to 1000 belongs to the next unit.
     let fits = |(unit, _): &&(f64, &str)| ns / unit < 999.5;
@@ -158,6 +164,11 @@ pub(super) fn list(items: &[impl AsRef<str>]) -> String {
 /// "1 subject", "2 subjects".
 pub(super) fn plural(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", integer(number as u64), if number == 1 { "" } else { "s" })
+}
+
+/// "1 member", "1,000 members".
+pub(super) fn plural_members(members: u64) -> String {
+    format!("{} member{}", integer(members), if members == 1 { "" } else { "s" })
 }
 
 /// Foreign text made harmless for every output: control characters, line ends and characters that

@@ -1,7 +1,11 @@
-//! Peers that behave and peers that do not, and a whole run.
+//! Peers that behave and peers that do not, a whole run, and what a reader of the report relies on.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
-#![allow(clippy::std_instead_of_core, reason = "there is no other way than std")]
+#![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "std only")]
 
+mod compare;
+mod fixture;
 mod peers;
+mod report;
 mod run;
+mod schema;
 mod vectors;

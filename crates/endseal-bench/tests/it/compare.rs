@@ -1,0 +1,78 @@
+//! Two runs side by side.
+
+use endseal_bench::compare::{Verdict, compare};
+use serde_json::{Value, json};
+
+use crate::fixture::{record, run};
+
+fn change(run: &mut Value, metric: &str, factor: f64) {
+    let rows = run["rows"].as_array_mut().unwrap();
+    let row = rows.iter_mut().find(|row| row["metric"] == metric).unwrap();
+    for path in ["/median", "/ci95/0", "/ci95/1"] {
+        let value = row.pointer_mut(path).unwrap();
+        *value = json!(value.as_f64().unwrap() * factor);
+    }
+}
+
+#[test]
+fn the_same_run_does_not_differ() {
+    let run = record(&run());
+    let comparison = compare(&run, &run);
+    assert_eq!(comparison.rows.len(), run.rows.len());
+    assert_eq!(comparison.count(Verdict::NoDifference), run.rows.len());
+    assert!(comparison.circumstances.is_empty());
+    assert!(comparison.text().contains("0 better, 0 worse"));
+}
+
+#[test]
+fn only_what_exceeds_noise_and_intervals_is_a_difference() {
+    for (metric, factor, verdict) in [
+        ("time", 0.5, Verdict::Better),
+        ("time", 1.5, Verdict::Worse),
+        // The intervals of 0.4 % to each side still touch.
+        ("time", 1.006, Verdict::NoDifference),
+        ("size", 1.0 + 1.0 / 1480.0, Verdict::Worse),
+    ] {
+        let mut later = run();
+        change(&mut later, metric, factor);
+        let comparison = compare(&record(&run()), &record(&later));
+        let differing: Vec<_> =
+            comparison.rows.iter().filter(|row| row.verdict != Verdict::NoDifference).collect();
+        match verdict {
+            Verdict::NoDifference => assert!(differing.is_empty(), "{differing:?}"),
+            verdict => {
+                assert_eq!(differing.len(), 1, "{metric} {factor}");
+                assert_eq!((differing[0].verdict, differing[0].overlap), (verdict, false));
+                assert!((differing[0].ratio.unwrap() * factor - 1.0).abs() < 1e-9);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_large_noise_floor_hides_a_difference_and_none_decides_nothing() {
+    for (floor, verdict) in [(json!(0.6), Verdict::NoDifference), (Value::Null, Verdict::Undecided)]
+    {
+        let (mut first, mut later) = (run(), run());
+        first["noise_floor"] = floor;
+        change(&mut later, "time", 1.5);
+        let comparison = compare(&record(&first), &record(&later));
+        assert_eq!(comparison.rows[0].verdict, verdict);
+    }
+}
+
+#[test]
+fn missing_rows_and_other_machines_are_said() {
+    let mut later = run();
+    later["rows"].as_array_mut().unwrap().truncate(10);
+    later["environment"]["cpu"] = json!("another\u{1b}[2J");
+    later["complete"] = json!(false);
+    let first = record(&run());
+    let comparison = compare(&first, &record(&later));
+    assert_eq!((comparison.rows.len(), comparison.only_first), (10, first.rows.len() - 10));
+    let text = comparison.text();
+    assert!(text.contains("CPU: AMD EPYC 9R45 against another"), "{text}");
+    assert!(text.contains("second run is incomplete") && !text.contains('\u{1b}'), "{text}");
+    let json = serde_json::to_value(&comparison).unwrap();
+    assert_eq!(json["rows"][0]["verdict"], "no_difference");
+}
