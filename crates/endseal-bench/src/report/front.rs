@@ -200,6 +200,7 @@ fn size_headlines(table: &mut Table, figures: &Figures<'_>) {
     let message = |subject: &str| figures.size(100, 1024, subject);
     let each = |subject: &str| figures.bytes_per_member(subject);
     let none = || Text::from("not measured in this run");
+    #[allow(clippy::type_complexity, reason = "two closures side by side")]
     let lines: [(&str, &dyn Fn(&str) -> Option<f64>); 2] =
         [("Message of 1 KB for 100 people", &message), ("One more person adds", &each)];
     for (job, of) in lines {
