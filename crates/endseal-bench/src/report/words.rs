@@ -52,7 +52,7 @@ pub(super) fn bytes(bytes: f64) -> String {
 /// A parameter in bytes: 1 KB is 1,024 bytes, as in the seed.
 pub(super) fn size_parameter(bytes: u64) -> String {
     let scales = [(1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")];
-    match scales.iter().find(|(scale, _)| bytes >= *scale && bytes % scale == 0) {
+    match scales.iter().find(|(scale, _)| bytes >= *scale && bytes.is_multiple_of(*scale)) {
         Some((scale, name)) => format!("{} {name}", bytes / scale),
         None => format!("{} B", integer(bytes)),
     }
@@ -76,7 +76,7 @@ pub(super) fn integer(number: u64) -> String {
 fn grouped(digits: &str) -> String {
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
