@@ -38,8 +38,8 @@ fn banners(document: &mut Document, record: &Record) {
     }
     if let Some(drift) = record.drift.filter(|drift| drift.abs() > DRIFT) {
         document.banner(format!(
-            "This run drifted: the calibration kernel changed by {} between start and end. Ratios \
-             are paired and stand; absolute times are doubtful.",
+            "This run drifted: the calibration kernel changed by up to {} from its start. Ratios are \
+             paired and stand; absolute times are doubtful.",
             words::percent(drift.abs())
         ));
     }

@@ -27,33 +27,35 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
 /// A chart over members with a line for each subject that has at least two points.
 pub(super) fn curves(figures: &Figures<'_>, case: &Case, metric: &str) -> Option<Chart> {
     let mut series: Vec<(u8, Series)> = Vec::new();
-    let mut left_out = 0;
-    for subject in figures.subjects() {
+    let subjects = figures.subjects();
+    for subject in &subjects {
         let points = figures.over_members(case, subject, metric);
         if points.len() < 2 {
             continue;
         }
         let line = || figures.line(case, subject).map(|line| (line.fixed, line.per_unit));
-        let fit =
-            if metric == "time" && (subject == OURS || subject == SEED) { line() } else { None };
-        // Ours and the seed's first; other forms of either after the peers.
-        let order = match subject {
+        let main = *subject == OURS || *subject == SEED;
+        let fit = if metric == "time" && main { line() } else { None };
+        let variant = || subjects.iter().any(|other| is_variant(subject, other));
+        // Ours, the seed's, one of each peer; then their variants, and our other forms.
+        let order = match *subject {
             OURS => 0,
             SEED => 1,
-            other if !is_ours(other) && !is_seed(other) => 2,
-            _ => 3,
+            other if is_ours(other) => 4,
+            other if is_seed(other) || variant() => 3,
+            _ => 2,
         };
         series.push((order, Series { name: words::tame(subject), points, fit }));
     }
     if series.is_empty() {
         return None;
     }
-    series.sort_by_key(|(order, _)| *order);
-    if series.len() > MOST_SERIES {
-        left_out = series.len() - MOST_SERIES;
-        series.truncate(MOST_SERIES);
-    }
-    let series: Vec<Series> = series.into_iter().map(|(_, series)| series).collect();
+    series.sort_by(|(a, one), (b, other)| {
+        a.cmp(b).then(one.points[0].1.total_cmp(&other.points[0].1))
+    });
+    let mut series: Vec<Series> = series.into_iter().map(|(_, series)| series).collect();
+    let left_out: Vec<String> =
+        series.drain(MOST_SERIES.min(series.len())..).map(|one| one.name).collect();
     let (noun, quantity) = match metric {
         "time" => ("Time", Quantity::Nanoseconds),
         _ => ("Length", Quantity::Bytes),
@@ -72,23 +74,34 @@ pub(super) fn curves(figures: &Figures<'_>, case: &Case, metric: &str) -> Option
         let (from, to) = (words::count(first.0), words::count(last.0));
         format!("{}: {} at {from}, {} at {to}", one.name, value(first.1), value(last.1))
     };
-    let mut description = format!(
+    let description = format!(
         "Both axes are logarithmic. {}.",
         series.iter().map(ends).collect::<Vec<_>>().join("; ")
     );
-    if left_out > 0 {
-        description += &format!(" {} not drawn.", words::plural(left_out, "further subject"));
+    let mut remarks = Vec::new();
+    if series.iter().any(|one| one.fit.is_some()) {
+        remarks.push("dashed: the fitted line".to_owned());
     }
-    let fitted = series.iter().any(|one| one.fit.is_some());
-    let dashed = if fitted { " (dashed: the fitted line)" } else { "" };
+    if !left_out.is_empty() {
+        remarks.push(format!("only in the tables: {}", words::list(&left_out)));
+    }
+    let remarks = match remarks.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", remarks.join("; ")),
+    };
     Some(Chart::Curves(Curves {
-        title: format!("{noun} {job}, by members{dashed}"),
+        title: format!("{noun} {job}, by members{remarks}"),
         description,
         x: "members".into(),
         y: noun.to_lowercase(),
         quantity,
         series,
     }))
+}
+
+/// "age-unbuffered" is a variant of "age".
+fn is_variant(subject: &str, other: &str) -> bool {
+    subject.strip_prefix(other).is_some_and(|rest| rest.starts_with('-'))
 }
 
 fn sentences(document: &mut Document, figures: &Figures<'_>) {
