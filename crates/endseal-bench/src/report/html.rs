@@ -50,7 +50,11 @@ pub(super) fn write(document: &Document) -> String {
             }
             Block::Table(rows) => out += &table(rows),
             Block::Chart(drawn) => {
-                out += &format!("<figure>\n<figcaption>{}</figcaption>\n", escape(drawn.title()));
+                out += &format!("<figure>\n<figcaption>{}", escape(drawn.title()));
+                if !drawn.note().is_empty() {
+                    out += &format!(" <span>{}.</span>", escape(drawn.note()));
+                }
+                out += "</figcaption>\n";
                 out += &svg::draw(drawn, &format!("chart-{chart}w"), Width::Wide);
                 out += &svg::draw(drawn, &format!("chart-{chart}n"), Width::Narrow);
                 out += "</figure>\n";

@@ -144,8 +144,9 @@ fn bars(figures: &Figures<'_>) -> Option<Chart> {
     }
     (!groups.is_empty()).then(|| {
         Chart::Bars(Bars {
-            title: "How many times faster endseal is than each (paired ratios, 95 % intervals; \
-                    italics: different properties)"
+            title: "How many times faster endseal is than each".into(),
+            note: "Paired ratios with 95 % intervals; below 1, endseal is slower. In italics: \
+                   different properties"
                 .into(),
             description: format!(
                 "Logarithmic axis; at 1 both are alike. {}",

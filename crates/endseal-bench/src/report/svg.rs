@@ -190,7 +190,7 @@ fn fitted(
 fn draw_bars(bars: &Bars, width: Width) -> (String, (f64, f64)) {
     let wide = width == Width::Wide;
     let across = if wide { 760.0 } else { 358.0 };
-    let (left, right) = if wide { (192.0, across - 150.0) } else { (10.0, across - 14.0) };
+    let (left, right) = if wide { (206.0, across - 150.0) } else { (10.0, across - 14.0) };
     let step = if wide { 25.0 } else { 40.0 };
     let all = || bars.groups.iter().flat_map(|group| group.bars.iter());
     let ends = all().flat_map(|bar| [bar.median, bar.ci95[0], bar.ci95[1]]);
