@@ -14,6 +14,14 @@ impl Chart {
             Self::Bars(bars) => &bars.title,
         }
     }
+
+    /// What a reader must know to read it.
+    pub(super) fn note(&self) -> &str {
+        match self {
+            Self::Curves(curves) => &curves.note,
+            Self::Bars(bars) => &bars.note,
+        }
+    }
 }
 
 /// What the values of an axis are.
@@ -28,6 +36,7 @@ pub(super) enum Quantity {
 #[derive(Debug)]
 pub(super) struct Curves {
     pub(super) title: String,
+    pub(super) note: String,
     /// The same for those who cannot see it.
     pub(super) description: String,
     pub(super) x: String,
@@ -53,6 +62,7 @@ pub(super) struct Series {
 #[derive(Debug)]
 pub(super) struct Bars {
     pub(super) title: String,
+    pub(super) note: String,
     pub(super) description: String,
     pub(super) groups: Vec<BarGroup>,
 }

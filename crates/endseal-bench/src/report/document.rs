@@ -63,6 +63,8 @@ pub(super) enum Span {
     },
     /// Refers to a footnote of the table.
     Note(usize),
+    /// In the place of a figure that there is not.
+    Absent(String),
     /// A new line within a cell.
     Break,
 }
@@ -89,6 +91,16 @@ impl Text {
 
     pub(super) fn code(mut self, text: impl AsRef<str>) -> Self {
         self.0.push(Span::Code(words::tame(text.as_ref())));
+        self
+    }
+
+    /// What a cell says that has no figure.
+    pub(super) fn not_measured() -> Self {
+        Self(vec![Span::Absent("not measured in this run".into())])
+    }
+
+    pub(super) fn line_break(mut self) -> Self {
+        self.0.push(Span::Break);
         self
     }
 

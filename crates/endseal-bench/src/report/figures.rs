@@ -70,6 +70,7 @@ pub(super) struct Figures<'a> {
     rows: BTreeMap<(Case, &'a str, &'a str), &'a Row>,
     ratios: BTreeMap<(Case, &'a str, &'a str), Factor>,
     subjects: BTreeMap<&'a str, &'a SubjectInfo>,
+    names: BTreeSet<&'a str>,
 }
 
 impl<'a> Figures<'a> {
@@ -93,8 +94,11 @@ impl<'a> Figures<'a> {
             let given = Factor { median: ratio.median, ci95: Some([low, high]) };
             ratios.insert((case, &*ratio.subject, &*ratio.against), given);
         }
-        let subjects = record.subjects.iter().map(|info| (&*info.subject, info)).collect();
-        Self { record, rows: record.rows.iter().map(row).collect(), ratios, subjects }
+        let subjects: BTreeMap<&str, &SubjectInfo> =
+            record.subjects.iter().map(|info| (&*info.subject, info)).collect();
+        let named = subjects.keys().copied();
+        let names = named.chain(record.rows.iter().map(|row| &*row.subject)).collect();
+        Self { record, rows: record.rows.iter().map(row).collect(), ratios, subjects, names }
     }
 
     /// One figure.
@@ -164,8 +168,7 @@ impl<'a> Figures<'a> {
 
     /// All subjects: those that say who they are, and those that only have rows.
     pub(super) fn subjects(&self) -> BTreeSet<&'a str> {
-        let named = self.subjects.keys().copied();
-        named.chain(self.record.rows.iter().map(|row| &*row.subject)).collect()
+        self.names.clone()
     }
 
     pub(super) fn info(&self, subject: &str) -> Option<&'a SubjectInfo> {

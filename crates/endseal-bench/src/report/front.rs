@@ -38,8 +38,8 @@ fn banners(document: &mut Document, record: &Record) {
     }
     if let Some(drift) = record.drift.filter(|drift| drift.abs() > DRIFT) {
         document.banner(format!(
-            "This run drifted: the calibration kernel changed by {} between start and end. Ratios \
-             are paired and stand; absolute times are doubtful.",
+            "This run drifted: the calibration kernel changed by up to {} from its start. Ratios are \
+             paired and stand; absolute times are doubtful.",
             words::percent(drift.abs())
         ));
     }
@@ -153,7 +153,7 @@ fn headlines(document: &mut Document, figures: &Figures<'_>) {
             "share of a 50 ms round trip",
         ],
     );
-    let none = || Text::from("not measured in this run");
+    let none = Text::not_measured;
     let mut unlike = Vec::new();
     for Headline { job, cases } in jobs {
         let Some((case, ours)) = cases.iter().find_map(|c| Some((c, figures.time(c, OURS)?)))
@@ -197,13 +197,13 @@ fn headlines(document: &mut Document, figures: &Figures<'_>) {
 
 /// The two headlines that are bytes.
 fn size_headlines(table: &mut Table, figures: &Figures<'_>) {
-    let message = |subject: &str| figures.size(100, 1024, subject);
-    let each = |subject: &str| figures.bytes_per_member(subject);
-    let none = || Text::from("not measured in this run");
-    #[allow(clippy::type_complexity, reason = "two closures side by side")]
-    let lines: [(&str, &dyn Fn(&str) -> Option<f64>); 2] =
-        [("Message of 1 KB for 100 people", &message), ("One more person adds", &each)];
-    for (job, of) in lines {
+    let none = Text::not_measured;
+    for (job, slope) in [("Message of 1 KB for 100 people", false), ("One more person adds", true)]
+    {
+        let of = |subject: &str| match slope {
+            true => figures.bytes_per_member(subject),
+            false => figures.size(100, 1024, subject),
+        };
         let ours = of(OURS);
         let cell = |bytes: Option<f64>| bytes.map_or_else(none, |b| words::bytes(b).into());
         let factor = |other: &str| match (ours, of(other)) {

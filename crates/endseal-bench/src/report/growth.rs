@@ -1,7 +1,5 @@
 //! How time and bytes grow with the group: charts, and what the fitted lines say.
 
-use std::collections::BTreeSet;
-
 use super::chart::{Chart, Curves, MOST_SERIES, Quantity, Series};
 use super::document::{Document, Table, Text};
 use super::figures::{Case, Figures, OURS, SEED, is_ours, is_seed};
@@ -13,7 +11,7 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
     document.chart(curves(figures, &seal, "time"));
     let open = Case::envelope("open", &[("bytes", 1024)]);
     document.chart(curves(figures, &open, "time"));
-    sentences(document, figures);
+    sentences(document, figures, &seal);
     if let Some(table) = lines(figures, &seal) {
         document.table(table);
     }
@@ -27,33 +25,35 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
 /// A chart over members with a line for each subject that has at least two points.
 pub(super) fn curves(figures: &Figures<'_>, case: &Case, metric: &str) -> Option<Chart> {
     let mut series: Vec<(u8, Series)> = Vec::new();
-    let mut left_out = 0;
-    for subject in figures.subjects() {
+    let subjects = figures.subjects();
+    for subject in &subjects {
         let points = figures.over_members(case, subject, metric);
         if points.len() < 2 {
             continue;
         }
         let line = || figures.line(case, subject).map(|line| (line.fixed, line.per_unit));
-        let fit =
-            if metric == "time" && (subject == OURS || subject == SEED) { line() } else { None };
-        // Ours and the seed's first; other forms of either after the peers.
-        let order = match subject {
+        let main = *subject == OURS || *subject == SEED;
+        let fit = if metric == "time" && main { line() } else { None };
+        let variant = || subjects.iter().any(|other| is_variant(subject, other));
+        // Ours, the seed's, one of each peer; then their variants, and our other forms.
+        let order = match *subject {
             OURS => 0,
             SEED => 1,
-            other if !is_ours(other) && !is_seed(other) => 2,
-            _ => 3,
+            other if is_ours(other) => 4,
+            other if is_seed(other) || variant() => 3,
+            _ => 2,
         };
         series.push((order, Series { name: words::tame(subject), points, fit }));
     }
     if series.is_empty() {
         return None;
     }
-    series.sort_by_key(|(order, _)| *order);
-    if series.len() > MOST_SERIES {
-        left_out = series.len() - MOST_SERIES;
-        series.truncate(MOST_SERIES);
-    }
-    let series: Vec<Series> = series.into_iter().map(|(_, series)| series).collect();
+    series.sort_by(|(a, one), (b, other)| {
+        a.cmp(b).then(one.points[0].1.total_cmp(&other.points[0].1))
+    });
+    let mut series: Vec<Series> = series.into_iter().map(|(_, series)| series).collect();
+    let left_out: Vec<String> =
+        series.drain(MOST_SERIES.min(series.len())..).map(|one| one.name).collect();
     let (noun, quantity) = match metric {
         "time" => ("Time", Quantity::Nanoseconds),
         _ => ("Length", Quantity::Bytes),
@@ -72,17 +72,20 @@ pub(super) fn curves(figures: &Figures<'_>, case: &Case, metric: &str) -> Option
         let (from, to) = (words::count(first.0), words::count(last.0));
         format!("{}: {} at {from}, {} at {to}", one.name, value(first.1), value(last.1))
     };
-    let mut description = format!(
+    let description = format!(
         "Both axes are logarithmic. {}.",
         series.iter().map(ends).collect::<Vec<_>>().join("; ")
     );
-    if left_out > 0 {
-        description += &format!(" {} not drawn.", words::plural(left_out, "further subject"));
+    let mut remarks = Vec::new();
+    if series.iter().any(|one| one.fit.is_some()) {
+        remarks.push("Dashed: the fitted line".to_owned());
     }
-    let fitted = series.iter().any(|one| one.fit.is_some());
-    let dashed = if fitted { " (dashed: the fitted line)" } else { "" };
+    if !left_out.is_empty() {
+        remarks.push(format!("Only in the tables: {}", words::list(&left_out)));
+    }
     Some(Chart::Curves(Curves {
-        title: format!("{noun} {job}, by members{dashed}"),
+        title: format!("{noun} {job}, by members"),
+        note: remarks.join(". "),
         description,
         x: "members".into(),
         y: noun.to_lowercase(),
@@ -91,17 +94,26 @@ pub(super) fn curves(figures: &Figures<'_>, case: &Case, metric: &str) -> Option
     }))
 }
 
-fn sentences(document: &mut Document, figures: &Figures<'_>) {
+/// "age-unbuffered" is a variant of "age".
+fn is_variant(subject: &str, other: &str) -> bool {
+    subject.strip_prefix(other).is_some_and(|rest| rest.starts_with('-'))
+}
+
+fn sentences(document: &mut Document, figures: &Figures<'_>, seal: &Case) {
     let mut items: Vec<(bool, Text)> = Vec::new();
     for growth in &figures.record.growth {
-        let ours = is_ours(&growth.subject);
+        let main = growth.subject == OURS || growth.subject == SEED;
+        // What the others do when sealing stands in the table.
+        if !main && figures.growth(seal, &growth.subject) == Some(growth) {
+            continue;
+        }
         let mut params = vec![words::tame(&growth.case).replace('_', " ")];
         params.extend(super::figures::describe_params(&growth.params));
         let title = format!("{}, {}", words::tame(&growth.subject), params.join(", "));
-        items.push((!ours, Text::new().strong(title).say(": ").say(words::tame(&growth.sentence))));
+        items.push((!main, Text::new().strong(title).say(": ").say(&growth.sentence)));
     }
-    items.sort_by_key(|(theirs, _)| *theirs);
-    if items.is_empty() {
+    items.sort_by_key(|(other, _)| *other);
+    if figures.record.growth.is_empty() {
         document.paragraph("This run has too few group sizes to say how anything grows.");
     }
     document.list(items.into_iter().map(|(_, text)| text).collect());
@@ -111,10 +123,10 @@ fn sentences(document: &mut Document, figures: &Figures<'_>) {
 fn lines(figures: &Figures<'_>, case: &Case) -> Option<Table> {
     let mut table = Table::new(
         "Fitted lines: seal, 1 KB, by members",
-        &["Subject", "fixed", "each member", "exponent", "sizes"],
+        &["Subject", "fixed", "each member", "exponent", "sizes", "in words"],
     );
-    let subjects: BTreeSet<&str> = figures.subjects();
-    for subject in subjects {
+    let mut rows: Vec<(f64, Vec<Text>)> = Vec::new();
+    for subject in figures.subjects() {
         let points = figures.over_members(case, subject, "time");
         let growth = figures.growth(case, subject);
         let line = figures.line(case, subject);
@@ -131,13 +143,19 @@ fn lines(figures: &Figures<'_>, case: &Case) -> Option<Table> {
             let [low, high] = growth.exponent_ci95;
             format!("{:.2} ({low:.2}\u{2013}{high:.2})", growth.exponent)
         });
-        table.row(vec![
+        // A sentence ends in its verdict: "…: linear".
+        let verdict = growth.and_then(|growth| growth.sentence.rsplit_once(": ")).map(|(_, v)| v);
+        let cells = vec![
             subject.into(),
             signed(fixed).into(),
             signed(each).into(),
             exponent.into(),
             points.len().to_string().into(),
-        ]);
+            verdict.unwrap_or("–").into(),
+        ];
+        rows.push((each, cells));
     }
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    rows.into_iter().for_each(|(_, cells)| table.row(cells));
     (!table.rows.is_empty()).then_some(table)
 }

@@ -50,7 +50,11 @@ pub(super) fn write(document: &Document) -> String {
             }
             Block::Table(rows) => out += &table(rows),
             Block::Chart(drawn) => {
-                out += &format!("<figure>\n<figcaption>{}</figcaption>\n", escape(drawn.title()));
+                out += &format!("<figure>\n<figcaption>{}", escape(drawn.title()));
+                if !drawn.note().is_empty() {
+                    out += &format!(" <span>{}.</span>", escape(drawn.note()));
+                }
+                out += "</figcaption>\n";
                 out += &svg::draw(drawn, &format!("chart-{chart}w"), Width::Wide);
                 out += &svg::draw(drawn, &format!("chart-{chart}n"), Width::Narrow);
                 out += "</figure>\n";
@@ -70,7 +74,7 @@ fn table(table: &Table) -> String {
          <table class=\"{class}\">\n"
     );
     if !table.caption.is_empty() {
-        out += &format!("<caption>{name}</caption>\n");
+        out += &format!("<caption><span>{name}</span></caption>\n");
     }
     out += "<thead><tr>";
     for cell in &table.head {
@@ -111,7 +115,26 @@ fn table(table: &Table) -> String {
 }
 
 fn text(text: &Text) -> String {
-    text.0.iter().map(span).collect()
+    text.0.iter().map(|piece| glued(&span(piece))).collect()
+}
+
+/// Keeps a number and its unit on one line.
+fn glued(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(' ') {
+        let (before, after) = (&rest[..at], &rest[at + 1..]);
+        let word = after.split([' ', ',', ';', '.', ')', '<']).next().unwrap_or_default();
+        let unit = ["%", "ns", "µs", "ms", "s", "B", "KB", "MB", "KB/s", "CPU"].contains(&word);
+        out += before;
+        out.push(if unit && before.ends_with(|c: char| c.is_ascii_digit()) {
+            '\u{a0}'
+        } else {
+            ' '
+        });
+        rest = after;
+    }
+    out + rest
 }
 
 fn span(span: &Span) -> String {
@@ -124,6 +147,7 @@ fn span(span: &Span) -> String {
             format!("<a rel=\"noreferrer\" href=\"{}\">{}</a>", escape(url), escape(text))
         }
         Span::Note(number) => format!("<sup>{number}</sup>"),
+        Span::Absent(text) => format!("<span class=\"absent\">{}</span>", escape(text)),
         Span::Break => "<br>".into(),
     }
 }
@@ -147,6 +171,12 @@ pub(super) fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_unit_stays_with_its_number() {
+        assert_eq!(glued("in 3 ms, 4 % of 5 members"), "in 3\u{a0}ms, 4\u{a0}% of 5 members");
+        assert_eq!(glued("a s 1  ms"), "a s 1  ms");
+    }
 
     #[test]
     fn foreign_text_has_no_meaning() {

@@ -67,7 +67,7 @@ fn text(text: &Text) -> String {
 
 fn span(span: &Span) -> String {
     match span {
-        Span::Plain(text) => escape(text),
+        Span::Plain(text) | Span::Absent(text) => escape(text),
         Span::Strong(text) => marked("**", text),
         Span::Emphasis(text) => marked("*", text),
         // A code span takes no escapes; what would end it or the cell is written as text.
@@ -90,7 +90,7 @@ pub(super) fn plain(text: &Text) -> String {
         Span::Plain(text) | Span::Strong(text) | Span::Emphasis(text) | Span::Code(text) => {
             text.clone()
         }
-        Span::Link { text, .. } => text.clone(),
+        Span::Link { text, .. } | Span::Absent(text) => text.clone(),
         Span::Note(_) => String::new(),
         Span::Break => " ".into(),
     };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::chart::{Bar, BarGroup, Bars, Chart};
-use super::document::{Document, Span, Table, Text};
+use super::document::{Document, Table, Text};
 use super::figures::{Case, Figures, MEMBERS, OURS, describe_params, is_ours, without_members};
 use super::front::time_text;
 use super::words;
@@ -90,16 +90,27 @@ fn cell(figures: &Figures<'_>, case: &Case, subject: &str) -> Text {
         return "–".into();
     };
     if subject == OURS {
-        let mut text = Text::new().strong(words::time(row.median));
-        text.0.push(Span::Break);
+        let text = Text::new().strong(words::time(row.median)).line_break();
         return text.say(words::interval(row.median, row.ci95));
     }
-    let mut text = time_text(row);
-    if figures.time(case, OURS).is_some() {
-        text.0.push(Span::Break);
-        text = text.join(figures.factor_text(case, OURS, subject));
+    let Some(factor) = figures.factor(case, OURS, subject) else {
+        return time_text(row);
+    };
+    // The interval on a line of its own: the table is as wide as its group sizes are many.
+    let unlike = figures.difference(OURS, subject).is_some();
+    let marked = |text: Text, words: &str| match unlike {
+        true => text.emphasis(words),
+        false => text.say(words),
+    };
+    let words = figures.factor_words(factor);
+    let text = time_text(row).line_break();
+    match words.split_once(" (") {
+        Some((factor, interval)) => {
+            let text = marked(text, factor).line_break();
+            marked(text, &format!("({interval}"))
+        }
+        None => marked(text, &words),
     }
-    text
 }
 
 /// Ratios of the main cases.
@@ -133,8 +144,9 @@ fn bars(figures: &Figures<'_>) -> Option<Chart> {
     }
     (!groups.is_empty()).then(|| {
         Chart::Bars(Bars {
-            title: "How many times faster endseal is than each (paired ratios, 95 % intervals; \
-                    italics: different properties)"
+            title: "How many times faster endseal is than each".into(),
+            note: "Paired ratios with 95 % intervals; below 1, endseal is slower. In italics: \
+                   different properties"
                 .into(),
             description: format!(
                 "Logarithmic axis; at 1 both are alike. {}",

@@ -1,12 +1,10 @@
 //! The seed's own tables, row by row, in three columns.
 
-use super::document::{Document, Span, Table, Text};
+use super::document::{Document, Table, Text};
 use super::figures::{Case, Figures, MEMBERS, OURS, SEED, describe_params, real};
 use super::front::{differs, many, time_text};
 use super::seed_tables::{ENVELOPE, Figure, REMARKS, SCALED, SOURCE, SeedTable};
 use super::words;
-
-const NOT_MEASURED: &str = "not measured in this run";
 
 pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
     document.section("The seed's tables, row by row");
@@ -64,7 +62,7 @@ fn three_columns(seed: &SeedTable, figures: &Figures<'_>) -> Table {
 }
 
 fn cells(name: Text, published: Text, figure: Figure, figures: &Figures<'_>) -> Vec<Text> {
-    let cell = |subject| value(figure, subject, figures).unwrap_or_else(|| NOT_MEASURED.into());
+    let cell = |subject| value(figure, subject, figures).unwrap_or_else(Text::not_measured);
     vec![name, published, cell(SEED), cell(OURS), factor(figure, figures)]
 }
 
@@ -189,7 +187,7 @@ fn value(figure: Figure, subject: &str, figures: &Figures<'_>) -> Option<Text> {
             let row = time(&case)?;
             let total = time_text(row).say(" total");
             Some(match compared_with_one(&case, subject, figures) {
-                Some(words) => total.join(Text(vec![Span::Break])).say(words),
+                Some(words) => total.line_break().say(words),
                 None => total,
             })
         }

@@ -111,7 +111,7 @@ fn draw_curves(curves: &Curves, width: Width) -> (String, (f64, f64)) {
     let series: Vec<&Series> = curves.series.iter().take(MOST_SERIES).collect();
     let wide = width == Width::Wide;
     let across = if wide { 760.0 } else { 358.0 };
-    let (left, right) = if wide { (62.0, across - 168.0) } else { (56.0, across - 12.0) };
+    let (left, right) = if wide { (62.0, across - 204.0) } else { (56.0, across - 24.0) };
     let (top, bottom) = if wide { (28.0, 368.0) } else { (28.0, 300.0) };
     let points = || series.iter().flat_map(|one| one.points.iter());
     let x = LogAxis::new(points().map(|p| p.0), 0.05, left, right);
@@ -147,21 +147,24 @@ fn draw_curves(curves: &Curves, width: Width) -> (String, (f64, f64)) {
         for (i, at) in spread(&wanted, 17.0, top + 4.0, bottom).into_iter().enumerate() {
             mark(&mut out, i, (right + 16.0, at));
             let class = if i == 0 { "ours" } else { "name" };
-            label(&mut out, (right + 26.0, at + 4.0), "start", class, &short(&series[i].name, 20));
+            label(&mut out, (right + 26.0, at + 4.0), "start", class, &short(&series[i].name, 28));
         }
         return (out, (across, bottom + 42.0));
     }
+    // Two columns of names, or one where a name needs it.
+    let columns = if series.iter().all(|one| one.name.chars().count() <= 21) { 2 } else { 1 };
+    let most = if columns == 2 { 21 } else { 46 };
     let mut down = bottom + 56.0;
     for (i, one) in series.iter().enumerate() {
-        let from = if i % 2 == 0 { 12.0 } else { 188.0 };
+        let from = if i % columns == 0 { 12.0 } else { 188.0 };
         mark(&mut out, i, (from, down - 4.0));
         let class = if i == 0 { "ours" } else { "name" };
-        label(&mut out, (from + 10.0, down), "start", class, &short(&one.name, 21));
-        if i % 2 == 1 {
+        label(&mut out, (from + 10.0, down), "start", class, &short(&one.name, most));
+        if i % columns == columns - 1 {
             down += 20.0;
         }
     }
-    (out, (across, down + if series.len() % 2 == 1 { 14.0 } else { 0.0 }))
+    (out, (across, down + if series.len().is_multiple_of(columns) { 0.0 } else { 14.0 }))
 }
 
 /// The fitted line: straight on paper with linear axes, so here it is drawn in steps.
@@ -187,7 +190,7 @@ fn fitted(
 fn draw_bars(bars: &Bars, width: Width) -> (String, (f64, f64)) {
     let wide = width == Width::Wide;
     let across = if wide { 760.0 } else { 358.0 };
-    let (left, right) = if wide { (170.0, across - 150.0) } else { (10.0, across - 14.0) };
+    let (left, right) = if wide { (206.0, across - 150.0) } else { (10.0, across - 14.0) };
     let step = if wide { 25.0 } else { 40.0 };
     let all = || bars.groups.iter().flat_map(|group| group.bars.iter());
     let ends = all().flat_map(|bar| [bar.median, bar.ci95[0], bar.ci95[1]]);
@@ -197,11 +200,16 @@ fn draw_bars(bars: &Bars, width: Width) -> (String, (f64, f64)) {
     let mut out = String::new();
 
     for value in x.ticks() {
-        line(&mut out, (x.at(value), top), (x.at(value), bottom), "grid");
         let text = format!("{}×", tick(Quantity::Count, value));
         let text = if value < 1.0 { format!("{value}×") } else { text };
         label(&mut out, (x.at(value), bottom + 17.0), "middle", "tick", &text);
     }
+    let guides = |out: &mut String, from: f64, to: f64| {
+        for value in x.ticks() {
+            line(out, (x.at(value), from), (x.at(value), to), "grid");
+        }
+        line(out, (x.at(1.0), from), (x.at(1.0), to), "one");
+    };
     let mut y = top;
     for group in &bars.groups {
         y += 22.0;
@@ -216,6 +224,9 @@ fn draw_bars(bars: &Bars, width: Width) -> (String, (f64, f64)) {
         y += 8.0;
         for bar in &group.bars {
             let middle = if wide { y + step / 2.0 } else { y + 27.0 };
+            // Names stand beside the bars where there is room, and above them where there is not.
+            let half = if wide { step / 2.0 } else { 9.0 };
+            guides(&mut out, middle - half, middle + half);
             let class = match (bar.median < 1.0, bar.alike) {
                 (true, _) => "bar lost",
                 (false, true) => "bar",
@@ -233,7 +244,7 @@ fn draw_bars(bars: &Bars, width: Width) -> (String, (f64, f64)) {
             for end in [low, high] {
                 line(&mut out, (end, middle - 4.0), (end, middle + 4.0), "whisker");
             }
-            let name = short(&bar.name, if wide { 24 } else { 26 });
+            let name = short(&bar.name, 28);
             let style = if bar.alike { "name" } else { "name unlike" };
             if wide {
                 label(&mut out, (left - 10.0, middle + 4.0), "end", style, &name);
@@ -245,7 +256,6 @@ fn draw_bars(bars: &Bars, width: Width) -> (String, (f64, f64)) {
             y += step;
         }
     }
-    line(&mut out, (x.at(1.0), top), (x.at(1.0), bottom), "one");
     (out, (across, bottom + 26.0))
 }
 
