@@ -1,4 +1,5 @@
-//! The project's own chores: `cargo xtask tidy`, `cargo xtask ci`, `cargo xtask vectors`.
+//! The project's own chores: `cargo xtask tidy`, `cargo xtask ci`, `cargo xtask vectors`,
+//! `cargo xtask peers`.
 //!
 //! Standard library only, so that it compiles in seconds and brings nothing into the lock file.
 #![forbid(unsafe_code)]
@@ -6,6 +7,7 @@
 #![allow(clippy::std_instead_of_alloc, reason = "there is nothing here without std")]
 
 mod ci;
+mod peers;
 mod scratch;
 mod source;
 mod tidy;
@@ -27,6 +29,7 @@ Chores:
       --list             Name the steps and run none
       --only STEP        Run this step alone; may be repeated
       --keep-going       Run the steps behind a failed one too
+  peers [NAME...]    Install and build what the benchmark measures beside [default: all]
   vectors            Write the test vectors anew
       --check            Only compare them with those in vectors/
 ";
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
     };
     let outcome = match chore.as_str() {
         "ci" => ci::command(&root(), rest),
+        "peers" => peers::command(&root(), rest),
         "tidy" => tidy::command(&root(), rest),
         "vectors" => vectors::command(&root(), rest),
         "help" | "--help" | "-h" => {

@@ -11,14 +11,20 @@
     reason = "starts processes and reads clocks: there is no other way than std"
 )]
 
+#[allow(unsafe_code)]
+pub mod allocation;
 pub mod calibration;
 pub mod clock;
 pub mod compare;
 pub mod environment;
+mod growth;
 pub mod ours;
 pub mod peer;
+pub mod peers;
 pub mod record;
 pub mod report;
+pub mod run;
 pub mod schema;
 pub mod stats;
 pub mod subject;
+pub mod suite;

@@ -64,7 +64,8 @@ impl Peer {
             }
         });
         let mut peer = Self { child, stdin, lines, dead: None };
-        let hello: Hello = peer.ask(&json!({"op": "hello", "protocol": 1}), ANSWER)?;
+        // Starting a runtime and loading packages is work.
+        let hello: Hello = peer.ask(&json!({"op": "hello", "protocol": 1}), WORK)?;
         if hello.protocol != 1 {
             return Err(SubjectError::Protocol(format!("it speaks version {}", hello.protocol)));
         }
@@ -158,6 +159,21 @@ pub fn answer<T: for<'a> Deserialize<'a>>(line: &str) -> Result<T, SubjectError>
             })
         }
         None => Err(protocol("an answer has no `ok`".into())),
+    }
+}
+
+/// Whether `line` answers a request of that kind, for test vectors.
+///
+/// # Errors
+/// As [`answer`]; [`SubjectError::Protocol`] for an unknown kind.
+pub fn judge(op: &str, line: &str) -> Result<(), SubjectError> {
+    match op {
+        "hello" => answer::<Hello>(line).map(drop),
+        "prepare" => answer::<Handle>(line).map(drop),
+        "check" => answer::<CheckAnswer>(line).map(drop),
+        "run" => answer::<RunAnswer>(line).map(drop),
+        "release" => answer::<Done>(line).map(drop),
+        _ => Err(SubjectError::Protocol(format!("there is no request {op}"))),
     }
 }
 

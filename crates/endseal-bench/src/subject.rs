@@ -35,6 +35,11 @@ pub trait Prepared {
     /// # Errors
     /// [`SubjectError`].
     fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError>;
+
+    /// Whether it works in this process, so that its allocations can be counted.
+    fn is_in_process(&self) -> bool {
+        false
+    }
 }
 
 /// What a check found.

@@ -14,6 +14,7 @@ const LAST_PORTABLE_ROW: u32 = 1;
 /// The second implementation, written from the specification.
 const PEER: &str = "peers/python/run-vectors.sh";
 const CLI: &str = "endseal-cli";
+const BENCH: &str = "endseal-bench";
 
 pub(super) struct Step {
     pub(super) name: &'static str,
@@ -56,6 +57,7 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         step("doc", "the documentation builds without warnings", vec![doc()]),
         step("peer", "the independent opener agrees with every vector", vec![peer(root)]),
         step("demo", "the README's demonstration runs", vec![demo(&packages)]),
+        step("bench", "the benchmark runs and writes its report", vec![bench(&packages)]),
     ])
 }
 
@@ -119,6 +121,14 @@ fn demo(packages: &[&str]) -> Job {
         cargo("run --release --locked -- demo")
     } else {
         Job::Skip(format!("there is no {CLI}"))
+    }
+}
+
+fn bench(packages: &[&str]) -> Job {
+    if packages.contains(&BENCH) {
+        cargo("run --release --locked -- bench --quick --quiet --out target/bench-smoke")
+    } else {
+        Job::Skip(format!("there is no {BENCH}"))
     }
 }
 

@@ -219,6 +219,10 @@ impl Prepared for Seal {
         self.material.check()
     }
 
+    fn is_in_process(&self) -> bool {
+        true
+    }
+
     fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
         let sealer = self.material.sealer();
         let contents = &self.material.contents;
@@ -260,6 +264,10 @@ impl Prepared for Open {
         self.material.check()
     }
 
+    fn is_in_process(&self) -> bool {
+        true
+    }
+
     fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
         let opener = Opener::new(&self.material.reader);
         let inputs = self.envelopes.iter().cycle().skip(self.next).take(iterations as usize);
@@ -284,6 +292,10 @@ struct OpenMany {
 impl Prepared for OpenMany {
     fn check(&mut self) -> Result<Checked, SubjectError> {
         self.material.check()
+    }
+
+    fn is_in_process(&self) -> bool {
+        true
     }
 
     fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {

@@ -1,8 +1,11 @@
-//! The report from outside: what a reader of it relies on.
+//! Peers that behave and peers that do not, a whole run, and what a reader of the report relies on.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 #![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "std only")]
 
 mod compare;
 mod fixture;
+mod peers;
 mod report;
+mod run;
 mod schema;
+mod vectors;

@@ -22,7 +22,7 @@ pub fn derive(label: Label, parts: &[&[u8]]) -> [u8; LEN] {
     out
 }
 
-/// [`derive`] with as much output as `out` has room for.
+/// [`derive()`] with as much output as `out` has room for.
 pub fn derive_into(label: Label, parts: &[&[u8]], out: &mut [u8]) {
     let mut hasher = blake3::Hasher::new_derive_key(label.as_str());
     for part in parts {
@@ -32,7 +32,7 @@ pub fn derive_into(label: Label, parts: &[&[u8]], out: &mut [u8]) {
 }
 
 /// `BLAKE3-keyed(key, part_0 || part_1 || …)` with as much output as `out` has room for; the same
-/// duty as for [`derive`].
+/// duty as for [`derive()`].
 pub fn keyed_into(key: &[u8; LEN], parts: &[&[u8]], out: &mut [u8]) {
     let mut hasher = blake3::Hasher::new_keyed(key);
     for part in parts {

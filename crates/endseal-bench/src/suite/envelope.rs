@@ -1,0 +1,58 @@
+//! The tables of station 1: by group size, decrypt, large messages, concurrency, message size by group
+//! size.
+
+use super::{Case, Extent};
+use crate::record::Params;
+
+/// 1 KB as the published tables mean it.
+const KB: u64 = 1024;
+
+pub(super) fn cases(extent: Extent) -> Vec<Case> {
+    let mut cases = Vec::new();
+    let members: &[u64] = match extent {
+        Extent::Quick => &[10, 100, 1000],
+        Extent::Default => &[1, 5, 10, 25, 50, 100, 1000],
+        Extent::Full => &[1, 5, 10, 25, 50, 100, 1000, 10_000],
+    };
+    for &members in members {
+        cases.push(case("seal", &[("members", members), ("bytes", KB)]));
+    }
+    let readers: &[u64] = if extent == Extent::Quick { &[100] } else { members };
+    for &members in readers {
+        cases.push(case("open", &[("members", members), ("bytes", KB)]));
+    }
+    if extent > Extent::Quick {
+        for kb in [10, 100] {
+            for members in [10, 25, 100] {
+                cases.push(case("seal", &[("members", members), ("bytes", kb * KB)]));
+            }
+        }
+        cases.push(case("seal", &[("members", 3), ("bytes", 16 * KB * KB)]));
+        cases.push(case("open", &[("members", 3), ("bytes", 16 * KB * KB)]));
+        cases.push(case("seal_many", &[("members", 25), ("bytes", KB), ("count", 10)]));
+    }
+    let counts: &[u64] = if extent == Extent::Quick { &[100] } else { &[100, 1000] };
+    for &count in counts {
+        let params = [("members", 10), ("bytes", KB), ("count", count)];
+        cases.push(case("open_many", &params));
+    }
+    cases
+}
+
+fn case(case: &'static str, params: &[(&str, u64)]) -> Case {
+    let params: Params = params.iter().map(|(name, value)| ((*name).into(), *value)).collect();
+    Case { suite: "envelope", case, params }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_extent_contains_the_smaller_one() {
+        let (quick, default, full) =
+            (cases(Extent::Quick), cases(Extent::Default), cases(Extent::Full));
+        assert!(quick.iter().all(|case| default.contains(case)));
+        assert!(default.iter().all(|case| full.contains(case)));
+    }
+}

@@ -1,0 +1,79 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::cmd;
+
+/// Seal files to people and groups, and open them
+///
+/// An identity is made once (endseal init). Its public half, one line of text, is what others seal to.
+/// Only those a file is sealed to can open it; they, and nobody else, learn who sealed it.
+#[derive(Debug, Parser)]
+#[command(name = "endseal", version, after_help = AFTER_HELP, subcommand_required = true)]
+#[command(max_term_width = 100, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command knows.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Options of every command")]
+pub(crate) struct Global {
+    /// State directory [default: $ENDSEAL_HOME, or endseal in $XDG_DATA_HOME or ~/.local/share]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) home: Option<PathBuf>,
+    /// Print one JSON object instead of text; errors too, on standard error
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Say nothing but errors, and show no progress
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// Take the passphrase from the first line of a file
+    #[arg(long, global = true, value_name = "FILE", conflicts_with = "passphrase_fd")]
+    pub(crate) passphrase_file: Option<PathBuf>,
+    /// Take the passphrase from the first line of an open file descriptor
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) passphrase_fd: Option<u32>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Init(cmd::init::Args),
+    Id(cmd::id::Args),
+    Contacts(cmd::contacts::Args),
+    Group(cmd::group::Args),
+    Seal(cmd::seal::Args),
+    Open(cmd::open::Args),
+    Inspect(cmd::inspect::Args),
+    Demo(cmd::demo::Args),
+    Bench(cmd::bench::Args),
+    Completions(cmd::completions::Args),
+    Man(cmd::man::Args),
+}
+
+const AFTER_HELP: &str = "\
+Exit codes:
+  0    done
+  1    the answer is no: not sealed to you, changed, wrong sender, wrong passphrase
+  2    usage: the command makes no sense as it was given
+  3    environment: a file, the disk, the terminal
+  4    configuration: the state directory is missing, unsafe or damaged
+  101  a bug in endseal
+
+Environment:
+  ENDSEAL_HOME        the state directory
+  ENDSEAL_PASSPHRASE  the passphrase, if neither --passphrase-file nor --passphrase-fd is given;
+                      processes of the same user can read it
+
+Examples:
+  endseal init
+  endseal contacts add bob endseal1...
+  endseal seal -r bob -o notes.es notes.txt
+  endseal open -o notes.txt notes.es
+  tar c photos | endseal seal -r bob > photos.es
+  endseal demo";

@@ -1,0 +1,13 @@
+//! The commands, one a file.
+
+pub(crate) mod bench;
+pub(crate) mod completions;
+pub(crate) mod contacts;
+pub(crate) mod demo;
+pub(crate) mod group;
+pub(crate) mod id;
+pub(crate) mod init;
+pub(crate) mod inspect;
+pub(crate) mod man;
+pub(crate) mod open;
+pub(crate) mod seal;

@@ -1,0 +1,28 @@
+//! `endseal bench compare`
+
+use std::path::PathBuf;
+
+use endseal_bench::compare::compare;
+use endseal_bench::schema::read_record_file;
+
+use super::report::unreadable;
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::{Failure, Kind};
+
+/// Compare two runs, figure by figure, beyond the noise of both
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The earlier run.json
+    first: PathBuf,
+    /// The later one
+    second: PathBuf,
+}
+
+pub(crate) fn run(args: &Args, _: &mut Ctx) -> Result<Outcome, Failure> {
+    let read = |path| read_record_file(path).map_err(|error| unreadable(path, &error));
+    let comparison = compare(&read(&args.first)?, &read(&args.second)?);
+    let json = serde_json::to_value(&comparison).map_err(|error| {
+        Failure::new(Kind::Environment, "the comparison has no JSON form").because(&error)
+    })?;
+    Ok(Outcome::new(comparison.text(), json))
+}

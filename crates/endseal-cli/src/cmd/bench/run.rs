@@ -1,0 +1,206 @@
+//! `endseal bench run`
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use endseal_bench::ours::envelope::Envelope;
+use endseal_bench::peers::{PEERS, PeerProgram};
+use endseal_bench::record::{Record, Skip};
+use endseal_bench::report;
+use endseal_bench::run::Observer;
+use endseal_bench::subject::Subject;
+use endseal_bench::suite::{Case, Extent, SUITES, cases};
+use endseal_node::{AtomicFile, Existing, FileError, Readers, write_file};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::{Failure, Kind};
+use crate::json;
+
+/// Measure and write run.json, report.md and report.html
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// One row of each table, in under a minute
+    #[arg(long, conflicts_with = "full")]
+    quick: bool,
+    /// Also what takes long beside slow peers
+    #[arg(long)]
+    full: bool,
+    /// Suites, separated by commas [default: all]
+    #[arg(long, value_name = "S,...", value_delimiter = ',')]
+    suite: Vec<String>,
+    /// Peers to measure beside, separated by commas
+    #[arg(long, value_name = "P,...", value_delimiter = ',')]
+    peers: Vec<String>,
+    /// Folder of the peers
+    #[arg(long, value_name = "DIR", default_value = "peers")]
+    peers_dir: PathBuf,
+    /// Where the results go
+    #[arg(short, long, value_name = "DIR", default_value = "bench-results")]
+    out: PathBuf,
+}
+
+pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let extent = match (args.quick, args.full) {
+        (true, _) => Extent::Quick,
+        (_, true) => Extent::Full,
+        _ => Extent::Default,
+    };
+    let cases = wanted_cases(&args.suite, extent)?;
+    let (mut subjects, skipped) = subjects(args)?;
+    create(&args.out)?;
+    let mut observer = Watch::new(&args.out, ctx.shows_progress());
+    // Begun and not committed: fails now and not after the measurement, if nothing can be written.
+    let probe = args.out.join("run.json");
+    drop(AtomicFile::create(&probe, Existing::Replace, Readers::Umask)?);
+    let record = endseal_bench::run::run(&cases, extent, &mut subjects, skipped, &mut observer);
+    observer.bar.finish_and_clear();
+    if let Some(failure) = observer.failure {
+        return Err(failure);
+    }
+    write_results(&args.out, &record)?;
+    Ok(outcome(&args.out, &record))
+}
+
+fn wanted_cases(suites: &[String], extent: Extent) -> Result<Vec<Case>, Failure> {
+    let all: Vec<String> = SUITES.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let wanted = if suites.is_empty() { &all } else { suites };
+    let mut found = Vec::new();
+    for suite in wanted {
+        let unknown = || {
+            Failure::usage(format!("there is no suite '{suite}'"))
+                .hint(format!("there are: {}", all.join(", ")))
+        };
+        found.extend(cases(suite, extent).ok_or_else(unknown)?);
+    }
+    Ok(found)
+}
+
+/// Ours, and those of the peers that can be started.
+#[allow(clippy::type_complexity, reason = "two lists")]
+fn subjects(args: &Args) -> Result<(Vec<Box<dyn Subject>>, Vec<Skip>), Failure> {
+    let mut subjects: Vec<Box<dyn Subject>> = Vec::new();
+    subjects.extend(Envelope::all().into_iter().map(|own| Box::new(own) as Box<dyn Subject>));
+    let mut skipped = Vec::new();
+    for name in &args.peers {
+        let unknown = || {
+            let names: Vec<_> = PEERS.iter().map(|peer| peer.name).collect();
+            Failure::usage(format!("there is no peer '{name}'"))
+                .hint(format!("there are: {}", names.join(", ")))
+        };
+        let peer = PeerProgram::find(name).ok_or_else(unknown)?;
+        match peer.start(&args.peers_dir) {
+            Ok(found) => subjects.extend(found),
+            Err(skip) => skipped.push(skip),
+        }
+    }
+    Ok((subjects, skipped))
+}
+
+/// Writes all results, each whole or not at all.
+fn write_results(out: &Path, record: &Record) -> Result<(), Failure> {
+    write(out, "run.json", &to_json(record)?)?;
+    write_reports(out, record)
+}
+
+/// Writes the reports, each whole or not at all.
+pub(super) fn write_reports(out: &Path, record: &Record) -> Result<(), Failure> {
+    create(out)?;
+    write(out, "report.md", report::markdown(record).as_bytes())?;
+    write(out, "report.html", report::html(record).as_bytes())
+}
+
+fn create(out: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(out).map_err(|source| FileError::io("create", out, source).into())
+}
+
+fn to_json(record: &Record) -> Result<Vec<u8>, Failure> {
+    let unwritable = |error: serde_json::Error| {
+        Failure::new(Kind::Environment, "the figures have no JSON form").because(&error)
+    };
+    let mut json = serde_json::to_vec_pretty(record).map_err(unwritable)?;
+    json.push(b'\n');
+    Ok(json)
+}
+
+fn write(out: &Path, name: &str, content: &[u8]) -> Result<(), Failure> {
+    let path = out.join(name);
+    write_file(&path, content, Existing::Replace, Readers::Umask).map_err(Failure::from)
+}
+
+/// Shows how far the run is, and keeps what is known in case it is interrupted.
+struct Watch<'a> {
+    out: &'a Path,
+    bar: ProgressBar,
+    started: Instant,
+    failure: Option<Failure>,
+}
+
+impl<'a> Watch<'a> {
+    fn new(out: &'a Path, shows: bool) -> Self {
+        let target = if shows {
+            ProgressDrawTarget::stderr_with_hz(5)
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let bar = ProgressBar::with_draw_target(None, target);
+        // The template is a constant; a mistake in it leaves indicatif's own style.
+        let template = "{bar:30} {pos}/{len} {elapsed} left {eta} {msg}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        Self { out, bar, started: Instant::now(), failure: None }
+    }
+}
+
+impl Observer for Watch<'_> {
+    fn case(&mut self, index: usize, total: usize, what: &str) {
+        self.bar.set_length(total as u64);
+        self.bar.set_position(index as u64);
+        self.bar.set_message(what.to_owned());
+    }
+
+    fn partial(&mut self, record: &Record) {
+        // Slow cases are worth keeping; the disk is not worth touching for each of the fast ones.
+        if self.started.elapsed().as_secs() >= 1 && self.failure.is_none() {
+            self.started = Instant::now();
+            self.failure =
+                to_json(record).and_then(|json| write(self.out, "run.json", &json)).err();
+        }
+    }
+}
+
+fn outcome(out: &Path, record: &Record) -> Outcome {
+    let mut text = String::new();
+    for ratio in &record.ratios {
+        let params: Vec<_> =
+            ratio.params.iter().map(|(name, value)| format!("{value} {name}")).collect();
+        text.push_str(&format!(
+            "{:9} {:32} {:8.2}x  [{:.2}, {:.2}]  against {}\n",
+            ratio.case,
+            params.join(", "),
+            ratio.median,
+            ratio.ci95[0],
+            ratio.ci95[1],
+            ratio.against
+        ));
+    }
+    for skip in &record.skipped {
+        text.push_str(&format!("skipped   {}: {}\n", skip.subject, skip.reason));
+    }
+    text.push_str(&format!("written to {}\n", out.display()));
+    let skipped = record.skipped.iter().map(|skip| {
+        let (subject, reason) = (skip.subject.clone().into(), skip.reason.clone().into());
+        json::object([("subject", subject), ("reason", reason)])
+    });
+    let skipped = json::Value::Array(skipped.collect());
+    let json = json::object([
+        ("out", out.display().to_string().into()),
+        ("rows", record.rows.len().into()),
+        ("ratios", record.ratios.len().into()),
+        ("skipped", skipped),
+        ("noise_floor", record.noise_floor.into()),
+    ]);
+    Outcome::new(text, json)
+}

@@ -1,0 +1,23 @@
+//! `endseal completions`
+
+use clap::CommandFactory as _;
+use clap_complete::Shell;
+
+use crate::args::Cli;
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::json::Value;
+
+/// Print the completions for a shell
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Which shell
+    shell: Shell,
+}
+
+pub(crate) fn run(args: &Args, _ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "endseal", &mut script);
+    let text = String::from_utf8_lossy(&script).into_owned();
+    Ok(Outcome::new(text.clone(), Value::String(text)))
+}

@@ -1,0 +1,117 @@
+//! `endseal contacts`
+
+use core::fmt::Write as _;
+
+use clap::Subcommand;
+use endseal_crypto::identity::PublicIdentity;
+use endseal_keyring::contacts::ChangeContactsError;
+use endseal_keyring::{Contacts, IdentityText, Name};
+use endseal_node::Home;
+
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::json::{self, Value};
+use crate::recipients;
+
+/// Keep the public identities of others under names
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Add somebody
+    Add {
+        /// a-z, 0-9, '.', '_' and '-'
+        name: Name,
+        /// What they printed with endseal id show
+        identity: String,
+        /// Replace the identity of that name
+        #[arg(short, long)]
+        force: bool,
+    },
+    /// Remove somebody
+    Remove {
+        /// Whom
+        name: Name,
+    },
+    /// Give somebody another name
+    Rename {
+        /// The old name
+        from: Name,
+        /// The new name
+        to: Name,
+    },
+    /// List everybody
+    List {
+        /// Print long identities where they are known
+        #[arg(long)]
+        pq: bool,
+    },
+}
+
+pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let home = ctx.home()?;
+    match args.command {
+        Command::Add { name, identity, force } => {
+            let identity = recipients::identity(&identity)?;
+            change(&home, |contacts| {
+                if force && contacts.find(name.as_str()).is_some() {
+                    contacts.replace(&name, identity).map(|_| ())
+                } else {
+                    contacts.add(name, identity)
+                }
+            })
+        }
+        Command::Remove { name } => change(&home, |contacts| contacts.remove(&name).map(|_| ())),
+        Command::Rename { from, to } => change(&home, |contacts| contacts.rename(&from, to)),
+        Command::List { pq } => Ok(list(&home.contacts()?, pq)),
+    }
+}
+
+fn change(
+    home: &Home,
+    change: impl FnOnce(&mut Contacts) -> Result<(), ChangeContactsError>,
+) -> Result<Outcome, Failure> {
+    let lock = home.lock()?;
+    let mut contacts = home.contacts()?;
+    change(&mut contacts).map_err(|error| {
+        let failure = Failure::usage("the contacts were not changed").because(&error);
+        match error {
+            ChangeContactsError::DuplicateName => {
+                failure.hint("replace the identity with --force, or choose another name")
+            }
+            ChangeContactsError::Unknown => failure.hint("endseal contacts list shows all names"),
+            _ => failure,
+        }
+    })?;
+    home.store_contacts(&contacts, &lock)?;
+    Ok(Outcome::new("", json::object([("contacts", contacts.len().into())])))
+}
+
+fn list(contacts: &Contacts, pq: bool) -> Outcome {
+    let width = contacts.iter().map(|(name, _)| name.as_str().len()).max().unwrap_or_default();
+    let mut text = String::new();
+    let mut entries = Vec::new();
+    for (name, identity) in contacts.iter() {
+        let (short, long) = forms(identity);
+        let shown = long.as_ref().filter(|_| pq).unwrap_or(&short);
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{name:width$}  {shown}");
+        entries.push(json::object([
+            ("name", name.as_str().into()),
+            ("identity", short.into()),
+            ("identity_pq", long.into()),
+        ]));
+    }
+    Outcome::new(text, json::object([("contacts", Value::Array(entries))]))
+}
+
+/// The short form, and the long one if its key is known.
+pub(crate) fn forms(identity: &PublicIdentity) -> (String, Option<String>) {
+    let text = IdentityText::from(identity.clone());
+    let long = identity.mlkem768().is_some().then(|| text.to_string());
+    (text.short().to_string(), long)
+}

@@ -1,0 +1,112 @@
+//! `endseal demo`
+
+use core::time::Duration;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::{env, process};
+
+use endseal_keyring::KdfParams;
+use endseal_node::FileError;
+use endseal_node::demo::{self, Outcome as Shown, Step};
+
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::json::{self, Value};
+
+const DEFAULT_FILE: &str = "README.md";
+
+/// See it work: four people, one file, one removed member, two flipped bits
+///
+/// Everything happens in a temporary folder, with the functions that the other commands use.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Leave the folder behind, to look into it
+    #[arg(long)]
+    keep: bool,
+    /// What to seal [default: README.md, or the program itself where there is none]
+    file: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let file = file(args)?;
+    // Unreadable input is no failure of the demonstration.
+    fs::File::open(&file).map_err(|source| FileError::io("read", &file, source))?;
+    let folder = Folder::create(args.keep)?;
+    let (quiet, mut failure) = (ctx.global.quiet || ctx.global.json, None);
+    let mut show = |step: &Step| {
+        if !quiet && failure.is_none() {
+            failure = ctx.print(row(step).as_bytes()).err();
+        }
+    };
+    let steps = demo::run(&folder.path, &file, KdfParams::RECOMMENDED, &mut show);
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    let total: Duration = steps.iter().map(|step| step.time).sum();
+    let failed = steps.iter().any(|step| step.outcome == Shown::Failed);
+    let verdict = if failed { "FAILED" } else { "all as it must be" };
+    let mut text = format!("\n{} steps, {verdict}, {}\n", steps.len(), milliseconds(total));
+    if args.keep {
+        text.push_str(&format!("kept: {}\n", folder.path.display()));
+    }
+    let json = json::object([
+        ("file", file.display().to_string().into()),
+        ("folder", args.keep.then(|| folder.path.display().to_string()).into()),
+        ("ok", (!failed).into()),
+        ("milliseconds", (total.as_secs_f64() * 1e3).into()),
+        ("steps", Value::Array(steps.iter().map(step_json).collect())),
+    ]);
+    Ok(Outcome { refused: failed, ..Outcome::new(text, json) })
+}
+
+fn file(args: &Args) -> Result<PathBuf, Failure> {
+    if let Some(file) = &args.file {
+        return Ok(file.clone());
+    }
+    if Path::new(DEFAULT_FILE).is_file() {
+        return Ok(DEFAULT_FILE.into());
+    }
+    env::current_exe().map_err(|_| Failure::usage("there is no README.md here; name a file"))
+}
+
+fn row(step: &Step) -> String {
+    let (title, time) = (&step.title, milliseconds(step.time));
+    format!("{:7} {time:>10}  {title:44}  {}\n", step.outcome.name(), step.detail)
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{:.1} ms", time.as_secs_f64() * 1e3)
+}
+
+fn step_json(step: &Step) -> Value {
+    json::object([
+        ("title", step.title.clone().into()),
+        ("outcome", step.outcome.name().into()),
+        ("detail", step.detail.clone().into()),
+        ("milliseconds", (step.time.as_secs_f64() * 1e3).into()),
+    ])
+}
+
+/// A folder of its own, removed when dropped unless it is to be kept.
+struct Folder {
+    path: PathBuf,
+    keep: bool,
+}
+
+impl Folder {
+    fn create(keep: bool) -> Result<Self, Failure> {
+        let path = env::temp_dir().join(format!("endseal-demo-{}", process::id()));
+        let made = DirBuilder::new().mode(0o700).create(&path);
+        made.map_err(|source| FileError::io("create", &path, source))?;
+        Ok(Self { path, keep })
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if !self.keep {
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}

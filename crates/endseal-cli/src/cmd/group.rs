@@ -1,0 +1,272 @@
+//! `endseal group`
+
+use core::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use endseal_crypto::ed25519;
+use endseal_crypto::identity::PublicIdentity;
+use endseal_keyring::roster::{self, Member, RosterChanges};
+use endseal_keyring::{IdentityText, Name, Roster};
+use endseal_node::{Groups, Home, read_bounded};
+
+use crate::cmd::contacts::forms;
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::json::{self, Value};
+use crate::output::{AtTerminal, Input, Output};
+use crate::{passphrase, recipients};
+
+/// Keep groups: lists of members, signed by their owner, epoch by epoch
+///
+/// Each change begins a new epoch with a new key, sealed to those who are members then. Send the
+/// roster (group export) to the members, who take it with group import. Whoever was removed keeps what
+/// was sealed to them before.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Found a group; you are its owner and a member
+    Create {
+        /// a-z, 0-9, '.', '_' and '-'
+        group: Name,
+        /// Contacts, or NAME=IDENTITY
+        members: Vec<String>,
+        /// Your own name in the group
+        #[arg(long, value_name = "NAME", default_value = "owner")]
+        own_name: Name,
+        /// Own the group without being a member
+        #[arg(long, conflicts_with = "own_name")]
+        without_me: bool,
+    },
+    /// Add members
+    Add {
+        /// Which group
+        group: Name,
+        /// Contacts, or NAME=IDENTITY
+        #[arg(required = true)]
+        members: Vec<String>,
+    },
+    /// Remove members; with none, only begin an epoch with a new key
+    Remove {
+        /// Which group
+        group: Name,
+        /// Names in the group
+        members: Vec<Name>,
+        /// Begin an epoch though nobody is removed
+        #[arg(long, required_unless_present = "members")]
+        new_key: bool,
+    },
+    /// Show the members
+    Show {
+        /// Which group
+        group: Name,
+    },
+    /// List all groups
+    List,
+    /// Write the signed roster, for the members
+    Export {
+        /// Which group
+        group: Name,
+        /// Write to a file [default: standard output]
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// Replace the file
+        #[arg(short, long)]
+        force: bool,
+    },
+    /// Take a roster; its owner must be you or a contact, its epoch later than the one known
+    Import {
+        /// The roster [default: standard input]
+        file: Option<PathBuf>,
+        /// Your name for the group [default: the owner's]
+        #[arg(long = "as", value_name = "NAME")]
+        name: Option<Name>,
+    },
+}
+
+pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let home = ctx.home()?;
+    match args.command {
+        Command::Create { group, members, own_name, without_me } => {
+            let own_name = (!without_me).then_some(own_name);
+            create(group, &members, own_name, &home, ctx)
+        }
+        Command::Add { group, members } => {
+            let mut changes = RosterChanges::new();
+            for member in &members {
+                changes.add(parse_member(member, ctx)?);
+            }
+            change(&group, &changes, &home, ctx)
+        }
+        Command::Remove { group, members, new_key: _ } => {
+            let mut changes = RosterChanges::new();
+            for member in members {
+                changes.remove(member);
+            }
+            change(&group, &changes, &home, ctx)
+        }
+        Command::Show { group } => show(&group, &home),
+        Command::List => list(&home.groups()),
+        Command::Export { group, output, force } => {
+            let roster = home.groups().current(&group)?;
+            let mut out = Output::create(output.as_deref(), force, AtTerminal::TextOnly, ctx)?;
+            let outcome = Outcome {
+                data_on_stdout: out.is_stdout(),
+                ..Outcome::new("", summary(&group, &roster))
+            };
+            out.write_all(roster.as_bytes()).map_err(|error| crate::failure::standard(&error))?;
+            out.commit()?;
+            Ok(outcome)
+        }
+        Command::Import { file, name } => import(file.as_deref(), name, &home, ctx),
+    }
+}
+
+fn create(
+    group: Name,
+    members: &[String],
+    own_name: Option<Name>,
+    home: &Home,
+    ctx: &mut Ctx,
+) -> Result<Outcome, Failure> {
+    let mut all = Vec::with_capacity(members.len() + 1);
+    for member in members {
+        all.push(parse_member(member, ctx)?);
+    }
+    let owner = passphrase::unlock(ctx, home)?;
+    all.extend(own_name.map(|name| Member::new(name, owner.public().clone())));
+    let roster = home.groups().create(&owner, group.clone(), all, &home.lock()?)?;
+    Ok(changed(&group, &roster, ctx))
+}
+
+fn change(
+    group: &Name,
+    changes: &RosterChanges,
+    home: &Home,
+    ctx: &mut Ctx,
+) -> Result<Outcome, Failure> {
+    // What is wrong with the names is told before anybody types a passphrase.
+    home.groups()
+        .current(group)?
+        .next_epoch(changes)
+        .map_err(|error| Failure::usage("the group was not changed").because(&error))?;
+    let owner = passphrase::unlock(ctx, home)?;
+    let roster = home.groups().change(&owner, group, changes, &home.lock()?)?;
+    Ok(changed(group, &roster, ctx))
+}
+
+fn changed(group: &Name, roster: &Roster, ctx: &mut Ctx) -> Outcome {
+    ctx.note(&format!("send the members the new roster: endseal group export {group}"));
+    let (epoch, members) = (roster.epoch(), roster.members().len());
+    Outcome::new(
+        format!("group {group}, epoch {epoch}, {members} members\n"),
+        summary(group, roster),
+    )
+}
+
+fn import(
+    file: Option<&Path>,
+    name: Option<Name>,
+    home: &Home,
+    ctx: &mut Ctx,
+) -> Result<Outcome, Failure> {
+    let shown = file.unwrap_or(Path::new("standard input")).to_owned();
+    let input = Input::open(file, ctx)?;
+    let content = read_bounded(input.reader, &shown, roster::MAX_LEN)?;
+    let contacts = home.contacts()?;
+    let own = home.identity().ok().map(|file| *file.public().ed25519());
+    let trusted = |owner: &ed25519::PublicKey| {
+        own.as_ref() == Some(owner) || contacts.name_of(owner).is_some()
+    };
+    let imported = home.groups().import(&content, name, trusted, &home.lock()?);
+    let imported = imported.map_err(|error| match &error {
+        endseal_node::ImportError::UnknownOwner(key) => {
+            let key = IdentityText::from(PublicIdentity::new(*key, None));
+            let failure = Failure::from(error);
+            failure.because_text(format!("the owner is {key}"))
+        }
+        _ => error.into(),
+    })?;
+    let (name, roster) = (&imported.name, &imported.roster);
+    let (epoch, members) = (roster.epoch(), roster.members().len());
+    if imported.missing > 0 && epoch > 1 {
+        ctx.note(&format!("note: {} earlier epochs are not known here", imported.missing));
+    }
+    let text = format!("group {name}, epoch {epoch}, {members} members\n");
+    Ok(Outcome::new(text, summary(name, roster)))
+}
+
+fn show(group: &Name, home: &Home) -> Result<Outcome, Failure> {
+    let roster = home.groups().current(group)?;
+    let contacts = home.contacts()?;
+    let own = home.identity().ok().map(|file| *file.public().ed25519());
+    let known = |key: &ed25519::PublicKey| match contacts.name_of(key) {
+        _ if own.as_ref() == Some(key) => "you".to_owned(),
+        Some(name) => name.to_string(),
+        None => "not a contact".to_owned(),
+    };
+    let owner = known(roster.owner());
+    let mut text = format!("group  {group}\nepoch  {}\nowner  {owner}\n\n", roster.epoch());
+    let members = roster.members();
+    let width = members.iter().map(|m| m.name().as_str().len()).max().unwrap_or_default();
+    for member in members {
+        let (short, _) = forms(member.identity());
+        let who = known(member.identity().ed25519());
+        let who = if who == member.name().as_str() { String::new() } else { format!("  ({who})") };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{:width$}  {short}{who}", member.name());
+    }
+    Ok(Outcome::new(text, summary(group, &roster)))
+}
+
+fn list(groups: &Groups<'_>) -> Result<Outcome, Failure> {
+    let (mut text, mut entries) = (String::new(), Vec::new());
+    for group in groups.list()? {
+        let roster = groups.current(&group)?;
+        let (epoch, members) = (roster.epoch(), roster.members().len());
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{group}  epoch {epoch}, {members} members");
+        entries.push(summary(&group, &roster));
+    }
+    Ok(Outcome::new(text, json::object([("groups", Value::Array(entries))])))
+}
+
+/// A contact, or `NAME=IDENTITY`.
+fn parse_member(text: &str, ctx: &Ctx) -> Result<Member, Failure> {
+    let (name, identity) = match text.split_once('=') {
+        Some((name, identity)) => (name, recipients::identity(identity)?),
+        None => (text, recipients::person(text, ctx)?),
+    };
+    let name = Name::new(name).map_err(|error| {
+        Failure::usage(format!("'{}' is not a name", recipients::shown(name)))
+            .because(&error)
+            .hint("a member who is not a contact needs a name: NAME=IDENTITY")
+    })?;
+    Ok(Member::new(name, identity))
+}
+
+fn summary(group: &Name, roster: &Roster) -> Value {
+    let members = roster.members().iter().map(|member| {
+        let (short, long) = forms(member.identity());
+        json::object([
+            ("name", member.name().as_str().into()),
+            ("identity", short.into()),
+            ("identity_pq", long.into()),
+        ])
+    });
+    let owner = IdentityText::from(PublicIdentity::new(*roster.owner(), None)).to_string();
+    json::object([
+        ("group", group.as_str().into()),
+        ("id", roster.id().to_string().into()),
+        ("epoch", roster.epoch().into()),
+        ("owner", owner.into()),
+        ("digest", roster.digest().to_string().into()),
+        ("members", members.collect::<Vec<_>>().into()),
+    ])
+}

@@ -1,0 +1,109 @@
+//! `endseal id`
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::{IdentityText, SecretText};
+use endseal_node::{Existing, Readers, read_bounded, write_file};
+
+use crate::cmd::init::{self, Protection};
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::{self, Failure};
+use crate::output::{DASH, Input};
+use crate::{json, passphrase};
+
+/// Longest secret text that is looked at.
+const MAX_SECRET_LEN: usize = 4096;
+
+/// Show, export or import the identity
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print the public identity
+    Show {
+        /// Print the long form, which post-quantum sealing needs
+        #[arg(long)]
+        pq: bool,
+    },
+    /// Print the secret identity, to move it to another machine
+    Export {
+        /// Yes, the secret: whoever sees it is you
+        #[arg(long, required = true)]
+        secret: bool,
+        /// Write to a file that only you can read
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// Replace the file; without one, print to a terminal
+        #[arg(short, long)]
+        force: bool,
+    },
+    /// Take a secret identity that was exported; from a file or standard input
+    Import {
+        #[command(flatten)]
+        protection: Protection,
+        /// The file [default: standard input]
+        file: Option<PathBuf>,
+    },
+}
+
+pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    match args.command {
+        Command::Show { pq } => show(pq, ctx),
+        Command::Export { secret: _, output, force } => export(output.as_deref(), force, ctx),
+        Command::Import { protection, file } => import(protection, file.as_deref(), ctx),
+    }
+}
+
+fn show(pq: bool, ctx: &Ctx) -> Result<Outcome, Failure> {
+    // The file's claim, without a passphrase. Whoever could change it could replace it as well.
+    let file = ctx.home()?.identity()?;
+    let long = IdentityText::from(file.public().clone());
+    let short = long.short();
+    let json = json::object([
+        ("identity", short.to_string().into()),
+        ("identity_pq", long.to_string().into()),
+        ("kdf_memory_kib", file.params().memory_kib().into()),
+    ]);
+    Ok(Outcome::new(format!("{}\n", if pq { long } else { short }), json))
+}
+
+fn export(output: Option<&Path>, force: bool, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let output = output.filter(|path| path.as_os_str() != DASH);
+    if output.is_none() && ctx.stdout_is_terminal && !force {
+        return Err(Failure::usage("a secret is not printed to a terminal")
+            .hint("write it to a file with -o FILE, or insist with --force"));
+    }
+    let home = ctx.home()?;
+    let identity = passphrase::unlock(ctx, &home)?;
+    let secret = SecretText::encode(&identity);
+    let mut text = Zeroizing::new(String::with_capacity(secret.expose_secret().len() + 1));
+    text.push_str(secret.expose_secret());
+    text.push('\n');
+    ctx.note("warning: this is the whole identity, without a passphrase; delete it after use");
+    let Some(path) = output else {
+        ctx.stdout.write_all(text.as_bytes()).map_err(|error| failure::standard(&error))?;
+        return Ok(Outcome { data_on_stdout: true, ..Outcome::default() });
+    };
+    let existing = if force { Existing::Replace } else { Existing::Keep };
+    write_file(path, text.as_bytes(), existing, Readers::Owner)?;
+    let json = json::object([("output", path.display().to_string().into())]);
+    Ok(Outcome::new("", json))
+}
+
+fn import(protection: Protection, file: Option<&Path>, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let name = file.unwrap_or(Path::new("standard input")).to_owned();
+    let input = Input::open(file, ctx)?;
+    let content = read_bounded(input.reader, &name, MAX_SECRET_LEN)?;
+    let text = core::str::from_utf8(content.trim_ascii()).unwrap_or_default();
+    let identity = SecretText::decode(text).map_err(|error| {
+        Failure::usage(format!("'{}' holds no secret identity", name.display())).because(&error)
+    })?;
+    init::store(&identity, protection, ctx)
+}

@@ -1,0 +1,107 @@
+//! `endseal open`
+
+use std::io;
+use std::path::PathBuf;
+
+use endseal_crypto::ed25519;
+use endseal_crypto::identity::PublicIdentity;
+use endseal_envelope::Policy;
+use endseal_keyring::{Contacts, IdentityText};
+use endseal_node::{Incoming, OpenFileError, check_start};
+
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::output::{AtTerminal, Input, NotText, Output, binary};
+use crate::progress::Progress;
+use crate::{json, passphrase, recipients, time};
+
+/// Open a file, or standard input, that was sealed to you
+///
+/// The sender is told on standard error: the name of a contact, or a key that is not known. With -o
+/// the file appears when all of it was authentic. To standard output content goes block by block after
+/// it was verified: do not use it before the exit code is 0.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Open only what this contact or identity sealed; repeatable
+    #[arg(long, value_name = "NAME|IDENTITY")]
+    from: Vec<String>,
+    /// Write to a file [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Replace the file
+    #[arg(short, long)]
+    force: bool,
+    /// What to open [default: standard input]
+    input: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let home = ctx.home()?;
+    let contacts = home.contacts()?;
+    let mut policy = Policy::new();
+    if !args.from.is_empty() {
+        let from: Result<Vec<_>, _> =
+            args.from.iter().map(|text| recipients::person(text, ctx)).collect();
+        policy = policy.senders(from?.iter().map(|identity| *identity.ed25519()));
+    }
+    let input = Input::open(args.input.as_deref(), ctx)?;
+    let envelope = check_start(input.reader)?;
+    let mut output = Output::create(args.output.as_deref(), args.force, AtTerminal::TextOnly, ctx)?;
+    let identity = passphrase::unlock(ctx, &home)?;
+    let incoming = Incoming::open(&identity, &mut policy, envelope)?;
+    let sender = Sender::new(incoming.sender(), &contacts, identity.public());
+    let at = incoming.time();
+    let sent = if at == 0 { None } else { Some(time::rfc3339(at)) };
+    let message_id: String =
+        incoming.message_id().iter().map(|byte| format!("{byte:02x}")).collect();
+    let dated = sent.as_ref().map(|sent| format!(", dated {sent}")).unwrap_or_default();
+    ctx.note(&format!("sealed by {}{dated}", sender.text()));
+    let mut progress = Progress::new(ctx, "opening", input.len);
+    let len = incoming.copy_to(&mut output, &mut |at| progress.at(at)).map_err(not_text)?;
+    drop(progress);
+    let json = json::object([
+        ("content_length", len.into()),
+        ("output", output.path().map(|path| path.display().to_string()).into()),
+        ("sender", sender.identity.into()),
+        ("sender_name", sender.name.into()),
+        ("sender_is_self", sender.is_self.into()),
+        ("time", sent.into()),
+        ("message_id", message_id.into()),
+    ]);
+    let data_on_stdout = output.is_stdout();
+    output.commit()?;
+    Ok(Outcome { data_on_stdout, ..Outcome::new("", json) })
+}
+
+/// Who sealed it, as far as that is known here.
+struct Sender {
+    identity: String,
+    name: Option<String>,
+    is_self: bool,
+}
+
+impl Sender {
+    fn new(key: &ed25519::PublicKey, contacts: &Contacts, own: &PublicIdentity) -> Self {
+        Self {
+            identity: IdentityText::from(PublicIdentity::new(*key, None)).to_string(),
+            name: contacts.name_of(key).map(ToString::to_string),
+            is_self: own.ed25519() == key,
+        }
+    }
+
+    fn text(&self) -> String {
+        match &self.name {
+            _ if self.is_self => "yourself".to_owned(),
+            Some(name) => name.clone(),
+            None => format!("unknown sender {}", self.identity),
+        }
+    }
+}
+
+fn not_text(error: OpenFileError) -> Failure {
+    let guarded = |cause: &io::Error| cause.get_ref().is_some_and(|inner| inner.is::<NotText>());
+    match &error {
+        OpenFileError::Output(cause) if guarded(cause) => binary(),
+        _ => error.into(),
+    }
+}

@@ -1,0 +1,257 @@
+//! What a command gets from the world: streams, clock, environment. Tests give it others.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Read, Write};
+use std::os::fd::AsFd as _;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use endseal_node::Home;
+use rustix::io::Errno;
+
+use crate::args::{Cli, Command, Global};
+use crate::cmd;
+use crate::failure::{self, Failure, Kind};
+use crate::json::Value;
+use crate::recipients::redacted;
+
+/// What a command has to say when it is done.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// For people.
+    pub(crate) text: String,
+    /// For programs.
+    pub(crate) json: Value,
+    /// Whether standard output carries data, so that the rest goes to standard error.
+    pub(crate) data_on_stdout: bool,
+    /// Whether the answer is no, though nothing went wrong.
+    pub(crate) refused: bool,
+}
+
+impl Outcome {
+    pub(crate) fn new(text: impl Into<String>, json: Value) -> Self {
+        Self { text: text.into(), json, ..Self::default() }
+    }
+}
+
+/// The world of one command.
+pub(crate) struct Ctx {
+    pub(crate) stdin: Box<dyn Read>,
+    pub(crate) stdout: Box<dyn Write>,
+    pub(crate) stderr: Box<dyn Write>,
+    pub(crate) stdin_is_terminal: bool,
+    pub(crate) stdout_is_terminal: bool,
+    pub(crate) stderr_is_terminal: bool,
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    pub(crate) now: u64,
+    pub(crate) environment: fn(&'static str) -> Option<OsString>,
+    pub(crate) global: Global,
+}
+
+impl Ctx {
+    /// The world of this process. Streams are not buffered: whoever writes does it in large pieces.
+    pub(crate) fn of_process() -> io::Result<Self> {
+        let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        Ok(Self {
+            stdin_is_terminal: stdin.is_terminal(),
+            stdout_is_terminal: stdout.is_terminal(),
+            stderr_is_terminal: stderr.is_terminal(),
+            stdin: Box::new(File::from(stdin.as_fd().try_clone_to_owned()?)),
+            stdout: Box::new(File::from(stdout.as_fd().try_clone_to_owned()?)),
+            stderr: Box::new(File::from(stderr.as_fd().try_clone_to_owned()?)),
+            now: u64::try_from(now).unwrap_or(u64::MAX),
+            environment: |name| std::env::var_os(name),
+            global: Global::default(),
+        })
+    }
+
+    /// Runs a command and tells what came of it. Gives the exit code.
+    pub(crate) fn run(&mut self, cli: Cli, hardened: Result<(), Errno>) -> u8 {
+        self.global = cli.global;
+        if hardened.is_err() {
+            self.note("warning: this system does not let endseal forbid core dumps");
+        }
+        match self.dispatch(cli.command).and_then(|outcome| self.tell(outcome)) {
+            Ok(code) => code,
+            Err(failure) => self.fail(&failure),
+        }
+    }
+
+    fn dispatch(&mut self, command: Command) -> Result<Outcome, Failure> {
+        match command {
+            Command::Init(args) => cmd::init::run(args, self),
+            Command::Id(args) => cmd::id::run(args, self),
+            Command::Contacts(args) => cmd::contacts::run(args, self),
+            Command::Group(args) => cmd::group::run(args, self),
+            Command::Seal(args) => cmd::seal::run(&args, self),
+            Command::Open(args) => cmd::open::run(&args, self),
+            Command::Inspect(args) => cmd::inspect::run(&args, self),
+            Command::Demo(args) => cmd::demo::run(&args, self),
+            Command::Bench(args) => cmd::bench::run(&args, self),
+            Command::Completions(args) => cmd::completions::run(&args, self),
+            Command::Man(args) => cmd::man::run(&args, self),
+        }
+    }
+
+    fn tell(&mut self, outcome: Outcome) -> Result<u8, Failure> {
+        let text = match (self.global.json, outcome.json.is_null()) {
+            (true, false) => format!("{}\n", outcome.json),
+            (true, true) => String::new(),
+            (false, _) => outcome.text,
+        };
+        if outcome.data_on_stdout {
+            if self.global.json || !self.global.quiet {
+                let _ = self.stderr.write_all(text.as_bytes());
+            }
+        } else if !text.is_empty() {
+            self.print(text.as_bytes())?;
+        }
+        Ok(if outcome.refused { Kind::Refused.code() } else { 0 })
+    }
+
+    /// Tells of a failure. Gives the exit code.
+    pub(crate) fn fail(&mut self, failure: &Failure) -> u8 {
+        if failure.kind != Kind::Closed {
+            let text = match self.global.json {
+                true => format!("{}\n", failure.json()),
+                false => failure.text(),
+            };
+            // If even that fails, the exit code tells.
+            let _ = self.stderr.write_all(text.as_bytes());
+        }
+        failure.kind.code()
+    }
+
+    /// What clap has to say: an error, help, or the version.
+    pub(crate) fn usage(&mut self, error: &clap::Error) -> u8 {
+        // It repeats what was typed.
+        let text = redacted(&error.render().to_string());
+        if !error.use_stderr() {
+            return match self.print(text.as_bytes()) {
+                Ok(()) => 0,
+                Err(failure) => self.fail(&failure),
+            };
+        }
+        if std::env::args_os().any(|argument| argument == "--json") {
+            self.global.json = true;
+            let first = text.lines().next().unwrap_or_default();
+            let first = first.strip_prefix("error: ").unwrap_or(first);
+            return self.fail(&Failure::usage(first).hint("endseal --help"));
+        }
+        let _ = self.stderr.write_all(text.as_bytes());
+        Kind::Usage.code()
+    }
+
+    /// Writes to standard output.
+    pub(crate) fn print(&mut self, data: &[u8]) -> Result<(), Failure> {
+        self.stdout.write_all(data).map_err(|error| failure::standard(&error))
+    }
+
+    /// Tells people something on standard error, unless they want it quiet.
+    pub(crate) fn note(&mut self, text: &str) {
+        if !self.global.quiet && !self.global.json {
+            let _ = writeln!(self.stderr, "{text}");
+        }
+    }
+
+    /// Where the state directory is or would be.
+    pub(crate) fn home_path(&self) -> Result<PathBuf, Failure> {
+        match &self.global.home {
+            Some(home) => Ok(home.clone()),
+            None => Ok(Home::default_path(self.environment)?),
+        }
+    }
+
+    /// The state directory.
+    pub(crate) fn home(&self) -> Result<Home, Failure> {
+        Ok(Home::open(&self.home_path()?)?)
+    }
+
+    /// Whether a progress bar may be shown.
+    pub(crate) fn shows_progress(&self) -> bool {
+        self.stderr_is_terminal && !self.global.quiet && !self.global.json
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::RefCell;
+    use std::process;
+    use std::rc::Rc;
+
+    use clap::Parser as _;
+
+    use super::*;
+
+    /// What was written to a stream.
+    #[derive(Clone, Default)]
+    struct Written(Rc<RefCell<Vec<u8>>>);
+
+    impl Write for Written {
+        fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+            self.0.borrow_mut().extend(data);
+            Ok(data.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Written {
+        fn text(&self) -> String {
+            String::from_utf8(self.0.borrow().clone()).unwrap()
+        }
+    }
+
+    /// Runs a command in a made-up world: exit code, standard output, standard error.
+    fn run(now: u64, input: &[u8], args: &[&str]) -> (u8, Vec<u8>, String) {
+        let (stdout, stderr) = (Written::default(), Written::default());
+        let mut ctx = Ctx {
+            stdin: Box::new(io::Cursor::new(input.to_vec())),
+            stdout: Box::new(stdout.clone()),
+            stderr: Box::new(stderr.clone()),
+            stdin_is_terminal: false,
+            stdout_is_terminal: false,
+            stderr_is_terminal: false,
+            now,
+            environment: |_| None,
+            global: Global::default(),
+        };
+        let args = ["endseal"].iter().chain(args);
+        let code = match Cli::try_parse_from(args) {
+            Ok(cli) => ctx.run(cli, Ok(())),
+            Err(error) => ctx.usage(&error),
+        };
+        drop(ctx);
+        (code, stdout.0.take(), stderr.text())
+    }
+
+    #[test]
+    fn commands_run_without_a_process() {
+        let home = std::env::temp_dir().join(format!("endseal-ctx-{}", process::id()));
+        let path = home.to_str().unwrap();
+        let (code, identity, _) = run(0, b"", &["--home", path, "init", "--no-passphrase"]);
+        assert_eq!(code, 0);
+        let identity = String::from_utf8(identity).unwrap();
+        let seal = ["--home", path, "seal", "-r", identity.trim_end()];
+        let (code, sealed, said) = run(951_782_400_000, b"at noon", &seal);
+        assert_eq!((code, said.as_str()), (0, ""));
+        let (code, content, said) = run(0, &sealed, &["--home", path, "open"]);
+        assert_eq!((code, &content[..]), (0, &b"at noon"[..]));
+        assert_eq!(said, "sealed by yourself, dated 2000-02-29T00:00:00Z\n");
+        std::fs::remove_dir_all(home).unwrap();
+    }
+
+    #[test]
+    fn a_secret_that_was_typed_is_not_repeated() {
+        let typed = "ENDSEAL-SECRET-1QPZRY9X8GF2TVDW0";
+        for args in [["contacts", "add", typed, "x"], ["group", "show", typed, "x"]] {
+            let (code, _, said) = run(0, b"", &args);
+            assert_eq!(code, 2);
+            assert!(!said.contains("QPZRY9X8"), "{said}");
+        }
+    }
+}

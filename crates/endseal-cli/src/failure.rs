@@ -1,0 +1,333 @@
+//! How a command ends badly: what happened, why, what to do, and the exit code.
+
+use core::error::Error;
+use core::fmt::Write as _;
+use std::io;
+
+use endseal_envelope::{OpenError, RecipientsError, SealError};
+use endseal_keyring::identity_file::{OpenIdentityFileError, SealIdentityFileError};
+use endseal_node::{
+    ContactsError, FileError, GroupError, HomeError, IdentityError, ImportError, OpenFileError,
+    SealFileError,
+};
+
+use crate::json::{self, Value};
+
+/// What a failure is about; each has its exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The answer is no: not for you, a wrong signature, changed, not an envelope, wrong passphrase.
+    Refused,
+    /// The command makes no sense as it was given.
+    Usage,
+    /// A file, the disk, the terminal, the network.
+    Environment,
+    /// The state directory: missing, unsafe, damaged.
+    Configuration,
+    /// Whoever read the output has stopped: no failure, and nothing is said.
+    Closed,
+}
+
+impl Kind {
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Closed => 0,
+            Self::Refused => 1,
+            Self::Usage => 2,
+            Self::Environment => 3,
+            Self::Configuration => 4,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Refused => "refused",
+            Self::Usage => "usage",
+            Self::Environment => "environment",
+            Self::Configuration => "configuration",
+        }
+    }
+}
+
+/// Why a command did not do what it was told to.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) kind: Kind,
+    message: String,
+    causes: Vec<String>,
+    hint: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), causes: Vec::new(), hint: None }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, message)
+    }
+
+    /// From an error with its causes.
+    pub(crate) fn of(kind: Kind, error: &dyn Error) -> Self {
+        let own = Self::new(kind, error.to_string());
+        match error.source() {
+            Some(source) => own.because(source),
+            None => own,
+        }
+    }
+
+    /// Adds an error and its causes as the cause.
+    pub(crate) fn because(mut self, error: &dyn Error) -> Self {
+        let mut next = Some(error);
+        while let Some(error) = next {
+            let cause = error.to_string();
+            // A wrapper that says what its source says is not repeated.
+            if self.causes.last().unwrap_or(&self.message) != &cause {
+                self.causes.push(cause);
+            }
+            next = error.source();
+        }
+        self
+    }
+
+    /// Adds words as the cause.
+    pub(crate) fn because_text(mut self, cause: String) -> Self {
+        self.causes.push(cause);
+        self
+    }
+
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// For people.
+    pub(crate) fn text(&self) -> String {
+        let mut text = format!("error: {}\n", self.message);
+        // Writing to a string cannot fail.
+        for cause in &self.causes {
+            let _ = writeln!(text, "  because: {cause}");
+        }
+        if let Some(hint) = &self.hint {
+            let _ = writeln!(text, "hint: {hint}");
+        }
+        // The name of a file may hold what commands a terminal.
+        let shown =
+            |c: char| if c.is_control() && c != '\n' { char::REPLACEMENT_CHARACTER } else { c };
+        text.chars().map(shown).collect()
+    }
+
+    /// For programs.
+    pub(crate) fn json(&self) -> Value {
+        let error = json::object([
+            ("kind", self.kind.name().into()),
+            ("exit_code", self.kind.code().into()),
+            ("message", self.message.clone().into()),
+            ("causes", self.causes.clone().into()),
+            ("hint", self.hint.clone().into()),
+        ]);
+        json::object([("error", error)])
+    }
+}
+
+/// A write to a standard stream.
+pub(crate) fn standard(error: &io::Error) -> Failure {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return Failure::new(Kind::Closed, "the output was closed");
+    }
+    Failure::new(Kind::Environment, "cannot write to standard output").because(error)
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        let failure = Self::of(Kind::Environment, &error);
+        match &error {
+            FileError::Exists(_) => failure.hint("choose another name, or replace it with --force"),
+            FileError::Loose { path, mode } => {
+                let safe = if mode & 0o111 == 0 { "600" } else { "700" };
+                let kind = Kind::Configuration;
+                let hint = format!("only you may use it: chmod {safe} '{}'", path.display());
+                Self { kind, ..failure }.hint(hint)
+            }
+            FileError::NotARegularFile(_) => {
+                failure.hint("to write to a device or pipe, leave -o away and redirect: > FILE")
+            }
+            FileError::Io { source, .. } => match io_hint(source) {
+                Some(hint) => failure.hint(hint),
+                None => failure,
+            },
+            _ => failure,
+        }
+    }
+}
+
+/// A file of the state directory that is too long is damaged; a full disk is a full disk.
+fn in_home(error: FileError) -> Failure {
+    match error {
+        FileError::TooLong { .. } => Failure::of(Kind::Configuration, &error),
+        other => other.into(),
+    }
+}
+
+fn io_hint(error: &io::Error) -> Option<&'static str> {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            Some("make room; nothing was changed")
+        }
+        io::ErrorKind::FileTooLarge => {
+            Some("the file system or a limit (ulimit -f) allows no more")
+        }
+        _ => None,
+    }
+}
+
+impl From<HomeError> for Failure {
+    fn from(error: HomeError) -> Self {
+        match error {
+            HomeError::File(error) => Self { kind: Kind::Configuration, ..error.into() },
+            HomeError::Missing(_) => Self::of(Kind::Configuration, &error)
+                .hint("make one with: endseal init; or name another with --home or ENDSEAL_HOME"),
+            HomeError::Unknown => Self::of(Kind::Configuration, &error)
+                .hint("set HOME or ENDSEAL_HOME, or give --home"),
+            _ => Self::of(Kind::Configuration, &error),
+        }
+    }
+}
+
+impl From<IdentityError> for Failure {
+    fn from(error: IdentityError) -> Self {
+        let failure = Self::of(Kind::Configuration, &error);
+        match error {
+            IdentityError::File(FileError::Exists(_)) => failure.hint(
+                "to begin anew with another identity: endseal init --force (the old one is kept \
+                 under another name)",
+            ),
+            IdentityError::File(error) => in_home(error),
+            IdentityError::Missing(_) => failure.hint("make one with: endseal init"),
+            IdentityError::Parse { .. } => failure.hint(
+                "nothing was changed; put a backup in its place, or begin anew with: endseal init \
+                 --force",
+            ),
+            _ => failure,
+        }
+    }
+}
+
+impl From<OpenIdentityFileError> for Failure {
+    fn from(error: OpenIdentityFileError) -> Self {
+        match error {
+            OpenIdentityFileError::Authentication => Self::of(Kind::Refused, &error),
+            OpenIdentityFileError::NoMemory => Self::of(Kind::Environment, &error),
+            _ => Self::of(Kind::Configuration, &error),
+        }
+    }
+}
+
+impl From<SealIdentityFileError> for Failure {
+    fn from(error: SealIdentityFileError) -> Self {
+        Self::of(Kind::Environment, &error)
+    }
+}
+
+impl From<ContactsError> for Failure {
+    fn from(error: ContactsError) -> Self {
+        match error {
+            ContactsError::File(error) => in_home(error),
+            _ => Self::of(Kind::Configuration, &error)
+                .hint("mend or remove that line with an editor; nothing was changed"),
+        }
+    }
+}
+
+impl From<GroupError> for Failure {
+    fn from(error: GroupError) -> Self {
+        let usage = |error: &GroupError| Self::of(Kind::Usage, error);
+        match error {
+            GroupError::File(error) => in_home(error),
+            GroupError::EpochKey(_) | GroupError::EpochKeyLength => Self::of(Kind::Refused, &error),
+            GroupError::Change(_) | GroupError::Members(_) => usage(&error),
+            GroupError::Exists(_) => usage(&error).hint("choose another name"),
+            GroupError::NotOwner(_) => {
+                usage(&error).hint("ask the owner to change it, then: endseal group import")
+            }
+            GroupError::Unknown(_) => usage(&error).hint("endseal group list shows all groups"),
+            GroupError::Random => Self::of(Kind::Environment, &error),
+            _ => Self::of(Kind::Configuration, &error),
+        }
+    }
+}
+
+impl From<ImportError> for Failure {
+    fn from(error: ImportError) -> Self {
+        match error {
+            ImportError::Group(error) => error.into(),
+            ImportError::UnknownOwner(_) => Self::of(Kind::Refused, &error)
+                .hint("make sure whose key it is, then: endseal contacts add NAME IDENTITY"),
+            _ => Self::of(Kind::Refused, &error).hint("nothing was changed"),
+        }
+    }
+}
+
+impl From<RecipientsError> for Failure {
+    fn from(error: RecipientsError) -> Self {
+        let failure = Self::of(Kind::Usage, &error);
+        match error {
+            RecipientsError::Empty => failure.hint("name one with -r, -R or -g"),
+            _ => failure,
+        }
+    }
+}
+
+impl From<SealFileError> for Failure {
+    fn from(error: SealFileError) -> Self {
+        match &error {
+            SealFileError::Output(cause) if cause.kind() == io::ErrorKind::BrokenPipe => {
+                Self::new(Kind::Closed, "the output was closed")
+            }
+            SealFileError::Output(cause) => {
+                with_io_hint(Self::of(Kind::Environment, &error), cause)
+            }
+            SealFileError::Seal(SealError::NoMlKemKey) => Self::of(Kind::Usage, &error)
+                .hint("ask for the long identity (endsealpq1...), or seal without --pq"),
+            SealFileError::Seal(SealError::ContentTooLong) => Self::of(Kind::Usage, &error),
+            _ => Self::of(Kind::Environment, &error),
+        }
+    }
+}
+
+impl From<OpenFileError> for Failure {
+    fn from(error: OpenFileError) -> Self {
+        match &error {
+            OpenFileError::Output(cause) if cause.kind() == io::ErrorKind::BrokenPipe => {
+                Self::new(Kind::Closed, "the output was closed")
+            }
+            OpenFileError::Output(cause) => {
+                with_io_hint(Self::of(Kind::Environment, &error), cause)
+            }
+            OpenFileError::Envelope(cause) => {
+                let failure = Self::of(Kind::Refused, &error);
+                match cause {
+                    OpenError::Authentication => failure.hint(
+                        "ask the sender whether it was sealed to you (endseal id show), and for \
+                         another copy",
+                    ),
+                    OpenError::UnsupportedVersion(_) | OpenError::UnsupportedSuite(_) => {
+                        failure.hint("a newer endseal may know it")
+                    }
+                    OpenError::SenderNotAccepted(_) => {
+                        failure.hint("it is authentic, but from somebody else than --from says")
+                    }
+                    _ => failure,
+                }
+            }
+            _ => Self::of(Kind::Environment, &error),
+        }
+    }
+}
+
+fn with_io_hint(failure: Failure, error: &io::Error) -> Failure {
+    match io_hint(error) {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}

@@ -1,0 +1,45 @@
+//! `endseal`: files sealed from end to end, from the command line.
+//!
+//! stdout carries data, stderr is for people, the exit code tells a program (`failure.rs`).
+#![forbid(unsafe_code)]
+#![allow(clippy::std_instead_of_alloc, reason = "there is nothing here without std")]
+
+mod args;
+mod cmd;
+mod ctx;
+mod failure;
+mod harden;
+mod json;
+mod output;
+mod passphrase;
+mod progress;
+mod recipients;
+mod terminal;
+mod time;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use endseal_bench::allocation::CountingAllocator;
+
+use crate::args::Cli;
+use crate::ctx::Ctx;
+
+/// Counts for `endseal bench`, and only while it measures.
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator::new();
+
+fn main() -> ExitCode {
+    let hardened = harden::harden();
+    let mut ctx = match Ctx::of_process() {
+        Ok(ctx) => ctx,
+        // Without standard streams there is nobody to tell.
+        Err(_) => return ExitCode::from(failure::Kind::Environment.code()),
+    };
+    let code = match Cli::try_parse() {
+        Ok(cli) => ctx.run(cli, hardened),
+        Err(error) => ctx.usage(&error),
+    };
+    ExitCode::from(code)
+}

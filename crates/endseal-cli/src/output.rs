@@ -1,0 +1,191 @@
+//! Where results go: a file that appears whole, or standard output.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use endseal_node::{AtomicFile, Existing, FileError, Readers};
+
+use crate::ctx::Ctx;
+use crate::failure::Failure;
+
+/// The name that stands for a standard stream.
+pub(crate) const DASH: &str = "-";
+
+/// What a command reads, and how long it is if that is known.
+pub(crate) struct Input {
+    pub(crate) reader: Box<dyn Read>,
+    pub(crate) len: Option<u64>,
+}
+
+impl Input {
+    /// A file, or standard input for none or `-`.
+    pub(crate) fn open(path: Option<&Path>, ctx: &mut Ctx) -> Result<Self, Failure> {
+        let Some(path) = path.filter(|path| path.as_os_str() != DASH) else {
+            if ctx.stdin_is_terminal {
+                ctx.note("reading from the terminal; end with ^D");
+            }
+            let reader = core::mem::replace(&mut ctx.stdin, Box::new(io::empty()));
+            return Ok(Self { reader, len: None });
+        };
+        let failed = |source| FileError::io("read", path, source);
+        let file = File::open(path).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        if metadata.is_dir() {
+            return Err(FileError::NotARegularFile(path.to_owned()).into());
+        }
+        let len = Some(metadata.len()).filter(|_| metadata.is_file());
+        Ok(Self { reader: Box::new(file), len })
+    }
+}
+
+/// What a command writes.
+pub(crate) enum Output {
+    File(AtomicFile),
+    Stdout(Stdout),
+}
+
+impl Output {
+    /// A file, or standard output for none or `-`. Begun before any work, so that an output that
+    /// exists is no surprise after it.
+    pub(crate) fn create(
+        path: Option<&Path>,
+        force: bool,
+        terminal: AtTerminal,
+        ctx: &mut Ctx,
+    ) -> Result<Self, Failure> {
+        let existing = if force { Existing::Replace } else { Existing::Keep };
+        match path {
+            Some(path) if path.as_os_str() != DASH => {
+                Ok(Self::File(AtomicFile::create(path, existing, Readers::Umask)?))
+            }
+            explicit => {
+                // Whoever writes `-o -` means it.
+                let guarded = ctx.stdout_is_terminal && explicit.is_none();
+                if guarded && terminal == AtTerminal::Refuse {
+                    return Err(binary());
+                }
+                let inner = core::mem::replace(&mut ctx.stdout, Box::new(io::sink()));
+                Ok(Self::Stdout(Stdout { inner, guarded, last: 0 }))
+            }
+        }
+    }
+
+    /// Whether it is standard output.
+    pub(crate) fn is_stdout(&self) -> bool {
+        matches!(self, Self::Stdout(_))
+    }
+
+    /// The path of the file.
+    pub(crate) fn path(&self) -> Option<PathBuf> {
+        match self {
+            Self::File(file) => Some(file.destination().to_owned()),
+            Self::Stdout(_) => None,
+        }
+    }
+
+    /// Gives the file its name.
+    pub(crate) fn commit(self) -> Result<(), Failure> {
+        match self {
+            Self::File(file) => Ok(file.commit()?),
+            Self::Stdout(_) => Ok(()),
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.write(data),
+            Self::Stdout(stdout) => stdout.write(data),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.flush(),
+            Self::Stdout(stdout) => stdout.inner.flush(),
+        }
+    }
+}
+
+/// What to do if standard output is a terminal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AtTerminal {
+    /// The output is binary.
+    Refuse,
+    /// The output may be text.
+    TextOnly,
+}
+
+/// Standard output, guarded if it is a terminal: what is not text does not get there.
+pub(crate) struct Stdout {
+    inner: Box<dyn Write>,
+    guarded: bool,
+    /// The byte before: what is harmful may be cut in two.
+    last: u8,
+}
+
+impl Write for Stdout {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        if self.guarded && !is_harmless(self.last, data) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, NotText));
+        }
+        let len = self.inner.write(data)?;
+        self.last = data[..len].last().copied().unwrap_or(self.last);
+        Ok(len)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+/// Whether no byte commands a terminal: control characters of ASCII but for white space, and those
+/// that UTF-8 encodes as `c2 80` to `c2 9f`.
+fn is_harmless(mut before: u8, data: &[u8]) -> bool {
+    data.iter().all(|byte| {
+        let harmless = match byte {
+            b'\t' | b'\n' | b'\r' | b' '..=b'~' | 0xa0.. => true,
+            0x80..0xa0 => before != 0xc2,
+            _ => false,
+        };
+        before = *byte;
+        harmless
+    })
+}
+
+/// The content is not text.
+#[derive(Debug)]
+pub(crate) struct NotText;
+
+impl core::fmt::Display for NotText {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("the content is not text, and standard output is a terminal")
+    }
+}
+
+impl core::error::Error for NotText {}
+
+/// Binary data must not go to a terminal.
+pub(crate) fn binary() -> Failure {
+    Failure::usage("binary data is not written to a terminal")
+        .hint("name a file with -o FILE, redirect with > FILE, or insist with -o -")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_harmless;
+
+    #[test]
+    fn what_commands_a_terminal_is_not_harmless() {
+        assert!(is_harmless(0, "a line\r\n\tand \u{e9}, \u{1f43b}\n".as_bytes()));
+        for bad in ["\u{1b}[2J", "\0", "\u{7f}", "\u{9b}2J", "\u{8}"] {
+            let bytes = bad.as_bytes();
+            assert!(!is_harmless(0, bytes), "{bad:?}");
+            let (first, rest) = bytes.split_first().unwrap();
+            let halves = is_harmless(0, &[*first]) && is_harmless(*first, rest);
+            assert!(!halves, "{bad:?} in two writes");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Where passphrases come from: a file, a file descriptor, the environment, the terminal. Never an
+//! argument, which every process could read.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+
+use endseal_crypto::identity::Identity;
+use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::{IdentityFile, Passphrase};
+use endseal_node::{FileError, Home, open_without_passphrase};
+
+use crate::ctx::Ctx;
+use crate::failure::{Failure, Kind};
+use crate::terminal::Terminal;
+
+const VARIABLE: &str = "ENDSEAL_PASSPHRASE";
+/// How often a person may mistype.
+const TRIES: u32 = 3;
+/// Bytes of a passphrase file that are looked at: the longest passphrase and its line end.
+const MAX_LEN: u64 = Passphrase::MAX_LEN as u64 + 2;
+
+/// The passphrase for a new identity file: given, or asked for twice.
+pub(crate) fn choose(ctx: &Ctx) -> Result<Passphrase, Failure> {
+    if let Some(given) = given(ctx)? {
+        return Ok(given);
+    }
+    let terminal = terminal()?;
+    let first = ask(&terminal, "Passphrase for the new identity: ")?;
+    let passphrase = checked(&first)?;
+    let second = ask(&terminal, "The same again: ")?;
+    if *first != *second {
+        return Err(
+            Failure::usage("the two passphrases differ").hint("nothing was made; try again")
+        );
+    }
+    Ok(passphrase)
+}
+
+/// Opens the identity of the state directory. A person at the terminal may try three times.
+pub(crate) fn unlock(ctx: &mut Ctx, home: &Home) -> Result<Identity, Failure> {
+    let file = home.identity()?;
+    if let Some(identity) = open_without_passphrase(&file)? {
+        return Ok(identity);
+    }
+    if let Some(passphrase) = given(ctx)? {
+        return Ok(file.open(&passphrase)?);
+    }
+    let terminal = terminal()?;
+    for _ in 1..TRIES {
+        match open_with(&terminal, &file) {
+            Err(failure) if failure.kind == Kind::Refused => {
+                ctx.note("wrong passphrase, try again")
+            }
+            other => return other,
+        }
+    }
+    open_with(&terminal, &file)
+}
+
+fn open_with(terminal: &Terminal, file: &IdentityFile) -> Result<Identity, Failure> {
+    Ok(file.open(&checked(&ask(terminal, "Passphrase: ")?)?)?)
+}
+
+/// The passphrase that was given otherwise than on the terminal.
+fn given(ctx: &Ctx) -> Result<Option<Passphrase>, Failure> {
+    if let Some(path) = &ctx.global.passphrase_file {
+        return from_file(path).map(Some);
+    }
+    if let Some(number) = ctx.global.passphrase_fd {
+        return from_file(&PathBuf::from(format!("/dev/fd/{number}"))).map(Some);
+    }
+    let Some(value) = (ctx.environment)(VARIABLE) else { return Ok(None) };
+    let value = Zeroizing::new(value.into_vec());
+    let text = core::str::from_utf8(&value);
+    let text = text.map_err(|_| Failure::usage(format!("{VARIABLE} is not text in UTF-8")))?;
+    checked(text).map(Some)
+}
+
+fn from_file(path: &Path) -> Result<Passphrase, Failure> {
+    let failed = |source| FileError::io("read", path, source);
+    let file = File::open(path).map_err(failed)?;
+    let mut content = Zeroizing::new(Vec::with_capacity(Passphrase::MAX_LEN + 3));
+    file.take(MAX_LEN + 1).read_to_end(&mut content).map_err(failed)?;
+    let line = content.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let text = core::str::from_utf8(line);
+    checked(text.map_err(|_| Failure::usage("the passphrase is not text in UTF-8"))?)
+}
+
+fn checked(text: &str) -> Result<Passphrase, Failure> {
+    Passphrase::new(text).map_err(|error| Failure::of(Kind::Usage, &error))
+}
+
+fn terminal() -> Result<Terminal, Failure> {
+    Terminal::open().map_err(|_| {
+        Failure::usage("a passphrase is needed, and there is no terminal to ask for it").hint(
+            "give --passphrase-file FILE, --passphrase-fd N or the variable ENDSEAL_PASSPHRASE",
+        )
+    })
+}
+
+fn ask(terminal: &Terminal, prompt: &str) -> Result<Zeroizing<String>, Failure> {
+    terminal.ask(prompt).map_err(|error| match error.kind() {
+        io::ErrorKind::Interrupted => Failure::new(Kind::Environment, "interrupted"),
+        _ => Failure::new(Kind::Environment, "cannot ask for the passphrase").because(&error),
+    })
+}

@@ -1,0 +1,58 @@
+//! The progress bar.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::ctx::Ctx;
+
+/// Below that it would only flicker.
+const WORTH_SHOWING: u64 = 16 << 20;
+const KNOWN: &str = "{msg} {bar:30} {bytes}/{total_bytes} {binary_bytes_per_sec} {eta}";
+const UNKNOWN: &str = "{msg} {spinner} {bytes} {binary_bytes_per_sec} {elapsed}";
+const PER_SECOND: u8 = 10;
+
+/// Shows how far long work is, if somebody looks.
+pub(crate) struct Progress {
+    bar: Option<ProgressBar>,
+    total: Option<u64>,
+    verb: &'static str,
+    wanted: bool,
+}
+
+impl Progress {
+    /// For `total` bytes, if that is known.
+    pub(crate) fn new(ctx: &Ctx, verb: &'static str, total: Option<u64>) -> Self {
+        let wanted = ctx.shows_progress() && total.is_none_or(|total| total > WORTH_SHOWING);
+        Self { bar: None, total, verb, wanted }
+    }
+
+    /// So many bytes have passed.
+    pub(crate) fn at(&mut self, position: u64) {
+        if self.wanted && self.bar.is_none() && (self.total.is_some() || position > WORTH_SHOWING) {
+            self.bar = Some(bar(self.verb, self.total));
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_position(position);
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar(verb: &'static str, total: Option<u64>) -> ProgressBar {
+    let target = ProgressDrawTarget::stderr_with_hz(PER_SECOND);
+    let bar = ProgressBar::with_draw_target(total, target).with_message(verb);
+    let template = if total.is_some() { KNOWN } else { UNKNOWN };
+    // The templates are constants; a mistake in one leaves indicatif's own style.
+    let style = ProgressStyle::with_template(template).map(|style| style.progress_chars("=> "));
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar.tick();
+    bar
+}

@@ -1,0 +1,238 @@
+//! Whom a file is sealed to.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use endseal_crypto::identity::PublicIdentity;
+use endseal_envelope::Recipients;
+use endseal_keyring::{Contacts, IdentityText, Name, ParseIdentityError};
+use endseal_node::read_public;
+
+use crate::ctx::Ctx;
+use crate::failure::Failure;
+
+/// Longest file of recipients: more than 2^16 identities in the long form.
+const MAX_FILE_LEN: usize = 128 << 20;
+
+/// What was typed.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Recipients")]
+pub(crate) struct RecipientArgs {
+    /// Seal to a contact, an identity (endseal1...) or each identity in a file; repeatable
+    #[arg(short = 'r', long = "recipient", value_name = "NAME|IDENTITY|FILE")]
+    pub(crate) recipient: Vec<String>,
+    /// Seal to each contact or identity in a file, one a line; repeatable
+    #[arg(short = 'R', long = "recipients-file", value_name = "FILE")]
+    pub(crate) file: Vec<PathBuf>,
+    /// Seal to the members of a group; repeatable
+    #[arg(short = 'g', long = "group", value_name = "GROUP")]
+    pub(crate) group: Vec<Name>,
+}
+
+/// Whom to seal to, and how often somebody was named again.
+pub(crate) struct Resolved {
+    pub(crate) recipients: Recipients,
+    pub(crate) duplicates: usize,
+    /// Of those, who has no key for the post-quantum suite.
+    pub(crate) without_pq: Vec<String>,
+}
+
+/// Finds everybody that was named.
+pub(crate) fn resolve(
+    args: &RecipientArgs,
+    own: Option<&PublicIdentity>,
+    ctx: &Ctx,
+) -> Result<Resolved, Failure> {
+    let mut book = Book { ctx, contacts: None };
+    let mut named: Vec<(String, PublicIdentity)> = Vec::new();
+    for text in &args.recipient {
+        book.add(text, &mut named)?;
+    }
+    for path in &args.file {
+        book.add_file(path, &mut named)?;
+    }
+    for group in &args.group {
+        let roster = ctx.home()?.groups().current(group)?;
+        let members = roster.members().iter();
+        named.extend(members.map(|member| (member.name().to_string(), member.identity().clone())));
+    }
+    named.extend(own.map(|own| ("yourself".to_owned(), own.clone())));
+    let recipients = Recipients::from_identities(named.iter().map(|(_, identity)| identity))?;
+    let duplicates = named.len() - recipients.len();
+    // Somebody who was named twice needs the key once.
+    let with_pq: BTreeSet<_> = named
+        .iter()
+        .filter(|(_, identity)| identity.mlkem768().is_some())
+        .map(|(_, identity)| *identity.ed25519())
+        .collect();
+    let without_pq = named
+        .iter()
+        .filter(|(_, identity)| !with_pq.contains(identity.ed25519()))
+        .map(|(name, _)| name.clone())
+        .collect();
+    Ok(Resolved { recipients, duplicates, without_pq })
+}
+
+/// One person, as a name of the address book or an identity.
+pub(crate) fn person(text: &str, ctx: &Ctx) -> Result<PublicIdentity, Failure> {
+    Book { ctx, contacts: None }.person(text)?.ok_or_else(|| unknown(text))
+}
+
+/// An identity as text.
+pub(crate) fn identity(text: &str) -> Result<PublicIdentity, Failure> {
+    let parsed = text.parse::<IdentityText>().map_err(|error| {
+        let what = match error {
+            // Not printed again: it is in a shell's history already, and need not be in a log.
+            ParseIdentityError::Secret => {
+                "a secret was given where a public identity belongs".into()
+            }
+            _ => format!("'{}' is not an identity", shown(text)),
+        };
+        Failure::usage(what).because(&error)
+    })?;
+    Ok(parsed.into_identity())
+}
+
+/// The address book, read when it is needed: sealing to an identity needs no state directory.
+struct Book<'a> {
+    ctx: &'a Ctx,
+    contacts: Option<Contacts>,
+}
+
+impl Book<'_> {
+    fn person(&mut self, text: &str) -> Result<Option<PublicIdentity>, Failure> {
+        if Name::new(text).is_err() {
+            return if looks_like_a_path(text) { Ok(None) } else { identity(text).map(Some) };
+        }
+        if self.contacts.is_none() {
+            self.contacts = Some(match self.ctx.home() {
+                Ok(home) => home.contacts()?,
+                // Without a state directory there are no contacts; a file may be meant.
+                Err(_) if is_a_file(text) && !self.has_home() => Contacts::new(),
+                Err(failure) => return Err(failure),
+            });
+        }
+        Ok(self.contacts.as_ref().and_then(|contacts| contacts.find(text)).cloned())
+    }
+
+    fn has_home(&self) -> bool {
+        self.ctx.home_path().is_ok_and(|path| path.exists())
+    }
+
+    /// A contact, an identity, or else a file.
+    fn add(
+        &mut self,
+        text: &str,
+        named: &mut Vec<(String, PublicIdentity)>,
+    ) -> Result<(), Failure> {
+        if let Some(person) = self.person(text)? {
+            named.push((shown(text), person));
+            return Ok(());
+        }
+        if is_a_file(text) || looks_like_a_path(text) {
+            return self.add_file(Path::new(text), named);
+        }
+        Err(unknown(text))
+    }
+
+    fn add_file(
+        &mut self,
+        path: &Path,
+        named: &mut Vec<(String, PublicIdentity)>,
+    ) -> Result<(), Failure> {
+        let content = read_public(path, MAX_FILE_LEN)?;
+        let before = named.len();
+        for (index, line) in content.split(|byte| *byte == b'\n').enumerate() {
+            let line = line.trim_ascii();
+            if line.is_empty() || line.starts_with(b"#") {
+                continue;
+            }
+            let at = || Failure::usage(format!("'{}', line {}", path.display(), index + 1));
+            let text = core::str::from_utf8(line)
+                .map_err(|error| at().because(&error).hint(RECIPIENTS_FILE))?;
+            let person = match Name::new(text) {
+                Ok(_) => self.person(text)?.ok_or_else(|| at().because(&Unknown).hint(ADD))?,
+                Err(_) => text
+                    .parse::<IdentityText>()
+                    .map_err(|error| at().because(&error).hint(RECIPIENTS_FILE))?
+                    .into_identity(),
+            };
+            named.push((shown(text), person));
+        }
+        if named.len() == before {
+            let message = format!("'{}' names no recipient", path.display());
+            return Err(Failure::usage(message).hint(RECIPIENTS_FILE));
+        }
+        Ok(())
+    }
+}
+
+fn is_a_file(text: &str) -> bool {
+    Path::new(text).metadata().is_ok_and(|metadata| !metadata.is_dir())
+}
+
+fn looks_like_a_path(text: &str) -> bool {
+    text.contains('/')
+}
+
+fn unknown(text: &str) -> Failure {
+    match text.parse::<IdentityText>() {
+        // A key of another program can look like a name.
+        Err(error @ ParseIdentityError::Foreign(_)) => {
+            Failure::usage(format!("'{}' is not an identity", shown(text))).because(&error)
+        }
+        _ => Failure::usage(format!("'{}': {Unknown}", shown(text))).hint(ADD),
+    }
+}
+
+/// Nobody is called that.
+#[derive(Debug)]
+struct Unknown;
+
+impl core::fmt::Display for Unknown {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("neither a contact nor an identity nor a file")
+    }
+}
+
+impl core::error::Error for Unknown {}
+
+const ADD: &str =
+    "endseal contacts list shows all contacts; endseal contacts add NAME IDENTITY adds one";
+
+/// What was typed, cut: an identity in the long form has 1,965 characters.
+pub(crate) fn shown(text: &str) -> String {
+    const MAX: usize = 80;
+    let text = &redacted(text);
+    let clean: String =
+        text.chars().take(MAX).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if clean.len() < text.len() { format!("{clean}...") } else { clean }
+}
+
+/// A text without the secrets that were typed where none belong.
+pub(crate) fn redacted(text: &str) -> String {
+    const MARK: &str = "ENDSEAL-SECRET-1";
+    let mut parts = text.split(MARK);
+    let mut clean = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        clean.push_str("(a secret)");
+        clean.push_str(part.trim_start_matches(|c: char| c.is_ascii_alphanumeric()));
+    }
+    clean
+}
+
+const RECIPIENTS_FILE: &str = "such a file has one contact or identity a line; # begins a comment";
+
+#[cfg(test)]
+mod tests {
+    use super::{redacted, shown};
+
+    #[test]
+    fn secrets_and_control_characters_are_not_shown() {
+        let typed = "a 'ENDSEAL-SECRET-1QPZRY9X8' and ENDSEAL-SECRET-1ABC.";
+        assert_eq!(redacted(typed), "a '(a secret)' and (a secret).");
+        assert_eq!(redacted("endseal1abc"), "endseal1abc");
+        assert_eq!(shown("\u{1b}[2J"), "\u{fffd}[2J");
+        assert_eq!(shown(&"x".repeat(81)), format!("{}...", "x".repeat(80)));
+    }
+}

@@ -1,0 +1,83 @@
+//! Asking for a passphrase on the terminal.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+
+use endseal_crypto::secret::Zeroizing;
+use rustix::termios::{
+    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
+};
+
+/// Longest line that is taken.
+const MAX_LEN: usize = 4096;
+/// ^C.
+const INTERRUPT: u8 = 0x03;
+/// ^\.
+const QUIT: u8 = 0x1c;
+
+/// The terminal of this process, whatever standard input is.
+pub(crate) struct Terminal(File);
+
+impl Terminal {
+    pub(crate) fn open() -> io::Result<Self> {
+        OpenOptions::new().read(true).write(true).open("/dev/tty").map(Self)
+    }
+
+    /// Asks for a line that is not shown.
+    pub(crate) fn ask(&self, prompt: &str) -> io::Result<Zeroizing<String>> {
+        (&self.0).write_all(prompt.as_bytes())?;
+        let silence = Silence::begin(&self.0)?;
+        let line = self.line();
+        drop(silence);
+        // The person's line feed was not shown either.
+        (&self.0).write_all(b"\n")?;
+        line
+    }
+
+    fn line(&self) -> io::Result<Zeroizing<String>> {
+        // Never reallocated, so that no copy stays behind.
+        let mut line = Zeroizing::new(Vec::with_capacity(MAX_LEN));
+        let mut byte = Zeroizing::new([0]);
+        loop {
+            let len = (&self.0).read(&mut byte[..])?;
+            match byte[0] {
+                _ if len == 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                b'\n' => break,
+                INTERRUPT | QUIT => return Err(io::ErrorKind::Interrupted.into()),
+                _ if line.len() == MAX_LEN => return Err(io::ErrorKind::InvalidInput.into()),
+                byte => line.push(byte),
+            }
+        }
+        let text = core::str::from_utf8(&line).map_err(|_| io::ErrorKind::InvalidData)?;
+        let mut own = Zeroizing::new(String::with_capacity(text.len()));
+        own.push_str(text);
+        Ok(own)
+    }
+}
+
+/// While it lives, the terminal shows nothing of what is typed.
+struct Silence<'a> {
+    terminal: &'a File,
+    before: Termios,
+}
+
+impl<'a> Silence<'a> {
+    fn begin(terminal: &'a File) -> io::Result<Self> {
+        let before = tcgetattr(terminal)?;
+        let mut silent = before.clone();
+        // Without signals, too: one that ends the process would leave the terminal silent. ^C and ^\\
+        // end the line instead.
+        silent.local_modes.remove(LocalModes::ECHO | LocalModes::ISIG);
+        silent.special_codes[SpecialCodeIndex::VEOL] = INTERRUPT;
+        silent.special_codes[SpecialCodeIndex::VEOL2] = QUIT;
+        // What was typed ahead was shown; it is not taken.
+        tcsetattr(terminal, OptionalActions::Flush, &silent)?;
+        Ok(Self { terminal, before })
+    }
+}
+
+impl Drop for Silence<'_> {
+    fn drop(&mut self) {
+        let _ = tcsetattr(self.terminal, OptionalActions::Drain, &self.before);
+    }
+}

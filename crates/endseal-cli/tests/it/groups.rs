@@ -1,0 +1,99 @@
+//! Groups: members, epochs, what a removed member can and cannot do.
+
+use crate::people::Person;
+use crate::scratch::Scratch;
+
+/// alice owns the group "team" of herself, bob and carol.
+fn team(scratch: &Scratch) -> [Person<'_>; 3] {
+    let people = ["alice", "bob", "carol"].map(|name| Person::new(name, scratch));
+    let [alice, bob, carol] = &people;
+    for other in [bob, carol] {
+        alice.knows(other);
+        other.knows(alice);
+    }
+    let ran = alice.run(&["group", "create", "team", "bob", "carol", "--own-name", "alice"]).ok();
+    assert_eq!(ran.text(), "group team, epoch 1, 3 members\n");
+    alice.run(&["group", "export", "team", "-o", "team-1"]).ok();
+    people
+}
+
+#[test]
+fn a_removed_member_opens_the_old_and_not_the_new() {
+    let scratch = Scratch::new();
+    let [alice, bob, carol] = team(&scratch);
+    scratch.write("plain", b"for the team");
+    alice.run(&["seal", "-g", "team", "-o", "first", "plain"]).ok();
+    let ran = alice.run(&["group", "remove", "team", "carol"]).ok();
+    assert_eq!(ran.text(), "group team, epoch 2, 2 members\n");
+    alice.run(&["seal", "-g", "team", "-o", "second", "plain"]).ok();
+    for person in [&alice, &bob, &carol] {
+        assert_eq!(person.run(&["open", "first"]).ok().text(), "for the team");
+    }
+    for person in [&alice, &bob] {
+        assert_eq!(person.run(&["open", "second"]).ok().text(), "for the team");
+    }
+    carol.run(&["open", "second"]).fails(1, "not sealed to this identity");
+}
+
+#[test]
+fn members_take_the_roster_and_no_older_one() {
+    let scratch = Scratch::new();
+    let [alice, bob, carol] = team(&scratch);
+    bob.run(&["group", "import", "team-1"]).ok();
+    carol.run(&["group", "import", "team-1", "--as", "alices-team"]).ok();
+    alice.run(&["group", "remove", "team", "carol"]).ok();
+    alice.run(&["group", "export", "team", "-o", "team-2"]).ok();
+    let ran = bob.run(&["group", "import", "team-2"]).ok();
+    assert_eq!(ran.text(), "group team, epoch 2, 2 members\n");
+    bob.run(&["group", "import", "team-1"]).fails(1, "epoch 1 is older than epoch 2");
+    bob.run(&["group", "import", "team-2"]).fails(1, "known already");
+    // He may seal to the members, and not change them.
+    let sealed = bob.feed(&["seal", "-g", "team"], b"bob to all").ok();
+    assert_eq!(alice.feed(&["open"], &sealed.out).ok().text(), "bob to all");
+    bob.run(&["group", "remove", "team", "alice"]).fails(2, "somebody else owns the group");
+    let shown = bob.run(&["group", "show", "team"]).ok();
+    assert!(shown.text().contains("owner  alice"), "{}", shown.text());
+    assert!(shown.text().contains("(you)"), "{}", shown.text());
+    let listed = carol.run(&["group", "list"]).ok();
+    assert_eq!(listed.text(), "alices-team  epoch 1, 3 members\n");
+}
+
+#[test]
+fn rosters_of_strangers_and_changed_rosters_are_refused() {
+    let scratch = Scratch::new();
+    let [alice, bob, _carol] = team(&scratch);
+    let dave = Person::new("dave", &scratch);
+    let ran = dave.run(&["group", "import", "team-1"]).fails(1, "is not a contact");
+    assert!(ran.err.contains(&alice.identity()), "{}", ran.err);
+    let text = String::from_utf8(scratch.read("team-1")).unwrap();
+    scratch.write("changed", text.replace("epoch 1", "epoch 2"));
+    assert_eq!(bob.run(&["group", "import", "changed"]).code, 1);
+    scratch.write("cut", &text[..text.len() / 2]);
+    bob.run(&["group", "import", "cut"]).fails(1, "not a roster");
+    bob.run(&["group", "import", "missing"]).fails(3, "cannot read");
+    bob.run(&["group", "show", "team"]).fails(2, "there is no group 'team'");
+}
+
+#[test]
+fn members_are_added_by_name_or_identity() {
+    let scratch = Scratch::new();
+    let [alice, _bob, _carol] = team(&scratch);
+    let dave = Person::new("dave", &scratch);
+    let member = format!("dave={}", dave.identity());
+    alice.run(&["group", "add", "team", &member]).ok();
+    let shown = alice.run(&["--json", "group", "show", "team"]).ok().json();
+    assert_eq!(shown["epoch"], 2);
+    assert_eq!(shown["owner"], alice.identity());
+    let names: Vec<_> = shown["members"].as_array().unwrap().iter().map(|m| &m["name"]).collect();
+    assert_eq!(names, ["alice", "bob", "carol", "dave"]);
+    alice.run(&["group", "add", "team", &member]).fails(2, "two members have the name dave");
+    let again = format!("again={}", dave.identity());
+    alice.run(&["group", "add", "team", &again]).fails(2, "again and dave have the same key");
+    alice.run(&["group", "add", "team", "eve"]).fails(2, "neither a contact");
+    alice.run(&["group", "add", "team", &dave.identity()]).fails(2, "NAME=IDENTITY");
+    alice.run(&["group", "remove", "team", "eve"]).fails(2, "eve is not a member");
+    alice.run(&["group", "create", "team", "bob"]).fails(2, "there is a group 'team' already");
+    assert_eq!(alice.run(&["group", "remove", "team"]).code, 2);
+    let ran = alice.run(&["group", "remove", "team", "--new-key"]).ok();
+    assert_eq!(ran.text(), "group team, epoch 3, 4 members\n");
+}

@@ -1,0 +1,45 @@
+//! Help, manual pages, completions.
+
+use crate::people::{program, run};
+use crate::scratch::Scratch;
+
+#[test]
+fn help_documents_exit_codes_and_variables() {
+    for flag in ["-h", "--help"] {
+        let help = run(program().arg(flag)).ok();
+        for part in ["Exit codes:", "  4    configuration", "ENDSEAL_HOME", "ENDSEAL_PASSPHRASE"] {
+            assert!(help.text().contains(part), "{part}");
+        }
+    }
+    let none = run(&mut program());
+    assert_eq!(none.code, 2);
+}
+
+#[test]
+fn manual_pages_of_all_commands_are_written_once() {
+    let scratch = Scratch::new();
+    let page = run(program().arg("man")).ok();
+    assert!(page.text().contains(".TH endseal 1"));
+    assert!(page.text().contains("Exit codes:"));
+    run(program().arg("man").arg(scratch.folder())).ok();
+    for name in ["endseal.1", "endseal-seal.1", "endseal-group-add.1"] {
+        assert!(scratch.has(name), "{name} of {:?}", scratch.names());
+    }
+    run(program().arg("man").arg(scratch.folder())).fails(3, "exists already");
+    run(program().args(["man", "--force"]).arg(scratch.folder())).ok();
+}
+
+#[test]
+fn completions_are_printed_for_each_shell() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = run(program().args(["completions", shell])).ok();
+        assert!(script.text().contains("endseal") && script.text().contains("passphrase-file"));
+    }
+    assert_eq!(run(program().args(["completions", "csh"])).code, 2);
+}
+
+#[test]
+fn no_option_takes_a_passphrase() {
+    let help = run(program().args(["init", "--help"])).ok();
+    assert!(!help.text().contains("--passphrase <"));
+}

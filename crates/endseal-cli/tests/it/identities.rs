@@ -1,0 +1,120 @@
+//! init, id and contacts.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::people::{Person, program, run};
+use crate::scratch::Scratch;
+
+#[test]
+fn init_prints_the_public_identity_and_nothing_else_to_standard_output() {
+    let scratch = Scratch::new();
+    let bob = Person { name: "bob", scratch: &scratch };
+    let ran = run(bob.command(&["init"]).env("ENDSEAL_PASSPHRASE", "correct horse")).ok();
+    assert!(ran.text().starts_with("endseal1") && ran.text().lines().count() == 1);
+    assert_eq!(ran.text().trim_end(), bob.identity());
+    assert!(bob.identity_pq().starts_with("endsealpq1"));
+    let mode = |path: &str| fs::metadata(scratch.path(path)).unwrap().permissions().mode();
+    assert_eq!(mode("bob") & 0o777, 0o700);
+    assert_eq!(mode("bob/identity.endseal") & 0o777, 0o600);
+    let shown = bob.run(&["--json", "id", "show"]).ok().json();
+    assert_eq!(shown["identity"], bob.identity());
+    assert_eq!(shown["identity_pq"], bob.identity_pq());
+}
+
+#[test]
+fn an_identity_is_never_lost() {
+    let scratch = Scratch::new();
+    let bob = Person::new("bob", &scratch);
+    let first = scratch.read("bob/identity.endseal");
+    bob.run(&["init", "--no-passphrase"]).fails(4, "exists already");
+    assert_eq!(scratch.read("bob/identity.endseal"), first);
+    let ran = bob.run(&["init", "--no-passphrase", "--force"]).ok();
+    assert!(ran.err.contains("the old one is kept as"), "{}", ran.err);
+    let second = scratch.read("bob/identity.endseal");
+    assert_ne!(first, second);
+    assert_eq!(scratch.read("bob/identity.endseal.old-1"), first);
+    bob.run(&["init", "--no-passphrase", "--force"]).ok();
+    assert_eq!(scratch.read("bob/identity.endseal.old-1"), first);
+    assert_eq!(scratch.read("bob/identity.endseal.old-2"), second);
+}
+
+#[test]
+fn the_variables_say_where_the_state_is() {
+    let scratch = Scratch::new();
+    let init = ["init", "--no-passphrase", "-q"];
+    run(program().args(init).env("ENDSEAL_HOME", scratch.path("own"))).ok();
+    run(program().args(init).env("XDG_DATA_HOME", scratch.path("xdg"))).ok();
+    run(program().args(init).env("HOME", scratch.path("user"))).ok();
+    for folder in ["own", "xdg/endseal", "user/.local/share/endseal"] {
+        assert!(scratch.path(folder).join("identity.endseal").exists(), "{folder}");
+    }
+}
+
+#[test]
+fn an_exported_identity_can_be_imported() {
+    let scratch = Scratch::new();
+    let bob = Person::new("bob", &scratch);
+    bob.run(&["id", "export"]).fails(2, "--secret");
+    let ran = bob.run(&["id", "export", "--secret", "-o", "moved"]).ok();
+    assert!(ran.err.starts_with("warning: this is the whole identity"), "{}", ran.err);
+    let mode = fs::metadata(scratch.path("moved")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let elsewhere = Person { name: "elsewhere", scratch: &scratch };
+    elsewhere.run(&["id", "import", "--no-passphrase", "moved"]).ok();
+    assert_eq!(elsewhere.identity_pq(), bob.identity_pq());
+    let piped = Person { name: "piped", scratch: &scratch };
+    piped.feed(&["id", "import", "--no-passphrase"], &scratch.read("moved")).ok();
+    assert_eq!(piped.identity(), bob.identity());
+    let mut typo = scratch.read("moved");
+    typo[30] = if typo[30] == b'Q' { b'P' } else { b'Q' };
+    let other = Person { name: "other", scratch: &scratch };
+    let ran = other.feed(&["id", "import", "--no-passphrase"], &typo).fails(2, "checksum");
+    assert!(!ran.err.contains(core::str::from_utf8(&typo[20..40]).unwrap()));
+    other.feed(&["id", "import"], &[b'x'; 5000]).fails(3, "longer than");
+    assert!(!scratch.has("other"));
+}
+
+#[test]
+fn contacts_are_added_renamed_replaced_and_removed() {
+    let scratch = Scratch::new();
+    let [alice, bob, carol] = ["alice", "bob", "carol"].map(|name| Person::new(name, &scratch));
+    let list = || alice.run(&["contacts", "list"]).ok().text().to_owned();
+    assert_eq!(list(), "");
+    alice.run(&["contacts", "add", "bob", &bob.identity()]).ok();
+    alice.run(&["contacts", "add", "carol", &carol.identity_pq()]).ok();
+    assert_eq!(list(), format!("bob    {}\ncarol  {}\n", bob.identity(), carol.identity()));
+    let ran = alice.run(&["contacts", "add", "bob", &carol.identity()]);
+    ran.fails(2, "the name is there already");
+    let ran = alice.run(&["contacts", "add", "robert", &bob.identity()]);
+    ran.fails(2, "the identity is there already, as bob");
+    alice.run(&["contacts", "add", "--force", "bob", &bob.identity_pq()]).ok();
+    let json = alice.run(&["--json", "contacts", "list"]).ok().json();
+    assert_eq!(json["contacts"][0]["name"], "bob");
+    assert_eq!(json["contacts"][0]["identity_pq"], bob.identity_pq());
+    alice.run(&["contacts", "rename", "bob", "robert"]).ok();
+    alice.run(&["contacts", "remove", "carol"]).ok();
+    assert_eq!(list(), format!("robert  {}\n", bob.identity()));
+    alice.run(&["contacts", "remove", "carol"]).fails(2, "no contact of that name");
+    alice.run(&["contacts", "rename", "eve", "adam"]).fails(2, "no contact of that name");
+    let ran = alice.run(&["contacts", "add", "Bob", &bob.identity()]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("lower case"), "{}", ran.err);
+    assert_eq!(list(), format!("robert  {}\n", bob.identity()));
+}
+
+#[test]
+fn contacts_that_are_added_at_the_same_time_are_all_there() {
+    let scratch = Scratch::new();
+    let alice = Person::new("alice", &scratch);
+    let others: Vec<_> =
+        ["p0", "p1", "p2", "p3", "p4", "p5"].map(|name| Person::new(name, &scratch)).into();
+    let running: Vec<_> = others
+        .iter()
+        .map(|o| alice.command(&["contacts", "add", o.name, &o.identity()]).spawn().unwrap())
+        .collect();
+    for mut child in running {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(alice.run(&["contacts", "list"]).ok().text().lines().count(), others.len());
+}

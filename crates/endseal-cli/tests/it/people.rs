@@ -1,0 +1,124 @@
+//! People with state directories, who run the program.
+
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+
+use serde_json::Value;
+
+use crate::scratch::Scratch;
+
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_endseal");
+
+/// What a run of the program gave.
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: Vec<u8>,
+    pub(crate) err: String,
+}
+
+impl Ran {
+    fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code().expect("not killed by a signal"),
+            out: output.stdout,
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        core::str::from_utf8(&self.out).unwrap()
+    }
+
+    /// It went well.
+    #[track_caller]
+    pub(crate) fn ok(self) -> Self {
+        assert_eq!(self.code, 0, "{}", self.err);
+        self
+    }
+
+    /// It ended with that code, said why, and gave no data.
+    #[track_caller]
+    pub(crate) fn fails(self, code: i32, why: &str) -> Self {
+        assert_eq!(self.code, code, "{}", self.err);
+        assert!(self.err.lines().any(|line| line.starts_with("error: ")), "{}", self.err);
+        assert!(self.err.contains(why), "{:?} is not in: {}", why, self.err);
+        assert!(self.out.is_empty());
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.out).expect("one JSON object on standard output")
+    }
+}
+
+/// A command of the program that no setting of the machine reaches.
+pub(crate) fn program() -> Command {
+    let mut command = Command::new(PROGRAM);
+    for name in ["ENDSEAL_HOME", "ENDSEAL_PASSPHRASE", "XDG_DATA_HOME", "HOME"] {
+        command.env_remove(name);
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Runs it.
+pub(crate) fn run(command: &mut Command) -> Ran {
+    Ran::of(command.output().unwrap())
+}
+
+/// Runs it with standard input.
+pub(crate) fn feed(command: &mut Command, input: &[u8]) -> Ran {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    // A program that stops reading is not a mistake of the test.
+    let writer = thread::spawn(move || drop(stdin.write_all(&input)));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    Ran::of(output)
+}
+
+/// Somebody who works in a scratch folder and has a state directory there.
+pub(crate) struct Person<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) scratch: &'a Scratch,
+}
+
+impl<'a> Person<'a> {
+    /// With an identity without passphrase, which costs a test the least.
+    pub(crate) fn new(name: &'static str, scratch: &'a Scratch) -> Self {
+        let own = Self { name, scratch };
+        own.run(&["init", "--no-passphrase"]).ok();
+        own
+    }
+
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = program();
+        command.current_dir(self.scratch.folder());
+        command.arg("--home").arg(self.scratch.path(self.name)).args(args);
+        command
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+        run(&mut self.command(args))
+    }
+
+    pub(crate) fn feed(&self, args: &[&str], input: &[u8]) -> Ran {
+        feed(&mut self.command(args), input)
+    }
+
+    pub(crate) fn identity(&self) -> String {
+        self.run(&["id", "show"]).ok().text().trim_end().to_owned()
+    }
+
+    pub(crate) fn identity_pq(&self) -> String {
+        self.run(&["id", "show", "--pq"]).ok().text().trim_end().to_owned()
+    }
+
+    pub(crate) fn knows(&self, other: &Person<'_>) {
+        self.run(&["contacts", "add", other.name, &other.identity_pq()]).ok();
+    }
+}

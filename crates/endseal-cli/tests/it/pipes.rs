@@ -1,0 +1,74 @@
+//! Standard streams: `-`, pipes that close, terminals.
+
+use std::process::{Command, Stdio};
+
+use crate::people::{PROGRAM, Person, run};
+use crate::scratch::Scratch;
+
+fn shell(scratch: &Scratch, line: &str) -> crate::people::Ran {
+    let line = line.replace("endseal ", &format!("'{PROGRAM}' "));
+    let mut command = Command::new("bash");
+    command.args(["-o", "pipefail", "-c", &line]).current_dir(scratch.folder());
+    run(command.stdin(Stdio::null()).env_remove("ENDSEAL_PASSPHRASE"))
+}
+
+#[test]
+fn what_is_sealed_in_a_pipe_opens_in_a_pipe() {
+    let scratch = Scratch::new();
+    let bob = Person::new("bob", &scratch);
+    let line = format!(
+        "head -c 10000000 /dev/zero | endseal --home bob seal -r {} - | \
+         endseal --home bob -q open - | cmp - <(head -c 10000000 /dev/zero)",
+        bob.identity()
+    );
+    assert_eq!(shell(&scratch, &line).ok().err, "");
+}
+
+#[test]
+fn a_reader_that_stops_is_no_error() {
+    let scratch = Scratch::new();
+    let bob = Person::new("bob", &scratch);
+    scratch.write("plain", vec![b'x'; 20 << 20]);
+    let own = bob.identity();
+    let ran = shell(&scratch, &format!("endseal --home bob seal -r {own} plain | head -c 1"));
+    assert_eq!(ran.ok().err, "");
+    bob.run(&["seal", "-r", &own, "-o", "sealed", "plain"]).ok();
+    let ran = shell(&scratch, "endseal --home bob -q open sealed | head -c 1");
+    assert_eq!(ran.ok().err, "");
+    // Text as well.
+    let ran = shell(&scratch, "(sleep 0.2; endseal man) | true");
+    assert_eq!(ran.ok().err, "");
+}
+
+#[test]
+fn a_terminal_gets_text_and_nothing_else() {
+    let scratch = Scratch::new();
+    let bob = Person::new("bob", &scratch);
+    // `script` gives its command a terminal.
+    let on_terminal = |line: &str| {
+        let line = format!("'{PROGRAM}' --home bob {line}");
+        let mut command = Command::new("script");
+        command.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+        run(command.current_dir(scratch.folder()).stdin(Stdio::null()))
+    };
+    let own = bob.identity();
+    scratch.write("text", "two\nlines\n");
+    scratch.write("binary", b"\x1b[2J");
+    for name in ["text", "binary"] {
+        bob.run(&["seal", "-r", &own, "-o", &format!("{name}.es"), name]).ok();
+    }
+    let ran = on_terminal("-q open text.es");
+    assert_eq!((ran.code, ran.text()), (0, "two\r\nlines\r\n"));
+    let ran = on_terminal("-q open binary.es");
+    assert_eq!(ran.code, 2);
+    assert!(ran.text().contains("binary data is not written to a terminal"));
+    assert!(!ran.out.contains(&0x1b));
+    let ran = on_terminal("-q open -o - binary.es");
+    assert_eq!((ran.code, &ran.out[..]), (0, &b"\x1b[2J"[..]));
+    let ran = on_terminal(&format!("seal -r {own} text"));
+    assert_eq!(ran.code, 2);
+    assert!(ran.text().contains("hint: name a file with -o FILE"));
+    let ran = on_terminal("id export --secret");
+    assert_eq!(ran.code, 2);
+    assert!(!ran.text().contains("ENDSEAL-SECRET"));
+}

@@ -1,0 +1,292 @@
+//! Files that appear whole or not at all.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process;
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat};
+
+use crate::error::FileError;
+
+/// What to do if there is a file of that name already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_enums, reason = "there is no third")]
+pub enum Existing {
+    /// Refuse, also if it appears in the meantime.
+    Keep,
+    /// Replace it in one step, with its permissions.
+    Replace,
+}
+
+/// Who may read the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_enums, reason = "there is no third")]
+pub enum Readers {
+    /// The owner: mode 0600.
+    Owner,
+    /// Whom the umask of the process allows.
+    Umask,
+}
+
+/// A file that has no name yet, or a temporary one beside its destination.
+///
+/// [`commit`](Self::commit) gives it its name. Dropped before, it is gone. So a full disk, a failure or
+/// a refused envelope leaves the destination absent or as it was.
+///
+/// Where the file system can hold files without a name (`O_TMPFILE`), a process that is killed leaves
+/// nothing behind either. Elsewhere it leaves `.endseal-PROCESS-N.tmp`.
+#[derive(Debug)]
+pub struct AtomicFile {
+    file: File,
+    /// Removed on drop.
+    temporary: Option<PathBuf>,
+    destination: PathBuf,
+    existing: Existing,
+}
+
+impl AtomicFile {
+    /// Begins the file that will be `destination`.
+    ///
+    /// # Errors
+    /// [`FileError::Exists`] at once, so that no work is done in vain; [`FileError::NotARegularFile`]
+    /// for a folder or device; those of the file system.
+    pub fn create(
+        destination: &Path,
+        existing: Existing,
+        readers: Readers,
+    ) -> Result<Self, FileError> {
+        let (destination, permissions) = resolve(destination, existing)?;
+        let mode = match readers {
+            Readers::Owner => 0o600,
+            Readers::Umask => 0o666,
+        };
+        let failed = |source| FileError::io("create", &destination, source);
+        destination.file_name().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
+        let (file, temporary) = match unnamed(folder(&destination), mode) {
+            Some(file) => (file, None),
+            None => named(&destination, |path| {
+                OpenOptions::new().write(true).create_new(true).mode(mode).open(path)
+            })
+            .map(|(file, temporary)| (file, Some(temporary)))
+            .map_err(failed)?,
+        };
+        if let Some(permissions) = permissions.filter(|_| readers == Readers::Umask) {
+            file.set_permissions(permissions).map_err(failed)?;
+        }
+        Ok(Self { file, temporary, destination, existing })
+    }
+
+    /// Where the file will be.
+    #[must_use]
+    pub fn destination(&self) -> &Path {
+        &self.destination
+    }
+
+    /// Writes the file to the disk and gives it its name.
+    ///
+    /// # Errors
+    /// [`FileError::Exists`] if it must not replace one; those of the file system.
+    pub fn commit(mut self) -> Result<(), FileError> {
+        self.name().map_err(|source| FileError::io("write", &self.destination, source))?;
+        // The name is there; that it outlives a power failure is all that this adds, and some file
+        // systems do not know how.
+        let _ = File::open(folder(&self.destination)).and_then(|folder| folder.sync_all());
+        Ok(())
+    }
+
+    fn name(&mut self) -> io::Result<()> {
+        self.file.sync_all()?;
+        if self.existing == Existing::Keep {
+            return self.name_if_absent();
+        }
+        // A link replaces nothing, a rename does: first one, then the other.
+        if self.temporary.is_none() {
+            let ((), temporary) = named(&self.destination, |path| link_unnamed(&self.file, path))?;
+            self.temporary = Some(temporary);
+        }
+        self.rename()
+    }
+
+    /// A link fails if the name is taken, without a moment between looking and naming.
+    fn name_if_absent(&mut self) -> io::Result<()> {
+        let Some(temporary) = &self.temporary else {
+            return link_unnamed(&self.file, &self.destination);
+        };
+        match fs::hard_link(temporary, &self.destination) {
+            // The second name is removed on drop.
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+            // FAT and some network file systems have no links: reserve the name, then rename over the
+            // reservation. A crash between the two leaves an empty file, nothing of anybody's is lost.
+            Err(_) => {
+                OpenOptions::new().write(true).create_new(true).open(&self.destination)?;
+                self.rename().inspect_err(|_| {
+                    let _ = fs::remove_file(&self.destination);
+                })
+            }
+        }
+    }
+
+    fn rename(&mut self) -> io::Result<()> {
+        if let Some(temporary) = &self.temporary {
+            fs::rename(temporary, &self.destination)?;
+            self.temporary = None;
+        }
+        Ok(())
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        self.file.write(data)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for AtomicFile {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            let _ = fs::remove_file(temporary);
+        }
+    }
+}
+
+/// Writes `content` to `destination` in one step.
+///
+/// # Errors
+/// Those of [`AtomicFile`].
+pub fn write_file(
+    destination: &Path,
+    content: &[u8],
+    existing: Existing,
+    readers: Readers,
+) -> Result<(), FileError> {
+    let mut file = AtomicFile::create(destination, existing, readers)?;
+    file.write_all(content).map_err(|source| FileError::io("write", destination, source))?;
+    file.commit()
+}
+
+/// Where the file really goes, and the permissions of the one that it replaces. A link is followed, so
+/// that what it points to is replaced and not the link.
+fn resolve(
+    destination: &Path,
+    existing: Existing,
+) -> Result<(PathBuf, Option<Permissions>), FileError> {
+    let failed = |source| FileError::io("create", destination, source);
+    let own = match fs::symlink_metadata(destination) {
+        Ok(own) => own,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok((destination.to_owned(), None));
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    let target = if own.is_symlink() { fs::metadata(destination).ok() } else { Some(own) };
+    match target {
+        Some(target) if !target.is_file() => {
+            Err(FileError::NotARegularFile(destination.to_owned()))
+        }
+        _ if existing == Existing::Keep => Err(FileError::Exists(destination.to_owned())),
+        Some(target) => {
+            let path = fs::canonicalize(destination).map_err(failed)?;
+            // Without set-user-ID and the like: they were given to another content.
+            Ok((path, Some(Permissions::from_mode(target.permissions().mode() & 0o777))))
+        }
+        None => Ok((destination.to_owned(), None)),
+    }
+}
+
+/// A file without a name in `folder`. `None` if the file system has no such files, or the file could
+/// not be named later, or for any other reason, which [`named`] will meet again.
+fn unnamed(folder: &Path, mode: u32) -> Option<File> {
+    if !Path::new(OWN_FILES).is_dir() {
+        return None;
+    }
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    rustix::fs::open(folder, flags, Mode::from_raw_mode(mode)).ok().map(File::from)
+}
+
+/// Gives a file without a name one that is free.
+fn link_unnamed(file: &File, path: &Path) -> io::Result<()> {
+    let own = format!("{OWN_FILES}/{}", file.as_raw_fd());
+    Ok(linkat(CWD, own, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+/// Does something with a temporary name beside `destination` that is free.
+fn named<T>(
+    destination: &Path,
+    mut with: impl FnMut(&Path) -> io::Result<T>,
+) -> io::Result<(T, PathBuf)> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let mut attempts = 0;
+    loop {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let temporary = format!(".endseal-{}-{number}.tmp", process::id());
+        let temporary = folder(destination).join(temporary);
+        match with(&temporary) {
+            Ok(done) => return Ok((done, temporary)),
+            // Left by a killed process of the same number.
+            Err(error)
+                if error.kind() == io::ErrorKind::AlreadyExists && attempts < MAX_ATTEMPTS =>
+            {
+                attempts += 1;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// The open files of this process.
+const OWN_FILES: &str = "/proc/self/fd";
+const MAX_ATTEMPTS: u32 = 100;
+
+#[cfg(test)]
+mod tests {
+    use std::env;
+
+    use super::*;
+
+    /// The way for file systems that cannot hold files without a name.
+    fn with_temporary_name(path: &Path, existing: Existing) -> AtomicFile {
+        let (file, temporary) = named(path, |path| {
+            OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+        })
+        .unwrap();
+        AtomicFile { file, temporary: Some(temporary), destination: path.to_owned(), existing }
+    }
+
+    #[test]
+    fn a_temporary_name_does_the_same() {
+        let folder = env::temp_dir().join(format!("endseal-atomic-{}", process::id()));
+        fs::create_dir(&folder).unwrap();
+        let path = folder.join("file");
+        let entries = || fs::read_dir(&folder).unwrap().count();
+        let write = |content: &[u8], existing| {
+            let mut file = with_temporary_name(&path, existing);
+            file.write_all(content).unwrap();
+            file.commit()
+        };
+        drop(with_temporary_name(&path, Existing::Keep));
+        assert_eq!(entries(), 0);
+        write(b"first", Existing::Keep).unwrap();
+        assert!(matches!(write(b"second", Existing::Keep), Err(FileError::Exists(_))));
+        assert_eq!(fs::read(&path).unwrap(), b"first");
+        write(b"third", Existing::Replace).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"third");
+        assert_eq!(entries(), 1);
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,243 @@
+//! Groups: the rosters that are known, epoch by epoch.
+//!
+//! `groups/NAME/EPOCH.roster`: nothing is replaced, so that the history stays and the newest epoch is
+//! the largest number. NAME is this side's name of the group, by default the owner's.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use endseal_crypto::ed25519;
+use endseal_crypto::identity::Identity;
+use endseal_crypto::random::OsRandom;
+use endseal_crypto::secret::Zeroizing;
+use endseal_envelope::{Opener, Policy, Recipients, RecipientsError, Sealer, Suite};
+use endseal_keyring::roster::{EpochKey, GroupId, MAX_LEN, Member, RosterChanges, RosterDraft};
+use endseal_keyring::{Name, Roster};
+
+use crate::atomic::{Existing, Readers, write_file};
+use crate::error::FileError;
+use crate::home::{Home, HomeLock, read_private};
+
+mod error;
+
+pub use error::{GroupError, ImportError};
+
+const FOLDER: &str = "groups";
+const SUFFIX: &str = ".roster";
+/// Groups and epochs that are listed at most.
+const MAX_LISTED: usize = 1 << 20;
+
+/// The groups of a state directory.
+#[derive(Clone, Copy, Debug)]
+pub struct Groups<'a>(&'a Home);
+
+/// A roster that was taken from somebody else.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Imported {
+    /// The name that the group has here.
+    pub name: Name,
+    /// The roster.
+    pub roster: Roster,
+    /// Epochs that are missing since the one that was known.
+    pub missing: u64,
+}
+
+impl Home {
+    /// The groups that are known.
+    #[must_use]
+    pub fn groups(&self) -> Groups<'_> {
+        Groups(self)
+    }
+}
+
+impl Groups<'_> {
+    /// The names of all groups, sorted.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn list(&self) -> Result<Vec<Name>, GroupError> {
+        let mut names: Vec<_> =
+            entries(&self.0.file(FOLDER))?.iter().filter_map(|name| Name::new(name).ok()).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// The epochs of a group that are known, the newest last.
+    ///
+    /// # Errors
+    /// [`GroupError::Unknown`], those of the file system.
+    pub fn epochs(&self, group: &Name) -> Result<Vec<u64>, GroupError> {
+        let mut epochs: Vec<u64> = entries(&self.folder_of(group))?
+            .iter()
+            .filter_map(|name| name.strip_suffix(SUFFIX)?.parse().ok())
+            .collect();
+        epochs.sort_unstable();
+        if epochs.is_empty() { Err(GroupError::Unknown(group.clone())) } else { Ok(epochs) }
+    }
+
+    /// The newest roster of a group.
+    ///
+    /// # Errors
+    /// [`GroupError`].
+    pub fn current(&self, group: &Name) -> Result<Roster, GroupError> {
+        let newest = self.epochs(group)?.last().copied().unwrap_or_default();
+        self.epoch(group, newest)
+    }
+
+    /// The roster of one epoch.
+    ///
+    /// # Errors
+    /// [`GroupError`].
+    pub fn epoch(&self, group: &Name, epoch: u64) -> Result<Roster, GroupError> {
+        let path = self.path_of(group, epoch);
+        let Some(content) = read_private(&path, MAX_LEN)? else {
+            return Err(GroupError::Unknown(group.clone()));
+        };
+        Roster::parse(&content).map_err(|error| GroupError::Parse { path, error })
+    }
+
+    /// Creates a group with those members and a fresh epoch key.
+    ///
+    /// # Errors
+    /// [`GroupError`].
+    pub fn create(
+        &self,
+        owner: &Identity,
+        group: Name,
+        members: Vec<Member>,
+        lock: &HomeLock,
+    ) -> Result<Roster, GroupError> {
+        match self.epochs(&group) {
+            Err(GroupError::Unknown(_)) => {}
+            Ok(_) => return Err(GroupError::Exists(group)),
+            Err(error) => return Err(error),
+        }
+        let id = GroupId::generate(&mut OsRandom).map_err(|_| GroupError::Random)?;
+        let draft = Roster::create(group.clone(), id, *owner.public().ed25519(), members)
+            .map_err(GroupError::Members)?;
+        let roster = sign(draft, owner)?;
+        self.store(&group, &roster, lock)?;
+        Ok(roster)
+    }
+
+    /// Begins the next epoch of a group, with a fresh epoch key that only those who are members then
+    /// can open.
+    ///
+    /// # Errors
+    /// [`GroupError`].
+    pub fn change(
+        &self,
+        owner: &Identity,
+        group: &Name,
+        changes: &RosterChanges,
+        lock: &HomeLock,
+    ) -> Result<Roster, GroupError> {
+        let current = self.current(group)?;
+        if current.owner() != owner.public().ed25519() {
+            return Err(GroupError::NotOwner(group.clone()));
+        }
+        let draft = current.next_epoch(changes).map_err(GroupError::Change)?;
+        let roster = sign(draft, owner)?;
+        self.store(group, &roster, lock)?;
+        Ok(roster)
+    }
+
+    /// Takes a roster from somebody else. One of a group that is known must come after the newest;
+    /// for another one `trusted` is asked whether its owner is trusted.
+    ///
+    /// # Errors
+    /// [`ImportError`].
+    pub fn import(
+        &self,
+        content: &[u8],
+        name: Option<Name>,
+        trusted: impl FnOnce(&ed25519::PublicKey) -> bool,
+        lock: &HomeLock,
+    ) -> Result<Imported, ImportError> {
+        let roster = Roster::parse(content).map_err(ImportError::Parse)?;
+        let name = name.unwrap_or_else(|| roster.group().clone());
+        let mut missing = roster.epoch() - 1;
+        match self.current(&name) {
+            Ok(current) => {
+                roster.supersedes(&current).map_err(ImportError::Chain)?;
+                missing = roster.epoch() - current.epoch() - 1;
+            }
+            Err(GroupError::Unknown(_)) if trusted(roster.owner()) => {}
+            Err(GroupError::Unknown(_)) => {
+                return Err(ImportError::UnknownOwner(*roster.owner()));
+            }
+            Err(error) => return Err(ImportError::Group(error)),
+        }
+        self.store(&name, &roster, lock).map_err(ImportError::Group)?;
+        Ok(Imported { name, roster, missing })
+    }
+
+    fn store(&self, group: &Name, roster: &Roster, _lock: &HomeLock) -> Result<(), GroupError> {
+        self.0.folder(FOLDER)?;
+        self.0.folder(&format!("{FOLDER}/{group}"))?;
+        let path = self.path_of(group, roster.epoch());
+        Ok(write_file(&path, roster.as_bytes(), Existing::Keep, Readers::Owner)?)
+    }
+
+    fn folder_of(&self, group: &Name) -> PathBuf {
+        self.0.file(FOLDER).join(group.as_str())
+    }
+
+    fn path_of(&self, group: &Name, epoch: u64) -> PathBuf {
+        self.folder_of(group).join(format!("{epoch}{SUFFIX}"))
+    }
+}
+
+/// Whom to seal to so that the members of a roster can open it.
+///
+/// # Errors
+/// [`RecipientsError::ConflictingKeys`] does not happen: a roster has no key twice.
+pub fn recipients(roster: &Roster) -> Result<Recipients, RecipientsError> {
+    Recipients::from_identities(roster.members().iter().map(Member::identity))
+}
+
+/// Opens the epoch key of a roster.
+///
+/// # Errors
+/// [`GroupError::EpochKey`] if `identity` is no member, or the owner did not seal the key.
+pub fn epoch_key(identity: &Identity, roster: &Roster) -> Result<EpochKey, GroupError> {
+    let context = roster.context();
+    let opener = Opener::new(identity).context(&context);
+    let mut policy = Policy::new().senders([*roster.owner()]);
+    let opened =
+        opener.open(roster.sealed_epoch_key(), &mut policy).map_err(GroupError::EpochKey)?;
+    let key = Zeroizing::new(opened.content);
+    let key = key.as_slice().try_into();
+    key.map(EpochKey::from_bytes).map_err(|_| GroupError::EpochKeyLength)
+}
+
+/// Seals a fresh epoch key to the members of a draft and signs it. The hybrid suite is used if each
+/// member has the key for it.
+fn sign(draft: RosterDraft, owner: &Identity) -> Result<Roster, GroupError> {
+    let key = EpochKey::generate(&mut OsRandom).map_err(|_| GroupError::Random)?;
+    let identities = draft.members().iter().map(Member::identity);
+    let hybrid = identities.clone().all(|identity| identity.mlkem768().is_some());
+    let suite = if hybrid { Suite::X25519MlKem768 } else { Suite::X25519 };
+    let to = Recipients::from_identities(identities).map_err(GroupError::Recipients)?;
+    let context = draft.context();
+    let sealer = Sealer::new(owner, &to).context(&context).suite(suite);
+    let sealed = sealer.seal(key.expose_secret(), &mut OsRandom).map_err(GroupError::Seal)?;
+    draft.sign(owner, &sealed).map_err(GroupError::Sign)
+}
+
+/// Names in a folder that are text; none if there is no such folder.
+fn entries(folder: &Path) -> Result<Vec<String>, FileError> {
+    let failed = |source| FileError::io("read", folder, source);
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut names = Vec::new();
+    for entry in entries.take(MAX_LISTED) {
+        names.extend(entry.map_err(failed)?.file_name().into_string().ok());
+    }
+    Ok(names)
+}

@@ -1,0 +1,259 @@
+//! The state directory.
+
+use core::{error, fmt};
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use endseal_crypto::secret::Zeroizing;
+
+use crate::atomic::{Existing, Readers, write_file};
+use crate::error::FileError;
+
+/// Environment variable that names the state directory.
+pub const HOME_VARIABLE: &str = "ENDSEAL_HOME";
+const DATA_VARIABLE: &str = "XDG_DATA_HOME";
+const USER_VARIABLE: &str = "HOME";
+/// Permission bits of group and others.
+const OTHERS: u32 = 0o077;
+/// Files that were moved aside at most, so that looking for a free name ends.
+const MAX_ASIDE: u32 = 1000;
+
+/// A state directory that nobody but its owner can use.
+#[derive(Clone, Debug)]
+pub struct Home(PathBuf);
+
+impl Home {
+    /// Where the state directory is if nobody says otherwise: `$ENDSEAL_HOME`, or `endseal` in
+    /// `$XDG_DATA_HOME` or `~/.local/share`. Variables that are empty count as unset, and so does a
+    /// relative `$XDG_DATA_HOME`, as its specification wants.
+    ///
+    /// # Errors
+    /// [`HomeError::Unknown`] if no variable says.
+    pub fn default_path(
+        variable: impl Fn(&'static str) -> Option<OsString>,
+    ) -> Result<PathBuf, HomeError> {
+        let path = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        if let Some(home) = path(HOME_VARIABLE) {
+            return Ok(home);
+        }
+        let data = path(DATA_VARIABLE).filter(|data| data.is_absolute());
+        let data = data.or_else(|| Some(path(USER_VARIABLE)?.join(".local/share")));
+        data.map(|data| data.join("endseal")).ok_or(HomeError::Unknown)
+    }
+
+    /// Takes the directory, making it if there is none.
+    ///
+    /// # Errors
+    /// [`HomeError`].
+    pub fn create(path: &Path) -> Result<Self, HomeError> {
+        if let Some(parent) = path.parent() {
+            let made = fs::create_dir_all(parent);
+            made.map_err(|source| FileError::io("create", parent, source))?;
+        }
+        match DirBuilder::new().mode(0o700).create(path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                Err(FileError::io("create", path, error).into())
+            }
+            _ => Self::open(path),
+        }
+    }
+
+    /// Takes a directory that is there.
+    ///
+    /// # Errors
+    /// [`HomeError::Missing`], [`HomeError::NotADirectory`], and [`FileError::Loose`] if others than
+    /// its owner can use it.
+    pub fn open(path: &Path) -> Result<Self, HomeError> {
+        let metadata = match fs::metadata(path) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(HomeError::Missing(path.to_owned()));
+            }
+            Err(error) => return Err(FileError::io("read", path, error).into()),
+        };
+        if !metadata.is_dir() {
+            return Err(HomeError::NotADirectory(path.to_owned()));
+        }
+        let mode = metadata.permissions().mode();
+        if mode & OTHERS != 0 {
+            return Err(FileError::Loose { path: path.to_owned(), mode }.into());
+        }
+        Ok(Self(path.to_owned()))
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Waits until no other process changes the directory, and keeps them waiting while the lock lives.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn lock(&self) -> Result<HomeLock, FileError> {
+        let path = self.0.join("lock");
+        let mut options = OpenOptions::new();
+        let file = options.create(true).truncate(false).write(true).mode(0o600).open(&path);
+        let file = file.map_err(|source| FileError::io("open", &path, source))?;
+        file.lock().map_err(|source| FileError::io("lock", &path, source))?;
+        Ok(HomeLock { _file: file })
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// A folder in the directory, made if there is none.
+    pub(crate) fn folder(&self, name: &str) -> Result<PathBuf, FileError> {
+        let path = self.0.join(name);
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                Err(FileError::io("create", &path, error))
+            }
+            _ => Ok(path),
+        }
+    }
+}
+
+/// While it lives, no other process changes the directory.
+#[derive(Debug)]
+pub struct HomeLock {
+    _file: File,
+}
+
+/// Reads a file of the state directory; `None` if there is none.
+///
+/// # Errors
+/// [`FileError::Loose`], [`FileError::TooLong`], those of the file system.
+pub(crate) fn read_private(
+    path: &Path,
+    limit: usize,
+) -> Result<Option<Zeroizing<Vec<u8>>>, FileError> {
+    let failed = |source| FileError::io("read", path, source);
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    };
+    let mode = file.metadata().map_err(failed)?.permissions().mode();
+    if mode & OTHERS != 0 {
+        return Err(FileError::Loose { path: path.to_owned(), mode });
+    }
+    read_bounded(file, path, limit).map(Some)
+}
+
+/// Reads a file that somebody else may have written.
+///
+/// # Errors
+/// [`FileError::TooLong`], those of the file system.
+pub fn read_public(path: &Path, limit: usize) -> Result<Zeroizing<Vec<u8>>, FileError> {
+    let file = File::open(path).map_err(|source| FileError::io("read", path, source))?;
+    read_bounded(file, path, limit)
+}
+
+/// Reads at most `limit` bytes; what was read is wiped when dropped, for it may be a secret.
+///
+/// # Errors
+/// [`FileError::TooLong`], those of `input`, which is called `path`.
+pub fn read_bounded(
+    input: impl Read,
+    path: &Path,
+    limit: usize,
+) -> Result<Zeroizing<Vec<u8>>, FileError> {
+    let mut content = Zeroizing::new(Vec::with_capacity(limit.min(64 * 1024) + 1));
+    let read = input.take(limit as u64 + 1).read_to_end(&mut content);
+    read.map_err(|source| FileError::io("read", path, source))?;
+    if content.len() > limit {
+        return Err(FileError::TooLong { path: path.to_owned(), limit: limit as u64 });
+    }
+    Ok(content)
+}
+
+/// Writes a file of the state directory.
+pub(crate) fn write_private(path: &Path, content: &[u8]) -> Result<(), FileError> {
+    write_file(path, content, Existing::Replace, Readers::Owner)
+}
+
+/// Gives a file a second name that is free, `NAME.old-1` and so on, so that replacing it loses nothing.
+/// `None` if there is no such file.
+pub(crate) fn keep_aside(path: &Path) -> Result<Option<PathBuf>, FileError> {
+    for number in 1..=MAX_ASIDE {
+        let mut aside = path.as_os_str().to_owned();
+        aside.push(format!(".old-{number}"));
+        let aside = PathBuf::from(aside);
+        // A link does not replace what is there.
+        match fs::hard_link(path, &aside) {
+            Ok(()) => return Ok(Some(aside)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(FileError::io("keep aside", path, error)),
+        }
+    }
+    Err(FileError::Exists(path.to_owned()))
+}
+
+/// Why there is no state directory to use.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum HomeError {
+    /// It or a file in it cannot be used.
+    File(FileError),
+    /// There is none yet.
+    Missing(PathBuf),
+    /// Something else has its name.
+    NotADirectory(PathBuf),
+    /// Neither an argument nor the environment says where it is.
+    Unknown,
+}
+
+impl From<FileError> for HomeError {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
+    }
+}
+
+impl fmt::Display for HomeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(error) => error.fmt(f),
+            Self::Missing(path) => write!(f, "there is no state directory '{}'", path.display()),
+            Self::NotADirectory(path) => write!(f, "'{}' is not a directory", path.display()),
+            Self::Unknown => f.write_str("where the state directory is cannot be told"),
+        }
+    }
+}
+
+impl error::Error for HomeError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Self::File(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_path_follows_the_variables() {
+        let path = |set: &[(&str, &str)]| {
+            Home::default_path(|name| {
+                set.iter().find(|(n, _)| *n == name).map(|(_, value)| OsString::from(value))
+            })
+            .ok()
+        };
+        let all = [("ENDSEAL_HOME", "e"), ("XDG_DATA_HOME", "/x"), ("HOME", "/h")];
+        assert_eq!(path(&all), Some("e".into()));
+        assert_eq!(path(&all[1..]), Some("/x/endseal".into()));
+        assert_eq!(path(&all[2..]), Some("/h/.local/share/endseal".into()));
+        assert_eq!(path(&[]), None);
+        let unusable = [("ENDSEAL_HOME", ""), ("XDG_DATA_HOME", "x"), ("HOME", "/h")];
+        assert_eq!(path(&unusable), Some("/h/.local/share/endseal".into()));
+    }
+}

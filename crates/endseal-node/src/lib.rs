@@ -1,0 +1,34 @@
+//! What a person or machine keeps, and what is done with it: state directory, identity, contacts,
+//! groups, sealed files. No cryptography of its own.
+//!
+//! | to do this | use |
+//! |---|---|
+//! | find, make and check the state directory | [`Home`] |
+//! | write a file that appears whole or not at all | [`AtomicFile`] |
+//! | seal and open files of any length | [`seal`], [`Incoming`] |
+//! | see what a stranger sees of a file | [`Inspection`] |
+//! | keep groups, epoch by epoch | [`Groups`] |
+//! | see all of it work | [`demo`] |
+//!
+//! Everything that is read has a limit. Nothing that could be a key is ever deleted or overwritten:
+//! rosters are added, a replaced identity file is kept under another name.
+#![forbid(unsafe_code)]
+
+mod atomic;
+mod contacts;
+pub mod demo;
+mod error;
+mod file;
+mod groups;
+mod home;
+mod identity;
+mod inspect;
+
+pub use atomic::{AtomicFile, Existing, Readers, write_file};
+pub use contacts::ContactsError;
+pub use error::FileError;
+pub use file::{FILE_CONTEXT, Incoming, OpenFileError, Progress, SealFileError, seal};
+pub use groups::{GroupError, Groups, ImportError, Imported, epoch_key, recipients};
+pub use home::{HOME_VARIABLE, Home, HomeError, HomeLock, read_bounded, read_public};
+pub use identity::{IdentityError, open_without_passphrase, seal_without_passphrase};
+pub use inspect::{Inspection, check_start};

@@ -1,0 +1,118 @@
+//! Groups, with a lying owner.
+
+use endseal_crypto::identity::Identity;
+use endseal_crypto::random::OsRandom;
+use endseal_envelope::{OpenError, Recipients, Sealer};
+use endseal_keyring::roster::{Member, RosterChainError, RosterChanges};
+use endseal_keyring::{Name, Roster};
+use endseal_node::{GroupError, Home, ImportError, epoch_key};
+
+use crate::scratch::Scratch;
+
+fn identity() -> Identity {
+    Identity::generate(&mut OsRandom).unwrap()
+}
+
+fn name(text: &str) -> Name {
+    Name::new(text).unwrap()
+}
+
+fn member(text: &str, identity: &Identity) -> Member {
+    Member::new(name(text), identity.public().clone())
+}
+
+#[test]
+fn every_epoch_has_a_key_of_its_own_for_its_members() {
+    let scratch = Scratch::new();
+    let home = Home::create(&scratch.path("state")).unwrap();
+    let lock = home.lock().unwrap();
+    let [owner, bob, carol] = [identity(), identity(), identity()];
+    let members = vec![member("owner", &owner), member("bob", &bob)];
+    let first = home.groups().create(&owner, name("team"), members, &lock).unwrap();
+    let mut changes = RosterChanges::new();
+    changes.remove(name("bob")).add(member("carol", &carol));
+    let second = home.groups().change(&owner, &name("team"), &changes, &lock).unwrap();
+    let refused = |identity, roster| {
+        matches!(epoch_key(identity, roster), Err(GroupError::EpochKey(OpenError::Authentication)))
+    };
+    assert!(epoch_key(&owner, &first).unwrap() == epoch_key(&bob, &first).unwrap());
+    assert!(epoch_key(&owner, &second).unwrap() == epoch_key(&carol, &second).unwrap());
+    assert!(epoch_key(&owner, &first).unwrap() != epoch_key(&owner, &second).unwrap());
+    assert!(refused(&bob, &second) && refused(&carol, &first));
+    assert_eq!(home.groups().epochs(&name("team")).unwrap(), [1, 2]);
+    assert_eq!(home.groups().current(&name("team")).unwrap(), second);
+    assert_eq!(home.groups().epoch(&name("team"), 1).unwrap(), first);
+    assert!(matches!(
+        home.groups().create(&owner, name("team"), vec![member("owner", &owner)], &lock),
+        Err(GroupError::Exists(_))
+    ));
+    assert!(matches!(
+        home.groups().change(&bob, &name("team"), &changes, &lock),
+        Err(GroupError::NotOwner(_))
+    ));
+}
+
+#[test]
+fn two_histories_of_one_owner_are_seen() {
+    let scratch = Scratch::new();
+    let [owner_home, other_home, bob_home] =
+        ["owner", "other", "bob"].map(|name| Home::create(&scratch.path(name)).unwrap());
+    let (owner, bob) = (identity(), identity());
+    let team = name("team");
+    let members = vec![member("owner", &owner), member("bob", &bob)];
+    let lock = owner_home.lock().unwrap();
+    let first = owner_home.groups().create(&owner, team.clone(), members, &lock).unwrap();
+    let other_lock = other_home.lock().unwrap();
+    other_home.groups().import(first.as_bytes(), None, |_| true, &other_lock).unwrap();
+
+    let one = RosterChanges::new();
+    let mut two = RosterChanges::new();
+    two.remove(name("bob"));
+    let one = owner_home.groups().change(&owner, &team, &one, &lock).unwrap();
+    let two = other_home.groups().change(&owner, &team, &two, &other_lock).unwrap();
+
+    let lock = bob_home.lock().unwrap();
+    let import = |roster: &Roster| {
+        bob_home.groups().import(roster.as_bytes(), None, |_| true, &lock).map(|done| done.missing)
+    };
+    assert_eq!(import(&first).unwrap(), 0);
+    assert_eq!(import(&one).unwrap(), 0);
+    assert!(matches!(import(&two), Err(ImportError::Chain(RosterChainError::Fork))));
+    assert!(matches!(import(&one), Err(ImportError::Chain(RosterChainError::Same))));
+    assert!(matches!(import(&first), Err(ImportError::Chain(RosterChainError::Rollback { .. }))));
+    assert_eq!(bob_home.groups().current(&team).unwrap(), one);
+}
+
+#[test]
+fn an_epoch_key_that_somebody_else_sealed_is_refused() {
+    let (owner, mallory) = (identity(), identity());
+    let id = endseal_keyring::roster::GroupId::generate(&mut OsRandom).unwrap();
+    let key = *owner.public().ed25519();
+    let to = Recipients::from_identities([owner.public()]).unwrap();
+    for (sealer, content, good) in
+        [(&owner, &[7; 32][..], true), (&mallory, &[7; 32], false), (&owner, &[7; 31], false)]
+    {
+        let draft = Roster::create(name("team"), id, key, vec![member("owner", &owner)]).unwrap();
+        let context = draft.context();
+        let sealed = Sealer::new(sealer, &to).context(&context).seal(content, &mut OsRandom);
+        let roster = draft.sign(&owner, &sealed.unwrap()).unwrap();
+        assert_eq!(epoch_key(&owner, &roster).is_ok(), good);
+    }
+}
+
+#[test]
+fn a_group_of_an_unknown_owner_is_not_taken() {
+    let scratch = Scratch::new();
+    let home = Home::create(&scratch.path("state")).unwrap();
+    let lock = home.lock().unwrap();
+    let owner = identity();
+    let members = vec![member("owner", &owner)];
+    let roster = home.groups().create(&owner, name("team"), members, &lock).unwrap();
+    let other = Home::create(&scratch.path("other")).unwrap();
+    let lock = other.lock().unwrap();
+    let import = |trusted| other.groups().import(roster.as_bytes(), None, |_| trusted, &lock);
+    assert!(matches!(import(false), Err(ImportError::UnknownOwner(_))));
+    assert!(other.groups().list().unwrap().is_empty());
+    assert_eq!(import(true).unwrap().name, name("team"));
+    assert_eq!(other.groups().list().unwrap(), [name("team")]);
+}

@@ -1,0 +1,182 @@
+// The benchmark peer in Node.js: JSON lines over standard input and output, as
+// docs/spec/bench-peer.md says.
+
+import { Unsupported, prepare } from './envelope.mjs';
+
+const PROTOCOL = 1;
+const LINE_LIMIT = 1 << 20;
+const HANDLE_LIMIT = 256;
+const ITERATION_LIMIT = 1_000_000;
+const SUBJECTS = [
+  'seed-noble',
+  'seed-native',
+  'libsignal',
+  'libsodium-sealed-box',
+  'libsodium-sealed-box-x25519',
+];
+
+/** A request that is not understood. */
+class Misunderstood extends Error {}
+
+const jobs = new Map();
+let lastHandle = 0;
+
+const operations = {
+  hello({ protocol }) {
+    if (protocol !== PROTOCOL) {
+      throw new Misunderstood(`this peer speaks protocol ${PROTOCOL}`);
+    }
+    return {
+      protocol: PROTOCOL,
+      peer: 'node',
+      runtime: `Node.js ${process.versions.node}`,
+      subjects: [...subjects.values()].map(description),
+    };
+  },
+
+  async prepare({ subject, case: name, params, inputs }) {
+    if (typeof subject !== 'string' || typeof name !== 'string' || !isObject(params)) {
+      throw new Misunderstood('subject, case and params are needed');
+    }
+    if (!subjects.has(subject)) {
+      throw new Unsupported(`there is no subject ${subject}`);
+    }
+    if (jobs.size >= HANDLE_LIMIT) {
+      throw new Error(`${HANDLE_LIMIT} handles are in use`);
+    }
+    const job = await prepare(subjects.get(subject), name, params, inputs);
+    lastHandle += 1;
+    jobs.set(lastHandle, { ...job, next: 0 });
+    return { handle: lastHandle };
+  },
+
+  check: ({ handle }) => job(handle).check(),
+
+  run({ handle, iterations }) {
+    const found = job(handle);
+    if (!Number.isSafeInteger(iterations) || iterations < 1 || iterations > ITERATION_LIMIT) {
+      throw new Misunderstood(`iterations must be from 1 to ${ITERATION_LIMIT}`);
+    }
+    return timed(found, iterations);
+  },
+
+  release({ handle }) {
+    job(handle);
+    jobs.delete(handle);
+    return {};
+  },
+};
+
+function description({ subject, about, versions, settings, properties }) {
+  return { subject, about, versions, settings, properties };
+}
+
+function job(handle) {
+  if (!jobs.has(handle)) {
+    throw new Misunderstood('there is no such handle');
+  }
+  return jobs.get(handle);
+}
+
+/** Runs a job under the clock. CPU time is that of all threads, collector and compiler included. */
+async function timed(found, iterations) {
+  const results = new Array(iterations);
+  const cpu = process.cpuUsage();
+  const start = process.hrtime.bigint();
+  for (let i = 0; i < iterations; i += 1) {
+    const result = found.step(found.next + i);
+    results[i] = result instanceof Promise ? await result : result;
+  }
+  const wall = process.hrtime.bigint() - start;
+  const { user, system } = process.cpuUsage(cpu);
+  found.next += iterations;
+  return { iterations: results.length, wall_ns: Number(wall), cpu_ns: (user + system) * 1000 };
+}
+
+/** The answer to one line; `null` is a line that was too long to keep. */
+async function answer(line) {
+  try {
+    const request = parse(line);
+    const { op } = request;
+    if (typeof op !== 'string' || !Object.hasOwn(operations, op)) {
+      throw new Misunderstood('there is no such op');
+    }
+    return { ok: true, ...(await operations[op](request)) };
+  } catch (error) {
+    return { ok: false, error: errorClass(error), message: oneLine(error) };
+  }
+}
+
+function errorClass(error) {
+  if (error instanceof Misunderstood) {
+    return 'protocol';
+  }
+  return error instanceof Unsupported ? 'unsupported' : 'failed';
+}
+
+function parse(line) {
+  if (line === null) {
+    throw new Misunderstood('the line is longer than 1 MiB');
+  }
+  let request;
+  try {
+    request = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(line));
+  } catch {
+    throw new Misunderstood('the line is not JSON');
+  }
+  if (!isObject(request)) {
+    throw new Misunderstood('the request is not an object');
+  }
+  return request;
+}
+
+function isObject(value) {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function oneLine(error) {
+  const text = String(error?.message ?? error).replace(/\s+/g, ' ').trim().slice(0, 200);
+  return text || 'an exception without a message';
+}
+
+/** The lines of a stream, in bounded memory: `null` stands for one that is too long. */
+async function* lines(stream) {
+  let parts = [];
+  let length = 0;
+  for await (const chunk of stream) {
+    let start = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+      length += end - start;
+      parts.push(chunk.subarray(start, end));
+      yield length >= LINE_LIMIT ? null : Buffer.concat(parts);
+      [parts, length, start] = [[], 0, end + 1];
+    }
+    length += chunk.length - start;
+    parts = length >= LINE_LIMIT ? [] : [...parts, chunk.subarray(start)];
+  }
+  if (length > 0) {
+    yield length >= LINE_LIMIT ? null : Buffer.concat(parts);
+  }
+}
+
+/** Loads the subjects whose packages are installed; the others are named once, for people. */
+async function load() {
+  const found = new Map();
+  for (const name of SUBJECTS) {
+    try {
+      found.set(name, (await import(`./subjects/${name}.mjs`)).default);
+    } catch (error) {
+      process.stderr.write(`subject ${name} is left out: ${oneLine(error)}\n`);
+    }
+  }
+  return found;
+}
+
+// Standard output belongs to the protocol, whatever a package has to say.
+console.log = console.info = console.debug = console.error;
+process.stdout.on('error', () => process.exit(1));
+const subjects = await load();
+for await (const line of lines(process.stdin)) {
+  process.stdout.write(`${JSON.stringify(await answer(line))}\n`);
+}
+process.stdout.write('', () => process.exit(0));

@@ -1,0 +1,136 @@
+//! A case of the suite `envelope` with its keys and inputs, ready to be run.
+
+use std::error::Error;
+use std::hint::black_box;
+use std::time::Instant;
+
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::protocol::{Answer, Integer, Params, Refusal};
+use crate::subject::{Group, Subject};
+
+/// More content and envelopes than this are not prepared.
+const MEMORY_LIMIT: usize = 4 << 30;
+/// No subject takes more bytes a member.
+const SLOT_LIMIT: usize = 256;
+
+pub(crate) struct Case {
+    group: Box<dyn Group>,
+    /// Which one reads in the cases that open: "in the middle of the list".
+    reader: usize,
+    members: usize,
+    opens: bool,
+    /// Envelopes an iteration.
+    count: usize,
+    contents: Vec<Vec<u8>>,
+    envelopes: Vec<Vec<u8>>,
+    /// The input that is next.
+    next: usize,
+}
+
+impl Case {
+    pub(crate) fn prepare(
+        subject: &Subject,
+        case: &str,
+        params: &Params,
+        inputs: Integer,
+    ) -> Result<Self, Refusal> {
+        let (opens, many) = match case {
+            "seal" => (false, false),
+            "open" => (true, false),
+            "seal_many" => (false, true),
+            "open_many" => (true, true),
+            _ => return Err(Refusal::unsupported(format!("no case {case}"))),
+        };
+        let members = number("members", params.members)?;
+        let bytes = number("bytes", params.bytes)?;
+        let count = if many { number("count", params.count)? } else { 1 };
+        if !(1..=subject.max_members).contains(&members) {
+            let most = subject.max_members;
+            return Err(Refusal::unsupported(format!("members: from 1 to {most}, not {members}")));
+        }
+        let inputs = number("inputs", Some(inputs))?;
+        if count == 0 || inputs == 0 {
+            return Err(Refusal::unsupported("count and inputs: at least 1"));
+        }
+        let each = bytes.saturating_mul(2).saturating_add(members * SLOT_LIMIT);
+        if inputs.saturating_mul(each) > MEMORY_LIMIT {
+            return Err(Refusal::unsupported("the inputs do not fit into 4 GiB"));
+        }
+
+        let group = (subject.group)(members).map_err(failed)?;
+        let contents =
+            (0..inputs).map(|_| random(bytes)).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        let to_open = if opens { contents.as_slice() } else { &[] };
+        let envelopes = to_open.iter().map(|content| group.seal(content));
+        let envelopes = envelopes.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        let reader = members / 2;
+        Ok(Self { group, reader, members, opens, count, contents, envelopes, next: 0 })
+    }
+
+    pub(crate) fn check(&self) -> Result<Answer, Refusal> {
+        let content = self.contents.first().ok_or_else(|| Refusal::failed("no input"))?;
+        let envelope = self.group.seal(content).map_err(failed)?;
+        let mut round_trip = true;
+        for member in [0, self.reader, self.members - 1] {
+            round_trip &= self.group.open(member, &envelope).map_err(failed)? == *content;
+        }
+        // Every subject ends in content and a tag of 16 bytes: a bit in each of them.
+        let mut refused = true;
+        for back in [1, 16 + content.len() / 2 + 1] {
+            let mut tampered = envelope.clone();
+            let at = tampered.len().checked_sub(back);
+            let byte = at.and_then(|at| tampered.get_mut(at));
+            *byte.ok_or_else(|| Refusal::failed("the envelope is too short"))? ^= 1;
+            refused &= self.group.open(self.reader, &tampered).is_err();
+        }
+        let tamper_refused = Some(refused);
+        Ok(Answer::Checked { round_trip, tamper_refused, sealed_bytes: envelope.len() as u64 })
+    }
+
+    pub(crate) fn run(&mut self, iterations: u64) -> Result<Answer, Refusal> {
+        if iterations == 0 {
+            return Err(Refusal::protocol("iterations: at least 1"));
+        }
+        let results = usize::try_from(iterations).unwrap_or(usize::MAX).saturating_mul(self.count);
+        let cpu = thread_cpu_ns();
+        let wall = Instant::now();
+        for _ in 0..results {
+            // Seen by nobody but the optimiser, and released as it would be in use.
+            drop(black_box(self.once().map_err(failed)?));
+        }
+        let wall_ns = wall.elapsed().as_nanos();
+        let cpu_ns = thread_cpu_ns() - cpu;
+
+        let wall_ns = u64::try_from(wall_ns).map_err(|_| Refusal::failed("the clock"))?;
+        Ok(Answer::Ran { iterations, wall_ns, cpu_ns })
+    }
+
+    fn once(&mut self) -> Result<Vec<u8>, Box<dyn Error>> {
+        let inputs = if self.opens { &self.envelopes } else { &self.contents };
+        let input = black_box(inputs.get(self.next).ok_or("no such input")?.as_slice());
+        self.next = (self.next + 1) % inputs.len();
+        if self.opens { self.group.open(self.reader, input) } else { self.group.seal(input) }
+    }
+}
+
+fn number(name: &str, value: Option<Integer>) -> Result<usize, Refusal> {
+    let value = value.ok_or_else(|| Refusal::unsupported(format!("params lack {name}")))?;
+    usize::try_from(value.value()).map_err(|_| Refusal::unsupported(format!("{name}: too large")))
+}
+
+fn random(bytes: usize) -> Result<Vec<u8>, Box<dyn Error>> {
+    let mut content = vec![0; bytes];
+    aws_lc_rs::rand::fill(&mut content)?;
+    Ok(content)
+}
+
+/// The subjects work in the thread that asks them.
+fn thread_cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
+}
+
+fn failed(error: impl ToString) -> Refusal {
+    Refusal::failed(error.to_string())
+}

@@ -1,0 +1,125 @@
+//! Requests and answers of the benchmark peer protocol, `docs/spec/bench-peer.md`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The version that is spoken.
+pub(crate) const VERSION: u64 = 1;
+
+/// No line, read or written, is longer, its end included.
+pub(crate) const LINE_LIMIT: usize = 1 << 20;
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "op", rename_all = "lowercase")]
+pub(crate) enum Request {
+    Hello { protocol: Integer },
+    Prepare { subject: String, case: String, params: Params, inputs: Integer },
+    Check { handle: Integer },
+    Run { handle: Integer, iterations: Integer },
+    Release { handle: Integer },
+}
+
+/// What the cases of the suite `envelope` need; each case says what it lacks.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Params {
+    pub(crate) members: Option<Integer>,
+    pub(crate) bytes: Option<Integer>,
+    pub(crate) count: Option<Integer>,
+}
+
+/// A number as the protocol has them: whole, not negative, below 2^53.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "u64")]
+pub(crate) struct Integer(u64);
+
+impl Integer {
+    pub(crate) fn value(self) -> u64 {
+        self.0
+    }
+}
+
+impl TryFrom<u64> for Integer {
+    type Error = &'static str;
+
+    fn try_from(value: u64) -> Result<Self, Self::Error> {
+        if value < 1 << 53 { Ok(Self(value)) } else { Err("a number of 2^53 or more") }
+    }
+}
+
+impl Request {
+    pub(crate) fn from_line(line: &[u8]) -> Result<Self, Refusal> {
+        serde_json::from_slice(line).map_err(|error| Refusal::protocol(error.to_string()))
+    }
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Answer {
+    Hello { protocol: u64, peer: &'static str, runtime: String, subjects: Vec<Described> },
+    Prepared { handle: u64 },
+    Checked { round_trip: bool, tamper_refused: Option<bool>, sealed_bytes: u64 },
+    Ran { iterations: u64, wall_ns: u64, cpu_ns: u64 },
+    Released {},
+}
+
+/// A subject as `hello` shows it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Described {
+    pub(crate) subject: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) versions: BTreeMap<&'static str, &'static str>,
+    pub(crate) settings: &'static str,
+    pub(crate) properties: &'static [&'static str],
+}
+
+/// An answer that is not `ok`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Refusal {
+    error: Class,
+    message: String,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Class {
+    Protocol,
+    Unsupported,
+    Failed,
+}
+
+impl Refusal {
+    pub(crate) fn protocol(message: impl Into<String>) -> Self {
+        Self::new(Class::Protocol, message.into())
+    }
+
+    pub(crate) fn unsupported(message: impl Into<String>) -> Self {
+        Self::new(Class::Unsupported, message.into())
+    }
+
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Self::new(Class::Failed, message.into())
+    }
+
+    /// Messages repeat what was asked: shortened, so that no answer is too long.
+    fn new(error: Class, message: String) -> Self {
+        let printable = |c: char| if c.is_control() { ' ' } else { c };
+        Self { error, message: message.chars().take(500).map(printable).collect() }
+    }
+}
+
+/// The line that answers, with its end.
+pub(crate) fn to_line(answer: &Result<Answer, Refusal>) -> serde_json::Result<Vec<u8>> {
+    #[derive(Serialize)]
+    struct Line<'a, T> {
+        ok: bool,
+        #[serde(flatten)]
+        rest: &'a T,
+    }
+    let mut line = match answer {
+        Ok(rest) => serde_json::to_vec(&Line { ok: true, rest })?,
+        Err(rest) => serde_json::to_vec(&Line { ok: false, rest })?,
+    };
+    line.push(b'\n');
+    Ok(line)
+}
