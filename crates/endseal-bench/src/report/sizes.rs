@@ -65,13 +65,14 @@ fn sizes(document: &mut Document, figures: &Figures<'_>) {
 fn memory(document: &mut Document, figures: &Figures<'_>) {
     let mut table = Table::new(
         "Heap of one call, in a pass of its own that is not timed",
-        &["Case", "subject", "peak heap", "allocations"],
+        &["Subject", "peak heap", "allocations"],
     );
     let mut cases: Vec<&Case> = figures.with_metric("heap-peak").into_keys().collect();
     cases.extend(figures.with_metric("allocations").into_keys());
     cases.sort();
     cases.dedup();
     for case in cases {
+        table.group(case.describe());
         for subject in figures.subjects() {
             let heap = figures.row(case, subject, "heap-peak");
             let allocations = figures.row(case, subject, "allocations");
@@ -79,7 +80,6 @@ fn memory(document: &mut Document, figures: &Figures<'_>) {
                 continue;
             }
             table.row(vec![
-                case.describe().into(),
                 subject.into(),
                 heap.map_or("–".into(), |row| words::bytes(row.median).into()),
                 allocations.map_or("–".into(), |row| words::count(row.median).into()),
