@@ -49,12 +49,10 @@ fn sentence(fixed: f64, per_unit: f64, exponent: f64, ci95: [f64; 2]) -> String 
         e if e < 1.85 => "grows faster than the number of members",
         _ => "quadratic or worse",
     };
+    let (fixed, per_unit) = (fixed / 1e3, per_unit / 1e3);
+    let (low, high) = (ci95[0], ci95[1]);
     format!(
-        "{:.2} us and {:.3} us a member; exponent {exponent:.2} ({:.2} to {:.2}): {law}",
-        fixed / 1e3,
-        per_unit / 1e3,
-        ci95[0],
-        ci95[1]
+        "{fixed:.1} µs and {per_unit:.2} µs a member; exponent {exponent:.2} ({low:.2} to {high:.2}): {law}"
     )
 }
 
