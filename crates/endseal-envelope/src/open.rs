@@ -1,5 +1,6 @@
 //! Opening in memory, one envelope or a backlog.
 
+use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -66,8 +67,8 @@ impl<'a> Opener<'a> {
             .agree(&envelope.header.ephemeral)
             .map_err(|_| OpenError::Authentication)?;
         let body = self.decrypt(&envelope, shared.expose_secret())?;
-        body.claims.iter().try_for_each(|claim| claim.check(&body.sender))?;
-        body.finish(policy)
+        let sender = body.check()?;
+        body.finish(sender, policy)
     }
 
     /// Opens many envelopes: the agreements go through the batch kernel, and the signatures are
@@ -98,7 +99,7 @@ impl<'a> Opener<'a> {
         bodies
             .into_iter()
             .zip(verdicts)
-            .map(|(body, verdict)| verdict.and(body).and_then(|body| body.finish(policy)))
+            .map(|(body, verdict)| verdict.and_then(|sender| body?.finish(sender, policy)))
             .collect()
     }
 
@@ -149,7 +150,6 @@ fn find_keys(envelope: &Envelope<'_>, unwrapper: &Unwrapper<'_>) -> Result<Chunk
 
 /// A decrypted envelope whose signatures have not been checked.
 struct Body {
-    sender: ed25519::VerifyingKey,
     prelude: Prelude,
     content: Vec<u8>,
     claims: Vec<Claim>,
@@ -167,7 +167,7 @@ impl Body {
             .ok_or(OpenError::Authentication)?;
         let mut encoded = [0; PRELUDE_LEN];
         opener.pull(&mut encoded)?;
-        let (sender, prelude) = Prelude::parse(&encoded)?;
+        let prelude = Prelude::parse(&encoded);
         let transcript = Transcript::new(header_digest, &envelope.header.commitment, &encoded);
         let mut content = vec![0; content_len];
         let full = content_len / BLOCK_LEN;
@@ -187,24 +187,46 @@ impl Body {
             let signature = ed25519::Signature::from_bytes(&signature);
             claims.push(Claim { message, signature });
         }
-        Ok(Self { sender, prelude, content, claims })
+        Ok(Self { prelude, content, claims })
     }
 
-    fn finish(self, policy: &mut Policy<'_>) -> Result<Opened, OpenError> {
-        policy.judge(&self.prelude)?;
-        let Prelude { sender, message_id, time } = self.prelude;
+    /// Checks all signatures; gives the sender.
+    fn check(&self) -> Result<ed25519::PublicKey, OpenError> {
+        let (first, rest) = self.claims.split_first().ok_or(OpenError::Authentication)?;
+        let sender = first.check_first(&self.prelude.sender)?;
+        rest.iter().try_for_each(|claim| claim.check(&sender))?;
+        Ok(sender)
+    }
+
+    /// What was opened, if the policy accepts it from `sender`, whose signatures were checked.
+    fn finish(
+        self,
+        sender: ed25519::PublicKey,
+        policy: &mut Policy<'_>,
+    ) -> Result<Opened, OpenError> {
+        policy.judge(&sender, &self.prelude)?;
+        let Prelude { message_id, time, .. } = self.prelude;
         Ok(Opened { sender, message_id, time, content: self.content })
     }
 }
 
-/// One verdict for each body; those that failed before have theirs already.
-fn verify_bodies(bodies: &[Result<Body, OpenError>]) -> Vec<Result<(), OpenError>> {
+/// The sender of each body, if its signatures are right; those that failed before have their verdict
+/// already.
+fn verify_bodies(bodies: &[Result<Body, OpenError>]) -> Vec<Result<ed25519::PublicKey, OpenError>> {
+    // Each sender is decoded once, however many envelopes it sent.
+    let mut senders = BTreeMap::new();
+    for body in bodies.iter().flatten() {
+        let bytes = &body.prelude.sender;
+        senders.entry(bytes).or_insert_with(|| ed25519::VerifyingKey::from_bytes(bytes).ok());
+    }
+    let sender_of = |body: &Body| senders.get(&body.prelude.sender).and_then(Option::as_ref);
     let signed: Vec<_> = bodies
         .iter()
         .flatten()
-        .flat_map(|body| {
-            body.claims.iter().map(|claim| ed25519::Signed {
-                key: &body.sender,
+        .filter_map(|body| sender_of(body).map(|key| (body, key)))
+        .flat_map(|(body, key)| {
+            body.claims.iter().map(move |claim| ed25519::Signed {
+                key,
                 message: &claim.message,
                 signature: &claim.signature,
             })
@@ -214,8 +236,10 @@ fn verify_bodies(bodies: &[Result<Body, OpenError>]) -> Vec<Result<(), OpenError
     bodies
         .iter()
         .map(|body| match body {
-            Ok(_) if all_right => Ok(()),
-            Ok(body) => body.claims.iter().try_for_each(|claim| claim.check(&body.sender)),
+            Ok(body) if all_right => {
+                sender_of(body).map(|key| *key.public_key()).ok_or(OpenError::Authentication)
+            }
+            Ok(body) => body.check(),
             Err(error) => Err(*error),
         })
         .collect()

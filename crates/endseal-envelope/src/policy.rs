@@ -63,11 +63,15 @@ impl<'a> Policy<'a> {
 
     /// Judges an authentic prelude. The replay cache is asked last, so that it remembers only what is
     /// opened.
-    pub(crate) fn judge(&mut self, prelude: &Prelude) -> Result<(), OpenError> {
+    pub(crate) fn judge(
+        &mut self,
+        sender: &ed25519::PublicKey,
+        prelude: &Prelude,
+    ) -> Result<(), OpenError> {
         if let Some(senders) = &self.senders
-            && senders.binary_search(&prelude.sender).is_err()
+            && senders.binary_search(sender).is_err()
         {
-            return Err(OpenError::SenderNotAccepted(prelude.sender));
+            return Err(OpenError::SenderNotAccepted(*sender));
         }
         if let Some(Age { now, max_age, max_ahead }) = self.age {
             if prelude.time < now.saturating_sub(max_age) || prelude.time == 0 {
@@ -77,9 +81,10 @@ impl<'a> Policy<'a> {
                 return Err(OpenError::TooNew);
             }
         }
-        let first = self.replay.as_mut().is_none_or(|cache| {
-            cache.first_seen(&prelude.sender, &prelude.message_id, prelude.time)
-        });
+        let first = self
+            .replay
+            .as_mut()
+            .is_none_or(|cache| cache.first_seen(sender, &prelude.message_id, prelude.time));
         if first { Ok(()) } else { Err(OpenError::Replayed) }
     }
 }

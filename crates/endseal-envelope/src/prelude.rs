@@ -23,7 +23,8 @@ const MESSAGE_LEN: usize = label::ENVELOPE_SIGNATURE.as_str().len()
 /// Sender, message id and time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prelude {
-    pub(crate) sender: ed25519::PublicKey,
+    /// Not known to be a key until a signature of it was checked.
+    pub(crate) sender: [u8; 32],
     pub(crate) message_id: [u8; 16],
     pub(crate) time: u64,
 }
@@ -31,27 +32,20 @@ pub(crate) struct Prelude {
 impl Prelude {
     pub(crate) fn encode(&self) -> [u8; PRELUDE_LEN] {
         let mut out = [0; PRELUDE_LEN];
-        out[..32].copy_from_slice(self.sender.as_bytes());
+        out[..32].copy_from_slice(&self.sender);
         out[32..48].copy_from_slice(&self.message_id);
         out[48..].copy_from_slice(&self.time.to_le_bytes());
         out
     }
 
-    /// Takes a prelude apart; whose it is, is known once the first signature was checked.
-    pub(crate) fn parse(
-        bytes: &[u8; PRELUDE_LEN],
-    ) -> Result<(ed25519::VerifyingKey, Self), OpenError> {
-        let (sender, rest) = bytes.split_first_chunk::<32>().ok_or(OpenError::Authentication)?;
-        let (message_id, rest) = rest.split_first_chunk::<16>().ok_or(OpenError::Authentication)?;
-        let time = rest.first_chunk::<8>().ok_or(OpenError::Authentication)?;
-        let key =
-            ed25519::VerifyingKey::from_bytes(sender).map_err(|_| OpenError::Authentication)?;
-        let prelude = Self {
-            sender: *key.public_key(),
-            message_id: *message_id,
-            time: u64::from_le_bytes(*time),
-        };
-        Ok((key, prelude))
+    pub(crate) fn parse(bytes: &[u8; PRELUDE_LEN]) -> Self {
+        let mut prelude = Self { sender: [0; 32], message_id: [0; 16], time: 0 };
+        let (sender, rest) = bytes.split_at(32);
+        let (message_id, time) = rest.split_at(16);
+        prelude.sender.copy_from_slice(sender);
+        prelude.message_id.copy_from_slice(message_id);
+        prelude.time = time.first_chunk().map_or(0, |time| u64::from_le_bytes(*time));
+        prelude
     }
 }
 
@@ -107,8 +101,14 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    pub(crate) fn check(&self, sender: &ed25519::VerifyingKey) -> Result<(), OpenError> {
+    pub(crate) fn check(&self, sender: &ed25519::PublicKey) -> Result<(), OpenError> {
         sender.verify(&self.message, &self.signature).map_err(|_| OpenError::Authentication)
+    }
+
+    /// Checks the first claim of an envelope, and with it that the sender's key is one.
+    pub(crate) fn check_first(&self, sender: &[u8; 32]) -> Result<ed25519::PublicKey, OpenError> {
+        ed25519::PublicKey::from_signed(sender, &self.message, &self.signature)
+            .map_err(|_| OpenError::Authentication)
     }
 }
 

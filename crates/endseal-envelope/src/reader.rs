@@ -56,23 +56,9 @@ impl Opener<'_> {
 /// it as complete before, and MUST report an error that comes later.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct OpenReader<R: Read> {
-    segments: segment::OpenReader<R>,
-    transcript: Transcript,
-    sender: ed25519::VerifyingKey,
+    blocks: Blocks<R>,
+    sender: ed25519::PublicKey,
     prelude: Prelude,
-    /// The verified block that is being given.
-    block: Zeroizing<Vec<u8>>,
-    start: usize,
-    end: usize,
-    index: u64,
-    state: State,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum State {
-    Open,
-    Last,
-    Failed,
 }
 
 impl<R: Read> OpenReader<R> {
@@ -88,27 +74,18 @@ impl<R: Read> OpenReader<R> {
         if fill(&mut segments, &mut encoded).map_err(opaque)? < PRELUDE_LEN {
             return Err(invalid(OpenError::Authentication));
         }
-        let (sender, prelude) = Prelude::parse(&encoded).map_err(invalid)?;
-        let mut reader = Self {
-            segments,
-            transcript: Transcript::new(header_digest, commitment, &encoded),
-            sender,
-            prelude,
-            block: Zeroizing::new(vec![0; SIGNED_BLOCK_LEN]),
-            start: 0,
-            end: 0,
-            index: 0,
-            state: State::Open,
-        };
-        reader.next_block()?;
-        policy.judge(&reader.prelude).map_err(invalid)?;
-        Ok(reader)
+        let prelude = Prelude::parse(&encoded);
+        let transcript = Transcript::new(header_digest, commitment, &encoded);
+        let mut blocks = Blocks::new(segments, transcript);
+        let sender = blocks.next()?.check_first(&prelude.sender).map_err(invalid)?;
+        policy.judge(&sender, &prelude).map_err(invalid)?;
+        Ok(Self { blocks, sender, prelude })
     }
 
     /// Who sealed and signed it. The caller MUST decide whether it knows that key.
     #[must_use]
     pub fn sender(&self) -> &ed25519::PublicKey {
-        &self.prelude.sender
+        &self.sender
     }
 
     /// Random name of this message, chosen by the sender.
@@ -123,8 +100,60 @@ impl<R: Read> OpenReader<R> {
         self.prelude.time
     }
 
-    /// Reads and verifies the next block into `self.block`.
     fn next_block(&mut self) -> io::Result<()> {
+        let claim = self.blocks.next()?;
+        claim.check(&self.sender).map_err(invalid)
+    }
+}
+
+impl<R: Read> Read for OpenReader<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if out.is_empty() {
+            return Ok(0);
+        }
+        while self.blocks.start == self.blocks.end {
+            match self.blocks.state {
+                State::Last => return Ok(0),
+                State::Failed => return Err(invalid(OpenError::Authentication)),
+                State::Open => {}
+            }
+            if let Err(error) = self.next_block() {
+                self.blocks.fail();
+                return Err(error);
+            }
+        }
+        Ok(self.blocks.give(out))
+    }
+}
+
+/// Reads block after block. What it holds is not verified until its claim was checked.
+struct Blocks<R: Read> {
+    segments: segment::OpenReader<R>,
+    transcript: Transcript,
+    block: Zeroizing<Vec<u8>>,
+    /// What of `block` is to be given.
+    start: usize,
+    end: usize,
+    index: u64,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Open,
+    Last,
+    Failed,
+}
+
+impl<R: Read> Blocks<R> {
+    fn new(segments: segment::OpenReader<R>, transcript: Transcript) -> Self {
+        let block = Zeroizing::new(vec![0; SIGNED_BLOCK_LEN]);
+        Self { segments, transcript, block, start: 0, end: 0, index: 0, state: State::Open }
+    }
+
+    /// Reads the next block; the caller MUST check its claim, or call [`Self::fail`], before it gives
+    /// anything.
+    fn next(&mut self) -> io::Result<Claim> {
         let len = fill(&mut self.segments, &mut self.block).map_err(opaque)?;
         let last = len < SIGNED_BLOCK_LEN;
         let content = len
@@ -138,34 +167,24 @@ impl<R: Read> OpenReader<R> {
             message: self.transcript.block(self.index, last, &hash::digest(block)),
             signature: ed25519::Signature::from_bytes(signature),
         };
-        claim.check(&self.sender).map_err(invalid)?;
         (self.start, self.end) = (0, content);
         self.index += 1;
         self.state = if last { State::Last } else { State::Open };
-        Ok(())
+        Ok(claim)
     }
-}
 
-impl<R: Read> Read for OpenReader<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if out.is_empty() {
-            return Ok(0);
-        }
-        while self.start == self.end {
-            match self.state {
-                State::Last => return Ok(0),
-                State::Failed => return Err(invalid(OpenError::Authentication)),
-                State::Open => {}
-            }
-            if let Err(error) = self.next_block() {
-                self.state = State::Failed;
-                return Err(error);
-            }
-        }
+    /// Nothing more is given.
+    fn fail(&mut self) {
+        (self.start, self.end) = (0, 0);
+        self.state = State::Failed;
+    }
+
+    /// Gives as much of the block as fits.
+    fn give(&mut self, out: &mut [u8]) -> usize {
         let len = out.len().min(self.end - self.start);
         out[..len].copy_from_slice(&self.block[self.start..][..len]);
         self.start += len;
-        Ok(len)
+        len
     }
 }
 

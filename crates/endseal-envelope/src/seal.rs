@@ -195,7 +195,7 @@ impl<'a> Sealer<'a> {
         };
         let positions = slots.write(slots_out)?;
         let prelude = Prelude {
-            sender: *self.sender.signing().public_key(),
+            sender: *self.sender.signing().public_key().as_bytes(),
             message_id: secrets.message_id,
             time: self.time,
         }

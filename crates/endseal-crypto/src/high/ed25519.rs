@@ -130,12 +130,26 @@ impl PublicKey {
             .collect()
     }
 
+    /// Takes a key together with a signature that it made, and checks both; decodes the key once.
+    ///
+    /// # Errors
+    /// [`BadSignature`] if the key is no key, or the signature is not one of it and `message`.
+    pub fn from_signed(
+        bytes: &[u8; 32],
+        message: &[u8],
+        signature: &Signature,
+    ) -> Result<Self, BadSignature> {
+        let key = VerifyingKey::from_bytes(bytes).map_err(|_| BadSignature)?;
+        key.verify(message, signature)?;
+        Ok(key.public)
+    }
+
     /// Checks a signature of `message`.
     ///
     /// # Errors
     /// [`BadSignature`].
     pub fn verify(&self, message: &[u8], signature: &Signature) -> Result<(), BadSignature> {
-        VerifyingKey::from_bytes(&self.0).map_err(|_| BadSignature)?.verify(message, signature)
+        Self::from_signed(&self.0, message, signature).map(drop)
     }
 }
 

@@ -87,6 +87,9 @@ fn torsion_has_one_verdict_in_single_and_batch() {
             let (public, signature) =
                 (VerifyingKey::from_bytes(&a).unwrap(), Signature::from_bytes(&bytes));
             assert_eq!(public.verify(b"m", &signature), Ok(()), "torsion {t}");
+            assert_eq!(public.public_key().verify(b"m", &signature), Ok(()), "torsion {t}");
+            assert!(PublicKey::from_signed(&a, b"m", &signature).is_ok(), "torsion {t}");
+            assert!(PublicKey::from_signed(&a, b"n", &signature).is_err());
             let signed = Signed { key: &public, message: b"m", signature: &signature };
             // A batch of one, and one of many, where weights could cancel by chance.
             for n in [1, 2, 3, 50] {
@@ -115,6 +118,13 @@ fn keys_that_are_refused() {
     for bytes in [p, [0xff; 32], one_negative, minus_one_negative] {
         assert_eq!(PublicKey::from_bytes(&bytes), Err(InvalidPublicKey::NotCanonical));
         assert_eq!(PublicKey::from_bytes_many(&[bytes]), Err((0, InvalidPublicKey::NotCanonical)));
+    }
+    for bytes in [p, [0xff; 32], one_negative, minus_one_negative, [0; 32]] {
+        // A key of low order and R = identity, S = 0 satisfy the equation for any message.
+        let mut forged = [0; 64];
+        forged[0] = 1;
+        let forged = Signature::from_bytes(&forged);
+        assert!(PublicKey::from_signed(&bytes, b"m", &forged).is_err());
     }
     let mut two = [0; 32];
     two[0] = 2;
