@@ -13,6 +13,7 @@
 
 #[allow(unsafe_code)]
 pub mod allocation;
+mod batch;
 pub mod calibration;
 pub mod clock;
 pub mod compare;

@@ -3,6 +3,7 @@
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use crate::allocation;
+use crate::batch::Batch;
 use crate::calibration;
 use crate::clock::Elapsed;
 use crate::environment::{CpuTimes, Environment};
@@ -14,8 +15,6 @@ use crate::suite::{Case, Extent};
 
 /// Inputs of a case that take turns.
 const INPUTS: u32 = 16;
-/// Length of a batch that is aimed at: well under a slice of the scheduler.
-const BATCH_NS: f64 = 300_000.0;
 /// Fewer rounds give no interval worth its name.
 const MIN_ROUNDS: usize = 5;
 /// The subject that others are compared with.
@@ -90,11 +89,11 @@ fn noise_floor(
     let params = Params::from([("members".into(), 10), ("bytes".into(), 1024)]);
     // One preparation, timed under two names: the same code on the same data.
     let mut prepared = ours.prepare("seal", &params, INPUTS).ok()?;
-    let iterations = calibrate(&mut *prepared).ok()?;
+    let batch = Batch::find(&mut *prepared).ok()?;
     let mut ratios = Vec::new();
     for _ in 0..extent.rounds() {
-        let first = prepared.run(iterations).ok()?.wall_ns;
-        let second = prepared.run(iterations).ok()?.wall_ns;
+        let first = batch.run(&mut *prepared).ok()?.wall_ns;
+        let second = batch.run(&mut *prepared).ok()?.wall_ns;
         // Which of the two is called A is drawn, so that an order effect shows as noise.
         ratios.push(if shuffler.index(2) == 0 { first / second } else { second / first });
     }
@@ -106,7 +105,7 @@ fn noise_floor(
 struct Runner<'a> {
     info: SubjectInfo,
     prepared: Box<dyn Prepared + 'a>,
-    iterations: u32,
+    batch: Batch,
     samples: Vec<Elapsed>,
 }
 
@@ -157,27 +156,8 @@ fn begin<'a>(
         let bytes = bytes as f64;
         record.rows.push(row(case, &info.subject, "size", "B", bytes, [bytes, bytes], 1));
     }
-    let iterations = calibrate(&mut *prepared)?;
-    Ok(Runner { info, prepared, iterations, samples: Vec::new() })
-}
-
-/// How many iterations make a batch.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 1..10^6")]
-fn calibrate(prepared: &mut dyn Prepared) -> Result<u32, SubjectError> {
-    // The first call warms caches and compilers up, and is believed by nobody.
-    let first = prepared.run(1)?.wall_ns;
-    if first > 50.0 * BATCH_NS {
-        return Ok(1);
-    }
-    let mut iterations = 1;
-    loop {
-        let batch = prepared.run(iterations)?.wall_ns;
-        if batch >= BATCH_NS / 4.0 || iterations >= 1_000_000 {
-            let wanted = f64::from(iterations) * BATCH_NS / batch.max(1.0);
-            return Ok(wanted.clamp(1.0, 1e6) as u32);
-        }
-        iterations *= 4;
-    }
+    let batch = Batch::find(&mut *prepared)?;
+    Ok(Runner { info, prepared, batch, samples: Vec::new() })
 }
 
 fn rounds(
@@ -197,8 +177,8 @@ fn rounds(
         let mut failed = Vec::new();
         for index in order {
             let runner = &mut runners[index];
-            match runner.prepared.run(runner.iterations) {
-                Ok(elapsed) => runner.samples.push(elapsed.per(runner.iterations)),
+            match runner.batch.run(&mut *runner.prepared) {
+                Ok(elapsed) => runner.samples.push(elapsed),
                 Err(error) => failed.push((index, error)),
             }
         }

@@ -65,6 +65,9 @@ fn method(document: &mut Document, record: &Record) {
          bit, if it claims to. One that fails is listed under \u{201c}Not measured\u{201d}.",
         "Subjects of a case take turns in shuffled rounds of batches of about 0.3 ms (one call where \
          a call takes longer), each over at least 16 different inputs in turn.",
+        "Before each timed batch every subject runs a third of one untimed, or one call where a call \
+         takes less than 2 ms: the batch before was another program's, which evicts caches and lets \
+         wide vector units power down.",
         "A time is the median of the rounds; a ratio is the median of the ratios within rounds. Both \
          have a 95 % bootstrap interval.",
         "Peers run as processes of their own and time themselves by their own clock; neither the \
