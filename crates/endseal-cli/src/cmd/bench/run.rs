@@ -8,7 +8,7 @@ use endseal_bench::ours::envelope::Envelope;
 use endseal_bench::peers::{PEERS, PeerProgram};
 use endseal_bench::record::{Record, Skip};
 use endseal_bench::report;
-use endseal_bench::run::Observer;
+use endseal_bench::run::{OURS, Observer};
 use endseal_bench::subject::Subject;
 use endseal_bench::suite::{Case, Extent, SUITES, cases};
 use endseal_node::{AtomicFile, Existing, FileError, Readers, write_file};
@@ -33,6 +33,9 @@ pub(crate) struct Args {
     /// Peers to measure beside, separated by commas
     #[arg(long, value_name = "P,...", value_delimiter = ',')]
     peers: Vec<String>,
+    /// Subjects to measure, separated by commas, beside endseal itself [default: all]
+    #[arg(long, value_name = "S,...", value_delimiter = ',')]
+    subject: Vec<String>,
     /// Folder of the peers
     #[arg(long, value_name = "DIR", default_value = "peers")]
     peers_dir: PathBuf,
@@ -95,7 +98,21 @@ fn subjects(args: &Args) -> Result<(Vec<Box<dyn Subject>>, Vec<Skip>), Failure> 
             Err(skip) => skipped.push(skip),
         }
     }
+    if let Some(name) = args.subject.iter().find(|name| !subjects.iter().any(|it| is(it, name))) {
+        let names: Vec<_> = subjects.iter().map(|it| it.info().subject.as_str()).collect();
+        return Err(Failure::usage(format!("there is no subject '{name}'"))
+            .hint(format!("with these peers there are: {}", names.join(", "))));
+    }
+    let wanted = |it: &Box<dyn Subject>| {
+        args.subject.is_empty() || is(it, OURS) || args.subject.iter().any(|name| is(it, name))
+    };
+    subjects.retain(wanted);
     Ok((subjects, skipped))
+}
+
+#[allow(clippy::borrowed_box, reason = "as the list has it")]
+fn is(subject: &Box<dyn Subject>, name: &str) -> bool {
+    subject.info().subject == name
 }
 
 /// Writes all results, each whole or not at all.
