@@ -19,6 +19,7 @@ pub mod clock;
 pub mod compare;
 pub mod environment;
 mod growth;
+mod lockfile;
 pub mod ours;
 pub mod peer;
 pub mod peers;

@@ -95,7 +95,7 @@ fn subjects(args: &Args) -> Result<(Vec<Box<dyn Subject>>, Vec<Skip>), Failure> 
         let peer = PeerProgram::find(name).ok_or_else(unknown)?;
         match peer.start(&args.peers_dir) {
             Ok(found) => subjects.extend(found),
-            Err(skip) => skipped.push(skip),
+            Err(why) => skipped.push(Skip::new(peer.name, why)),
         }
     }
     if let Some(name) = args.subject.iter().find(|name| !subjects.iter().any(|it| is(it, name))) {
