@@ -66,13 +66,23 @@ impl Checked {
     }
 }
 
+impl SubjectError {
+    /// Whether its process is gone, which costs the next one a start.
+    #[must_use]
+    pub fn ended_process(&self) -> bool {
+        matches!(self, Self::Lost(_) | Self::Protocol(_))
+    }
+}
+
 /// Why a subject gave no figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SubjectError {
-    /// It failed, or its process did.
+    /// It failed, or could not be started.
     Failed(String),
-    /// It answered what was not asked.
+    /// Its process ended or did not answer.
+    Lost(String),
+    /// It answered what was not asked; its process was ended.
     Protocol(String),
     /// It has no such case.
     Unsupported(String),
@@ -82,6 +92,7 @@ impl fmt::Display for SubjectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failed(why) => write!(f, "failed: {why}"),
+            Self::Lost(why) => write!(f, "was lost: {why}"),
             Self::Protocol(why) => write!(f, "spoke out of protocol: {why}"),
             Self::Unsupported(why) => write!(f, "does not do this: {why}"),
         }
