@@ -18,13 +18,16 @@ pub mod calibration;
 pub mod clock;
 pub mod compare;
 pub mod environment;
+
 mod growth;
 mod lockfile;
+mod noise;
 pub mod ours;
 pub mod peer;
 pub mod peers;
 pub mod record;
 pub mod report;
+mod rows;
 pub mod run;
 pub mod schema;
 pub mod stats;

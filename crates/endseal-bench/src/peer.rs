@@ -73,7 +73,15 @@ impl Peer {
         let subjects = hello.subjects.into_iter().map(|info| {
             let PeerInfo { subject, about, versions, settings, properties } = info;
             let runtime = hello.runtime.clone();
-            let info = SubjectInfo { subject, about, runtime, versions, settings, properties };
+            let info = SubjectInfo {
+                subject,
+                suite: None,
+                about,
+                runtime,
+                versions,
+                settings,
+                properties,
+            };
             PeerSubject { info, peer: Rc::clone(&peer) }
         });
         Ok(subjects.collect())

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use crate::clock::Elapsed;
-use crate::record::{Params, SubjectInfo};
+use crate::record::{Better, Params, SubjectInfo};
 
 /// An implementation of the cases of a suite.
 pub trait Subject {
@@ -40,6 +40,34 @@ pub trait Prepared {
     fn is_in_process(&self) -> bool {
         false
     }
+
+    /// Threads that share the work of an iteration.
+    fn threads(&self) -> usize {
+        1
+    }
+
+    /// Figures of the suite's own, asked for after the last round: bytes on the wire, round trips, a
+    /// rate.
+    ///
+    /// # Errors
+    /// [`SubjectError`]; the times stay.
+    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
+        Ok(Vec::new())
+    }
+}
+
+/// A figure beyond time.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::exhaustive_structs, reason = "written out by each suite")]
+pub struct Extra {
+    /// Its name in rows.
+    pub metric: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Whether less or more of it is better.
+    pub better: Better,
+    /// What was found; one value is exact.
+    pub samples: Vec<f64>,
 }
 
 /// What a check found.

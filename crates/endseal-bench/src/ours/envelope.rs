@@ -63,6 +63,7 @@ impl Envelope {
         }
         let info = SubjectInfo {
             subject: subject.into(),
+            suite: Some("envelope".into()),
             about: about.into(),
             runtime: "Rust, in process".into(),
             versions: BTreeMap::from([("endseal".into(), env!("CARGO_PKG_VERSION").into())]),
@@ -79,6 +80,11 @@ impl Envelope {
             .map(Self::new)
             .into()
     }
+}
+
+/// All forms as subjects of the suite.
+pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
+    Envelope::all().into_iter().map(|own| Box::new(own) as Box<dyn Subject>).collect()
 }
 
 impl Subject for Envelope {

@@ -1,11 +1,14 @@
 //! Peers as shell scripts, each with one fault.
 
+use core::ops::ControlFlow;
 use core::time::Duration;
 use std::path::Path;
 
 use endseal_bench::peer::{Peer, PeerSubject};
-use endseal_bench::record::Params;
+use endseal_bench::record::{Arguments, Params, Record};
+use endseal_bench::run::{Observer, Plan, run};
 use endseal_bench::subject::{Subject, SubjectError};
+use endseal_bench::suite::{Extent, Suite};
 
 const HELLO: &str = r#"{"ok":true,"protocol":1,"runtime":"sh","subjects":[{"subject":"s"}]}"#;
 
@@ -114,6 +117,36 @@ fn a_lost_process_costs_only_the_subject_that_was_asked() {
             assert!(bad.run(3).unwrap_err().ended_process(), "{fault}");
             assert_eq!(good.run(3).map(|elapsed| elapsed.wall_ns), Ok(300_000.0), "{fault}");
         }
+    }
+}
+
+#[test]
+fn a_subject_that_ends_its_process_twice_is_left_out() {
+    for fault in ["exit 1", "answer=garbage"] {
+        let mut subjects: Vec<Box<dyn Subject>> =
+            two(fault).into_iter().map(|one| Box::new(one) as Box<dyn Subject>).collect();
+        let all = Suite::find("envelope").unwrap().cases(Extent::Quick);
+        let cases: Vec<_> = all.into_iter().filter(|case| case.case == "seal").collect();
+        assert_eq!(cases.len(), 3);
+        let plan = Plan { cases, extent: Extent::Quick, arguments: Arguments::default() };
+        let record = run(&plan, &mut subjects, Vec::new(), &mut Quiet);
+        assert!(record.complete);
+        let good = record.rows.iter().filter(|row| row.subject == "good" && row.metric == "time");
+        assert_eq!(good.count(), 3, "{fault}");
+        assert!(record.rows.iter().all(|row| row.subject == "good"));
+        let skipped: Vec<_> = record.skipped.iter().map(|skip| skip.case.as_deref()).collect();
+        assert_eq!(skipped, [Some("seal"), Some("seal"), None], "{:?}", record.skipped);
+        assert!(record.skipped[2].reason.contains("left out of the rest"));
+    }
+}
+
+struct Quiet;
+
+impl Observer for Quiet {
+    fn case(&mut self, _: usize, _: usize, _: &str) {}
+
+    fn partial(&mut self, _: &Record) -> ControlFlow<()> {
+        ControlFlow::Continue(())
     }
 }
 

@@ -1,16 +1,16 @@
 //! `endseal bench run`
 
+use core::ops::ControlFlow;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use endseal_bench::ours::envelope::Envelope;
 use endseal_bench::peers::{PEERS, PeerProgram};
-use endseal_bench::record::{Record, Skip};
+use endseal_bench::record::{Arguments, Record, Skip};
 use endseal_bench::report;
-use endseal_bench::run::{OURS, Observer};
+use endseal_bench::run::{OURS, Observer, Plan};
 use endseal_bench::subject::Subject;
-use endseal_bench::suite::{Case, Extent, SUITES, cases};
+use endseal_bench::suite::{Case, Extent, SUITES, Suite};
 use endseal_node::{AtomicFile, Existing, FileError, Readers, write_file};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -30,6 +30,9 @@ pub(crate) struct Args {
     /// Suites, separated by commas [default: all]
     #[arg(long, value_name = "S,...", value_delimiter = ',')]
     suite: Vec<String>,
+    /// Cases of them, separated by commas [default: all]
+    #[arg(long, value_name = "C,...", value_delimiter = ',')]
+    case: Vec<String>,
     /// Peers to measure beside, separated by commas
     #[arg(long, value_name = "P,...", value_delimiter = ',')]
     peers: Vec<String>,
@@ -50,14 +53,21 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         (_, true) => Extent::Full,
         _ => Extent::Default,
     };
-    let cases = wanted_cases(&args.suite, extent)?;
-    let (mut subjects, skipped) = subjects(args)?;
+    let suites = wanted_suites(&args.suite)?;
+    let arguments = Arguments {
+        suites: args.suite.clone(),
+        cases: args.case.clone(),
+        peers: args.peers.clone(),
+        subjects: args.subject.clone(),
+    };
+    let plan = Plan { cases: wanted_cases(&args.case, &suites, extent)?, extent, arguments };
+    let (mut subjects, skipped) = subjects(args, &suites)?;
     create(&args.out)?;
     let mut observer = Watch::new(&args.out, ctx.shows_progress());
     // Begun and not committed: fails now and not after the measurement, if nothing can be written.
     let probe = args.out.join("run.json");
     drop(AtomicFile::create(&probe, Existing::Replace, Readers::Umask)?);
-    let record = endseal_bench::run::run(&cases, extent, &mut subjects, skipped, &mut observer);
+    let record = endseal_bench::run::run(&plan, &mut subjects, skipped, &mut observer);
     observer.bar.finish_and_clear();
     if let Some(failure) = observer.failure {
         return Err(failure);
@@ -66,25 +76,37 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     Ok(outcome(&args.out, &record))
 }
 
-fn wanted_cases(suites: &[String], extent: Extent) -> Result<Vec<Case>, Failure> {
-    let all: Vec<String> = SUITES.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let wanted = if suites.is_empty() { &all } else { suites };
-    let mut found = Vec::new();
-    for suite in wanted {
-        let unknown = || {
-            Failure::usage(format!("there is no suite '{suite}'"))
-                .hint(format!("there are: {}", all.join(", ")))
-        };
-        found.extend(cases(suite, extent).ok_or_else(unknown)?);
+fn wanted_suites(suites: &[String]) -> Result<Vec<&'static Suite>, Failure> {
+    if suites.is_empty() {
+        return Ok(SUITES.iter().collect());
     }
-    Ok(found)
+    let find = |name: &String| {
+        Suite::find(name).ok_or_else(|| {
+            let names: Vec<_> = SUITES.iter().map(|suite| suite.name).collect();
+            Failure::usage(format!("there is no suite '{name}'"))
+                .hint(format!("there are: {}", names.join(", ")))
+        })
+    };
+    suites.iter().map(find).collect()
+}
+
+fn wanted_cases(names: &[String], suites: &[&Suite], extent: Extent) -> Result<Vec<Case>, Failure> {
+    let mut cases: Vec<Case> = suites.iter().flat_map(|suite| suite.cases(extent)).collect();
+    if let Some(name) = names.iter().find(|name| !cases.iter().any(|case| case.case == **name)) {
+        let mut known: Vec<&str> = cases.iter().map(|case| case.case).collect();
+        known.sort_unstable();
+        known.dedup();
+        return Err(Failure::usage(format!("there is no case '{name}'"))
+            .hint(format!("in this extent of these suites there are: {}", known.join(", "))));
+    }
+    cases.retain(|case| names.is_empty() || names.iter().any(|name| case.case == name));
+    Ok(cases)
 }
 
 /// Ours, and those of the peers that can be started.
 #[allow(clippy::type_complexity, reason = "two lists")]
-fn subjects(args: &Args) -> Result<(Vec<Box<dyn Subject>>, Vec<Skip>), Failure> {
-    let mut subjects: Vec<Box<dyn Subject>> = Vec::new();
-    subjects.extend(Envelope::all().into_iter().map(|own| Box::new(own) as Box<dyn Subject>));
+fn subjects(args: &Args, suites: &[&Suite]) -> Result<(Vec<Box<dyn Subject>>, Vec<Skip>), Failure> {
+    let mut subjects: Vec<_> = suites.iter().flat_map(|suite| suite.subjects()).collect();
     let mut skipped = Vec::new();
     for name in &args.peers {
         let unknown = || {
@@ -98,21 +120,19 @@ fn subjects(args: &Args) -> Result<(Vec<Box<dyn Subject>>, Vec<Skip>), Failure> 
             Err(why) => skipped.push(Skip::new(peer.name, why)),
         }
     }
-    if let Some(name) = args.subject.iter().find(|name| !subjects.iter().any(|it| is(it, name))) {
+    let is = |it: &dyn Subject, name: &str| it.info().subject == name;
+    let absent = |name: &&String| !subjects.iter().any(|it| is(it.as_ref(), name));
+    if let Some(name) = args.subject.iter().find(absent) {
         let names: Vec<_> = subjects.iter().map(|it| it.info().subject.as_str()).collect();
         return Err(Failure::usage(format!("there is no subject '{name}'"))
             .hint(format!("with these peers there are: {}", names.join(", "))));
     }
-    let wanted = |it: &Box<dyn Subject>| {
-        args.subject.is_empty() || is(it, OURS) || args.subject.iter().any(|name| is(it, name))
-    };
-    subjects.retain(wanted);
+    if !args.subject.is_empty() {
+        let wanted =
+            |it: &dyn Subject| is(it, OURS) || args.subject.iter().any(|name| is(it, name));
+        subjects.retain(|it| wanted(it.as_ref()));
+    }
     Ok((subjects, skipped))
-}
-
-#[allow(clippy::borrowed_box, reason = "as the list has it")]
-fn is(subject: &Box<dyn Subject>, name: &str) -> bool {
-    subject.info().subject == name
 }
 
 /// Writes all results, each whole or not at all.
@@ -178,13 +198,14 @@ impl Observer for Watch<'_> {
         self.bar.set_message(what.to_owned());
     }
 
-    fn partial(&mut self, record: &Record) {
+    fn partial(&mut self, record: &Record) -> ControlFlow<()> {
         // Slow cases are worth keeping; the disk is not worth touching for each of the fast ones.
-        if self.started.elapsed().as_secs() >= 1 && self.failure.is_none() {
+        if self.started.elapsed().as_secs() >= 1 {
             self.started = Instant::now();
             self.failure =
                 to_json(record).and_then(|json| write(self.out, "run.json", &json)).err();
         }
+        if self.failure.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
@@ -204,7 +225,8 @@ fn outcome(out: &Path, record: &Record) -> Outcome {
         ));
     }
     for skip in &record.skipped {
-        text.push_str(&format!("skipped   {}: {}\n", skip.subject, skip.reason));
+        let case = skip.case.as_ref().map(|case| format!(" in {case}")).unwrap_or_default();
+        text.push_str(&format!("skipped   {}{case}: {}\n", skip.subject, skip.reason));
     }
     text.push_str(&format!("written to {}\n", out.display()));
     let skipped = record.skipped.iter().map(|skip| {
