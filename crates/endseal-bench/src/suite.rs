@@ -108,7 +108,11 @@ const ENVELOPE: Suite = Suite {
     subjects: crate::ours::envelope::subjects,
     sized: &["seal"],
     grows_by: &[Growing { parameter: "members", one: "a member", many: "number of members" }],
-    notes: &[],
+    notes: &[(
+        "seal_many",
+        "endseal seals them on all CPUs that it may use, each envelope on one; the others seal one \
+         after the other, unless their cell says otherwise.",
+    )],
     report: &crate::report::envelope::EnvelopeReport,
 };
 
