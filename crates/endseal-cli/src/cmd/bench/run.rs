@@ -45,6 +45,9 @@ pub(crate) struct Args {
     /// Where the results go
     #[arg(short, long, value_name = "DIR", default_value = "bench-results")]
     out: PathBuf,
+    /// Fail if anything that was asked for is skipped: at once if a peer is missing
+    #[arg(long)]
+    strict: bool,
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -62,6 +65,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     };
     let plan = Plan { cases: wanted_cases(&args.case, &suites, extent)?, extent, arguments };
     let (mut subjects, skipped) = subjects(args, &suites)?;
+    nothing_skipped(args, &skipped)?;
     create(&args.out)?;
     let mut observer = Watch::new(&args.out, ctx.shows_progress());
     // Begun and not committed: fails now and not after the measurement, if nothing can be written.
@@ -73,7 +77,18 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         return Err(failure);
     }
     write_results(&args.out, &record)?;
+    nothing_skipped(args, &record.skipped)?;
     Ok(outcome(&args.out, &record))
+}
+
+fn nothing_skipped(args: &Args, skipped: &[Skip]) -> Result<(), Failure> {
+    match skipped.first().filter(|_| args.strict) {
+        None => Ok(()),
+        Some(first) => {
+            let what = format!("{} has no figures: {}", first.subject, first.reason);
+            Err(Failure::new(Kind::Refused, what))
+        }
+    }
 }
 
 fn wanted_suites(suites: &[String]) -> Result<Vec<&'static Suite>, Failure> {
