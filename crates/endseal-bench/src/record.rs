@@ -11,7 +11,7 @@ use crate::suite::Case;
 pub const SCHEMA: &str = "endseal-bench/1";
 
 /// One run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Record {
     /// [`SCHEMA`].

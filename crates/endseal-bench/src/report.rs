@@ -5,6 +5,7 @@ pub(crate) mod document;
 pub(crate) mod envelope;
 pub(crate) mod figures;
 mod front;
+mod goals;
 pub(crate) mod growth;
 mod html;
 mod markdown;
@@ -18,6 +19,7 @@ pub(crate) mod words;
 
 use document::{Document, Text};
 use figures::{Case, Figures};
+use goals::Goal;
 
 use crate::record::{Params, Record, Row};
 
@@ -29,6 +31,14 @@ pub(crate) trait SuiteReport: Sync {
 
     /// Below "Headline figures".
     fn headlines(&self, document: &mut Document, figures: &Figures<'_>);
+
+    /// What it set out to reach.
+    fn goals(&self, _: &Figures<'_>) -> Vec<Goal> {
+        Vec::new()
+    }
+
+    /// Why goals were missed, as far as the figures of the run tell.
+    fn why_missed(&self, _: &mut Document, _: &Figures<'_>) {}
 
     /// Sections of its own: published tables, growth.
     fn sections(&self, document: &mut Document, figures: &Figures<'_>);
@@ -64,6 +74,7 @@ fn document(record: &Record) -> Document {
         ..Document::default()
     };
     front::write(&mut document, &figures);
+    goals::write(&mut document, &figures);
     for suite in figures.suites() {
         suite.report.sections(&mut document, &figures);
     }

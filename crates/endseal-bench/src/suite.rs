@@ -76,8 +76,8 @@ pub struct Suite {
     pub name: &'static str,
     /// What it measures, for people.
     pub about: &'static str,
-    cases: fn(Extent) -> Vec<Case>,
-    subjects: fn() -> Vec<Box<dyn Subject>>,
+    pub(crate) cases: fn(Extent) -> Vec<Case>,
+    pub(crate) subjects: fn() -> Vec<Box<dyn Subject>>,
     /// Cases whose output has a length that deserves a row.
     pub(crate) sized: &'static [&'static str],
     /// What time is fitted over.
@@ -99,22 +99,7 @@ pub(crate) struct Growing {
 }
 
 /// All suites.
-pub static SUITES: &[Suite] = &[ENVELOPE];
-
-const ENVELOPE: Suite = Suite {
-    name: "envelope",
-    about: "one sender, a message or file sealed to a group; station 1",
-    cases: envelope::cases,
-    subjects: crate::ours::envelope::subjects,
-    sized: &["seal"],
-    grows_by: &[Growing { parameter: "members", one: "a member", many: "number of members" }],
-    notes: &[(
-        "seal_many",
-        "endseal seals them on all CPUs that it may use, each envelope on one; the others seal one \
-         after the other, unless their cell says otherwise.",
-    )],
-    report: &crate::report::envelope::EnvelopeReport,
-};
+pub static SUITES: &[Suite] = &[envelope::SUITE];
 
 impl Suite {
     /// The suite of that name.

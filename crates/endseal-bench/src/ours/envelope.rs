@@ -1,6 +1,5 @@
 //! The envelope as a subject, in each of its forms.
 
-use core::hint::black_box;
 use std::collections::BTreeMap;
 use std::thread;
 
@@ -10,12 +9,13 @@ use endseal_crypto::random::{OsRandom, Random};
 use endseal_crypto::{mlkem768, x25519};
 use endseal_envelope::{Opener, Policy, Recipients, Sealer, Suite};
 
-use crate::clock::{Elapsed, time};
 use crate::record::{Params, SubjectInfo};
 use crate::subject::{Checked, Prepared, Subject, SubjectError};
 
+mod open;
 mod seal;
 
+use open::{Open, OpenMany};
 use seal::{Seal, SealMany};
 
 /// Which form of the envelope.
@@ -101,27 +101,24 @@ impl Subject for Envelope {
         params: &Params,
         inputs: u32,
     ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
-        let material = Material::new(self.form, params, inputs)?;
+        let many = matches!(case, "seal_many" | "open_many");
+        let count = if many { param(params, "count")? } else { 1 };
+        let cpus = thread::available_parallelism().map_or(1, usize::from);
+        let threads = cpus.min(count);
+        let material = Material::new(self.form, params, inputs as usize, count)?;
         match (case, self.form) {
-            ("seal", _) => Ok(Box::new(Seal { material, count: 1, next: 0 })),
-            // Its envelopes share a state.
-            ("seal_many", Form::Session) => {
-                Ok(Box::new(Seal { material, count: param(params, "count")?, next: 0 }))
+            // The envelopes of a session share a state, and are sealed one after the other.
+            ("seal", _) | ("seal_many", Form::Session) => {
+                Ok(Box::new(Seal { material, count, next: 0 }))
             }
-            ("seal_many", _) => {
-                let count = param(params, "count")?;
-                let cpus = thread::available_parallelism().map_or(1, usize::from);
-                Ok(Box::new(SealMany { material, count, threads: cpus.min(count), next: 0 }))
-            }
+            ("seal_many", _) => Ok(Box::new(SealMany { material, count, threads, next: 0 })),
             ("open", Form::Default | Form::Compact | Form::Hybrid) => {
                 let envelopes = material.seal_all()?;
                 Ok(Box::new(Open { material, envelopes, next: 0 }))
             }
             ("open_many", Form::Default | Form::Compact | Form::Hybrid) => {
-                let count = param(params, "count")?;
-                let sealed = material.seal_all()?;
-                let envelopes = sealed.iter().cycle().take(count).cloned().collect();
-                Ok(Box::new(OpenMany { material, envelopes }))
+                let envelopes = material.seal_all()?;
+                Ok(Box::new(OpenMany { material, envelopes, count, threads, next: 0 }))
             }
             ("open" | "open_many", _) => {
                 Err(SubjectError::Unsupported("it opens like the default form".into()))
@@ -161,7 +158,8 @@ fn identity(i: usize) -> Identity {
 }
 
 impl Material {
-    fn new(form: Form, params: &Params, inputs: u32) -> Result<Self, SubjectError> {
+    /// For `inputs` sets of `count` messages: set n is the messages from n on.
+    fn new(form: Form, params: &Params, inputs: usize, count: usize) -> Result<Self, SubjectError> {
         let (members, bytes) = (param(params, "members")?, param(params, "bytes")?);
         let identities: Vec<_> = (0..members).map(identity).collect();
         let recipients = match form {
@@ -171,7 +169,7 @@ impl Material {
             ),
         }
         .map_err(failed)?;
-        let mut contents = vec![vec![0; bytes]; inputs.max(1) as usize];
+        let mut contents = vec![vec![0; bytes]; inputs.max(1) + count - 1];
         contents.iter_mut().try_for_each(|c| OsRandom.fill(c)).map_err(failed)?;
         Ok(Self {
             form,
@@ -220,64 +218,5 @@ impl Material {
             envelope[at] ^= 1;
         }
         Ok(Checked { round_trip, tamper_refused: Some(refused), sealed_bytes })
-    }
-}
-
-struct Open {
-    material: Material,
-    envelopes: Vec<Vec<u8>>,
-    next: usize,
-}
-
-impl Prepared for Open {
-    fn check(&mut self) -> Result<Checked, SubjectError> {
-        self.material.check()
-    }
-
-    fn is_in_process(&self) -> bool {
-        true
-    }
-
-    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        let opener = Opener::new(&self.material.reader);
-        let inputs = self.envelopes.iter().cycle().skip(self.next).take(iterations as usize);
-        let mut outcome = Ok(());
-        let elapsed = time(|| {
-            for envelope in inputs {
-                let opened = opener.open(envelope, &mut Policy::new());
-                outcome = outcome.and(black_box(opened).map(drop));
-            }
-        });
-        self.next = (self.next + iterations as usize) % self.envelopes.len();
-        outcome.map_err(failed)?;
-        Ok(elapsed)
-    }
-}
-
-struct OpenMany {
-    material: Material,
-    envelopes: Vec<Vec<u8>>,
-}
-
-impl Prepared for OpenMany {
-    fn check(&mut self) -> Result<Checked, SubjectError> {
-        self.material.check()
-    }
-
-    fn is_in_process(&self) -> bool {
-        true
-    }
-
-    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        let opener = Opener::new(&self.material.reader);
-        let backlog: Vec<_> = self.envelopes.iter().map(|envelope| &envelope[..]).collect();
-        let mut all_opened = true;
-        let elapsed = time(|| {
-            for _ in 0..iterations {
-                let opened = black_box(opener.open_many(&backlog, &mut Policy::new()));
-                all_opened &= opened.iter().all(Result::is_ok);
-            }
-        });
-        if all_opened { Ok(elapsed) } else { Err(failed("an envelope did not open")) }
     }
 }

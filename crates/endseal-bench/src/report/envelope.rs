@@ -2,8 +2,10 @@
 
 use super::document::{Document, Text};
 use super::figures::{Case, Figures, MEMBERS, OURS, SEED};
+use super::goals::Goal;
 use super::{SuiteReport, growth, seed, sizes, words};
 
+mod goals;
 mod headlines;
 mod prices;
 
@@ -35,6 +37,14 @@ impl SuiteReport for EnvelopeReport {
 
     fn headlines(&self, document: &mut Document, figures: &Figures<'_>) {
         headlines::write(document, figures);
+    }
+
+    fn goals(&self, figures: &Figures<'_>) -> Vec<Goal> {
+        goals::goals(figures)
+    }
+
+    fn why_missed(&self, document: &mut Document, figures: &Figures<'_>) {
+        goals::why_missed(document, figures);
     }
 
     fn sections(&self, document: &mut Document, figures: &Figures<'_>) {

@@ -259,7 +259,7 @@ fn factor(figure: Figure, figures: &Figures<'_>) -> Text {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::{self, Extent};
+    use crate::suite::{Extent, Suite};
 
     /// The cases whose figures a row needs.
     fn needed(figure: Figure) -> Vec<(&'static str, u64, u64, Option<u64>)> {
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn every_extent_fills_every_row() {
         for extent in [Extent::Quick, Extent::Default, Extent::Full] {
-            let cases = suite::cases("envelope", extent).unwrap();
+            let cases = Suite::find("envelope").unwrap().cases(extent);
             for row in ENVELOPE.iter().flat_map(|table| table.rows) {
                 for (name, members, bytes, count) in needed(row.figure) {
                     let found = cases.iter().any(|case| {

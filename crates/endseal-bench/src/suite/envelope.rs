@@ -1,13 +1,28 @@
 //! The tables of station 1: by group size, decrypt, large messages, concurrency, message size by group
 //! size.
 
-use super::{Case, Extent};
+use super::{Case, Extent, Growing, Suite};
 use crate::record::Params;
 
 /// 1 KB as the published tables mean it.
 const KB: u64 = 1024;
 
-pub(super) fn cases(extent: Extent) -> Vec<Case> {
+/// The suite.
+pub(super) const SUITE: Suite = Suite {
+    name: "envelope",
+    about: "one sender, a message or file sealed to a group; station 1",
+    cases,
+    subjects: crate::ours::envelope::subjects,
+    sized: &["seal"],
+    grows_by: &[Growing { parameter: "members", one: "a member", many: "number of members" }],
+    notes: &[("seal_many", ALL_CPUS), ("open_many", ALL_CPUS)],
+    report: &crate::report::envelope::EnvelopeReport,
+};
+
+const ALL_CPUS: &str = "endseal, and those whose description says so, share the messages out among all \
+     CPUs; the others take one after the other.";
+
+fn cases(extent: Extent) -> Vec<Case> {
     let mut cases = Vec::new();
     let members: &[u64] = match extent {
         Extent::Quick => &[5, 10, 25, 50, 100, 1000],

@@ -192,6 +192,7 @@ fn the_record_says_what_was_asked_and_how_fast_the_machine_was() {
 fn only_declared_cases_have_a_size_and_subjects_keep_to_their_suite() {
     let mut cases = seal_cases();
     cases.truncate(1);
+    cases[0].params.insert("members".into(), 10);
     let mut subjects = vec![
         Fake::boxed("endseal", 1_000.0, Fault::None),
         Fake::of_suite("foreign", Some("baking")),

@@ -4,11 +4,17 @@ use core::hint::black_box;
 use std::thread;
 
 use endseal_crypto::random::OsRandom;
+use endseal_crypto::{ed25519, x25519};
 use endseal_envelope::{SealError, Session, SessionLimits};
 
 use super::{Form, Material, failed};
+use crate::calibration::clock_ghz;
 use crate::clock::{Elapsed, time, time_threads};
-use crate::subject::{Checked, Prepared, SubjectError};
+use crate::record::Better;
+use crate::subject::{Checked, Extra, Prepared, SubjectError};
+
+/// Measurements of the agreements alone.
+const ROUNDS: usize = 15;
 
 /// One envelope after the other.
 pub(super) struct Seal {
@@ -48,6 +54,29 @@ impl Prepared for Seal {
         outcome.map_err(failed)?;
         Ok(elapsed)
     }
+
+    /// How much of it is X25519, and at which clock: what the CPU allows at best can be told from it.
+    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
+        if self.count > 1 || self.material.form != Form::Default {
+            return Ok(Vec::new());
+        }
+        let keys: Vec<_> =
+            self.material.recipients.keys().map(ed25519::PublicKey::to_x25519).collect();
+        let secret = x25519::SecretKey::generate(&mut OsRandom).map_err(failed)?;
+        let secret = x25519::PreparedKey::new(secret);
+        let once = || time(|| drop(black_box(secret.agree_many(black_box(&keys))))).wall_ns;
+        let (mut agreements, mut clock) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            clock.push(clock_ghz());
+            once();
+            agreements.push(once());
+        }
+        let extra = |metric, unit, better, samples| Extra { metric, unit, better, samples };
+        Ok(vec![
+            extra("agreements", "ns", Better::Less, agreements),
+            extra("clock", "GHz", Better::More, clock),
+        ])
+    }
 }
 
 /// `count` envelopes at once, shared out among threads. The threads start and end within the time:
@@ -73,8 +102,8 @@ impl Prepared for SealMany {
     }
 
     fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        let (inputs, start) = (self.material.contents.len(), self.next);
-        let from = |iteration: u32| (start + iteration as usize * self.count) % inputs;
+        let (sets, start) = (self.material.contents.len() - self.count + 1, self.next);
+        let from = |iteration: u32| (start + iteration as usize) % sets;
         let mut outcome = Ok(());
         let elapsed = time_threads(|| {
             outcome = (0..iterations).try_for_each(|iteration| self.at_once(from(iteration)));
@@ -88,7 +117,7 @@ impl Prepared for SealMany {
 impl SealMany {
     fn at_once(&self, from: usize) -> Result<(), SubjectError> {
         let share = |thread: usize| {
-            let inputs = self.material.contents.iter().cycle().skip(from).take(self.count);
+            let inputs = self.material.contents[from..from + self.count].iter();
             let inputs = inputs.skip(thread).step_by(self.threads);
             each(inputs, |content| self.material.sealer().seal(content, &mut OsRandom))
         };
