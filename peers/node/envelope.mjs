@@ -1,13 +1,15 @@
 // The cases of the suite `envelope`, made from what a subject can do:
 //
 //     setup(members) -> group
-//     seal(group, content) -> envelope              a string or bytes, or a promise of them
+//     seal(group, content) -> envelope              or a promise of it
 //     open(group, index, delivered) -> content      throws if it must not be read
 //     tamper(delivered) -> delivered                with one bit of the sealed content changed
 //
-// and, where a subject needs them: `sealInput`, a faster `seal` for what `open` is given;
-// `readerState(group)`, what readers have before the next envelope; and
-// `deliver(group, index, envelope, state)`, what one of them receives of it.
+// and, where a subject needs them: `content(bytes)`, if it seals text; `size(envelope)`, if that is
+// neither bytes nor a string; `cases` and `limits`, if it has not all; `sealInput`, a faster `seal`
+// for what `open` is given; `readerState(group)`, what readers have before the next envelope;
+// `deliver(group, index, envelope, state)`, what one of them receives of it; and `sealsInTurn`, if
+// two envelopes must not be sealed at once.
 
 import { randomBytes } from 'node:crypto';
 
@@ -27,29 +29,42 @@ export class Unsupported extends Error {}
 /** Makes keys and inputs of a case: `step(n)` is the work of one iteration, `check()` proves it. */
 export async function prepare(subject, name, params, inputs) {
   const found = Object.hasOwn(CASES, name) ? CASES[name] : null;
-  if (!found) {
+  if (!found || subject.cases?.includes(name) === false) {
     throw new Unsupported(`there is no case ${name}`);
   }
-  const given = { ...params, inputs };
-  for (const field of [...found.params, 'inputs']) {
-    const least = field === 'bytes' ? 0 : 1;
-    const value = given[field];
-    if (!Number.isSafeInteger(value) || value < least || value > LIMITS[field]) {
-      throw new Unsupported(`${field} must be from ${least} to ${LIMITS[field]}`);
-    }
-  }
-  if (params.bytes * inputs > CONTENT_LIMIT) {
+  within({ ...params, inputs }, [...found.params, 'inputs'], { ...LIMITS, ...subject.limits });
+  const { members, bytes, count = 1 } = params;
+  // `inputs` sets of `count` different messages: the set n begins at the message n.
+  const messages = inputs + count - 1;
+  if (bytes * messages > CONTENT_LIMIT) {
     throw new Unsupported('this is too much content');
   }
-  const group = await subject.setup(params.members);
-  const contents = Array.from({ length: inputs }, () => randomBytes(params.bytes));
-  return found.make(subject, group, contents, params);
+  const group = await subject.setup(members);
+  const content = subject.content ?? randomBytes;
+  const contents = Array.from({ length: messages }, () => content(bytes));
+  const job = await found.make(subject, group, contents, params);
+  return { step: (n) => job.step(n % inputs), check: job.check };
+}
+
+/** Whether there are exactly these parameters, each within its limits. */
+function within(given, names, limits) {
+  for (const name of Object.keys(given)) {
+    if (!names.includes(name)) {
+      throw new Unsupported(`this case has no parameter ${name}`);
+    }
+  }
+  for (const name of names) {
+    const least = name === 'bytes' ? 0 : 1;
+    if (!(given[name] >= least && given[name] <= limits[name])) {
+      throw new Unsupported(`${name} must be from ${least} to ${limits[name]}`);
+    }
+  }
 }
 
 function sealing(subject, group, contents, { members, count }) {
-  const one = (n) => subject.seal(group, contents[n % contents.length]);
+  const one = (n) => subject.seal(group, contents[n]);
   return {
-    step: count === undefined ? one : many(one, count),
+    step: count === undefined ? one : many(one, count, subject.sealsInTurn),
     async check() {
       const input = await sent(subject, subject.seal, group, contents[0]);
       return proof(subject, group, members, contents[0], input);
@@ -58,29 +73,33 @@ function sealing(subject, group, contents, { members, count }) {
 }
 
 async function opening(subject, group, contents, { members, count }) {
-  const index = members >> 1;
+  const index = middle(members);
   const inputs = [];
   for (const content of contents) {
     inputs.push(await sent(subject, subject.sealInput ?? subject.seal, group, content));
   }
   const delivered = inputs.map((input) => receive(subject, group, index, input));
-  const one = (n) => subject.open(group, index, delivered[n % delivered.length]);
+  const one = (n) => subject.open(group, index, delivered[n]);
   return {
-    step: count === undefined ? one : many(one, count),
+    step: count === undefined ? one : many(one, count, false),
     check: () => proof(subject, group, members, contents[0], inputs[0]),
   };
 }
 
-/** One iteration that is `count` times `one`, each with the next input. */
-function many(one, count) {
+/** One iteration that is `one` for a set of `count` inputs: all at once, or each after the last. */
+function many(one, count, inTurn) {
   return async (n) => {
-    const results = new Array(count);
-    for (let i = 0; i < count; i += 1) {
-      const result = one(n * count + i);
-      results[i] = result instanceof Promise ? await result : result;
+    const results = [];
+    for (let i = n; i < n + count; i += 1) {
+      const result = one(i);
+      results.push(inTurn ? await result : result);
     }
-    return results;
+    return Promise.all(results);
   };
+}
+
+function middle(members) {
+  return Math.floor(members / 2);
 }
 
 async function sent(subject, seal, group, content) {
@@ -94,18 +113,19 @@ function receive({ deliver }, group, index, { envelope, state }) {
 
 async function proof(subject, group, members, content, input) {
   let roundTrip = true;
-  for (const index of new Set([0, members >> 1, members - 1])) {
+  for (const index of new Set([0, middle(members), members - 1])) {
     const opened = await subject.open(group, index, receive(subject, group, index, input));
-    roundTrip &&= Buffer.compare(opened, content) === 0;
+    roundTrip &&= Buffer.from(opened).equals(Buffer.from(content));
   }
-  const index = members >> 1;
+  const index = middle(members);
   const changed = subject.tamper(receive(subject, group, index, input));
+  const size = subject.size ?? Buffer.byteLength;
   return {
     round_trip: roundTrip,
     tamper_refused: subject.properties.includes('authenticated')
       ? await refuses(() => subject.open(group, index, changed))
       : null,
-    sealed_bytes: Buffer.byteLength(input.envelope),
+    sealed_bytes: size(input.envelope),
   };
 }
 

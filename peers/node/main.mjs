@@ -9,6 +9,7 @@ const HANDLE_LIMIT = 256;
 const ITERATION_LIMIT = 1_000_000;
 const SUBJECTS = [
   'seed-noble',
+  'seed-noble-json',
   'seed-native',
   'libsignal',
   'libsodium-sealed-box',
@@ -37,6 +38,9 @@ const operations = {
   async prepare({ subject, case: name, params, inputs }) {
     if (typeof subject !== 'string' || typeof name !== 'string' || !isObject(params)) {
       throw new Misunderstood('subject, case and params are needed');
+    }
+    if (![...Object.values(params), inputs].every(isNumber)) {
+      throw new Misunderstood('inputs and params must be numbers below 2^53');
     }
     if (!subjects.has(subject)) {
       throw new Unsupported(`there is no subject ${subject}`);
@@ -134,12 +138,19 @@ function isObject(value) {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+function isNumber(value) {
+  return Number.isSafeInteger(value) && value >= 0;
+}
+
 function oneLine(error) {
   const text = String(error?.message ?? error).replace(/\s+/g, ' ').trim().slice(0, 200);
   return text || 'an exception without a message';
 }
 
-/** The lines of a stream, in bounded memory: `null` stands for one that is too long. */
+/**
+ * The lines of a stream, in bounded memory: `null` stands for one that is too long. What follows
+ * the last line end is no line.
+ */
 async function* lines(stream) {
   let parts = [];
   let length = 0;
@@ -153,9 +164,6 @@ async function* lines(stream) {
     }
     length += chunk.length - start;
     parts = length >= LINE_LIMIT ? [] : [...parts, chunk.subarray(start)];
-  }
-  if (length > 0) {
-    yield length >= LINE_LIMIT ? null : Buffer.concat(parts);
   }
 }
 

@@ -38,6 +38,13 @@ const CASES: &[(&str, &str, &str, &str, &str)] = &[
         r#"{"ok": true, "round_trip": true, "tamper_refused": null}"#,
     ),
     (
+        "ok_check_wrong",
+        "ok",
+        "check",
+        "a wrong result is a verdict, not an error",
+        r#"{"ok": true, "round_trip": false, "tamper_refused": true, "sealed_bytes": 100}"#,
+    ),
+    (
         "ok_run",
         "ok",
         "run",
@@ -58,6 +65,20 @@ const CASES: &[(&str, &str, &str, &str, &str)] = &[
         "run",
         "the subject failed",
         r#"{"ok": false, "error": "failed", "message": "an exception"}"#,
+    ),
+    (
+        "failed_check",
+        "failed",
+        "check",
+        "an exception in a check is an error, not a verdict",
+        r#"{"ok": false, "error": "failed", "message": "an exception"}"#,
+    ),
+    (
+        "unsupported_params",
+        "unsupported",
+        "prepare",
+        "a parameter that the case does not have",
+        r#"{"ok": false, "error": "unsupported", "message": "seal has no parameter count"}"#,
     ),
     (
         "unsupported_case",
@@ -81,6 +102,13 @@ const CASES: &[(&str, &str, &str, &str, &str)] = &[
         r#"{"ok": false, "error": "surprise", "message": ""}"#,
     ),
     ("protocol_error_none", "protocol", "run", "a failure without a class", r#"{"ok": false}"#),
+    (
+        "protocol_check_verdict",
+        "protocol",
+        "check",
+        "a verdict that is no truth value",
+        r#"{"ok": true, "round_trip": "no", "tamper_refused": true}"#,
+    ),
     ("protocol_empty", "protocol", "run", "an empty line", ""),
     ("protocol_text", "protocol", "run", "not JSON", "12 iterations in 0.3 ms"),
     (

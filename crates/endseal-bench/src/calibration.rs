@@ -6,16 +6,25 @@ use core::hint::black_box;
 use crate::clock::time;
 use crate::stats::median;
 
-/// Nanoseconds of CPU time (or of wall time, where there is no other) for the fixed work.
+/// The median of nine [`warm`], in ns.
 #[must_use]
 pub fn measure() -> f64 {
-    let samples: Vec<_> = (0..9)
-        .map(|_| {
-            let elapsed = time(work);
-            elapsed.cpu_ns.unwrap_or(elapsed.wall_ns)
-        })
-        .collect();
+    let samples: Vec<_> = (0..9).map(|_| warm()).collect();
     median(&samples).unwrap_or_default()
+}
+
+/// One measurement, warmed up like a batch of a subject: the speed of the machine is asked for, not
+/// what another process left in its caches.
+#[must_use]
+pub fn warm() -> f64 {
+    once();
+    once()
+}
+
+/// Nanoseconds of CPU time (or of wall time, where there is no other) for the fixed work.
+fn once() -> f64 {
+    let elapsed = time(work);
+    elapsed.cpu_ns.unwrap_or(elapsed.wall_ns)
 }
 
 /// Integer arithmetic in a chain, and a walk through 1 MiB in an order that no prefetcher knows.

@@ -37,15 +37,31 @@ pub fn time(work: impl FnOnce()) -> Elapsed {
     Elapsed { wall_ns: wall.elapsed().as_secs_f64() * 1e9, cpu_ns: Some(cpu_ns) }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a process lives less than 2^53 ns")]
+/// The same for work on several threads: CPU time is that of the whole process.
+pub fn time_threads(work: impl FnOnce()) -> Elapsed {
+    let (wall, cpu) = (Instant::now(), process_cpu_ns());
+    work();
+    let cpu_ns = process_cpu_ns() - cpu;
+    Elapsed { wall_ns: wall.elapsed().as_secs_f64() * 1e9, cpu_ns: Some(cpu_ns) }
+}
+
 fn thread_cpu_ns() -> f64 {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
+    cpu_ns(ClockId::ThreadCPUTime)
+}
+
+fn process_cpu_ns() -> f64 {
+    cpu_ns(ClockId::ProcessCPUTime)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a process lives less than 2^53 ns")]
+fn cpu_ns(clock: ClockId) -> f64 {
+    let now = clock_gettime(clock);
     now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
 }
 
 #[cfg(test)]
 mod tests {
-    use super::time;
+    use super::{time, time_threads};
 
     #[test]
     fn work_takes_cpu_time_and_sleep_does_not() {
@@ -58,5 +74,15 @@ mod tests {
         assert!(work.cpu_ns.unwrap() > 1e5, "{work:?}");
         let sleep = time(|| std::thread::sleep(core::time::Duration::from_millis(20)));
         assert!(sleep.wall_ns >= 2e7 && sleep.cpu_ns.unwrap() < 1e7, "{sleep:?}");
+    }
+
+    #[test]
+    fn work_of_another_thread_counts_for_the_process() {
+        let spin = || (0..5_000_000_u64).fold(0, |sum, i| core::hint::black_box(sum ^ i));
+        let mut sum = None;
+        let both = time_threads(|| {
+            sum = std::thread::scope(|scope| scope.spawn(spin).join().ok());
+        });
+        assert!(sum.is_some() && both.cpu_ns.unwrap() > 1e5, "{both:?}");
     }
 }

@@ -1,12 +1,13 @@
 //! Two runs side by side: what changed beyond the noise of both.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use crate::record::{Params, Record, Row};
+use crate::record::{Better, Params, Ratio, Record, Row};
 use crate::report::tame;
+
+mod text;
 
 /// Two runs side by side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -14,9 +15,15 @@ use crate::report::tame;
 pub struct Comparison {
     /// The larger noise floor of the two; `None` if one of them has none.
     pub noise_floor: Option<f64>,
+    /// The two drifts together: a difference of two times must exceed it and the noise floor, since
+    /// one value of the calibration kernel stands for a whole case.
+    pub drift: f64,
     /// What else differs between the runs, in words: another machine, another build.
     pub circumstances: Vec<String>,
-    /// Figures that both have, in the order of the first.
+    /// Paired ratios that both have, as they are.
+    pub ratios: Vec<Compared>,
+    /// Figures that both have, in the order of the first; times are also compared by the speed that
+    /// the machine had.
     pub rows: Vec<Compared>,
     /// How many figures only the first has.
     pub only_first: usize,
@@ -36,7 +43,9 @@ pub struct Compared {
     pub params: Params,
     /// Whose figure.
     pub subject: String,
-    /// As in [`Row`].
+    /// The other one of a ratio.
+    pub against: Option<String>,
+    /// As in [`Row`]; `ratio` for a ratio.
     pub metric: String,
     /// As in [`Row`].
     pub unit: String,
@@ -44,10 +53,12 @@ pub struct Compared {
     pub first: f64,
     /// Median of the second run.
     pub second: f64,
-    /// First by second: above 1, the second is better, since every metric is a cost. `None` if the
-    /// second is zero.
-    pub ratio: Option<f64>,
-    /// Whether the intervals have a value in common.
+    /// Second by first, as measured. `None` if the first is zero.
+    pub change: Option<f64>,
+    /// The same after each was divided by the time that the calibration kernel took beside it: what is
+    /// left is not the machine's speed. `None` for what is not a time.
+    pub normalised: Option<f64>,
+    /// Whether the intervals have a value in common, normalised where that can be.
     pub overlap: bool,
     /// What to make of it.
     pub verdict: Verdict,
@@ -58,9 +69,9 @@ pub struct Compared {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Verdict {
-    /// Less time or memory or fewer bytes, beyond the noise of both runs.
+    /// Less time or memory or fewer bytes, or a larger ratio or rate, beyond the noise of both runs.
     Better,
-    /// More of it, beyond the noise of both runs.
+    /// The contrary, beyond the noise of both runs.
     Worse,
     /// Nothing that the noise does not explain.
     NoDifference,
@@ -85,17 +96,25 @@ impl Verdict {
 #[must_use]
 pub fn compare(first: &Record, second: &Record) -> Comparison {
     let noise_floor = first.noise_floor.zip(second.noise_floor).map(|(a, b)| a.max(b));
+    let drift: f64 = [first.drift, second.drift].into_iter().flatten().map(f64::abs).sum();
     let later: BTreeMap<_, _> = second.rows.iter().map(|row| (key(row), row)).collect();
     let mut rows = Vec::new();
     let mut seen = BTreeMap::new();
     for row in &first.rows {
         if let (Some(other), None) = (later.get(&key(row)), seen.insert(key(row), ())) {
-            rows.push(compared(row, other, noise_floor));
+            rows.push(compared(row, other, noise_floor, drift));
         }
     }
+    let later_ratios: BTreeMap<_, _> =
+        second.ratios.iter().map(|ratio| (ratio_key(ratio), ratio)).collect();
+    let ratios = first.ratios.iter().filter_map(|ratio| {
+        Some(compared_ratio(ratio, later_ratios.get(&ratio_key(ratio))?, noise_floor))
+    });
     Comparison {
         noise_floor,
+        drift,
         circumstances: circumstances(first, second),
+        ratios: ratios.collect(),
         only_first: seen.len() - rows.len(),
         only_second: later.len() - rows.len(),
         rows,
@@ -106,39 +125,97 @@ fn key(row: &Row) -> (&str, &str, &Params, &str, &str) {
     (&row.suite, &row.case, &row.params, &row.subject, &row.metric)
 }
 
-fn compared(first: &Row, second: &Row, noise_floor: Option<f64>) -> Compared {
-    let overlap = first.ci95[0] <= second.ci95[1] && second.ci95[0] <= first.ci95[1];
-    let ratio = (second.median > 0.0).then(|| first.median / second.median);
+fn ratio_key(ratio: &Ratio) -> (&str, &str, &Params, &str, &str) {
+    (&ratio.suite, &ratio.case, &ratio.params, &ratio.subject, &ratio.against)
+}
+
+/// A median with its interval, and whether it can be wrong at all.
+#[derive(Clone, Copy)]
+struct Value {
+    median: f64,
+    ci95: [f64; 2],
+}
+
+impl Value {
+    fn of(row: &Row) -> Self {
+        Self { median: row.median, ci95: row.ci95 }
+    }
+
+    fn times(self, factor: f64) -> Self {
+        Self { median: self.median * factor, ci95: self.ci95.map(|bound| bound * factor) }
+    }
+
+    fn overlaps(self, other: Self) -> bool {
+        self.ci95[0] <= other.ci95[1] && other.ci95[0] <= self.ci95[1]
+    }
+}
+
+fn compared(first: &Row, second: &Row, noise_floor: Option<f64>, drift: f64) -> Compared {
+    // A slower machine has a slower kernel: what the second run would have taken at the speed of the
+    // first.
+    let usable = |ns: &f64| *ns > 0.0;
+    let speed = first.kernel_ns.filter(usable).zip(second.kernel_ns.filter(usable));
+    let speed = speed.map(|(first, second)| first / second);
+    let (one, other) = (Value::of(first), Value::of(second).times(speed.unwrap_or(1.0)));
+    // A length or a number of allocations has one value: only what was sampled has noise.
+    let allowed = if first.n > 1 || second.n > 1 {
+        noise_floor.map(|floor| floor + drift)
+    } else {
+        Some(0.0)
+    };
     Compared {
         suite: first.suite.clone(),
         case: first.case.clone(),
         params: first.params.clone(),
         subject: first.subject.clone(),
+        against: None,
         metric: first.metric.clone(),
         unit: first.unit.clone(),
         first: first.median,
         second: second.median,
-        ratio,
-        overlap,
-        verdict: verdict(first, second, overlap, noise_floor),
+        change: quotient(second.median, first.median),
+        normalised: speed.and_then(|_| quotient(other.median, one.median)),
+        overlap: one.overlaps(other),
+        verdict: verdict(one, other, first.better, allowed),
     }
 }
 
-fn verdict(first: &Row, second: &Row, overlap: bool, noise_floor: Option<f64>) -> Verdict {
-    if overlap || first.median == second.median {
+fn compared_ratio(first: &Ratio, second: &Ratio, noise_floor: Option<f64>) -> Compared {
+    let value = |ratio: &Ratio| Value { median: ratio.median, ci95: ratio.ci95 };
+    let (one, other) = (value(first), value(second));
+    Compared {
+        suite: first.suite.clone(),
+        case: first.case.clone(),
+        params: first.params.clone(),
+        subject: first.subject.clone(),
+        against: Some(first.against.clone()),
+        metric: "ratio".into(),
+        unit: "times".into(),
+        first: first.median,
+        second: second.median,
+        change: quotient(second.median, first.median),
+        normalised: None,
+        overlap: one.overlaps(other),
+        // Both sides of a ratio were measured at the same speed: no drift is in it.
+        verdict: verdict(one, other, Better::More, noise_floor),
+    }
+}
+
+fn quotient(second: f64, first: f64) -> Option<f64> {
+    (first > 0.0).then(|| second / first)
+}
+
+/// `allowed` is the share that noise explains; `None` if nobody knows.
+fn verdict(first: Value, second: Value, better: Better, allowed: Option<f64>) -> Verdict {
+    if first.overlaps(second) {
         return Verdict::NoDifference;
     }
-    let direction = if second.median < first.median { Verdict::Better } else { Verdict::Worse };
-    // A length or a number of allocations is exact: only times have noise.
-    if !matches!(first.metric.as_str(), "time" | "cpu") {
-        return direction;
-    }
-    let larger = first.median.max(second.median);
-    let smaller = first.median.min(second.median);
-    match noise_floor {
+    let (larger, smaller) = (first.median.max(second.median), first.median.min(second.median));
+    match allowed {
         None => Verdict::Undecided,
-        Some(floor) if larger - smaller <= floor * smaller => Verdict::NoDifference,
-        Some(_) => direction,
+        Some(share) if larger - smaller <= share * smaller => Verdict::NoDifference,
+        Some(_) if (second.median < first.median) == better.is_less() => Verdict::Better,
+        Some(_) => Verdict::Worse,
     }
 }
 
@@ -173,79 +250,18 @@ fn named(text: &str) -> String {
 }
 
 impl Comparison {
-    /// How many figures got that verdict.
+    /// How many figures got that verdict, ratios included.
     #[must_use]
     pub fn count(&self, verdict: Verdict) -> usize {
-        self.rows.iter().filter(|row| row.verdict == verdict).count()
+        self.ratios.iter().chain(&self.rows).filter(|one| one.verdict == verdict).count()
     }
 
-    /// For people, in lines of a terminal.
+    /// Times and ratios that differ, and how many there are: of a machine and a program that stayed
+    /// the same, 95 % intervals let at most one in twenty differ.
     #[must_use]
-    pub fn text(&self) -> String {
-        let mut out = String::new();
-        for circumstance in &self.circumstances {
-            let _ = writeln!(out, "note: {circumstance}");
-        }
-        let lines: Vec<[String; 6]> = self.rows.iter().map(Compared::cells).collect();
-        let head = ["case", "subject", "first", "second", "first/second", "verdict"];
-        let width = |column: usize| {
-            let cells = lines.iter().map(|line| line[column].chars().count());
-            cells.chain([head[column].chars().count()]).max().unwrap_or_default()
-        };
-        let widths: Vec<usize> = (0..head.len()).map(width).collect();
-        for line in [head.map(str::to_owned)].iter().chain(&lines) {
-            let mut text = String::new();
-            for (column, (cell, width)) in line.iter().zip(&widths).enumerate() {
-                let gap = " ".repeat(width - cell.chars().count());
-                match column {
-                    2..=4 => text += &format!("{gap}{cell}  "),
-                    _ => text += &format!("{cell}{gap}  "),
-                }
-            }
-            let _ = writeln!(out, "{}", text.trim_end());
-        }
-        let _ = write!(
-            out,
-            "{} figures in both: {} better, {} worse, {} without difference",
-            self.rows.len(),
-            self.count(Verdict::Better),
-            self.count(Verdict::Worse),
-            self.count(Verdict::NoDifference),
-        );
-        match self.noise_floor {
-            Some(floor) => {
-                let floor = crate::report::fine_percent(floor);
-                let _ = write!(out, " (noise floor {floor})");
-            }
-            None => {
-                let undecided = self.count(Verdict::Undecided);
-                let _ = write!(out, ", {undecided} undecided for want of a noise floor");
-            }
-        }
-        let _ = writeln!(
-            out,
-            "; {} only in the first, {} only in the second",
-            self.only_first, self.only_second
-        );
-        out
-    }
-}
-
-impl Compared {
-    fn cells(&self) -> [String; 6] {
-        let value = |value: f64| crate::report::value(value, &self.unit);
-        let overlap = if self.overlap { ", intervals overlap" } else { "" };
-        [
-            format!(
-                "{} {}",
-                crate::report::case(&self.suite, &self.case, &self.params),
-                tame(&self.metric)
-            ),
-            tame(&self.subject),
-            value(self.first),
-            value(self.second),
-            self.ratio.map_or("-".into(), |ratio| format!("{ratio:.3}")),
-            format!("{}{overlap}", self.verdict.words()),
-        ]
+    pub fn outside(&self) -> (usize, usize) {
+        let sampled = |one: &&Compared| one.against.is_some() || one.normalised.is_some();
+        let all = || self.ratios.iter().chain(&self.rows).filter(sampled);
+        (all().filter(|one| one.verdict != Verdict::NoDifference).count(), all().count())
     }
 }

@@ -1,58 +1,65 @@
-//! How time grows with the number of members, fitted and said in words.
+//! How time grows with a parameter, fitted and said in words.
 
 use std::collections::BTreeMap;
 
 use crate::record::{Growth, Params, Row};
-use crate::stats::{Shuffler, exponent, theil_sen};
+use crate::stats::{Estimate, Line, Shuffler, exponent, theil_sen};
+use crate::suite::{Growing, SUITES};
 
-/// The parameter whose growth is fitted.
-const PARAMETER: &str = "members";
-
-/// Fits every subject in every case that was measured at three numbers of members or more.
+/// Fits every subject in every case that was measured at three values or more of a parameter over
+/// which its suite grows.
 pub(crate) fn fit(rows: &[Row], shuffler: &mut Shuffler) -> Vec<Growth> {
-    type Key = (String, String, Params, String);
+    SUITES
+        .iter()
+        .flat_map(|suite| suite.grows_by.iter().map(move |growing| (suite, growing)))
+        .flat_map(|(suite, growing)| fit_over(suite.name, growing, rows, shuffler))
+        .collect()
+}
+
+fn fit_over(suite: &str, growing: &Growing, rows: &[Row], shuffler: &mut Shuffler) -> Vec<Growth> {
+    type Key = (String, Params, String);
     let mut series = BTreeMap::<Key, Vec<(f64, f64)>>::new();
-    for row in rows.iter().filter(|row| row.metric == "time") {
+    for row in rows.iter().filter(|row| row.suite == suite && row.metric == "time") {
         let mut params = row.params.clone();
-        let Some(members) = params.remove(PARAMETER) else { continue };
-        let key = (row.suite.clone(), row.case.clone(), params, row.subject.clone());
-        #[allow(clippy::cast_precision_loss, reason = "at most 2^20")]
-        series.entry(key).or_default().push((members as f64, row.median));
+        let Some(value) = params.remove(growing.parameter) else { continue };
+        let key = (row.case.clone(), params, row.subject.clone());
+        #[allow(clippy::cast_precision_loss, reason = "a number of members or bytes")]
+        series.entry(key).or_default().push((value as f64, row.median));
     }
     series
         .into_iter()
-        .filter_map(|((suite, case, params, subject), points)| {
+        .filter_map(|((case, params, subject), points)| {
             let power = exponent(&points, shuffler)?;
             let line = theil_sen(&points)?;
-            let sentence = sentence(line.fixed, line.per_unit, power.median, power.ci95);
             Some(Growth {
-                suite,
+                suite: suite.into(),
                 case,
-                parameter: PARAMETER.into(),
+                parameter: growing.parameter.into(),
                 params,
                 subject,
                 fixed_ns: line.fixed,
                 per_unit_ns: line.per_unit,
                 exponent: power.median,
                 exponent_ci95: power.ci95,
-                sentence,
+                sentence: sentence(growing, line, power),
             })
         })
         .collect()
 }
 
-fn sentence(fixed: f64, per_unit: f64, exponent: f64, ci95: [f64; 2]) -> String {
-    let law = match exponent {
-        e if e < 0.15 => "hardly grows",
-        e if e < 0.85 => "grows more slowly than the number of members",
-        e if e < 1.15 => "linear",
-        e if e < 1.85 => "grows faster than the number of members",
-        _ => "quadratic or worse",
+fn sentence(growing: &Growing, line: Line, power: Estimate) -> String {
+    let Growing { one, many, .. } = growing;
+    let law = match power.median {
+        e if e < 0.15 => "hardly grows".to_owned(),
+        e if e < 0.85 => format!("grows more slowly than the {many}"),
+        e if e < 1.15 => "linear".to_owned(),
+        e if e < 1.85 => format!("grows faster than the {many}"),
+        _ => "quadratic or worse".to_owned(),
     };
-    let (fixed, per_unit) = (fixed / 1e3, per_unit / 1e3);
-    let (low, high) = (ci95[0], ci95[1]);
+    let (fixed, per_unit) = (line.fixed / 1e3, line.per_unit / 1e3);
+    let (exponent, [low, high]) = (power.median, power.ci95);
     format!(
-        "{fixed:.1} µs and {per_unit:.2} µs a member; exponent {exponent:.2} ({low:.2} to {high:.2}): {law}"
+        "{fixed:.1} µs and {per_unit:.2} µs {one}; exponent {exponent:.2} ({low:.2} to {high:.2}): {law}"
     )
 }
 
@@ -72,8 +79,8 @@ mod tests {
                 metric: "time".into(),
                 unit: "ns".into(),
                 median: 3000.0 * f64::from(u32::try_from(members).unwrap()),
-                ci95: [0.0; 2],
                 n: 41,
+                ..Row::default()
             })
             .collect();
         let growth = fit(&rows, &mut Shuffler::new(1));
@@ -81,5 +88,8 @@ mod tests {
         assert!(growth[0].sentence.ends_with("linear"), "{}", growth[0].sentence);
         assert!((growth[0].per_unit_ns - 3000.0).abs() < 1.0);
         assert_eq!(fit(&rows[..2], &mut Shuffler::new(1)), []);
+        let foreign: Vec<_> =
+            rows.iter().map(|row| Row { suite: "baking".into(), ..row.clone() }).collect();
+        assert_eq!(fit(&foreign, &mut Shuffler::new(1)), []);
     }
 }

@@ -13,16 +13,21 @@
 
 #[allow(unsafe_code)]
 pub mod allocation;
+mod batch;
 pub mod calibration;
 pub mod clock;
 pub mod compare;
 pub mod environment;
+
 mod growth;
+mod lockfile;
+mod noise;
 pub mod ours;
 pub mod peer;
 pub mod peers;
 pub mod record;
 pub mod report;
+mod rows;
 pub mod run;
 pub mod schema;
 pub mod stats;

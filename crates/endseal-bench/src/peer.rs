@@ -1,12 +1,9 @@
-//! A peer process: docs/spec/bench-peer.md.
+//! A peer: docs/spec/bench-peer.md.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::{cell::RefCell, rc::Rc};
 
 use serde::Deserialize;
@@ -16,19 +13,27 @@ use crate::clock::Elapsed;
 use crate::record::{Params, SubjectInfo};
 use crate::subject::{Checked, Prepared, Subject, SubjectError};
 
-/// Longest line that is read.
-const MAX_LINE: u64 = 1 << 20;
-const ANSWER: Duration = Duration::from_secs(20);
+mod process;
+
+use process::Process;
+
+const RELEASE: Duration = Duration::from_secs(20);
 const WORK: Duration = Duration::from_secs(120);
 
-/// A running peer. It ends with this value.
+/// A program that holds subjects. Its process ends with this value, and is started again when a
+/// subject brought it down: that costs the subject its figure, and the others nothing but time.
 #[derive(Debug)]
 pub struct Peer {
-    child: Child,
-    stdin: ChildStdin,
-    lines: Receiver<Result<String, &'static str>>,
-    /// Why nothing more is asked of it.
-    dead: Option<String>,
+    program: PathBuf,
+    arguments: Vec<String>,
+    folder: PathBuf,
+    /// How long it may take for an answer.
+    patience: Duration,
+    process: Option<Process>,
+    /// How often it was started: a handle of an earlier process means nothing to this one.
+    starts: u64,
+    /// Why it is not started any more.
+    gone: Option<String>,
 }
 
 impl Peer {
@@ -41,100 +46,93 @@ impl Peer {
         arguments: &[&str],
         folder: &Path,
     ) -> Result<Vec<PeerSubject>, SubjectError> {
-        let mut child = Command::new(program)
-            .args(arguments)
-            .current_dir(folder)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| SubjectError::Failed(error.to_string()))?;
-        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(SubjectError::Failed("it has no pipes".into()));
+        Self::start_with_patience(program, arguments, folder, WORK)
+    }
+
+    /// The same with another limit for an answer.
+    ///
+    /// # Errors
+    /// [`SubjectError`].
+    pub fn start_with_patience(
+        program: &Path,
+        arguments: &[&str],
+        folder: &Path,
+        patience: Duration,
+    ) -> Result<Vec<PeerSubject>, SubjectError> {
+        let mut peer = Self {
+            program: program.into(),
+            arguments: arguments.iter().map(|argument| (*argument).to_owned()).collect(),
+            folder: folder.into(),
+            patience,
+            process: None,
+            starts: 0,
+            gone: None,
         };
-        let (sender, lines) = channel();
-        thread::spawn(move || {
-            let mut reader = BufReader::new(stdout);
-            loop {
-                let line = read_line(&mut reader);
-                let ended = line.is_err();
-                if sender.send(line).is_err() || ended {
-                    return;
-                }
-            }
-        });
-        let mut peer = Self { child, stdin, lines, dead: None };
-        // Starting a runtime and loading packages is work.
-        let hello: Hello = peer.ask(&json!({"op": "hello", "protocol": 1}), WORK)?;
-        if hello.protocol != 1 {
-            return Err(SubjectError::Protocol(format!("it speaks version {}", hello.protocol)));
-        }
+        let hello = peer.launch()?;
         let peer = Rc::new(RefCell::new(peer));
         let subjects = hello.subjects.into_iter().map(|info| {
             let PeerInfo { subject, about, versions, settings, properties } = info;
             let runtime = hello.runtime.clone();
-            let info = SubjectInfo { subject, about, runtime, versions, settings, properties };
+            let info = SubjectInfo {
+                subject,
+                suite: None,
+                about,
+                runtime,
+                versions,
+                settings,
+                properties,
+            };
             PeerSubject { info, peer: Rc::clone(&peer) }
         });
         Ok(subjects.collect())
     }
 
-    /// Asks and waits for the answer. After a failure of the process or of the protocol, nothing more
-    /// is asked.
+    fn launch(&mut self) -> Result<Hello, SubjectError> {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).current_dir(&self.folder);
+        self.process = Some(Process::start(&mut command)?);
+        self.starts += 1;
+        // Starting a runtime and loading packages is work.
+        let hello: Hello = self.ask(&json!({"op": "hello", "protocol": 1}), self.patience)?;
+        if hello.protocol != 1 {
+            self.process = None;
+            return Err(SubjectError::Protocol(format!("it speaks version {}", hello.protocol)));
+        }
+        Ok(hello)
+    }
+
+    /// Starts it again if its process was lost; gives the number of the process.
+    fn alive(&mut self) -> Result<u64, SubjectError> {
+        if let Some(why) = &self.gone {
+            return Err(SubjectError::Lost(why.clone()));
+        }
+        if self.process.is_none()
+            && let Err(error) = self.launch()
+        {
+            let why = format!("it could not be started again: {error}");
+            self.gone = Some(why.clone());
+            return Err(SubjectError::Lost(why));
+        }
+        Ok(self.starts)
+    }
+
+    /// Asks the process and waits for the answer. One that ends, is late or speaks out of protocol is
+    /// ended.
     fn ask<T: for<'a> Deserialize<'a>>(
         &mut self,
         request: &Value,
         limit: Duration,
     ) -> Result<T, SubjectError> {
-        if let Some(why) = &self.dead {
-            return Err(SubjectError::Failed(why.clone()));
-        }
-        let answer = self.exchange(request, limit).and_then(|line| answer(&line));
-        if let Err(error @ (SubjectError::Failed(_) | SubjectError::Protocol(_))) = &answer
-            && !matches!(error, SubjectError::Failed(why) if why.starts_with(ITS_OWN))
-        {
-            self.dead = Some(error.to_string());
-            let _ended_already = self.child.kill();
+        let Some(process) = &mut self.process else {
+            return Err(SubjectError::Lost("its process ended".into()));
+        };
+        let answer = process.exchange(request, limit).and_then(|line| answer(&line));
+        if answer.as_ref().is_err_and(SubjectError::ended_process) {
+            self.process = None;
         }
         answer
     }
-
-    fn exchange(&mut self, request: &Value, limit: Duration) -> Result<String, SubjectError> {
-        let failed = |why: &str| SubjectError::Failed(why.into());
-        let line = format!("{request}\n");
-        self.stdin
-            .write_all(line.as_bytes())
-            .and_then(|()| self.stdin.flush())
-            .map_err(|_| failed("its process ended"))?;
-        match self.lines.recv_timeout(limit) {
-            Ok(Ok(line)) => Ok(line),
-            Ok(Err(why)) => Err(failed(why)),
-            Err(RecvTimeoutError::Timeout) => Err(failed("it did not answer in time")),
-            Err(RecvTimeoutError::Disconnected) => Err(failed("its process ended")),
-        }
-    }
 }
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        let _ended_already = self.child.kill();
-        let _no_child = self.child.wait();
-    }
-}
-
-/// One line, without its end, in bounded memory.
-fn read_line(reader: &mut impl BufRead) -> Result<String, &'static str> {
-    let mut line = Vec::new();
-    let read = reader.take(MAX_LINE).read_until(b'\n', &mut line);
-    match read {
-        Err(_) | Ok(0) => Err("its process ended"),
-        Ok(_) if line.pop() != Some(b'\n') => Err("a line is too long or has no end"),
-        Ok(_) => String::from_utf8(line).map_err(|_| "a line is not UTF-8"),
-    }
-}
-
-/// What the message of a subject's own failure begins with.
-const ITS_OWN: &str = "by its own account: ";
 
 /// Takes an answer apart.
 ///
@@ -154,7 +152,7 @@ pub fn answer<T: for<'a> Deserialize<'a>>(line: &str) -> Result<T, SubjectError>
                 text("message").chars().filter(|c| !c.is_control()).take(200).collect();
             Err(match text("error") {
                 "unsupported" => SubjectError::Unsupported(message),
-                "failed" => SubjectError::Failed(format!("{ITS_OWN}{message}")),
+                "failed" => SubjectError::Failed(message),
                 _ => protocol(message),
             })
         }
@@ -223,8 +221,11 @@ impl Subject for PeerSubject {
             "params": params,
             "inputs": inputs,
         });
-        let Handle { handle } = self.peer.borrow_mut().ask(&request, WORK)?;
-        Ok(Box::new(PeerCase { handle, peer: Rc::clone(&self.peer) }))
+        let mut peer = self.peer.borrow_mut();
+        let start = peer.alive()?;
+        let patience = peer.patience;
+        let Handle { handle } = peer.ask(&request, patience)?;
+        Ok(Box::new(PeerCase { request, start, handle, peer: Rc::clone(&self.peer) }))
     }
 }
 
@@ -234,8 +235,32 @@ struct Handle {
 }
 
 struct PeerCase {
+    /// What prepared it, should the process be lost to another subject.
+    request: Value,
+    /// Which process knows the handle.
+    start: u64,
     handle: u64,
     peer: Rc<RefCell<Peer>>,
+}
+
+impl PeerCase {
+    /// Asks about this case, whose handle is added; prepares it anew if the process is another one.
+    fn ask<T: for<'a> Deserialize<'a>>(&mut self, mut request: Value) -> Result<T, SubjectError> {
+        let mut peer = self.peer.borrow_mut();
+        let patience = peer.patience;
+        let start = peer.alive()?;
+        let is_new = start != self.start;
+        if is_new {
+            let Handle { handle } = peer.ask(&self.request, patience)?;
+            (self.start, self.handle) = (start, handle);
+        }
+        request["handle"] = self.handle.into();
+        if is_new && request["op"] == "run" {
+            // A runtime that has just started has compiled nothing yet.
+            let _warm_up: RunAnswer = peer.ask(&request, patience)?;
+        }
+        peer.ask(&request, patience)
+    }
 }
 
 #[derive(Deserialize)]
@@ -258,18 +283,17 @@ struct Done {}
 
 impl Prepared for PeerCase {
     fn check(&mut self) -> Result<Checked, SubjectError> {
-        let request = json!({"op": "check", "handle": self.handle});
         let CheckAnswer { round_trip, tamper_refused, sealed_bytes } =
-            self.peer.borrow_mut().ask(&request, WORK)?;
+            self.ask(json!({"op": "check"}))?;
         Ok(Checked { round_trip, tamper_refused, sealed_bytes })
     }
 
     #[allow(clippy::cast_precision_loss, reason = "below 2^53 by the protocol")]
     fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        let request = json!({"op": "run", "handle": self.handle, "iterations": iterations});
         let RunAnswer { iterations: done, wall_ns, cpu_ns } =
-            self.peer.borrow_mut().ask(&request, WORK)?;
+            self.ask(json!({"op": "run", "iterations": iterations}))?;
         if done != iterations || wall_ns == 0 {
+            self.peer.borrow_mut().process = None;
             return Err(SubjectError::Protocol(format!("{done} of {iterations} iterations")));
         }
         Ok(Elapsed::new(wall_ns as f64, cpu_ns.map(|cpu| cpu as f64)))
@@ -278,7 +302,10 @@ impl Prepared for PeerCase {
 
 impl Drop for PeerCase {
     fn drop(&mut self) {
-        let request = json!({"op": "release", "handle": self.handle});
-        let _the_peer_may_be_dead: Result<Done, _> = self.peer.borrow_mut().ask(&request, ANSWER);
+        let mut peer = self.peer.borrow_mut();
+        if peer.starts == self.start {
+            let request = json!({"op": "release", "handle": self.handle});
+            let _the_process_may_be_lost: Result<Done, _> = peer.ask(&request, RELEASE);
+        }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::peer::Peer;
-use crate::record::Skip;
-use crate::subject::Subject;
+use crate::lockfile::Lockfile;
+use crate::peer::{Peer, PeerSubject};
+use crate::subject::{Subject, SubjectError};
 
 /// A program that holds subjects.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +21,8 @@ pub struct PeerProgram {
     folder: &'static str,
     /// What must be in the folder.
     needs: &'static str,
+    /// What it was to be built from.
+    lockfile: Lockfile,
 }
 
 /// All peers.
@@ -32,6 +34,7 @@ pub const PEERS: &[PeerProgram] = &[
         arguments: &["main.mjs"],
         folder: "node",
         needs: "node_modules",
+        lockfile: Lockfile::Npm,
     },
     PeerProgram {
         name: "rust",
@@ -40,6 +43,7 @@ pub const PEERS: &[PeerProgram] = &[
         arguments: &[],
         folder: "rust",
         needs: "target/release/endseal-peers",
+        lockfile: Lockfile::Cargo,
     },
 ];
 
@@ -74,17 +78,53 @@ impl PeerProgram {
     /// Starts it; gives its subjects, or why there are none.
     ///
     /// # Errors
-    /// [`Skip`], for the record.
-    pub fn start(&self, peers: &Path) -> Result<Vec<Box<dyn Subject>>, Skip> {
+    /// The reason, for the record.
+    pub fn start(&self, peers: &Path) -> Result<Vec<Box<dyn Subject>>, String> {
         if let Some(missing) = self.missing(peers) {
-            return Err(Skip::new(self.name, missing));
+            return Err(missing);
         }
+        let subjects = self.launch(peers).map_err(|error| error.to_string())?;
+        Ok(subjects.into_iter().map(|subject| Box::new(subject) as Box<dyn Subject>).collect())
+    }
+
+    /// Starts it and compares what it is made of with its lock file; gives what is wrong, in words
+    /// that end in the command that mends it.
+    #[must_use]
+    pub fn objections(&self, peers: &Path) -> Vec<String> {
+        if let Some(missing) = self.missing(peers) {
+            return vec![missing];
+        }
+        let remedy = self.remedy();
+        let subjects = match self.launch(peers) {
+            Ok(subjects) => subjects,
+            Err(error) => return vec![format!("{error}: {remedy}")],
+        };
+        let file = self.folder(peers).join(self.lockfile.name());
+        let locked = match self.lockfile.read(&file) {
+            Ok(locked) => locked,
+            Err(why) => return vec![format!("{}: {why}", file.display())],
+        };
+        let mut found = Vec::new();
+        for (name, version) in subjects.iter().flat_map(|subject| &subject.info().versions) {
+            // What is not in the lock file, such as a runtime's own library, is the machine's.
+            let Some(wanted) = locked.get(name).filter(|wanted| !wanted.contains(version)) else {
+                continue;
+            };
+            let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+            let wanted = wanted.join(" or ");
+            let version = crate::report::tame(version);
+            found.push(format!("{name} is {version} and locked is {wanted}: {remedy}"));
+        }
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    fn launch(&self, peers: &Path) -> Result<Vec<PeerSubject>, SubjectError> {
         let folder = self.folder(peers);
         let in_folder = self.program.contains('/');
         let program = if in_folder { folder.join(self.program) } else { self.program.into() };
         let program = if in_folder { program.canonicalize().unwrap_or(program) } else { program };
-        let subjects = Peer::start(&program, self.arguments, &folder)
-            .map_err(|error| Skip::new(self.name, error.to_string()))?;
-        Ok(subjects.into_iter().map(|subject| Box::new(subject) as Box<dyn Subject>).collect())
+        Peer::start(&program, self.arguments, &folder)
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
+use crate::suite::Case;
 
 /// The schema that this version writes.
 pub const SCHEMA: &str = "endseal-bench/1";
@@ -19,13 +20,17 @@ pub struct Record {
     pub complete: bool,
     /// How much was asked for: `quick`, `default` or `full`.
     pub extent: String,
+    /// What else was asked for.
+    pub arguments: Arguments,
     /// Where and with what.
     pub environment: Environment,
-    /// Relative half-width of the interval when a subject is measured against itself: smaller
-    /// differences mean nothing.
+    /// Two standard deviations of several preparations of our subject, relative to their median:
+    /// smaller differences mean nothing. Of several suites, the largest.
     pub noise_floor: Option<f64>,
     /// Largest change of the calibration kernel during the run, relative to its start.
     pub drift: Option<f64>,
+    /// Time of the calibration kernel in ns: before the first case, then beside each.
+    pub calibrations: Vec<f64>,
     /// Who was measured.
     pub subjects: Vec<SubjectInfo>,
     /// The figures.
@@ -36,6 +41,22 @@ pub struct Record {
     pub growth: Vec<Growth>,
     /// Who was not measured, and why.
     pub skipped: Vec<Skip>,
+    /// What subjects say that they do not do, of the suites in which they do something.
+    pub unsupported: Vec<Skip>,
+}
+
+/// What a run was asked for; empty lists where nothing was chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(clippy::exhaustive_structs, reason = "written out by whoever asks")]
+pub struct Arguments {
+    /// Suites.
+    pub suites: Vec<String>,
+    /// Cases, if not all.
+    pub cases: Vec<String>,
+    /// Peers.
+    pub peers: Vec<String>,
+    /// Subjects, if not all.
+    pub subjects: Vec<String>,
 }
 
 /// A subject as it describes itself.
@@ -44,6 +65,9 @@ pub struct Record {
 pub struct SubjectInfo {
     /// Its name in rows.
     pub subject: String,
+    /// The one suite that this description is for; none for a peer's, which may do several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suite: Option<String>,
     /// What it is, for people.
     pub about: String,
     /// What it runs in.
@@ -63,7 +87,7 @@ pub struct SubjectInfo {
 pub type Params = BTreeMap<String, u64>;
 
 /// One figure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Row {
     /// The suite.
@@ -74,16 +98,46 @@ pub struct Row {
     pub params: Params,
     /// Whose figure.
     pub subject: String,
-    /// `time`, `cpu`, `size`, `allocations`, `heap-peak`.
+    /// `time`, `cpu`, `size`, `allocations`, `heap-peak`, or one of the suite's own.
     pub metric: String,
-    /// `ns`, `B` or `1`.
+    /// `ns`, `B`, `1`, or the unit of the suite's own metric.
     pub unit: String,
+    /// Whether less or more of it is better.
+    #[serde(default, skip_serializing_if = "Better::is_less")]
+    pub better: Better,
     /// The median.
     pub median: f64,
     /// Its 95 % interval; the value twice where it is exact.
     pub ci95: [f64; 2],
     /// Number of samples.
     pub n: usize,
+    /// Time of the calibration kernel beside it in ns, where the figure is a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_ns: Option<f64>,
+    /// Threads that did the work, where they are more than one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<usize>,
+}
+
+/// Which way a metric is better.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Better {
+    /// A cost.
+    #[default]
+    Less,
+    /// A yield.
+    More,
+}
+
+impl Better {
+    /// Whether it is a cost.
+    #[must_use]
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "the serializer asks so")]
+    pub fn is_less(&self) -> bool {
+        *self == Self::Less
+    }
 }
 
 /// How many times faster one subject is than another, paired by rounds.
@@ -100,6 +154,8 @@ pub struct Ratio {
     pub subject: String,
     /// Than whom.
     pub against: String,
+    /// By which clock: `wall`.
+    pub clock: String,
     /// The median of the ratios of rounds.
     pub median: f64,
     /// Its 95 % interval.
@@ -138,13 +194,34 @@ pub struct Growth {
 pub struct Skip {
     /// Who.
     pub subject: String,
+    /// In which suite, if not in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suite: Option<String>,
+    /// In which case, if not in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case: Option<String>,
+    /// With which parameters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub params: Option<Params>,
     /// Why.
     pub reason: String,
 }
 
 impl Skip {
-    /// Says who and why.
+    /// Says who has no figure at all, and why.
     pub fn new(subject: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { subject: subject.into(), reason: reason.into() }
+        let (subject, reason) = (subject.into(), reason.into());
+        Self { subject, suite: None, case: None, params: None, reason }
+    }
+
+    /// The same for one case.
+    #[must_use]
+    pub fn of_case(self, case: &Case) -> Self {
+        Self {
+            suite: Some(case.suite.into()),
+            case: Some(case.case.into()),
+            params: Some(case.params.clone()),
+            ..self
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! The report of a run: one document, written as Markdown or as one HTML file.
 
-mod chart;
-mod document;
-mod figures;
+pub(crate) mod chart;
+pub(crate) mod document;
+pub(crate) mod envelope;
+pub(crate) mod figures;
 mod front;
-mod growth;
+pub(crate) mod growth;
 mod html;
 mod markdown;
 mod method;
@@ -13,12 +14,36 @@ mod seed;
 mod seed_tables;
 mod sizes;
 mod svg;
-mod words;
+pub(crate) mod words;
 
-use document::Document;
-use figures::Figures;
+use document::{Document, Text};
+use figures::{Case, Figures};
 
-use crate::record::{Params, Record};
+use crate::record::{Params, Record, Row};
+
+/// What a suite says in a report. The rest (banners, losses, all subjects beside each other, memory,
+/// method) is the same for all.
+pub(crate) trait SuiteReport: Sync {
+    /// What a reader of one paragraph should know.
+    fn summary(&self, figures: &Figures<'_>) -> Text;
+
+    /// Below "Headline figures".
+    fn headlines(&self, document: &mut Document, figures: &Figures<'_>);
+
+    /// Sections of its own: published tables, growth.
+    fn sections(&self, document: &mut Document, figures: &Figures<'_>);
+
+    /// The cases whose ratios are drawn.
+    fn main_cases(&self) -> Vec<Case> {
+        Vec::new()
+    }
+
+    /// Below "What each property costs".
+    fn prices(&self, _: &mut Document, _: &Figures<'_>) {}
+
+    /// Below "Sizes".
+    fn sizes(&self, _: &mut Document, _: &Figures<'_>) {}
+}
 
 /// `report.md`.
 #[must_use]
@@ -39,8 +64,9 @@ fn document(record: &Record) -> Document {
         ..Document::default()
     };
     front::write(&mut document, &figures);
-    seed::write(&mut document, &figures);
-    growth::write(&mut document, &figures);
+    for suite in figures.suites() {
+        suite.report.sections(&mut document, &figures);
+    }
     peers::write(&mut document, &figures);
     sizes::write(&mut document, &figures);
     method::write(&mut document, &figures);
@@ -62,12 +88,23 @@ pub(crate) fn value(value: f64, unit: &str) -> String {
     match unit {
         "ns" => words::time(value),
         "B" => words::bytes(value),
-        _ => words::count(value),
+        "1" => words::count(value),
+        unit => format!("{} {}", words::digits(value), words::tame(unit)),
     }
+}
+
+/// The median of a row in its unit.
+pub(crate) fn value_of(row: &Row) -> String {
+    value(row.median, &row.unit)
+}
+
+/// A ratio in words.
+pub(crate) fn times(ratio: f64) -> String {
+    words::factor(ratio, None)
 }
 
 /// A case in words.
 pub(crate) fn case(suite: &str, case: &str, params: &Params) -> String {
-    let case = figures::Case { suite: suite.into(), case: case.into(), params: params.clone() };
+    let case = Case { suite: suite.into(), case: case.into(), params: params.clone() };
     case.describe()
 }

@@ -46,6 +46,25 @@ pub struct Estimate {
     pub n: usize,
 }
 
+impl Estimate {
+    /// A value without an error.
+    #[must_use]
+    pub fn exact(value: f64) -> Self {
+        Self { median: value, ci95: [value, value], n: 1 }
+    }
+
+    /// The interval with an error that no round of one run shows, such as where memory lies: a share
+    /// of the median, independent of the rest, so that the squares add up.
+    #[must_use]
+    pub fn widened(self, share: f64) -> Self {
+        let more = share * self.median;
+        let [low, high] = self.ci95;
+        // A value that cannot be negative has no interval that is.
+        let low = (self.median - (self.median - low).hypot(more)).max(0.0);
+        Self { ci95: [low, self.median + (high - self.median).hypot(more)], ..self }
+    }
+}
+
 /// Resamples of a bootstrap.
 const RESAMPLES: usize = 1000;
 
@@ -168,6 +187,15 @@ mod tests {
         assert!(many.ci95[1] - many.ci95[0] < few.ci95[1] - few.ci95[0]);
         let same = estimate(&[5.0; 9], &mut shuffler).unwrap();
         assert_eq!((same.median, same.ci95, same.n), (5.0, [5.0, 5.0], 9));
+    }
+
+    #[test]
+    fn a_wider_interval_adds_squares() {
+        let narrow = Estimate { median: 100.0, ci95: [97.0, 104.0], n: 15 };
+        assert_eq!(narrow.widened(0.0), narrow);
+        let wide = narrow.widened(0.04).ci95;
+        assert!((wide[0] - 95.0).abs() < 1e-9 && (wide[1] - 105.656_854).abs() < 1e-6, "{wide:?}");
+        assert_eq!(narrow.widened(3.0).ci95[0], 0.0);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use crate::clock::Elapsed;
-use crate::record::{Params, SubjectInfo};
+use crate::record::{Better, Params, SubjectInfo};
 
 /// An implementation of the cases of a suite.
 pub trait Subject {
@@ -40,6 +40,34 @@ pub trait Prepared {
     fn is_in_process(&self) -> bool {
         false
     }
+
+    /// Threads that share the work of an iteration.
+    fn threads(&self) -> usize {
+        1
+    }
+
+    /// Figures of the suite's own, asked for after the last round: bytes on the wire, round trips, a
+    /// rate.
+    ///
+    /// # Errors
+    /// [`SubjectError`]; the times stay.
+    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
+        Ok(Vec::new())
+    }
+}
+
+/// A figure beyond time.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::exhaustive_structs, reason = "written out by each suite")]
+pub struct Extra {
+    /// Its name in rows.
+    pub metric: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Whether less or more of it is better.
+    pub better: Better,
+    /// What was found; one value is exact.
+    pub samples: Vec<f64>,
 }
 
 /// What a check found.
@@ -66,13 +94,23 @@ impl Checked {
     }
 }
 
+impl SubjectError {
+    /// Whether its process is gone, which costs the next one a start.
+    #[must_use]
+    pub fn ended_process(&self) -> bool {
+        matches!(self, Self::Lost(_) | Self::Protocol(_))
+    }
+}
+
 /// Why a subject gave no figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SubjectError {
-    /// It failed, or its process did.
+    /// It failed, or could not be started.
     Failed(String),
-    /// It answered what was not asked.
+    /// Its process ended or did not answer.
+    Lost(String),
+    /// It answered what was not asked; its process was ended.
     Protocol(String),
     /// It has no such case.
     Unsupported(String),
@@ -82,6 +120,7 @@ impl fmt::Display for SubjectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failed(why) => write!(f, "failed: {why}"),
+            Self::Lost(why) => write!(f, "was lost: {why}"),
             Self::Protocol(why) => write!(f, "spoke out of protocol: {why}"),
             Self::Unsupported(why) => write!(f, "does not do this: {why}"),
         }

@@ -1,6 +1,8 @@
 //! What is measured, as data: one suite for each station.
 
 use crate::record::Params;
+use crate::report::SuiteReport;
+use crate::subject::Subject;
 
 pub mod envelope;
 
@@ -55,15 +57,87 @@ pub struct Case {
     pub params: Params,
 }
 
-/// Suites by name.
-pub const SUITES: &[(&str, &str)] =
-    &[("envelope", "one sender, a message or file sealed to a group; station 1")];
+impl Case {
+    /// In words, for people who watch.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let params: Vec<_> =
+            self.params.iter().map(|(name, value)| format!("{value} {name}")).collect();
+        format!("{} {}: {}", self.suite, self.case, params.join(", "))
+    }
+}
 
-/// The cases of a suite, or `None` if there is no such suite.
-#[must_use]
-pub fn cases(suite: &str, extent: Extent) -> Option<Vec<Case>> {
-    match suite {
-        "envelope" => Some(envelope::cases(extent)),
-        _ => None,
+/// One station's part of the benchmark. A new one is a module below this one that gives such a value,
+/// and its line in [`SUITES`].
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct Suite {
+    /// Its name for `--suite` and in rows.
+    pub name: &'static str,
+    /// What it measures, for people.
+    pub about: &'static str,
+    cases: fn(Extent) -> Vec<Case>,
+    subjects: fn() -> Vec<Box<dyn Subject>>,
+    /// Cases whose output has a length that deserves a row.
+    pub(crate) sized: &'static [&'static str],
+    /// What time is fitted over.
+    pub(crate) grows_by: &'static [Growing],
+    /// What a reader of a case's figures must know: case and note.
+    pub(crate) notes: &'static [(&'static str, &'static str)],
+    /// Its part of the report.
+    pub(crate) report: &'static dyn SuiteReport,
+}
+
+/// A parameter that grows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Growing {
+    pub(crate) parameter: &'static str,
+    /// One unit of it, with its article.
+    pub(crate) one: &'static str,
+    /// Many of it.
+    pub(crate) many: &'static str,
+}
+
+/// All suites.
+pub static SUITES: &[Suite] = &[ENVELOPE];
+
+const ENVELOPE: Suite = Suite {
+    name: "envelope",
+    about: "one sender, a message or file sealed to a group; station 1",
+    cases: envelope::cases,
+    subjects: crate::ours::envelope::subjects,
+    sized: &["seal"],
+    grows_by: &[Growing { parameter: "members", one: "a member", many: "number of members" }],
+    notes: &[(
+        "seal_many",
+        "endseal seals them on all CPUs that it may use, each envelope on one; the others seal one \
+         after the other, unless their cell says otherwise.",
+    )],
+    report: &crate::report::envelope::EnvelopeReport,
+};
+
+impl Suite {
+    /// The suite of that name.
+    #[must_use]
+    pub fn find(name: &str) -> Option<&'static Self> {
+        SUITES.iter().find(|suite| suite.name == name)
+    }
+
+    /// Its cases.
+    #[must_use]
+    pub fn cases(&self, extent: Extent) -> Vec<Case> {
+        (self.cases)(extent)
+    }
+
+    /// endseal's own subjects in it.
+    #[must_use]
+    pub fn subjects(&self) -> Vec<Box<dyn Subject>> {
+        (self.subjects)()
+    }
+}
+
+impl core::fmt::Debug for Suite {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Suite").field("name", &self.name).finish_non_exhaustive()
     }
 }

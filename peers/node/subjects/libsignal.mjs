@@ -21,7 +21,9 @@ const HOUR = 3_600_000;
 
 export default {
   subject: 'libsignal',
-  about: 'sealed sender v2 around a sender-key message; sessions and sender keys exist already',
+  about:
+    'sealed sender v2 around a sender-key message; sessions and sender keys exist already; ' +
+    'seal_many: in turn, since each message moves the sender key on; open_many: Promise.all',
   versions: versions('@signalapp/libsignal-client'),
   settings:
     'https://github.com/signalapp/libsignal/blob/main/node/ts/test/protocol/SealedSenderTest.ts',
@@ -30,6 +32,7 @@ export default {
   properties: ['confidential', 'authenticated', 'sender', 'insider', 'sender-hidden', 'committing'],
   setup,
   seal,
+  sealsInTurn: true,
   readerState,
   deliver,
   open,

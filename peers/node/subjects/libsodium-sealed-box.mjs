@@ -22,10 +22,10 @@ const BOXES = 4 + NONCE;
 export function sealedBox({ subject, about, settings, ed25519 }) {
   return {
     subject,
-    about,
+    about: `${about}; many: one after the other, in the one thread`,
     versions: versions('sodium-native'),
     settings,
-    properties: ['confidential', 'authenticated', 'recipients-hidden'],
+    properties: ['confidential', 'authenticated', 'sender-hidden', 'recipients-hidden'],
     setup: (members) => Array.from({ length: members }, () => member(ed25519)),
     seal: (group, content) => seal(group, content, ed25519),
     open,

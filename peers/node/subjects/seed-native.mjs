@@ -1,9 +1,10 @@
-// The seed's method with Node's own cryptography (OpenSSL). Only the conversion of Ed25519 keys,
-// which OpenSSL does not have, is @noble's.
+// The seed's method as fast as Node.js can do it: X25519 and AES-GCM of node:crypto (OpenSSL) and
+// base64url of Buffer. Only the conversion of Ed25519 keys, which OpenSSL does not have, is
+// @noble's.
 //
-// Follows https://nodejs.org/docs/latest-v20.x/api/crypto.html: one-shot `diffieHellman` and
-// `hkdfSync` on key objects, `createCipheriv` with 12-byte nonces. Node 20 imports raw X25519 keys
-// only through DER, so the fixed prefixes of RFC 8410 are set before them.
+// Follows https://nodejs.org/docs/latest-v20.x/api/crypto.html: one-shot `diffieHellman` on key
+// objects, `createCipheriv` with 12-byte nonces. Node 20 imports raw X25519 keys only through DER,
+// so the fixed prefixes of RFC 8410 are set before them.
 
 import {
   createCipheriv,
@@ -11,11 +12,9 @@ import {
   createPrivateKey,
   createPublicKey,
   diffieHellman,
-  generateKeyPairSync,
-  hkdfSync,
   randomBytes,
 } from 'node:crypto';
-import { edwardsToMontgomeryPriv, edwardsToMontgomeryPub } from '@noble/curves/ed25519';
+import { ed25519 } from '@noble/curves/ed25519.js';
 import { versions } from '../packages.mjs';
 import * as format from '../seed-format.mjs';
 
@@ -26,58 +25,60 @@ const TAG = 16;
 
 const crypto = {
   random: randomBytes,
-  convert: edwardsToMontgomeryPub,
-  importPublic: (bytes) =>
-    createPublicKey({ key: Buffer.concat([SPKI, bytes]), format: 'der', type: 'spki' }),
-  importSecret(seed) {
-    const key = Buffer.concat([PKCS8, edwardsToMontgomeryPriv(seed)]);
+  convertPublic(bytes) {
+    const key = Buffer.concat([SPKI, ed25519.utils.toMontgomery(bytes)]);
+    return createPublicKey({ key, format: 'der', type: 'spki' });
+  },
+  convertSecret(seed) {
+    const key = Buffer.concat([PKCS8, ed25519.utils.toMontgomerySecret(seed)]);
     return createPrivateKey({ key, format: 'der', type: 'pkcs8' });
   },
-  ephemeral() {
-    const { privateKey, publicKey } = generateKeyPairSync('x25519');
-    const der = publicKey.export({ format: 'der', type: 'spki' });
-    return { secret: privateKey, public: der.subarray(SPKI.length) };
-  },
   agree: (privateKey, publicKey) => diffieHellman({ privateKey, publicKey }),
-  hkdf: (shared, info) => new Uint8Array(hkdfSync('sha256', shared, '', info, 32)),
-  encrypt(key, nonce, content) {
+
+  encrypt(key, nonce, plaintext, context) {
     const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG });
-    return Buffer.concat([cipher.update(content), cipher.final(), cipher.getAuthTag()]);
+    if (context) {
+      cipher.setAAD(context);
+    }
+    return Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
   },
-  decrypt(key, nonce, sealed) {
+  decrypt(key, nonce, sealed, context) {
     const end = sealed.length - TAG;
     const cipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG });
+    if (context) {
+      cipher.setAAD(context);
+    }
     cipher.setAuthTag(sealed.subarray(end));
     return Buffer.concat([cipher.update(sealed.subarray(0, end)), cipher.final()]);
   },
+
+  encode: ({ buffer, byteOffset, length }) =>
+    Buffer.from(buffer, byteOffset, length).toString('base64url'),
+  decode: (text) => Buffer.from(text, 'base64url'),
 };
 
-const converted = new WeakMap();
-
 /**
- * Seals what `open` is given, outside the clock: the same format, but each key is converted only
- * once for all inputs.
+ * Seals what `open` is given, outside the clock: the same format, but what the sender shares with
+ * each member is computed only once for all inputs.
  */
-export function sealInput(group, content) {
-  const convert = (publicKey) => {
-    if (!converted.has(publicKey)) {
-      converted.set(publicKey, crypto.convert(publicKey));
+export function sealInput(group, text) {
+  group.known ??= new Map();
+  const remembered = (_crypto, secret, publicKey) => {
+    if (!group.known.has(publicKey)) {
+      group.known.set(publicKey, format.share(crypto, secret, publicKey));
     }
-    return converted.get(publicKey);
+    return group.known.get(publicKey);
   };
-  return format.seal({ ...crypto, convert }, group, content);
+  return format.seal(crypto, group, text, remembered);
 }
 
 export default {
   subject: 'seed-native',
-  about: "the seed's method and format on node:crypto, @noble only to convert the keys",
+  about:
+    "the seed's method on node:crypto, @noble/curves only to convert keys; an object, its JSON " +
+    'not timed; many: one after the other, since node:crypto works in its one thread',
   versions: { openssl: process.versions.openssl, ...versions('@noble/curves') },
   settings: 'https://nodejs.org/docs/latest-v20.x/api/crypto.html',
-  properties: ['confidential', 'authenticated'],
-
-  setup: (members) => format.setup(crypto, members),
-  seal: (group, content) => format.seal(crypto, group, content),
-  open: (group, index, message) => format.open(crypto, group[index], message),
-  tamper: format.tamper,
+  ...format.methods(crypto),
   sealInput,
 };

@@ -2,6 +2,9 @@
 
 use std::error::Error;
 use std::hint::black_box;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -20,8 +23,10 @@ pub(crate) struct Case {
     reader: usize,
     members: usize,
     opens: bool,
-    /// Envelopes an iteration.
-    count: usize,
+    /// How many messages an input of a `_many` case has.
+    count: Option<usize>,
+    /// Sets of messages; set n begins at message n.
+    inputs: usize,
     contents: Vec<Vec<u8>>,
     envelopes: Vec<Vec<u8>>,
     /// The input that is next.
@@ -42,30 +47,35 @@ impl Case {
             "open_many" => (true, true),
             _ => return Err(Refusal::unsupported(format!("no case {case}"))),
         };
-        let members = number("members", params.members)?;
-        let bytes = number("bytes", params.bytes)?;
-        let count = if many { number("count", params.count)? } else { 1 };
+        let (members, bytes, count) = if many {
+            let [members, bytes, count] = params.take(["members", "bytes", "count"])?;
+            (members, bytes, Some(count))
+        } else {
+            let [members, bytes] = params.take(["members", "bytes"])?;
+            (members, bytes, None)
+        };
         if !(1..=subject.max_members).contains(&members) {
             let most = subject.max_members;
             return Err(Refusal::unsupported(format!("members: from 1 to {most}, not {members}")));
         }
-        let inputs = number("inputs", Some(inputs))?;
-        if count == 0 || inputs == 0 {
+        let inputs = usize::try_from(inputs.value()).unwrap_or(usize::MAX);
+        if count == Some(0) || inputs == 0 {
             return Err(Refusal::unsupported("count and inputs: at least 1"));
         }
+        let messages = inputs.saturating_add(count.unwrap_or(1) - 1);
         let each = bytes.saturating_mul(2).saturating_add(members * SLOT_LIMIT);
-        if inputs.saturating_mul(each) > MEMORY_LIMIT {
+        if messages.saturating_mul(each) > MEMORY_LIMIT {
             return Err(Refusal::unsupported("the inputs do not fit into 4 GiB"));
         }
 
         let group = (subject.group)(members).map_err(failed)?;
         let contents =
-            (0..inputs).map(|_| random(bytes)).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+            (0..messages).map(|_| random(bytes)).collect::<Result<Vec<_>, _>>().map_err(failed)?;
         let to_open = if opens { contents.as_slice() } else { &[] };
         let envelopes = to_open.iter().map(|content| group.seal(content));
         let envelopes = envelopes.collect::<Result<Vec<_>, _>>().map_err(failed)?;
         let reader = members / 2;
-        Ok(Self { group, reader, members, opens, count, contents, envelopes, next: 0 })
+        Ok(Self { group, reader, members, opens, count, inputs, contents, envelopes, next: 0 })
     }
 
     pub(crate) fn check(&self) -> Result<Answer, Refusal> {
@@ -92,31 +102,53 @@ impl Case {
         if iterations == 0 {
             return Err(Refusal::protocol("iterations: at least 1"));
         }
-        let results = usize::try_from(iterations).unwrap_or(usize::MAX).saturating_mul(self.count);
-        let cpu = thread_cpu_ns();
+        let cpu = process_cpu_ns();
         let wall = Instant::now();
-        for _ in 0..results {
-            // Seen by nobody but the optimiser, and released as it would be in use.
-            drop(black_box(self.once().map_err(failed)?));
+        for _ in 0..iterations {
+            let set = self.next;
+            self.next = (set + 1) % self.inputs;
+            match self.count {
+                None => self.once(set),
+                Some(count) => self.at_once(set, count),
+            }
+            .map_err(Refusal::failed)?;
         }
         let wall_ns = wall.elapsed().as_nanos();
-        let cpu_ns = thread_cpu_ns() - cpu;
+        let cpu_ns = process_cpu_ns() - cpu;
 
         let wall_ns = u64::try_from(wall_ns).map_err(|_| Refusal::failed("the clock"))?;
         Ok(Answer::Ran { iterations, wall_ns, cpu_ns })
     }
 
-    fn once(&mut self) -> Result<Vec<u8>, Box<dyn Error>> {
+    /// Seals or opens one message, and releases the result as it would be in use.
+    fn once(&self, message: usize) -> Result<(), String> {
         let inputs = if self.opens { &self.envelopes } else { &self.contents };
-        let input = black_box(inputs.get(self.next).ok_or("no such input")?.as_slice());
-        self.next = (self.next + 1) % inputs.len();
-        if self.opens { self.group.open(self.reader, input) } else { self.group.seal(input) }
+        let input = black_box(inputs.get(message).ok_or("no such input")?.as_slice());
+        let result =
+            if self.opens { self.group.open(self.reader, input) } else { self.group.seal(input) };
+        // Seen by nobody but the optimiser.
+        drop(black_box(result.map_err(|error| error.to_string())?));
+        Ok(())
     }
-}
 
-fn number(name: &str, value: Option<Integer>) -> Result<usize, Refusal> {
-    let value = value.ok_or_else(|| Refusal::unsupported(format!("params lack {name}")))?;
-    usize::try_from(value.value()).map_err(|_| Refusal::unsupported(format!("{name}: too large")))
+    /// A set of messages, on all cores: each thread takes the next message that is left.
+    fn at_once(&self, set: usize, count: usize) -> Result<(), String> {
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let left = AtomicUsize::new(0);
+        let work = || loop {
+            let message = left.fetch_add(1, Ordering::Relaxed);
+            if message >= count {
+                return Ok(());
+            }
+            self.once(set + message)?;
+        };
+        thread::scope(|scope| {
+            let others: Vec<_> = (1..cores.min(count)).map(|_| scope.spawn(work)).collect();
+            let own = work();
+            let joined = others.into_iter().map(|other| other.join());
+            joined.fold(own, |all, one| all.and(one.unwrap_or_else(|_| Err("a panic".into()))))
+        })
+    }
 }
 
 fn random(bytes: usize) -> Result<Vec<u8>, Box<dyn Error>> {
@@ -125,9 +157,9 @@ fn random(bytes: usize) -> Result<Vec<u8>, Box<dyn Error>> {
     Ok(content)
 }
 
-/// The subjects work in the thread that asks them.
-fn thread_cpu_ns() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
+/// Of all threads; there is none but those of the case.
+fn process_cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }
 

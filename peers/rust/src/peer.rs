@@ -81,7 +81,7 @@ fn describe(subject: &Subject) -> Described {
     let version = |name: &&'static str| (*name, versions::of(name).unwrap_or("unknown"));
     Described {
         subject: subject.name,
-        about: subject.about,
+        about: format!("{}; many: on all cores", subject.about),
         versions: subject.crates.iter().map(version).collect(),
         settings: subject.settings,
         properties: subject.properties,

@@ -20,12 +20,28 @@ pub(crate) enum Request {
     Release { handle: Integer },
 }
 
-/// What the cases of the suite `envelope` need; each case says what it lacks.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Params {
-    pub(crate) members: Option<Integer>,
-    pub(crate) bytes: Option<Integer>,
-    pub(crate) count: Option<Integer>,
+/// Parameters of a case by name; each case says what it lacks.
+#[derive(Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Params(BTreeMap<String, Integer>);
+
+impl Params {
+    /// The values of `names`, if these are all that was given.
+    pub(crate) fn take<const N: usize>(&self, names: [&str; N]) -> Result<[usize; N], Refusal> {
+        if let Some(other) = self.0.keys().find(|name| !names.contains(&name.as_str())) {
+            return Err(Refusal::unsupported(format!("this case has no parameter {other}")));
+        }
+        let mut values = [0; N];
+        for (value, name) in values.iter_mut().zip(names) {
+            let given = self.0.get(name).map(|given| usize::try_from(given.value()));
+            *value = match given {
+                Some(Ok(given)) => given,
+                Some(Err(_)) => return Err(Refusal::unsupported(format!("{name}: too large"))),
+                None => return Err(Refusal::unsupported(format!("params lack {name}"))),
+            };
+        }
+        Ok(values)
+    }
 }
 
 /// A number as the protocol has them: whole, not negative, below 2^53.
@@ -67,7 +83,7 @@ pub(crate) enum Answer {
 #[derive(Debug, Serialize)]
 pub(crate) struct Described {
     pub(crate) subject: &'static str,
-    pub(crate) about: &'static str,
+    pub(crate) about: String,
     pub(crate) versions: BTreeMap<&'static str, &'static str>,
     pub(crate) settings: &'static str,
     pub(crate) properties: &'static [&'static str],

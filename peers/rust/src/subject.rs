@@ -38,8 +38,9 @@ pub(crate) struct Subject {
     pub(crate) group: fn(usize) -> Result<Box<dyn Group>, Box<dyn Error>>,
 }
 
-/// Members with their keys, in the form that the subject stores.
-pub(crate) trait Group {
+/// Members with their keys, in the form that the subject stores. `Sync`, because the `_many` cases
+/// use all cores.
+pub(crate) trait Group: Sync {
     /// One envelope with `content` for all members.
     fn seal(&self, content: &[u8]) -> Result<Vec<u8>, Box<dyn Error>>;
 

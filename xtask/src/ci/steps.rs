@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::ENVIRONMENT;
 use crate::vectors::{self, Mode};
-use crate::{tidy, workspace};
+use crate::{peers, tidy, workspace};
 
 /// Without an operating system, and without one but with a garbage-collected host.
 const TARGETS: &[&str] = &["thumbv7em-none-eabihf", "wasm32-unknown-unknown"];
@@ -15,6 +15,7 @@ const LAST_PORTABLE_ROW: u32 = 1;
 const PEER: &str = "peers/python/run-vectors.sh";
 const CLI: &str = "endseal-cli";
 const BENCH: &str = "endseal-bench";
+const NODE_PEER: &str = "peers/node/package-lock.json";
 
 pub(super) struct Step {
     pub(super) name: &'static str,
@@ -58,6 +59,7 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         step("peer", "the independent opener agrees with every vector", vec![peer(root)]),
         step("demo", "the README's demonstration runs", vec![demo(&packages)]),
         step("bench", "the benchmark runs and writes its report", vec![bench(&packages)]),
+        step("bench-peers", "it runs beside a peer", bench_peers(root, &packages)),
     ])
 }
 
@@ -132,6 +134,25 @@ fn bench(packages: &[&str]) -> Job {
     }
 }
 
+/// Only the peer that takes seconds to install, and only cases that it is quick in; both seal before
+/// they open.
+fn bench_peers(root: &Path, packages: &[&str]) -> Vec<Job> {
+    if !packages.contains(&BENCH) || !root.join(NODE_PEER).exists() {
+        return vec![Job::Skip(format!("there is no {BENCH}, or no {NODE_PEER}"))];
+    }
+    let npm = Command::new("npm").arg("--version").output();
+    if !npm.is_ok_and(|output| output.status.success()) {
+        return vec![Job::Skip("npm is not installed".to_owned())];
+    }
+    vec![
+        Job::Chore(|root| peers::command(root, &["node".to_owned()])),
+        cargo(
+            "run --release --locked -- bench --quick --quiet --strict --suite envelope \
+             --case open,open_many --peers node --out target/bench-peers",
+        ),
+    ]
+}
+
 /// Advisories are left out: their database is fetched, and a check must give the same answer today
 /// and tomorrow for the same tree.
 fn deny() -> Job {
@@ -204,5 +225,7 @@ mod tests {
         assert_eq!(step(scratch.path(), "demo"), [format!("there is no {CLI}")]);
         scratch.write(PEER, "");
         assert_eq!(step(scratch.path(), "peer"), [PEER]);
+        let found = step(scratch.path(), "bench-peers");
+        assert!(found.len() == 1 && found[0].contains(NODE_PEER), "{found:?}");
     }
 }

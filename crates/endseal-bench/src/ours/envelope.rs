@@ -2,18 +2,21 @@
 
 use core::hint::black_box;
 use std::collections::BTreeMap;
+use std::thread;
 
 use endseal_crypto::ed25519::Seed;
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::{OsRandom, Random};
 use endseal_crypto::{mlkem768, x25519};
-use endseal_envelope::{
-    Opener, Policy, Recipients, SealError, Sealer, Session, SessionLimits, Suite,
-};
+use endseal_envelope::{Opener, Policy, Recipients, Sealer, Suite};
 
 use crate::clock::{Elapsed, time};
 use crate::record::{Params, SubjectInfo};
 use crate::subject::{Checked, Prepared, Subject, SubjectError};
+
+mod seal;
+
+use seal::{Seal, SealMany};
 
 /// Which form of the envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +66,7 @@ impl Envelope {
         }
         let info = SubjectInfo {
             subject: subject.into(),
+            suite: Some("envelope".into()),
             about: about.into(),
             runtime: "Rust, in process".into(),
             versions: BTreeMap::from([("endseal".into(), env!("CARGO_PKG_VERSION").into())]),
@@ -81,6 +85,11 @@ impl Envelope {
     }
 }
 
+/// All forms as subjects of the suite.
+pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
+    Envelope::all().into_iter().map(|own| Box::new(own) as Box<dyn Subject>).collect()
+}
+
 impl Subject for Envelope {
     fn info(&self) -> &SubjectInfo {
         &self.info
@@ -94,9 +103,15 @@ impl Subject for Envelope {
     ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
         let material = Material::new(self.form, params, inputs)?;
         match (case, self.form) {
-            ("seal" | "seal_many", _) => {
-                let count = if case == "seal" { 1 } else { param(params, "count")? };
-                Ok(Box::new(Seal { material, count, next: 0 }))
+            ("seal", _) => Ok(Box::new(Seal { material, count: 1, next: 0 })),
+            // Its envelopes share a state.
+            ("seal_many", Form::Session) => {
+                Ok(Box::new(Seal { material, count: param(params, "count")?, next: 0 }))
+            }
+            ("seal_many", _) => {
+                let count = param(params, "count")?;
+                let cpus = thread::available_parallelism().map_or(1, usize::from);
+                Ok(Box::new(SealMany { material, count, threads: cpus.min(count), next: 0 }))
             }
             ("open", Form::Default | Form::Compact | Form::Hybrid) => {
                 let envelopes = material.seal_all()?;
@@ -206,51 +221,6 @@ impl Material {
         }
         Ok(Checked { round_trip, tamper_refused: Some(refused), sealed_bytes })
     }
-}
-
-struct Seal {
-    material: Material,
-    count: usize,
-    next: usize,
-}
-
-impl Prepared for Seal {
-    fn check(&mut self) -> Result<Checked, SubjectError> {
-        self.material.check()
-    }
-
-    fn is_in_process(&self) -> bool {
-        true
-    }
-
-    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        let sealer = self.material.sealer();
-        let contents = &self.material.contents;
-        let calls = iterations as usize * self.count;
-        let start = self.next;
-        self.next = (start + calls) % contents.len();
-        let inputs = contents.iter().cycle().skip(start).take(calls);
-        let mut outcome = Ok(());
-        let elapsed = if self.material.form == Form::Session {
-            let mut limits = SessionLimits::default();
-            (limits.envelopes, limits.milliseconds) = (u32::MAX, u64::MAX);
-            let mut session = Session::new(sealer, limits, 0, &mut OsRandom).map_err(failed)?;
-            time(|| {
-                outcome = each(inputs, |content| session.seal(content, 0, 0, &mut OsRandom));
-            })
-        } else {
-            time(|| outcome = each(inputs, |content| sealer.seal(content, &mut OsRandom)))
-        };
-        outcome.map_err(failed)?;
-        Ok(elapsed)
-    }
-}
-
-fn each<'a>(
-    mut inputs: impl Iterator<Item = &'a Vec<u8>>,
-    mut seal: impl FnMut(&[u8]) -> Result<Vec<u8>, SealError>,
-) -> Result<(), SealError> {
-    inputs.try_for_each(|content| seal(content).map(|envelope| drop(black_box(envelope))))
 }
 
 struct Open {

@@ -2,13 +2,13 @@
 
 /// A chart.
 #[derive(Debug)]
-pub(super) enum Chart {
+pub(crate) enum Chart {
     Curves(Curves),
     Bars(Bars),
 }
 
 impl Chart {
-    pub(super) fn title(&self) -> &str {
+    pub(crate) fn title(&self) -> &str {
         match self {
             Self::Curves(curves) => &curves.title,
             Self::Bars(bars) => &bars.title,
@@ -16,7 +16,7 @@ impl Chart {
     }
 
     /// What a reader must know to read it.
-    pub(super) fn note(&self) -> &str {
+    pub(crate) fn note(&self) -> &str {
         match self {
             Self::Curves(curves) => &curves.note,
             Self::Bars(bars) => &bars.note,
@@ -26,68 +26,80 @@ impl Chart {
 
 /// What the values of an axis are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Quantity {
+pub(crate) enum Quantity {
     Count,
     Nanoseconds,
     Bytes,
 }
 
-/// Lines over members, both axes logarithmic.
+/// Lines over a parameter, both axes logarithmic.
 #[derive(Debug)]
-pub(super) struct Curves {
-    pub(super) title: String,
-    pub(super) note: String,
+pub(crate) struct Curves {
+    pub(crate) title: String,
+    pub(crate) note: String,
     /// The same for those who cannot see it.
-    pub(super) description: String,
-    pub(super) x: String,
-    pub(super) y: String,
-    pub(super) quantity: Quantity,
+    pub(crate) description: String,
+    pub(crate) x: String,
+    pub(crate) x_quantity: Quantity,
+    pub(crate) y: String,
+    pub(crate) quantity: Quantity,
     /// In the order of their colours; at most [`MOST_SERIES`] are drawn.
-    pub(super) series: Vec<Series>,
+    pub(crate) series: Vec<Series>,
 }
 
 /// As many as can be told apart.
-pub(super) const MOST_SERIES: usize = 8;
+pub(crate) const MOST_SERIES: usize = 8;
 
 /// One line.
 #[derive(Debug)]
-pub(super) struct Series {
-    pub(super) name: String,
-    pub(super) points: Vec<(f64, f64)>,
+pub(crate) struct Series {
+    pub(crate) name: String,
+    pub(crate) points: Vec<(f64, f64)>,
     /// The fitted `fixed + per_unit · x`.
-    pub(super) fit: Option<(f64, f64)>,
+    pub(crate) fit: Option<(f64, f64)>,
 }
 
-/// Ratios with their intervals, on a logarithmic axis around 1.
+/// Values with their intervals in groups, on a logarithmic axis.
 #[derive(Debug)]
-pub(super) struct Bars {
-    pub(super) title: String,
-    pub(super) note: String,
-    pub(super) description: String,
-    pub(super) groups: Vec<BarGroup>,
+pub(crate) struct Bars {
+    pub(crate) scale: Scale,
+    pub(crate) title: String,
+    pub(crate) note: String,
+    pub(crate) description: String,
+    pub(crate) groups: Vec<BarGroup>,
 }
 
-/// Ratios of one case.
-#[derive(Debug)]
-pub(super) struct BarGroup {
-    pub(super) title: String,
-    pub(super) bars: Vec<Bar>,
+/// What the bars are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scale {
+    /// Ratios, which begin at 1 and go both ways.
+    Ratio,
+    /// Amounts, which begin at the left.
+    #[allow(dead_code, reason = "for suites without paired ratios")]
+    Amount(Quantity),
 }
 
-/// One ratio.
+/// Bars of one case.
 #[derive(Debug)]
-pub(super) struct Bar {
-    pub(super) name: String,
-    pub(super) median: f64,
-    pub(super) ci95: [f64; 2],
-    pub(super) text: String,
+pub(crate) struct BarGroup {
+    pub(crate) title: String,
+    pub(crate) bars: Vec<Bar>,
+}
+
+/// One value.
+#[derive(Debug)]
+pub(crate) struct Bar {
+    pub(crate) name: String,
+    pub(crate) median: f64,
+    pub(crate) ci95: [f64; 2],
+    pub(crate) text: String,
     /// Whether both have the same properties.
-    pub(super) alike: bool,
+    pub(crate) alike: bool,
 }
 
 /// A logarithmic axis.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct LogAxis {
+pub(crate) struct LogAxis {
     low: f64,
     high: f64,
     start: f64,
@@ -96,7 +108,7 @@ pub(super) struct LogAxis {
 
 impl LogAxis {
     /// An axis from pixel `start` to `end` that shows all positive `values`, with some room.
-    pub(super) fn new(values: impl Iterator<Item = f64>, room: f64, start: f64, end: f64) -> Self {
+    pub(crate) fn new(values: impl Iterator<Item = f64>, room: f64, start: f64, end: f64) -> Self {
         let logs = values.filter(|v| v.is_finite() && *v > 0.0).map(f64::log10);
         let (low, high) = logs.fold((f64::MAX, f64::MIN), |(l, h), v| (l.min(v), h.max(v)));
         // Without values, or with one, an axis of one decade.
@@ -106,13 +118,13 @@ impl LogAxis {
     }
 
     /// The pixel of a positive value.
-    pub(super) fn at(&self, value: f64) -> f64 {
+    pub(crate) fn at(&self, value: f64) -> f64 {
         let share = (value.max(f64::MIN_POSITIVE).log10() - self.low) / (self.high - self.low);
         self.start + share.clamp(-0.1, 1.1) * (self.end - self.start)
     }
 
     /// Values worth a line: powers of ten, with 2 and 5 between them where there are few.
-    pub(super) fn ticks(&self) -> Vec<f64> {
+    pub(crate) fn ticks(&self) -> Vec<f64> {
         #[allow(clippy::cast_possible_truncation, reason = "a logarithm of a number is small")]
         let (first, last) = (self.low.floor() as i32, self.high.ceil() as i32);
         let decades = self.high - self.low;
@@ -127,13 +139,13 @@ impl LogAxis {
             .collect()
     }
 
-    pub(super) fn bounds(&self) -> (f64, f64) {
+    pub(crate) fn bounds(&self) -> (f64, f64) {
         (10f64.powf(self.low), 10f64.powf(self.high))
     }
 }
 
 /// Moves labels apart: each at least `gap` below the one above it, all within `top` and `bottom`.
-pub(super) fn spread(wanted: &[f64], gap: f64, top: f64, bottom: f64) -> Vec<f64> {
+pub(crate) fn spread(wanted: &[f64], gap: f64, top: f64, bottom: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
     let mut placed = wanted.to_vec();

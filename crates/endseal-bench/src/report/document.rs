@@ -6,14 +6,14 @@ use super::words;
 
 /// A report.
 #[derive(Debug, Default)]
-pub(super) struct Document {
-    pub(super) title: String,
-    pub(super) blocks: Vec<Block>,
+pub(crate) struct Document {
+    pub(crate) title: String,
+    pub(crate) blocks: Vec<Block>,
 }
 
 /// A part of a report.
 #[derive(Debug)]
-pub(super) enum Block {
+pub(crate) enum Block {
     /// The title of a section.
     Section(String),
     /// The title of a part of a section.
@@ -28,19 +28,19 @@ pub(super) enum Block {
 
 /// A table; the first cell of a row names the row.
 #[derive(Debug, Default)]
-pub(super) struct Table {
-    pub(super) caption: String,
-    pub(super) head: Vec<Text>,
-    pub(super) rows: Vec<TableRow>,
+pub(crate) struct Table {
+    pub(crate) caption: String,
+    pub(crate) head: Vec<Text>,
+    pub(crate) rows: Vec<TableRow>,
     /// Footnotes, numbered from 1.
-    pub(super) notes: Vec<Text>,
+    pub(crate) notes: Vec<Text>,
     /// Whether all columns are text; otherwise all but the first hold figures.
-    pub(super) prose: bool,
+    pub(crate) prose: bool,
 }
 
 /// A row of a table.
 #[derive(Debug)]
-pub(super) enum TableRow {
+pub(crate) enum TableRow {
     Cells(Vec<Text>),
     /// A heading across all columns.
     Group(Text),
@@ -48,11 +48,11 @@ pub(super) enum TableRow {
 
 /// Text with marks. Everything in it is plain; a writer escapes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Text(pub(super) Vec<Span>);
+pub(crate) struct Text(pub(crate) Vec<Span>);
 
 /// A piece of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Span {
+pub(crate) enum Span {
     Plain(String),
     Strong(String),
     Emphasis(String),
@@ -70,47 +70,47 @@ pub(super) enum Span {
 }
 
 impl Text {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
-    pub(super) fn say(mut self, text: impl AsRef<str>) -> Self {
+    pub(crate) fn say(mut self, text: impl AsRef<str>) -> Self {
         self.0.push(Span::Plain(words::tame(text.as_ref())));
         self
     }
 
-    pub(super) fn strong(mut self, text: impl AsRef<str>) -> Self {
+    pub(crate) fn strong(mut self, text: impl AsRef<str>) -> Self {
         self.0.push(Span::Strong(words::tame(text.as_ref())));
         self
     }
 
-    pub(super) fn emphasis(mut self, text: impl AsRef<str>) -> Self {
+    pub(crate) fn emphasis(mut self, text: impl AsRef<str>) -> Self {
         self.0.push(Span::Emphasis(words::tame(text.as_ref())));
         self
     }
 
-    pub(super) fn code(mut self, text: impl AsRef<str>) -> Self {
+    pub(crate) fn code(mut self, text: impl AsRef<str>) -> Self {
         self.0.push(Span::Code(words::tame(text.as_ref())));
         self
     }
 
     /// What a cell says that has no figure.
-    pub(super) fn not_measured() -> Self {
+    pub(crate) fn not_measured() -> Self {
         Self(vec![Span::Absent("not measured in this run".into())])
     }
 
-    pub(super) fn line_break(mut self) -> Self {
+    pub(crate) fn line_break(mut self) -> Self {
         self.0.push(Span::Break);
         self
     }
 
-    pub(super) fn note(mut self, number: usize) -> Self {
+    pub(crate) fn note(mut self, number: usize) -> Self {
         self.0.push(Span::Note(number));
         self
     }
 
     /// A link if it is one that a browser may follow, otherwise text.
-    pub(super) fn link(mut self, text: impl AsRef<str>, url: &str) -> Self {
+    pub(crate) fn link(mut self, text: impl AsRef<str>, url: &str) -> Self {
         let rest = url.strip_prefix("https://").unwrap_or_default();
         let safe = |c: char| c.is_ascii_alphanumeric() || "-._~/?#=&%+@:,".contains(c);
         if !rest.is_empty() && rest.len() < 300 && rest.chars().all(safe) {
@@ -120,7 +120,7 @@ impl Text {
         self.say(text)
     }
 
-    pub(super) fn join(mut self, other: Self) -> Self {
+    pub(crate) fn join(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
     }
@@ -139,41 +139,41 @@ impl From<String> for Text {
 }
 
 impl Document {
-    pub(super) fn section(&mut self, title: impl Into<String>) {
+    pub(crate) fn section(&mut self, title: impl Into<String>) {
         self.blocks.push(Block::Section(title.into()));
     }
 
-    pub(super) fn subsection(&mut self, title: impl Into<String>) {
+    pub(crate) fn subsection(&mut self, title: impl Into<String>) {
         self.blocks.push(Block::Subsection(words::tame(&title.into())));
     }
 
-    pub(super) fn paragraph(&mut self, text: impl Into<Text>) {
+    pub(crate) fn paragraph(&mut self, text: impl Into<Text>) {
         self.blocks.push(Block::Paragraph(text.into()));
     }
 
-    pub(super) fn list(&mut self, items: Vec<Text>) {
+    pub(crate) fn list(&mut self, items: Vec<Text>) {
         if !items.is_empty() {
             self.blocks.push(Block::List(items));
         }
     }
 
-    pub(super) fn banner(&mut self, text: impl Into<Text>) {
+    pub(crate) fn banner(&mut self, text: impl Into<Text>) {
         self.blocks.push(Block::Banner(text.into()));
     }
 
-    pub(super) fn table(&mut self, table: Table) {
+    pub(crate) fn table(&mut self, table: Table) {
         if !table.rows.is_empty() {
             self.blocks.push(Block::Table(table));
         }
     }
 
-    pub(super) fn chart(&mut self, chart: Option<Chart>) {
+    pub(crate) fn chart(&mut self, chart: Option<Chart>) {
         self.blocks.extend(chart.map(Block::Chart));
     }
 }
 
 impl Table {
-    pub(super) fn new(caption: impl AsRef<str>, head: &[&str]) -> Self {
+    pub(crate) fn new(caption: impl AsRef<str>, head: &[&str]) -> Self {
         Self {
             caption: words::tame(caption.as_ref()),
             head: head.iter().map(|cell| Text::from(*cell)).collect(),
@@ -181,11 +181,11 @@ impl Table {
         }
     }
 
-    pub(super) fn row(&mut self, cells: Vec<Text>) {
+    pub(crate) fn row(&mut self, cells: Vec<Text>) {
         self.rows.push(TableRow::Cells(cells));
     }
 
-    pub(super) fn group(&mut self, title: impl Into<Text>) {
+    pub(crate) fn group(&mut self, title: impl Into<Text>) {
         self.rows.push(TableRow::Group(title.into()));
     }
 }

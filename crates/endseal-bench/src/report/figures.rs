@@ -6,26 +6,27 @@ use super::document::Text;
 use super::words;
 use crate::record::{Growth, Params, Record, Row, SubjectInfo};
 use crate::stats::{Line, theil_sen};
+use crate::suite::{SUITES, Suite};
 
 /// Our subject.
-pub(super) const OURS: &str = "endseal";
+pub(crate) const OURS: &str = "endseal";
 /// The seed's own method, run here.
-pub(super) const SEED: &str = "seed-noble";
+pub(crate) const SEED: &str = "seed-noble";
 
 /// The members of a parameter set and its other parameters.
-pub(super) const MEMBERS: &str = "members";
+pub(crate) const MEMBERS: &str = "members";
 
 /// What was done.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Case {
-    pub(super) suite: String,
-    pub(super) case: String,
-    pub(super) params: Params,
+pub(crate) struct Case {
+    pub(crate) suite: String,
+    pub(crate) case: String,
+    pub(crate) params: Params,
 }
 
 impl Case {
     /// A case of the suite `envelope`.
-    pub(super) fn envelope(case: &str, params: &[(&str, u64)]) -> Self {
+    pub(crate) fn envelope(case: &str, params: &[(&str, u64)]) -> Self {
         let params = params.iter().map(|(name, value)| ((*name).into(), *value)).collect();
         Self { suite: "envelope".into(), case: case.into(), params }
     }
@@ -34,16 +35,21 @@ impl Case {
         Self { suite: row.suite.clone(), case: row.case.clone(), params: row.params.clone() }
     }
 
+    /// "seal many".
+    pub(crate) fn name(&self) -> String {
+        words::tame(&self.case).replace('_', " ")
+    }
+
     /// "seal, 100 members, 1 KB".
-    pub(super) fn describe(&self) -> String {
-        let mut parts = vec![words::tame(&self.case).replace('_', " ")];
+    pub(crate) fn describe(&self) -> String {
+        let mut parts = vec![self.name()];
         parts.extend(describe_params(&self.params));
         parts.join(", ")
     }
 }
 
 /// "100 members", "1 KB", "count 10".
-pub(super) fn describe_params(params: &Params) -> Vec<String> {
+pub(crate) fn describe_params(params: &Params) -> Vec<String> {
     let one = |(name, value): (&String, &u64)| match name.as_str() {
         "bytes" => words::size_parameter(*value),
         MEMBERS => words::plural_members(*value),
@@ -57,24 +63,25 @@ pub(super) fn describe_params(params: &Params) -> Vec<String> {
 
 /// A ratio to be shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Factor {
-    pub(super) median: f64,
+pub(crate) struct Factor {
+    pub(crate) median: f64,
     /// The interval of a paired ratio; a ratio of medians has none.
-    pub(super) ci95: Option<[f64; 2]>,
+    pub(crate) ci95: Option<[f64; 2]>,
 }
 
 /// A record with its figures in order.
 #[derive(Debug)]
-pub(super) struct Figures<'a> {
-    pub(super) record: &'a Record,
+pub(crate) struct Figures<'a> {
+    pub(crate) record: &'a Record,
     rows: BTreeMap<(Case, &'a str, &'a str), &'a Row>,
     ratios: BTreeMap<(Case, &'a str, &'a str), Factor>,
-    subjects: BTreeMap<&'a str, &'a SubjectInfo>,
+    /// What a subject says of itself, once for each suite where it says it so.
+    subjects: BTreeMap<&'a str, Vec<&'a SubjectInfo>>,
     names: BTreeSet<&'a str>,
 }
 
 impl<'a> Figures<'a> {
-    pub(super) fn new(record: &'a Record) -> Self {
+    pub(crate) fn new(record: &'a Record) -> Self {
         let row = |row: &'a Row| ((Case::of(row), &*row.subject, &*row.metric), row);
         let mut ratios = BTreeMap::new();
         for ratio in &record.ratios {
@@ -94,15 +101,17 @@ impl<'a> Figures<'a> {
             let given = Factor { median: ratio.median, ci95: Some([low, high]) };
             ratios.insert((case, &*ratio.subject, &*ratio.against), given);
         }
-        let subjects: BTreeMap<&str, &SubjectInfo> =
-            record.subjects.iter().map(|info| (&*info.subject, info)).collect();
+        let mut subjects: BTreeMap<&str, Vec<&SubjectInfo>> = BTreeMap::new();
+        for info in &record.subjects {
+            subjects.entry(&info.subject).or_default().push(info);
+        }
         let named = subjects.keys().copied();
         let names = named.chain(record.rows.iter().map(|row| &*row.subject)).collect();
         Self { record, rows: record.rows.iter().map(row).collect(), ratios, subjects, names }
     }
 
     /// One figure.
-    pub(super) fn row(&self, case: &Case, subject: &str, metric: &str) -> Option<&'a Row> {
+    pub(crate) fn row(&self, case: &Case, subject: &str, metric: &str) -> Option<&'a Row> {
         // The key borrows for as long as the record; a search with a shorter one needs the range.
         self.rows
             .range((case.clone(), "", "")..)
@@ -112,12 +121,12 @@ impl<'a> Figures<'a> {
     }
 
     /// The time that passed, or CPU time where only that was measured.
-    pub(super) fn time(&self, case: &Case, subject: &str) -> Option<&'a Row> {
+    pub(crate) fn time(&self, case: &Case, subject: &str) -> Option<&'a Row> {
         self.row(case, subject, "time").or_else(|| self.row(case, subject, "cpu"))
     }
 
     /// Length of one envelope.
-    pub(super) fn size(&self, members: u64, bytes: u64, subject: &str) -> Option<f64> {
+    pub(crate) fn size(&self, members: u64, bytes: u64, subject: &str) -> Option<f64> {
         ["size", "seal", "open"].iter().find_map(|case| {
             let case = Case::envelope(case, &[(MEMBERS, members), ("bytes", bytes)]);
             self.row(&case, subject, "size").map(|row| row.median)
@@ -125,7 +134,7 @@ impl<'a> Figures<'a> {
     }
 
     /// How many times faster `subject` is than `other`.
-    pub(super) fn factor(&self, case: &Case, subject: &str, other: &str) -> Option<Factor> {
+    pub(crate) fn factor(&self, case: &Case, subject: &str, other: &str) -> Option<Factor> {
         let paired = self
             .ratios
             .range((case.clone(), "", "")..)
@@ -140,7 +149,7 @@ impl<'a> Figures<'a> {
     }
 
     /// All paired ratios between subjects, each pair once, from the side of ours where it takes part.
-    pub(super) fn pairs(&self) -> impl Iterator<Item = (&Case, &str, &str, Factor)> {
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&Case, &str, &str, Factor)> {
         self.ratios
             .iter()
             .filter(|((_, subject, other), _)| match (is_ours(subject), is_ours(other)) {
@@ -152,13 +161,13 @@ impl<'a> Figures<'a> {
     }
 
     /// All cases that have a time.
-    pub(super) fn timed_cases(&self) -> BTreeSet<&Case> {
+    pub(crate) fn timed_cases(&self) -> BTreeSet<&Case> {
         let timed = |metric: &str| metric == "time" || metric == "cpu";
         self.rows.keys().filter(|(_, _, metric)| timed(metric)).map(|(case, _, _)| case).collect()
     }
 
     /// Cases that have this metric, with their subjects.
-    pub(super) fn with_metric(&self, metric: &str) -> BTreeMap<&Case, Vec<&'a Row>> {
+    pub(crate) fn with_metric(&self, metric: &str) -> BTreeMap<&Case, Vec<&'a Row>> {
         let mut found: BTreeMap<&Case, Vec<&Row>> = BTreeMap::new();
         for ((case, _, _), row) in self.rows.iter().filter(|((_, _, m), _)| *m == metric) {
             found.entry(case).or_default().push(row);
@@ -166,23 +175,54 @@ impl<'a> Figures<'a> {
         found
     }
 
+    /// The suites that this run was asked for or measured; all, if it says neither.
+    pub(crate) fn suites(&self) -> Vec<&'static Suite> {
+        let Record { arguments, rows, .. } = self.record;
+        let asked = |suite: &&Suite| {
+            arguments.suites.iter().any(|name| name == suite.name)
+                || rows.iter().any(|row| row.suite == suite.name)
+        };
+        let found: Vec<&Suite> = SUITES.iter().filter(asked).collect();
+        if found.is_empty() { SUITES.iter().collect() } else { found }
+    }
+
+    /// All metrics that have a figure.
+    pub(crate) fn metrics(&self) -> BTreeSet<&'a str> {
+        self.record.rows.iter().map(|row| &*row.metric).collect()
+    }
+
     /// All subjects: those that say who they are, and those that only have rows.
-    pub(super) fn subjects(&self) -> BTreeSet<&'a str> {
+    pub(crate) fn subjects(&self) -> BTreeSet<&'a str> {
         self.names.clone()
     }
 
-    pub(super) fn info(&self, subject: &str) -> Option<&'a SubjectInfo> {
-        self.subjects.get(subject).copied()
+    /// What a subject says of itself: in that suite if it says so, in general otherwise.
+    pub(crate) fn info_in(&self, suite: &str, subject: &str) -> Option<&'a SubjectInfo> {
+        let all = self.infos(subject);
+        let here = all.iter().find(|info| info.suite.as_deref() == Some(suite));
+        here.or(all.first()).copied()
+    }
+
+    /// All that it says.
+    pub(crate) fn infos(&self, subject: &str) -> &[&'a SubjectInfo] {
+        self.subjects.get(subject).map_or(&[], |infos| infos)
     }
 
     /// Properties, if the subject says any.
-    fn properties(&self, subject: &str) -> Option<&'a [String]> {
-        self.info(subject).map(|info| &*info.properties).filter(|all| !all.is_empty())
+    fn properties(&self, suite: &str, subject: &str) -> Option<&'a [String]> {
+        self.info_in(suite, subject).map(|info| &*info.properties).filter(|all| !all.is_empty())
+    }
+
+    /// The same in the suite `envelope`.
+    pub(crate) fn difference(&self, subject: &str, other: &str) -> Option<String> {
+        self.difference_in("envelope", subject, other)
     }
 
     /// In what `other` differs from `subject`, in words; `None` if they have the same properties.
-    pub(super) fn difference(&self, subject: &str, other: &str) -> Option<String> {
-        let (Some(ours), Some(theirs)) = (self.properties(subject), self.properties(other)) else {
+    pub(crate) fn difference_in(&self, suite: &str, subject: &str, other: &str) -> Option<String> {
+        let (Some(ours), Some(theirs)) =
+            (self.properties(suite, subject), self.properties(suite, other))
+        else {
             return Some("properties not declared".into());
         };
         // In the order of their declaration, which is that of the specification.
@@ -202,12 +242,12 @@ impl<'a> Figures<'a> {
 
     /// The factor as text: in italics between different properties, and never a difference that the
     /// noise explains.
-    pub(super) fn factor_text(&self, case: &Case, subject: &str, other: &str) -> Text {
+    pub(crate) fn factor_text(&self, case: &Case, subject: &str, other: &str) -> Text {
         match self.factor(case, subject, other) {
             None => "\u{2013}".into(),
             Some(factor) => {
                 let text = self.factor_words(factor);
-                if self.difference(subject, other).is_some() {
+                if self.difference_in(&case.suite, subject, other).is_some() {
                     return Text::new().emphasis(text);
                 }
                 text.into()
@@ -216,7 +256,7 @@ impl<'a> Figures<'a> {
     }
 
     /// "343× (338–349)", "no difference (1.00×)", "≈ 12.3×" for one that is not paired.
-    pub(super) fn factor_words(&self, factor: Factor) -> String {
+    pub(crate) fn factor_words(&self, factor: Factor) -> String {
         match factor.ci95 {
             None => format!("≈ {}", words::factor(factor.median, None)),
             Some(_) if !self.beyond_noise(factor) => {
@@ -228,7 +268,7 @@ impl<'a> Figures<'a> {
 
     /// Whether a ratio is more than noise: its interval leaves out 1, and it is further from 1 than a
     /// subject was from itself.
-    pub(super) fn beyond_noise(&self, factor: Factor) -> bool {
+    pub(crate) fn beyond_noise(&self, factor: Factor) -> bool {
         let floor = self.record.noise_floor.unwrap_or_default();
         let away = factor.median.max(1.0 / factor.median) - 1.0;
         let decided = factor.ci95.is_none_or(|[low, high]| low > 1.0 || high < 1.0);
@@ -236,29 +276,40 @@ impl<'a> Figures<'a> {
     }
 
     /// The fastest subject that is neither ours nor the seed's method.
-    pub(super) fn best_peer(&self, case: &Case) -> Option<&'a str> {
+    pub(crate) fn best_peer(&self, case: &Case) -> Option<&'a str> {
         let peers = self.subjects().into_iter().filter(|s| !is_ours(s) && !is_seed(s));
         let timed = peers.filter_map(|s| self.time(case, s).map(|row| (row.median, s)));
         timed.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, subject)| subject)
     }
 
     /// Time or another metric of a case over members, the other parameters fixed.
-    pub(super) fn over_members(&self, case: &Case, subject: &str, metric: &str) -> Vec<(f64, f64)> {
+    pub(crate) fn over_members(&self, case: &Case, subject: &str, metric: &str) -> Vec<(f64, f64)> {
+        self.over(MEMBERS, case, subject, metric)
+    }
+
+    /// The same over another parameter.
+    pub(crate) fn over(
+        &self,
+        parameter: &str,
+        case: &Case,
+        subject: &str,
+        metric: &str,
+    ) -> Vec<(f64, f64)> {
         let mut points: Vec<(f64, f64)> = self
             .record
             .rows
             .iter()
             .filter(|row| row.subject == subject && row.metric == metric)
             .filter(|row| row.suite == case.suite && row.case == case.case)
-            .filter(|row| without_members(&row.params) == without_members(&case.params))
-            .filter_map(|row| row.params.get(MEMBERS).map(|members| (real(*members), row.median)))
+            .filter(|row| without(parameter, &row.params) == without(parameter, &case.params))
+            .filter_map(|row| row.params.get(parameter).map(|value| (real(*value), row.median)))
             .collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         points
     }
 
     /// What was found about the growth of a case over members.
-    pub(super) fn growth(&self, case: &Case, subject: &str) -> Option<&'a Growth> {
+    pub(crate) fn growth(&self, case: &Case, subject: &str) -> Option<&'a Growth> {
         self.record.growth.iter().find(|growth| {
             growth.subject == subject
                 && growth.parameter == MEMBERS
@@ -268,12 +319,12 @@ impl<'a> Figures<'a> {
     }
 
     /// The fitted line, in ns.
-    pub(super) fn line(&self, case: &Case, subject: &str) -> Option<Line> {
+    pub(crate) fn line(&self, case: &Case, subject: &str) -> Option<Line> {
         theil_sen(&self.over_members(case, subject, "time"))
     }
 
     /// Bytes that one more member adds to a message of 1 KB.
-    pub(super) fn bytes_per_member(&self, subject: &str) -> Option<f64> {
+    pub(crate) fn bytes_per_member(&self, subject: &str) -> Option<f64> {
         let all = ["size", "seal"].map(|case| {
             let case = Case::envelope(case, &[("bytes", 1024)]);
             self.over_members(&case, subject, "size")
@@ -285,23 +336,27 @@ impl<'a> Figures<'a> {
 }
 
 /// Whether a subject is one of our forms.
-pub(super) fn is_ours(subject: &str) -> bool {
+pub(crate) fn is_ours(subject: &str) -> bool {
     subject == OURS || subject.strip_prefix(OURS).is_some_and(|rest| rest.starts_with('-'))
 }
 
 /// Whether a subject is a form of the seed's method.
-pub(super) fn is_seed(subject: &str) -> bool {
+pub(crate) fn is_seed(subject: &str) -> bool {
     subject.starts_with("seed-")
 }
 
 /// The parameters that stay while members grow.
-pub(super) fn without_members(params: &Params) -> Params {
+pub(crate) fn without_members(params: &Params) -> Params {
+    without(MEMBERS, params)
+}
+
+fn without(parameter: &str, params: &Params) -> Params {
     let mut rest = params.clone();
-    rest.remove(MEMBERS);
+    rest.remove(parameter);
     rest
 }
 
 #[allow(clippy::cast_precision_loss, reason = "a number of members or bytes")]
-pub(super) fn real(number: u64) -> f64 {
+pub(crate) fn real(number: u64) -> f64 {
     number as f64
 }

@@ -1,18 +1,18 @@
-//! The first page: banners, one paragraph, the headline figures, and where we lose.
+//! The first page: banners, one paragraph, the headline figures of each suite, and where we lose.
 
 use std::collections::BTreeMap;
 
-use super::document::{Document, Table, Text};
-use super::figures::{Case, Figures, MEMBERS, OURS, SEED, is_ours, is_seed};
+use super::document::{Document, Text};
+use super::figures::{Case, Figures, MEMBERS, OURS, is_ours};
 use super::words;
-use crate::record::{Params, Record, Row};
+use crate::record::{Better, Params, Record, Row};
 
 /// A drift beyond this makes a run doubtful.
 const DRIFT: f64 = 0.05;
 /// The same for CPU time that the hypervisor gave to others.
 const STEAL: f64 = 0.02;
 
-pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
+pub(crate) fn write(document: &mut Document, figures: &Figures<'_>) {
     banners(document, figures.record);
     document.paragraph(summary(figures));
     document.section("Headline figures");
@@ -57,37 +57,11 @@ fn banners(document: &mut Document, record: &Record) {
     }
 }
 
-/// "1 KB sealed to `members`".
-fn seal(members: u64) -> Case {
-    Case::envelope("seal", &[(MEMBERS, members), ("bytes", 1024)])
-}
-
-fn open(members: u64) -> Case {
-    Case::envelope("open", &[(MEMBERS, members), ("bytes", 1024)])
-}
-
 fn summary(figures: &Figures<'_>) -> Text {
     let record = figures.record;
-    let case = seal(100);
     let mut text = Text::new();
-    match figures.time(&case, OURS) {
-        Some(row) => {
-            text = text
-                .say("On this machine endseal seals 1 KB to 100 people in ")
-                .strong(words::time(row.median));
-            if let Some(factor) = figures.factor(&case, OURS, SEED) {
-                text = text.say(", ").strong(words::factor(factor.median, None));
-                text = text.say(" as fast as the seed's own method run beside it");
-            }
-            if let Some(row) = figures.time(&open(100), OURS) {
-                text = text.say("; one of them opens it in ").strong(words::time(row.median));
-            }
-            if let Some(bytes) = figures.bytes_per_member(OURS) {
-                text = text.say(format!("; each adds {} to the message", words::bytes(bytes)));
-            }
-            text = text.say(". ");
-        }
-        None => text = text.say("This run did not measure sealing 1 KB to 100 people. "),
+    for suite in figures.suites() {
+        text = text.join(suite.report.summary(figures)).say(" ");
     }
     let measured = figures.subjects().len();
     text = text.say(format!("{} measured", words::plural(measured, "subject")));
@@ -101,6 +75,17 @@ fn summary(figures: &Figures<'_>) -> Text {
             text.say(format!("; differences below {floor} are noise and are not reported as any"));
     }
     text.say(". ").say(machine(record))
+}
+
+/// The headline figures of each suite, under its name where there are several.
+fn headlines(document: &mut Document, figures: &Figures<'_>) {
+    let suites = figures.suites();
+    for suite in &suites {
+        if suites.len() > 1 {
+            document.subsection(suite.name);
+        }
+        suite.report.headlines(document, figures);
+    }
 }
 
 /// "AMD EPYC, 2 CPUs, with the vector kernel; endseal 0.1.0, 2026-11-20."
@@ -127,129 +112,24 @@ fn machine(record: &Record) -> String {
     if parts.is_empty() { String::new() } else { format!("Machine: {}.", parts.join(", ")) }
 }
 
-/// What a line of the headline table shows.
-struct Headline {
-    job: &'static str,
-    cases: Vec<Case>,
-}
-
-fn headlines(document: &mut Document, figures: &Figures<'_>) {
-    let backlog = many(figures, "open_many", 100);
-    let jobs = [
-        Headline { job: "Seal 1 KB to 100 people", cases: vec![seal(100)] },
-        Headline { job: "Seal 1 KB to 1,000 people", cases: vec![seal(1000)] },
-        Headline { job: "Open it as one of 100", cases: vec![open(100)] },
-        Headline { job: "Open a backlog of 100", cases: backlog.into_iter().collect() },
-    ];
-    let mut table = Table::new(
-        "",
-        &[
-            "Job",
-            "endseal here",
-            "the seed's method here",
-            "factor",
-            "best peer here",
-            "factor",
-            "share of a 50 ms round trip",
-        ],
-    );
-    let none = Text::not_measured;
-    let mut unlike = Vec::new();
-    for Headline { job, cases } in jobs {
-        let Some((case, ours)) = cases.iter().find_map(|c| Some((c, figures.time(c, OURS)?)))
-        else {
-            table.row(vec![job.into(), none(), none(), "–".into(), none(), "–".into(), "–".into()]);
-            continue;
-        };
-        let time = |row: Option<&Row>| row.map_or_else(none, time_text);
-        let peer = figures.best_peer(case);
-        let (peer_text, peer_factor) = match peer {
-            None => (none(), "–".into()),
-            Some(peer) => {
-                let row = figures.time(case, peer);
-                let named = Text::from(words::tame(peer)).say(": ").join(time(row));
-                (named, figures.factor_text(case, OURS, peer))
-            }
-        };
-        unlike.extend(peer.and_then(|peer| differs(figures, peer)));
-        unlike.extend(figures.time(case, SEED).and_then(|_| differs(figures, SEED)));
-        table.row(vec![
-            job.into(),
-            Text::new().strong(words::time_within(ours.median, ours.ci95)),
-            time(figures.time(case, SEED)),
-            figures.factor_text(case, OURS, SEED),
-            peer_text,
-            peer_factor,
-            words::percent(ours.median / 50e6).into(),
-        ]);
-    }
-    size_headlines(&mut table, figures);
-    unlike.sort();
-    unlike.dedup();
-    document.table(table);
-    document.paragraph(
-        "Times are medians with their 95 % interval; a factor is the median of the ratios of rounds \
-         in which both took turns, with its interval, and \u{201c}≈\u{201d} marks one that could only \
-         be computed from two medians. A factor in italics compares different properties.",
-    );
-    document.list(unlike.into_iter().map(Text::from).collect());
-}
-
-/// The two headlines that are bytes.
-fn size_headlines(table: &mut Table, figures: &Figures<'_>) {
-    let none = Text::not_measured;
-    for (job, slope) in [("Message of 1 KB for 100 people", false), ("One more person adds", true)]
-    {
-        let of = |subject: &str| match slope {
-            true => figures.bytes_per_member(subject),
-            false => figures.size(100, 1024, subject),
-        };
-        let ours = of(OURS);
-        let cell = |bytes: Option<f64>| bytes.map_or_else(none, |b| words::bytes(b).into());
-        let factor = |other: &str| match (ours, of(other)) {
-            (Some(ours), Some(theirs)) if ours > 0.0 => {
-                let words = words::factor(theirs / ours, None);
-                match figures.difference(OURS, other) {
-                    Some(_) => Text::new().emphasis(words),
-                    None => words.into(),
-                }
-            }
-            _ => "–".into(),
-        };
-        let subjects = figures.subjects();
-        let peers = subjects.iter().filter(|s| !is_ours(s) && !is_seed(s));
-        let best = peers
-            .filter_map(|peer| of(peer).map(|bytes| (bytes, *peer)))
-            .min_by(|a, b| a.0.total_cmp(&b.0));
-        let named = best.map_or_else(none, |(bytes, peer)| {
-            Text::from(words::tame(peer)).say(": ").say(words::bytes(bytes))
-        });
-        table.row(vec![
-            job.into(),
-            ours.map_or_else(none, |bytes| Text::new().strong(words::bytes(bytes))),
-            cell(of(SEED)),
-            factor(SEED),
-            named,
-            best.map_or("–".into(), |(_, peer)| factor(peer)),
-            "–".into(),
-        ]);
-    }
-}
-
 /// "seed-noble against endseal: lacks sender."
-pub(super) fn differs(figures: &Figures<'_>, other: &str) -> Option<String> {
+pub(crate) fn differs(figures: &Figures<'_>, other: &str) -> Option<String> {
     let difference = figures.difference(OURS, other)?;
     Some(format!("{} beside {OURS}: {difference}.", words::tame(other)))
 }
 
-/// A time, and which clock if it is not the usual one.
-pub(super) fn time_text(row: &Row) -> Text {
+/// A time, which clock if it is not the usual one, and how many threads if there are several.
+pub(crate) fn time_text(row: &Row) -> Text {
     let text = Text::from(words::time(row.median));
-    if row.metric == "cpu" { text.say(" CPU") } else { text }
+    let text = if row.metric == "cpu" { text.say(" CPU") } else { text };
+    match row.threads {
+        Some(threads) => text.say(format!(" on {}", words::plural(threads, "thread"))),
+        None => text,
+    }
 }
 
 /// The case of `count` messages at once that was measured; of several, the one for 100 members.
-pub(super) fn many(figures: &Figures<'_>, name: &str, count: u64) -> Option<Case> {
+pub(crate) fn many(figures: &Figures<'_>, name: &str, count: u64) -> Option<Case> {
     let has = |params: &Params| params.get("count") == Some(&count);
     let cases = figures.timed_cases().into_iter();
     let mut found: Vec<&Case> = cases
@@ -266,21 +146,14 @@ struct Lost {
 }
 
 /// Metric, case without members, ours, other.
-struct Losses(BTreeMap<(&'static str, Case, String, String), Lost>);
+struct Losses(BTreeMap<(String, Case, String, String), Lost>);
 
 impl Losses {
-    fn add(
-        &mut self,
-        metric: &'static str,
-        case: &Case,
-        pair: (&str, &str),
-        ratio: f64,
-        at: String,
-    ) {
+    fn add(&mut self, metric: &str, case: &Case, pair: (&str, &str), ratio: f64, at: String) {
         let members = case.params.get(MEMBERS).copied().unwrap_or_default();
         let mut case = case.clone();
         case.params.remove(MEMBERS);
-        let key = (metric, case, pair.0.to_owned(), pair.1.to_owned());
+        let key = (metric.to_owned(), case, pair.0.to_owned(), pair.1.to_owned());
         let lost = self.0.entry(key).or_insert(Lost { worst: ratio, at: Vec::new() });
         lost.worst = lost.worst.min(ratio);
         lost.at.push((members, at));
@@ -306,14 +179,19 @@ fn losses(document: &mut Document, figures: &Figures<'_>) {
             }
         }
     }
-    for metric in ["size", "heap-peak", "allocations"] {
-        let of = if metric == "allocations" { words::count } else { words::bytes };
+    for metric in figures.metrics().into_iter().filter(|metric| !["time", "cpu"].contains(metric)) {
         for (case, rows) in figures.with_metric(metric) {
             let Some(ours) = figures.row(case, OURS, metric) else { continue };
             for theirs in rows.iter().filter(|row| !is_ours(&row.subject)) {
-                if theirs.median < ours.median {
-                    let text = format!("{} against {}", of(ours.median), of(theirs.median));
-                    let ratio = theirs.median / ours.median;
+                // The smaller one is ahead in a cost, and behind in a yield.
+                let (small, large) = match ours.better {
+                    Better::Less => (*theirs, ours),
+                    Better::More => (ours, *theirs),
+                };
+                if small.ci95[1] < large.ci95[0] {
+                    let text =
+                        format!("{} against {}", super::value_of(ours), super::value_of(theirs));
+                    let ratio = small.median / large.median;
                     losses.add(metric, case, (OURS, &theirs.subject), ratio, text);
                 }
             }
@@ -336,7 +214,7 @@ fn losses(document: &mut Document, figures: &Figures<'_>) {
          A factor below 1 is how fast endseal was beside the other.",
     );
     let items = lost.into_iter().map(|((metric, case, ours, other), lost)| {
-        loss(figures, (metric, &case), (&ours, &other), lost)
+        loss(figures, (&metric, &case), (&ours, &other), lost)
     });
     document.list(items.collect());
 }
@@ -349,14 +227,14 @@ fn loss(
 ) -> Text {
     let (ours, other) = pair;
     let what = match metric {
-        "time" => "",
-        "size" => ", bytes",
-        "heap-peak" => ", peak heap",
-        _ => ", allocations",
+        "time" => String::new(),
+        "size" => ", bytes".into(),
+        "heap-peak" => ", peak heap".into(),
+        other => format!(", {}", words::tame(other).replace('_', " ")),
     };
     let mut text = Text::new().strong(format!("{}{what}", case.describe()));
     text = text.say(format!(": {ours} beside {other}: "));
-    let difference = figures.difference(ours, other);
+    let difference = figures.difference_in(&case.suite, ours, other);
     let mut at = lost.at;
     at.sort();
     for (i, (members, words)) in at.into_iter().enumerate() {

@@ -2,10 +2,11 @@
 
 use super::chart::{Chart, Curves, MOST_SERIES, Quantity, Series};
 use super::document::{Document, Table, Text};
-use super::figures::{Case, Figures, OURS, SEED, is_ours, is_seed};
+use super::figures::{Case, Figures, MEMBERS, OURS, SEED, is_ours, is_seed};
 use super::words;
+use crate::stats::theil_sen;
 
-pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
+pub(crate) fn write(document: &mut Document, figures: &Figures<'_>) {
     document.section("Growth");
     let seal = Case::envelope("seal", &[("bytes", 1024)]);
     document.chart(curves(figures, &seal, "time"));
@@ -22,16 +23,42 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
     );
 }
 
-/// A chart over members with a line for each subject that has at least two points.
-pub(super) fn curves(figures: &Figures<'_>, case: &Case, metric: &str) -> Option<Chart> {
+/// A chart of envelopes over members.
+pub(crate) fn curves(figures: &Figures<'_>, case: &Case, metric: &str) -> Option<Chart> {
+    let noun = if metric == "time" { "Time" } else { "Length" };
+    let job = match (metric, case.case.as_str()) {
+        ("time", "seal") => "to seal 1 KB",
+        ("time", "open") => "to open 1 KB",
+        _ => "of a message of 1 KB",
+    };
+    let title = format!("{noun} {job}, by members");
+    let axes = Axes { parameter: MEMBERS, quantity: Quantity::Count, metric, noun, title };
+    curves_over(figures, case, axes)
+}
+
+/// What a chart of curves shows.
+#[derive(Debug)]
+pub(crate) struct Axes<'a> {
+    /// The parameter along x, and what it counts.
+    pub(crate) parameter: &'a str,
+    pub(crate) quantity: Quantity,
+    /// The metric along y, and its name for people.
+    pub(crate) metric: &'a str,
+    pub(crate) noun: &'a str,
+    pub(crate) title: String,
+}
+
+/// A chart with a line for each subject that has at least two points.
+pub(crate) fn curves_over(figures: &Figures<'_>, case: &Case, axes: Axes<'_>) -> Option<Chart> {
+    let Axes { parameter, metric, noun, .. } = axes;
     let mut series: Vec<(u8, Series)> = Vec::new();
     let subjects = figures.subjects();
     for subject in &subjects {
-        let points = figures.over_members(case, subject, metric);
+        let points = figures.over(parameter, case, subject, metric);
         if points.len() < 2 {
             continue;
         }
-        let line = || figures.line(case, subject).map(|line| (line.fixed, line.per_unit));
+        let line = || theil_sen(&points).map(|line| (line.fixed, line.per_unit));
         let main = *subject == OURS || *subject == SEED;
         let fit = if metric == "time" && main { line() } else { None };
         let variant = || subjects.iter().any(|other| is_variant(subject, other));
@@ -54,19 +81,17 @@ pub(super) fn curves(figures: &Figures<'_>, case: &Case, metric: &str) -> Option
     let mut series: Vec<Series> = series.into_iter().map(|(_, series)| series).collect();
     let left_out: Vec<String> =
         series.drain(MOST_SERIES.min(series.len())..).map(|one| one.name).collect();
-    let (noun, quantity) = match metric {
-        "time" => ("Time", Quantity::Nanoseconds),
-        _ => ("Length", Quantity::Bytes),
-    };
-    let job = match (metric, case.case.as_str()) {
-        ("time", "seal") => "to seal 1 KB",
-        ("time", "open") => "to open 1 KB",
-        _ => "of a message of 1 KB",
+    let unit = figures.with_metric(metric).into_values().flatten().next().map(|row| &*row.unit);
+    let quantity = match unit {
+        Some("ns") => Quantity::Nanoseconds,
+        Some("B") => Quantity::Bytes,
+        _ => Quantity::Count,
     };
     let ends = |one: &Series| {
         let value = |y: f64| match quantity {
             Quantity::Nanoseconds => words::time(y),
-            _ => words::bytes(y),
+            Quantity::Bytes => words::bytes(y),
+            Quantity::Count => words::count(y),
         };
         let (first, last) = (one.points[0], one.points[one.points.len() - 1]);
         let (from, to) = (words::count(first.0), words::count(last.0));
@@ -84,10 +109,11 @@ pub(super) fn curves(figures: &Figures<'_>, case: &Case, metric: &str) -> Option
         remarks.push(format!("Only in the tables: {}", words::list(&left_out)));
     }
     Some(Chart::Curves(Curves {
-        title: format!("{noun} {job}, by members"),
+        title: axes.title,
         note: remarks.join(". "),
         description,
-        x: "members".into(),
+        x: axes.parameter.into(),
+        x_quantity: axes.quantity,
         y: noun.to_lowercase(),
         quantity,
         series,

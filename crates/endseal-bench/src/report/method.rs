@@ -1,11 +1,11 @@
 //! What was not measured, how the rest was, where, and how to do it again.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::document::{Document, Table, Text};
-use super::figures::{Figures, is_ours};
+use super::figures::{Case, Figures};
 use super::words;
-use crate::record::Record;
+use crate::record::{Record, Skip};
 
 pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
     let record = figures.record;
@@ -24,12 +24,56 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
 fn skipped(document: &mut Document, record: &Record) {
     if record.skipped.is_empty() {
         document.paragraph("Nothing that was asked for was skipped.");
-        return;
     }
     let items = record.skipped.iter().map(|skip| {
-        Text::new().strong(words::tame(&skip.subject)).say(": ").say(words::tame(&skip.reason))
+        let mut who = vec![words::tame(&skip.subject)];
+        who.extend(case_of(skip).map(|case| case.describe()));
+        Text::new().strong(who.join(", ")).say(": ").say(words::tame(&skip.reason))
     });
     document.list(items.collect());
+    let declined = declined(record);
+    if !declined.is_empty() {
+        document.paragraph("What subjects say that they do not do is no failure:");
+        document.list(declined);
+    }
+}
+
+/// "age does not do: open many (age has no such call)", one item for each subject.
+fn declined(record: &Record) -> Vec<Text> {
+    let mut all: BTreeMap<&str, BTreeMap<&str, Vec<&Skip>>> = BTreeMap::new();
+    for one in &record.unsupported {
+        all.entry(&one.subject).or_default().entry(&one.reason).or_default().push(one);
+    }
+    let item = |(subject, reasons): (&str, BTreeMap<&str, Vec<&Skip>>)| {
+        let parts: Vec<String> = reasons
+            .into_iter()
+            .map(|(reason, skips)| {
+                // The name of a case stands for it as soon as it is declined twice.
+                let mut names: BTreeMap<String, Vec<Case>> = BTreeMap::new();
+                for case in skips.into_iter().filter_map(case_of) {
+                    names.entry(case.name()).or_default().push(case);
+                }
+                let names: Vec<String> = names
+                    .into_iter()
+                    .map(|(name, cases)| match &cases[..] {
+                        [one] => one.describe(),
+                        several => format!("{name} ({} sizes)", several.len()),
+                    })
+                    .collect();
+                format!("{} ({})", words::list(&names), words::tame(reason))
+            })
+            .collect();
+        Text::new().strong(words::tame(subject)).say(" does not do: ").say(parts.join("; "))
+    };
+    all.into_iter().map(item).collect()
+}
+
+fn case_of(skip: &Skip) -> Option<Case> {
+    Some(Case {
+        suite: skip.suite.clone()?,
+        case: skip.case.clone()?,
+        params: skip.params.clone().unwrap_or_default(),
+    })
 }
 
 fn subjects(document: &mut Document, figures: &Figures<'_>) {
@@ -39,19 +83,27 @@ fn subjects(document: &mut Document, figures: &Figures<'_>) {
     );
     table.prose = true;
     for subject in figures.subjects() {
-        let Some(info) = figures.info(subject) else {
+        let infos = figures.infos(subject);
+        if infos.is_empty() {
             table.row(vec![subject.into(), "says nothing of itself".into()]);
-            continue;
-        };
-        let versions: Vec<String> = info.versions.iter().map(|(n, v)| format!("{n} {v}")).collect();
-        table.row(vec![
-            subject.into(),
-            Text::from(&*info.about),
-            Text::from(&*info.runtime),
-            versions.join(", ").into(),
-            Text::new().link(&info.settings, &info.settings),
-            info.properties.join(", ").into(),
-        ]);
+        }
+        for info in infos {
+            let made_of: Vec<String> =
+                info.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
+            // Where several suites have a subject of that name.
+            let name = match &info.suite {
+                Some(suite) if infos.len() > 1 => format!("{subject} ({suite})").into(),
+                _ => Text::from(subject),
+            };
+            table.row(vec![
+                name,
+                Text::from(&*info.about),
+                Text::from(&*info.runtime),
+                made_of.join(", ").into(),
+                Text::new().link(&info.settings, &info.settings),
+                info.properties.join(", ").into(),
+            ]);
+        }
     }
     if table.rows.is_empty() {
         document.paragraph("Nobody.");
@@ -65,8 +117,13 @@ fn method(document: &mut Document, record: &Record) {
          bit, if it claims to. One that fails is listed under \u{201c}Not measured\u{201d}.",
         "Subjects of a case take turns in shuffled rounds of batches of about 0.3 ms (one call where \
          a call takes longer), each over at least 16 different inputs in turn.",
+        "Before each timed batch every subject runs a third of one untimed, or one call where a call \
+         takes less than 2 ms: the batch before was another program's, which evicts caches and lets \
+         wide vector units power down.",
         "A time is the median of the rounds; a ratio is the median of the ratios within rounds. Both \
-         have a 95 % bootstrap interval.",
+         have a 95 % bootstrap interval over the rounds, widened by the noise floor (squares add up): \
+         rounds of one run share keys, memory and compiled code, and agree with each other more than \
+         two runs do.",
         "Peers run as processes of their own and time themselves by their own clock; neither the \
          pipe nor our language is in their figures.",
         "Allocations and peak heap come from a pass of their own that is not timed. Lengths are \
@@ -78,8 +135,8 @@ fn method(document: &mut Document, record: &Record) {
     items.push(
         match record.noise_floor {
             Some(floor) => format!(
-                "Noise floor {}: the half-width of the interval when one subject is measured against \
-                 itself. Smaller differences are called \u{201c}no difference\u{201d}.",
+                "Noise floor {}: nine preparations of endseal, timed one after the other, lie within it \
+                 in 95 of 100 cases (two standard deviations). Smaller differences are called \u{201c}no difference\u{201d}.",
                 words::fine_percent(floor)
             ),
             None => "Noise floor: not measured in this run.".into(),
@@ -89,7 +146,8 @@ fn method(document: &mut Document, record: &Record) {
     items.push(
         match record.drift {
             Some(drift) => format!(
-                "Drift {}: largest change of the calibration kernel during the run.",
+                "Drift {}: largest change of the calibration kernel during the run. It takes a turn in \
+                 every round; comparing two runs divides times by it.",
                 words::fine_percent(drift.abs())
             ),
             None => "Drift: not measured in this run.".into(),
@@ -137,26 +195,29 @@ fn environment(record: &Record) -> Table {
 
 fn repeat(document: &mut Document, figures: &Figures<'_>) {
     let record = figures.record;
-    let suites: BTreeSet<&str> = record.rows.iter().map(|row| &*row.suite).collect();
-    let suites: Vec<&str> = suites.into_iter().collect();
     let mut command = String::from("cargo run --release -- bench run");
     if ["quick", "full"].contains(&record.extent.as_str()) {
         command += &format!(" --{}", record.extent);
     }
-    if !suites.is_empty() {
-        command += &format!(" --suite {}", suites.join(","));
+    let arguments = &record.arguments;
+    let options = [
+        ("--suite", &arguments.suites),
+        ("--case", &arguments.cases),
+        ("--peers", &arguments.peers),
+        ("--subject", &arguments.subjects),
+    ];
+    for (option, values) in options.iter().filter(|(_, values)| !values.is_empty()) {
+        command += &format!(" {option} {}", values.join(","));
     }
     let mut text = Text::from("From a checkout");
     if !record.environment.commit.is_empty() {
         text = text.say(" of commit ").code(&record.environment.commit);
     }
-    let peers = figures.subjects().into_iter().any(|subject| !is_ours(subject));
     text = text.say(": ").code(command);
-    text = text.say(if peers {
-        ", with the same --peers as here, after cargo xtask peers has installed them; endseal bench \
-         doctor says what is missing. "
-    } else {
+    text = text.say(if arguments.peers.is_empty() {
         ". "
+    } else {
+        ", after cargo xtask peers has installed the peers; endseal bench doctor says what is missing. "
     });
     document.paragraph(
         text.say("The figures of this report are in ")

@@ -1,13 +1,14 @@
 //! Every subject beside endseal, by what it protects, and what each of those properties costs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::chart::{Bar, BarGroup, Bars, Chart};
+use super::chart::{Bar, BarGroup, Bars, Chart, Scale};
 use super::document::{Document, Table, Text};
 use super::figures::{Case, Figures, MEMBERS, OURS, describe_params, is_ours, without_members};
 use super::front::time_text;
 use super::words;
 use crate::record::Params;
+use crate::suite::Suite;
 
 pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
     document.section("All subjects, by property class");
@@ -25,10 +26,19 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
         let mut title = vec![case.replace('_', " ")];
         title.extend(describe_params(&params));
         document.subsection(format!("{suite}: {}", title.join(", ")));
-        document.table(matrix(figures, &cases));
+        for (_, note) in notes(&suite).filter(|(noted, _)| *noted == case) {
+            document.paragraph(*note);
+        }
+        document.table(matrix(figures, &suite, &cases));
     }
     document.section("What each property costs");
-    prices(document, figures);
+    for suite in figures.suites() {
+        suite.report.prices(document, figures);
+    }
+}
+
+fn notes(suite: &str) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    Suite::find(suite).into_iter().flat_map(|suite| suite.notes)
 }
 
 /// Cases that differ only in members.
@@ -45,7 +55,7 @@ fn groups<'f>(figures: &'f Figures<'_>) -> BTreeMap<(String, String, Params), Ve
 }
 
 /// Subjects as rows, group sizes as columns; time and, below it, the ratio.
-fn matrix(figures: &Figures<'_>, cases: &[&Case]) -> Table {
+fn matrix(figures: &Figures<'_>, suite: &str, cases: &[&Case]) -> Table {
     let mut table = Table::new("", &["Subject"]);
     for case in cases {
         table.head.push(match case.params.get(MEMBERS) {
@@ -58,7 +68,7 @@ fn matrix(figures: &Figures<'_>, cases: &[&Case]) -> Table {
         |subject: &&str| cases.iter().any(|case| figures.time(case, subject).is_some());
     let mut classes: BTreeMap<(usize, String), Vec<&str>> = BTreeMap::new();
     for subject in figures.subjects().into_iter().filter(takes_part) {
-        let class = match figures.difference(OURS, subject) {
+        let class = match figures.difference_in(suite, OURS, subject) {
             _ if subject == OURS => (0, String::new()),
             None => (0, String::new()),
             Some(difference) => (difference.split([',', ';']).count(), difference),
@@ -90,14 +100,19 @@ fn cell(figures: &Figures<'_>, case: &Case, subject: &str) -> Text {
         return "–".into();
     };
     if subject == OURS {
-        let text = Text::new().strong(words::time(row.median)).line_break();
+        let threads = row.threads.map(|threads| words::plural(threads, "thread"));
+        let text = Text::new().strong(words::time(row.median));
+        let text = match threads {
+            Some(threads) => text.say(format!(" on {threads}")).line_break(),
+            None => text.line_break(),
+        };
         return text.say(words::interval(row.median, row.ci95));
     }
     let Some(factor) = figures.factor(case, OURS, subject) else {
         return time_text(row);
     };
     // The interval on a line of its own: the table is as wide as its group sizes are many.
-    let unlike = figures.difference(OURS, subject).is_some();
+    let unlike = figures.difference_in(&case.suite, OURS, subject).is_some();
     let marked = |text: Text, words: &str| match unlike {
         true => text.emphasis(words),
         false => text.say(words),
@@ -113,13 +128,11 @@ fn cell(figures: &Figures<'_>, case: &Case, subject: &str) -> Text {
     }
 }
 
-/// Ratios of the main cases.
+/// Ratios of the main cases of all suites.
 fn bars(figures: &Figures<'_>) -> Option<Chart> {
-    let main = [("seal", 100), ("seal", 1000), ("open", 100)];
     let mut groups = Vec::new();
     let mut description = Vec::new();
-    for (name, members) in main {
-        let case = Case::envelope(name, &[(MEMBERS, members), ("bytes", 1024)]);
+    for case in figures.suites().into_iter().flat_map(|suite| suite.report.main_cases()) {
         let mut bars: Vec<Bar> = figures
             .subjects()
             .into_iter()
@@ -128,7 +141,7 @@ fn bars(figures: &Figures<'_>) -> Option<Chart> {
                 let factor = figures.factor(&case, OURS, subject)?;
                 let ci95 = factor.ci95?;
                 let text = words::factor(factor.median, Some(ci95));
-                let alike = figures.difference(OURS, subject).is_none();
+                let alike = figures.difference_in(&case.suite, OURS, subject).is_none();
                 Some(Bar { name: words::tame(subject), median: factor.median, ci95, text, alike })
             })
             .collect();
@@ -144,6 +157,7 @@ fn bars(figures: &Figures<'_>) -> Option<Chart> {
     }
     (!groups.is_empty()).then(|| {
         Chart::Bars(Bars {
+            scale: Scale::Ratio,
             title: "How many times faster endseal is than each".into(),
             note: "Paired ratios with 95 % intervals; below 1, endseal is slower. In italics: \
                    different properties"
@@ -155,48 +169,4 @@ fn bars(figures: &Figures<'_>) -> Option<Chart> {
             groups,
         })
     })
-}
-
-/// Our own forms beside each other: the price of a property is what its form costs more.
-fn prices(document: &mut Document, figures: &Figures<'_>) {
-    let forms: BTreeSet<&str> =
-        figures.subjects().into_iter().filter(|subject| is_ours(subject)).collect();
-    let case = |name| Case::envelope(name, &[(MEMBERS, 100), ("bytes", 1024)]);
-    let (seal, open) = (case("seal"), case("open"));
-    if forms.len() < 2 || figures.time(&seal, OURS).is_none() {
-        document.paragraph(
-            "This run measured one form of endseal; its other forms have no price here.",
-        );
-        return;
-    }
-    document.paragraph(
-        "Forms of endseal beside its default, at 100 members and 1 KB: the price of a property is \
-         the difference between two lines.",
-    );
-    let mut table = Table::new(
-        "",
-        &["Form", "seal", "times the default", "bytes a member", "open", "beside the default"],
-    );
-    for form in forms {
-        let time = |case: &Case| figures.time(case, form).map_or("–".into(), time_text);
-        let times = match figures.factor(&seal, OURS, form) {
-            Some(factor) if form != OURS => figures.factor_words(factor),
-            _ => "–".into(),
-        };
-        let bytes = figures.bytes_per_member(form).map_or("–".into(), words::bytes);
-        let about = figures.info(form).map(|info| words::tame(&info.about)).unwrap_or_default();
-        let difference = match figures.difference(OURS, form) {
-            Some(difference) if form != OURS => format!("{about} ({difference})"),
-            _ => about,
-        };
-        table.row(vec![
-            form.into(),
-            time(&seal),
-            times.into(),
-            bytes.into(),
-            time(&open),
-            difference.into(),
-        ]);
-    }
-    document.table(table);
 }

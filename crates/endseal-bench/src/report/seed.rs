@@ -172,12 +172,14 @@ fn value(figure: Figure, subject: &str, figures: &Figures<'_>) -> Option<Text> {
         }
         Figure::ScalingAverage => Some(words::time(average_each(subject, figures)?).into()),
         Figure::Size { members } => Some(words::bytes(size(members)?).into()),
+        Figure::SizeKeys { members } => Some(words::bytes(size(members)? - 1024.0).into()),
         Figure::SizeEach { members } => {
             Some(words::bytes((size(members)? - 1024.0) / real(members)).into())
         }
         Figure::Bandwidth { members } => {
             Some(format!("{:.1} KB/s", size(members)? / 1024.0).into())
         }
+        Figure::Step => Some("–".into()),
         Figure::Heap { members } => {
             let row = figures.row(&seal(members, 1024), subject, "heap-peak")?;
             Some(words::bytes(row.median).into())
@@ -231,7 +233,7 @@ fn factor(figure: Figure, figures: &Figures<'_>) -> Text {
     };
     match figure {
         Figure::Size { members } | Figure::Bandwidth { members } => smaller(sizes(members)),
-        Figure::SizeEach { members } => {
+        Figure::SizeEach { members } | Figure::SizeKeys { members } => {
             let (ours, theirs) = sizes(members);
             smaller((ours.map(|b| b - 1024.0), theirs.map(|b| b - 1024.0)))
         }
@@ -251,5 +253,56 @@ fn factor(figure: Figure, figures: &Figures<'_>) -> Text {
             Some(case) => figures.factor_text(&case, OURS, SEED),
             None => "–".into(),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::{self, Extent};
+
+    /// The cases whose figures a row needs.
+    fn needed(figure: Figure) -> Vec<(&'static str, u64, u64, Option<u64>)> {
+        match figure {
+            Figure::Seal { members, bytes } => vec![("seal", members, bytes, None)],
+            Figure::Open { members, bytes } => vec![("open", members, bytes, None)],
+            Figure::SealRange { from, to } => {
+                vec![("seal", from, 1024, None), ("seal", to, 1024, None)]
+            }
+            Figure::SealEach { members }
+            | Figure::Scaling { members }
+            | Figure::Size { members }
+            | Figure::SizeEach { members }
+            | Figure::SizeKeys { members }
+            | Figure::Bandwidth { members }
+            | Figure::Heap { members } => vec![("seal", members, 1024, None)],
+            Figure::ScalingAverage => SCALED.map(|members| ("seal", members, 1024, None)).to_vec(),
+            // And what each of them is compared with.
+            Figure::SealMany { count } => {
+                vec![("seal_many", 25, 1024, Some(count)), ("seal", 25, 1024, None)]
+            }
+            Figure::OpenMany { count } => {
+                vec![("open_many", 10, 1024, Some(count)), ("open", 10, 1024, None)]
+            }
+            Figure::Step => Vec::new(),
+        }
+    }
+
+    #[test]
+    fn every_extent_fills_every_row() {
+        for extent in [Extent::Quick, Extent::Default, Extent::Full] {
+            let cases = suite::cases("envelope", extent).unwrap();
+            for row in ENVELOPE.iter().flat_map(|table| table.rows) {
+                for (name, members, bytes, count) in needed(row.figure) {
+                    let found = cases.iter().any(|case| {
+                        case.case == name
+                            && case.params.get(MEMBERS) == Some(&members)
+                            && case.params.get("bytes") == Some(&bytes)
+                            && case.params.get("count").copied() == count
+                    });
+                    assert!(found, "{extent:?}: {name} of {members}, {bytes} B for {}", row.name);
+                }
+            }
+        }
     }
 }

@@ -7,14 +7,52 @@ use super::words;
 
 pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
     document.section("Sizes");
-    let size = Case::envelope("size", &[("bytes", 1024)]);
-    let seal = Case::envelope("seal", &[("bytes", 1024)]);
-    document.chart(curves(figures, &size, "size").or_else(|| curves(figures, &seal, "size")));
-    sizes(document, figures);
+    for suite in figures.suites() {
+        suite.report.sizes(document, figures);
+    }
     document.section("Memory");
     memory(document, figures);
     document.section("CPU time");
     cpu(document, figures);
+    own(document, figures);
+}
+
+/// Lengths of envelopes.
+pub(super) fn envelope(document: &mut Document, figures: &Figures<'_>) {
+    let size = Case::envelope("size", &[("bytes", 1024)]);
+    let seal = Case::envelope("seal", &[("bytes", 1024)]);
+    document.chart(curves(figures, &size, "size").or_else(|| curves(figures, &seal, "size")));
+    sizes(document, figures);
+}
+
+/// Metrics that a suite brings.
+fn own(document: &mut Document, figures: &Figures<'_>) {
+    let metrics: Vec<&str> = figures
+        .metrics()
+        .into_iter()
+        .filter(|metric| !["time", "cpu", "size", "allocations", "heap-peak"].contains(metric))
+        .collect();
+    if metrics.is_empty() {
+        return;
+    }
+    document.section("Other figures");
+    for metric in metrics {
+        let name = words::tame(metric).replace('_', " ");
+        let mut table = Table::new(&name, &["Subject", &name, "interval"]);
+        for (case, rows) in figures.with_metric(metric) {
+            table.group(format!("{}: {}", words::tame(&case.suite), case.describe()));
+            for row in rows {
+                let [low, high] = row.ci95.map(|bound| super::value(bound, &row.unit));
+                let exact = row.ci95[0] >= row.ci95[1];
+                table.row(vec![
+                    Text::from(&*row.subject),
+                    super::value_of(row).into(),
+                    if exact { "exact".into() } else { format!("{low} to {high}").into() },
+                ]);
+            }
+        }
+        document.table(table);
+    }
 }
 
 fn sizes(document: &mut Document, figures: &Figures<'_>) {

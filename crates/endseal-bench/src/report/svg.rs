@@ -3,7 +3,7 @@
 
 use core::fmt::Write as _;
 
-use super::chart::{Bars, Chart, Curves, LogAxis, MOST_SERIES, Quantity, Series, spread};
+use super::chart::{Bars, Chart, Curves, LogAxis, MOST_SERIES, Quantity, Scale, Series, spread};
 use super::html::escape;
 use super::words;
 
@@ -120,7 +120,7 @@ fn draw_curves(curves: &Curves, width: Width) -> (String, (f64, f64)) {
 
     for value in x.ticks() {
         line(&mut out, (x.at(value), top), (x.at(value), bottom), "grid");
-        let text = tick(Quantity::Count, value);
+        let text = tick(curves.x_quantity, value);
         label(&mut out, (x.at(value), bottom + 17.0), "middle", "tick", &text);
     }
     for value in y.ticks() {
@@ -194,21 +194,27 @@ fn draw_bars(bars: &Bars, width: Width) -> (String, (f64, f64)) {
     let step = if wide { 25.0 } else { 40.0 };
     let all = || bars.groups.iter().flat_map(|group| group.bars.iter());
     let ends = all().flat_map(|bar| [bar.median, bar.ci95[0], bar.ci95[1]]);
-    let x = LogAxis::new(ends.chain([1.0]), 0.08, left, right);
+    // Bars of ratios begin at 1, which is therefore shown; others begin where the axis does.
+    let one = (bars.scale == Scale::Ratio).then_some(1.0);
+    let x = LogAxis::new(ends.chain(one), 0.08, left, right);
+    let base = one.unwrap_or(x.bounds().0);
     let rows: f64 = bars.groups.iter().map(|group| 30.0 + step * count(group.bars.len())).sum();
     let (top, bottom) = (8.0, 8.0 + rows + 6.0);
     let mut out = String::new();
 
     for value in x.ticks() {
-        let text = format!("{}×", tick(Quantity::Count, value));
-        let text = if value < 1.0 { format!("{value}×") } else { text };
+        let text = match bars.scale {
+            Scale::Ratio if value < 1.0 => format!("{value}×"),
+            Scale::Ratio => format!("{}×", tick(Quantity::Count, value)),
+            Scale::Amount(quantity) => tick(quantity, value),
+        };
         label(&mut out, (x.at(value), bottom + 17.0), "middle", "tick", &text);
     }
     let guides = |out: &mut String, from: f64, to: f64| {
         for value in x.ticks() {
             line(out, (x.at(value), from), (x.at(value), to), "grid");
         }
-        line(out, (x.at(1.0), from), (x.at(1.0), to), "one");
+        line(out, (x.at(base), from), (x.at(base), to), "one");
     };
     let mut y = top;
     for group in &bars.groups {
@@ -227,12 +233,12 @@ fn draw_bars(bars: &Bars, width: Width) -> (String, (f64, f64)) {
             // Names stand beside the bars where there is room, and above them where there is not.
             let half = if wide { step / 2.0 } else { 9.0 };
             guides(&mut out, middle - half, middle + half);
-            let class = match (bar.median < 1.0, bar.alike) {
+            let class = match (one.is_some_and(|one| bar.median < one), bar.alike) {
                 (true, _) => "bar lost",
                 (false, true) => "bar",
                 (false, false) => "bar other",
             };
-            let (from, to) = (x.at(bar.median.min(1.0)), x.at(bar.median.max(1.0)));
+            let (from, to) = (x.at(bar.median.min(base)), x.at(bar.median.max(base)));
             let _ = write!(
                 out,
                 "<rect x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"11\" class=\"{class}\"/>",
@@ -262,4 +268,44 @@ fn draw_bars(bars: &Bars, width: Width) -> (String, (f64, f64)) {
 #[allow(clippy::cast_precision_loss, reason = "rows of a chart")]
 fn count(rows: usize) -> f64 {
     rows as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::chart::{Bar, BarGroup};
+    use super::*;
+
+    #[test]
+    fn bars_of_amounts_begin_at_the_left_and_have_units() {
+        let bar = |name: &str, ns: f64| Bar {
+            name: name.into(),
+            median: ns,
+            ci95: [ns * 0.9, ns * 1.1],
+            text: words::time(ns),
+            alike: true,
+        };
+        let group = |title: &str, factor: f64| BarGroup {
+            title: title.into(),
+            bars: vec![bar("one", 2e6 * factor), bar("other", 9e6 * factor)],
+        };
+        let bars = Bars {
+            scale: Scale::Amount(Quantity::Nanoseconds),
+            title: "Time".into(),
+            note: String::new(),
+            description: "Time".into(),
+            groups: vec![group("small", 1.0), group("large", 10.0)],
+        };
+        for width in [Width::Wide, Width::Narrow] {
+            let (drawn, _) = draw_bars(&bars, width);
+            assert_eq!(drawn.matches("<rect").count(), 4);
+            assert!(drawn.contains(">10 ms<") && !drawn.contains('×'), "{drawn}");
+            assert!(!drawn.contains("lost") && !drawn.contains("NaN"), "{drawn}");
+            let starts: Vec<&str> = drawn
+                .split("<rect x=\"")
+                .skip(1)
+                .filter_map(|rest| rest.split('"').next())
+                .collect();
+            assert!(starts.windows(2).all(|pair| pair[0] == pair[1]), "{starts:?}");
+        }
+    }
 }

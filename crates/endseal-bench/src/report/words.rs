@@ -4,13 +4,13 @@
 const TIMES: [(f64, &str); 4] = [(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")];
 
 /// A time given in ns.
-pub(super) fn time(ns: f64) -> String {
+pub(crate) fn time(ns: f64) -> String {
     let (unit, name) = time_unit(ns);
     format!("{} {name}", digits(ns / unit))
 }
 
 /// A time given in ns with its interval.
-pub(super) fn time_within(ns: f64, ci95: [f64; 2]) -> String {
+pub(crate) fn time_within(ns: f64, ci95: [f64; 2]) -> String {
     let (unit, name) = time_unit(ns);
     let decimals = decimals(ns / unit);
     let [low, high] = ci95.map(|bound| fixed(bound / unit, decimals));
@@ -18,7 +18,7 @@ pub(super) fn time_within(ns: f64, ci95: [f64; 2]) -> String {
 }
 
 /// The interval alone, in the unit of its time.
-pub(super) fn interval(ns: f64, ci95: [f64; 2]) -> String {
+pub(crate) fn interval(ns: f64, ci95: [f64; 2]) -> String {
     let whole = time_within(ns, ci95);
     whole.split_once(" (").map(|(_, bounds)| format!("({bounds}")).unwrap_or_default()
 }
@@ -30,7 +30,7 @@ fn time_unit(ns: f64) -> (f64, &'static str) {
 }
 
 /// How many times, with its interval if there is one.
-pub(super) fn factor(ratio: f64, ci95: Option<[f64; 2]>) -> String {
+pub(crate) fn factor(ratio: f64, ci95: Option<[f64; 2]>) -> String {
     let decimals = decimals(ratio);
     let mut text = format!("{}×", fixed(ratio, decimals));
     if let Some(bounds) = ci95 {
@@ -41,7 +41,7 @@ pub(super) fn factor(ratio: f64, ci95: Option<[f64; 2]>) -> String {
 }
 
 /// A length or an amount of memory: exact up to 10 MB.
-pub(super) fn bytes(bytes: f64) -> String {
+pub(crate) fn bytes(bytes: f64) -> String {
     if bytes.abs() < 1e7 {
         let whole = (bytes - bytes.round()).abs() < 0.005 || bytes.abs() >= 1000.0;
         return if whole { format!("{} B", count(bytes)) } else { format!("{bytes:.1} B") };
@@ -50,7 +50,7 @@ pub(super) fn bytes(bytes: f64) -> String {
 }
 
 /// A parameter in bytes: 1 KB is 1,024 bytes, as in the seed.
-pub(super) fn size_parameter(bytes: u64) -> String {
+pub(crate) fn size_parameter(bytes: u64) -> String {
     let scales = [(1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")];
     match scales.iter().find(|(scale, _)| bytes >= *scale && bytes.is_multiple_of(*scale)) {
         Some((scale, name)) => format!("{} {name}", bytes / scale),
@@ -59,7 +59,7 @@ pub(super) fn size_parameter(bytes: u64) -> String {
 }
 
 /// A number without a unit: allocations.
-pub(super) fn count(number: f64) -> String {
+pub(crate) fn count(number: f64) -> String {
     let number = number.round();
     if number.abs() >= 1e15 {
         return format!("{number:e}");
@@ -69,7 +69,7 @@ pub(super) fn count(number: f64) -> String {
 }
 
 /// A whole number with its thousands apart.
-pub(super) fn integer(number: u64) -> String {
+pub(crate) fn integer(number: u64) -> String {
     grouped(&number.to_string())
 }
 
@@ -85,19 +85,19 @@ fn grouped(digits: &str) -> String {
 }
 
 /// A share, 0 to 1.
-pub(super) fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent.abs() >= 10.0 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
 }
 
 /// A small share, such as a noise floor, with two digits that matter.
-pub(super) fn fine_percent(share: f64) -> String {
+pub(crate) fn fine_percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent.abs() >= 1.0 { format!("{percent:.1} %") } else { format!("{percent:.2} %") }
 }
 
 /// Three digits that matter, without a unit.
-pub(super) fn digits(value: f64) -> String {
+pub(crate) fn digits(value: f64) -> String {
     fixed(value, decimals(value))
 }
 
@@ -127,7 +127,7 @@ fn fixed(value: f64, decimals: usize) -> String {
 }
 
 /// Day and time of so many seconds since 1970, in UTC.
-pub(super) fn date(seconds: u64) -> String {
+pub(crate) fn date(seconds: u64) -> String {
     // Days are counted from 1 March of the year 0, so that a leap day is the last of its year.
     let days = seconds / 86_400 + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);
@@ -142,7 +142,7 @@ pub(super) fn date(seconds: u64) -> String {
 }
 
 /// A duration in whole seconds.
-pub(super) fn duration(seconds: u64) -> String {
+pub(crate) fn duration(seconds: u64) -> String {
     match (seconds / 60, seconds % 60) {
         (0, seconds) => format!("{seconds} s"),
         (minutes, seconds) => format!("{minutes} min {seconds} s"),
@@ -150,7 +150,7 @@ pub(super) fn duration(seconds: u64) -> String {
 }
 
 /// "a, b and c".
-pub(super) fn list(items: &[impl AsRef<str>]) -> String {
+pub(crate) fn list(items: &[impl AsRef<str>]) -> String {
     match items {
         [] => String::new(),
         [one] => one.as_ref().to_owned(),
@@ -162,18 +162,18 @@ pub(super) fn list(items: &[impl AsRef<str>]) -> String {
 }
 
 /// "1 subject", "2 subjects".
-pub(super) fn plural(number: usize, noun: &str) -> String {
+pub(crate) fn plural(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", integer(number as u64), if number == 1 { "" } else { "s" })
 }
 
 /// "1 member", "1,000 members".
-pub(super) fn plural_members(members: u64) -> String {
+pub(crate) fn plural_members(members: u64) -> String {
     format!("{} member{}", integer(members), if members == 1 { "" } else { "s" })
 }
 
 /// Foreign text made harmless for every output: control characters, line ends and characters that
 /// turn the direction of writing become visible, and it is cut at 2,000 characters.
-pub(super) fn tame(text: &str) -> String {
+pub(crate) fn tame(text: &str) -> String {
     const LIMIT: usize = 2000;
     let mut tame: String = text
         .chars()

@@ -10,27 +10,31 @@ const KB: u64 = 1024;
 pub(super) fn cases(extent: Extent) -> Vec<Case> {
     let mut cases = Vec::new();
     let members: &[u64] = match extent {
-        Extent::Quick => &[10, 100, 1000],
+        Extent::Quick => &[5, 10, 25, 50, 100, 1000],
         Extent::Default => &[1, 5, 10, 25, 50, 100, 1000],
         Extent::Full => &[1, 5, 10, 25, 50, 100, 1000, 10_000],
     };
     for &members in members {
         cases.push(case("seal", &[("members", members), ("bytes", KB)]));
     }
-    let readers: &[u64] = if extent == Extent::Quick { &[100] } else { members };
+    // 10 is what the backlog below is compared with.
+    let readers: &[u64] = if extent == Extent::Quick { &[10, 50, 100] } else { members };
     for &members in readers {
         cases.push(case("open", &[("members", members), ("bytes", KB)]));
     }
+    let large: &[(u64, u64)] = match extent {
+        // The rows of the published tables.
+        Extent::Quick => &[(10, 25), (10, 100), (100, 25)],
+        _ => &[(10, 10), (10, 25), (10, 100), (100, 10), (100, 25), (100, 100)],
+    };
+    for &(kb, members) in large {
+        cases.push(case("seal", &[("members", members), ("bytes", kb * KB)]));
+    }
     if extent > Extent::Quick {
-        for kb in [10, 100] {
-            for members in [10, 25, 100] {
-                cases.push(case("seal", &[("members", members), ("bytes", kb * KB)]));
-            }
-        }
         cases.push(case("seal", &[("members", 3), ("bytes", 16 * KB * KB)]));
         cases.push(case("open", &[("members", 3), ("bytes", 16 * KB * KB)]));
-        cases.push(case("seal_many", &[("members", 25), ("bytes", KB), ("count", 10)]));
     }
+    cases.push(case("seal_many", &[("members", 25), ("bytes", KB), ("count", 10)]));
     let counts: &[u64] = if extent == Extent::Quick { &[100] } else { &[100, 1000] };
     for &count in counts {
         let params = [("members", 10), ("bytes", KB), ("count", count)];

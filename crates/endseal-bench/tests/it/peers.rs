@@ -1,10 +1,14 @@
 //! Peers as shell scripts, each with one fault.
 
+use core::ops::ControlFlow;
+use core::time::Duration;
 use std::path::Path;
 
 use endseal_bench::peer::{Peer, PeerSubject};
-use endseal_bench::record::Params;
+use endseal_bench::record::{Arguments, Params, Record};
+use endseal_bench::run::{Observer, Plan, run};
 use endseal_bench::subject::{Subject, SubjectError};
+use endseal_bench::suite::{Extent, Suite};
 
 const HELLO: &str = r#"{"ok":true,"protocol":1,"runtime":"sh","subjects":[{"subject":"s"}]}"#;
 
@@ -46,7 +50,7 @@ fn peers_that_cannot_be_started_say_why() {
     ] {
         assert!(peer(lines).is_err(), "{what}");
     }
-    assert!(matches!(script("printf x"), Err(SubjectError::Failed(_))), "a line without an end");
+    assert!(matches!(script("printf x"), Err(SubjectError::Lost(_))), "a line without an end");
     assert!(script("head -c 3000000 /dev/zero").is_err(), "a line without bounds");
     assert!(script(r"printf '\377\n'").is_err(), "not UTF-8");
 }
@@ -61,11 +65,11 @@ fn wrong_answers_are_no_figures() {
     ] {
         assert!(matches!(batch(&[answer]), Err(SubjectError::Protocol(_))), "{what}");
     }
-    assert!(matches!(batch(&[]), Err(SubjectError::Failed(_))), "it ends");
+    assert!(matches!(batch(&[]), Err(SubjectError::Lost(_))), "it ends");
 }
 
 #[test]
-fn a_failed_case_leaves_the_peer_and_a_broken_protocol_ends_it() {
+fn a_failed_case_leaves_the_peer_as_it_is() {
     let failed = r#"{"ok":false,"error":"failed","message":"an exception"}"#;
     let handle = r#"{"ok":true,"handle":1}"#;
     let done = r#"{"ok":true}"#;
@@ -75,10 +79,95 @@ fn a_failed_case_leaves_the_peer_and_a_broken_protocol_ends_it() {
         let mut prepared = subjects[0].prepare("seal", &Params::new(), 16).unwrap();
         assert_eq!(prepared.run(1).is_ok(), expected);
     }
-    let mut subjects = peer(&[HELLO, "garbage", handle, run]).unwrap();
-    for _ in 0..2 {
-        assert!(subjects[0].prepare("seal", &Params::new(), 16).is_err(), "it stays dead");
+}
+
+/// Two subjects, of which `bad` does what `fault` says when it runs.
+fn two(fault: &str) -> Vec<PeerSubject> {
+    let script = format!(
+        r#"
+        while read -r request; do
+            case "$request" in
+            *hello*) answer='{{"ok":true,"protocol":1,"subjects":[{{"subject":"good"}},{{"subject":"bad"}}]}}' ;;
+            *prepare*good*) answer='{{"ok":true,"handle":1}}' ;;
+            *prepare*bad*) answer='{{"ok":true,"handle":2}}' ;;
+            *release*) answer='{{"ok":true}}' ;;
+            *check*) answer='{{"ok":true,"round_trip":true,"tamper_refused":true}}' ;;
+            *'"handle":2'*) {fault} ;;
+            *) n=${{request#*iterations\":}}; n=${{n%%[!0-9]*}}
+               answer="{{\"ok\":true,\"iterations\":$n,\"wall_ns\":${{n}}00000,\"cpu_ns\":null}}" ;;
+            esac
+            printf '%s\n' "$answer"
+        done"#
+    );
+    let patience = Duration::from_millis(500);
+    Peer::start_with_patience(Path::new("sh"), &["-c", &script], Path::new("/"), patience).unwrap()
+}
+
+const FAULTS: [&str; 4] = ["exit 1", "sleep 60", "answer=garbage", "kill -9 $$"];
+
+#[test]
+fn a_lost_process_costs_only_the_subject_that_was_asked() {
+    for fault in FAULTS {
+        let mut subjects = two(fault);
+        let (good, bad) = subjects.split_at_mut(1);
+        let mut good = good[0].prepare("seal", &Params::new(), 16).unwrap();
+        assert!(good.run(3).is_ok());
+        for _ in 0..2 {
+            let mut bad = bad[0].prepare("seal", &Params::new(), 16).unwrap();
+            assert!(bad.run(3).unwrap_err().ended_process(), "{fault}");
+            assert_eq!(good.run(3).map(|elapsed| elapsed.wall_ns), Ok(300_000.0), "{fault}");
+        }
     }
+}
+
+#[test]
+fn a_subject_that_ends_its_process_twice_is_left_out() {
+    for fault in ["exit 1", "answer=garbage"] {
+        let mut subjects: Vec<Box<dyn Subject>> =
+            two(fault).into_iter().map(|one| Box::new(one) as Box<dyn Subject>).collect();
+        let all = Suite::find("envelope").unwrap().cases(Extent::Quick);
+        let cases: Vec<_> = all.into_iter().filter(|case| case.case == "seal").collect();
+        assert_eq!(cases.len(), 3);
+        let plan = Plan { cases, extent: Extent::Quick, arguments: Arguments::default() };
+        let record = run(&plan, &mut subjects, Vec::new(), &mut Quiet);
+        assert!(record.complete);
+        let good = record.rows.iter().filter(|row| row.subject == "good" && row.metric == "time");
+        assert_eq!(good.count(), 3, "{fault}");
+        assert!(record.rows.iter().all(|row| row.subject == "good"));
+        let skipped: Vec<_> = record.skipped.iter().map(|skip| skip.case.as_deref()).collect();
+        assert_eq!(skipped, [Some("seal"), Some("seal"), None], "{:?}", record.skipped);
+        assert!(record.skipped[2].reason.contains("left out of the rest"));
+    }
+}
+
+struct Quiet;
+
+impl Observer for Quiet {
+    fn case(&mut self, _: usize, _: usize, _: &str) {}
+
+    fn partial(&mut self, _: &Record) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+fn a_peer_that_does_not_start_again_is_not_started_for_ever() {
+    // The first process writes a file, and later ones end at its sight.
+    let file = std::env::temp_dir().join(format!("endseal-bench-{}", std::process::id()));
+    let script = format!(
+        "test -e {0} && exit 1; : > {0}; read -r r; printf '%s\\n' '{HELLO}'; read -r r",
+        file.display()
+    );
+    let mut subjects = self::script(&script).unwrap();
+    for again in [false, true] {
+        let error = subjects[0].prepare("seal", &Params::new(), 16).err().unwrap();
+        assert_eq!(error.to_string().contains("started again"), again, "{error}");
+        assert!(error.ended_process());
+    }
+    // Even if it could now.
+    std::fs::remove_file(&file).unwrap();
+    let error = subjects[0].prepare("seal", &Params::new(), 16).err().unwrap();
+    assert!(error.to_string().contains("started again"), "{error}");
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! A whole run, with subjects that fail in their own ways.
 
+use core::ops::ControlFlow;
+
 use endseal_bench::clock::Elapsed;
 use endseal_bench::ours::envelope::Envelope;
-use endseal_bench::record::{Params, Record, Skip, SubjectInfo};
-use endseal_bench::run::{Observer, run};
-use endseal_bench::subject::{Checked, Prepared, Subject, SubjectError};
-use endseal_bench::suite::{Case, Extent, cases};
+use endseal_bench::record::{Arguments, Better, Params, Record, Skip, SubjectInfo};
+use endseal_bench::report::{html, markdown};
+use endseal_bench::run::{Observer, Plan, run};
+use endseal_bench::subject::{Checked, Extra, Prepared, Subject, SubjectError};
+use endseal_bench::suite::{Case, Extent, Suite};
 
 /// How a subject of the tests misbehaves.
 #[derive(Clone, Copy, PartialEq)]
@@ -14,6 +17,7 @@ enum Fault {
     OpensTampered,
     LosesContent,
     FailsLater,
+    NotTen,
 }
 
 struct Fake {
@@ -23,6 +27,12 @@ struct Fake {
 }
 
 impl Fake {
+    fn of_suite(name: &str, suite: Option<&str>) -> Box<dyn Subject> {
+        let mut info = SubjectInfo::default();
+        (info.subject, info.suite) = (name.into(), suite.map(str::to_owned));
+        Box::new(Self { info, fault: Fault::None, ns: 1.0 })
+    }
+
     fn boxed(name: &str, ns: f64, fault: Fault) -> Box<dyn Subject> {
         let mut info = SubjectInfo::default();
         info.subject = name.into();
@@ -38,9 +48,12 @@ impl Subject for Fake {
     fn prepare(
         &mut self,
         case: &str,
-        _: &Params,
+        params: &Params,
         _: u32,
     ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
+        if self.fault == Fault::NotTen && params["members"] == 10 && case == "seal" {
+            return Err(SubjectError::Unsupported("not ten".into()));
+        }
         if case != "seal" {
             return Err(SubjectError::Unsupported("only seal".into()));
         }
@@ -70,12 +83,25 @@ impl Prepared for FakeCase {
         }
         Ok(Elapsed::new(self.ns * f64::from(iterations), None))
     }
+
+    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
+        Ok(vec![
+            Extra { metric: "round_trips", unit: "1", better: Better::Less, samples: vec![3.0] },
+            Extra {
+                metric: "mb_s",
+                unit: "MB/s",
+                better: Better::More,
+                samples: vec![90.0, 100.0, 110.0],
+            },
+        ])
+    }
 }
 
 #[derive(Default)]
 struct Watch {
     cases: usize,
     partial: usize,
+    stop_after: Option<usize>,
 }
 
 impl Observer for Watch {
@@ -84,14 +110,23 @@ impl Observer for Watch {
         self.cases += 1;
     }
 
-    fn partial(&mut self, record: &Record) {
+    fn partial(&mut self, record: &Record) -> ControlFlow<()> {
         assert!(!record.complete);
         self.partial += 1;
+        if Some(self.partial) == self.stop_after {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
     }
 }
 
+fn plan(cases: &[Case]) -> Plan {
+    let arguments = Arguments { suites: vec!["envelope".into()], ..Arguments::default() };
+    Plan { cases: cases.to_vec(), extent: Extent::Quick, arguments }
+}
+
 fn seal_cases() -> Vec<Case> {
-    let all = cases("envelope", Extent::Quick).unwrap();
+    let all = Suite::find("envelope").unwrap().cases(Extent::Quick);
     all.into_iter().filter(|case| case.case == "seal").collect()
 }
 
@@ -107,7 +142,7 @@ fn ratios_are_those_of_the_times_and_faulty_subjects_have_no_row() {
     let cases = seal_cases();
     let mut watch = Watch::default();
     let skipped = vec![Skip::new("absent", "not installed")];
-    let record = run(&cases, Extent::Quick, &mut subjects, skipped, &mut watch);
+    let record = run(&plan(&cases), &mut subjects, skipped, &mut watch);
     assert!(record.complete);
     assert_eq!((watch.cases, watch.partial), (cases.len(), cases.len()));
     assert_eq!(record.noise_floor, Some(0.0));
@@ -128,6 +163,72 @@ fn ratios_are_those_of_the_times_and_faulty_subjects_have_no_row() {
     }
     // Three numbers of members and a constant time: it hardly grows.
     assert!(record.growth.iter().any(|growth| growth.sentence.contains("hardly grows")));
+}
+
+#[test]
+fn the_record_says_what_was_asked_and_how_fast_the_machine_was() {
+    let cases = seal_cases();
+    let mut subjects = vec![Fake::boxed("endseal", 1_000.0, Fault::None)];
+    let mut watch = Watch::default();
+    let record = run(&plan(&cases), &mut subjects, Vec::new(), &mut watch);
+    assert_eq!(record.arguments.suites, ["envelope"]);
+    assert_eq!(record.calibrations.len(), cases.len() + 1);
+    for row in &record.rows {
+        assert_eq!(row.kernel_ns.is_some(), row.unit == "ns", "{row:?}");
+        assert!(row.kernel_ns.is_none_or(|ns| record.calibrations.contains(&ns)));
+    }
+    let round_trips = record.rows.iter().filter(|row| row.metric == "round_trips");
+    assert!(round_trips.clone().all(|row| row.median == 3.0 && row.ci95 == [3.0, 3.0]));
+    assert_eq!(round_trips.count(), cases.len(), "figures of a suite's own");
+    let rates = record.rows.iter().filter(|row| row.metric == "mb_s");
+    assert!(rates.clone().all(|row| row.better == Better::More && row.n == 3));
+    assert_eq!(rates.count(), cases.len());
+    for text in [markdown(&record), html(&record)] {
+        assert!(text.contains("Other figures") && text.contains("round trips"), "{text}");
+    }
+}
+
+#[test]
+fn only_declared_cases_have_a_size_and_subjects_keep_to_their_suite() {
+    let mut cases = seal_cases();
+    cases.truncate(1);
+    let mut subjects = vec![
+        Fake::boxed("endseal", 1_000.0, Fault::None),
+        Fake::of_suite("foreign", Some("baking")),
+        Fake::boxed("no-large-ones", 1_000.0, Fault::NotTen),
+    ];
+    let mut large = cases[0].clone();
+    large.params.insert("members".into(), 11);
+    cases.push(large);
+    let mut open = cases[0].clone();
+    open.case = "open";
+    cases.push(open);
+    let record = run(&plan(&cases), &mut subjects, Vec::new(), &mut Watch::default());
+    let sized: Vec<_> = record.rows.iter().filter(|row| row.metric == "size").collect();
+    assert!(!sized.is_empty() && sized.iter().all(|row| row.case == "seal"));
+    assert!(record.rows.iter().all(|row| row.subject != "foreign"));
+    assert_eq!(record.skipped, []);
+    let declined: Vec<_> = record
+        .unsupported
+        .iter()
+        .map(|skip| (skip.subject.as_str(), skip.case.as_deref().unwrap()))
+        .collect();
+    assert_eq!(
+        declined,
+        [("no-large-ones", "seal"), ("endseal", "open"), ("no-large-ones", "open")]
+    );
+    let text = markdown(&record);
+    assert!(text.contains("does not do: open, 10 members, 1 KB (only seal)"), "{text}");
+}
+
+#[test]
+fn an_observer_can_end_the_run() {
+    let cases = seal_cases();
+    let mut subjects = vec![Fake::boxed("endseal", 1_000.0, Fault::None)];
+    let mut watch = Watch { stop_after: Some(1), ..Watch::default() };
+    let record = run(&plan(&cases), &mut subjects, Vec::new(), &mut watch);
+    assert!(!record.complete);
+    assert_eq!(watch.cases, 1);
 }
 
 #[test]

@@ -2,13 +2,13 @@
 
 use core::time::Duration;
 use std::fs;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::people::{program, run};
+use crate::people::{PROGRAM, program, run};
 use crate::scratch::Scratch;
 
 #[test]
@@ -29,6 +29,7 @@ fn a_quick_run_writes_figures_and_reports() {
     let record: Value = serde_json::from_slice(&fs::read(out.join("run.json")).unwrap()).unwrap();
     assert_eq!(record["schema"], "endseal-bench/1");
     assert_eq!(record["complete"], true);
+    assert_eq!(record["arguments"]["peers"], serde_json::json!(["node", "rust"]));
     let html = fs::read_to_string(out.join("report.html")).unwrap();
     assert!(html.contains("<svg") && !html.contains("<script") && !html.contains("src="));
     assert!(fs::read_to_string(out.join("report.md")).unwrap().contains("| 100 |"));
@@ -51,11 +52,53 @@ fn what_is_there_is_listed_and_what_is_missing_is_named() {
     assert!(doctor.text().contains("lacking peer rust"), "{}", doctor.text());
 }
 
+/// A peer made of a shell script that says who it is.
+fn peer_that_has(scratch: &Scratch, version: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = scratch.folder().join("rust/target/release");
+    fs::create_dir_all(&folder).unwrap();
+    let program = folder.join("endseal-peers");
+    let hello = format!(
+        r#"{{"ok":true,"protocol":1,"subjects":[{{"subject":"age","versions":{{"age":"{version}"}}}}]}}"#
+    );
+    fs::write(&program, format!("#!/bin/sh\nread -r request\necho '{hello}'\nread -r request\n"))
+        .unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let lock = "[[package]]\nname = \"age\"\nversion = \"0.12.1\"\n";
+    fs::write(scratch.folder().join("rust/Cargo.lock"), lock).unwrap();
+}
+
+#[test]
+fn a_peer_that_is_not_what_its_lock_file_says_is_named_with_the_remedy() {
+    let scratch = Scratch::new();
+    let doctor =
+        || run(program().args(["bench", "doctor", "--peers-dir"]).arg(scratch.folder())).ok();
+    peer_that_has(&scratch, "0.12.1");
+    assert!(doctor().text().contains("ok      peer rust"), "{}", doctor().text());
+    peer_that_has(&scratch, "0.11.0");
+    let told = "lacking peer rust: age is 0.11.0 and locked is 0.12.1: cargo xtask peers rust";
+    assert!(doctor().text().contains(told), "{}", doctor().text());
+    fs::write(scratch.folder().join("rust/target/release/endseal-peers"), "#!/bin/sh\n").unwrap();
+    assert!(doctor().text().contains("lacking peer rust: was lost"), "{}", doctor().text());
+}
+
+#[test]
+fn a_strict_run_does_not_begin_without_its_peers() {
+    let scratch = Scratch::new();
+    let mut strict = program();
+    strict.args(["bench", "--quick", "--strict", "--peers", "node", "--peers-dir"]);
+    run(strict.arg("/nonexistent").arg("--out").arg(scratch.folder()))
+        .fails(1, "node has no figures");
+    assert!(scratch.names().is_empty());
+}
+
 #[test]
 fn unknown_names_are_usage_errors() {
     let bench = |args: &[&str]| run(program().arg("bench").args(args));
     bench(&["--suite", "nothing"]).fails(2, "there is no suite 'nothing'");
     bench(&["--peers", "cobol"]).fails(2, "there is no peer 'cobol'");
+    bench(&["--case", "bake"]).fails(2, "there is no case 'bake'");
+    bench(&["--subject", "pigeon"]).fails(2, "there is no subject 'pigeon'");
     bench(&["--quick", "--full"]).fails(2, "cannot be used with");
 }
 
@@ -81,6 +124,26 @@ fn results_that_cannot_be_written_fail_before_the_measurement() {
     let start = Instant::now();
     run(program().args(["bench", "--out"]).arg(file)).fails(3, "file");
     assert!(start.elapsed() < Duration::from_secs(2));
+}
+
+/// The program where no file may be longer than 2 KiB, as on a disk with no more space than that.
+fn program_without_space() -> Command {
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "trap '' XFSZ; ulimit -f 4; exec \"$@\"", "sh", PROGRAM]);
+    limited.stdin(Stdio::null());
+    limited
+}
+
+#[test]
+fn without_space_a_run_ends_early_and_leaves_nothing_half_written() {
+    let scratch = Scratch::new();
+    let earlier = scratch.write("run.json", b"earlier");
+    let start = Instant::now();
+    let mut full = program_without_space();
+    run(full.args(["bench", "--full", "--out"]).arg(scratch.folder())).fails(3, "run.json");
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    assert_eq!(fs::read(&earlier).unwrap(), b"earlier");
+    assert_eq!(scratch.names(), ["run.json"]);
 }
 
 #[test]

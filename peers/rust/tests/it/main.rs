@@ -178,6 +178,11 @@ fn what_is_not_a_request_is_answered_and_survived() {
         assert_eq!((&answer["ok"], &answer["error"]), (&json!(false), &json!("protocol")));
         assert!(answer["message"].is_string());
     }
+    let strange = [json!("1"), json!(null), json!(1.5), json!(-1), json!(1u64 << 53)];
+    for value in strange {
+        let params = json!({"members": value, "bytes": 1});
+        assert_eq!(peer.prepare("age", "seal", &params)["error"], "protocol", "{params}");
+    }
     let params = json!({"members": 1, "bytes": 1});
     assert_eq!(peer.prepare("age", "seal", &params), json!({"ok": true, "handle": 1}));
     let run = json!({"op": "run", "handle": 1, "iterations": 0});
@@ -216,6 +221,8 @@ fn what_a_subject_cannot_do_is_unsupported() {
     unsupported("age", "put", &fits);
     unsupported("age", "seal", &json!({"members": 1}));
     unsupported("age", "seal", &json!({"bytes": 1}));
+    unsupported("age", "seal", &fits);
+    unsupported("age", "open", &json!({"members": 1, "bytes": 1, "more": 1}));
     unsupported("age", "open_many", &json!({"members": 1, "bytes": 1}));
     unsupported("age", "open_many", &json!({"members": 1, "bytes": 1, "count": 0}));
     unsupported("age", "seal", &json!({"members": 0, "bytes": 1}));
@@ -223,10 +230,10 @@ fn what_a_subject_cannot_do_is_unsupported() {
     unsupported("age-unbuffered", "open", &json!({"members": 101, "bytes": 1}));
     unsupported("hpke", "seal", &json!({"members": (1u64 << 53) - 1, "bytes": 1}));
     unsupported("hpke", "seal", &json!({"members": 1, "bytes": (1u64 << 53) - 1}));
-    let no_inputs = json!({"op": "prepare", "subject": "hpke", "case": "seal", "params": fits,
-                           "inputs": 0});
+    let no_inputs = json!({"op": "prepare", "subject": "hpke", "case": "seal_many",
+                           "params": fits, "inputs": 0});
     assert_eq!(peer.ask(&no_inputs)["error"], "unsupported");
-    assert_eq!(peer.prepare("hpke", "seal", &fits)["ok"], true);
+    assert_eq!(peer.prepare("hpke", "seal_many", &fits)["ok"], true);
     peer.end();
 }
 

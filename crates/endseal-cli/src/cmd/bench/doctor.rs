@@ -34,10 +34,19 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let mut peers = Vec::new();
     for peer in PEERS {
         let missing = peer.missing(&args.peers_dir);
-        let state = missing.as_deref().unwrap_or("installed");
-        say(missing.is_none(), &format!("peer {}: {state}", peer.name));
-        let (name, missing) = (Value::from(peer.name), Value::from(missing));
-        peers.push(json::object([("peer", name), ("missing", missing)]));
+        let objections = peer.objections(&args.peers_dir);
+        for objection in &objections {
+            say(false, &format!("peer {}: {objection}", peer.name));
+        }
+        if objections.is_empty() {
+            say(true, &format!("peer {}: installed as its lock file says", peer.name));
+        }
+        let objections = objections.into_iter().map(Value::from).collect();
+        peers.push(json::object([
+            ("peer", Value::from(peer.name)),
+            ("missing", Value::from(missing)),
+            ("objections", Value::Array(objections)),
+        ]));
     }
     let json = json::object([
         ("release", release.into()),

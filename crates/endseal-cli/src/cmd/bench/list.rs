@@ -2,10 +2,8 @@
 
 use core::fmt::Write as _;
 
-use endseal_bench::ours::envelope::Envelope;
 use endseal_bench::peers::PEERS;
-use endseal_bench::subject::Subject as _;
-use endseal_bench::suite::{Extent, SUITES, cases};
+use endseal_bench::suite::{Extent, SUITES};
 
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
@@ -19,24 +17,25 @@ pub(crate) struct Args {}
 pub(crate) fn run(_: &Args, _: &mut Ctx) -> Result<Outcome, Failure> {
     let mut text = String::new();
     // Writing to a string cannot fail.
-    for (suite, about) in SUITES {
-        let _ = writeln!(text, "suite {suite}: {about}");
+    let mut ours = Vec::new();
+    for suite in SUITES {
+        let _ = writeln!(text, "suite {}: {}", suite.name, suite.about);
         for extent in [Extent::Quick, Extent::Default, Extent::Full] {
-            let cases = cases(suite, extent).map_or(0, |cases| cases.len());
-            let _ = writeln!(text, "  {:8} {cases} cases", extent.name());
+            let _ = writeln!(text, "  {:8} {} cases", extent.name(), suite.cases(extent).len());
+        }
+        for own in suite.subjects() {
+            let _ = writeln!(text, "  subject {}: {}", own.info().subject, own.info().about);
+            ours.push(own.info().subject.clone());
         }
     }
-    let ours = Envelope::all();
-    for envelope in &ours {
-        let _ = writeln!(text, "subject {}: {}", envelope.info().subject, envelope.info().about);
-    }
+    ours.dedup();
     for peer in PEERS {
         let _ = writeln!(text, "peer {}: {}", peer.name, peer.about);
     }
     let names = |names: Vec<&str>| Value::Array(names.into_iter().map(Value::from).collect());
     let json = json::object([
-        ("suites", names(SUITES.iter().map(|(name, _)| *name).collect())),
-        ("subjects", names(ours.iter().map(|own| own.info().subject.as_str()).collect())),
+        ("suites", names(SUITES.iter().map(|suite| suite.name).collect())),
+        ("subjects", names(ours.iter().map(String::as_str).collect())),
         ("peers", names(PEERS.iter().map(|peer| peer.name).collect())),
     ]);
     Ok(Outcome::new(text, json))

@@ -1,16 +1,16 @@
 //! `endseal bench run`
 
+use core::ops::ControlFlow;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use endseal_bench::ours::envelope::Envelope;
 use endseal_bench::peers::{PEERS, PeerProgram};
-use endseal_bench::record::{Record, Skip};
+use endseal_bench::record::{Arguments, Record, Skip};
 use endseal_bench::report;
-use endseal_bench::run::Observer;
+use endseal_bench::run::{OURS, Observer, Plan};
 use endseal_bench::subject::Subject;
-use endseal_bench::suite::{Case, Extent, SUITES, cases};
+use endseal_bench::suite::{Case, Extent, SUITES, Suite};
 use endseal_node::{AtomicFile, Existing, FileError, Readers, write_file};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -30,15 +30,24 @@ pub(crate) struct Args {
     /// Suites, separated by commas [default: all]
     #[arg(long, value_name = "S,...", value_delimiter = ',')]
     suite: Vec<String>,
+    /// Cases of them, separated by commas [default: all]
+    #[arg(long, value_name = "C,...", value_delimiter = ',')]
+    case: Vec<String>,
     /// Peers to measure beside, separated by commas
     #[arg(long, value_name = "P,...", value_delimiter = ',')]
     peers: Vec<String>,
+    /// Subjects to measure, separated by commas, beside endseal itself [default: all]
+    #[arg(long, value_name = "S,...", value_delimiter = ',')]
+    subject: Vec<String>,
     /// Folder of the peers
     #[arg(long, value_name = "DIR", default_value = "peers")]
     peers_dir: PathBuf,
     /// Where the results go
     #[arg(short, long, value_name = "DIR", default_value = "bench-results")]
     out: PathBuf,
+    /// Fail if anything that was asked for is skipped: at once if a peer is missing
+    #[arg(long)]
+    strict: bool,
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -47,41 +56,72 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         (_, true) => Extent::Full,
         _ => Extent::Default,
     };
-    let cases = wanted_cases(&args.suite, extent)?;
-    let (mut subjects, skipped) = subjects(args)?;
+    let suites = wanted_suites(&args.suite)?;
+    let arguments = Arguments {
+        suites: args.suite.clone(),
+        cases: args.case.clone(),
+        peers: args.peers.clone(),
+        subjects: args.subject.clone(),
+    };
+    let plan = Plan { cases: wanted_cases(&args.case, &suites, extent)?, extent, arguments };
+    let (mut subjects, skipped) = subjects(args, &suites)?;
+    nothing_skipped(args, &skipped)?;
     create(&args.out)?;
     let mut observer = Watch::new(&args.out, ctx.shows_progress());
     // Begun and not committed: fails now and not after the measurement, if nothing can be written.
     let probe = args.out.join("run.json");
     drop(AtomicFile::create(&probe, Existing::Replace, Readers::Umask)?);
-    let record = endseal_bench::run::run(&cases, extent, &mut subjects, skipped, &mut observer);
+    let record = endseal_bench::run::run(&plan, &mut subjects, skipped, &mut observer);
     observer.bar.finish_and_clear();
     if let Some(failure) = observer.failure {
         return Err(failure);
     }
     write_results(&args.out, &record)?;
+    nothing_skipped(args, &record.skipped)?;
     Ok(outcome(&args.out, &record))
 }
 
-fn wanted_cases(suites: &[String], extent: Extent) -> Result<Vec<Case>, Failure> {
-    let all: Vec<String> = SUITES.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let wanted = if suites.is_empty() { &all } else { suites };
-    let mut found = Vec::new();
-    for suite in wanted {
-        let unknown = || {
-            Failure::usage(format!("there is no suite '{suite}'"))
-                .hint(format!("there are: {}", all.join(", ")))
-        };
-        found.extend(cases(suite, extent).ok_or_else(unknown)?);
+fn nothing_skipped(args: &Args, skipped: &[Skip]) -> Result<(), Failure> {
+    match skipped.first().filter(|_| args.strict) {
+        None => Ok(()),
+        Some(first) => {
+            let what = format!("{} has no figures: {}", first.subject, first.reason);
+            Err(Failure::new(Kind::Refused, what))
+        }
     }
-    Ok(found)
+}
+
+fn wanted_suites(suites: &[String]) -> Result<Vec<&'static Suite>, Failure> {
+    if suites.is_empty() {
+        return Ok(SUITES.iter().collect());
+    }
+    let find = |name: &String| {
+        Suite::find(name).ok_or_else(|| {
+            let names: Vec<_> = SUITES.iter().map(|suite| suite.name).collect();
+            Failure::usage(format!("there is no suite '{name}'"))
+                .hint(format!("there are: {}", names.join(", ")))
+        })
+    };
+    suites.iter().map(find).collect()
+}
+
+fn wanted_cases(names: &[String], suites: &[&Suite], extent: Extent) -> Result<Vec<Case>, Failure> {
+    let mut cases: Vec<Case> = suites.iter().flat_map(|suite| suite.cases(extent)).collect();
+    if let Some(name) = names.iter().find(|name| !cases.iter().any(|case| case.case == **name)) {
+        let mut known: Vec<&str> = cases.iter().map(|case| case.case).collect();
+        known.sort_unstable();
+        known.dedup();
+        return Err(Failure::usage(format!("there is no case '{name}'"))
+            .hint(format!("in this extent of these suites there are: {}", known.join(", "))));
+    }
+    cases.retain(|case| names.is_empty() || names.iter().any(|name| case.case == name));
+    Ok(cases)
 }
 
 /// Ours, and those of the peers that can be started.
 #[allow(clippy::type_complexity, reason = "two lists")]
-fn subjects(args: &Args) -> Result<(Vec<Box<dyn Subject>>, Vec<Skip>), Failure> {
-    let mut subjects: Vec<Box<dyn Subject>> = Vec::new();
-    subjects.extend(Envelope::all().into_iter().map(|own| Box::new(own) as Box<dyn Subject>));
+fn subjects(args: &Args, suites: &[&Suite]) -> Result<(Vec<Box<dyn Subject>>, Vec<Skip>), Failure> {
+    let mut subjects: Vec<_> = suites.iter().flat_map(|suite| suite.subjects()).collect();
     let mut skipped = Vec::new();
     for name in &args.peers {
         let unknown = || {
@@ -92,8 +132,20 @@ fn subjects(args: &Args) -> Result<(Vec<Box<dyn Subject>>, Vec<Skip>), Failure> 
         let peer = PeerProgram::find(name).ok_or_else(unknown)?;
         match peer.start(&args.peers_dir) {
             Ok(found) => subjects.extend(found),
-            Err(skip) => skipped.push(skip),
+            Err(why) => skipped.push(Skip::new(peer.name, why)),
         }
+    }
+    let is = |it: &dyn Subject, name: &str| it.info().subject == name;
+    let absent = |name: &&String| !subjects.iter().any(|it| is(it.as_ref(), name));
+    if let Some(name) = args.subject.iter().find(absent) {
+        let names: Vec<_> = subjects.iter().map(|it| it.info().subject.as_str()).collect();
+        return Err(Failure::usage(format!("there is no subject '{name}'"))
+            .hint(format!("with these peers there are: {}", names.join(", "))));
+    }
+    if !args.subject.is_empty() {
+        let wanted =
+            |it: &dyn Subject| is(it, OURS) || args.subject.iter().any(|name| is(it, name));
+        subjects.retain(|it| wanted(it.as_ref()));
     }
     Ok((subjects, skipped))
 }
@@ -161,13 +213,14 @@ impl Observer for Watch<'_> {
         self.bar.set_message(what.to_owned());
     }
 
-    fn partial(&mut self, record: &Record) {
+    fn partial(&mut self, record: &Record) -> ControlFlow<()> {
         // Slow cases are worth keeping; the disk is not worth touching for each of the fast ones.
-        if self.started.elapsed().as_secs() >= 1 && self.failure.is_none() {
+        if self.started.elapsed().as_secs() >= 1 {
             self.started = Instant::now();
             self.failure =
                 to_json(record).and_then(|json| write(self.out, "run.json", &json)).err();
         }
+        if self.failure.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
@@ -187,7 +240,8 @@ fn outcome(out: &Path, record: &Record) -> Outcome {
         ));
     }
     for skip in &record.skipped {
-        text.push_str(&format!("skipped   {}: {}\n", skip.subject, skip.reason));
+        let case = skip.case.as_ref().map(|case| format!(" in {case}")).unwrap_or_default();
+        text.push_str(&format!("skipped   {}{case}: {}\n", skip.subject, skip.reason));
     }
     text.push_str(&format!("written to {}\n", out.display()));
     let skipped = record.skipped.iter().map(|skip| {

@@ -1,0 +1,95 @@
+//! Which versions a peer's lock file asks for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+/// The lock file of a package manager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lockfile {
+    /// `package-lock.json`, version 2 or 3.
+    Npm,
+    /// `Cargo.lock`.
+    Cargo,
+}
+
+/// Versions by package: a lock file may have several of one.
+pub(crate) type Versions = BTreeMap<String, BTreeSet<String>>;
+
+impl Lockfile {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Npm => "package-lock.json",
+            Self::Cargo => "Cargo.lock",
+        }
+    }
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// What is wrong with it, for people.
+    pub(crate) fn read(self, file: &Path) -> Result<Versions, String> {
+        let text = fs::read_to_string(file).map_err(|error| error.to_string())?;
+        match self {
+            Self::Npm => npm(&text),
+            Self::Cargo => Ok(cargo(&text)),
+        }
+    }
+}
+
+/// Only packages at the top: what lies below another package is that one's own.
+fn npm(text: &str) -> Result<Versions, String> {
+    let lock: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let packages = lock.get("packages").and_then(Value::as_object).ok_or("it has no packages")?;
+    let mut found = Versions::new();
+    for (path, package) in packages {
+        let name =
+            path.strip_prefix("node_modules/").filter(|name| !name.contains("node_modules/"));
+        if let (Some(name), Some(version)) = (name, package["version"].as_str()) {
+            found.entry(name.to_owned()).or_default().insert(version.to_owned());
+        }
+    }
+    Ok(found)
+}
+
+/// Cargo writes `name` and `version` of a package on lines of their own, one after the other.
+fn cargo(text: &str) -> Versions {
+    let value = |line: &str, key: &str| {
+        let quoted = line.strip_prefix(key)?.strip_prefix(" = \"")?;
+        quoted.strip_suffix('"').map(str::to_owned)
+    };
+    let mut found = Versions::new();
+    let mut name = None;
+    for line in text.lines() {
+        name = value(line, "name").or(name);
+        if let Some(version) = value(line, "version")
+            && let Some(name) = name.take()
+        {
+            found.entry(name).or_default().insert(version);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_found_by_package() {
+        let found = cargo(
+            "version = 4\n\n[[package]]\nname = \"age\"\nversion = \"0.12.1\"\n\n[[package]]\n\
+             name = \"rand\"\nversion = \"0.8.5\"\n\n[[package]]\nname = \"rand\"\n\
+             version = \"0.9.2\"\n",
+        );
+        assert_eq!(found.len(), 2);
+        assert!(found["age"].contains("0.12.1") && found["rand"].len() == 2);
+        let found = npm(r#"{"packages": {"": {"version": "1.0.0"}, "node_modules/@noble/curves":
+                {"version": "1.9.7"}, "node_modules/a/node_modules/@noble/curves":
+                {"version": "1.2.0"}}}"#);
+        assert_eq!(found.unwrap()["@noble/curves"], BTreeSet::from(["1.9.7".to_owned()]));
+        assert!(npm("{}").is_err() && npm("").is_err());
+    }
+}

@@ -1,0 +1,71 @@
+//! The noise floor: how far our subject seems to be from itself.
+
+use std::time::Instant;
+
+use crate::batch::Batch;
+use crate::run::{INPUTS, MIN_ROUNDS, OURS};
+use crate::stats::median;
+use crate::subject::{Subject, SubjectError};
+use crate::suite::{Case, Extent};
+
+/// Preparations that are compared.
+const PREPARATIONS: usize = 9;
+/// Standard deviations of a normal distribution in its median distance.
+const DEVIATIONS: f64 = 1.4826;
+
+/// The largest noise floor of the suites in `cases`, each found in the first case that our subject
+/// does. `None` if it does none.
+pub(crate) fn floor(
+    cases: &[Case],
+    extent: Extent,
+    subjects: &mut [Box<dyn Subject>],
+) -> Option<f64> {
+    let mut seen: Vec<(&str, Option<f64>)> = Vec::new();
+    for case in cases {
+        if seen.iter().any(|(suite, floor)| *suite == case.suite && floor.is_some()) {
+            continue;
+        }
+        let ours = |subject: &&mut Box<dyn Subject>| {
+            let info = subject.info();
+            info.subject == OURS && info.suite.as_deref().is_none_or(|suite| suite == case.suite)
+        };
+        if let Some(subject) = subjects.iter_mut().find(ours) {
+            seen.push((case.suite, of_case(subject.as_mut(), case, extent)));
+        }
+    }
+    seen.into_iter().filter_map(|(_, floor)| floor).max_by(f64::total_cmp)
+}
+
+/// Twice the standard deviation of the preparations' times, relative to their median: 95 of 100 are
+/// nearer to it. Estimated by the median distance, which one disturbed preparation does not move.
+///
+/// Rounds of one preparation agree with each other more than two runs do: keys, inputs and memory
+/// are the same in all of them. So the same work is prepared anew each time. The preparations follow
+/// each other at once, so that the machine's speed is nearly the same.
+fn of_case(subject: &mut dyn Subject, case: &Case, extent: Extent) -> Option<f64> {
+    let mut times = Vec::new();
+    for _ in 0..PREPARATIONS {
+        times.push(once(subject, case, extent).ok()??);
+    }
+    let middle = median(&times)?;
+    let distances: Vec<_> = times.iter().map(|time| (time / middle - 1.0).abs()).collect();
+    median(&distances).map(|distance| 2.0 * DEVIATIONS * distance)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a small number")]
+fn once(
+    subject: &mut dyn Subject,
+    case: &Case,
+    extent: Extent,
+) -> Result<Option<f64>, SubjectError> {
+    let mut prepared = subject.prepare(case.case, &case.params, INPUTS)?;
+    let batch = Batch::find(&mut *prepared)?;
+    let (start, limit) = (Instant::now(), extent.seconds_a_case() / PREPARATIONS as f64);
+    let mut times = Vec::new();
+    while times.len() < extent.rounds()
+        && (times.len() < MIN_ROUNDS || start.elapsed().as_secs_f64() < limit)
+    {
+        times.push(batch.run(&mut *prepared)?.wall_ns);
+    }
+    Ok(median(&times))
+}

@@ -1,0 +1,131 @@
+//! From the samples of a case to the rows and ratios of the record.
+
+use crate::allocation;
+use crate::clock::Elapsed;
+use crate::record::{Better, Ratio, Record, Row};
+use crate::run::OURS;
+use crate::stats::{Estimate, Shuffler, estimate};
+use crate::subject::{Extra, Prepared, SubjectError};
+use crate::suite::Case;
+
+/// A subject after the last round of a case.
+pub(crate) struct Measured<'a> {
+    pub(crate) subject: String,
+    pub(crate) prepared: Box<dyn Prepared + 'a>,
+    /// Exact length of an output, where the case deserves a row for it.
+    pub(crate) size: Option<u64>,
+    /// Of one iteration, by round.
+    pub(crate) samples: Vec<Elapsed>,
+}
+
+/// Writes the rows of all subjects; gives those whose own figures failed.
+pub(crate) fn rows(
+    measured: &mut [Measured<'_>],
+    case: &Case,
+    kernel_ns: f64,
+    shuffler: &mut Shuffler,
+    record: &mut Record,
+) -> Vec<(String, SubjectError)> {
+    let mut failed = Vec::new();
+    for one in measured {
+        let threads = Some(one.prepared.threads()).filter(|threads| *threads > 1);
+        let blank = Row {
+            suite: case.suite.into(),
+            case: case.case.into(),
+            params: case.params.clone(),
+            subject: one.subject.clone(),
+            ..Row::default()
+        };
+        if let Some(bytes) = one.size {
+            #[allow(clippy::cast_precision_loss, reason = "a length in memory")]
+            record.rows.push(exact(&blank, "size", "B", bytes as f64));
+        }
+        let floor = record.noise_floor.unwrap_or_default();
+        let wall: Vec<_> = one.samples.iter().map(|sample| sample.wall_ns).collect();
+        let cpu: Option<Vec<_>> = one.samples.iter().map(|sample| sample.cpu_ns).collect();
+        for (metric, samples) in [("time", Some(wall)), ("cpu", cpu)] {
+            if let Some(found) = samples.and_then(|samples| estimate(&samples, shuffler)) {
+                let row = estimated(&blank, metric, "ns", found.widened(floor));
+                record.rows.push(Row { kernel_ns: Some(kernel_ns), threads, ..row });
+            }
+        }
+        record.rows.extend(allocations(&mut *one.prepared, &blank));
+        match one.prepared.extra() {
+            Ok(found) => {
+                record
+                    .rows
+                    .extend(found.iter().filter_map(|it| extra(&blank, it, floor, shuffler)));
+            }
+            Err(error) => failed.push((one.subject.clone(), error)),
+        }
+    }
+    failed
+}
+
+/// Counted apart from time, in one iteration.
+fn allocations(prepared: &mut dyn Prepared, blank: &Row) -> Vec<Row> {
+    if !prepared.is_in_process() {
+        return Vec::new();
+    }
+    let mut outcome = Ok(Elapsed::default());
+    let counted = allocation::measure(|| outcome = prepared.run(1));
+    if outcome.is_err() || counted.calls == 0 {
+        return Vec::new();
+    }
+    let both = [("allocations", "1", counted.calls), ("heap-peak", "B", counted.peak)];
+    #[allow(clippy::cast_precision_loss, reason = "a length in memory")]
+    both.map(|(metric, unit, value)| exact(blank, metric, unit, value as f64)).into()
+}
+
+fn extra(blank: &Row, extra: &Extra, floor: f64, shuffler: &mut Shuffler) -> Option<Row> {
+    let found = estimate(&extra.samples, shuffler)?;
+    // One value is exact: a number of bytes has no noise.
+    let found = if extra.samples.len() > 1 { found.widened(floor) } else { found };
+    let row = estimated(blank, extra.metric, extra.unit, found);
+    Some(Row { better: extra.better, ..row })
+}
+
+fn exact(blank: &Row, metric: &str, unit: &str, value: f64) -> Row {
+    estimated(blank, metric, unit, Estimate::exact(value))
+}
+
+fn estimated(blank: &Row, metric: &str, unit: &str, found: Estimate) -> Row {
+    Row {
+        metric: metric.into(),
+        unit: unit.into(),
+        better: Better::Less,
+        median: found.median,
+        ci95: found.ci95,
+        n: found.n,
+        ..blank.clone()
+    }
+}
+
+/// Our subject against every other, and every other of ours against its default form.
+pub(crate) fn ratios(
+    measured: &[Measured<'_>],
+    case: &Case,
+    shuffler: &mut Shuffler,
+    record: &mut Record,
+) {
+    let floor = record.noise_floor.unwrap_or_default();
+    let Some(ours) = measured.iter().find(|one| one.subject == OURS) else { return };
+    for other in measured.iter().filter(|other| other.subject != OURS) {
+        // A failed subject was removed, so that sample i of both is of round i.
+        let pairs = ours.samples.iter().zip(&other.samples);
+        let paired: Vec<_> = pairs.map(|(ours, other)| other.wall_ns / ours.wall_ns).collect();
+        if let Some(found) = estimate(&paired, shuffler) {
+            let found = found.widened(floor);
+            record.ratios.push(Ratio {
+                suite: case.suite.into(),
+                case: case.case.into(),
+                params: case.params.clone(),
+                subject: OURS.into(),
+                against: other.subject.clone(),
+                clock: "wall".into(),
+                median: found.median,
+                ci95: found.ci95,
+            });
+        }
+    }
+}
