@@ -12,9 +12,12 @@ pub(crate) mod minicbor;
 pub(crate) mod postcard;
 pub(crate) mod prost;
 pub(crate) mod rkyv;
+pub(crate) mod seed_json;
 
 /// In the order of `hello`.
-pub(crate) const SUBJECTS: [Codec; 7] = [
+pub(crate) const SUBJECTS: [Codec; 9] = [
+    seed_json::ARRAY,
+    seed_json::BASE64,
     prost::SUBJECT,
     buffa::SUBJECT,
     postcard::SUBJECT,
@@ -177,6 +180,21 @@ mod tests {
             let [prost, buffa] = [&prost::SUBJECT, &buffa::SUBJECT]
                 .map(|subject| prepared(subject, Layer::Message, size).1);
             assert!(prost == buffa);
+        }
+    }
+
+    /// Each layer contains the one below: its size in Base64 is what four thirds of that make.
+    #[test]
+    fn layers_of_the_seed_grow_as_their_encodings_of_bytes_do() {
+        let length = |subject, layer| prepared(subject, layer, SIZES[2]).1[0].len();
+        for (subject, least, most) in
+            [(&seed_json::BASE64, 133, 140), (&seed_json::ARRAY, 290, 370)]
+        {
+            let lengths = LAYERS.map(|layer| length(subject, layer));
+            for pair in lengths.windows(2) {
+                let percent = pair[1] * 100 / pair[0];
+                assert!((least..=most).contains(&percent), "{}: {lengths:?}", subject.name);
+            }
         }
     }
 
