@@ -22,12 +22,15 @@
 
 extern crate alloc;
 
+pub mod frame;
+
 mod codec;
 mod error;
 mod limits;
 mod message;
 #[allow(unnameable_types, reason = "a field's declaration, as those of `schema`")]
 mod metadata;
+mod protection;
 #[allow(unnameable_types, reason = "declarations are made here alone; users have `Codec`")]
 mod schema;
 #[allow(unnameable_types, reason = "appears in declarations only")]
@@ -51,6 +54,7 @@ pub use message::rich::{
 };
 pub use message::sealed_message::{Scheme, SealedMessage, SealedMessageView};
 pub use metadata::{Metadata, MetadataView};
+pub use protection::{Direct, OpenError, SealError, Sealed};
 pub use schema::list::{List, ListIter};
 pub use schema::unknown::{Unknown, UnknownView};
 
