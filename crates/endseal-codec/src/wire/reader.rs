@@ -32,6 +32,17 @@ impl<'a> Reader<'a> {
 
     #[inline]
     pub(crate) fn varint(&mut self) -> Result<u64, DecodeError> {
+        // Tags, short lengths and small numbers: one byte.
+        if let Some((&byte, rest)) = self.rest.split_first()
+            && byte < 0x80
+        {
+            self.rest = rest;
+            return Ok(byte.into());
+        }
+        self.long_varint()
+    }
+
+    fn long_varint(&mut self) -> Result<u64, DecodeError> {
         let (value, len) = varint::read(self.rest).map_err(|fault| match fault {
             Fault::Truncated => DecodeError::Truncated,
             Fault::Malformed => DecodeError::Varint,

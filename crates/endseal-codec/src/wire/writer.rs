@@ -4,7 +4,6 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::WireType;
-use super::varint;
 
 /// Takes an encoding piece by piece.
 pub trait Sink {
@@ -17,14 +16,13 @@ pub trait Sink {
     /// Takes a varint.
     #[inline]
     fn varint(&mut self, value: u64) {
-        match u8::try_from(value) {
-            Ok(byte) if byte < 0x80 => self.byte(byte),
-            _ => {
-                let mut out = [0; varint::MAX_LEN];
-                let len = varint::write(value, &mut out);
-                self.put(&out[..len]);
-            }
+        // Byte for byte: a copy of a length that is not constant costs a call.
+        let mut rest = value;
+        while rest >= 0x80 {
+            self.byte(group(rest) | 0x80);
+            rest >>= 7;
         }
+        self.byte(group(rest));
     }
 
     /// Takes a tag. Field numbers of the contract are below 16, which the declaration of each
@@ -40,6 +38,11 @@ pub trait Sink {
         self.varint(bytes.len() as u64);
         self.put(bytes);
     }
+}
+
+/// The lowest seven bits.
+fn group(value: u64) -> u8 {
+    (value & 0x7f) as u8
 }
 
 impl Sink for Vec<u8> {
