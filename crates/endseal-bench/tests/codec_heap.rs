@@ -57,7 +57,7 @@ fn hostile_input_costs_at_most_twice_its_size_in_heap() {
 }
 
 fn counting_is_on() {
-    let counted = cost(|| drop(std::hint::black_box(vec![1_u8; 1_000])));
+    let counted = cost(|| drop(core::hint::black_box(vec![1_u8; 1_000])));
     assert_eq!((counted.calls, counted.peak), (1, 1_000));
 }
 
