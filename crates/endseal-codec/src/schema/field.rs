@@ -320,8 +320,7 @@ impl<V: Value, const MIN: u32, const MAX: u32> Field for Repeated<V, MIN, MAX> {
 
     #[inline]
     fn to_owned(view: List<'_, V>) -> Vec<V::Owned> {
-        // The iterator knows its exact length: one allocation without spare room.
-        view.iter().map(V::to_owned).collect()
+        view.to_vec()
     }
 
     #[inline]
