@@ -163,7 +163,7 @@ impl EarlyConnection {
                     } else {
                         // It can fail only with the connection, which then tells why.
                         let _sent = messages.flush().await;
-                        let _ended = messages.end();
+                        let _ended = messages.end_stream();
                     }
                     Ok(connection)
                 }
@@ -194,8 +194,7 @@ async fn send_again(
         for frame in frames {
             messages.send(&frame.0).await?;
         }
-        messages.flush().await?;
-        messages.end()
+        messages.end().await
     };
     sent.await.map_err(|error: SendError| ConnectError::Protocol(error.to_string()))
 }

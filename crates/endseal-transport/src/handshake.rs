@@ -13,9 +13,10 @@ pub struct HandshakeInfo {
     pub group: CodePoint,
     /// The signature scheme of both sides; likewise.
     pub signature: CodePoint,
-    /// Bytes of UDP payload sent until it was done.
+    /// Bytes of UDP payload sent until this side took notice that it was done. Probes of the path's
+    /// MTU, which follow at once, may be among them.
     pub bytes_sent: u64,
-    /// Bytes of UDP payload received until it was done.
+    /// Bytes of UDP payload received; likewise.
     pub bytes_received: u64,
     /// UDP datagrams sent.
     pub datagrams_sent: u64,
