@@ -169,7 +169,7 @@ impl EarlyConnection {
                 }
             }
         };
-        time::timeout(patience, finished).await.unwrap_or(Err(ConnectError::TimedOut))
+        time::timeout(patience, finished).await.unwrap_or_else(|_| Err(dial.timed_out()))
     }
 }
 
