@@ -43,6 +43,13 @@ pub enum EarlyData {
 }
 
 impl HandshakeInfo {
+    /// How many round trips of the path the handshake took: an estimate, since both sides also
+    /// compute. It says little where a round trip is shorter than a millisecond.
+    #[must_use]
+    pub fn round_trips(&self) -> f64 {
+        self.duration.as_secs_f64() / self.rtt.as_secs_f64().max(f64::EPSILON)
+    }
+
     pub(crate) fn of(
         connection: &quinn::Connection,
         policy: Policy,
