@@ -5,15 +5,27 @@ use std::error::Error;
 use crate::message::Message;
 
 pub(crate) mod bincode2;
+pub(crate) mod buffa;
 mod layered;
 pub(crate) mod memcpy;
 pub(crate) mod minicbor;
 pub(crate) mod postcard;
+pub(crate) mod prost;
 pub(crate) mod rkyv;
+pub(crate) mod seed_json;
 
 /// In the order of `hello`.
-pub(crate) const SUBJECTS: [Codec; 5] =
-    [postcard::SUBJECT, bincode2::SUBJECT, rkyv::SUBJECT, minicbor::SUBJECT, memcpy::SUBJECT];
+pub(crate) const SUBJECTS: [Codec; 9] = [
+    seed_json::ARRAY,
+    seed_json::BASE64,
+    prost::SUBJECT,
+    buffa::SUBJECT,
+    postcard::SUBJECT,
+    bincode2::SUBJECT,
+    rkyv::SUBJECT,
+    minicbor::SUBJECT,
+    memcpy::SUBJECT,
+];
 
 /// One way to write a message.
 pub(crate) struct Codec {
@@ -35,7 +47,9 @@ pub(crate) struct Codec {
     pub(crate) prepare: fn(Vec<Message>, Layer) -> Result<Box<dyn Prepared>, Box<dyn Error>>,
 }
 
-/// Cases of a subject whose decoder returns a message that owns its fields, or borrows them.
+/// Cases of a subject whose decoder returns a message that owns its fields.
+pub(crate) const OWNED: &[&str] = &["encode", "decode", "roundtrip", "wire_size"];
+/// The same, for one that can also borrow them.
 pub(crate) const BORROWED: &[&str] =
     &["encode", "decode", "decode_borrowed", "roundtrip", "wire_size"];
 
@@ -138,6 +152,48 @@ mod tests {
                         assert!(!read.is_ok_and(|same| same), "{}, {length}", subject.name);
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn no_change_of_what_is_sealed_goes_unnoticed() {
+        for subject in SUBJECTS.iter().filter(|it| it.properties.contains(&"authenticated")) {
+            for layer in [Layer::Sealed, Layer::Framed] {
+                let (mut prepared, encoded) = prepared(subject, layer, SIZES[0]);
+                let length = encoded[0].len();
+                for decoder in decoders(subject) {
+                    for at in (length / 4)..(length / 4 * 3) {
+                        let mut changed = encoded[0].clone();
+                        changed[at] ^= 1;
+                        let read = prepared.is_input(0, &changed, *decoder);
+                        assert!(read.is_err(), "{}, byte {at}", subject.name);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn both_libraries_of_the_contract_write_the_same() {
+        for size in SIZES {
+            let [prost, buffa] = [&prost::SUBJECT, &buffa::SUBJECT]
+                .map(|subject| prepared(subject, Layer::Message, size).1);
+            assert!(prost == buffa);
+        }
+    }
+
+    /// Each layer contains the one below: its size in Base64 is what four thirds of that make.
+    #[test]
+    fn layers_of_the_seed_grow_as_their_encodings_of_bytes_do() {
+        let length = |subject, layer| prepared(subject, layer, SIZES[2]).1[0].len();
+        for (subject, least, most) in
+            [(&seed_json::BASE64, 133, 140), (&seed_json::ARRAY, 290, 370)]
+        {
+            let lengths = LAYERS.map(|layer| length(subject, layer));
+            for pair in lengths.windows(2) {
+                let percent = pair[1] * 100 / pair[0];
+                assert!((least..=most).contains(&percent), "{}: {lengths:?}", subject.name);
             }
         }
     }
