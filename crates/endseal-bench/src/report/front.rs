@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::document::{Document, Text};
-use super::figures::{Case, Figures, MEMBERS, OURS, is_ours};
+use super::figures::{Case, Figures, MEMBERS, OURS, axis, is_floor, is_ours, on_axis};
 use super::words;
 use crate::record::{Better, Params, Record, Row};
 
@@ -139,37 +139,40 @@ pub(crate) fn many(figures: &Figures<'_>, name: &str, count: u64) -> Option<Case
     found.first().map(|case| (*case).clone())
 }
 
-/// Where one subject is ahead of one of ours: all group sizes of a case.
+/// Where one subject is ahead of one of ours: all sizes of a case.
 struct Lost {
     worst: f64,
     at: Vec<(u64, String)>,
 }
 
-/// Metric, case without members, ours, other.
+/// Metric, case without its size, ours, other.
 struct Losses(BTreeMap<(String, Case, String, String), Lost>);
 
 impl Losses {
     fn add(&mut self, metric: &str, case: &Case, pair: (&str, &str), ratio: f64, at: String) {
-        let members = case.params.get(MEMBERS).copied().unwrap_or_default();
+        let axis = axis(&case.suite);
+        let size = case.params.get(axis).copied().unwrap_or_default();
         let mut case = case.clone();
-        case.params.remove(MEMBERS);
+        case.params.remove(axis);
         let key = (metric.to_owned(), case, pair.0.to_owned(), pair.1.to_owned());
         let lost = self.0.entry(key).or_insert(Lost { worst: ratio, at: Vec::new() });
         lost.worst = lost.worst.min(ratio);
-        lost.at.push((members, at));
+        lost.at.push((size, at));
     }
 }
 
 fn losses(document: &mut Document, figures: &Figures<'_>) {
     let mut losses = Losses(BTreeMap::new());
     for (case, ours, other, factor) in figures.pairs() {
-        if is_ours(ours) && !is_ours(other) && factor.median < 1.0 && figures.beyond_noise(factor) {
+        let rivals = is_ours(ours) && !is_ours(other) && !is_floor(&case.suite, other);
+        if rivals && factor.median < 1.0 && figures.beyond_noise(factor) {
             losses.add("time", case, (ours, other), factor.median, figures.factor_words(factor));
         }
     }
     for case in figures.timed_cases() {
         let Some(ours) = figures.time(case, OURS) else { continue };
-        for other in figures.subjects().into_iter().filter(|other| !is_ours(other)) {
+        let rival = |other: &&str| !is_ours(other) && !is_floor(&case.suite, other);
+        for other in figures.subjects().into_iter().filter(rival) {
             let Some(theirs) = figures.time(case, other) else { continue };
             let Some(factor) = figures.factor(case, OURS, other) else { continue };
             let apart = theirs.ci95[1] < ours.ci95[0];
@@ -182,7 +185,9 @@ fn losses(document: &mut Document, figures: &Figures<'_>) {
     for metric in figures.metrics().into_iter().filter(|metric| !["time", "cpu"].contains(metric)) {
         for (case, rows) in figures.with_metric(metric) {
             let Some(ours) = figures.row(case, OURS, metric) else { continue };
-            for theirs in rows.iter().filter(|row| !is_ours(&row.subject)) {
+            let rival =
+                |row: &&&Row| !is_ours(&row.subject) && !is_floor(&case.suite, &row.subject);
+            for theirs in rows.iter().filter(rival) {
                 // The smaller one is ahead in a cost, and behind in a yield.
                 let (small, large) = match ours.better {
                     Better::Less => (*theirs, ours),
@@ -234,14 +239,14 @@ fn loss(
     };
     let mut text = Text::new().strong(format!("{}{what}", case.describe()));
     text = text.say(format!(": {ours} beside {other}: "));
-    let difference = figures.difference_in(&case.suite, ours, other);
+    let difference = figures.difference_at(case, ours, other);
     let mut at = lost.at;
     at.sort();
-    for (i, (members, words)) in at.into_iter().enumerate() {
+    for (i, (size, words)) in at.into_iter().enumerate() {
         text = if i > 0 { text.say("; ") } else { text };
         text = if difference.is_some() { text.emphasis(words) } else { text.say(words) };
-        if members > 0 {
-            text = text.say(format!(" at {}", words::plural_members(members)));
+        if size > 0 {
+            text = text.say(format!(" at {}", on_axis(axis(&case.suite), size)));
         }
     }
     match difference {
