@@ -13,6 +13,11 @@
 //! one form of a number, one occurrence of a field, lengths and counts within bounds. What they
 //! accept has one meaning, and costs at most twice its size and 4,096 bytes of heap.
 //!
+//! Messages are declared by the kinds of their fields, and documentation shows these: an owned message
+//! holds `Fixed<N>` as `[u8; N]`, `Bytes` as `Box<[u8]>`, `Text` as `Box<str>`, numbers and `Nested`
+//! messages as they are, `Optional` as `Option`, `Repeated` as `Vec`. A view holds slices and
+//! [`List`]s. The numbers are bounds, of lengths and of counts.
+//!
 //! Nothing here encrypts, signs or reads a clock: functions that need it take a closure.
 //!
 //! # Crate features
@@ -60,5 +65,33 @@ pub use schema::unknown::{Unknown, UnknownView};
 
 /// The contract as the code has it.
 pub mod contract {
+    use alloc::vec::Vec;
+
     pub use crate::schema::contract::{FieldContract, MessageContract, Presence, Type};
+    use crate::{
+        Attachment, BlobReference, Codec as _, Edit, FileAnswer, FileEnd, FileOffer, Mention,
+        Message, Reaction, Receipt, RevokeNotice, RichMessage, SealedMessage, ShareNotice, Typing,
+    };
+
+    /// All messages, in the order of the `.proto` file.
+    #[must_use]
+    pub fn messages() -> Vec<MessageContract> {
+        Vec::from([
+            Message::contract(),
+            SealedMessage::contract(),
+            RichMessage::contract(),
+            Attachment::contract(),
+            BlobReference::contract(),
+            Reaction::contract(),
+            Mention::contract(),
+            Edit::contract(),
+            Receipt::contract(),
+            Typing::contract(),
+            ShareNotice::contract(),
+            RevokeNotice::contract(),
+            FileOffer::contract(),
+            FileAnswer::contract(),
+            FileEnd::contract(),
+        ])
+    }
 }

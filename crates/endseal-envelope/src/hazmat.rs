@@ -44,7 +44,7 @@ pub fn seal(
         message_id: *values.message_id,
         stream: StreamSeed::from_bytes(values.stream),
     };
-    let agreement = Agreement::new(sealer, x25519::SecretKey::from_bytes(values.ephemeral));
+    let agreement = Agreement::new(sealer, &x25519::SecretKey::from_bytes(values.ephemeral));
     let len = sealer.sealed_len(content.len() as u64)?;
     let mut out = vec![0; usize::try_from(len).map_err(|_| SealError::ContentTooLong)?];
     let digest = first_block_digest(content);

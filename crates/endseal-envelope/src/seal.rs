@@ -126,7 +126,7 @@ impl<'a> Sealer<'a> {
     ) -> Result<Vec<u32>, SealError> {
         let digest = first_block_digest(content);
         let (ephemeral, secrets) = self.secrets(random, &digest, content.len() as u64)?;
-        let agreement = Agreement::new(self, ephemeral);
+        let agreement = Agreement::new(self, &ephemeral);
         self.assemble(&agreement, &secrets, content, &digest, out)
     }
 
@@ -258,11 +258,11 @@ pub(crate) struct Agreement {
 }
 
 impl Agreement {
-    pub(crate) fn new(sealer: &Sealer<'_>, ephemeral: x25519::SecretKey) -> Self {
+    pub(crate) fn new(sealer: &Sealer<'_>, ephemeral: &x25519::SecretKey) -> Self {
         let platform = sealer.platform.unwrap_or_else(x25519::Platform::detect);
-        let ephemeral = x25519::PreparedKey::new(ephemeral);
-        let shared = ephemeral.agree_many_on(platform, sealer.recipients.agreement_keys());
-        Self { ephemeral: *ephemeral.public_key(), shared }
+        let keys = sealer.recipients.agreement_keys();
+        let (ephemeral, shared) = ephemeral.agree_once_on(platform, keys);
+        Self { ephemeral, shared }
     }
 }
 

@@ -52,7 +52,7 @@ impl<'a> Session<'a> {
         random: &mut impl Random,
     ) -> Result<Self, SealError> {
         let ephemeral = x25519::SecretKey::generate(random)?;
-        let agreement = Agreement::new(&sealer, ephemeral);
+        let agreement = Agreement::new(&sealer, &ephemeral);
         let expires = now.saturating_add(limits.milliseconds);
         Ok(Self { sealer, agreement, remaining: limits.envelopes, expires })
     }

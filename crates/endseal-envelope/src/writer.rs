@@ -26,7 +26,7 @@ impl<'a> Sealer<'a> {
     ) -> io::Result<SealWriter<'a, W>> {
         let (ephemeral, secrets) =
             self.secrets(random, &[0; hash::LEN], u64::MAX).map_err(invalid)?;
-        let agreement = Agreement::new(self, ephemeral);
+        let agreement = Agreement::new(self, &ephemeral);
         let mut start = vec![0; HEADER_LEN + self.total_slots() * self.suite.slot_len()];
         let begun = self.begin(&agreement, &secrets, &mut start).map_err(invalid)?;
         inner.write_all(&start)?;

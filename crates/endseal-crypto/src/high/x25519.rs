@@ -42,6 +42,19 @@ impl SecretKey {
     pub fn agree(&self, public: &PublicKey) -> Result<SharedSecret, LowOrder> {
         agree(&backend::X25519Secret::new(self.expose_secret()), public)
     }
+
+    /// X25519(secret, 9), and X25519(secret, public_i) for all keys: what a key that is used once is
+    /// made for. Cheaper than a [`PreparedKey`] where the kernel has room for the base point.
+    #[must_use]
+    pub fn agree_once_on(
+        &self,
+        platform: Platform,
+        publics: &[PublicKey],
+    ) -> (PublicKey, SharedSecrets) {
+        let us: Vec<_> = publics.iter().map(|public| public.0).collect();
+        let (public, shared) = x25519_batch::agree_with_public(platform, self.expose_secret(), &us);
+        (PublicKey(public), SharedSecrets(shared))
+    }
 }
 
 /// A secret key ready for use: what an agreement computes once for all is computed.

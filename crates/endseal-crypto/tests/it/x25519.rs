@@ -45,3 +45,24 @@ fn low_order_keys_are_refused_in_their_own_place() {
     let outcomes: Vec<_> = shared.expose_secrets().map(|outcome| outcome.is_ok()).collect();
     assert_eq!(outcomes, [true, false, true, false, true]);
 }
+
+#[test]
+fn a_key_used_once_has_the_same_public_key_and_outcomes() {
+    let keys: Vec<_> = (0..17)
+        .map(|i| SigningKey::from_seed(Seed::from_bytes(&[i; 32])).public_key().to_x25519())
+        .collect();
+    for byte in [0, 9, 0xff] {
+        let prepared = x25519::PreparedKey::new(x25519::SecretKey::from_bytes(&[byte; 32]));
+        let once = x25519::SecretKey::from_bytes(&[byte; 32]);
+        for platform in [x25519::Platform::detect(), x25519::Platform::Portable] {
+            for n in 0..=keys.len() {
+                let (public, shared) = once.agree_once_on(platform, &keys[..n]);
+                assert_eq!(public, *prepared.public_key(), "{n} keys");
+                assert_eq!(shared.len(), n);
+                for (outcome, key) in shared.expose_secrets().zip(&keys) {
+                    assert_eq!(outcome.unwrap(), prepared.agree(key).unwrap().expose_secret());
+                }
+            }
+        }
+    }
+}
