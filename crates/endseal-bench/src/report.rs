@@ -1,6 +1,7 @@
 //! The report of a run: one document, written as Markdown or as one HTML file.
 
 pub(crate) mod chart;
+pub(crate) mod codec;
 pub(crate) mod document;
 pub(crate) mod envelope;
 pub(crate) mod figures;

@@ -4,6 +4,7 @@ use crate::record::Params;
 use crate::report::SuiteReport;
 use crate::subject::Subject;
 
+pub mod codec;
 pub mod envelope;
 
 /// How much of a suite is run.
@@ -107,7 +108,7 @@ pub(crate) struct Growing {
 }
 
 /// All suites.
-pub static SUITES: &[Suite] = &[envelope::SUITE];
+pub static SUITES: &[Suite] = &[envelope::SUITE, codec::SUITE];
 
 impl Suite {
     /// The suite of that name.

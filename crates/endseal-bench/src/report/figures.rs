@@ -268,6 +268,20 @@ impl<'a> Figures<'a> {
         }
     }
 
+    /// The factor without its interval, for tables of many columns.
+    pub(crate) fn median_factor_text(&self, case: &Case, subject: &str, other: &str) -> Text {
+        let bare = |factor: Factor| match factor.ci95 {
+            Some(_) if self.beyond_noise(factor) => words::factor(factor.median, None),
+            Some(_) => "no difference".into(),
+            None => self.factor_words(factor),
+        };
+        let text = self.factor(case, subject, other).map_or("\u{2013}".into(), bare);
+        match self.difference_at(case, subject, other) {
+            Some(_) => Text::new().emphasis(text),
+            None => text.into(),
+        }
+    }
+
     /// "343× (338–349)", "no difference (1.00×)", "≈ 12.3×" for one that is not paired.
     pub(crate) fn factor_words(&self, factor: Factor) -> String {
         match factor.ci95 {
@@ -294,6 +308,14 @@ impl<'a> Figures<'a> {
         let peers = self.subjects().into_iter().filter(|s| !is_ours(s) && !is_seed(s) && !floor(s));
         let timed = peers.filter_map(|s| self.time(case, s).map(|row| (row.median, s)));
         timed.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, subject)| subject)
+    }
+
+    /// The subject with the shortest output that is neither ours nor the seed's method.
+    pub(crate) fn smallest_peer(&self, case: &Case) -> Option<&'a str> {
+        let floor = |s: &&str| is_floor(&case.suite, s);
+        let peers = self.subjects().into_iter().filter(|s| !is_ours(s) && !is_seed(s) && !floor(s));
+        let sized = peers.filter_map(|s| self.row(case, s, "size").map(|row| (row.median, s)));
+        sized.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, subject)| subject)
     }
 
     /// Time or another metric of a case over members, the other parameters fixed.
