@@ -195,13 +195,18 @@ impl Run {
     }
 
     /// Keeps what a subject does not do in the suites of which it does something: that the others are
-    /// not its trade is no news.
+    /// not its trade is no news. One that does nothing of what was asked took no part.
     fn drop_foreign_suites(&mut self) {
-        let Record { rows, skipped, unsupported, .. } = &mut self.record;
+        let Record { subjects, rows, skipped, unsupported, .. } = &mut self.record;
         unsupported.retain(|one| {
             rows.iter()
                 .any(|row| row.subject == one.subject && Some(&row.suite) == one.suite.as_ref())
                 || skipped.iter().any(|it| it.subject == one.subject && it.suite == one.suite)
+        });
+        subjects.retain(|info| {
+            let one = &info.subject;
+            rows.iter().any(|row| row.subject == *one)
+                || skipped.iter().any(|it| it.subject == *one)
         });
     }
 }

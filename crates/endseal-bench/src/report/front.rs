@@ -1,6 +1,6 @@
 //! The first page: banners, one paragraph, the headline figures of each suite, and where we lose.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::document::{Document, Text};
 use super::figures::{Case, Figures, MEMBERS, OURS, axis, is_floor, is_ours, on_axis};
@@ -63,7 +63,8 @@ fn summary(figures: &Figures<'_>) -> Text {
     for suite in figures.suites() {
         text = text.join(suite.report.summary(figures)).say(" ");
     }
-    let measured = figures.subjects().len();
+    let measured: BTreeSet<&str> = record.rows.iter().map(|row| &*row.subject).collect();
+    let measured = measured.len();
     text = text.say(format!("{} measured", words::plural(measured, "subject")));
     let skipped = record.skipped.len();
     if skipped > 0 {

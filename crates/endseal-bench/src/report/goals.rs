@@ -114,6 +114,10 @@ fn table(document: &mut Document, figures: &Figures<'_>, goals: &[Goal]) -> bool
         let verdict = goal.judge(figures);
         missed |= verdict == Verdict::Missed;
         let here = match goal.found(figures) {
+            // One percent matters in a share of nearly all.
+            Some((median, None)) if (0.9..1.1).contains(&median) => {
+                words::fine_factor(median).into()
+            }
             Some((median, ci95)) => words::factor(median, ci95).into(),
             None => Text::not_measured(),
         };

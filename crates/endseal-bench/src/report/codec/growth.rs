@@ -41,8 +41,8 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
     document.paragraph(
         "The seed says of its own method: exponential degradation with message size. A line is fitted \
          by Theil and Sen (the median of the slopes of all pairs), the exponent on logarithms: 1.00 is \
-         linear, and nothing above is steeper than that. Below it is what has fixed costs, or works in \
-         the nearer caches at first.",
+         linear. A little less of it are fixed costs, a little more is memory beyond the nearer caches, \
+         for which large messages wait.",
     );
 }
 

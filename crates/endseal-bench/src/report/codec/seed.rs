@@ -91,7 +91,7 @@ fn cells(row: &SeedRow, [one, other]: [&str; 2], figures: &Figures<'_>) -> Vec<T
             let of = |subject| bytes(figures, &case, subject);
             cells.extend([one, other].map(|theirs| match (of(row.ours), of(theirs)) {
                 (Some(ours), Some(theirs)) if ours > 0.0 => {
-                    let words = words::factor(theirs / ours, None) + " smaller";
+                    let words = smaller(theirs / ours);
                     match figures.difference_at(&case, row.ours, one) {
                         Some(_) => Text::new().emphasis(words),
                         None => words.into(),
@@ -106,6 +106,14 @@ fn cells(row: &SeedRow, [one, other]: [&str; 2], figures: &Figures<'_>) -> Vec<T
         Figure::Elsewhere => cells.extend(["–"; 5].map(Text::from)),
     }
     cells
+}
+
+/// "12.3× smaller", "1.005× larger".
+fn smaller(ratio: f64) -> String {
+    match ratio {
+        ratio if ratio < 1.0 => words::fine_factor(1.0 / ratio) + " larger",
+        ratio => words::fine_factor(ratio) + " smaller",
+    }
 }
 
 #[cfg(test)]
