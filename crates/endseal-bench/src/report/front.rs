@@ -219,39 +219,51 @@ fn losses(document: &mut Document, figures: &Figures<'_>) {
         "Every case in which somebody was ahead of endseal beyond the noise floor, the worst first. \
          A factor below 1 is how fast endseal was beside the other.",
     );
-    let items = lost.into_iter().map(|((metric, case, ours, other), lost)| {
-        loss(figures, (&metric, &case), (&ours, &other), lost)
-    });
-    document.list(items.collect());
+    let mut items: Vec<(Job, Vec<(String, Lost)>)> = Vec::new();
+    for ((metric, case, ours, other), lost) in lost {
+        let job = Job { metric, case, ours };
+        match items.iter_mut().find(|(known, _)| *known == job) {
+            Some((_, others)) => others.push((other, lost)),
+            None => items.push((job, vec![(other, lost)])),
+        }
+    }
+    document.list(items.into_iter().map(|(job, others)| loss(figures, &job, others)).collect());
 }
 
-fn loss(
-    figures: &Figures<'_>,
-    (metric, case): (&str, &Case),
-    pair: (&str, &str),
-    lost: Lost,
-) -> Text {
-    let (ours, other) = pair;
-    let what = match metric {
+/// What was lost, at whatever size and to whomever.
+#[derive(PartialEq)]
+struct Job {
+    metric: String,
+    case: Case,
+    ours: String,
+}
+
+fn loss(figures: &Figures<'_>, job: &Job, others: Vec<(String, Lost)>) -> Text {
+    let Job { metric, case, ours } = job;
+    let what = match &**metric {
         "time" => String::new(),
         "size" => ", bytes".into(),
         "heap-peak" => ", peak heap".into(),
         other => format!(", {}", words::tame(other).replace('_', " ")),
     };
     let mut text = Text::new().strong(format!("{}{what}", case.describe()));
-    text = text.say(format!(": {ours} beside {other}: "));
-    let difference = figures.difference_at(case, ours, other);
-    let mut at = lost.at;
-    at.sort();
-    for (i, (size, words)) in at.into_iter().enumerate() {
-        text = if i > 0 { text.say("; ") } else { text };
-        text = if difference.is_some() { text.emphasis(words) } else { text.say(words) };
-        if size > 0 {
-            text = text.say(format!(" at {}", on_axis(axis(&case.suite), size)));
+    for (i, (other, lost)) in others.into_iter().enumerate() {
+        text = text.say(if i > 0 { " Beside ".into() } else { format!(": {ours} beside ") });
+        text = text.say(&other).say(": ");
+        let difference = figures.difference_at(case, ours, &other);
+        let mut at = lost.at;
+        at.sort();
+        for (i, (size, words)) in at.into_iter().enumerate() {
+            text = if i > 0 { text.say("; ") } else { text };
+            text = if difference.is_some() { text.emphasis(words) } else { text.say(words) };
+            if size > 0 {
+                text = text.say(format!(" at {}", on_axis(axis(&case.suite), size)));
+            }
         }
+        text = match difference {
+            None => text.say("."),
+            Some(difference) => text.say(format!(" ({}: {difference}).", words::tame(&other))),
+        };
     }
-    match difference {
-        None => text.say("."),
-        Some(difference) => text.say(format!(" ({}: {difference}).", words::tame(other))),
-    }
+    text
 }
