@@ -42,10 +42,9 @@ impl Codec {
         let (subject, about, properties): (_, _, &[&str]) = match form {
             Form::Sealed => (
                 OURS,
-                "Protocol Buffers, strict; layer 2: Sealed, where each message has a key of its own, \
-                 derived from a random salt (HKDF-Expand-SHA-512), and a commitment to it, and is \
-                 sealed by AES-256-GCM in chunks of 16 KiB (C2SP chunked-encryption): more than the one \
-                 call of AES-256-GCM of others; layer 3: a live frame around it",
+                "Protocol Buffers, strict; layer 2: Sealed, in segments of AES-256-GCM (C2SP \
+                 chunked-encryption) under a key derived for each message, with a commitment: more than \
+                 one call of AES-256-GCM; layer 3: a live frame",
                 &["confidential", "authenticated", "committing"],
             ),
             Form::Direct => (
