@@ -158,11 +158,11 @@ fn random(bytes: usize) -> Result<Vec<u8>, Box<dyn Error>> {
 }
 
 /// Of all threads; there is none but those of the case.
-fn process_cpu_ns() -> u64 {
+pub(crate) fn process_cpu_ns() -> u64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }
 
-fn failed(error: impl ToString) -> Refusal {
+pub(crate) fn failed(error: impl ToString) -> Refusal {
     Refusal::failed(error.to_string())
 }

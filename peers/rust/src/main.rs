@@ -10,10 +10,13 @@ use crate::peer::Peer;
 use crate::protocol::{LINE_LIMIT, Refusal, to_line};
 
 mod case;
+mod codec_case;
 mod content;
 mod members;
+mod message;
 mod peer;
 mod protocol;
+mod sample;
 mod subject;
 mod versions;
 

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::case::Case;
+use crate::codec_case::CodecCase;
 use crate::protocol::{Answer, Described, Integer, Params, Refusal, Request, VERSION};
+use crate::subject::codec::{self, Codec};
 use crate::subject::{SUBJECTS, Subject};
 use crate::versions;
 
@@ -14,8 +16,30 @@ const HANDLE_LIMIT: usize = 1024;
 
 #[derive(Default)]
 pub(crate) struct Peer {
-    cases: BTreeMap<u64, Case>,
+    cases: BTreeMap<u64, Ready>,
     last_handle: u64,
+}
+
+/// A case of one of the suites.
+enum Ready {
+    Envelope(Case),
+    Codec(CodecCase),
+}
+
+impl Ready {
+    fn check(&mut self) -> Result<Answer, Refusal> {
+        match self {
+            Self::Envelope(case) => case.check(),
+            Self::Codec(case) => case.check(),
+        }
+    }
+
+    fn run(&mut self, iterations: u64) -> Result<Answer, Refusal> {
+        match self {
+            Self::Envelope(case) => case.run(iterations),
+            Self::Codec(case) => case.run(iterations),
+        }
+    }
 }
 
 impl Peer {
@@ -51,15 +75,19 @@ impl Peer {
         if self.cases.len() >= HANDLE_LIMIT {
             return Err(Refusal::failed(format!("{HANDLE_LIMIT} handles are in use")));
         }
-        let found = SUBJECTS.iter().find(|it| it.name == subject);
-        let subject = found.ok_or_else(|| Refusal::unsupported(format!("no subject {subject}")))?;
-        let case = Case::prepare(subject, case, params, inputs)?;
+        let case = if let Some(subject) = SUBJECTS.iter().find(|it| it.name == subject) {
+            Ready::Envelope(Case::prepare(subject, case, params, inputs)?)
+        } else if let Some(subject) = codec::SUBJECTS.iter().find(|it| it.name == subject) {
+            Ready::Codec(CodecCase::prepare(subject, case, params, inputs)?)
+        } else {
+            return Err(Refusal::unsupported(format!("no subject {subject}")));
+        };
         self.last_handle += 1;
         self.cases.insert(self.last_handle, case);
         Ok(Answer::Prepared { handle: self.last_handle })
     }
 
-    fn case(&mut self, handle: Integer) -> Result<&mut Case, Refusal> {
+    fn case(&mut self, handle: Integer) -> Result<&mut Ready, Refusal> {
         self.cases.get_mut(&handle.value()).ok_or_else(|| no_handle(handle))
     }
 }
@@ -73,12 +101,15 @@ fn hello(protocol: u64) -> Result<Answer, Refusal> {
         protocol: VERSION,
         peer: "rust",
         runtime: format!("{}{profile}", env!("PEER_RUSTC")),
-        subjects: SUBJECTS.iter().map(describe).collect(),
+        subjects: SUBJECTS
+            .iter()
+            .map(describe)
+            .chain(codec::SUBJECTS.iter().map(describe_codec))
+            .collect(),
     })
 }
 
 fn describe(subject: &Subject) -> Described {
-    let version = |name: &&'static str| (*name, versions::of(name).unwrap_or("unknown"));
     Described {
         subject: subject.name,
         about: format!("{}; many: on all cores", subject.about),
@@ -86,6 +117,20 @@ fn describe(subject: &Subject) -> Described {
         settings: subject.settings,
         properties: subject.properties,
     }
+}
+
+fn describe_codec(subject: &Codec) -> Described {
+    Described {
+        subject: subject.name,
+        about: subject.about.to_owned(),
+        versions: subject.crates.iter().map(version).collect(),
+        settings: subject.settings,
+        properties: subject.properties,
+    }
+}
+
+fn version(name: &&'static str) -> (&'static str, &'static str) {
+    (*name, versions::of(name).unwrap_or("unknown"))
 }
 
 fn no_handle(handle: Integer) -> Refusal {
@@ -124,7 +169,7 @@ mod tests {
         let params: Params = serde_json::from_slice(params).unwrap();
         let mut peer = Peer::default();
         let case = Case::prepare(&subject, "seal", &params, 16.try_into().unwrap()).ok().unwrap();
-        peer.cases.insert(1, case);
+        peer.cases.insert(1, Ready::Envelope(case));
 
         for request in [r#"{"op":"check","handle":1}"#, r#"{"op":"run","handle":1,"iterations":1}"#]
         {

@@ -3,6 +3,7 @@
 use std::error::Error;
 
 pub(crate) mod age;
+pub(crate) mod codec;
 pub(crate) mod hpke;
 pub(crate) mod libsodium;
 pub(crate) mod straight;

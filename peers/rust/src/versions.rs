@@ -24,11 +24,12 @@ fn field<'a>(lines: &'a str, name: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::subject::SUBJECTS;
+    use crate::subject::{SUBJECTS, codec};
 
     #[test]
     fn every_crate_of_a_subject_has_a_version() {
-        for name in SUBJECTS.iter().flat_map(|subject| subject.crates) {
+        let envelope = SUBJECTS.iter().flat_map(|subject| subject.crates);
+        for name in envelope.chain(codec::SUBJECTS.iter().flat_map(|subject| subject.crates)) {
             assert!(of(name).is_some_and(|version| version.contains('.')), "{name}");
         }
     }
@@ -41,11 +42,12 @@ mod tests {
 
     #[test]
     fn settings_name_the_version_that_is_built() {
-        for subject in &SUBJECTS {
-            let Some(rest) = subject.settings.strip_prefix("https://docs.rs/") else { continue };
+        let envelope = SUBJECTS.iter().map(|subject| subject.settings);
+        for settings in envelope.chain(codec::SUBJECTS.iter().map(|subject| subject.settings)) {
+            let Some(rest) = settings.strip_prefix("https://docs.rs/") else { continue };
             let mut parts = rest.split('/');
             let (name, version) = (parts.next().unwrap(), parts.next().unwrap());
-            assert_eq!(of(name), Some(version), "{}", subject.settings);
+            assert_eq!(of(name), Some(version), "{settings}");
         }
     }
 }
