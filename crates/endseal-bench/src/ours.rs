@@ -1,3 +1,4 @@
 //! endseal's own subjects, by suite.
 
 pub mod envelope;
+pub mod transport;

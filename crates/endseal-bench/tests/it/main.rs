@@ -8,4 +8,5 @@ mod peers;
 mod report;
 mod run;
 mod schema;
+mod transport;
 mod vectors;
