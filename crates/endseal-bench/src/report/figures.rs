@@ -43,16 +43,17 @@ impl Case {
     /// "seal, 100 members, 1 KB".
     pub(crate) fn describe(&self) -> String {
         let mut parts = vec![self.name()];
-        parts.extend(describe_params(&self.params));
+        parts.extend(describe_params(&self.suite, &self.params));
         parts.join(", ")
     }
 }
 
-/// "100 members", "1 KB", "count 10".
-pub(crate) fn describe_params(params: &Params) -> Vec<String> {
+/// "100 members", "1 KB", "10 at once".
+pub(crate) fn describe_params(suite: &str, params: &Params) -> Vec<String> {
     let one = |(name, value): (&String, &u64)| match name.as_str() {
         "bytes" => words::size_parameter(*value),
         MEMBERS => words::plural_members(*value),
+        "count" if suite == "transport" => format!("{} in a row", words::integer(*value)),
         "count" => format!("{} at once", words::integer(*value)),
         other => format!("{} {}", words::tame(other), words::integer(*value)),
     };

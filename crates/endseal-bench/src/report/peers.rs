@@ -24,7 +24,7 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
     }
     for ((suite, case, params), cases) in groups {
         let mut title = vec![case.replace('_', " ")];
-        title.extend(describe_params(&params));
+        title.extend(describe_params(&suite, &params));
         document.subsection(format!("{suite}: {}", title.join(", ")));
         for (_, note) in notes(&suite).filter(|(noted, _)| *noted == case) {
             document.paragraph(*note);
