@@ -63,41 +63,55 @@ fn message(text: usize, blob: usize) -> Message {
     Message::from(Content::Rich(rich))
 }
 
+struct Subject<'a> {
+    run: Box<dyn FnMut() + 'a>,
+    /// Runs between two looks at the clock.
+    batch: u32,
+    times: Vec<f64>,
+}
+
+impl<'a> Subject<'a> {
+    fn new(run: impl FnMut() + 'a) -> Self {
+        let mut own = Self { run: Box::new(run), batch: 0, times: Vec::new() };
+        let start = Instant::now();
+        while start.elapsed() < BATCH {
+            (own.run)();
+            own.batch += 1;
+        }
+        own
+    }
+
+    fn round(&mut self) {
+        let start = Instant::now();
+        for _ in 0..self.batch {
+            (self.run)();
+        }
+        self.times.push(start.elapsed().as_secs_f64() * 1e6 / f64::from(self.batch));
+    }
+
+    fn median(mut self) -> f64 {
+        self.times.sort_by(f64::total_cmp);
+        self.times[self.times.len() / 2]
+    }
+}
+
 fn row(name: &str, message: &Message, rounds: usize) {
     let limits = Limits::default();
     let bytes = message.to_vec(limits).expect("it is within the bounds");
-    let mut work: [(Box<dyn FnMut() + '_>, u32, Vec<f64>); 4] = [
-        (Box::new(|| drop(black_box(black_box(&bytes).clone()))), 0, Vec::new()),
-        (Box::new(|| drop(black_box(black_box(message).to_vec(limits)))), 0, Vec::new()),
-        (Box::new(|| drop(black_box(Message::decode(black_box(&bytes), limits)))), 0, Vec::new()),
-        (
-            Box::new(|| {
-                let _view = black_box(Message::view(black_box(&bytes), limits));
-            }),
-            0,
-            Vec::new(),
-        ),
+    let mut subjects = [
+        Subject::new(|| drop(black_box(black_box(&bytes).clone()))),
+        Subject::new(|| drop(black_box(black_box(message).to_vec(limits)))),
+        Subject::new(|| drop(black_box(Message::decode(black_box(&bytes), limits)))),
+        Subject::new(|| {
+            let _view = black_box(Message::view(black_box(&bytes), limits));
+        }),
     ];
-    for (run, batch, _) in &mut work {
-        let start = Instant::now();
-        while start.elapsed() < BATCH {
-            run();
-            *batch += 1;
-        }
-    }
     for _ in 0..rounds {
-        for (run, batch, times) in &mut work {
-            let start = Instant::now();
-            for _ in 0..*batch {
-                run();
-            }
-            times.push(start.elapsed().as_secs_f64() * 1e6 / f64::from(*batch));
-        }
+        subjects.iter_mut().for_each(Subject::round);
     }
     print!("{name:14} {:9}", bytes.len());
-    for (_, _, times) in &mut work {
-        times.sort_by(f64::total_cmp);
-        print!(" {:9.3}", times[times.len() / 2]);
+    for subject in subjects {
+        print!(" {:9.3}", subject.median());
     }
     println!();
 }

@@ -13,6 +13,11 @@
 //! one form of a number, one occurrence of a field, lengths and counts within bounds. What they
 //! accept has one meaning, and costs at most twice its size and 4,096 bytes of heap.
 //!
+//! Messages are declared by the kinds of their fields, and documentation shows these: an owned message
+//! holds `Fixed<N>` as `[u8; N]`, `Bytes` as `Box<[u8]>`, `Text` as `Box<str>`, numbers and `Nested`
+//! messages as they are, `Optional` as `Option`, `Repeated` as `Vec`. A view holds slices and
+//! [`List`]s. The numbers are bounds, of lengths and of counts.
+//!
 //! Nothing here encrypts, signs or reads a clock: functions that need it take a closure.
 //!
 //! # Crate features

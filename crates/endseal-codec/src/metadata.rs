@@ -175,7 +175,7 @@ impl Field for Entries {
     }
 
     fn to_owned(view: MetadataView<'_>) -> Metadata {
-        let mut entries: Vec<Entry> = view.list.iter().map(EntryView::to_owned).collect();
+        let mut entries = view.list.to_vec();
         // In place: a stable sort would allocate.
         entries.sort_unstable_by(|a, b| a.key.cmp(&b.key));
         Metadata { entries }

@@ -19,7 +19,7 @@ use crate::schema::unknown::Unknown;
 ///
 /// let message: Direct<Message> = Direct::new(Message::default());
 /// let stamp = Stamp { sequence: 0, timestamp: 0, sender: [1; 32] };
-/// let sign = |_: &[u8]| vec![0; 64];
+/// let sign = |_: &[u8]| Ok::<_, ()>(vec![0; 64]);
 /// StoredFrame::build(&message, stamp, SignatureScheme::Ed25519, Limits::default(), sign);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl<T> Direct<T> {
 /// assert_eq!(opened, message);
 ///
 /// let stamp = Stamp { sequence: 0, timestamp: 0, sender: [1; 32] };
-/// let sign = |_: &[u8]| vec![0; 64];
+/// let sign = |_: &[u8]| Ok::<_, ()>(vec![0; 64]);
 /// StoredFrame::build(&sealed, stamp, SignatureScheme::Ed25519, limits, sign).unwrap();
 /// ```
 pub struct Sealed<T> {

@@ -242,7 +242,7 @@ impl Connection {
     pub async fn close(&self, code: CloseCode) {
         let farewell = async {
             let mut control = self.0.control_out.lock().await;
-            if control.flush().await.is_ok() && control.end().is_ok() {
+            if control.flush().await.is_ok() && control.end_stream().is_ok() {
                 control.arrived().await;
             }
         };

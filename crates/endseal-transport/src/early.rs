@@ -163,13 +163,13 @@ impl EarlyConnection {
                     } else {
                         // It can fail only with the connection, which then tells why.
                         let _sent = messages.flush().await;
-                        let _ended = messages.end();
+                        let _ended = messages.end_stream();
                     }
                     Ok(connection)
                 }
             }
         };
-        time::timeout(patience, finished).await.unwrap_or(Err(ConnectError::TimedOut))
+        time::timeout(patience, finished).await.unwrap_or_else(|_| Err(dial.timed_out()))
     }
 }
 
@@ -194,8 +194,7 @@ async fn send_again(
         for frame in frames {
             messages.send(&frame.0).await?;
         }
-        messages.flush().await?;
-        messages.end()
+        messages.end().await
     };
     sent.await.map_err(|error: SendError| ConnectError::Protocol(error.to_string()))
 }

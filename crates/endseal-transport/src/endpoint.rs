@@ -148,7 +148,7 @@ impl Endpoint {
             dial.start(quinn, started, EarlyData::NotUsed, None).await
         };
         let patience = dial.limits().handshake_timeout;
-        time::timeout(patience, finished).await.unwrap_or(Err(ConnectError::TimedOut))
+        time::timeout(patience, finished).await.unwrap_or_else(|_| Err(dial.timed_out()))
     }
 
     /// Connects to `peer` and lets idempotent frames travel with the first packet, if there was a
@@ -323,6 +323,12 @@ impl Dial {
         let (_, complete) = watch::channel(true);
         let peer = self.peer;
         Ok(Connection::start(dialer.parts(quinn, peer, handshake, control, complete, present)))
+    }
+
+    /// What it means that nobody answered.
+    pub(crate) fn timed_out(&self) -> ConnectError {
+        Counters::add(&self.dialer.counters.handshakes_failed, 1);
+        ConnectError::TimedOut
     }
 
     /// What a failed handshake means.

@@ -106,7 +106,7 @@ impl Frame {
     }
 
     /// Appends the header.
-    pub(crate) fn encode_header(&self, out: &mut BytesMut) {
+    pub(crate) fn encode_header(&self, out: &mut impl BufMut) {
         out.put_u8(VERSION << 4 | self.kind.0);
         out.put_u8(self.flags.0);
         put_varint(out, self.payload.len() as u64);
@@ -153,7 +153,7 @@ impl Header {
 }
 
 /// Appends `value` in LEB128.
-pub(crate) fn put_varint(out: &mut BytesMut, mut value: u64) {
+pub(crate) fn put_varint(out: &mut impl BufMut, mut value: u64) {
     while value >= 0x80 {
         out.put_u8(value.to_le_bytes()[0] | 0x80);
         value >>= 7;

@@ -13,9 +13,10 @@ pub struct HandshakeInfo {
     pub group: CodePoint,
     /// The signature scheme of both sides; likewise.
     pub signature: CodePoint,
-    /// Bytes of UDP payload sent until it was done.
+    /// Bytes of UDP payload sent until this side took notice that it was done. Probes of the path's
+    /// MTU, which follow at once, may be among them.
     pub bytes_sent: u64,
-    /// Bytes of UDP payload received until it was done.
+    /// Bytes of UDP payload received; likewise.
     pub bytes_received: u64,
     /// UDP datagrams sent.
     pub datagrams_sent: u64,
@@ -42,6 +43,13 @@ pub enum EarlyData {
 }
 
 impl HandshakeInfo {
+    /// How many round trips of the path the handshake took: an estimate, since both sides also
+    /// compute. It says little where a round trip is shorter than a millisecond.
+    #[must_use]
+    pub fn round_trips(&self) -> f64 {
+        self.duration.as_secs_f64() / self.rtt.as_secs_f64().max(f64::EPSILON)
+    }
+
     pub(crate) fn of(
         connection: &quinn::Connection,
         policy: Policy,

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 use std::net::SocketAddr;
+use std::sync::PoisonError;
 use std::time::Instant;
 
 use endseal_crypto::peer_id::PeerId;
@@ -25,11 +26,12 @@ pub struct Link {
     endpoint: Endpoint,
     peer: PeerId,
     backoff: Backoff,
+    /// Apart from the rest: it may change while a connection is tried for.
+    address: std::sync::Mutex<SocketAddr>,
     state: Mutex<State>,
 }
 
 struct State {
-    address: SocketAddr,
     connection: Option<(Connection, Instant)>,
     /// In a row.
     failures: u32,
@@ -39,8 +41,8 @@ impl Link {
     /// A link without a connection yet.
     #[must_use]
     pub fn new(endpoint: Endpoint, peer: PeerId, address: SocketAddr, backoff: Backoff) -> Self {
-        let state = Mutex::new(State { address, connection: None, failures: 0 });
-        Self { endpoint, peer, backoff, state }
+        let state = Mutex::new(State { connection: None, failures: 0 });
+        Self { endpoint, peer, backoff, address: std::sync::Mutex::new(address), state }
     }
 
     /// The connection: the one there is, or a new one. All who ask wait for the same.
@@ -61,9 +63,8 @@ impl Link {
                 tokio::time::sleep(wait.unwrap_or(self.backoff.max)).await;
             }
         }
-        let address = state.address;
         let attempt = async || {
-            let connection = self.endpoint.connect(self.peer, address).await?;
+            let connection = self.endpoint.connect(self.peer, self.address()).await?;
             // A peer that accepts the handshake and not the key is no connection.
             connection.confirmed().await.map_err(|closed| match closed {
                 crate::Closed::Refused => ConnectError::Refused,
@@ -79,8 +80,13 @@ impl Link {
         Ok(connection)
     }
 
-    /// Where the peer is thought to be from now on. A connection that there is goes on.
-    pub async fn set_address(&self, address: SocketAddr) {
-        self.state.lock().await.address = address;
+    /// Where the peer is thought to be from now on: the next attempt goes there. A connection that
+    /// there is goes on.
+    pub fn set_address(&self, address: SocketAddr) {
+        *self.address.lock().unwrap_or_else(PoisonError::into_inner) = address;
+    }
+
+    fn address(&self) -> SocketAddr {
+        *self.address.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

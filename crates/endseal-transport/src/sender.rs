@@ -16,10 +16,12 @@ use crate::statistics::Counters;
 
 /// Payloads up to this length are copied behind their header: one piece instead of two.
 const COPY: usize = 2048;
+/// Bytes that may wait for others before QUIC gets them.
+const BATCH: usize = 64 * 1024;
 
 /// The sending side of a stream.
 ///
-/// Dropping it without [`Self::finish`] gives the stream up: the peer sees
+/// Dropping it without [`Self::finish`] or [`Self::end`] gives the stream up: the peer sees
 /// [`ReceiveError::Reset`](crate::ReceiveError::Reset), never a shorter stream.
 #[derive(Debug)]
 pub struct FrameSender {
@@ -27,8 +29,11 @@ pub struct FrameSender {
     link: Link,
     /// The largest payload that the peer accepts; 0 until it has said so.
     peer_max: watch::Receiver<u32>,
-    /// Encoded and not taken by QUIC: the rest of a frame whose sending was dropped.
+    /// Encoded and not taken by QUIC: frames that wait for others, or the rest of one whose sending
+    /// was dropped.
     pending: VecDeque<Bytes>,
+    /// Bytes in `pending`.
+    waiting: usize,
     finished: bool,
 }
 
@@ -39,13 +44,14 @@ impl FrameSender {
         prefix: Option<Prefix>,
         peer_max: watch::Receiver<u32>,
     ) -> Self {
-        let mut pending = VecDeque::new();
+        let pending = VecDeque::new();
+        let mut own = Self { stream, link, peer_max, pending, waiting: 0, finished: false };
         if let Some(prefix) = prefix {
             let mut bytes = BytesMut::with_capacity(HEADER_MAX);
             prefix.encode(&mut bytes);
-            pending.push_back(bytes.freeze());
+            own.push(bytes.freeze());
         }
-        Self { stream, link, peer_max, pending, finished: false }
+        own
     }
 
     /// Sends a frame: returns when QUIC has taken it, which is when the peer has room.
@@ -56,26 +62,69 @@ impl FrameSender {
     /// # Errors
     /// [`SendError`].
     pub async fn send(&mut self, frame: &Frame) -> Result<(), SendError> {
-        self.check_size(frame.payload.len()).await?;
-        self.flush().await?;
-        let copied = if frame.payload.len() <= COPY { frame.payload.len() } else { 0 };
-        let mut head = BytesMut::with_capacity(HEADER_MAX + copied);
-        if copied > 0 {
-            frame.encode(&mut head);
-            self.pending.push_back(head.freeze());
-        } else {
-            frame.encode_header(&mut head);
-            self.pending.push_back(head.freeze());
-            if !frame.payload.is_empty() {
-                self.pending.push_back(frame.payload.clone());
-            }
-        }
-        Counters::add(&self.link.counters.frames_sent, 1);
-        Counters::add(&self.link.counters.payload_sent, frame.payload.len() as u64);
+        self.feed(frame).await?;
         self.flush().await
     }
 
-    /// Ends the stream and waits until the peer's QUIC has all of it.
+    /// [`Self::send`] for the next of many frames: it may wait for others, so that QUIC is woken
+    /// once for 64 KiB and not for each. The caller MUST end with [`Self::flush`], [`Self::send`]
+    /// or [`Self::finish`].
+    ///
+    /// # Errors
+    /// [`SendError`].
+    pub async fn feed(&mut self, frame: &Frame) -> Result<(), SendError> {
+        self.check_size(frame.payload.len()).await?;
+        if self.waiting >= BATCH {
+            self.flush().await?;
+        }
+        if frame.payload.len() <= COPY {
+            let mut whole = BytesMut::with_capacity(HEADER_MAX + frame.payload.len());
+            frame.encode(&mut whole);
+            self.push(whole.freeze());
+        } else {
+            let mut head = [0; HEADER_MAX];
+            let mut rest = &mut head[..];
+            frame.encode_header(&mut rest);
+            let unused = rest.len();
+            self.push(Bytes::copy_from_slice(&head[..HEADER_MAX - unused]));
+            self.push(frame.payload.clone());
+        }
+        Counters::add(&self.link.counters.frames_sent, 1);
+        Counters::add(&self.link.counters.payload_sent, frame.payload.len() as u64);
+        Ok(())
+    }
+
+    /// Gives QUIC what it has not taken yet; returns when it has taken all.
+    ///
+    /// # Errors
+    /// [`SendError`].
+    pub async fn flush(&mut self) -> Result<(), SendError> {
+        while !self.pending.is_empty() {
+            let written = self.stream.write_chunks(self.pending.make_contiguous()).await;
+            let written = written.map_err(|error| match error {
+                WriteError::Stopped(code) => {
+                    SendError::Stopped(CloseCode::of_number(code.into_inner()))
+                }
+                WriteError::ConnectionLost(error) => SendError::Closed(Closed::from(error)),
+                _ => SendError::Closed(self.link.closed()),
+            })?;
+            self.pending.drain(..written.chunks);
+            self.waiting = self.waiting.saturating_sub(written.bytes);
+        }
+        Ok(())
+    }
+
+    /// Ends the stream, without waiting: QUIC goes on sending it for as long as the connection lives.
+    ///
+    /// # Errors
+    /// [`SendError`].
+    pub async fn end(mut self) -> Result<(), SendError> {
+        self.flush().await?;
+        self.end_stream()
+    }
+
+    /// Ends the stream and waits until the peer's QUIC has all of it. The last acknowledgement may
+    /// be 25 ms late by design (RFC 9000, 13.2.1); [`Self::end`] does not wait.
     ///
     /// That is no proof that the peer's application has read or kept it: applications that need one
     /// answer, in an exchange.
@@ -84,7 +133,7 @@ impl FrameSender {
     /// [`SendError`].
     pub async fn finish(mut self) -> Result<(), SendError> {
         self.flush().await?;
-        self.end()?;
+        self.end_stream()?;
         match self.stream.stopped().await {
             Ok(None) => Ok(()),
             Ok(Some(code)) => Err(SendError::Stopped(CloseCode::of_number(code.into_inner()))),
@@ -97,8 +146,8 @@ impl FrameSender {
         self.give_up(code);
     }
 
-    /// Ends the stream without waiting.
-    pub(crate) fn end(&mut self) -> Result<(), SendError> {
+    /// Ends the stream.
+    pub(crate) fn end_stream(&mut self) -> Result<(), SendError> {
         self.finished = true;
         self.stream.finish().map_err(|_| SendError::Closed(self.link.closed()))
     }
@@ -113,26 +162,15 @@ impl FrameSender {
         let _either = self.stream.stopped().await;
     }
 
-    /// Gives QUIC what it has not taken yet.
-    pub(crate) async fn flush(&mut self) -> Result<(), SendError> {
-        while !self.pending.is_empty() {
-            let written = self.stream.write_chunks(self.pending.make_contiguous()).await;
-            let written = written.map_err(|error| match error {
-                WriteError::Stopped(code) => {
-                    SendError::Stopped(CloseCode::of_number(code.into_inner()))
-                }
-                WriteError::ConnectionLost(error) => SendError::Closed(Closed::from(error)),
-                _ => SendError::Closed(self.link.closed()),
-            })?;
-            self.pending.drain(..written.chunks);
-        }
-        Ok(())
-    }
-
     /// The stream's place among others: higher ones are sent first. 0 by default.
     pub fn set_priority(&self, priority: i32) {
         // It may have ended meanwhile, which is as good.
         let _ended = self.stream.set_priority(priority);
+    }
+
+    fn push(&mut self, bytes: Bytes) {
+        self.waiting += bytes.len();
+        self.pending.push_back(bytes);
     }
 
     async fn check_size(&mut self, length: usize) -> Result<(), SendError> {

@@ -11,8 +11,18 @@ use crate::{peers, tidy, workspace};
 const TARGETS: &[&str] = &["thumbv7em-none-eabihf", "wasm32-unknown-unknown"];
 /// Rows up to this one hold formats and algorithms, which need no operating system.
 const LAST_PORTABLE_ROW: u32 = 1;
-/// The second implementation, written from the specification.
-const PEER: &str = "peers/python/run-vectors.sh";
+/// A second implementation, written from a specification, or a reader that others have written.
+struct Peer {
+    script: &'static str,
+    /// Without it the peer is skipped, with a line that says so; `.ci/run` installs it.
+    needs: &'static str,
+}
+
+const PEERS: &[Peer] = &[
+    Peer { script: "peers/python/run-vectors.sh", needs: "python3" },
+    Peer { script: "peers/python/run-codec.sh", needs: "python3" },
+    Peer { script: "peers/node-codec/run-vectors.sh", needs: "npm" },
+];
 const CLI: &str = "endseal-cli";
 const BENCH: &str = "endseal-bench";
 const NODE_PEER: &str = "peers/node/package-lock.json";
@@ -56,7 +66,7 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         step("targets", "the portable crates build for bare metal and wasm", targets(&portable)),
         step("vectors", "the vectors are what the generators write", vec![check_vectors()]),
         step("doc", "the documentation builds without warnings", vec![doc()]),
-        step("peer", "the independent opener agrees with every vector", vec![peer(root)]),
+        step("peer", "implementations of others agree with every vector", peers(root)),
         step("demo", "the README's demonstration runs", vec![demo(&packages)]),
         step("bench", "the benchmark runs and writes its report", vec![bench(&packages)]),
         step("bench-peers", "it runs beside a peer", bench_peers(root, &packages)),
@@ -114,8 +124,19 @@ fn doc() -> Job {
     job
 }
 
-fn peer(root: &Path) -> Job {
-    if root.join(PEER).exists() { program(PEER) } else { Job::Skip(format!("there is no {PEER}")) }
+fn peers(root: &Path) -> Vec<Job> {
+    let job = |Peer { script, needs }: &Peer| {
+        if !root.join(script).exists() {
+            return Job::Skip(format!("there is no {script}"));
+        }
+        let started = Command::new(needs).arg("--version").output();
+        if started.is_ok_and(|output| output.status.success()) {
+            program(script)
+        } else {
+            Job::Skip(format!("{script} needs {needs}"))
+        }
+    };
+    PEERS.iter().map(job).collect()
 }
 
 fn demo(packages: &[&str]) -> Job {
@@ -221,10 +242,13 @@ mod tests {
     #[test]
     fn what_is_not_there_yet_is_skipped() {
         let scratch = Scratch::with(&[("Cargo.toml", MANIFEST)]);
-        assert_eq!(step(scratch.path(), "peer"), [format!("there is no {PEER}")]);
+        let none = PEERS.iter().map(|peer| format!("there is no {}", peer.script));
+        assert_eq!(step(scratch.path(), "peer"), none.collect::<Vec<_>>());
         assert_eq!(step(scratch.path(), "demo"), [format!("there is no {CLI}")]);
-        scratch.write(PEER, "");
-        assert_eq!(step(scratch.path(), "peer"), [PEER]);
+        scratch.write(PEERS[0].script, "");
+        let first = &step(scratch.path(), "peer")[0];
+        // On a machine without Python it is skipped, and says so.
+        assert!(first == PEERS[0].script || first.ends_with("needs python3"), "{first}");
         let found = step(scratch.path(), "bench-peers");
         assert!(found.len() == 1 && found[0].contains(NODE_PEER), "{found:?}");
     }

@@ -1,5 +1,6 @@
 //! Stored frames.
 
+use core::convert::Infallible;
 use std::path::Path;
 
 use ed25519_dalek::{Signer as _, SigningKey};
@@ -15,7 +16,7 @@ fn frame(message: SealedMessage, sequence: u64, timestamp: u64) -> Vec<u8> {
     let key = SigningKey::from_bytes(&SEED);
     let stamp = Stamp { sequence, timestamp, sender: key.verifying_key().to_bytes() };
     let sealed = Sealed::<Message>::from_message(message);
-    let sign = |signed: &[u8]| key.sign(signed).to_bytes().to_vec();
+    let sign = |signed: &[u8]| Ok::<_, Infallible>(key.sign(signed).to_bytes().to_vec());
     StoredFrame::build(&sealed, stamp, SignatureScheme::Ed25519, Limits::default(), sign).unwrap()
 }
 

@@ -79,20 +79,23 @@ impl core::error::Error for FrameError {}
 /// Why a frame is not built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum BuildError {
+pub enum BuildError<E> {
     /// A reader would refuse the message.
     Encode(EncodeError),
+    /// What signs it failed.
+    Sign(E),
     /// The signature has another length than its scheme's.
     Signature,
 }
 
-impl fmt::Display for BuildError {
+impl<E: fmt::Display> fmt::Display for BuildError<E> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Encode(error) => error.fmt(formatter),
+            Self::Sign(error) => error.fmt(formatter),
             Self::Signature => formatter.write_str("the signature has a wrong length"),
         }
     }
 }
 
-impl core::error::Error for BuildError {}
+impl<E: core::error::Error> core::error::Error for BuildError<E> {}

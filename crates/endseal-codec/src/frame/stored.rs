@@ -72,15 +72,15 @@ impl<'a> StoredFrame<'a> {
     /// A frame of a sealed message. `sign` gets what is to be signed, and returns the signature.
     ///
     /// # Errors
-    /// [`BuildError::Encode`] if a reader would refuse the message; [`BuildError::Signature`] if the
-    /// signature has another length than the scheme's.
-    pub fn build<T>(
+    /// [`BuildError::Encode`] if a reader would refuse the message; [`BuildError::Sign`] if `sign`
+    /// fails; [`BuildError::Signature`] if its signature has another length than the scheme's.
+    pub fn build<T, E>(
         message: &Sealed<T>,
         stamp: Stamp,
         scheme: SignatureScheme,
         limits: Limits,
-        sign: impl FnOnce(&[u8]) -> Vec<u8>,
-    ) -> Result<Vec<u8>, BuildError> {
+        sign: impl FnOnce(&[u8]) -> Result<Vec<u8>, E>,
+    ) -> Result<Vec<u8>, BuildError<E>> {
         let message = message.as_message();
         let len = message.encoded_len(limits).map_err(BuildError::Encode)?;
         let length = u32::try_from(len).map_err(|_| BuildError::Encode(EncodeError::Limit))?;
@@ -88,7 +88,7 @@ impl<'a> StoredFrame<'a> {
         signed.extend_from_slice(SIGNATURE_LABEL);
         signed.extend_from_slice(&header(stamp, scheme, length));
         message.append_to(limits, &mut signed).map_err(BuildError::Encode)?;
-        let signature = sign(&signed);
+        let signature = sign(&signed).map_err(BuildError::Sign)?;
         if signature.len() != scheme.signature_len() {
             return Err(BuildError::Signature);
         }

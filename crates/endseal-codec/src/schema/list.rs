@@ -1,5 +1,6 @@
 //! Repeated fields of a view.
 
+use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 
@@ -37,6 +38,14 @@ impl<'a, V: Value> List<'a, V> {
             self.number = place.number;
         }
         self.count += 1;
+    }
+
+    /// Copies that borrow nothing, in one allocation of their size. `collect` would make room for
+    /// four at least, and the bound on memory counts on exact sizes.
+    pub(crate) fn to_vec(self) -> Vec<V::Owned> {
+        let mut elements = Vec::with_capacity(self.len());
+        elements.extend(self.iter().map(V::to_owned));
+        elements
     }
 
     /// How many elements there are.

@@ -92,6 +92,7 @@ macro_rules! message {
         impl $view<'_> {
             /// A copy that borrows nothing.
             #[must_use]
+            #[allow(dead_code, reason = "a map copies its entries as values")]
             $vis fn to_owned(self) -> $name {
                 <$name as Schema>::from_view(self)
             }

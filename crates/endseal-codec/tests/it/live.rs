@@ -112,6 +112,17 @@ fn a_payload_in_one_piece_is_borrowed_from_the_input() {
 }
 
 #[test]
+fn a_stream_may_end_behind_a_frame_that_came_in_pieces() {
+    let bytes = stream(&[b"payload".to_vec()]);
+    let mut reader = LiveReader::new(Limits::default());
+    let (mut head, mut tail) = bytes.split_at(6);
+    assert_eq!(reader.next(&mut head), Ok(None));
+    assert_eq!(reader.finish(), Err(FrameError::Truncated));
+    assert_eq!(reader.next(&mut tail).unwrap().unwrap().payload, b"payload");
+    assert_eq!(reader.finish(), Ok(()));
+}
+
+#[test]
 fn a_refusal_ends_the_stream() {
     let mut reader = LiveReader::new(Limits::default());
     let good = stream(&[b"good".to_vec()]);

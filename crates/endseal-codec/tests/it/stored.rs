@@ -18,7 +18,7 @@ fn verify(signed: &[u8], signature: &[u8]) -> bool {
 
 fn build(sealed: &Sealed<Message>, stamp: Stamp) -> Vec<u8> {
     let key = SigningKey::from_bytes(&SEED);
-    let sign = |signed: &[u8]| key.sign(signed).to_bytes().to_vec();
+    let sign = |signed: &[u8]| Ok::<_, ()>(key.sign(signed).to_bytes().to_vec());
     StoredFrame::build(sealed, stamp, SignatureScheme::Ed25519, Limits::default(), sign).unwrap()
 }
 
@@ -83,7 +83,7 @@ fn mutated_frames_never_panic_and_never_verify() {
 #[test]
 fn a_frame_signed_with_ml_dsa_has_room_for_its_signature() {
     let scheme = SignatureScheme::MlDsa65;
-    let sign = |_: &[u8]| vec![0x5a; 3309];
+    let sign = |_: &[u8]| Ok::<_, ()>(vec![0x5a; 3309]);
     let frame = StoredFrame::build(&sealed(9), stamp(), scheme, Limits::default(), sign).unwrap();
     let parsed = StoredFrame::parse(&frame, Limits::default()).unwrap();
     assert_eq!((parsed.scheme(), parsed.sender()), (scheme, stamp().sender));
@@ -94,12 +94,13 @@ fn a_frame_signed_with_ml_dsa_has_room_for_its_signature() {
 #[test]
 fn a_frame_that_a_reader_refuses_is_not_built() {
     let scheme = SignatureScheme::Ed25519;
-    let build = |sealed: &Sealed<Message>, signature: usize| {
-        let sign = |_: &[u8]| vec![0; signature];
+    let build = |sealed: &Sealed<Message>, signature: Result<usize, ()>| {
+        let sign = |_: &[u8]| signature.map(|len| vec![0; len]);
         StoredFrame::build(sealed, stamp(), scheme, Limits::default(), sign).unwrap_err()
     };
-    assert_eq!(build(&sealed(1), 63), BuildError::Signature);
-    assert_eq!(build(&sealed(1 << 20), 64), BuildError::Encode(EncodeError::Limit));
+    assert_eq!(build(&sealed(1), Ok(63)), BuildError::Signature);
+    assert_eq!(build(&sealed(1), Err(())), BuildError::Sign(()));
+    assert_eq!(build(&sealed(1 << 20), Ok(64)), BuildError::Encode(EncodeError::Limit));
     let empty = EncodeError::Length { field: "ciphertext" };
-    assert_eq!(build(&sealed(0), 64), BuildError::Encode(empty));
+    assert_eq!(build(&sealed(0), Ok(64)), BuildError::Encode(empty));
 }

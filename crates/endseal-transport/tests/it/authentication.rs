@@ -178,6 +178,7 @@ async fn nobody_at_home_is_a_timeout() {
     let deaf = std::net::UdpSocket::bind(HERE).unwrap();
     let asked = pair.client.connect(pair.server.peer_id(), deaf.local_addr().unwrap()).await;
     assert_eq!(asked.err(), Some(ConnectError::TimedOut));
+    assert_eq!(pair.client.statistics().handshakes_failed, 1);
     let nowhere = "127.0.0.1:0".parse().unwrap();
     let asked = pair.client.connect(pair.server.peer_id(), nowhere).await;
     assert_eq!(asked.err(), Some(ConnectError::Address));

@@ -92,7 +92,7 @@ async fn a_link_comes_back_when_the_peer_does() {
     let reborn = Endpoint::bind_with(HERE.parse().unwrap(), &two, Policy::Hybrid, accept, hasty);
     let reborn = reborn.unwrap();
     let proxy = Proxy::new(reborn.local_address().unwrap(), Weather::default(), 1).await;
-    link.set_address(proxy.address()).await;
+    link.set_address(proxy.address());
     let (back, taken) = tokio::join!(link.connection(), reborn.accept());
     back.unwrap().send_control(&frame(2, 10)).await.unwrap();
     assert_eq!(taken.unwrap().receive_control().await.unwrap(), Some(frame(2, 10)));
@@ -111,6 +111,25 @@ async fn a_link_does_not_insist_where_it_is_not_wanted() {
     let other = key(8, Policy::Hybrid).peer_id();
     let link = Link::new(pair.client.clone(), other, address, Backoff::default());
     assert_eq!(link.connection().await.err(), Some(ConnectError::WrongPeer));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_that_is_trying_learns_of_another_address() {
+    let mut hasty = limits();
+    hasty.handshake_timeout = Duration::from_millis(200);
+    let pair = Pair::new(Policy::Hybrid, hasty);
+    let deaf = std::net::UdpSocket::bind(HERE).unwrap();
+    let mut backoff = Backoff::default();
+    (backoff.first, backoff.max) = (Duration::from_millis(10), Duration::from_millis(20));
+    let nowhere = deaf.local_addr().unwrap();
+    let link = Link::new(pair.client.clone(), pair.server.peer_id(), nowhere, backoff);
+    let tell = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        link.set_address(pair.address());
+    };
+    let (connection, ()) = tokio::join!(link.connection(), tell);
+    assert_eq!(connection.unwrap().path().remote, pair.address());
+    assert!(pair.client.statistics().connected == 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -21,6 +21,8 @@ async fn every_policy_connects_in_one_round_trip() {
             let (asked, _taken) = pair.connect(proxy.address()).await;
             let taken = asked.handshake().duration.as_secs_f64() / (2 * ONE_WAY).as_secs_f64();
             fewest = fewest.min(taken);
+            let estimate = asked.handshake().round_trips();
+            assert!((0.5..=taken + 0.1).contains(&estimate), "{estimate} {taken}");
         }
         assert!((1.0..1.9).contains(&fewest), "{policy:?}: {fewest} round trips");
     }

@@ -53,6 +53,29 @@ async fn every_length_arrives() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn frames_that_wait_for_others_come_too() {
+    let (_pair, asked, taken) = connected(limits()).await;
+    let send = async {
+        let mut messages = asked.open_messages().await.unwrap();
+        for i in 0..200 {
+            messages.feed(&frame(i, length(i))).await.unwrap();
+        }
+        messages.flush().await.unwrap();
+        messages.feed(&frame(200, 1)).await.unwrap();
+        messages.end().await.unwrap();
+    };
+    let receive = async {
+        let mut messages = taken.accept_messages().await.unwrap();
+        for i in 0..=200 {
+            let expected = frame(i, if i == 200 { 1 } else { length(i) });
+            assert!(messages.receive().await.unwrap() == Some(expected), "{i}");
+        }
+        assert_eq!(messages.receive().await, Ok(None));
+    };
+    tokio::join!(send, receive);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn many_streams_at_once_do_not_mix() {
     let (_pair, asked, taken) = connected(limits()).await;
     let send = async {
