@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::record::{Growth, Params, Row};
+use crate::report;
 use crate::stats::{Estimate, Line, Shuffler, exponent, theil_sen};
 use crate::suite::{Growing, SUITES};
 
@@ -56,11 +57,13 @@ fn sentence(growing: &Growing, line: Line, power: Estimate) -> String {
         e if e < 1.85 => format!("grows faster than the {many}"),
         _ => "quadratic or worse".to_owned(),
     };
-    let (fixed, per_unit) = (line.fixed / 1e3, line.per_unit / 1e3);
     let (exponent, [low, high]) = (power.median, power.ci95);
-    format!(
-        "{fixed:.1} µs and {per_unit:.2} µs {one}; exponent {exponent:.2} ({low:.2} to {high:.2}): {law}"
-    )
+    let time = |ns: f64| {
+        let sign = if ns < 0.0 { "-" } else { "" };
+        format!("{sign}{}", report::value(ns.abs(), "ns"))
+    };
+    let (fixed, each) = (time(line.fixed), time(line.per_unit * f64::from(growing.unit)));
+    format!("{fixed} and {each} {one}; exponent {exponent:.2} ({low:.2} to {high:.2}): {law}")
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 //! endseal's own subjects, by suite.
 
+pub mod codec;
 pub mod envelope;
 pub mod transport;

@@ -38,7 +38,8 @@ pub const PEERS: &[PeerProgram] = &[
     },
     PeerProgram {
         name: "rust",
-        about: "age, HPKE, a straight build of curve25519-dalek and aws-lc-rs",
+        about: "age, HPKE, a straight build of curve25519-dalek and aws-lc-rs; codecs, and the seed's \
+                three layers of JSON",
         program: "target/release/endseal-peers",
         arguments: &[],
         folder: "rust",

@@ -1,6 +1,7 @@
 //! The report of a run: one document, written as Markdown or as one HTML file.
 
 pub(crate) mod chart;
+pub(crate) mod codec;
 pub(crate) mod document;
 pub(crate) mod envelope;
 pub(crate) mod figures;
@@ -43,6 +44,12 @@ pub(crate) trait SuiteReport: Sync {
 
     /// Sections of its own: published tables, growth.
     fn sections(&self, document: &mut Document, figures: &Figures<'_>);
+
+    /// Whether subjects that do this case have properties at all: where none protects anything, they
+    /// do not differ in it.
+    fn protects(&self, _: &Case) -> bool {
+        true
+    }
 
     /// The cases whose ratios are drawn.
     fn main_cases(&self) -> Vec<Case> {

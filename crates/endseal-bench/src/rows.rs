@@ -6,7 +6,7 @@ use crate::record::{Better, Ratio, Record, Row};
 use crate::run::OURS;
 use crate::stats::{Estimate, Shuffler, estimate};
 use crate::subject::{Extra, Prepared, SubjectError};
-use crate::suite::Case;
+use crate::suite::{Case, Suite};
 
 /// A subject after the last round of a case.
 pub(crate) struct Measured<'a> {
@@ -101,7 +101,7 @@ fn estimated(blank: &Row, metric: &str, unit: &str, found: Estimate) -> Row {
     }
 }
 
-/// Our subject against every other, and every other of ours against its default form.
+/// Our subjects that the suite compares, each against every other, once a pair.
 pub(crate) fn ratios(
     measured: &[Measured<'_>],
     case: &Case,
@@ -109,18 +109,21 @@ pub(crate) fn ratios(
     record: &mut Record,
 ) {
     let floor = record.noise_floor.unwrap_or_default();
-    let Some(ours) = measured.iter().find(|one| one.subject == OURS) else { return };
-    for other in measured.iter().filter(|other| other.subject != OURS) {
-        // A failed subject was removed, so that sample i of both is of round i.
-        let pairs = ours.samples.iter().zip(&other.samples);
-        let paired: Vec<_> = pairs.map(|(ours, other)| other.wall_ns / ours.wall_ns).collect();
-        if let Some(found) = estimate(&paired, shuffler) {
+    let compared = Suite::find(case.suite).map_or(&[OURS][..], |suite| suite.compared);
+    for (i, name) in compared.iter().enumerate() {
+        let Some(ours) = measured.iter().find(|one| one.subject == *name) else { continue };
+        let others = measured.iter().filter(|one| !compared[..=i].contains(&&*one.subject));
+        for other in others {
+            // A failed subject was removed, so that sample i of both is of round i.
+            let pairs = ours.samples.iter().zip(&other.samples);
+            let paired: Vec<_> = pairs.map(|(ours, other)| other.wall_ns / ours.wall_ns).collect();
+            let Some(found) = estimate(&paired, shuffler) else { continue };
             let found = found.widened(floor);
             record.ratios.push(Ratio {
                 suite: case.suite.into(),
                 case: case.case.into(),
                 params: case.params.clone(),
-                subject: OURS.into(),
+                subject: ours.subject.clone(),
                 against: other.subject.clone(),
                 clock: "wall".into(),
                 median: found.median,

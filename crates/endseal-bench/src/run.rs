@@ -108,7 +108,8 @@ struct Run {
 struct Runner<'a> {
     info: SubjectInfo,
     prepared: Box<dyn Prepared + 'a>,
-    batch: Batch,
+    /// `None` in a case that is not timed.
+    batch: Option<Batch>,
     size: Option<u64>,
     samples: Vec<Elapsed>,
 }
@@ -127,8 +128,9 @@ impl Run {
                 Err(error) => self.failed(&info.subject, case, &error),
             }
         }
-        let kernel_ns = self.rounds(&mut runners, case);
-        self.record.calibrations.push(kernel_ns);
+        let timed = runners.iter().any(|runner| runner.batch.is_some());
+        let kernel_ns = if timed { self.rounds(&mut runners, case) } else { 0.0 };
+        self.record.calibrations.extend(timed.then_some(kernel_ns));
         let measured = runners.into_iter().map(|runner| Measured {
             subject: runner.info.subject,
             prepared: runner.prepared,
@@ -158,7 +160,8 @@ impl Run {
             let mut failed = Vec::new();
             for index in order {
                 let runner = &mut runners[index];
-                match runner.batch.run(&mut *runner.prepared) {
+                let Some(batch) = runner.batch else { continue };
+                match batch.run(&mut *runner.prepared) {
                     Ok(elapsed) => runner.samples.push(elapsed),
                     Err(error) => failed.push((index, error)),
                 }
@@ -192,13 +195,18 @@ impl Run {
     }
 
     /// Keeps what a subject does not do in the suites of which it does something: that the others are
-    /// not its trade is no news.
+    /// not its trade is no news. One that does nothing of what was asked took no part.
     fn drop_foreign_suites(&mut self) {
-        let Record { rows, skipped, unsupported, .. } = &mut self.record;
+        let Record { subjects, rows, skipped, unsupported, .. } = &mut self.record;
         unsupported.retain(|one| {
             rows.iter()
                 .any(|row| row.subject == one.subject && Some(&row.suite) == one.suite.as_ref())
                 || skipped.iter().any(|it| it.subject == one.subject && it.suite == one.suite)
+        });
+        subjects.retain(|info| {
+            let one = &info.subject;
+            rows.iter().any(|row| row.subject == *one)
+                || skipped.iter().any(|it| it.subject == *one)
         });
     }
 }
@@ -214,8 +222,10 @@ fn begin<'a>(
     if let Some(objection) = checked.objection() {
         return Err(SubjectError::Failed(objection.into()));
     }
-    let sized = Suite::find(case.suite).is_some_and(|suite| suite.sized.contains(&case.case));
+    let suite = Suite::find(case.suite);
+    let sized = suite.is_some_and(|suite| suite.sized.contains(&case.case));
     let size = checked.sealed_bytes.filter(|_| sized);
-    let batch = Batch::find(&mut *prepared)?;
+    let untimed = suite.is_some_and(|suite| suite.untimed.contains(&case.case));
+    let batch = if untimed { None } else { Some(Batch::find(&mut *prepared)?) };
     Ok(Runner { info, prepared, batch, size, samples: Vec::new() })
 }

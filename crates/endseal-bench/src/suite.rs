@@ -4,6 +4,7 @@ use crate::record::Params;
 use crate::report::SuiteReport;
 use crate::subject::Subject;
 
+pub mod codec;
 pub mod envelope;
 pub mod transport;
 
@@ -84,7 +85,13 @@ pub struct Suite {
     pub(crate) subjects: fn() -> Vec<Box<dyn Subject>>,
     /// Cases whose output has a length that deserves a row.
     pub(crate) sized: &'static [&'static str],
-    /// What time is fitted over.
+    /// Those of them that are not timed: a check tells all.
+    pub(crate) untimed: &'static [&'static str],
+    /// Subjects of ours that are compared with all others, round by round.
+    pub(crate) compared: &'static [&'static str],
+    /// Subjects that do less than the case, as what it is measured by: nobody loses to them.
+    pub(crate) floors: &'static [&'static str],
+    /// What time is fitted over. The first is the one along which figures of a case are laid out.
     pub(crate) grows_by: &'static [Growing],
     /// What a reader of a case's figures must know: case and note.
     pub(crate) notes: &'static [(&'static str, &'static str)],
@@ -96,14 +103,16 @@ pub struct Suite {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Growing {
     pub(crate) parameter: &'static str,
-    /// One unit of it, with its article.
+    /// How much of it is one unit for people.
+    pub(crate) unit: u32,
+    /// One unit, with its article.
     pub(crate) one: &'static str,
     /// Many of it.
     pub(crate) many: &'static str,
 }
 
 /// All suites.
-pub static SUITES: &[Suite] = &[envelope::SUITE, transport::SUITE];
+pub static SUITES: &[Suite] = &[envelope::SUITE, codec::SUITE, transport::SUITE];
 
 impl Suite {
     /// The suite of that name.

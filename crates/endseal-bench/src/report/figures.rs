@@ -43,18 +43,25 @@ impl Case {
     /// "seal, 100 members, 1 KB".
     pub(crate) fn describe(&self) -> String {
         let mut parts = vec![self.name()];
-        parts.extend(describe_params(&self.suite, &self.params));
+        let params = describe_params(&self.params).into_iter();
+        // Messages of one connection follow each other.
+        let in_turn = self.suite == "transport";
+        parts.extend(params.map(|one| match in_turn {
+            true => one.replace(" at once", " in a row"),
+            false => one,
+        }));
         parts.join(", ")
     }
 }
 
-/// "100 members", "1 KB", "10 at once".
-pub(crate) fn describe_params(suite: &str, params: &Params) -> Vec<String> {
+/// "100 members", "1 KB", "10 at once", "75 % blob".
+pub(crate) fn describe_params(params: &Params) -> Vec<String> {
     let one = |(name, value): (&String, &u64)| match name.as_str() {
         "bytes" => words::size_parameter(*value),
         MEMBERS => words::plural_members(*value),
-        "count" if suite == "transport" => format!("{} in a row", words::integer(*value)),
         "count" => format!("{} at once", words::integer(*value)),
+        "blob_percent" if *value == 0 => "text".into(),
+        "blob_percent" => format!("{} % blob", words::integer(*value)),
         other => format!("{} {}", words::tame(other), words::integer(*value)),
     };
     // Members first, as people say it.
@@ -211,7 +218,9 @@ impl<'a> Figures<'a> {
 
     /// Properties, if the subject says any.
     fn properties(&self, suite: &str, subject: &str) -> Option<&'a [String]> {
-        self.info_in(suite, subject).map(|info| &*info.properties).filter(|all| !all.is_empty())
+        let declared = self.info_in(suite, subject).map(|info| &*info.properties);
+        // Ours always say: without any they have none.
+        declared.filter(|all| !all.is_empty() || is_ours(subject))
     }
 
     /// The same in the suite `envelope`.
@@ -219,8 +228,17 @@ impl<'a> Figures<'a> {
         self.difference_in("envelope", subject, other)
     }
 
+    /// In what `other` differs from `subject` where both do this case.
+    pub(crate) fn difference_at(&self, case: &Case, subject: &str, other: &str) -> Option<String> {
+        let protects = |suite: &Suite| suite.report.protects(case);
+        if Suite::find(&case.suite).is_some_and(|suite| !protects(suite)) {
+            return None;
+        }
+        self.difference_in(&case.suite, subject, other)
+    }
+
     /// In what `other` differs from `subject`, in words; `None` if they have the same properties.
-    pub(crate) fn difference_in(&self, suite: &str, subject: &str, other: &str) -> Option<String> {
+    fn difference_in(&self, suite: &str, subject: &str, other: &str) -> Option<String> {
         let (Some(ours), Some(theirs)) =
             (self.properties(suite, subject), self.properties(suite, other))
         else {
@@ -248,11 +266,25 @@ impl<'a> Figures<'a> {
             None => "\u{2013}".into(),
             Some(factor) => {
                 let text = self.factor_words(factor);
-                if self.difference_in(&case.suite, subject, other).is_some() {
+                if self.difference_at(case, subject, other).is_some() {
                     return Text::new().emphasis(text);
                 }
                 text.into()
             }
+        }
+    }
+
+    /// The factor without its interval, for tables of many columns.
+    pub(crate) fn median_factor_text(&self, case: &Case, subject: &str, other: &str) -> Text {
+        let bare = |factor: Factor| match factor.ci95 {
+            Some(_) if self.beyond_noise(factor) => words::factor(factor.median, None),
+            Some(_) => "no difference".into(),
+            None => self.factor_words(factor),
+        };
+        let text = self.factor(case, subject, other).map_or("\u{2013}".into(), bare);
+        match self.difference_at(case, subject, other) {
+            Some(_) => Text::new().emphasis(text),
+            None => text.into(),
         }
     }
 
@@ -278,9 +310,18 @@ impl<'a> Figures<'a> {
 
     /// The fastest subject that is neither ours nor the seed's method.
     pub(crate) fn best_peer(&self, case: &Case) -> Option<&'a str> {
-        let peers = self.subjects().into_iter().filter(|s| !is_ours(s) && !is_seed(s));
+        let floor = |s: &&str| is_floor(&case.suite, s);
+        let peers = self.subjects().into_iter().filter(|s| !is_ours(s) && !is_seed(s) && !floor(s));
         let timed = peers.filter_map(|s| self.time(case, s).map(|row| (row.median, s)));
         timed.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, subject)| subject)
+    }
+
+    /// The subject with the shortest output that is neither ours nor the seed's method.
+    pub(crate) fn smallest_peer(&self, case: &Case) -> Option<&'a str> {
+        let floor = |s: &&str| is_floor(&case.suite, s);
+        let peers = self.subjects().into_iter().filter(|s| !is_ours(s) && !is_seed(s) && !floor(s));
+        let sized = peers.filter_map(|s| self.row(case, s, "size").map(|row| (row.median, s)));
+        sized.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, subject)| subject)
     }
 
     /// Time or another metric of a case over members, the other parameters fixed.
@@ -346,12 +387,30 @@ pub(crate) fn is_seed(subject: &str) -> bool {
     subject.starts_with("seed-")
 }
 
+/// Whether a subject does less than the cases of a suite, as what they are measured by.
+pub(crate) fn is_floor(suite: &str, subject: &str) -> bool {
+    Suite::find(suite).is_some_and(|suite| suite.floors.contains(&subject))
+}
+
+/// The parameter along which figures of a suite's cases are laid out.
+pub(crate) fn axis(suite: &str) -> &'static str {
+    let first = Suite::find(suite).and_then(|suite| suite.grows_by.first());
+    first.map_or(MEMBERS, |growing| growing.parameter)
+}
+
+/// A value on an axis: "100 members", "8 KB".
+pub(crate) fn on_axis(axis: &str, value: u64) -> String {
+    let one = Params::from([(axis.to_owned(), value)]);
+    describe_params(&one).concat()
+}
+
 /// The parameters that stay while members grow.
-pub(crate) fn without_members(params: &Params) -> Params {
+fn without_members(params: &Params) -> Params {
     without(MEMBERS, params)
 }
 
-fn without(parameter: &str, params: &Params) -> Params {
+/// The parameters that stay while another one grows.
+pub(crate) fn without(parameter: &str, params: &Params) -> Params {
     let mut rest = params.clone();
     rest.remove(parameter);
     rest

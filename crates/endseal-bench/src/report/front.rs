@@ -1,9 +1,9 @@
 //! The first page: banners, one paragraph, the headline figures of each suite, and where we lose.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::document::{Document, Text};
-use super::figures::{Case, Figures, MEMBERS, OURS, is_ours};
+use super::figures::{Case, Figures, MEMBERS, OURS, axis, is_floor, is_ours, on_axis};
 use super::words;
 use crate::record::{Better, Params, Record, Row};
 
@@ -63,7 +63,8 @@ fn summary(figures: &Figures<'_>) -> Text {
     for suite in figures.suites() {
         text = text.join(suite.report.summary(figures)).say(" ");
     }
-    let measured = figures.subjects().len();
+    let measured: BTreeSet<&str> = record.rows.iter().map(|row| &*row.subject).collect();
+    let measured = measured.len();
     text = text.say(format!("{} measured", words::plural(measured, "subject")));
     let skipped = record.skipped.len();
     if skipped > 0 {
@@ -139,37 +140,40 @@ pub(crate) fn many(figures: &Figures<'_>, name: &str, count: u64) -> Option<Case
     found.first().map(|case| (*case).clone())
 }
 
-/// Where one subject is ahead of one of ours: all group sizes of a case.
+/// Where one subject is ahead of one of ours: all sizes of a case.
 struct Lost {
     worst: f64,
     at: Vec<(u64, String)>,
 }
 
-/// Metric, case without members, ours, other.
+/// Metric, case without its size, ours, other.
 struct Losses(BTreeMap<(String, Case, String, String), Lost>);
 
 impl Losses {
     fn add(&mut self, metric: &str, case: &Case, pair: (&str, &str), ratio: f64, at: String) {
-        let members = case.params.get(MEMBERS).copied().unwrap_or_default();
+        let axis = axis(&case.suite);
+        let size = case.params.get(axis).copied().unwrap_or_default();
         let mut case = case.clone();
-        case.params.remove(MEMBERS);
+        case.params.remove(axis);
         let key = (metric.to_owned(), case, pair.0.to_owned(), pair.1.to_owned());
         let lost = self.0.entry(key).or_insert(Lost { worst: ratio, at: Vec::new() });
         lost.worst = lost.worst.min(ratio);
-        lost.at.push((members, at));
+        lost.at.push((size, at));
     }
 }
 
 fn losses(document: &mut Document, figures: &Figures<'_>) {
     let mut losses = Losses(BTreeMap::new());
     for (case, ours, other, factor) in figures.pairs() {
-        if is_ours(ours) && !is_ours(other) && factor.median < 1.0 && figures.beyond_noise(factor) {
+        let rivals = is_ours(ours) && !is_ours(other) && !is_floor(&case.suite, other);
+        if rivals && factor.median < 1.0 && figures.beyond_noise(factor) {
             losses.add("time", case, (ours, other), factor.median, figures.factor_words(factor));
         }
     }
     for case in figures.timed_cases() {
         let Some(ours) = figures.time(case, OURS) else { continue };
-        for other in figures.subjects().into_iter().filter(|other| !is_ours(other)) {
+        let rival = |other: &&str| !is_ours(other) && !is_floor(&case.suite, other);
+        for other in figures.subjects().into_iter().filter(rival) {
             let Some(theirs) = figures.time(case, other) else { continue };
             let Some(factor) = figures.factor(case, OURS, other) else { continue };
             let apart = theirs.ci95[1] < ours.ci95[0];
@@ -182,7 +186,9 @@ fn losses(document: &mut Document, figures: &Figures<'_>) {
     for metric in figures.metrics().into_iter().filter(|metric| !["time", "cpu"].contains(metric)) {
         for (case, rows) in figures.with_metric(metric) {
             let Some(ours) = figures.row(case, OURS, metric) else { continue };
-            for theirs in rows.iter().filter(|row| !is_ours(&row.subject)) {
+            let rival =
+                |row: &&&Row| !is_ours(&row.subject) && !is_floor(&case.suite, &row.subject);
+            for theirs in rows.iter().filter(rival) {
                 // The smaller one is ahead in a cost, and behind in a yield.
                 let (small, large) = match ours.better {
                     Better::Less => (*theirs, ours),
@@ -213,39 +219,51 @@ fn losses(document: &mut Document, figures: &Figures<'_>) {
         "Every case in which somebody was ahead of endseal beyond the noise floor, the worst first. \
          A factor below 1 is how fast endseal was beside the other.",
     );
-    let items = lost.into_iter().map(|((metric, case, ours, other), lost)| {
-        loss(figures, (&metric, &case), (&ours, &other), lost)
-    });
-    document.list(items.collect());
+    let mut items: Vec<(Job, Vec<(String, Lost)>)> = Vec::new();
+    for ((metric, case, ours, other), lost) in lost {
+        let job = Job { metric, case, ours };
+        match items.iter_mut().find(|(known, _)| *known == job) {
+            Some((_, others)) => others.push((other, lost)),
+            None => items.push((job, vec![(other, lost)])),
+        }
+    }
+    document.list(items.into_iter().map(|(job, others)| loss(figures, &job, others)).collect());
 }
 
-fn loss(
-    figures: &Figures<'_>,
-    (metric, case): (&str, &Case),
-    pair: (&str, &str),
-    lost: Lost,
-) -> Text {
-    let (ours, other) = pair;
-    let what = match metric {
+/// What was lost, at whatever size and to whomever.
+#[derive(PartialEq)]
+struct Job {
+    metric: String,
+    case: Case,
+    ours: String,
+}
+
+fn loss(figures: &Figures<'_>, job: &Job, others: Vec<(String, Lost)>) -> Text {
+    let Job { metric, case, ours } = job;
+    let what = match &**metric {
         "time" => String::new(),
         "size" => ", bytes".into(),
         "heap-peak" => ", peak heap".into(),
         other => format!(", {}", words::tame(other).replace('_', " ")),
     };
     let mut text = Text::new().strong(format!("{}{what}", case.describe()));
-    text = text.say(format!(": {ours} beside {other}: "));
-    let difference = figures.difference_in(&case.suite, ours, other);
-    let mut at = lost.at;
-    at.sort();
-    for (i, (members, words)) in at.into_iter().enumerate() {
-        text = if i > 0 { text.say("; ") } else { text };
-        text = if difference.is_some() { text.emphasis(words) } else { text.say(words) };
-        if members > 0 {
-            text = text.say(format!(" at {}", words::plural_members(members)));
+    for (i, (other, lost)) in others.into_iter().enumerate() {
+        text = text.say(if i > 0 { " Beside ".into() } else { format!(": {ours} beside ") });
+        text = text.say(&other).say(": ");
+        let difference = figures.difference_at(case, ours, &other);
+        let mut at = lost.at;
+        at.sort();
+        for (i, (size, words)) in at.into_iter().enumerate() {
+            text = if i > 0 { text.say("; ") } else { text };
+            text = if difference.is_some() { text.emphasis(words) } else { text.say(words) };
+            if size > 0 {
+                text = text.say(format!(" at {}", on_axis(axis(&case.suite), size)));
+            }
         }
+        text = match difference {
+            None => text.say("."),
+            Some(difference) => text.say(format!(" ({}: {difference}).", words::tame(&other))),
+        };
     }
-    match difference {
-        None => text.say("."),
-        Some(difference) => text.say(format!(" ({}: {difference}).", words::tame(other))),
-    }
+    text
 }

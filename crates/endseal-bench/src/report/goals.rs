@@ -9,6 +9,8 @@ pub(crate) struct Goal {
     pub(crate) what: String,
     pub(crate) measure: Measure,
     pub(crate) bound: Bound,
+    /// What the two that are compared do not have in common, if it must be said.
+    pub(crate) note: Option<&'static str>,
 }
 
 /// Which figure.
@@ -34,7 +36,13 @@ impl Goal {
         times: f64,
     ) -> Self {
         let measure = Measure::Factor { case, subject: OURS, against };
-        Self { what: what.into(), measure, bound: Bound::AtLeast(times) }
+        Self { what: what.into(), measure, bound: Bound::AtLeast(times), note: None }
+    }
+
+    /// A share that must not be larger.
+    pub(crate) fn at_most(what: impl Into<String>, share: Option<f64>, bound: f64) -> Self {
+        let (measure, bound) = (Measure::Share(share), Bound::AtMost(bound));
+        Self { what: what.into(), measure, bound, note: None }
     }
 
     /// The figure and its interval; `None` if this run did not measure it.
@@ -106,6 +114,10 @@ fn table(document: &mut Document, figures: &Figures<'_>, goals: &[Goal]) -> bool
         let verdict = goal.judge(figures);
         missed |= verdict == Verdict::Missed;
         let here = match goal.found(figures) {
+            // One percent matters in a share of nearly all.
+            Some((median, None)) if (0.9..1.1).contains(&median) => {
+                words::fine_factor(median).into()
+            }
             Some((median, ci95)) => words::factor(median, ci95).into(),
             None => Text::not_measured(),
         };
@@ -115,7 +127,14 @@ fn table(document: &mut Document, figures: &Figures<'_>, goals: &[Goal]) -> bool
             Verdict::Missed => Text::new().strong("missed"),
             Verdict::NotMeasured => Text::from("–"),
         };
-        table.row(vec![goal.what.clone().into(), goal.wanted().into(), here, verdict]);
+        let mut what = Text::from(&*goal.what);
+        if let Some(note) = goal.note {
+            let note = Text::from(note);
+            let known = table.notes.iter().position(|known| *known == note);
+            what = what.note(known.unwrap_or(table.notes.len()) + 1);
+            table.notes.extend(known.is_none().then_some(note));
+        }
+        table.row(vec![what, goal.wanted().into(), here, verdict]);
     }
     document.table(table);
     missed
@@ -127,7 +146,8 @@ mod tests {
     use crate::record::Record;
 
     fn share(share: Option<f64>, bound: Bound) -> Verdict {
-        let goal = Goal { what: "bytes".into(), measure: Measure::Share(share), bound };
+        let measure = Measure::Share(share);
+        let goal = Goal { what: "bytes".into(), measure, bound, note: None };
         goal.judge(&Figures::new(&Record::default()))
     }
 

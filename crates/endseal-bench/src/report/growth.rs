@@ -134,7 +134,7 @@ fn sentences(document: &mut Document, figures: &Figures<'_>, seal: &Case) {
             continue;
         }
         let mut params = vec![words::tame(&growth.case).replace('_', " ")];
-        params.extend(super::figures::describe_params(&growth.suite, &growth.params));
+        params.extend(super::figures::describe_params(&growth.params));
         let title = format!("{}, {}", words::tame(&growth.subject), params.join(", "));
         items.push((!main, Text::new().strong(title).say(": ").say(&growth.sentence)));
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::chart::{Bar, BarGroup, Bars, Chart, Scale};
 use super::document::{Document, Table, Text};
-use super::figures::{Case, Figures, MEMBERS, OURS, describe_params, is_ours, without_members};
+use super::figures::{Case, Figures, OURS, axis, is_floor, is_ours, on_axis, without};
 use super::front::time_text;
 use super::words;
 use crate::record::Params;
@@ -23,9 +23,8 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
         document.paragraph("This run has no times.");
     }
     for ((suite, case, params), cases) in groups {
-        let mut title = vec![case.replace('_', " ")];
-        title.extend(describe_params(&suite, &params));
-        document.subsection(format!("{suite}: {}", title.join(", ")));
+        let common = Case { suite: suite.clone(), case: case.clone(), params };
+        document.subsection(format!("{suite}: {}", common.describe()));
         for (_, note) in notes(&suite).filter(|(noted, _)| *noted == case) {
             document.paragraph(*note);
         }
@@ -41,15 +40,16 @@ fn notes(suite: &str) -> impl Iterator<Item = &'static (&'static str, &'static s
     Suite::find(suite).into_iter().flat_map(|suite| suite.notes)
 }
 
-/// Cases that differ only in members.
+/// Cases that differ only in members, or what else a suite grows by.
 fn groups<'f>(figures: &'f Figures<'_>) -> BTreeMap<(String, String, Params), Vec<&'f Case>> {
     let mut groups: BTreeMap<_, Vec<&Case>> = BTreeMap::new();
     for case in figures.timed_cases() {
-        let key = (case.suite.clone(), case.case.clone(), without_members(&case.params));
+        let rest = without(axis(&case.suite), &case.params);
+        let key = (case.suite.clone(), case.case.clone(), rest);
         groups.entry(key).or_default().push(case);
     }
-    for cases in groups.values_mut() {
-        cases.sort_by_key(|case| case.params.get(MEMBERS).copied());
+    for ((suite, _, _), cases) in &mut groups {
+        cases.sort_by_key(|case| case.params.get(axis(suite)).copied());
     }
     groups
 }
@@ -58,17 +58,18 @@ fn groups<'f>(figures: &'f Figures<'_>) -> BTreeMap<(String, String, Params), Ve
 fn matrix(figures: &Figures<'_>, suite: &str, cases: &[&Case]) -> Table {
     let mut table = Table::new("", &["Subject"]);
     for case in cases {
-        table.head.push(match case.params.get(MEMBERS) {
-            Some(members) if *members == 1 => "1 member".into(),
-            Some(members) => format!("{} members", words::integer(*members)).into(),
-            None => "here".into(),
-        });
+        let value = case.params.get(axis(suite));
+        table.head.push(value.map_or("here".into(), |value| on_axis(axis(suite), *value).into()));
     }
+    let protects = cases
+        .iter()
+        .find(|case| Suite::find(suite).is_none_or(|suite| suite.report.protects(case)));
     let takes_part =
         |subject: &&str| cases.iter().any(|case| figures.time(case, subject).is_some());
     let mut classes: BTreeMap<(usize, String), Vec<&str>> = BTreeMap::new();
     for subject in figures.subjects().into_iter().filter(takes_part) {
-        let class = match figures.difference_in(suite, OURS, subject) {
+        let difference = cases.iter().find_map(|case| figures.difference_at(case, OURS, subject));
+        let class = match difference {
             _ if subject == OURS => (0, String::new()),
             None => (0, String::new()),
             Some(difference) => (difference.split([',', ';']).count(), difference),
@@ -76,7 +77,9 @@ fn matrix(figures: &Figures<'_>, suite: &str, cases: &[&Case]) -> Table {
         classes.entry(class).or_default().push(subject);
     }
     for ((_, difference), mut subjects) in classes {
-        table.group(if difference.is_empty() {
+        table.group(if protects.is_none() {
+            Text::from("What protects nothing by itself has no properties")
+        } else if difference.is_empty() {
             Text::from("The properties of endseal")
         } else {
             format!("Beside endseal: {difference}").into()
@@ -112,7 +115,7 @@ fn cell(figures: &Figures<'_>, case: &Case, subject: &str) -> Text {
         return time_text(row);
     };
     // The interval on a line of its own: the table is as wide as its group sizes are many.
-    let unlike = figures.difference_in(&case.suite, OURS, subject).is_some();
+    let unlike = figures.difference_at(case, OURS, subject).is_some();
     let marked = |text: Text, words: &str| match unlike {
         true => text.emphasis(words),
         false => text.say(words),
@@ -136,12 +139,12 @@ fn bars(figures: &Figures<'_>) -> Option<Chart> {
         let mut bars: Vec<Bar> = figures
             .subjects()
             .into_iter()
-            .filter(|subject| !is_ours(subject))
+            .filter(|subject| !is_ours(subject) && !is_floor(&case.suite, subject))
             .filter_map(|subject| {
                 let factor = figures.factor(&case, OURS, subject)?;
                 let ci95 = factor.ci95?;
                 let text = words::factor(factor.median, Some(ci95));
-                let alike = figures.difference_in(&case.suite, OURS, subject).is_none();
+                let alike = figures.difference_at(&case, OURS, subject).is_none();
                 Some(Bar { name: words::tame(subject), median: factor.median, ci95, text, alike })
             })
             .collect();

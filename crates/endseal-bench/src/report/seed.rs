@@ -39,8 +39,7 @@ fn three_columns(seed: &SeedTable, figures: &Figures<'_>) -> Table {
     for row in seed.rows {
         let mut name = Text::from(row.name);
         if let Some(case) = case_of(row.figure, figures).filter(|_| is_many(row.figure)) {
-            name =
-                name.say(format!(" ({})", describe_params(&case.suite, &case.params).join(", ")));
+            name = name.say(format!(" ({})", describe_params(&case.params).join(", ")));
         }
         let published = Text::from(row.published);
         let published = if row.note > 0 { published.note(row.note) } else { published };

@@ -246,9 +246,12 @@ fn draw_bars(bars: &Bars, width: Width) -> (String, (f64, f64)) {
                 (to - from).max(1.0)
             );
             let [low, high] = bar.ci95.map(|bound| x.at(bound));
-            line(&mut out, (low, middle), (high, middle), "whisker");
-            for end in [low, high] {
-                line(&mut out, (end, middle - 4.0), (end, middle + 4.0), "whisker");
+            // What is exact has none.
+            if bar.ci95[0] < bar.ci95[1] {
+                line(&mut out, (low, middle), (high, middle), "whisker");
+                for end in [low, high] {
+                    line(&mut out, (end, middle - 4.0), (end, middle + 4.0), "whisker");
+                }
             }
             let name = short(&bar.name, 28);
             let style = if bar.alike { "name" } else { "name unlike" };

@@ -40,6 +40,11 @@ pub(crate) fn factor(ratio: f64, ci95: Option<[f64; 2]>) -> String {
     text
 }
 
+/// How many times, where one percent matters.
+pub(crate) fn fine_factor(ratio: f64) -> String {
+    if ratio < 1.995 { format!("{}×", fixed(ratio, 3)) } else { factor(ratio, None) }
+}
+
 /// A length or an amount of memory: exact up to 10 MB.
 pub(crate) fn bytes(bytes: f64) -> String {
     if bytes.abs() < 1e7 {
@@ -225,6 +230,8 @@ mod tests {
         assert_eq!(factor(0.912, Some([0.9, 0.93])), "0.91× (0.90–0.93)");
         assert_eq!(factor(2.5, None), "2.50×");
         assert_eq!(factor(12_345.0, None), "12,345×");
+        let fine = [1.0062, 1.9949, 1.996, 12.5].map(fine_factor);
+        assert_eq!(fine, ["1.006×", "1.995×", "2.00×", "12.5×"]);
         assert_eq!(bytes(15_787.0), "15,787 B");
         assert_eq!(bytes(35.97), "36.0 B");
         assert_eq!(bytes(36.0), "36 B");

@@ -3,6 +3,7 @@
 
 use super::{Case, Extent, Growing, Suite};
 use crate::record::Params;
+use crate::run::OURS;
 
 /// 1 KB as the published tables mean it.
 const KB: u64 = 1024;
@@ -14,7 +15,15 @@ pub(super) const SUITE: Suite = Suite {
     cases,
     subjects: crate::ours::envelope::subjects,
     sized: &["seal"],
-    grows_by: &[Growing { parameter: "members", one: "a member", many: "number of members" }],
+    untimed: &[],
+    compared: &[OURS],
+    floors: &[],
+    grows_by: &[Growing {
+        parameter: "members",
+        unit: 1,
+        one: "a member",
+        many: "number of members",
+    }],
     notes: &[("seal_many", ALL_CPUS), ("open_many", ALL_CPUS)],
     report: &crate::report::envelope::EnvelopeReport,
 };

@@ -1,7 +1,8 @@
 //! Station 2, the wire: handshakes, echo, messages, bulk, and bytes on the socket.
 
-use super::{Case, Extent, Suite};
+use super::{Case, Extent, Growing, Suite};
 use crate::record::Params;
+use crate::run::OURS;
 
 /// 1 KB as the published tables mean it.
 const KB: u64 = 1024;
@@ -13,7 +14,10 @@ pub(super) const SUITE: Suite = Suite {
     cases,
     subjects: crate::ours::transport::subjects,
     sized: &["wire_size"],
-    grows_by: &[],
+    untimed: &["wire_size"],
+    compared: &[OURS],
+    floors: &["tcp"],
+    grows_by: &[Growing { parameter: "bytes", unit: 1024, one: "a KB", many: "number of bytes" }],
     notes: &[("handshake", HANDSHAKE), ("bulk", BULK)],
     report: &crate::report::transport::TransportReport,
 };

@@ -2,7 +2,7 @@
 
 use super::super::document::Document;
 use super::super::figures::{Figures, OURS, SEED, real};
-use super::super::goals::{Bound, Goal, Measure};
+use super::super::goals::Goal;
 use super::super::words;
 use super::{open, seal};
 
@@ -32,11 +32,7 @@ pub(super) fn goals(figures: &Figures<'_>) -> Vec<Goal> {
         faster(100, "straight", 8.0),
         Goal::faster("Open it as one of 100, beside libsignal", open(100), "libsignal", 2.5),
         Goal::faster(format!("Open it as one of 100, beside {SEED}"), open(100), SEED, 15.0),
-        Goal {
-            what: "Bytes of one more person, of libsignal's".into(),
-            measure: Measure::Share(share),
-            bound: Bound::AtMost(0.53),
-        },
+        Goal::at_most("Bytes of one more person, of libsignal's", share, 0.53),
     ]
 }
 
@@ -89,6 +85,7 @@ pub(super) fn why_missed(document: &mut Document, figures: &Figures<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::goals::Measure;
     use super::*;
     use crate::record::Record;
 

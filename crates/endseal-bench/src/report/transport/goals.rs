@@ -11,6 +11,7 @@ pub(super) fn goals(figures: &Figures<'_>) -> Vec<Goal> {
         what: what.into(),
         measure,
         bound: Bound::AtMost(bound),
+        note: None,
     };
     // How many times longer ours takes than another is how many times faster that one is.
     let longer = |case, than| Measure::Factor { case, subject: than, against: OURS };

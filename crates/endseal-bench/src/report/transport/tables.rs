@@ -53,7 +53,7 @@ pub(super) fn headlines(document: &mut Document, figures: &Figures<'_>) {
         .into_iter()
         .filter(|other| figures.time(&handshake(), other).is_some())
         .filter_map(|other| {
-            let difference = figures.difference_in("transport", OURS, other)?;
+            let difference = figures.difference_at(&handshake(), OURS, other)?;
             Some(format!("{other} beside {OURS}: {difference}.").into())
         })
         .collect();
@@ -74,7 +74,7 @@ pub(super) fn handshakes(document: &mut Document, figures: &Figures<'_>) {
             "of them whole",
         ],
     );
-    for subject in ordered(figures, &handshake()) {
+    for subject in ordered(figures, &handshake(), "time") {
         let row = |metric| figures.row(&handshake(), subject, metric);
         let bytes =
             |metric| row(metric).map_or("–".into(), |row| words::bytes(row.median).into());
@@ -130,7 +130,7 @@ pub(super) fn connected(document: &mut Document, figures: &Figures<'_>) {
             "endseal",
         ],
     );
-    for subject in ordered(figures, &echo()) {
+    for subject in ordered(figures, &echo(), "time") {
         let factor = |case: &Case| match subject == OURS {
             true => Text::from("–"),
             false => figures.factor_text(case, OURS, subject),
@@ -206,7 +206,7 @@ pub(super) fn sizes(document: &mut Document, figures: &Figures<'_>) {
     published.extend(PUBLISHED_SIZES.iter().flat_map(|(_, size)| [Text::from(*size), "–".into()]));
     table.row(published);
     let mut measured = false;
-    for subject in ordered(figures, &wire_size(PUBLISHED_SIZES[0].0)) {
+    for subject in ordered(figures, &wire_size(PUBLISHED_SIZES[0].0), "size") {
         let mut cells = vec![Text::from(subject)];
         for (bytes, _) in PUBLISHED_SIZES {
             let size = figures.row(&wire_size(bytes), subject, "size").map(|row| row.median);
@@ -229,13 +229,13 @@ pub(super) fn sizes(document: &mut Document, figures: &Figures<'_>) {
     );
 }
 
-/// Ours first, then the others by their time.
-fn ordered<'f>(figures: &'f Figures<'_>, case: &Case) -> Vec<&'f str> {
-    let timed = |subject: &str| figures.time(case, subject).map(|row| row.median);
+/// Those that have that metric: ours first, then the others from the least on.
+fn ordered<'f>(figures: &'f Figures<'_>, case: &Case, metric: &str) -> Vec<&'f str> {
+    let of = |subject: &str| figures.row(case, subject, metric).map(|row| row.median);
     let mut subjects: Vec<(f64, &str)> = figures
         .subjects()
         .into_iter()
-        .filter_map(|subject| timed(subject).map(|time| (time, subject)))
+        .filter_map(|subject| of(subject).map(|least| (least, subject)))
         .collect();
     subjects.sort_by(|a, b| {
         (a.1 != OURS, !is_ours(a.1)).cmp(&(b.1 != OURS, !is_ours(b.1))).then(a.0.total_cmp(&b.0))

@@ -1,0 +1,240 @@
+//! The codec as a subject: with a message sealed end to end, and for a connection that encrypts.
+
+use core::hint::black_box;
+use std::collections::BTreeMap;
+
+use crate::clock::{Elapsed, time};
+use crate::record::{Params, SubjectInfo};
+use crate::run::OURS;
+use crate::subject::{Checked, Prepared, Subject, SubjectError};
+
+mod layer;
+mod sample;
+
+use layer::{Layer, Pipeline};
+use sample::Size;
+pub(crate) use sample::raw_bytes;
+
+/// The subject without an AEAD of its own.
+pub(crate) const DIRECT: &str = "endseal-direct";
+
+/// Who can read what is made ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Form {
+    /// The ends alone: `Sealed`.
+    Sealed,
+    /// Whoever ends the connection: `Direct`.
+    Direct,
+}
+
+/// A form of the codec.
+#[derive(Clone, Debug)]
+pub struct Codec {
+    form: Form,
+    info: SubjectInfo,
+}
+
+impl Codec {
+    /// The subject of a form.
+    #[must_use]
+    pub fn new(form: Form) -> Self {
+        let (subject, about, properties): (_, _, &[&str]) = match form {
+            Form::Sealed => (
+                OURS,
+                "Protocol Buffers, strict; layer 2: Sealed, where each message has a key of its own, \
+                 derived from a random salt (HKDF-Expand-SHA-512), and a commitment to it, and is \
+                 sealed by AES-256-GCM in chunks of 16 KiB (C2SP chunked-encryption): more than the one \
+                 call of AES-256-GCM of others; layer 3: a live frame around it",
+                &["confidential", "authenticated", "committing"],
+            ),
+            Form::Direct => (
+                DIRECT,
+                "layer 3 without an AEAD of its own: Direct, a message in a live frame, for a \
+                 connection that encrypts",
+                &[],
+            ),
+        };
+        let info = SubjectInfo {
+            subject: subject.into(),
+            suite: Some("codec".into()),
+            about: about.into(),
+            runtime: "Rust, in process".into(),
+            versions: BTreeMap::from([("endseal".into(), env!("CARGO_PKG_VERSION").into())]),
+            settings: "docs/spec/codec.md, docs/spec/frame.md".into(),
+            properties: properties.iter().map(|property| (*property).into()).collect(),
+        };
+        Self { form, info }
+    }
+
+    /// All forms.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        [Form::Sealed, Form::Direct].map(Self::new).into()
+    }
+
+    fn layer(&self, params: &Params) -> Result<Layer, SubjectError> {
+        match (self.form, param(params, "layer")?) {
+            (Form::Sealed, 1) => Ok(Layer::Message),
+            (Form::Sealed, 2) => Ok(Layer::Sealed),
+            (Form::Sealed, 3) => Ok(Layer::Framed),
+            (Form::Direct, 3) => Ok(Layer::Direct),
+            (Form::Direct, 1 | 2) => {
+                Err(SubjectError::Unsupported("it differs at layer 3 alone".into()))
+            }
+            _ => Err(SubjectError::Unsupported("there are three layers".into())),
+        }
+    }
+}
+
+/// All forms as subjects of the suite.
+pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
+    Codec::all().into_iter().map(|own| Box::new(own) as Box<dyn Subject>).collect()
+}
+
+impl Subject for Codec {
+    fn info(&self) -> &SubjectInfo {
+        &self.info
+    }
+
+    fn prepare(
+        &mut self,
+        case: &str,
+        params: &Params,
+        inputs: u32,
+    ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
+        let job = match case {
+            "encode" => Job::Encode,
+            "decode" => Job::Decode,
+            "decode_borrowed" => Job::DecodeBorrowed,
+            "roundtrip" => Job::RoundTrip,
+            "wire_size" => Job::WireSize,
+            _ => return Err(SubjectError::Unsupported(format!("there is no case {case}"))),
+        };
+        let pipeline = Pipeline::new(self.layer(params)?, size(params)?, inputs)?;
+        let mut encodings = vec![Vec::new(); pipeline.len()];
+        for (input, encoding) in encodings.iter_mut().enumerate() {
+            pipeline.encode(input, encoding)?;
+        }
+        Ok(Box::new(Work { job, pipeline, encodings, out: Vec::new(), next: 0 }))
+    }
+}
+
+/// What an iteration does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Job {
+    Encode,
+    Decode,
+    DecodeBorrowed,
+    RoundTrip,
+    WireSize,
+}
+
+/// A case that is ready to run.
+struct Work {
+    job: Job,
+    pipeline: Pipeline,
+    /// Of all inputs.
+    encodings: Vec<Vec<u8>>,
+    /// What is encoded into; its memory is used again.
+    out: Vec<u8>,
+    next: usize,
+}
+
+impl Prepared for Work {
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        let mut round_trip = true;
+        for input in 0..self.pipeline.len() {
+            let decoded = self.read(input, &self.encodings[input].clone())?;
+            round_trip &= decoded.as_ref() == Some(self.pipeline.message(input));
+        }
+        let sealed_bytes = Some(self.encodings[0].len() as u64);
+        let sealed = matches!(self.pipeline.layer(), Layer::Sealed | Layer::Framed);
+        let tamper_refused = if sealed { Some(self.refuses_changes()) } else { None };
+        Ok(Checked { round_trip, tamper_refused, sealed_bytes })
+    }
+
+    fn is_in_process(&self) -> bool {
+        true
+    }
+
+    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
+        if self.job == Job::WireSize {
+            return Err(SubjectError::Unsupported("a size takes no time".into()));
+        }
+        let (start, inputs) = (self.next, self.pipeline.len());
+        let mut outcome = Ok(());
+        let elapsed = time(|| {
+            outcome = (0..iterations as usize).try_for_each(|i| self.once((start + i) % inputs));
+        });
+        self.next = (start + iterations as usize) % inputs;
+        outcome?;
+        Ok(elapsed)
+    }
+}
+
+impl Work {
+    fn once(&mut self, input: usize) -> Result<(), SubjectError> {
+        let Self { pipeline, encodings, out, .. } = self;
+        match self.job {
+            Job::Encode => {
+                pipeline.encode(input, out)?;
+                black_box(&*out);
+            }
+            Job::Decode => drop(black_box(pipeline.decode(input, black_box(&encodings[input]))?)),
+            Job::DecodeBorrowed => {
+                pipeline.view(input, black_box(&encodings[input]), false)?;
+            }
+            Job::RoundTrip => {
+                pipeline.encode(input, out)?;
+                drop(black_box(pipeline.decode(input, black_box(out))?));
+            }
+            Job::WireSize => {}
+        }
+        Ok(())
+    }
+
+    /// The message of an encoding, by the decoder that the case times.
+    fn read(
+        &mut self,
+        input: usize,
+        encoded: &[u8],
+    ) -> Result<Option<endseal_codec::Message>, SubjectError> {
+        match self.job {
+            Job::DecodeBorrowed => self.pipeline.view(input, encoded, true),
+            _ => self.pipeline.decode(input, encoded).map(Some),
+        }
+    }
+
+    /// Whether one bit that is changed at a quarter, the half and three quarters is seen.
+    fn refuses_changes(&mut self) -> bool {
+        let encoded = self.encodings[0].clone();
+        [1, 2, 3].into_iter().all(|quarter| {
+            let mut changed = encoded.clone();
+            changed[encoded.len() * quarter / 4] ^= 1;
+            self.read(0, &changed).is_err()
+        })
+    }
+}
+
+fn size(params: &Params) -> Result<Size, SubjectError> {
+    let (bytes, blob_percent) = (param(params, "bytes")?, param(params, "blob_percent")?);
+    if params.len() != 3 {
+        return Err(SubjectError::Unsupported("a case has three parameters".into()));
+    }
+    if !(1024..=1_000_000).contains(&bytes) || ![0, 75].contains(&blob_percent) {
+        return Err(SubjectError::Unsupported("there is no sample message of that size".into()));
+    }
+    Ok(Size { bytes, blob: bytes * blob_percent / 100 })
+}
+
+fn param(params: &Params, name: &str) -> Result<usize, SubjectError> {
+    params
+        .get(name)
+        .and_then(|value| usize::try_from(*value).ok())
+        .ok_or_else(|| SubjectError::Unsupported(format!("{name} is needed")))
+}
+
+fn failed(error: impl ToString) -> SubjectError {
+    SubjectError::Failed(error.to_string())
+}

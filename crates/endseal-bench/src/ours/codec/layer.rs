@@ -1,0 +1,202 @@
+//! How far a message is made ready: encoded, sealed, framed.
+
+use core::hint::black_box;
+
+use endseal_codec::frame::{Kind, LiveHeader};
+use endseal_codec::{Codec as _, Content, Limits, Message, Scheme, Sealed, SealedMessage};
+use endseal_crypto::random::{OsRandom, Random};
+use endseal_crypto::segment::{
+    self, ChunkKeys, InputKey, PREFIX_LEN, SALT_LEN, SliceOpener, SliceSealer,
+};
+
+use super::failed;
+use super::sample::{Size, sample};
+use crate::subject::SubjectError;
+
+/// What is encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layer {
+    /// The message.
+    Message,
+    /// The message as a `SealedMessage`.
+    Sealed,
+    /// The sealed message in a live frame.
+    Framed,
+    /// The message in a live frame: only the connection encrypts.
+    Direct,
+}
+
+/// Messages at one layer, with what making and reading them needs.
+pub(super) struct Pipeline {
+    layer: Layer,
+    messages: Vec<Message>,
+    /// Both sides have it.
+    key: InputKey,
+    limits: Limits,
+    /// What was opened; its memory is used again.
+    opened: Vec<u8>,
+}
+
+impl Pipeline {
+    pub(super) fn new(layer: Layer, size: Size, inputs: u32) -> Result<Self, SubjectError> {
+        let mut key = [0; 32];
+        OsRandom.fill(&mut key).map_err(failed)?;
+        Ok(Self {
+            layer,
+            messages: (0..u64::from(inputs.max(1))).map(|index| sample(index, size)).collect(),
+            key: InputKey::from_bytes(&key),
+            limits: Limits::default(),
+            opened: Vec::new(),
+        })
+    }
+
+    /// How many messages there are.
+    pub(super) fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// The message of an input.
+    pub(super) fn message(&self, input: usize) -> &Message {
+        &self.messages[input]
+    }
+
+    pub(super) fn layer(&self) -> Layer {
+        self.layer
+    }
+
+    /// Writes the encoding of an input over what `out` holds.
+    pub(super) fn encode(&self, input: usize, out: &mut Vec<u8>) -> Result<(), SubjectError> {
+        let (message, limits) = (&self.messages[input], self.limits);
+        out.clear();
+        match self.layer {
+            Layer::Message => {}
+            Layer::Direct => {
+                let len = message.encoded_len(limits).map_err(failed)?;
+                out.reserve(LiveHeader::MAX_LEN + len);
+                header(Some(header_of(len, input, limits)?), out);
+            }
+            Layer::Sealed | Layer::Framed => {
+                let sealed = self.seal(message)?;
+                let sealed = sealed.as_message();
+                if self.layer == Layer::Framed {
+                    let len = sealed.encoded_len(limits).map_err(failed)?;
+                    out.reserve(LiveHeader::MAX_LEN + len);
+                    header(header_of(len, input, limits)?.sealed(), out);
+                }
+                sealed.append_to(limits, out).map_err(failed)?;
+                return Ok(());
+            }
+        }
+        message.append_to(limits, out).map_err(failed)?;
+        Ok(())
+    }
+
+    /// Reads an encoding of an input into a message that borrows nothing.
+    pub(super) fn decode(&mut self, input: usize, encoded: &[u8]) -> Result<Message, SubjectError> {
+        let payload = self.payload(input, encoded)?;
+        if matches!(self.layer, Layer::Message | Layer::Direct) {
+            return Message::decode(payload, self.limits).map_err(failed);
+        }
+        let sealed = Sealed::<Message>::decode(payload, self.limits).map_err(failed)?;
+        let open = |context: &[u8], ciphertext: &[u8], out: &mut Vec<u8>| {
+            open(&self.key, context, ciphertext, out)
+        };
+        sealed.open_with(self.limits, open).map_err(|_| failed("it does not open"))
+    }
+
+    /// Reads an encoding of an input without copying, and shows it to the optimiser. Gives the message
+    /// if it is wanted `owned`, to be looked at.
+    pub(super) fn view(
+        &mut self,
+        input: usize,
+        encoded: &[u8],
+        owned: bool,
+    ) -> Result<Option<Message>, SubjectError> {
+        let payload = self.payload(input, encoded)?;
+        let bytes = if matches!(self.layer, Layer::Message | Layer::Direct) {
+            payload
+        } else {
+            let sealed = SealedMessage::view(payload, self.limits).map_err(failed)?;
+            self.opened.clear();
+            open(&self.key, sealed.context, sealed.ciphertext, &mut self.opened).map_err(failed)?;
+            &self.opened
+        };
+        let view = black_box(Message::view(bytes, self.limits).map_err(failed)?);
+        Ok(owned.then(|| view.to_owned()))
+    }
+
+    /// What the frame holds, or all where there is none.
+    fn payload<'e>(&self, input: usize, encoded: &'e [u8]) -> Result<&'e [u8], SubjectError> {
+        if matches!(self.layer, Layer::Message | Layer::Sealed) {
+            return Ok(encoded);
+        }
+        let parsed = LiveHeader::parse(encoded, input as u64, self.limits).map_err(failed)?;
+        let (header, len) = parsed.ok_or_else(|| failed("half a header"))?;
+        let payload = &encoded[len..];
+        let expected = (Kind::Message, self.layer == Layer::Framed, payload.len());
+        if (header.kind(), header.is_sealed(), header.length()) != expected {
+            return Err(failed("another frame"));
+        }
+        Ok(payload)
+    }
+
+    fn seal(&self, message: &Message) -> Result<Sealed<Message>, SubjectError> {
+        let context: &[u8] = match &message.content {
+            Some(Content::Rich(rich)) => &rich.conversation,
+            _ => &[],
+        };
+        let seal = |plaintext: &[u8], out: &mut Vec<u8>| seal(&self.key, context, plaintext, out);
+        Sealed::seal_with(Scheme::PAIRWISE, context, message, self.limits, seal)
+            .map_err(|_| failed("it is not sealed"))
+    }
+}
+
+fn header_of(len: usize, input: usize, limits: Limits) -> Result<LiveHeader, SubjectError> {
+    LiveHeader::new(Kind::Message, len, input as u64, limits).map_err(failed)
+}
+
+fn header(header: Option<LiveHeader>, out: &mut Vec<u8>) {
+    let mut bytes = [0; LiveHeader::MAX_LEN];
+    let len = header.map_or(0, |header| header.write(&mut bytes));
+    out.extend_from_slice(&bytes[..len]);
+}
+
+/// Appends salt, commitment and chunks: `segment::seal` without a vector of its own.
+fn seal(
+    key: &InputKey,
+    context: &[u8],
+    plaintext: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), SubjectError> {
+    let mut salt = [0; SALT_LEN];
+    OsRandom.fill(&mut salt).map_err(failed)?;
+    let (keys, commitment) = ChunkKeys::derive(key, &salt, context);
+    let chunks = segment::chunks_len(plaintext.len() as u64)
+        .and_then(|len| usize::try_from(len).ok())
+        .ok_or_else(|| failed("too long to be sealed"))?;
+    let start = out.len();
+    out.reserve_exact(PREFIX_LEN + chunks);
+    out.extend_from_slice(&salt);
+    out.extend_from_slice(&commitment);
+    out.resize(start + PREFIX_LEN + chunks, 0);
+    let mut sealer = SliceSealer::new(keys, &mut out[start + PREFIX_LEN..]);
+    sealer.push(plaintext);
+    sealer.finish();
+    Ok(())
+}
+
+/// Appends what [`seal`] sealed.
+fn open(
+    key: &InputKey,
+    context: &[u8],
+    sealed: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), SubjectError> {
+    let (salt, rest) = sealed.split_first_chunk().ok_or_else(|| failed("no salt"))?;
+    let (commitment, chunks) = rest.split_first_chunk().ok_or_else(|| failed("no commitment"))?;
+    let keys = ChunkKeys::derive_committed(key, salt, context, commitment).map_err(failed)?;
+    let mut opener = SliceOpener::new(keys, chunks).map_err(failed)?;
+    let start = out.len();
+    out.resize(start + opener.remaining(), 0);
+    opener.pull(&mut out[start..]).map_err(failed)
+}

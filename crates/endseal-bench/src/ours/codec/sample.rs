@@ -1,0 +1,265 @@
+//! The sample message of the suite `codec`, as docs/spec/bench-peer.md defines it.
+
+use endseal_codec::{
+    Attachment, Body, Content, Edit, Mention, Message, Metadata, Reaction, RichMessage, Source,
+};
+
+/// Three of them have characters of two or three bytes.
+const WORDS: [&str; 64] = [
+    "the",
+    "and",
+    "to",
+    "of",
+    "a",
+    "in",
+    "is",
+    "that",
+    "for",
+    "it",
+    "on",
+    "we",
+    "you",
+    "with",
+    "this",
+    "are",
+    "be",
+    "at",
+    "have",
+    "not",
+    "will",
+    "from",
+    "by",
+    "can",
+    "if",
+    "please",
+    "when",
+    "all",
+    "key",
+    "keys",
+    "message",
+    "messages",
+    "group",
+    "meeting",
+    "tomorrow",
+    "today",
+    "file",
+    "sealed",
+    "send",
+    "sent",
+    "report",
+    "draft",
+    "thanks",
+    "team",
+    "call",
+    "later",
+    "review",
+    "change",
+    "signed",
+    "member",
+    "members",
+    "station",
+    "before",
+    "after",
+    "where",
+    "which",
+    "about",
+    "could",
+    "should",
+    "great",
+    "question",
+    "caf\u{e9}",
+    "na\u{ef}ve",
+    "\u{6771}\u{4eac}",
+];
+const EMOJI: [&str; 4] = ["\u{1f44d}", "\u{1f389}", "\u{1f602}", "\u{1f680}"];
+/// Words that are mentioned, by their place in the text.
+const MENTIONED: [usize; 3] = [0, 8, 16];
+
+/// How long the message is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Size {
+    /// Of text and blob together.
+    pub(super) bytes: usize,
+    /// Of the blob.
+    pub(super) blob: usize,
+}
+
+/// What the raw fields beside text and blob have, without an attachment and with one.
+const FIELDS: [u64; 2] = [414, 441];
+
+/// What the fields of a message have together: strings as UTF-8, numbers as 4 or 8 bytes.
+pub(crate) fn raw_bytes(bytes: u64, blob_percent: u64) -> u64 {
+    bytes + FIELDS[usize::from(bytes * blob_percent / 100 > 0)]
+}
+
+/// The message of input `index`.
+pub(super) fn sample(index: u64, size: Size) -> Message {
+    let mut random = SplitMix64(index);
+    let id = random.bytes();
+    let conversation: [u8; 16] = random.bytes();
+    let sender = random.bytes();
+    let timestamp = 1_700_000_000_000 + (random.draw() >> 34);
+    let (text, mentioned) = text(&mut random, size.bytes - size.blob);
+    let attachments = if size.blob > 0 { vec![photo(&mut random, size.blob)] } else { Vec::new() };
+    let reaction = |(emoji, seconds): (&str, u64)| Reaction {
+        sender: random.bytes(),
+        emoji: emoji.into(),
+        timestamp: timestamp + 1000 * seconds,
+    };
+    let reactions = EMOJI.into_iter().zip(1..).map(reaction).collect();
+    let mention = |(start, length)| Mention { peer: random.bytes(), start, length };
+    let mentions = mentioned.into_iter().map(mention).collect();
+    let mut metadata = Metadata::default();
+    metadata.insert("app", *b"cli");
+    metadata.insert("lang", *b"en");
+    metadata.insert("tz", *b"+01");
+    Message::from(Content::Rich(RichMessage {
+        id,
+        conversation: conversation.into(),
+        sender,
+        timestamp,
+        body: Some(Body::Text(text.into())),
+        attachments,
+        reactions,
+        mentions,
+        reply_to: Some(random.bytes()),
+        edits: vec![Edit { timestamp: timestamp + 60_000, body: Body::Text("draft".into()) }],
+        metadata,
+        ..RichMessage::default()
+    }))
+}
+
+/// Words up to `len` bytes, and start and length of those that are mentioned.
+fn text(random: &mut SplitMix64, len: usize) -> (String, Vec<(u32, u32)>) {
+    let mut text = String::with_capacity(len);
+    let mut mentioned = Vec::new();
+    for number in 0.. {
+        let word = WORDS[(random.draw() >> 58) as usize];
+        if text.len() + word.len() + 1 > len {
+            break;
+        }
+        if MENTIONED.contains(&number) {
+            let short = |len: usize| u32::try_from(len).unwrap_or(u32::MAX);
+            mentioned.push((short(text.len()), short(word.len())));
+        }
+        text.push_str(word);
+        text.push(' ');
+    }
+    text.extend(core::iter::repeat_n('.', len - text.len()));
+    (text, mentioned)
+}
+
+fn photo(random: &mut SplitMix64, len: usize) -> Attachment {
+    let mut blob = Vec::with_capacity(len + 8);
+    while blob.len() < len {
+        blob.extend_from_slice(&random.draw().to_le_bytes());
+    }
+    blob.truncate(len);
+    Attachment {
+        name: "photo.jpg".into(),
+        media_type: "image/jpeg".into(),
+        size: len as u64,
+        source: Source::Inline(blob.into()),
+    }
+}
+
+/// Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014.
+struct SplitMix64(u64);
+
+impl SplitMix64 {
+    fn draw(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn bytes<const N: usize>(&mut self) -> [u8; N] {
+        let mut bytes = [0; N];
+        for eight in bytes.chunks_mut(8) {
+            eight.copy_from_slice(&self.draw().to_le_bytes()[..eight.len()]);
+        }
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+
+    /// The raw bytes of all fields in the order of the specification's table.
+    fn raw(message: &Message) -> Vec<u8> {
+        let Some(Content::Rich(rich)) = &message.content else { panic!("another message") };
+        let mut raw = [&rich.id[..], &rich.conversation, &rich.sender].concat();
+        raw.extend(rich.timestamp.to_le_bytes());
+        raw.extend(rich.body.as_ref().unwrap().as_str().as_bytes());
+        for attachment in &rich.attachments {
+            let Source::Inline(blob) = &attachment.source else { panic!("it is elsewhere") };
+            raw.extend(attachment.name.as_bytes());
+            raw.extend(attachment.media_type.as_bytes());
+            raw.extend(attachment.size.to_le_bytes());
+            raw.extend(&**blob);
+        }
+        for reaction in &rich.reactions {
+            raw.extend(reaction.sender);
+            raw.extend(reaction.emoji.as_bytes());
+            raw.extend(reaction.timestamp.to_le_bytes());
+        }
+        for mention in &rich.mentions {
+            raw.extend(mention.peer);
+            raw.extend(mention.start.to_le_bytes());
+            raw.extend(mention.length.to_le_bytes());
+        }
+        raw.extend(rich.reply_to.unwrap());
+        for edit in &rich.edits {
+            raw.extend(edit.timestamp.to_le_bytes());
+            raw.extend(edit.body.as_str().as_bytes());
+        }
+        for (key, value) in rich.metadata.iter() {
+            raw.extend(key.as_bytes());
+            raw.extend(value);
+        }
+        raw
+    }
+
+    #[test]
+    fn raw_fields_have_the_length_that_sizes_are_judged_by() {
+        for bytes in [1024, 1025, 8192, 65_536, 262_144, 1_000_000] {
+            for blob_percent in [0, 75] {
+                for index in [0, 1, 15] {
+                    let size = Size { bytes, blob: bytes * blob_percent / 100 };
+                    let found = raw(&sample(index, size)).len() as u64;
+                    assert_eq!(found, raw_bytes(bytes as u64, blob_percent as u64));
+                }
+            }
+        }
+    }
+
+    /// So every program that has them builds the same messages.
+    #[test]
+    fn raw_fields_have_the_digests_of_the_specification() {
+        let specification = include_str!("../../../../../docs/spec/bench-peer.md");
+        let samples =
+            [(0, (8192, "8,192"), 0), (0, (8192, "8,192"), 75), (15, (262_144, "262,144"), 75)];
+        for (index, (bytes, written), blob_percent) in samples {
+            let size = Size { bytes, blob: bytes * blob_percent / 100 };
+            let digest = Sha256::digest(raw(&sample(index, size)));
+            let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+            let row = format!("| {index} | {written} | {blob_percent} | `{digest}` |\n");
+            assert!(specification.contains(&row), "{row}");
+        }
+    }
+
+    #[test]
+    fn mentions_cover_words() {
+        let message = sample(7, Size { bytes: 8192, blob: 0 });
+        let Some(Content::Rich(rich)) = &message.content else { panic!("another message") };
+        let text = rich.body.as_ref().unwrap().as_str();
+        assert_eq!(rich.mentions.len(), MENTIONED.len());
+        for mention in &rich.mentions {
+            assert!(WORDS.contains(&mention.of(text).unwrap()));
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The tables of station 2 that a codec fills: serialize, deserialize, round trip and size, at three
+//! sizes and three layers.
+
+use super::{Case, Extent, Growing, Suite};
+use crate::ours::codec::{DIRECT, raw_bytes};
+use crate::record::Params;
+use crate::run::OURS;
+
+/// Sizes of the published tables: 8, 64 and 256 KB.
+pub(crate) const BYTES: [u64; 3] = [8192, 65_536, 262_144];
+/// How much of a message is its blob.
+const BLOB_PERCENTS: [u64; 2] = [0, 75];
+const LAYERS: [u64; 3] = [1, 2, 3];
+const TIMED: [&str; 4] = ["encode", "decode", "decode_borrowed", "roundtrip"];
+const SIZED: &str = "wire_size";
+
+/// The suite.
+pub(super) const SUITE: Suite = Suite {
+    name: "codec",
+    about: "a message encoded, sealed and framed, and back; station 2",
+    cases,
+    subjects: crate::ours::codec::subjects,
+    sized: &[SIZED],
+    untimed: &[SIZED],
+    compared: &[OURS, DIRECT],
+    floors: &["memcpy"],
+    grows_by: &[Growing { parameter: "bytes", unit: 1024, one: "a KB", many: "number of bytes" }],
+    notes: &[("decode_borrowed", BORROWED)],
+    report: &crate::report::codec::CodecReport,
+};
+
+const BORROWED: &str = "Strings and byte strings are slices of what was decoded, or, above layer 1, of \
+     what was opened. Whoever lacks such a decoder is not here.";
+
+fn cases(extent: Extent) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for name in TIMED.into_iter().chain([SIZED]) {
+        for layer in LAYERS {
+            for blob_percent in BLOB_PERCENTS {
+                for bytes in BYTES {
+                    let params =
+                        [("bytes", bytes), ("blob_percent", blob_percent), ("layer", layer)];
+                    cases.push(case(name, &params));
+                }
+            }
+        }
+    }
+    if extent == Extent::Quick {
+        cases.retain(is_quick);
+    }
+    cases
+}
+
+/// Every row of the published tables, whose messages are text; and at layer 1 a message of 8 KB with a
+/// blob.
+fn is_quick(case: &Case) -> bool {
+    let is = |name: &str, value: u64| case.params.get(name) == Some(&value);
+    let published = is("blob_percent", 0) && case.case != "decode_borrowed";
+    published || (is("layer", 1) && is("bytes", BYTES[0]))
+}
+
+fn case(case: &'static str, params: &[(&str, u64)]) -> Case {
+    let params: Params = params.iter().map(|(name, value)| ((*name).into(), *value)).collect();
+    Case { suite: "codec", case, params }
+}
+
+/// What the fields of the message of a case have together, by which sizes are judged.
+pub(crate) fn raw_of(params: &Params) -> Option<u64> {
+    let (bytes, blob_percent) = (*params.get("bytes")?, *params.get("blob_percent")?);
+    Some(raw_bytes(bytes, blob_percent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_extent_contains_the_smaller_one() {
+        let (quick, default, full) =
+            (cases(Extent::Quick), cases(Extent::Default), cases(Extent::Full));
+        assert!(quick.iter().all(|case| default.contains(case)));
+        assert!(default.iter().all(|case| full.contains(case)));
+        assert_eq!((quick.len(), default.len()), (42, 90));
+    }
+
+    /// The noise floor is found in the first case of a suite.
+    #[test]
+    fn the_first_case_is_timed() {
+        for extent in [Extent::Quick, Extent::Default, Extent::Full] {
+            assert_eq!(cases(extent)[0].case, TIMED[0]);
+        }
+    }
+}
