@@ -60,6 +60,13 @@ const CASES: &[(&str, &str, &str, &str, &str)] = &[
     ),
     ("ok_release", "ok", "release", "nothing but ok", r#"{"ok": true}"#),
     (
+        "ok_check_figures",
+        "ok",
+        "check",
+        "figures, of which the harness knows some",
+        r#"{"ok": true, "round_trip": true, "tamper_refused": true, "figures": {"delayed_ns": [103000000], "moods": [1]}}"#,
+    ),
+    (
         "failed_subject",
         "failed",
         "run",
@@ -102,6 +109,13 @@ const CASES: &[(&str, &str, &str, &str, &str)] = &[
         r#"{"ok": false, "error": "surprise", "message": ""}"#,
     ),
     ("protocol_error_none", "protocol", "run", "a failure without a class", r#"{"ok": false}"#),
+    (
+        "protocol_check_figures",
+        "protocol",
+        "check",
+        "a figure that is no list of numbers",
+        r#"{"ok": true, "round_trip": true, "tamper_refused": true, "figures": {"bytes_sent": "8305"}}"#,
+    ),
     (
         "protocol_check_verdict",
         "protocol",

@@ -77,6 +77,8 @@ pub struct Allocations {
     pub calls: usize,
     /// Bytes alive at once at most.
     pub peak: usize,
+    /// Bytes alive at the end.
+    pub live: usize,
 }
 
 /// Counts what `work` allocates on any thread. All zero in a program that has another allocator, and
@@ -88,5 +90,5 @@ pub fn measure(work: impl FnOnce()) -> Allocations {
     COUNTING.store(true, Relaxed);
     work();
     COUNTING.store(false, Relaxed);
-    Allocations { calls: CALLS.load(Relaxed), peak: PEAK.load(Relaxed) }
+    Allocations { calls: CALLS.load(Relaxed), peak: PEAK.load(Relaxed), live: LIVE.load(Relaxed) }
 }

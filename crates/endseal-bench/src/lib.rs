@@ -17,6 +17,7 @@ mod batch;
 pub mod calibration;
 pub mod clock;
 pub mod compare;
+mod duplex;
 pub mod environment;
 
 mod growth;

@@ -2,3 +2,4 @@
 
 pub mod codec;
 pub mod envelope;
+pub mod transport;

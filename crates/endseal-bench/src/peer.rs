@@ -10,8 +10,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::clock::Elapsed;
-use crate::record::{Params, SubjectInfo};
-use crate::subject::{Checked, Prepared, Subject, SubjectError};
+use crate::duplex::examine::ROUND_TRIP_NS;
+use crate::record::{Better, Params, SubjectInfo};
+use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
 
 mod process;
 
@@ -225,7 +226,8 @@ impl Subject for PeerSubject {
         let start = peer.alive()?;
         let patience = peer.patience;
         let Handle { handle } = peer.ask(&request, patience)?;
-        Ok(Box::new(PeerCase { request, start, handle, peer: Rc::clone(&self.peer) }))
+        let (peer, extra) = (Rc::clone(&self.peer), Vec::new());
+        Ok(Box::new(PeerCase { request, start, handle, peer, extra }))
     }
 }
 
@@ -241,6 +243,8 @@ struct PeerCase {
     start: u64,
     handle: u64,
     peer: Rc<RefCell<Peer>>,
+    /// What the check brought beside its verdict.
+    extra: Vec<Extra>,
 }
 
 impl PeerCase {
@@ -269,6 +273,27 @@ struct CheckAnswer {
     tamper_refused: Option<bool>,
     #[serde(default)]
     sealed_bytes: Option<u64>,
+    #[serde(default)]
+    figures: BTreeMap<String, Vec<u64>>,
+}
+
+/// Figures that a check may bring: their name there, their metric, its unit, and what is one of it.
+const FIGURES: [(&str, &str, &str, u64); 3] = [
+    ("bytes_sent", "bytes_sent", "B", 1),
+    ("bytes_received", "bytes_received", "B", 1),
+    ("delayed_ns", "round_trips", "1", ROUND_TRIP_NS),
+];
+/// More values of one figure are not kept.
+const MOST_SAMPLES: usize = 1000;
+
+#[allow(clippy::cast_precision_loss, reason = "below 2^53 by the protocol")]
+fn extra(figures: &BTreeMap<String, Vec<u64>>) -> Vec<Extra> {
+    let known = FIGURES.iter().filter_map(|(name, metric, unit, one)| {
+        let samples = figures.get(*name)?.iter().take(MOST_SAMPLES);
+        let samples = samples.map(|sample| *sample as f64 / *one as f64).collect();
+        Some(Extra { metric, unit, better: Better::Less, samples })
+    });
+    known.collect()
 }
 
 #[derive(Deserialize)]
@@ -283,8 +308,9 @@ struct Done {}
 
 impl Prepared for PeerCase {
     fn check(&mut self) -> Result<Checked, SubjectError> {
-        let CheckAnswer { round_trip, tamper_refused, sealed_bytes } =
+        let CheckAnswer { round_trip, tamper_refused, sealed_bytes, figures } =
             self.ask(json!({"op": "check"}))?;
+        self.extra = extra(&figures);
         Ok(Checked { round_trip, tamper_refused, sealed_bytes })
     }
 
@@ -297,6 +323,10 @@ impl Prepared for PeerCase {
             return Err(SubjectError::Protocol(format!("{done} of {iterations} iterations")));
         }
         Ok(Elapsed::new(wall_ns as f64, cpu_ns.map(|cpu| cpu as f64)))
+    }
+
+    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
+        Ok(core::mem::take(&mut self.extra))
     }
 }
 

@@ -16,6 +16,7 @@ mod seed;
 mod seed_tables;
 mod sizes;
 mod svg;
+pub(crate) mod transport;
 pub(crate) mod words;
 
 use document::{Document, Text};

@@ -6,6 +6,7 @@ use crate::subject::Subject;
 
 pub mod codec;
 pub mod envelope;
+pub mod transport;
 
 /// How much of a suite is run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,6 +65,9 @@ impl Case {
     pub fn describe(&self) -> String {
         let params: Vec<_> =
             self.params.iter().map(|(name, value)| format!("{value} {name}")).collect();
+        if params.is_empty() {
+            return format!("{} {}", self.suite, self.case);
+        }
         format!("{} {}: {}", self.suite, self.case, params.join(", "))
     }
 }
@@ -108,7 +112,7 @@ pub(crate) struct Growing {
 }
 
 /// All suites.
-pub static SUITES: &[Suite] = &[envelope::SUITE, codec::SUITE];
+pub static SUITES: &[Suite] = &[envelope::SUITE, codec::SUITE, transport::SUITE];
 
 impl Suite {
     /// The suite of that name.

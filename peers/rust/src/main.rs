@@ -18,6 +18,7 @@ mod peer;
 mod protocol;
 mod sample;
 mod subject;
+mod transport_case;
 mod versions;
 
 fn main() -> io::Result<()> {

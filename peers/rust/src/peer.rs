@@ -8,7 +8,9 @@ use crate::case::Case;
 use crate::codec_case::CodecCase;
 use crate::protocol::{Answer, Described, Integer, Params, Refusal, Request, VERSION};
 use crate::subject::codec::{self, Codec};
+use crate::subject::transport::{self, Transport};
 use crate::subject::{SUBJECTS, Subject};
+use crate::transport_case::TransportCase;
 use crate::versions;
 
 /// The specification asks for 64.
@@ -24,6 +26,7 @@ pub(crate) struct Peer {
 enum Ready {
     Envelope(Case),
     Codec(CodecCase),
+    Transport(TransportCase),
 }
 
 impl Ready {
@@ -31,6 +34,7 @@ impl Ready {
         match self {
             Self::Envelope(case) => case.check(),
             Self::Codec(case) => case.check(),
+            Self::Transport(case) => case.check(),
         }
     }
 
@@ -38,6 +42,7 @@ impl Ready {
         match self {
             Self::Envelope(case) => case.run(iterations),
             Self::Codec(case) => case.run(iterations),
+            Self::Transport(case) => case.run(iterations),
         }
     }
 }
@@ -79,6 +84,8 @@ impl Peer {
             Ready::Envelope(Case::prepare(subject, case, params, inputs)?)
         } else if let Some(subject) = codec::SUBJECTS.iter().find(|it| it.name == subject) {
             Ready::Codec(CodecCase::prepare(subject, case, params, inputs)?)
+        } else if let Some(subject) = transport::SUBJECTS.iter().find(|it| it.name == subject) {
+            Ready::Transport(TransportCase::prepare(subject, case, params, inputs)?)
         } else {
             return Err(Refusal::unsupported(format!("no subject {subject}")));
         };
@@ -105,6 +112,7 @@ fn hello(protocol: u64) -> Result<Answer, Refusal> {
             .iter()
             .map(describe)
             .chain(codec::SUBJECTS.iter().map(describe_codec))
+            .chain(transport::SUBJECTS.iter().map(describe_transport))
             .collect(),
     })
 }
@@ -120,6 +128,16 @@ fn describe(subject: &Subject) -> Described {
 }
 
 fn describe_codec(subject: &Codec) -> Described {
+    Described {
+        subject: subject.name,
+        about: subject.about.to_owned(),
+        versions: subject.crates.iter().map(version).collect(),
+        settings: subject.settings,
+        properties: subject.properties,
+    }
+}
+
+fn describe_transport(subject: &Transport) -> Described {
     Described {
         subject: subject.name,
         about: subject.about.to_owned(),

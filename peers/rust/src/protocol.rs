@@ -42,6 +42,11 @@ impl Params {
         }
         Ok(values)
     }
+
+    /// All that was given.
+    pub(crate) fn all(&self) -> BTreeMap<String, u64> {
+        self.0.iter().map(|(name, given)| (name.clone(), given.value())).collect()
+    }
 }
 
 /// A number as the protocol has them: whole, not negative, below 2^53.
@@ -72,10 +77,33 @@ impl Request {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Answer {
-    Hello { protocol: u64, peer: &'static str, runtime: String, subjects: Vec<Described> },
-    Prepared { handle: u64 },
-    Checked { round_trip: bool, tamper_refused: Option<bool>, sealed_bytes: u64 },
-    Ran { iterations: u64, wall_ns: u64, cpu_ns: u64 },
+    Hello {
+        protocol: u64,
+        peer: &'static str,
+        runtime: String,
+        subjects: Vec<Described>,
+    },
+    Prepared {
+        handle: u64,
+    },
+    Checked {
+        round_trip: bool,
+        tamper_refused: Option<bool>,
+        sealed_bytes: u64,
+    },
+    /// With figures beyond time, where the case has any.
+    CheckedOnTheWire {
+        round_trip: bool,
+        tamper_refused: Option<bool>,
+        sealed_bytes: Option<u64>,
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        figures: BTreeMap<&'static str, Vec<u64>>,
+    },
+    Ran {
+        iterations: u64,
+        wall_ns: u64,
+        cpu_ns: u64,
+    },
     Released {},
 }
 

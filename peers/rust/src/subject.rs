@@ -8,6 +8,7 @@ pub(crate) mod hpke;
 pub(crate) mod libsodium;
 pub(crate) mod straight;
 pub(crate) mod straight_signed;
+pub(crate) mod transport;
 
 /// In the order of `hello`.
 pub(crate) const SUBJECTS: [Subject; 7] = [

@@ -24,12 +24,14 @@ fn field<'a>(lines: &'a str, name: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::subject::{SUBJECTS, codec};
+    use crate::subject::{SUBJECTS, codec, transport};
 
     #[test]
     fn every_crate_of_a_subject_has_a_version() {
         let envelope = SUBJECTS.iter().flat_map(|subject| subject.crates);
-        for name in envelope.chain(codec::SUBJECTS.iter().flat_map(|subject| subject.crates)) {
+        let codec = codec::SUBJECTS.iter().flat_map(|subject| subject.crates);
+        let transport = transport::SUBJECTS.iter().flat_map(|subject| subject.crates);
+        for name in envelope.chain(codec).chain(transport) {
             assert!(of(name).is_some_and(|version| version.contains('.')), "{name}");
         }
     }
@@ -43,7 +45,9 @@ mod tests {
     #[test]
     fn settings_name_the_version_that_is_built() {
         let envelope = SUBJECTS.iter().map(|subject| subject.settings);
-        for settings in envelope.chain(codec::SUBJECTS.iter().map(|subject| subject.settings)) {
+        let codec = codec::SUBJECTS.iter().map(|subject| subject.settings);
+        let transport = transport::SUBJECTS.iter().map(|subject| subject.settings);
+        for settings in envelope.chain(codec).chain(transport) {
             let Some(rest) = settings.strip_prefix("https://docs.rs/") else { continue };
             let mut parts = rest.split('/');
             let (name, version) = (parts.next().unwrap(), parts.next().unwrap());

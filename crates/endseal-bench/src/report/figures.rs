@@ -43,12 +43,18 @@ impl Case {
     /// "seal, 100 members, 1 KB".
     pub(crate) fn describe(&self) -> String {
         let mut parts = vec![self.name()];
-        parts.extend(describe_params(&self.params));
+        let params = describe_params(&self.params).into_iter();
+        // Messages of one connection follow each other.
+        let in_turn = self.suite == "transport";
+        parts.extend(params.map(|one| match in_turn {
+            true => one.replace(" at once", " in a row"),
+            false => one,
+        }));
         parts.join(", ")
     }
 }
 
-/// "100 members", "1 KB", "count 10", "75 % blob".
+/// "100 members", "1 KB", "10 at once", "75 % blob".
 pub(crate) fn describe_params(params: &Params) -> Vec<String> {
     let one = |(name, value): (&String, &u64)| match name.as_str() {
         "bytes" => words::size_parameter(*value),

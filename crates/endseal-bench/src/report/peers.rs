@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use super::chart::{Bar, BarGroup, Bars, Chart, Scale};
 use super::document::{Document, Table, Text};
-use super::figures::{
-    Case, Figures, OURS, axis, describe_params, is_floor, is_ours, on_axis, without,
-};
+use super::figures::{Case, Figures, OURS, axis, is_floor, is_ours, on_axis, without};
 use super::front::time_text;
 use super::words;
 use crate::record::Params;
@@ -25,9 +23,8 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
         document.paragraph("This run has no times.");
     }
     for ((suite, case, params), cases) in groups {
-        let mut title = vec![case.replace('_', " ")];
-        title.extend(describe_params(&params));
-        document.subsection(format!("{suite}: {}", title.join(", ")));
+        let common = Case { suite: suite.clone(), case: case.clone(), params };
+        document.subsection(format!("{suite}: {}", common.describe()));
         for (_, note) in notes(&suite).filter(|(noted, _)| *noted == case) {
             document.paragraph(*note);
         }

@@ -9,4 +9,5 @@ mod peers;
 mod report;
 mod run;
 mod schema;
+mod transport;
 mod vectors;

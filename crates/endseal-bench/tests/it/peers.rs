@@ -178,3 +178,16 @@ fn messages_of_peers_are_bounded_and_harmless() {
     let error = subjects[0].prepare("seal", &Params::new(), 16).err().unwrap().to_string();
     assert!(error.len() < 300 && !error.contains('\u{1b}'), "{error}");
 }
+
+#[test]
+fn figures_of_a_check_become_those_of_the_suite() {
+    let check = r#"{"ok":true,"round_trip":true,"tamper_refused":null,"figures":{"delayed_ns":[100000000,150000000],"bytes_sent":[7],"moods":[1]}}"#;
+    let mut subjects = peer(&[HELLO, r#"{"ok":true,"handle":1}"#, check]).unwrap();
+    let mut prepared = subjects[0].prepare("handshake", &Params::new(), 16).unwrap();
+    assert_eq!(prepared.extra(), Ok(Vec::new()), "nothing before the check");
+    assert_eq!(prepared.check().unwrap().objection(), None);
+    let found = prepared.extra().unwrap();
+    let named: Vec<_> =
+        found.iter().map(|it| (it.metric, it.unit, it.samples.as_slice())).collect();
+    assert_eq!(named, [("bytes_sent", "B", &[7.0][..]), ("round_trips", "1", &[2.0, 3.0])]);
+}

@@ -1,0 +1,91 @@
+//! What a subject brings: how two ends that know each other's keys connect, and how a stream
+//! carries messages.
+
+use core::error::Error;
+use core::future::Future;
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+
+/// Whatever went wrong, in words.
+pub(crate) type Failure = Box<dyn Error + Send + Sync>;
+
+/// What a bulk transfer gives a subject at once, where the subject does not take it whole.
+pub(crate) const PIECE: usize = 64 * 1024;
+
+/// What is below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wire {
+    Udp,
+    Tcp,
+}
+
+/// Who connects, and to whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Who {
+    /// The one that the server knows, to the server.
+    Known,
+    /// Another one, whom the server must refuse.
+    Stranger,
+    /// The known one, who means another server and must refuse this one.
+    Misled,
+}
+
+/// One way to carry messages between two ends.
+pub(crate) trait Carrier: Send + Sync + 'static {
+    /// What accepts connections.
+    type Listener: Send + Sync + 'static;
+    /// What opens them.
+    type Dialer: Send + Sync + 'static;
+    /// A connection that came in, and whose handshake may be still to be made.
+    type Incoming: Send + 'static;
+    /// What keeps a connection open; dropping it and its stream closes it.
+    type Connection: Send + 'static;
+    /// The one stream of a connection that is used.
+    type Stream: Stream;
+
+    /// What is below.
+    const WIRE: Wire;
+
+    /// Listens on a free port of this machine. Called within a runtime.
+    fn listen(&self) -> Result<(Self::Listener, SocketAddr), Failure>;
+
+    /// Gets ready to connect. Called within a runtime.
+    fn dialer(&self, who: Who) -> Result<Self::Dialer, Failure>;
+
+    /// The next connection; `None` when there will be none any more.
+    fn accept(
+        listener: &Self::Listener,
+    ) -> impl Future<Output = Result<Option<Self::Incoming>, Failure>> + Send;
+
+    /// Completes the handshake of the side that listens, and takes the stream.
+    fn welcome(
+        incoming: Self::Incoming,
+    ) -> impl Future<Output = Result<(Self::Connection, Self::Stream), Failure>> + Send;
+
+    /// Connects and opens the stream. The server may learn of the stream by its first message.
+    fn connect(
+        dialer: &Self::Dialer,
+        server: SocketAddr,
+    ) -> impl Future<Output = Result<(Self::Connection, Self::Stream), Failure>> + Send;
+}
+
+/// Messages both ways, in order.
+pub(crate) trait Stream: Send + 'static {
+    /// Sends a message; what was sent last must go out without another call.
+    fn send(&mut self, message: &Bytes) -> impl Future<Output = Result<(), Failure>> + Send;
+
+    /// The next message; `None` at the end.
+    fn receive(&mut self) -> impl Future<Output = Result<Option<Bytes>, Failure>> + Send;
+
+    /// Sends `content` as the subject sends a large file.
+    fn send_bulk(&mut self, content: &Bytes) -> impl Future<Output = Result<(), Failure>> + Send;
+
+    /// Receives `bytes` of it and hands them on, in order; `false` if the stream ended before the
+    /// first.
+    fn receive_bulk(
+        &mut self,
+        bytes: usize,
+        taker: &mut (impl FnMut(&[u8]) + Send),
+    ) -> impl Future<Output = Result<bool, Failure>> + Send;
+}

@@ -1,0 +1,203 @@
+//! Whether a subject does what it says, and its figures beyond time.
+
+use core::time::Duration;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::carrier::{Carrier, Failure, Stream, Who, Wire};
+use super::relay::Relay;
+use super::serve::{Received, Service};
+use super::work::{Duplex, Fault, Work, failed, handshake, listen, nanoseconds, on, once};
+
+/// Each way, for what counts round trips.
+const DELAY: Duration = Duration::from_millis(25);
+/// The round trip that it makes, in ns.
+pub(crate) const ROUND_TRIP_NS: u64 = 50_000_000;
+/// Handshakes behind the delay.
+const DELAYED: usize = 3;
+/// Longer than anything said by the connection before is under way, late acknowledgements
+/// (RFC 9000, 18.2: 25 ms) included.
+const SILENCE: Duration = Duration::from_millis(60);
+/// Messages until the largest packet that fits is known, and the window is open.
+const SETTLING: usize = 32;
+/// Messages whose size is measured.
+const SIZED: usize = 9;
+/// A refusal takes no longer.
+const REFUSAL: Duration = Duration::from_secs(10);
+/// Of the message that is changed on its way.
+const CHANGED: usize = 8192;
+
+/// What a check found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// What arrived is what was sent.
+    pub(crate) round_trip: bool,
+    /// Nothing that was changed on its way was taken for what was sent; in `handshake`, neither side
+    /// talks to one whose key it does not know.
+    pub(crate) refused: bool,
+    /// Of one message on the wire, in the case that asks for it.
+    pub(crate) size: Option<u64>,
+}
+
+/// Figures of a handshake behind the delay: one value for each try, or one for all that agree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Delayed {
+    /// Payload of UDP or TCP until the client had its byte.
+    pub(crate) bytes_sent: Vec<u64>,
+    pub(crate) bytes_received: Vec<u64>,
+    /// Until then, with the round trip of TCP.
+    pub(crate) ns: Vec<u64>,
+}
+
+impl<C: Carrier> Duplex<C> {
+    /// Checks the subject in this case.
+    pub(crate) fn check(&mut self) -> Result<Found, Fault> {
+        if self.work == Work::Handshake {
+            return self.check_handshake();
+        }
+        let (work, mut contents) = (self.work, self.contents.clone());
+        let mut expected = Vec::new();
+        let (mut upcoming, number) = (contents.clone(), messages(work));
+        (0..number).for_each(|_| expected.extend_from_slice(upcoming.next()));
+        self.received.keep();
+        let (connection, mut stream) = self.connect(self.dialer.clone(), self.server)?;
+        on(&self.here, async move {
+            let outcome = once(&mut stream, work, &mut contents).await;
+            drop(connection);
+            outcome
+        })?;
+        let round_trip = self.received.take() == expected;
+        let size = match work {
+            Work::WireSize { .. } => Some(self.size()?),
+            _ => None,
+        };
+        Ok(Found { round_trip, refused: self.refuses_changes()?, size })
+    }
+
+    /// The figures of the case `handshake`.
+    pub(crate) fn delayed(&self) -> Result<Delayed, Fault> {
+        let relay = self.relay(DELAY)?;
+        let (dialer, mut contents) = (self.dialer.clone(), self.contents.clone());
+        on(&self.here, async move {
+            let mut found = Delayed::default();
+            for _ in 0..DELAYED {
+                let before = relay.passed();
+                let started = Instant::now();
+                let fresh = handshake::<C>(&dialer, relay.address(), &mut contents).await?;
+                let tcp = if C::WIRE == Wire::Tcp { ROUND_TRIP_NS } else { 0 };
+                found.ns.push(nanoseconds(started) + tcp);
+                let after = relay.passed();
+                found.bytes_sent.push(after.0 - before.0);
+                found.bytes_received.push(after.1 - before.1);
+                drop(fresh);
+                tokio::time::sleep(SILENCE).await;
+            }
+            // A number that is always the same is exact.
+            for bytes in [&mut found.bytes_sent, &mut found.bytes_received] {
+                if bytes.iter().all(|one| bytes.first() == Some(one)) {
+                    bytes.truncate(1);
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    fn check_handshake(&self) -> Result<Found, Fault> {
+        let round_trip = self.answers(self.dialer.clone())?;
+        let mut refused = true;
+        for who in [Who::Stranger, Who::Misled] {
+            let within = self.here.enter();
+            let dialer = self.carrier.dialer(who).map_err(failed)?;
+            drop(within);
+            refused &= !self.answers(Arc::new(dialer))?;
+        }
+        Ok(Found { round_trip, refused, size: None })
+    }
+
+    /// Whether the server answers to what connects so, and with what it was sent.
+    fn answers(&self, dialer: Arc<C::Dialer>) -> Result<bool, Fault> {
+        let (server, mut contents) = (self.server, self.contents.clone());
+        on(&self.here, async move {
+            let talk = async {
+                let (connection, mut stream) = C::connect(&dialer, server).await?;
+                let sent = contents.next();
+                stream.send(sent).await?;
+                let answer = stream.receive().await?;
+                drop(connection);
+                Ok::<_, Failure>(answer.as_ref() == Some(sent))
+            };
+            // A refusal may show at any point, and as silence too.
+            Ok(matches!(tokio::time::timeout(REFUSAL, talk).await, Ok(Ok(true))))
+        })
+    }
+
+    /// Payload of UDP or TCP from the client for one message on a connection that has settled.
+    fn size(&self) -> Result<u64, Fault> {
+        let relay = self.relay(Duration::ZERO)?;
+        let (work, mut contents) = (self.work, self.contents.clone());
+        let (connection, mut stream) = self.connect(self.dialer.clone(), relay.address())?;
+        let mut sizes = on(&self.here, async move {
+            for _ in 0..SETTLING {
+                once(&mut stream, work, &mut contents).await?;
+            }
+            let mut sizes = Vec::new();
+            for _ in 0..SIZED {
+                tokio::time::sleep(SILENCE).await;
+                let before = relay.passed().0;
+                once(&mut stream, work, &mut contents).await?;
+                sizes.push(relay.passed().0 - before);
+            }
+            drop(connection);
+            Ok(sizes)
+        })?;
+        sizes.sort_unstable();
+        Ok(sizes[SIZED / 2])
+    }
+
+    /// Changes a bit of a message on its way to a server that echoes: what is received must be what
+    /// was sent, sent again perhaps, or nothing.
+    fn refuses_changes(&self) -> Result<bool, Fault> {
+        let received = Arc::new(Received::default());
+        let server = listen(&self.carrier, &self.there, Service::Echo, received.clone())?;
+        let relay =
+            on(
+                &self.there,
+                async move { Ok(Relay::start(C::WIRE, server, Duration::ZERO).await?) },
+            )?;
+        let (connection, mut stream) = self.connect(self.dialer.clone(), relay.address())?;
+        let sent = bytes::Bytes::from(vec![0x55; CHANGED]);
+        let expected = sent.clone();
+        received.keep();
+        let changed = on(&self.here, async move {
+            // The first message is let through: the handshake ends with it.
+            stream.send(&sent).await?;
+            stream.receive().await?;
+            relay.change_a_bit();
+            let talk = async {
+                stream.send(&sent).await?;
+                stream.receive().await
+            };
+            let _error_or_silence = tokio::time::timeout(REFUSAL, talk).await;
+            drop(connection);
+            Ok(relay.has_changed())
+        })?;
+        if !changed {
+            return Err(Fault::Failed("no bit could be changed on the way".into()));
+        }
+        let all = [expected.clone(), expected].concat();
+        Ok(all.starts_with(&received.take()))
+    }
+
+    fn relay(&self, delay: Duration) -> Result<Relay, Fault> {
+        let server = self.server;
+        // Beside the server: a side that waits for the way is not busy.
+        on(&self.there, async move { Ok(Relay::start(C::WIRE, server, delay).await?) })
+    }
+}
+
+fn messages(work: Work) -> usize {
+    match work {
+        Work::Messages { count, .. } => count,
+        _ => 1,
+    }
+}

@@ -1,0 +1,266 @@
+//! The transport as a subject, in each of its policies.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use endseal_crypto::ed25519::Seed;
+use endseal_crypto::identity::Identity;
+use endseal_crypto::mlkem768;
+use endseal_transport::{
+    Accept, Connection, Endpoint, Frame, FrameReceiver, FrameSender, Kind, PeerId, Policy,
+    TransportKey,
+};
+
+use crate::allocation;
+use crate::clock::Elapsed;
+use crate::duplex::carrier::{Carrier, Failure, PIECE, Stream, Who, Wire};
+use crate::duplex::examine::ROUND_TRIP_NS;
+use crate::duplex::idle;
+use crate::duplex::relay::HERE;
+use crate::duplex::work::{Duplex, Fault, Spent, Work};
+use crate::record::{Better, Params, SubjectInfo};
+use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
+
+/// Idle connections whose memory is measured.
+const IDLE: usize = 64;
+
+/// The transport under one policy.
+#[derive(Clone, Debug)]
+pub struct Transport {
+    policy: Policy,
+    info: SubjectInfo,
+}
+
+impl Transport {
+    /// The subject of a policy.
+    #[must_use]
+    pub fn new(policy: Policy) -> Self {
+        let (subject, about) = match policy {
+            Policy::Classical => ("endseal-classical", "QUIC, X25519 and Ed25519"),
+            Policy::MlKem768Only => ("endseal-mlkem", "QUIC, MLKEM768 and ML-DSA-65"),
+            _ => ("endseal", "QUIC, X25519MLKEM768 and ML-DSA-65"),
+        };
+        let mut properties = vec!["confidential", "authenticated", "sender"];
+        if policy.is_post_quantum() {
+            properties.push("post-quantum");
+        }
+        let info = SubjectInfo {
+            subject: subject.into(),
+            suite: Some("transport".into()),
+            about: about.into(),
+            runtime: "Rust, in process".into(),
+            versions: BTreeMap::from([("endseal".into(), env!("CARGO_PKG_VERSION").into())]),
+            settings: "docs/spec/transport.md".into(),
+            properties: properties.into_iter().map(Into::into).collect(),
+        };
+        Self { policy, info }
+    }
+
+    /// All policies that are measured.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        [Policy::Hybrid, Policy::Classical].map(Self::new).into()
+    }
+}
+
+/// All policies as subjects of the suite.
+pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
+    Transport::all().into_iter().map(|own| Box::new(own) as Box<dyn Subject>).collect()
+}
+
+impl Subject for Transport {
+    fn info(&self) -> &SubjectInfo {
+        &self.info
+    }
+
+    fn prepare(
+        &mut self,
+        case: &str,
+        params: &Params,
+        inputs: u32,
+    ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
+        let work = Work::new(case, params)?;
+        let carrier = Endseal::new(self.policy);
+        Ok(Box::new(Ready { work, duplex: Duplex::prepare(carrier, work, inputs.into())? }))
+    }
+}
+
+struct Ready {
+    work: Work,
+    duplex: Duplex<Endseal>,
+}
+
+impl Prepared for Ready {
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        let found = self.duplex.check()?;
+        Ok(Checked {
+            round_trip: found.round_trip,
+            tamper_refused: Some(found.refused),
+            sealed_bytes: found.size,
+        })
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "a run takes less than 2^53 ns")]
+    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
+        let Spent { wall_ns, cpu_ns } = self.duplex.run(iterations.into())?;
+        Ok(Elapsed::new(wall_ns as f64, Some(cpu_ns as f64)))
+    }
+
+    fn is_in_process(&self) -> bool {
+        true
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "bytes and nanoseconds far below 2^53")]
+    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
+        if self.work != Work::Handshake {
+            return Ok(Vec::new());
+        }
+        let delayed = self.duplex.delayed()?;
+        let figure = |metric, unit, samples: &[u64], one: u64| {
+            let samples = samples.iter().map(|sample| *sample as f64 / one as f64).collect();
+            Extra { metric, unit, better: Better::Less, samples }
+        };
+        let mut found = vec![
+            figure("bytes_sent", "B", &delayed.bytes_sent, 1),
+            figure("bytes_received", "B", &delayed.bytes_received, 1),
+            figure("round_trips", "1", &delayed.ns, ROUND_TRIP_NS),
+        ];
+        // What is made once, such as tables that grow in steps, is made before.
+        drop(idle::open(&self.duplex, 1)?);
+        let mut idle = None;
+        let counted = allocation::measure(|| idle = Some(idle::open(&self.duplex, IDLE)));
+        let open = idle.transpose()?.map_or(0, |idle| idle.len());
+        if counted.calls > 0 && open > 0 {
+            found.push(figure("idle_memory", "B", &[counted.live as u64], open as u64));
+        }
+        Ok(found)
+    }
+}
+
+impl From<Fault> for SubjectError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Unsupported(why) => Self::Unsupported(why),
+            Fault::Failed(why) => Self::Failed(why),
+        }
+    }
+}
+
+/// Three keys: of the two ends, and of somebody else.
+struct Endseal {
+    policy: Policy,
+    client: TransportKey,
+    server: TransportKey,
+    stranger: TransportKey,
+}
+
+struct Dialer {
+    endpoint: Endpoint,
+    server: PeerId,
+}
+
+struct Exchange {
+    sender: FrameSender,
+    receiver: FrameReceiver,
+    sequence: u64,
+}
+
+const KIND: Kind = match Kind::new(1) {
+    Some(kind) => kind,
+    None => unreachable!(),
+};
+
+impl Endseal {
+    fn new(policy: Policy) -> Self {
+        let key = |n: u8| {
+            let seeds = (Seed::from_bytes(&[n; 32]), mlkem768::Seed::from_bytes(&[!n; 64]));
+            let identity = Identity::from_seeds(seeds.0, seeds.1);
+            match policy.is_post_quantum() {
+                true => TransportKey::new(&identity),
+                false => TransportKey::classical(&identity),
+            }
+        };
+        Self { policy, client: key(1), server: key(2), stranger: key(3) }
+    }
+}
+
+impl Carrier for Endseal {
+    type Listener = Endpoint;
+    type Dialer = Dialer;
+    type Incoming = Connection;
+    type Connection = Connection;
+    type Stream = Exchange;
+
+    const WIRE: Wire = Wire::Udp;
+
+    fn listen(&self) -> Result<(Endpoint, SocketAddr), Failure> {
+        let accept = Accept::pinned([self.client.peer_id()]);
+        let endpoint = Endpoint::bind(HERE, &self.server, self.policy, accept)?;
+        let address = endpoint.local_address()?;
+        Ok((endpoint, address))
+    }
+
+    fn dialer(&self, who: Who) -> Result<Dialer, Failure> {
+        let own = if who == Who::Stranger { &self.stranger } else { &self.client };
+        let meant = if who == Who::Misled { &self.stranger } else { &self.server };
+        let endpoint = Endpoint::bind(HERE, own, self.policy, Accept::nobody())?;
+        Ok(Dialer { endpoint, server: meant.peer_id() })
+    }
+
+    async fn accept(listener: &Endpoint) -> Result<Option<Connection>, Failure> {
+        Ok(listener.accept().await)
+    }
+
+    async fn welcome(connection: Connection) -> Result<(Connection, Exchange), Failure> {
+        let (sender, receiver) = connection.accept_exchange().await?;
+        Ok((connection, Exchange { sender, receiver, sequence: 0 }))
+    }
+
+    async fn connect(
+        dialer: &Dialer,
+        server: SocketAddr,
+    ) -> Result<(Connection, Exchange), Failure> {
+        let connection = dialer.endpoint.connect(dialer.server, server).await?;
+        let (sender, receiver) = connection.open_exchange().await?;
+        Ok((connection, Exchange { sender, receiver, sequence: 0 }))
+    }
+}
+
+impl Stream for Exchange {
+    async fn send(&mut self, message: &Bytes) -> Result<(), Failure> {
+        let frame = Frame::new(KIND, self.sequence, message.clone());
+        self.sequence += 1;
+        Ok(self.sender.send(&frame).await?)
+    }
+
+    async fn receive(&mut self) -> Result<Option<Bytes>, Failure> {
+        Ok(self.receiver.receive().await?.map(|frame| frame.payload))
+    }
+
+    async fn send_bulk(&mut self, content: &Bytes) -> Result<(), Failure> {
+        for start in (0..content.len()).step_by(PIECE) {
+            self.send(&content.slice(start..content.len().min(start + PIECE))).await?;
+        }
+        Ok(())
+    }
+
+    async fn receive_bulk(
+        &mut self,
+        bytes: usize,
+        taker: &mut (impl FnMut(&[u8]) + Send),
+    ) -> Result<bool, Failure> {
+        let mut left = bytes;
+        while left > 0 {
+            match self.receive().await? {
+                None if left == bytes => return Ok(false),
+                None => return Err("the stream ended in the middle".into()),
+                Some(piece) => {
+                    taker(&piece);
+                    left = left.checked_sub(piece.len()).ok_or("more came than was sent")?;
+                }
+            }
+        }
+        Ok(true)
+    }
+}

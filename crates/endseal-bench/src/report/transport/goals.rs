@@ -1,0 +1,126 @@
+//! What station 2 set out to reach on the wire.
+
+use super::super::document::Document;
+use super::super::figures::{Case, Figures, OURS};
+use super::super::goals::{Bound, Goal, Measure};
+use super::super::words;
+use super::{CLASSICAL, QUINN, TCP_TLS, bulk, echo, handshake, messages, wire_size};
+
+pub(super) fn goals(figures: &Figures<'_>) -> Vec<Goal> {
+    let at_most = |what: &str, measure, bound| Goal {
+        what: what.into(),
+        measure,
+        bound: Bound::AtMost(bound),
+        note: None,
+    };
+    // How many times longer ours takes than another is how many times faster that one is.
+    let longer = |case, than| Measure::Factor { case, subject: than, against: OURS };
+    let of_classical = |metric| {
+        let (ours, classical) =
+            (metric_of(figures, OURS, metric), metric_of(figures, CLASSICAL, metric));
+        Measure::Share(share(ours, classical))
+    };
+    let bytes = |subject| {
+        let [sent, received] =
+            ["bytes_sent", "bytes_received"].map(|metric| metric_of(figures, subject, metric));
+        Some(sent? + received?)
+    };
+    let round_trips = |subject| metric_of(figures, subject, "round_trips").map(f64::round);
+    let size = figures.row(&wire_size(8192), OURS, "size").map(|row| row.median);
+    let mut goals = vec![
+        at_most(
+            "Post-quantum handshake beside classical: CPU of both ends",
+            of_classical("cpu"),
+            3.0,
+        ),
+        at_most(
+            "Post-quantum handshake beside classical: time",
+            longer(handshake(), CLASSICAL),
+            1.6,
+        ),
+        at_most(
+            "Post-quantum handshake beside classical: UDP payload, both ways",
+            Measure::Share(share(bytes(OURS), bytes(CLASSICAL))),
+            4.0,
+        ),
+        at_most(
+            "Post-quantum handshake beside classical: round trips, in whole ones",
+            Measure::Share(share(round_trips(OURS), round_trips(CLASSICAL))),
+            1.0,
+        ),
+    ];
+    for (against, name) in [(CLASSICAL, "classical keys"), (QUINN, "plain quinn")] {
+        for (what, case) in connected() {
+            goals.push(Goal::faster(format!("{what}, beside {name}"), case, against, 0.95));
+        }
+    }
+    goals.extend([
+        at_most("Time of an echo of 8 KB, beside TCP and TLS 1.3", longer(echo(), TCP_TLS), 1.4),
+        Goal::faster("1,000 messages of 8 KB, beside TCP and TLS 1.3", messages(), TCP_TLS, 0.8),
+        Goal::faster("Bulk, 64 MB, beside TCP and TLS 1.3", bulk(), TCP_TLS, 0.35),
+        at_most(
+            "UDP payload of a message of 8 KB, of its own bytes",
+            Measure::Share(share(size, Some(8192.0))),
+            1.034,
+        ),
+    ]);
+    goals
+}
+
+fn connected() -> [(&'static str, Case); 3] {
+    [("Echo of 8 KB", echo()), ("1,000 messages of 8 KB", messages()), ("Bulk, 64 MB", bulk())]
+}
+
+fn metric_of(figures: &Figures<'_>, subject: &str, metric: &str) -> Option<f64> {
+    figures.row(&handshake(), subject, metric).map(|row| row.median)
+}
+
+fn share(of: Option<f64>, whole: Option<f64>) -> Option<f64> {
+    Some(of? / whole.filter(|whole| *whole > 0.0)?)
+}
+
+pub(super) fn why_missed(document: &mut Document, figures: &Figures<'_>) {
+    let mut parts = Vec::new();
+    for (what, case) in connected() {
+        let [ours, quinn, tcp] = [OURS, QUINN, TCP_TLS]
+            .map(|subject| figures.row(&case, subject, "cpu").map(|row| row.median));
+        let (Some(ours), Some(quinn), Some(tcp)) = (ours, quinn, tcp) else { continue };
+        parts.push(format!(
+            "{what}: {} here, {} in plain quinn, {} in TCP with TLS",
+            words::time(ours),
+            words::time(quinn),
+            words::time(tcp),
+        ));
+    }
+    if parts.is_empty() {
+        return;
+    }
+    document.paragraph(format!(
+        "CPU time of both ends together. {}. What ours takes beyond quinn is our layer and the sizes of \
+         our windows and buffers; what quinn takes beyond TCP is packets of 1,452 bytes, each sealed and \
+         acknowledged outside the kernel, where the loopback interface gives TCP 64 KB at once. On a \
+         machine that is busy with something else, both ends share a CPU, and times become those of \
+         the computations.",
+        parts.join("; "),
+    ));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Record;
+
+    #[test]
+    fn every_goal_names_a_case_of_the_suite() {
+        let cases =
+            crate::suite::Suite::find("transport").unwrap().cases(crate::suite::Extent::Quick);
+        let record = Record::default();
+        let goals = goals(&Figures::new(&record));
+        assert_eq!(goals.len(), 14);
+        for goal in goals {
+            let Measure::Factor { case, .. } = goal.measure else { continue };
+            let found = cases.iter().any(|c| c.case == case.case && c.params == case.params);
+            assert!(found, "{}", goal.what);
+        }
+    }
+}

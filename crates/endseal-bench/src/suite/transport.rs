@@ -1,0 +1,71 @@
+//! Station 2, the wire: handshakes, echo, messages, bulk, and bytes on the socket.
+
+use super::{Case, Extent, Growing, Suite};
+use crate::record::Params;
+use crate::run::OURS;
+
+/// 1 KB as the published tables mean it.
+const KB: u64 = 1024;
+
+/// The suite.
+pub(super) const SUITE: Suite = Suite {
+    name: "transport",
+    about: "two ends that know each other's keys, connected on one machine; station 2",
+    cases,
+    subjects: crate::ours::transport::subjects,
+    sized: &["wire_size"],
+    untimed: &["wire_size"],
+    compared: &[OURS],
+    floors: &["tcp"],
+    grows_by: &[Growing { parameter: "bytes", unit: 1024, one: "a KB", many: "number of bytes" }],
+    notes: &[("handshake", HANDSHAKE), ("bulk", BULK)],
+    report: &crate::report::transport::TransportReport,
+};
+
+const HANDSHAKE: &str = "Both ends are in one process, with a thread each, so that CPU time is that of \
+     both. Without a way between them, time is that of the computations and the kernel.";
+
+const BULK: &str = "On the loopback device, with packets as on Ethernet for QUIC (MTU 1452) and as \
+     large as TCP likes them: the device takes 64 KB at once.";
+
+fn cases(extent: Extent) -> Vec<Case> {
+    let mut cases = vec![
+        case("handshake", &[]),
+        case("echo", &[("bytes", 8 * KB)]),
+        case("messages", &[("bytes", 8 * KB), ("count", 1000)]),
+        case("bulk", &[("bytes", 64 * KB * KB)]),
+        case("wire_size", &[("bytes", 8 * KB)]),
+        case("wire_size", &[("bytes", 256 * KB)]),
+    ];
+    if extent > Extent::Quick {
+        cases.push(case("echo", &[("bytes", 64)]));
+        cases.push(case("echo", &[("bytes", 256 * KB)]));
+        cases.push(case("messages", &[("bytes", 256), ("count", 1000)]));
+    }
+    if extent > Extent::Default {
+        cases.push(case("bulk", &[("bytes", 512 * KB * KB)]));
+    }
+    cases
+}
+
+fn case(case: &'static str, params: &[(&str, u64)]) -> Case {
+    let params: Params = params.iter().map(|(name, value)| ((*name).into(), *value)).collect();
+    Case { suite: "transport", case, params }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::duplex::work::Work;
+
+    #[test]
+    fn every_extent_contains_the_smaller_one_and_every_case_can_be_done() {
+        let (quick, default, full) =
+            (cases(Extent::Quick), cases(Extent::Default), cases(Extent::Full));
+        assert!(quick.iter().all(|case| default.contains(case)));
+        assert!(default.iter().all(|case| full.contains(case)));
+        for case in full {
+            assert!(Work::new(case.case, &case.params).is_ok(), "{}", case.describe());
+        }
+    }
+}
