@@ -103,6 +103,6 @@ async fn handshake(incoming: Incoming, dialer: &Dialer) -> Option<Connection> {
     };
     let early = if *complete.borrow() { EarlyData::NotUsed } else { EarlyData::Accepted };
     let handshake = HandshakeInfo::of(&quinn, dialer.policy, started, early);
-    let control = open_control(&quinn, dialer.limits.frame_within_bounds()).await.ok()?;
+    let control = open_control(&quinn, dialer.limits.frames()).await.ok()?;
     Some(Connection::start(dialer.parts(quinn, peer, handshake, control, complete, present)))
 }
