@@ -15,6 +15,8 @@ mod json;
 mod live;
 #[path = "vectors/mapping.rs"]
 mod mapping;
+#[path = "vectors/ml_dsa.rs"]
+mod ml_dsa;
 #[path = "vectors/raw.rs"]
 mod raw;
 #[path = "vectors/refused.rs"]

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::BytesMut;
+use endseal_codec::Limits as FrameLimits;
 use endseal_crypto::peer_id::PeerId;
 use quinn::{SendStream, WriteError};
 use tokio::sync::{Mutex, oneshot, watch};
@@ -33,7 +34,7 @@ struct Inner {
     peer: PeerId,
     handshake: HandshakeInfo,
     first_remote: SocketAddr,
-    max_payload: u32,
+    limits: FrameLimits,
     control_out: Mutex<FrameSender>,
     control_in: Mutex<ControlIn>,
     /// The largest payload that the peer accepts; 0 until its control stream has said so.
@@ -54,7 +55,7 @@ pub(crate) struct Parts {
     pub(crate) link: Link,
     pub(crate) peer: PeerId,
     pub(crate) handshake: HandshakeInfo,
-    pub(crate) max_payload: u32,
+    pub(crate) limits: FrameLimits,
     pub(crate) control: SendStream,
     pub(crate) complete: watch::Receiver<bool>,
     pub(crate) control_timeout: Duration,
@@ -64,10 +65,10 @@ pub(crate) struct Parts {
 /// Opens the stream that each side opens first, and says what this one accepts.
 pub(crate) async fn open_control(
     quinn: &quinn::Connection,
-    max_payload: u32,
+    limits: FrameLimits,
 ) -> Result<SendStream, Closed> {
     let mut stream = quinn.open_uni().await?;
-    let written = begin_control(&mut stream, max_payload).await;
+    let written = begin_control(&mut stream, limits).await;
     written.map_err(|_| quinn.close_reason().map_or(Closed::Here, Closed::from))?;
     Ok(stream)
 }
@@ -75,10 +76,10 @@ pub(crate) async fn open_control(
 /// Makes a stream the control stream.
 pub(crate) async fn begin_control(
     stream: &mut SendStream,
-    max_payload: u32,
+    limits: FrameLimits,
 ) -> Result<(), WriteError> {
     let mut prefix = BytesMut::new();
-    Prefix::Control { max_payload }.encode(&mut prefix);
+    Prefix::Control { max_payload: limits.maximum() }.encode(&mut prefix);
     stream.write_all(&prefix).await?;
     // Short words about long transfers must not wait behind them. (It cannot have ended yet.)
     let _new = stream.set_priority(1);
@@ -87,10 +88,10 @@ pub(crate) async fn begin_control(
 
 impl Connection {
     pub(crate) fn start(parts: Parts) -> Self {
-        let Parts { link, peer, handshake, max_payload, control, complete, .. } = parts;
+        let Parts { link, peer, handshake, limits, control, complete, .. } = parts;
         let (max_known, peer_max) = watch::channel(0);
         let (control_known, control_in) = oneshot::channel();
-        let greeting = greet(link.clone(), max_payload, max_known, control_known);
+        let greeting = greet(link.clone(), limits, max_known, control_known);
         let (quinn, patience) = (link.quinn.clone(), parts.control_timeout);
         tokio::spawn(async move {
             if time::timeout(patience, greeting).await.is_err() {
@@ -101,7 +102,7 @@ impl Connection {
             peer,
             handshake,
             first_remote: link.quinn.remote_address(),
-            max_payload,
+            limits,
             control_out: Mutex::new(FrameSender::new(
                 control,
                 link.clone(),
@@ -210,7 +211,7 @@ impl Connection {
         let stream = self.0.link.quinn.accept_uni().await;
         let stream = stream.map_err(|error| ReceiveError::Closed(error.into()))?;
         let expected = Some(StreamType::Message);
-        Ok(FrameReceiver::new(stream, self.0.link.clone(), expected, self.0.max_payload))
+        Ok(FrameReceiver::new(stream, self.0.link.clone(), expected, self.0.limits))
     }
 
     /// Opens an exchange: frames both ways. The peer learns of it by the first frame.
@@ -220,7 +221,7 @@ impl Connection {
     pub async fn open_exchange(&self) -> Result<(FrameSender, FrameReceiver), SendError> {
         let streams = self.0.link.quinn.open_bi().await;
         let (send, receive) = streams.map_err(|error| SendError::Closed(error.into()))?;
-        let receiver = FrameReceiver::new(receive, self.0.link.clone(), None, self.0.max_payload);
+        let receiver = FrameReceiver::new(receive, self.0.link.clone(), None, self.0.limits);
         Ok((self.sender(send, Some(Prefix::Exchange)), receiver))
     }
 
@@ -232,8 +233,7 @@ impl Connection {
         let streams = self.0.link.quinn.accept_bi().await;
         let (send, receive) = streams.map_err(|error| ReceiveError::Closed(error.into()))?;
         let expected = Some(StreamType::Exchange);
-        let receiver =
-            FrameReceiver::new(receive, self.0.link.clone(), expected, self.0.max_payload);
+        let receiver = FrameReceiver::new(receive, self.0.link.clone(), expected, self.0.limits);
         Ok((self.sender(send, None), receiver))
     }
 
@@ -280,14 +280,13 @@ impl Connection {
 /// Takes the peer's control stream, which is its first.
 async fn greet(
     link: Link,
-    max_payload: u32,
+    limits: FrameLimits,
     max_known: watch::Sender<u32>,
     control_known: oneshot::Sender<FrameReceiver>,
 ) {
     // Errors need no word here: the connection is closed, and everybody who waits learns why.
     let Ok(stream) = link.quinn.accept_uni().await else { return };
-    let mut control =
-        FrameReceiver::new(stream, link.clone(), Some(StreamType::Control), max_payload);
+    let mut control = FrameReceiver::new(stream, link.clone(), Some(StreamType::Control), limits);
     if let Ok(Some(Prefix::Control { max_payload })) = control.read_prefix().await {
         // Nobody may be left to know. The value stays after this sender is gone.
         let _known = control_known.send(control);

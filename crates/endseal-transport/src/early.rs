@@ -6,6 +6,7 @@
 use std::time::Instant;
 
 use bytes::Bytes;
+use endseal_codec::frame::{Kind, LiveHeader};
 use quinn::{Connecting, SendStream, StoppedError, ZeroRttAccepted};
 use tokio::sync::watch;
 use tokio::time;
@@ -13,7 +14,7 @@ use tokio::time;
 use crate::connection::{Connection, begin_control};
 use crate::endpoint::Dial;
 use crate::error::{ConnectError, SendError};
-use crate::frame::{Flags, Frame, Kind};
+use crate::frame::Frame;
 use crate::handshake::EarlyData;
 use crate::prefix::Prefix;
 use crate::sender::FrameSender;
@@ -26,8 +27,8 @@ impl IdempotentFrame {
     /// A frame with the flag. The caller MUST be sure that acting on it twice does what acting on
     /// it once does: "I have read up to 17" is such, "pay 17" is not.
     #[must_use]
-    pub fn new(kind: Kind, sequence: u64, payload: impl Into<Bytes>) -> Self {
-        Self(Frame::new(kind, sequence, payload).with_flags(Flags::IDEMPOTENT))
+    pub fn new(kind: Kind, payload: impl Into<Bytes>) -> Self {
+        Self(Frame::new(kind, payload).idempotent())
     }
 
     /// The frame.
@@ -91,8 +92,7 @@ impl EarlyConnection {
                     stream = quinn.open_uni().await.map_err(failed)?;
                 }
                 // It fails if the stream is void now, which is seen when the handshake is done.
-                let max_payload = dial.limits().frame_within_bounds();
-                let _begun = begin_control(&mut control, max_payload).await;
+                let _begun = begin_control(&mut control, dial.limits().frames()).await;
                 // Early frames are shorter than what may always be sent.
                 let (_, unknown) = watch::channel(0);
                 let link = dial.link(quinn.clone());
@@ -115,7 +115,7 @@ impl EarlyConnection {
     /// # Errors
     /// [`SendError::EarlyFull`] beyond [`Limits::early`](crate::Limits::early) bytes.
     pub async fn send(&mut self, frame: IdempotentFrame) -> Result<(), SendError> {
-        let length = frame.0.payload.len().saturating_add(crate::frame::HEADER_MAX);
+        let length = frame.0.payload.len().saturating_add(LiveHeader::MAX_LEN);
         let max = crate::limits::FRAME_INITIAL;
         self.room = match self.room.checked_sub(length) {
             Some(room) if frame.0.payload.len() <= max as usize => room,

@@ -253,7 +253,7 @@ impl Dialer {
             link: self.link(quinn),
             peer,
             handshake,
-            max_payload: self.limits.frame_within_bounds(),
+            limits: self.limits.frames(),
             control,
             complete,
             control_timeout: self.limits.handshake_timeout,
@@ -312,8 +312,8 @@ impl Dial {
         let control = match control {
             Some(control) => control,
             None => {
-                let max = dialer.limits.frame_within_bounds();
-                match open_control(&quinn, max).await {
+                let limits = dialer.limits.frames();
+                match open_control(&quinn, limits).await {
                     Ok(control) => control,
                     Err(_) => return Err(self.failed(quinn.closed().await)),
                 }

@@ -3,8 +3,9 @@
 use core::fmt;
 use std::io;
 
+use endseal_codec::frame::FrameError;
+
 use crate::close::{CloseCode, Closed};
-use crate::frame::FrameError;
 
 /// Why no endpoint was made.
 #[derive(Debug)]
@@ -134,6 +135,8 @@ pub enum SendError {
         /// What the peer accepts.
         max: u32,
     },
+    /// It can be no frame of this stream: 2^62 were sent.
+    Frame(FrameError),
     /// The early frames together are more than early data may be.
     EarlyFull,
 }
@@ -141,11 +144,12 @@ pub enum SendError {
 impl SendError {
     /// A stable name of the class.
     #[must_use]
-    pub const fn code(&self) -> &'static str {
+    pub fn code(&self) -> &'static str {
         match self {
             Self::Closed(closed) => closed.code(),
             Self::Stopped(_) => "stopped",
-            Self::TooLarge { .. } => "too-large",
+            Self::TooLarge { .. } => "limit",
+            Self::Frame(error) => error.class(),
             Self::EarlyFull => "early-full",
         }
     }
@@ -159,12 +163,21 @@ impl fmt::Display for SendError {
             Self::TooLarge { length, max } => {
                 write!(f, "a frame of {length} bytes where the peer accepts {max}")
             }
+            Self::Frame(error) => error.fmt(f),
             Self::EarlyFull => f.write_str("no more early data may be sent"),
         }
     }
 }
 
-impl core::error::Error for SendError {}
+impl core::error::Error for SendError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Closed(closed) => Some(closed),
+            Self::Frame(error) => Some(error),
+            Self::EarlyFull | Self::Stopped(_) | Self::TooLarge { .. } => None,
+        }
+    }
+}
 
 /// Why no frame was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -185,11 +198,11 @@ pub enum ReceiveError {
 impl ReceiveError {
     /// A stable name of the class.
     #[must_use]
-    pub const fn code(&self) -> &'static str {
+    pub fn code(&self) -> &'static str {
         match self {
             Self::Closed(closed) => closed.code(),
             Self::Reset(_) => "stream-reset",
-            Self::Frame(error) => error.code(),
+            Self::Frame(error) => error.class(),
             Self::Stream(_) => "stream",
             Self::Early => "early",
         }

@@ -53,13 +53,17 @@ async fn take(
         Counters::add(&dialer.counters.handshakes_failed, 1);
         return;
     };
-    match taken.try_send(connection) {
-        Ok(()) => Counters::add(&dialer.counters.accepted, 1),
-        Err(mpsc::error::TrySendError::Full(connection)) => {
+    match taken.try_reserve() {
+        Ok(place) => {
+            // First: whoever has the connection may look at the totals.
+            Counters::add(&dialer.counters.accepted, 1);
+            place.send(connection);
+        }
+        Err(mpsc::error::TrySendError::Full(())) => {
             Counters::add(&dialer.counters.busy, 1);
             connection.abort(CloseCode::Busy);
         }
-        Err(mpsc::error::TrySendError::Closed(connection)) => connection.abort(CloseCode::Done),
+        Err(mpsc::error::TrySendError::Closed(())) => connection.abort(CloseCode::Done),
     }
 }
 
@@ -103,6 +107,6 @@ async fn handshake(incoming: Incoming, dialer: &Dialer) -> Option<Connection> {
     };
     let early = if *complete.borrow() { EarlyData::NotUsed } else { EarlyData::Accepted };
     let handshake = HandshakeInfo::of(&quinn, dialer.policy, started, early);
-    let control = open_control(&quinn, dialer.limits.frame_within_bounds()).await.ok()?;
+    let control = open_control(&quinn, dialer.limits.frames()).await.ok()?;
     Some(Connection::start(dialer.parts(quinn, peer, handshake, control, complete, present)))
 }

@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::sync::Arc;
 
+use endseal_codec::Limits as FrameLimits;
 use quinn::congestion::CubicConfig;
 use quinn::{IdleTimeout, MtuDiscoveryConfig, TransportConfig, VarInt};
 
@@ -77,9 +78,9 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The largest payload accepted, within its bounds.
-    pub(crate) fn frame_within_bounds(&self) -> u32 {
-        self.frame.clamp(FRAME_INITIAL, FRAME_MAX)
+    /// What is accepted in a frame, within its bounds.
+    pub(crate) fn frames(&self) -> FrameLimits {
+        frame_limits(self.frame)
     }
 
     /// As quinn wants it.
@@ -102,4 +103,9 @@ impl Limits {
             .congestion_controller_factory(Arc::new(CubicConfig::default()));
         Arc::new(config)
     }
+}
+
+/// Limits of frames, from [`FRAME_INITIAL`] to [`FRAME_MAX`]: the codec allows more.
+pub(crate) fn frame_limits(max_payload: u32) -> FrameLimits {
+    FrameLimits::with_maximum(max_payload.clamp(FRAME_INITIAL, FRAME_MAX)).unwrap_or_default()
 }

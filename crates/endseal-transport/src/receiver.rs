@@ -4,11 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::{Buf, Bytes, BytesMut};
+use endseal_codec::Limits;
+use endseal_codec::frame::{FrameError, LiveHeader};
 use quinn::{ReadError, RecvStream};
 
 use crate::close::{CloseCode, Closed};
 use crate::error::ReceiveError;
-use crate::frame::{Flags, Frame, FrameError, HEADER_MAX, Header};
+use crate::frame::Frame;
 use crate::prefix::{Prefix, PrefixError, StreamType};
 use crate::statistics::Counters;
 
@@ -17,20 +19,23 @@ const PIECES: usize = 32;
 /// What is allocated for a frame before its bytes are there.
 const AHEAD: usize = 64 * 1024;
 
-/// The receiving side of a stream. Frames come in the order in which they were sent.
+/// The receiving side of a stream. Frames come in the order in which they were sent, and their
+/// numbers are checked: a gap ends the connection as a malformed frame does.
 #[derive(Debug)]
 pub struct FrameReceiver {
     stream: RecvStream,
     link: Link,
     /// What the stream must begin with, until it has.
     expected: Option<StreamType>,
-    max_payload: u32,
+    limits: Limits,
+    /// The number that the next header must have.
+    sequence: u64,
     /// The stream began as early data, which somebody may have recorded and sent again.
     idempotent_only: bool,
     /// Received and not decoded.
     pieces: VecDeque<Bytes>,
     /// A frame whose payload is not complete.
-    partial: Option<(Header, BytesMut)>,
+    partial: Option<(LiveHeader, BytesMut)>,
     ended: bool,
 }
 
@@ -59,7 +64,7 @@ impl FrameReceiver {
         stream: RecvStream,
         link: Link,
         expected: Option<StreamType>,
-        max_payload: u32,
+        limits: Limits,
     ) -> Self {
         // Control frames are held back until the handshake is complete, which a recorded flight never
         // is. A stream that is accepted after it counts as late for the same reason.
@@ -68,7 +73,8 @@ impl FrameReceiver {
             stream,
             link,
             expected,
-            max_payload,
+            limits,
+            sequence: 0,
             idempotent_only,
             pieces: VecDeque::new(),
             partial: None,
@@ -108,7 +114,7 @@ impl FrameReceiver {
     pub(crate) async fn read_prefix(&mut self) -> Result<Option<Prefix>, ReceiveError> {
         let Some(expected) = self.expected else { return Ok(None) };
         loop {
-            let mut peeked = [0; HEADER_MAX];
+            let mut peeked = [0; LiveHeader::MAX_LEN];
             let len = self.peek(&mut peeked);
             match Prefix::decode(&peeked[..len], expected) {
                 Ok(Some((prefix, len))) => {
@@ -124,18 +130,15 @@ impl FrameReceiver {
                 Err(PrefixError::Type(kind)) => {
                     return Err(self.link.blame(CloseCode::Stream, ReceiveError::Stream(kind)));
                 }
-                Err(PrefixError::Frame(error)) => return Err(self.bad_frame(error)),
-                Err(PrefixError::Maximum(max)) => {
-                    let error = FrameError::TooLarge { length: max, max: self.max_payload };
-                    return Err(self.bad_frame(error));
-                }
+                Err(PrefixError::Varint) => return Err(self.bad_frame(FrameError::Varint)),
+                Err(PrefixError::Maximum(_)) => return Err(self.bad_frame(FrameError::Limit)),
             }
         }
     }
 
     fn bad_frame(&self, error: FrameError) -> ReceiveError {
         let code = match error {
-            FrameError::TooLarge { .. } => CloseCode::TooLarge,
+            FrameError::Limit => CloseCode::TooLarge,
             _ => CloseCode::Frame,
         };
         self.link.blame(code, ReceiveError::Frame(error))
@@ -144,23 +147,25 @@ impl FrameReceiver {
     /// The next frame, if all of it is there.
     fn take_frame(&mut self) -> Result<Option<Frame>, ReceiveError> {
         if self.partial.is_none() {
-            let mut peeked = [0; HEADER_MAX];
+            let mut peeked = [0; LiveHeader::MAX_LEN];
             let len = self.peek(&mut peeked);
-            let decoded = Header::decode(&peeked[..len], self.max_payload);
-            let Some((header, start)) = decoded.map_err(|error| self.bad_frame(error))? else {
+            let parsed = LiveHeader::parse(&peeked[..len], self.sequence, self.limits);
+            let Some((header, start)) = parsed.map_err(|error| self.bad_frame(error))? else {
                 return Ok(None);
             };
-            if self.idempotent_only && !header.flags.contains(Flags::IDEMPOTENT) {
+            if self.idempotent_only && !header.is_idempotent() {
                 return Err(self.link.blame(CloseCode::Early, ReceiveError::Early));
             }
             self.skip(start);
-            let length = header.length as usize;
+            // The codec accepts numbers below 2^62 only.
+            self.sequence += 1;
+            let length = header.length();
             // Copied even where it lies in one piece: a piece keeps the buffer of a whole batch of
             // datagrams alive, and the application may keep the frame.
             self.partial = Some((header, BytesMut::with_capacity(length.min(AHEAD))));
         }
         let Some((header, mut payload)) = self.partial.take() else { return Ok(None) };
-        let length = header.length as usize;
+        let length = header.length();
         while payload.len() < length {
             let Some(piece) = self.pieces.front_mut() else {
                 self.partial = Some((header, payload));
@@ -170,11 +175,11 @@ impl FrameReceiver {
             payload.extend_from_slice(&part);
             self.skip(0);
         }
-        Ok(Some(header.frame(payload.freeze())))
+        Ok(Some(Frame::received(header, payload.freeze())))
     }
 
     /// Copies the next bytes without taking them.
-    fn peek(&self, out: &mut [u8; HEADER_MAX]) -> usize {
+    fn peek(&self, out: &mut [u8; LiveHeader::MAX_LEN]) -> usize {
         let mut len = 0;
         for piece in &self.pieces {
             let part = piece.len().min(out.len() - len);

@@ -3,13 +3,15 @@
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
+use endseal_codec::Limits;
+use endseal_codec::frame::LiveHeader;
 use quinn::{SendStream, WriteError};
 use tokio::sync::watch;
 
 use crate::close::{CloseCode, Closed};
 use crate::error::SendError;
-use crate::frame::{Frame, HEADER_MAX};
-use crate::limits::FRAME_INITIAL;
+use crate::frame::Frame;
+use crate::limits::{FRAME_INITIAL, frame_limits};
 use crate::prefix::Prefix;
 use crate::receiver::Link;
 use crate::statistics::Counters;
@@ -19,7 +21,7 @@ const COPY: usize = 2048;
 /// Bytes that may wait for others before QUIC gets them.
 const BATCH: usize = 64 * 1024;
 
-/// The sending side of a stream.
+/// The sending side of a stream. It numbers the frames.
 ///
 /// Dropping it without [`Self::finish`] or [`Self::end`] gives the stream up: the peer sees
 /// [`ReceiveError::Reset`](crate::ReceiveError::Reset), never a shorter stream.
@@ -34,6 +36,8 @@ pub struct FrameSender {
     pending: VecDeque<Bytes>,
     /// Bytes in `pending`.
     waiting: usize,
+    /// The number of the next frame.
+    sequence: u64,
     finished: bool,
 }
 
@@ -45,9 +49,10 @@ impl FrameSender {
         peer_max: watch::Receiver<u32>,
     ) -> Self {
         let pending = VecDeque::new();
-        let mut own = Self { stream, link, peer_max, pending, waiting: 0, finished: false };
+        let mut own =
+            Self { stream, link, peer_max, pending, waiting: 0, sequence: 0, finished: false };
         if let Some(prefix) = prefix {
-            let mut bytes = BytesMut::with_capacity(HEADER_MAX);
+            let mut bytes = BytesMut::with_capacity(Prefix::MAX_LEN);
             prefix.encode(&mut bytes);
             own.push(bytes.freeze());
         }
@@ -73,22 +78,25 @@ impl FrameSender {
     /// # Errors
     /// [`SendError`].
     pub async fn feed(&mut self, frame: &Frame) -> Result<(), SendError> {
-        self.check_size(frame.payload.len()).await?;
+        let limits = self.limits_for(frame.payload.len()).await?;
         if self.waiting >= BATCH {
             self.flush().await?;
         }
+        // Nothing waits from here on: a number is used when all of its frame is pending.
+        let header = frame.header(self.sequence, limits).map_err(SendError::Frame)?;
+        let mut encoded = [0; LiveHeader::MAX_LEN];
+        let len = header.write(&mut encoded);
+        let header = &encoded[..len];
         if frame.payload.len() <= COPY {
-            let mut whole = BytesMut::with_capacity(HEADER_MAX + frame.payload.len());
-            frame.encode(&mut whole);
+            let mut whole = BytesMut::with_capacity(header.len() + frame.payload.len());
+            whole.extend_from_slice(header);
+            whole.extend_from_slice(&frame.payload);
             self.push(whole.freeze());
         } else {
-            let mut head = [0; HEADER_MAX];
-            let mut rest = &mut head[..];
-            frame.encode_header(&mut rest);
-            let unused = rest.len();
-            self.push(Bytes::copy_from_slice(&head[..HEADER_MAX - unused]));
+            self.push(Bytes::copy_from_slice(header));
             self.push(frame.payload.clone());
         }
+        self.sequence += 1;
         Counters::add(&self.link.counters.frames_sent, 1);
         Counters::add(&self.link.counters.payload_sent, frame.payload.len() as u64);
         Ok(())
@@ -173,14 +181,15 @@ impl FrameSender {
         self.pending.push_back(bytes);
     }
 
-    async fn check_size(&mut self, length: usize) -> Result<(), SendError> {
+    /// What the peer is known to accept: no more than is needed for a payload of `length` bytes.
+    async fn limits_for(&mut self, length: usize) -> Result<Limits, SendError> {
         if length <= FRAME_INITIAL as usize {
-            return Ok(());
+            return Ok(frame_limits(FRAME_INITIAL));
         }
         let known = self.peer_max.wait_for(|max| *max != 0).await;
         let max = *known.map_err(|_| SendError::Closed(self.link.closed()))?;
         if length <= max as usize {
-            return Ok(());
+            return Ok(frame_limits(max));
         }
         Err(SendError::TooLarge { length: length as u64, max })
     }

@@ -8,6 +8,7 @@ use endseal_codec::frame::{SignatureScheme, Stamp, StoredFrame};
 use endseal_codec::{Limits, Message, Sealed, SealedMessage};
 
 use crate::json::Vector;
+use crate::ml_dsa::Sender;
 use crate::samples as sample;
 
 const SEED: [u8; 32] = [0x5e; 32];
@@ -18,6 +19,15 @@ fn frame(message: SealedMessage, sequence: u64, timestamp: u64) -> Vec<u8> {
     let sealed = Sealed::<Message>::from_message(message);
     let sign = |signed: &[u8]| Ok::<_, Infallible>(key.sign(signed).to_bytes().to_vec());
     StoredFrame::build(&sealed, stamp, SignatureScheme::Ed25519, Limits::default(), sign).unwrap()
+}
+
+/// The same sequence and time as the first of Ed25519.
+fn ml_dsa_frame(context: &[u8]) -> Vec<u8> {
+    let key = Sender::from_seed(SEED);
+    let stamp = Stamp { sequence: 0, timestamp: 1_770_000_000_000, sender: key.id() };
+    let sealed = Sealed::<Message>::from_message(sample::sealed());
+    let sign = |signed: &[u8]| Ok::<_, Infallible>(key.sign(signed, context));
+    StoredFrame::build(&sealed, stamp, SignatureScheme::MlDsa65, Limits::default(), sign).unwrap()
 }
 
 pub(crate) fn write(dir: &Path) {
@@ -40,8 +50,8 @@ fn accepted(dir: &Path) {
             .with("timestamp", timestamp.to_string())
             .with_hex("sender", &hex[24..56])
             .with("checksum", part(56))
-            .with("scheme", 1)
-            .with_hex("payload", &hex[64..hex.len() - 64])
+            .with("scheme", hex[60])
+            .with_hex("payload", &hex[64..64 + usize::try_from(part(4)).unwrap()])
             .with_hex("seed", &SEED)
             .write(dir);
     };
@@ -51,6 +61,7 @@ fn accepted(dir: &Path) {
     accept("last", "the largest sequence and time", &last, u64::MAX, u64::MAX);
     let message = SealedMessage { ciphertext: [0xc2; 1000].into(), ..sample::sealed() };
     accept("longer", "a longer payload", &frame(message, 7, time), 7, time);
+    accept("ml_dsa", "signed with ML-DSA-65", &ml_dsa_frame(&[]), 0, time);
 }
 
 /// The checksum is put right again, so that it hides nothing.
@@ -121,6 +132,17 @@ fn refused(dir: &Path) {
     let labelled = [&b"endseal/frame@v1 signature"[..], &signed].concat();
     let strange = changed(end, &stranger.sign(&labelled).to_bytes());
     refuse("authentication", "stranger", "signed by another", &strange).write(dir);
+    let ml_dsa = ml_dsa_frame(&[]);
+    for (at, what) in [(8, "sequence"), (24, "sender"), (ml_dsa.len() - 1, "signature")] {
+        let mut hex = ml_dsa.clone();
+        hex[at] ^= 1;
+        let comment = format!("another {what}, signed with ML-DSA-65");
+        refuse("authentication", &format!("ml_dsa_{what}"), &comment, &with_checksum(hex))
+            .write(dir);
+    }
+    let context = ml_dsa_frame(b"endseal/frame@v1 signature");
+    let comment = "signed with ML-DSA-65 and a context";
+    refuse("authentication", "ml_dsa_context", comment, &context).write(dir);
 }
 
 fn with_checksum(mut frame: Vec<u8>) -> Vec<u8> {

@@ -14,7 +14,7 @@ const END: u64 = 1 << 62;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// Defined by the transport.
+    /// Defined by whoever uses the connection.
     Control,
     /// A `Message`, or a `SealedMessage` if the frame says so.
     Message,

@@ -7,6 +7,8 @@ mod contract;
 mod hostile;
 mod live;
 mod messages;
+#[path = "../../examples/vectors/ml_dsa.rs"]
+mod ml_dsa;
 mod random;
 mod replay;
 mod stored;

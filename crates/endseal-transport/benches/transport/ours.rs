@@ -40,7 +40,7 @@ impl Ours {
             }
             assert_eq!(received, count);
         });
-        let frame = Frame::new(Kind::new(1).unwrap(), 1, vec![7; len as usize]);
+        let frame = Frame::new(Kind::Message, vec![7; len as usize]);
         let mut messages = self.client.open_messages().await.unwrap();
         for _ in 0..count {
             messages.feed(&frame).await.unwrap();
@@ -59,7 +59,7 @@ impl Ours {
             send.end().await.unwrap();
         });
         let (mut send, mut receive) = self.client.open_exchange().await.unwrap();
-        let frame = Frame::new(Kind::new(1).unwrap(), 1, vec![7; len as usize]);
+        let frame = Frame::new(Kind::Message, vec![7; len as usize]);
         for _ in 0..count {
             send.send(&frame).await.unwrap();
             receive.receive().await.unwrap().unwrap();

@@ -42,11 +42,6 @@ impl Vector {
         self
     }
 
-    pub(crate) fn with_bool(mut self, field: &str, value: bool) -> Self {
-        writeln!(self.text, "  \"{field}\": {value},").unwrap();
-        self
-    }
-
     pub(crate) fn write(self, dir: &Path) {
         fs::create_dir_all(dir).unwrap();
         let text = format!("{}\n}}\n", self.text.strip_suffix(",\n").unwrap());

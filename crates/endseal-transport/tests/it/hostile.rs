@@ -1,9 +1,11 @@
 //! Peers that have a key and do not keep to the protocol: each fault ends the connection with its
 //! code, and harms nobody else.
 
-use endseal_transport::{CloseCode, Closed, Connection, FrameError, Policy, ReceiveError};
+use endseal_transport::{
+    CloseCode, Closed, Connection, Frame, FrameError, Kind, Policy, ReceiveError,
+};
 
-use crate::pair::{Pair, frame, limits};
+use crate::pair::{Pair, encoded, frame, limits};
 use crate::raw::RawClient;
 
 const CONTROL: &[u8] = &[0, 0x80, 0x80, 0x40]; // type 0, 1,048,576
@@ -33,9 +35,9 @@ async fn stock_rustls_talks_to_us() {
     let pair = Pair::new(Policy::Hybrid, limits());
     let (asked, taken) = raw_connection(&pair).await;
     assert_eq!(taken.peer(), pair.client.peer_id());
-    let _control = send(&asked, &[CONTROL, &[0x11, 1, 2, 7, b'h', b'i']].concat()).await;
+    let _control = send(&asked, &[CONTROL, &[0x10, 1, 2, 0, b'h', b'i']].concat()).await;
     let heard = taken.receive_control().await.unwrap().unwrap();
-    assert_eq!((heard.sequence, &heard.payload[..]), (7, &b"hi"[..]));
+    assert_eq!(heard, Frame::new(Kind::Control, "hi").idempotent());
     let mut theirs = asked.accept_uni().await.unwrap();
     let mut prefix = [0; 4];
     theirs.read_exact(&mut prefix).await.unwrap();
@@ -94,16 +96,20 @@ async fn message_streams_of_another_type_end_the_connection() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn frames_that_are_none_end_the_connection() {
-    let bomb = [0x11, 0, 0xff, 0xff, 0xff, 0xff, 0x0f]; // 4 GiB
-    let beyond = [0x11, 0, 0x81, 0x80, 0x40]; // 1 MiB and 1
+    let bomb = [0x11, 0, 0xff, 0xff, 0xff, 0xff, 0x0f, 0]; // 4 GiB
+    let beyond = [0x11, 0, 0x81, 0x80, 0x40, 0]; // 1 MiB and 1
+    let endless = [&[0x11, 0][..], &[0x80; 9]].concat();
     for (bytes, error, expected) in [
-        (&[0x21][..], FrameError::Version(2), CloseCode::Frame),
-        (&[0x01], FrameError::Version(0), CloseCode::Frame),
-        (&[0x11, 4], FrameError::Flags(4), CloseCode::Frame),
+        (&[0x21][..], FrameError::Version, CloseCode::Frame),
+        (&[0x01], FrameError::Version, CloseCode::Frame),
+        (&[0x13], FrameError::Kind, CloseCode::Frame),
+        (&[0x11, 4], FrameError::Flags, CloseCode::Frame),
+        (&[0x12, 2], FrameError::Flags, CloseCode::Frame), // sealed data
         (&[0x11, 0, 0x80, 0], FrameError::Varint, CloseCode::Frame),
-        (&[0x11, 0, 0xff, 0xff, 0xff, 0xff, 0x1f], FrameError::Varint, CloseCode::Frame),
-        (&bomb, FrameError::TooLarge { length: 0xffff_ffff, max: 1 << 20 }, CloseCode::TooLarge),
-        (&beyond, FrameError::TooLarge { length: 0x10_0001, max: 1 << 20 }, CloseCode::TooLarge),
+        (&endless, FrameError::Varint, CloseCode::Frame),
+        (&bomb, FrameError::Limit, CloseCode::TooLarge),
+        (&beyond, FrameError::Limit, CloseCode::TooLarge),
+        (&[0x11, 0, 0, 1], FrameError::Sequence, CloseCode::Frame), // streams begin with 0
     ] {
         let pair = Pair::new(Policy::Hybrid, limits());
         let (asked, taken) = raw_connection(&pair).await;
@@ -115,13 +121,31 @@ async fn frames_that_are_none_end_the_connection() {
     }
 }
 
+/// Numbers go on by one on each stream, whatever others do.
+#[tokio::test(flavor = "multi_thread")]
+async fn frames_out_of_sequence_end_the_connection() {
+    for third in [0, 1, 3, 0x7f] {
+        let pair = Pair::new(Policy::Hybrid, limits());
+        let (asked, taken) = raw_connection(&pair).await;
+        let _control = send(&asked, &[CONTROL, &[0x10, 0, 0, 0]].concat()).await;
+        let two = [0x12, 0, 1, 0, 7, 0x11, 0, 0, 1];
+        let _message = send(&asked, &[&[1][..], &two, &[0x11, 0, 0, third]].concat()).await;
+        let mut messages = taken.accept_messages().await.unwrap();
+        assert_eq!(messages.receive().await, Ok(Some(Frame::new(Kind::Data, &[7][..]))));
+        assert_eq!(messages.receive().await, Ok(Some(Frame::new(Kind::Message, &[][..]))));
+        let third = messages.receive().await;
+        assert_eq!(third, Err(ReceiveError::Frame(FrameError::Sequence)));
+        assert_eq!(third.unwrap_err().code(), "sequence");
+        assert_eq!(code(&asked.closed().await), CloseCode::Frame);
+        assert_eq!(pair.server.statistics().protocol_errors, 1);
+    }
+}
+
 /// Cut at every place: only the end of a frame is an end.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_ends_within_a_frame_is_no_shorter_stream() {
-    let mut whole = bytes::BytesMut::from(&[1][..]);
-    frame(300, 5).encode(&mut whole);
-    frame(301, 0).encode(&mut whole);
-    let first = whole.len() - 5;
+    let whole = [vec![1], encoded(&[frame(300, 5), frame(301, 0)])].concat();
+    let first = whole.len() - 4;
     for cut in 0..=whole.len() {
         let pair = Pair::new(Policy::Hybrid, limits());
         let (asked, taken) = raw_connection(&pair).await;
@@ -153,9 +177,8 @@ async fn frames_may_come_in_any_pieces() {
     let pair = Pair::new(Policy::Hybrid, limits());
     let (asked, taken) = raw_connection(&pair).await;
     let _control = send(&asked, CONTROL).await;
-    let mut bytes = bytes::BytesMut::from(&[1][..]);
     let frames = [frame(1 << 60, 40), frame(2, 0), frame(3, 200), frame(0, 1)];
-    frames.iter().for_each(|frame| frame.encode(&mut bytes));
+    let bytes = [vec![1], encoded(&frames)].concat();
     let sending = tokio::spawn(async move {
         let mut stream = asked.open_uni().await.unwrap();
         for byte in bytes {

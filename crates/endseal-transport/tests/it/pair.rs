@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use endseal_codec::frame::LiveHeader;
 use endseal_crypto::identity::Identity;
 use endseal_crypto::{ed25519, mlkem768};
 use endseal_transport::{Accept, Connection, Endpoint, Frame, Kind, Limits, Policy, TransportKey};
@@ -63,18 +64,32 @@ pub(crate) async fn connected(limits: Limits) -> (Pair, Connection, Connection) 
     (pair, asked, taken)
 }
 
-pub(crate) fn kind(n: u8) -> Kind {
-    Kind::new(n).unwrap()
+/// A frame whose payload is different for each number and length, and begins with the number.
+pub(crate) fn frame(number: u64, len: usize) -> Frame {
+    let mut random = Generator::new(number);
+    let rest = core::iter::repeat_with(|| random.next().to_le_bytes()[3]);
+    let payload: Vec<u8> = number.to_le_bytes().into_iter().chain(rest).take(len).collect();
+    Frame::new(Kind::Message, payload)
 }
 
-/// A frame whose payload is different for each number and length.
-pub(crate) fn frame(sequence: u64, len: usize) -> Frame {
-    Frame::new(kind(1), sequence, payload(sequence, len))
+/// The number of such a frame of 8 bytes or more.
+pub(crate) fn number(frame: &Frame) -> u64 {
+    u64::from_le_bytes(frame.payload[..8].try_into().unwrap())
 }
 
-pub(crate) fn payload(sequence: u64, len: usize) -> Vec<u8> {
-    let mut random = Generator::new(sequence);
-    (0..len).map(|_| random.next().to_le_bytes()[3]).collect()
+/// What a stream of these frames carries behind its prefix.
+pub(crate) fn encoded(frames: &[Frame]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (sequence, frame) in (0..).zip(frames) {
+        let len = frame.payload.len();
+        let limits = endseal_codec::Limits::default();
+        let header = LiveHeader::new(frame.kind(), len, sequence, limits).unwrap();
+        let mut out = [0; LiveHeader::MAX_LEN];
+        let len = header.write(&mut out);
+        bytes.extend_from_slice(&out[..len]);
+        bytes.extend_from_slice(&frame.payload);
+    }
+    bytes
 }
 
 /// SplitMix64: seeded, so that what failed fails again.

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use endseal_transport::{CloseCode, Closed, Frame, Limits, Policy, ReceiveError, SendError};
+use endseal_transport::{CloseCode, Closed, Frame, Kind, Limits, Policy, ReceiveError, SendError};
 
-use crate::pair::{Pair, connected, eventually, frame, kind, limits};
+use crate::pair::{Pair, connected, eventually, frame, limits, number};
 use crate::proxy::{Proxy, Weather};
 
 fn length(i: u64) -> usize {
@@ -53,6 +53,34 @@ async fn every_length_arrives() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn kinds_and_flags_arrive() {
+    let (_pair, asked, taken) = connected(limits()).await;
+    let plain = [Kind::Control, Kind::Message, Kind::Data].map(|kind| Frame::new(kind, "x"));
+    let [control, message, data] = &plain;
+    assert_eq!((control.clone().sealed(), data.clone().sealed()), (None, None));
+    let sealed = message.clone().sealed().unwrap();
+    let marked = [data.clone().idempotent(), sealed.clone(), sealed.idempotent()];
+    let flags = marked.each_ref().map(|frame| (frame.is_idempotent(), frame.is_sealed()));
+    assert_eq!(flags, [(true, false), (false, true), (true, true)]);
+    // Short and long: headers are written in two ways.
+    let long = marked.clone().map(|mut frame| {
+        frame.payload = vec![7; 5000].into();
+        frame
+    });
+    let frames = [&plain[..], &marked, &long].concat();
+    let mut messages = asked.open_messages().await.unwrap();
+    for frame in &frames {
+        messages.send(frame).await.unwrap();
+    }
+    messages.end().await.unwrap();
+    let mut received = taken.accept_messages().await.unwrap();
+    for frame in frames {
+        assert_eq!(received.receive().await, Ok(Some(frame)));
+    }
+    assert_eq!(received.receive().await, Ok(None));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn frames_that_wait_for_others_come_too() {
     let (_pair, asked, taken) = connected(limits()).await;
     let send = async {
@@ -94,10 +122,10 @@ async fn many_streams_at_once_do_not_mix() {
             let mut messages = taken.accept_messages().await.unwrap();
             tasks.push(tokio::spawn(async move {
                 let first = messages.receive().await.unwrap().unwrap();
-                assert_eq!(first, frame(first.sequence, 700));
+                assert_eq!(first, frame(number(&first), 700));
                 for j in 1..3 {
                     let next = messages.receive().await.unwrap();
-                    assert_eq!(next, Some(frame(first.sequence + j, 700)));
+                    assert_eq!(next, Some(frame(number(&first) + j, 700)));
                 }
                 assert_eq!(messages.receive().await, Ok(None));
             }));
@@ -117,7 +145,7 @@ async fn an_exchange_answers() {
         while let Some(question) = receive.receive().await.unwrap() {
             let mut answer = question.payload.to_vec();
             answer.reverse();
-            send.send(&Frame::new(kind(2), question.sequence, answer)).await.unwrap();
+            send.send(&Frame::new(Kind::Data, answer)).await.unwrap();
         }
         send.finish().await.unwrap();
     };
@@ -128,7 +156,7 @@ async fn an_exchange_answers() {
             let mut expected = frame(i, 3000).payload.to_vec();
             expected.reverse();
             let answer = receive.receive().await.unwrap().unwrap();
-            assert_eq!((answer.sequence, &answer.payload[..]), (i, &expected[..]));
+            assert_eq!((answer.kind(), &answer.payload[..]), (Kind::Data, &expected[..]));
         }
         send.finish().await.unwrap();
         assert_eq!(receive.receive().await, Ok(None));
@@ -217,9 +245,9 @@ async fn a_dropped_call_sends_a_frame_whole_or_not_at_all() {
         let mut received = taken.accept_messages().await.unwrap();
         let mut last = None;
         while let Some(next) = received.receive().await.unwrap() {
-            assert!(last < Some(next.sequence));
-            assert!(next == frame(next.sequence, 9000));
-            last = Some(next.sequence);
+            assert!(last < Some(number(&next)));
+            assert!(next == frame(number(&next), 9000));
+            last = Some(number(&next));
         }
         last
     };

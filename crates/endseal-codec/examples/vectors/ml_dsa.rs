@@ -1,0 +1,39 @@
+//! The sender of stored frames that are signed with ML-DSA-65, by another library than the product's
+//! on hosts. Vectors are written and judged with it.
+
+use ml_dsa::{ExpandedSigningKey, MlDsa65, Signature};
+
+/// `SubjectPublicKeyInfo` of RFC 9881 up to the key.
+const SPKI: [u8; 22] = [
+    0x30, 0x82, 0x07, 0xb2, 0x30, 0x0b, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x03,
+    0x12, 0x03, 0x82, 0x07, 0xa1, 0x00,
+];
+
+pub(crate) struct Sender(ExpandedSigningKey<MlDsa65>);
+
+impl Sender {
+    pub(crate) fn from_seed(seed: [u8; 32]) -> Self {
+        Self(ExpandedSigningKey::from_seed(&seed.into()))
+    }
+
+    /// The peer id (docs/spec/identity.md).
+    pub(crate) fn id(&self) -> [u8; 32] {
+        let key = self.0.verifying_key().encode();
+        *blake3::Hasher::new_derive_key("endseal/peer@v1 id")
+            .update(&SPKI)
+            .update(&key)
+            .finalize()
+            .as_bytes()
+    }
+
+    /// Deterministic, so that vectors are the same each time.
+    pub(crate) fn sign(&self, signed: &[u8], context: &[u8]) -> Vec<u8> {
+        self.0.sign_deterministic(signed, context).unwrap().encode().to_vec()
+    }
+
+    #[allow(dead_code, reason = "the generator only writes")]
+    pub(crate) fn verify(&self, signed: &[u8], signature: &[u8]) -> bool {
+        Signature::try_from(signature)
+            .is_ok_and(|it| self.0.verifying_key().verify_with_context(signed, &[], &it))
+    }
+}
