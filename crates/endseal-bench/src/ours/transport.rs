@@ -163,13 +163,7 @@ struct Dialer {
 struct Exchange {
     sender: FrameSender,
     receiver: FrameReceiver,
-    sequence: u64,
 }
-
-const KIND: Kind = match Kind::new(1) {
-    Some(kind) => kind,
-    None => unreachable!(),
-};
 
 impl Endseal {
     fn new(policy: Policy) -> Self {
@@ -214,7 +208,7 @@ impl Carrier for Endseal {
 
     async fn welcome(connection: Connection) -> Result<(Connection, Exchange), Failure> {
         let (sender, receiver) = connection.accept_exchange().await?;
-        Ok((connection, Exchange { sender, receiver, sequence: 0 }))
+        Ok((connection, Exchange { sender, receiver }))
     }
 
     async fn connect(
@@ -223,15 +217,13 @@ impl Carrier for Endseal {
     ) -> Result<(Connection, Exchange), Failure> {
         let connection = dialer.endpoint.connect(dialer.server, server).await?;
         let (sender, receiver) = connection.open_exchange().await?;
-        Ok((connection, Exchange { sender, receiver, sequence: 0 }))
+        Ok((connection, Exchange { sender, receiver }))
     }
 }
 
 impl Stream for Exchange {
     async fn send(&mut self, message: &Bytes) -> Result<(), Failure> {
-        let frame = Frame::new(KIND, self.sequence, message.clone());
-        self.sequence += 1;
-        Ok(self.sender.send(&frame).await?)
+        Ok(self.sender.send(&Frame::new(Kind::Data, message.clone())).await?)
     }
 
     async fn receive(&mut self) -> Result<Option<Bytes>, Failure> {
@@ -240,9 +232,10 @@ impl Stream for Exchange {
 
     async fn send_bulk(&mut self, content: &Bytes) -> Result<(), Failure> {
         for start in (0..content.len()).step_by(PIECE) {
-            self.send(&content.slice(start..content.len().min(start + PIECE))).await?;
+            let piece = content.slice(start..content.len().min(start + PIECE));
+            self.sender.feed(&Frame::new(Kind::Data, piece)).await?;
         }
-        Ok(())
+        Ok(self.sender.flush().await?)
     }
 
     async fn receive_bulk(
