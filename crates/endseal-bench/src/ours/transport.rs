@@ -234,15 +234,25 @@ impl Stream for Exchange {
         Ok(self.sender.send(&frame).await?)
     }
 
+    async fn feed(&mut self, message: &Bytes) -> Result<(), Failure> {
+        let frame = Frame::new(KIND, self.sequence, message.clone());
+        self.sequence += 1;
+        Ok(self.sender.feed(&frame).await?)
+    }
+
+    async fn flush(&mut self) -> Result<(), Failure> {
+        Ok(self.sender.flush().await?)
+    }
+
     async fn receive(&mut self) -> Result<Option<Bytes>, Failure> {
         Ok(self.receiver.receive().await?.map(|frame| frame.payload))
     }
 
     async fn send_bulk(&mut self, content: &Bytes) -> Result<(), Failure> {
         for start in (0..content.len()).step_by(PIECE) {
-            self.send(&content.slice(start..content.len().min(start + PIECE))).await?;
+            self.feed(&content.slice(start..content.len().min(start + PIECE))).await?;
         }
-        Ok(())
+        self.flush().await
     }
 
     async fn receive_bulk(
