@@ -10,7 +10,8 @@ use bytes::Bytes;
 /// Whatever went wrong, in words.
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
-/// What a bulk transfer gives a subject at once, where the subject does not take it whole.
+/// What a subject collects of many messages, and what a bulk transfer gives it at once where it does
+/// not take it whole.
 pub(crate) const PIECE: usize = 64 * 1024;
 
 /// What is below.
@@ -74,6 +75,13 @@ pub(crate) trait Carrier: Send + Sync + 'static {
 pub(crate) trait Stream: Send + 'static {
     /// Sends a message; what was sent last must go out without another call.
     fn send(&mut self, message: &Bytes) -> impl Future<Output = Result<(), Failure>> + Send;
+
+    /// Sends the next of many messages: it may wait until [`PIECE`] bytes are together, or for
+    /// [`Self::flush`].
+    fn feed(&mut self, message: &Bytes) -> impl Future<Output = Result<(), Failure>> + Send;
+
+    /// Sends what waits.
+    fn flush(&mut self) -> impl Future<Output = Result<(), Failure>> + Send;
 
     /// The next message; `None` at the end.
     fn receive(&mut self) -> impl Future<Output = Result<Option<Bytes>, Failure>> + Send;

@@ -235,8 +235,9 @@ pub(super) async fn once(
         }
         Work::Messages { count, .. } => {
             for _ in 0..count {
-                stream.send(contents.next()).await?;
+                stream.feed(contents.next()).await?;
             }
+            stream.flush().await?;
         }
         Work::Bulk { .. } => stream.send_bulk(contents.next()).await?,
         Work::WireSize { .. } => stream.send(contents.next()).await?,

@@ -226,16 +226,23 @@ impl Stream for Exchange {
         Ok(self.sender.send(&Frame::new(Kind::Data, message.clone())).await?)
     }
 
+    async fn feed(&mut self, message: &Bytes) -> Result<(), Failure> {
+        Ok(self.sender.feed(&Frame::new(Kind::Data, message.clone())).await?)
+    }
+
+    async fn flush(&mut self) -> Result<(), Failure> {
+        Ok(self.sender.flush().await?)
+    }
+
     async fn receive(&mut self) -> Result<Option<Bytes>, Failure> {
         Ok(self.receiver.receive().await?.map(|frame| frame.payload))
     }
 
     async fn send_bulk(&mut self, content: &Bytes) -> Result<(), Failure> {
         for start in (0..content.len()).step_by(PIECE) {
-            let piece = content.slice(start..content.len().min(start + PIECE));
-            self.sender.feed(&Frame::new(Kind::Data, piece)).await?;
+            self.feed(&content.slice(start..content.len().min(start + PIECE))).await?;
         }
-        Ok(self.sender.flush().await?)
+        self.flush().await
     }
 
     async fn receive_bulk(

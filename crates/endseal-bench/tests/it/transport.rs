@@ -2,7 +2,11 @@
 
 use endseal_bench::ours::transport::Transport;
 use endseal_bench::record::Params;
+use endseal_bench::report::{html, markdown};
 use endseal_bench::subject::{Subject, SubjectError};
+use serde_json::{Value, json};
+
+use crate::fixture::{empty, record};
 
 fn params(given: &[(&str, u64)]) -> Params {
     given.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
@@ -97,4 +101,120 @@ fn what_is_no_case_is_declined() {
     }
     let none = subject.prepare("echo", &params(&[("bytes", 1)]), 0).err();
     assert!(matches!(none, Some(SubjectError::Unsupported(_))));
+}
+
+/// Subject, ns of a handshake, CPU ns of one, bytes each way, round trips, ns of an echo, of messages,
+/// of bulk, bytes on the wire at 8 KB, properties.
+type Model = (&'static str, [f64; 9], &'static [&'static str]);
+
+const MODELS: [Model; 4] = [
+    (
+        "endseal",
+        [1.1e6, 1.2e6, 10_945.0, 2.13, 84e3, 7.3e6, 57e6, 8_398.0, 268_078.0],
+        &["confidential", "authenticated", "sender", "post-quantum"],
+    ),
+    (
+        "endseal-classical",
+        [0.8e6, 0.5e6, 3_000.0, 2.08, 84e3, 7.3e6, 57e6, 8_398.0, 268_078.0],
+        &["confidential", "authenticated", "sender"],
+    ),
+    (
+        "quinn",
+        [1.1e6, 1.1e6, 10_961.0, 2.13, 84e3, 7.4e6, 56e6, 8_397.0, 268_076.0],
+        &["confidential", "authenticated", "sender", "post-quantum"],
+    ),
+    (
+        "tcp-tls",
+        [0.3e6, 0.3e6, 461.0, 3.12, 50e3, 5.8e6, 16e6, 8_218.0, 262_522.0],
+        &["confidential", "authenticated", "sender"],
+    ),
+];
+
+fn wire_run() -> Value {
+    let (mut rows, mut ratios, mut subjects) = (vec![], vec![], vec![]);
+    let ours = MODELS[0].1;
+    for (name, figures, properties) in MODELS {
+        subjects.push(json!({"subject": name, "about": name, "runtime": "Rust",
+                             "properties": properties}));
+        let [connect, cpu, bytes, trips, echo, messages, bulk, small, large] = figures;
+        let eight = json!({"bytes": 8192});
+        let many = json!({"bytes": 8192, "count": 1000});
+        let size = json!({"bytes": 64 << 20});
+        let mut row = |case: &str, params: &Value, metric: &str, unit: &str, median: f64| {
+            rows.push(
+                json!({"suite": "transport", "case": case, "params": params, "subject": name,
+                             "metric": metric, "unit": unit, "median": median,
+                             "ci95": [median, median], "n": 15}),
+            );
+        };
+        let handshake = json!({});
+        row("handshake", &handshake, "cpu", "ns", cpu);
+        row("handshake", &handshake, "bytes_sent", "B", bytes);
+        row("handshake", &handshake, "bytes_received", "B", bytes);
+        row("handshake", &handshake, "round_trips", "1", trips);
+        row("wire_size", &eight, "size", "B", small);
+        row("wire_size", &json!({"bytes": 262_144}), "size", "B", large);
+        if name.starts_with("endseal") {
+            row("handshake", &handshake, "idle_memory", "B", 131_985.0);
+        }
+        for (case, params, ns, our_ns) in [
+            ("handshake", &handshake, connect, ours[0]),
+            ("echo", &eight, echo, ours[4]),
+            ("messages", &many, messages, ours[5]),
+            ("bulk", &size, bulk, ours[6]),
+        ] {
+            row(case, params, "time", "ns", ns);
+            if case != "handshake" {
+                row(case, params, "cpu", "ns", ns);
+            }
+            if name != "endseal" {
+                let ratio = ns / our_ns;
+                ratios.push(json!({"suite": "transport", "case": case, "params": params,
+                                   "subject": "endseal", "against": name, "clock": "wall",
+                                   "median": ratio, "ci95": [ratio * 0.999, ratio * 1.001]}));
+            }
+        }
+    }
+    let mut run = empty();
+    run["arguments"]["suites"] = json!(["transport"]);
+    run["noise_floor"] = json!(0.01);
+    (run["rows"], run["ratios"], run["subjects"]) = (json!(rows), json!(ratios), json!(subjects));
+    run
+}
+
+#[test]
+fn the_report_has_the_tables_of_the_wire_and_judges_its_goals() {
+    let record = record(&wire_run());
+    let text = markdown(&record);
+    let line = |start: &str| {
+        let found = text.lines().find(|line| line.starts_with(start));
+        found.unwrap_or_else(|| panic!("no line starts with {start:?} in {text}")).to_owned()
+    };
+    for (start, wanted) in [
+        ("| Post-quantum handshake beside classical: CPU", "| ≤ 3.00× | 2.40× | reached |"),
+        ("| Post-quantum handshake beside classical: time", "| ≤ 1.60× | 1.38×"),
+        ("| Post-quantum handshake beside classical: UDP", "| ≤ 4.00× | 3.65× | reached |"),
+        ("| Post-quantum handshake beside classical: round", "| 1.000× | reached |"),
+        ("| Bulk, 64 MB, beside plain quinn", "| ≥ 0.95× | 0.98×"),
+        ("| Time of an echo of 8 KB, beside TCP", "| ≤ 1.40× | 1.68×"),
+        ("| 1,000 messages of 8 KB, beside TCP", "| ≥ 0.80× | 0.79×"),
+        ("| Bulk, 64 MB, beside TCP", "**missed** |"),
+        ("| endseal | 1.10 ms | 1.20 ms | 10,945 B", "| 2.13 | 2 |"),
+        ("| endseal | 84.0 µs | – | 136,986 |", "| 1,177 |"),
+        ("| as published | 8,472 B (1.034×)", "| 260 KB |"),
+        ("| endseal | 8,398 B | 1.0251× |", "268,078 B | 1.0226× |"),
+    ] {
+        assert!(line(start).contains(wanted), "{}", line(start));
+    }
+    assert!(text.contains("keeps 131,985 B of heap") && text.contains("2,272 B handshake"));
+    assert!(text.contains("What ours takes beyond quinn"), "why a goal was missed");
+    assert!(!html(&record).contains("NaN"));
+}
+
+#[test]
+fn a_run_without_the_wire_says_so() {
+    let mut run = empty();
+    run["arguments"]["suites"] = json!(["transport"]);
+    let text = markdown(&record(&run));
+    assert!(text.contains("did not measure handshakes") && text.contains("no bytes on the wire"));
 }

@@ -10,7 +10,7 @@ use quinn::{
     ServerConfig,
 };
 
-use super::carrier::{Carrier, Failure, Stream, Who, Wire};
+use super::carrier::{Carrier, Failure, PIECE, Stream, Who, Wire};
 use super::relay::HERE;
 use super::tls::{Keys, Strength};
 use super::work::{Fault, failed};
@@ -55,6 +55,15 @@ impl Quinn {
 struct Pair {
     send: SendStream,
     receive: RecvStream,
+    /// Lengths and messages that wait for others, and their bytes.
+    waiting: Vec<Bytes>,
+    bytes: usize,
+}
+
+impl Pair {
+    fn new((send, receive): (SendStream, RecvStream)) -> Self {
+        Self { send, receive, waiting: Vec::new(), bytes: 0 }
+    }
 }
 
 impl Carrier for Quinn {
@@ -86,22 +95,38 @@ impl Carrier for Quinn {
 
     async fn welcome(incoming: Incoming) -> Result<(Connection, Pair), Failure> {
         let connection = incoming.await?;
-        let (send, receive) = connection.accept_bi().await?;
-        Ok((connection, Pair { send, receive }))
+        let pair = Pair::new(connection.accept_bi().await?);
+        Ok((connection, pair))
     }
 
     async fn connect(dialer: &Endpoint, server: SocketAddr) -> Result<(Connection, Pair), Failure> {
         let connection = dialer.connect(server, NO_NAME)?.await?;
-        let (send, receive) = connection.open_bi().await?;
-        Ok((connection, Pair { send, receive }))
+        let pair = Pair::new(connection.open_bi().await?);
+        Ok((connection, pair))
     }
 }
 
 impl Stream for Pair {
     async fn send(&mut self, message: &Bytes) -> Result<(), Failure> {
+        self.feed(message).await?;
+        self.flush().await
+    }
+
+    async fn feed(&mut self, message: &Bytes) -> Result<(), Failure> {
         let length = u32::try_from(message.len())?.to_be_bytes();
-        let both = &mut [Bytes::copy_from_slice(&length), message.clone()];
-        Ok(self.send.write_all_chunks(both).await?)
+        self.waiting.extend([Bytes::copy_from_slice(&length), message.clone()]);
+        self.bytes += message.len();
+        if self.bytes < PIECE {
+            return Ok(());
+        }
+        self.flush().await
+    }
+
+    async fn flush(&mut self) -> Result<(), Failure> {
+        self.send.write_all_chunks(&mut self.waiting).await?;
+        self.waiting.clear();
+        self.bytes = 0;
+        Ok(())
     }
 
     async fn receive(&mut self) -> Result<Option<Bytes>, Failure> {

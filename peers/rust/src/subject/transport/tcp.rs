@@ -66,7 +66,7 @@ type Alone = PhantomData<()>;
 
 struct Framed<S> {
     stream: BufReader<S>,
-    /// Length and message are written at once.
+    /// Lengths and messages that are written at once.
     buffer: Vec<u8>,
 }
 
@@ -169,10 +169,22 @@ async fn connect(server: SocketAddr) -> Result<TcpStream, Failure> {
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin + 'static> Stream for Framed<S> {
     async fn send(&mut self, message: &Bytes) -> Result<(), Failure> {
-        self.buffer.clear();
+        self.feed(message).await?;
+        self.flush().await
+    }
+
+    async fn feed(&mut self, message: &Bytes) -> Result<(), Failure> {
         self.buffer.extend_from_slice(&u32::try_from(message.len())?.to_be_bytes());
         self.buffer.extend_from_slice(message);
+        if self.buffer.len() < PIECE {
+            return Ok(());
+        }
+        self.flush().await
+    }
+
+    async fn flush(&mut self) -> Result<(), Failure> {
         self.stream.write_all(&self.buffer).await?;
+        self.buffer.clear();
         Ok(self.stream.flush().await?)
     }
 
