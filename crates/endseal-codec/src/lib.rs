@@ -1,0 +1,64 @@
+//! Messages between endseal programs, and the frames that carry them: bytes in, bytes out.
+//!
+//! | to do this | use |
+//! |---|---|
+//! | encode or decode a message | [`Message`] and the other messages, through [`Codec`] |
+//! | read one without copying | [`Codec::view`] |
+//! | tell apart what only a connection protects from what is sealed end to end | [`Direct`], [`Sealed`] |
+//! | delimit messages on a connection | [`frame::LiveHeader`], [`frame::LiveReader`] |
+//! | store messages, or let others pass them on | [`frame::StoredFrame`], [`frame::ReplayWindow`] |
+//!
+//! The encoding is Protocol Buffers; `proto/endseal/v1/message.proto` is the contract, and
+//! `docs/spec/codec.md` and `docs/spec/frame.md` say what it cannot. Readers are strict: they accept
+//! one form of a number, one occurrence of a field, lengths and counts within bounds. What they
+//! accept has one meaning, and costs at most twice its size and 4,096 bytes of heap.
+//!
+//! Nothing here encrypts, signs or reads a clock: functions that need it take a closure.
+//!
+//! # Crate features
+//! * `std` (default): looks for CPU instructions at run time. Results are the same without it.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod frame;
+
+mod codec;
+mod error;
+mod limits;
+mod message;
+#[allow(unnameable_types, reason = "a field's declaration, as those of `schema`")]
+mod metadata;
+mod protection;
+#[allow(unnameable_types, reason = "declarations are made here alone; users have `Codec`")]
+mod schema;
+#[allow(unnameable_types, reason = "appears in declarations only")]
+mod wire;
+
+pub use codec::Codec;
+pub use error::{DecodeError, EncodeError};
+pub use limits::Limits;
+pub use message::attachment::{
+    Attachment, AttachmentView, BlobReference, BlobReferenceView, Source, SourceView,
+};
+pub use message::body::{Body, BodyView, Edit, EditView};
+pub use message::content::{Content, ContentView, Message, MessageView};
+pub use message::file::{
+    FileAnswer, FileAnswerView, FileEnd, FileEndView, FileOffer, FileOfferView, Verdict,
+};
+pub use message::notice::{RevokeNotice, RevokeNoticeView, ShareNotice, ShareNoticeView};
+pub use message::presence::{Receipt, ReceiptKind, ReceiptView, Typing, TypingView};
+pub use message::rich::{
+    Mention, MentionView, Reaction, ReactionView, RichMessage, RichMessageView,
+};
+pub use message::sealed_message::{Scheme, SealedMessage, SealedMessageView};
+pub use metadata::{Metadata, MetadataView};
+pub use protection::{Direct, OpenError, SealError, Sealed};
+pub use schema::list::{List, ListIter};
+pub use schema::unknown::{Unknown, UnknownView};
+
+/// The contract as the code has it.
+pub mod contract {
+    pub use crate::schema::contract::{FieldContract, MessageContract, Presence, Type};
+}

@@ -1,0 +1,42 @@
+//! Content that comes with a message, or lies elsewhere.
+
+use super::declare::*;
+
+message! {
+    /// Something that comes with a message.
+    pub struct Attachment, AttachmentView {
+        /// Its name, without a path. It comes from the sender: do not use it as a path.
+        1 name: Required<Text<1, 255>>,
+        /// Its media type (RFC 6838), or empty.
+        2 media_type: Implicit<Text<0, 127>>,
+        /// Bytes of the content, as the sender says.
+        3 size: Implicit<Uint64>,
+        /// Where the content is.
+        4 | 5 source: OneOf<Source, true>,
+    }
+}
+
+oneof! {
+    /// Where the content of an attachment is.
+    pub enum Source, SourceView {
+        /// Here.
+        0 Inline inline: Bytes<0, UNBOUNDED>,
+        /// Sealed, elsewhere.
+        1 Referenced referenced: Boxed<Nested<BlobReference>>,
+    }
+}
+
+message! {
+    /// Sealed content that lies elsewhere.
+    pub struct BlobReference, BlobReferenceView {
+        /// BLAKE3 of the sealed bytes. Compare it before you use them.
+        1 digest: Required<Fixed<32>>,
+        /// Where they are.
+        2 location: Required<Text<1, 1024>>,
+        /// The key, wrapped; how, says who refers to it.
+        3 wrapped_key: Implicit<Bytes<0, 256>>,
+    }
+}
+
+// docs/spec/codec.md, Memory.
+const _: () = assert!(size_of::<Attachment>() <= 64 && size_of::<BlobReference>() <= 64);

@@ -1,0 +1,44 @@
+//! The outermost message.
+
+use super::declare::*;
+use super::file::{FileAnswer, FileEnd, FileOffer};
+use super::notice::{RevokeNotice, ShareNotice};
+use super::presence::{Receipt, Typing};
+use super::rich::RichMessage;
+
+message! {
+    /// What one frame of kind `message` carries.
+    pub struct Message, MessageView {
+        /// `None` if it is of a later version: then `unknown` has it.
+        1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 content: Later<Content>,
+    }
+    keeps unknown
+}
+
+oneof! {
+    /// What a message is about.
+    pub enum Content, ContentView {
+        /// A message of a conversation.
+        0 Rich rich: Nested<RichMessage>,
+        /// What became of messages.
+        1 Receipt receipt: Nested<Receipt>,
+        /// Somebody is typing.
+        2 Typing typing: Nested<Typing>,
+        /// An object was shared with a group.
+        3 Share share: Nested<ShareNotice>,
+        /// Members were removed from a group.
+        4 Revoke revoke: Nested<RevokeNotice>,
+        /// A file follows.
+        5 FileOffer file_offer: Nested<FileOffer>,
+        /// What a receiver makes of a file.
+        6 FileAnswer file_answer: Nested<FileAnswer>,
+        /// All of a file was sent.
+        7 FileEnd file_end: Nested<FileEnd>,
+    }
+}
+
+impl From<Content> for Message {
+    fn from(content: Content) -> Self {
+        Self { content: Some(content), unknown: Unknown::default() }
+    }
+}

@@ -1,0 +1,63 @@
+//! A file on its way: offer, answer, frames of kind `data`, end, answer.
+
+use super::declare::*;
+use super::open_enum;
+
+message! {
+    /// A file follows in frames of kind `data`, then a [`FileEnd`].
+    pub struct FileOffer, FileOfferView {
+        /// Random; names the transfer.
+        1 transfer: Required<Fixed<16>>,
+        /// Its name, without a path. It comes from the sender: do not use it as a path.
+        2 name: Required<Text<1, 255>>,
+        /// Its bytes, if they are known beforehand.
+        3 size: Optional<Uint64>,
+        /// Milliseconds since 1970, by the sender's clock.
+        4 timestamp: Implicit<Uint64>,
+    }
+    keeps unknown
+}
+
+message! {
+    /// What the receiver makes of an offer or of an end.
+    pub struct FileAnswer, FileAnswerView {
+        /// Which transfer.
+        1 transfer: Required<Fixed<16>>,
+        /// What the receiver makes of it.
+        2 verdict: Implicit<Open<Verdict>>,
+    }
+    keeps unknown
+}
+
+open_enum! {
+    /// What a receiver makes of a file.
+    pub struct Verdict = "Verdict" {
+        /// The default; says nothing.
+        UNSPECIFIED = 0 "VERDICT_UNSPECIFIED",
+        /// Send it.
+        ACCEPTED = 1 "VERDICT_ACCEPTED",
+        /// After [`FileEnd`]: it is whole and on the disk.
+        STORED = 2 "VERDICT_STORED",
+        /// It is not wanted.
+        REFUSED = 3 "VERDICT_REFUSED",
+        /// It is larger than the receiver accepts.
+        TOO_LARGE = 4 "VERDICT_TOO_LARGE",
+        /// After [`FileEnd`]: size or digest differ.
+        DAMAGED = 5 "VERDICT_DAMAGED",
+        /// The receiver could not store it.
+        FAILED = 6 "VERDICT_FAILED",
+    }
+}
+
+message! {
+    /// All of a file was sent.
+    pub struct FileEnd, FileEndView {
+        /// Which transfer.
+        1 transfer: Required<Fixed<16>>,
+        /// Bytes that were sent.
+        2 size: Implicit<Uint64>,
+        /// BLAKE3 of the content. Compare it before the file gets its name.
+        3 digest: Required<Fixed<32>>,
+    }
+    keeps unknown
+}

@@ -1,0 +1,50 @@
+//! What happens around messages.
+
+use super::declare::*;
+use super::open_enum;
+
+message! {
+    /// What became of messages.
+    pub struct Receipt, ReceiptView {
+        /// Which conversation, 1 to 64 bytes.
+        1 conversation: Required<Bytes<1, 64>>,
+        /// The Ed25519 public key of who received them.
+        2 sender: Required<Fixed<32>>,
+        /// What became of them.
+        3 kind: Implicit<Open<ReceiptKind>>,
+        /// The ids of 1 to 1,024 messages.
+        4 messages: Repeated<Fixed<16>, 1, 1024>,
+        /// Milliseconds since 1970, by the sender's clock.
+        5 timestamp: Implicit<Uint64>,
+    }
+    keeps unknown
+}
+
+open_enum! {
+    /// What became of messages.
+    pub struct ReceiptKind = "Kind" {
+        /// The default; says nothing.
+        UNSPECIFIED = 0 "KIND_UNSPECIFIED",
+        /// They are on a device of the receiver.
+        DELIVERED = 1 "KIND_DELIVERED",
+        /// They were shown.
+        READ = 2 "KIND_READ",
+        /// They were not accepted.
+        REFUSED = 3 "KIND_REFUSED",
+    }
+}
+
+message! {
+    /// Somebody is typing, or has stopped.
+    pub struct Typing, TypingView {
+        /// Which conversation, 1 to 64 bytes.
+        1 conversation: Required<Bytes<1, 64>>,
+        /// The Ed25519 public key of who types.
+        2 sender: Required<Fixed<32>>,
+        /// Whether they do.
+        3 active: Implicit<Bool>,
+        /// Milliseconds since 1970, by the sender's clock.
+        4 timestamp: Implicit<Uint64>,
+    }
+    keeps unknown
+}

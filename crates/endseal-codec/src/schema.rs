@@ -1,0 +1,17 @@
+//! How the contract is written down in Rust: values, fields with their presence and bounds, and the
+//! declarations of messages and `oneof`s made of them.
+
+pub(crate) mod contract;
+pub(crate) mod field;
+pub(crate) mod list;
+pub(crate) mod message;
+pub(crate) mod oneof;
+pub(crate) mod unknown;
+pub(crate) mod value;
+
+pub(crate) use field::{Field, Implicit, Later, OneOf, Optional, Repeated, Required, Written};
+pub(crate) use message::{Schema, Seen};
+pub(crate) use oneof::Choice;
+pub(crate) use value::{
+    Bool, Boxed, Bytes, Fixed, Nested, Open, OpenEnum, Text, UNBOUNDED, Uint32, Uint64, Value,
+};

@@ -1,0 +1,89 @@
+//! The contract as the code has it, to be compared with the `.proto` file, and to be walked by tools.
+
+use alloc::vec::Vec;
+
+/// A message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MessageContract {
+    /// Its name.
+    pub name: &'static str,
+    /// Its fields, in ascending order of their numbers.
+    pub fields: Vec<FieldContract>,
+}
+
+/// A field, or a member of a `oneof`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FieldContract {
+    /// Its name.
+    pub name: &'static str,
+    /// Its number.
+    pub number: u32,
+    /// What it holds.
+    pub r#type: Type,
+    /// Whether, and how often, it is there.
+    pub presence: Presence,
+}
+
+impl FieldContract {
+    pub(crate) fn new(name: &'static str, number: u32, r#type: Type, presence: Presence) -> Self {
+        Self { name, number, r#type, presence }
+    }
+}
+
+/// What a field holds. Bounds are in bytes; `usize::MAX` is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the names are those of the Protocol Buffers language")]
+pub enum Type {
+    Bytes {
+        min: usize,
+        max: usize,
+    },
+    String {
+        min: usize,
+        max: usize,
+    },
+    Uint64,
+    Uint32,
+    Bool,
+    Enum {
+        name: &'static str,
+        values: &'static [(&'static str, u32)],
+    },
+    Message {
+        name: &'static str,
+    },
+    /// From strings to byte strings.
+    Map {
+        key: (usize, usize),
+        value: (usize, usize),
+    },
+}
+
+/// Whether, and how often, a field is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Presence {
+    /// Once.
+    Required,
+    /// Once or not, and the default value means that it is not.
+    Implicit,
+    /// Once or not, and the two are told apart.
+    Optional,
+    /// A member of a `oneof`.
+    OneOf {
+        /// The name of the `oneof`.
+        name: &'static str,
+        /// Whether one of its members must be there.
+        required: bool,
+    },
+    /// Many.
+    Repeated {
+        /// Elements at least.
+        min: u32,
+        /// Elements at most.
+        max: u32,
+    },
+}

@@ -1,0 +1,510 @@
+//! Fields: a value, and whether and how often it is there.
+
+use alloc::vec::Vec;
+use core::fmt::Debug;
+use core::marker::PhantomData;
+
+use super::contract::{FieldContract, Presence};
+use super::list::List;
+use super::{Choice, Value};
+use crate::error::{DecodeError, EncodeError};
+use crate::wire::{Reader, Sink, WireType};
+
+/// Where a value that is about to be read stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The number in its tag.
+    pub(crate) number: u8,
+    /// The first number of the field; another one than `number` in a `oneof` only.
+    pub(crate) first: u8,
+    /// The message from the tag on.
+    pub(crate) from: &'a [u8],
+}
+
+/// A kind of field. It is never made; it names the functions.
+pub trait Field {
+    /// How a message holds it.
+    type Owned: Clone + Debug + Default + PartialEq + Eq;
+    /// How a view shows it.
+    type View<'a>: Copy + Debug;
+
+    /// How its values are delimited.
+    const WIRE: WireType;
+    /// Whether it may occur more than once.
+    const REPEATED: bool = false;
+
+    /// Adds what the contract says of it.
+    fn describe(name: &'static str, first: u8, out: &mut Vec<FieldContract>);
+
+    /// What a view shows when it is absent.
+    fn absent<'a>() -> Self::View<'a>;
+    /// Reads and checks one occurrence.
+    fn read<'a>(
+        view: &mut Self::View<'a>,
+        place: Place<'a>,
+        reader: &mut Reader<'a>,
+    ) -> Result<(), DecodeError>;
+    /// At the end of the message: whether what was met suffices.
+    fn finish(_: &Self::View<'_>, _met: bool, _unknown: usize) -> Result<(), DecodeError> {
+        Ok(())
+    }
+    /// A copy of what a view shows.
+    fn to_owned(view: Self::View<'_>) -> Self::Owned;
+
+    /// Refuses what a reader would refuse.
+    fn check(owned: &Self::Owned, name: &'static str, unknown: usize) -> Result<(), EncodeError>;
+    /// Bytes that `write` writes.
+    fn len(owned: &Self::Owned) -> usize;
+    /// Writes it, with its tags.
+    fn write(owned: &Self::Owned, first: u8, sink: &mut impl Sink);
+}
+
+/// Bytes of a tag: the contract's numbers are below 16.
+const TAG_LEN: usize = 1;
+
+/// There once.
+#[derive(Debug)]
+pub struct Required<V>(PhantomData<V>);
+
+impl<V: Value> Field for Required<V> {
+    type Owned = V::Owned;
+    type View<'a> = V::View<'a>;
+
+    const WIRE: WireType = V::WIRE;
+
+    fn describe(name: &'static str, first: u8, out: &mut Vec<FieldContract>) {
+        out.push(FieldContract::new(name, first.into(), V::describe(), Presence::Required));
+    }
+
+    #[inline]
+    fn absent<'a>() -> V::View<'a> {
+        V::absent()
+    }
+
+    #[inline]
+    fn read<'a>(
+        view: &mut V::View<'a>,
+        _: Place<'a>,
+        reader: &mut Reader<'a>,
+    ) -> Result<(), DecodeError> {
+        *view = V::read(reader)?;
+        Ok(())
+    }
+
+    #[inline]
+    fn finish(view: &V::View<'_>, met: bool, _: usize) -> Result<(), DecodeError> {
+        if met && !V::is_missing(*view) { Ok(()) } else { Err(DecodeError::Missing) }
+    }
+
+    #[inline]
+    fn to_owned(view: V::View<'_>) -> V::Owned {
+        V::to_owned(view)
+    }
+
+    #[inline]
+    fn check(owned: &V::Owned, name: &'static str, _: usize) -> Result<(), EncodeError> {
+        if V::is_owned_missing(owned) {
+            return Err(EncodeError::Missing { field: name });
+        }
+        V::check(owned, name)
+    }
+
+    #[inline]
+    fn len(owned: &V::Owned) -> usize {
+        TAG_LEN + V::len(owned)
+    }
+
+    #[inline]
+    fn write(owned: &V::Owned, first: u8, sink: &mut impl Sink) {
+        sink.tag(first, V::WIRE);
+        V::write(owned, sink);
+    }
+}
+
+/// Without presence: absent and the default value are the same, and not written.
+#[derive(Debug)]
+pub struct Implicit<V>(PhantomData<V>);
+
+impl<V: Value> Field for Implicit<V> {
+    type Owned = V::Owned;
+    type View<'a> = V::View<'a>;
+
+    const WIRE: WireType = V::WIRE;
+
+    fn describe(name: &'static str, first: u8, out: &mut Vec<FieldContract>) {
+        out.push(FieldContract::new(name, first.into(), V::describe(), Presence::Implicit));
+    }
+
+    #[inline]
+    fn absent<'a>() -> V::View<'a> {
+        V::absent()
+    }
+
+    #[inline]
+    fn read<'a>(
+        view: &mut V::View<'a>,
+        _: Place<'a>,
+        reader: &mut Reader<'a>,
+    ) -> Result<(), DecodeError> {
+        *view = V::read(reader)?;
+        Ok(())
+    }
+
+    #[inline]
+    fn to_owned(view: V::View<'_>) -> V::Owned {
+        V::to_owned(view)
+    }
+
+    #[inline]
+    fn check(owned: &V::Owned, name: &'static str, _: usize) -> Result<(), EncodeError> {
+        V::check(owned, name)
+    }
+
+    #[inline]
+    fn len(owned: &V::Owned) -> usize {
+        if V::is_default(owned) { 0 } else { TAG_LEN + V::len(owned) }
+    }
+
+    #[inline]
+    fn write(owned: &V::Owned, first: u8, sink: &mut impl Sink) {
+        if !V::is_default(owned) {
+            sink.tag(first, V::WIRE);
+            V::write(owned, sink);
+        }
+    }
+}
+
+/// Without presence for a reader, and always written: the value of a map's entry.
+#[derive(Debug)]
+pub(crate) struct Written<V>(PhantomData<V>);
+
+impl<V: Value> Field for Written<V> {
+    type Owned = V::Owned;
+    type View<'a> = V::View<'a>;
+
+    const WIRE: WireType = V::WIRE;
+
+    fn describe(name: &'static str, first: u8, out: &mut Vec<FieldContract>) {
+        Implicit::<V>::describe(name, first, out);
+    }
+
+    #[inline]
+    fn absent<'a>() -> V::View<'a> {
+        V::absent()
+    }
+
+    #[inline]
+    fn read<'a>(
+        view: &mut V::View<'a>,
+        _: Place<'a>,
+        reader: &mut Reader<'a>,
+    ) -> Result<(), DecodeError> {
+        *view = V::read(reader)?;
+        Ok(())
+    }
+
+    #[inline]
+    fn to_owned(view: V::View<'_>) -> V::Owned {
+        V::to_owned(view)
+    }
+
+    #[inline]
+    fn check(owned: &V::Owned, name: &'static str, _: usize) -> Result<(), EncodeError> {
+        V::check(owned, name)
+    }
+
+    #[inline]
+    fn len(owned: &V::Owned) -> usize {
+        TAG_LEN + V::len(owned)
+    }
+
+    #[inline]
+    fn write(owned: &V::Owned, first: u8, sink: &mut impl Sink) {
+        sink.tag(first, V::WIRE);
+        V::write(owned, sink);
+    }
+}
+
+/// There once or not.
+#[derive(Debug)]
+pub struct Optional<V>(PhantomData<V>);
+
+impl<V: Value> Field for Optional<V> {
+    type Owned = Option<V::Owned>;
+    type View<'a> = Option<V::View<'a>>;
+
+    const WIRE: WireType = V::WIRE;
+
+    fn describe(name: &'static str, first: u8, out: &mut Vec<FieldContract>) {
+        out.push(FieldContract::new(name, first.into(), V::describe(), Presence::Optional));
+    }
+
+    #[inline]
+    fn absent<'a>() -> Option<V::View<'a>> {
+        None
+    }
+
+    #[inline]
+    fn read<'a>(
+        view: &mut Option<V::View<'a>>,
+        _: Place<'a>,
+        reader: &mut Reader<'a>,
+    ) -> Result<(), DecodeError> {
+        *view = Some(V::read(reader)?);
+        Ok(())
+    }
+
+    #[inline]
+    fn to_owned(view: Option<V::View<'_>>) -> Option<V::Owned> {
+        view.map(V::to_owned)
+    }
+
+    #[inline]
+    fn check(owned: &Option<V::Owned>, name: &'static str, _: usize) -> Result<(), EncodeError> {
+        owned.as_ref().map_or(Ok(()), |value| V::check(value, name))
+    }
+
+    #[inline]
+    fn len(owned: &Option<V::Owned>) -> usize {
+        owned.as_ref().map_or(0, |value| TAG_LEN + V::len(value))
+    }
+
+    #[inline]
+    fn write(owned: &Option<V::Owned>, first: u8, sink: &mut impl Sink) {
+        if let Some(value) = owned {
+            sink.tag(first, V::WIRE);
+            V::write(value, sink);
+        }
+    }
+}
+
+/// `MIN` to `MAX` elements.
+#[derive(Debug)]
+pub struct Repeated<V, const MIN: u32, const MAX: u32>(PhantomData<V>);
+
+impl<V: Value, const MIN: u32, const MAX: u32> Field for Repeated<V, MIN, MAX> {
+    type Owned = Vec<V::Owned>;
+    type View<'a> = List<'a, V>;
+
+    const WIRE: WireType = V::WIRE;
+    const REPEATED: bool = true;
+
+    fn describe(name: &'static str, first: u8, out: &mut Vec<FieldContract>) {
+        let presence = Presence::Repeated { min: MIN, max: MAX };
+        out.push(FieldContract::new(name, first.into(), V::describe(), presence));
+    }
+
+    #[inline]
+    fn absent<'a>() -> List<'a, V> {
+        List::empty()
+    }
+
+    #[inline]
+    fn read<'a>(
+        view: &mut List<'a, V>,
+        place: Place<'a>,
+        reader: &mut Reader<'a>,
+    ) -> Result<(), DecodeError> {
+        if view.count() >= MAX {
+            return Err(DecodeError::Count);
+        }
+        V::read(reader)?;
+        view.count_one(place);
+        Ok(())
+    }
+
+    #[inline]
+    fn finish(view: &List<'_, V>, _: bool, _: usize) -> Result<(), DecodeError> {
+        if view.count() < MIN { Err(DecodeError::Count) } else { Ok(()) }
+    }
+
+    #[inline]
+    fn to_owned(view: List<'_, V>) -> Vec<V::Owned> {
+        // The iterator knows its exact length: one allocation without spare room.
+        view.iter().map(V::to_owned).collect()
+    }
+
+    #[inline]
+    fn check(owned: &Vec<V::Owned>, name: &'static str, _: usize) -> Result<(), EncodeError> {
+        let fits = u32::try_from(owned.len()).is_ok_and(|count| (MIN..=MAX).contains(&count));
+        if !fits {
+            return Err(EncodeError::Count { field: name });
+        }
+        owned.iter().try_for_each(|value| V::check(value, name))
+    }
+
+    #[inline]
+    fn len(owned: &Vec<V::Owned>) -> usize {
+        owned.iter().map(|value| TAG_LEN + V::len(value)).sum()
+    }
+
+    #[inline]
+    fn write(owned: &Vec<V::Owned>, first: u8, sink: &mut impl Sink) {
+        for value in owned {
+            sink.tag(first, V::WIRE);
+            V::write(value, sink);
+        }
+    }
+}
+
+/// One member of a `oneof`, which must be there if `REQUIRED`.
+#[derive(Debug)]
+pub struct OneOf<C, const REQUIRED: bool>(PhantomData<C>);
+
+impl<C: Choice> Field for OneOf<C, true> {
+    type Owned = C;
+    type View<'a> = C::View<'a>;
+
+    const WIRE: WireType = WireType::Length;
+
+    fn describe(name: &'static str, first: u8, out: &mut Vec<FieldContract>) {
+        C::describe(first, Presence::OneOf { name, required: true }, out);
+    }
+
+    #[inline]
+    fn absent<'a>() -> C::View<'a> {
+        C::absent()
+    }
+
+    #[inline]
+    fn read<'a>(
+        view: &mut C::View<'a>,
+        place: Place<'a>,
+        reader: &mut Reader<'a>,
+    ) -> Result<(), DecodeError> {
+        *view = C::read(place.number - place.first, reader)?;
+        Ok(())
+    }
+
+    #[inline]
+    fn finish(_: &C::View<'_>, met: bool, _: usize) -> Result<(), DecodeError> {
+        if met { Ok(()) } else { Err(DecodeError::Missing) }
+    }
+
+    #[inline]
+    fn to_owned(view: C::View<'_>) -> C {
+        C::from_view(view)
+    }
+
+    #[inline]
+    fn check(owned: &C, _: &'static str, _: usize) -> Result<(), EncodeError> {
+        owned.check()
+    }
+
+    #[inline]
+    fn len(owned: &C) -> usize {
+        TAG_LEN + owned.len()
+    }
+
+    #[inline]
+    fn write(owned: &C, first: u8, sink: &mut impl Sink) {
+        owned.write(first, sink);
+    }
+}
+
+impl<C: Choice> Field for OneOf<C, false> {
+    type Owned = Option<C>;
+    type View<'a> = Option<C::View<'a>>;
+
+    const WIRE: WireType = WireType::Length;
+
+    fn describe(name: &'static str, first: u8, out: &mut Vec<FieldContract>) {
+        C::describe(first, Presence::OneOf { name, required: false }, out);
+    }
+
+    #[inline]
+    fn absent<'a>() -> Option<C::View<'a>> {
+        None
+    }
+
+    #[inline]
+    fn read<'a>(
+        view: &mut Option<C::View<'a>>,
+        place: Place<'a>,
+        reader: &mut Reader<'a>,
+    ) -> Result<(), DecodeError> {
+        *view = Some(C::read(place.number - place.first, reader)?);
+        Ok(())
+    }
+
+    #[inline]
+    fn to_owned(view: Option<C::View<'_>>) -> Option<C> {
+        view.map(C::from_view)
+    }
+
+    #[inline]
+    fn check(owned: &Option<C>, _: &'static str, _: usize) -> Result<(), EncodeError> {
+        owned.as_ref().map_or(Ok(()), C::check)
+    }
+
+    #[inline]
+    fn len(owned: &Option<C>) -> usize {
+        owned.as_ref().map_or(0, |choice| TAG_LEN + choice.len())
+    }
+
+    #[inline]
+    fn write(owned: &Option<C>, first: u8, sink: &mut impl Sink) {
+        if let Some(choice) = owned {
+            choice.write(first, sink);
+        }
+    }
+}
+
+/// One member of a `oneof`, or one that a later version has added: then an unknown field stands for
+/// it.
+#[derive(Debug)]
+pub struct Later<C>(PhantomData<C>);
+
+impl<C: Choice> Field for Later<C> {
+    type Owned = Option<C>;
+    type View<'a> = Option<C::View<'a>>;
+
+    const WIRE: WireType = WireType::Length;
+
+    fn describe(name: &'static str, first: u8, out: &mut Vec<FieldContract>) {
+        OneOf::<C, true>::describe(name, first, out);
+    }
+
+    #[inline]
+    fn absent<'a>() -> Option<C::View<'a>> {
+        None
+    }
+
+    #[inline]
+    fn read<'a>(
+        view: &mut Option<C::View<'a>>,
+        place: Place<'a>,
+        reader: &mut Reader<'a>,
+    ) -> Result<(), DecodeError> {
+        OneOf::<C, false>::read(view, place, reader)
+    }
+
+    #[inline]
+    fn finish(_: &Option<C::View<'_>>, met: bool, unknown: usize) -> Result<(), DecodeError> {
+        if met || unknown > 0 { Ok(()) } else { Err(DecodeError::Missing) }
+    }
+
+    #[inline]
+    fn to_owned(view: Option<C::View<'_>>) -> Option<C> {
+        view.map(C::from_view)
+    }
+
+    #[inline]
+    fn check(owned: &Option<C>, name: &'static str, unknown: usize) -> Result<(), EncodeError> {
+        match owned {
+            Some(choice) => choice.check(),
+            None if unknown > 0 => Ok(()),
+            None => Err(EncodeError::Missing { field: name }),
+        }
+    }
+
+    #[inline]
+    fn len(owned: &Option<C>) -> usize {
+        OneOf::<C, false>::len(owned)
+    }
+
+    #[inline]
+    fn write(owned: &Option<C>, first: u8, sink: &mut impl Sink) {
+        OneOf::<C, false>::write(owned, first, sink);
+    }
+}

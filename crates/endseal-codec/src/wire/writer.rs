@@ -1,0 +1,91 @@
+//! Where an encoding goes: to the end of a vector, or into a buffer of the caller.
+
+use alloc::vec::Vec;
+use core::mem;
+
+use super::WireType;
+
+/// Takes an encoding piece by piece.
+pub trait Sink {
+    /// Takes bytes.
+    fn put(&mut self, bytes: &[u8]);
+
+    /// Takes one byte.
+    fn byte(&mut self, byte: u8);
+
+    /// Takes a varint.
+    #[inline]
+    fn varint(&mut self, value: u64) {
+        // Byte for byte: a copy of a length that is not constant costs a call.
+        let mut rest = value;
+        while rest >= 0x80 {
+            self.byte(group(rest) | 0x80);
+            rest >>= 7;
+        }
+        self.byte(group(rest));
+    }
+
+    /// Takes a tag. Field numbers of the contract are below 16, which the declaration of each
+    /// message asserts: their tags have one byte.
+    #[inline]
+    fn tag(&mut self, number: u8, wire: WireType) {
+        self.byte(number << 3 | wire.bits());
+    }
+
+    /// Takes a length, and as many bytes.
+    #[inline]
+    fn delimited(&mut self, bytes: &[u8]) {
+        self.varint(bytes.len() as u64);
+        self.put(bytes);
+    }
+}
+
+/// The lowest seven bits.
+fn group(value: u64) -> u8 {
+    (value & 0x7f) as u8
+}
+
+impl Sink for Vec<u8> {
+    #[inline]
+    fn put(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+
+    #[inline]
+    fn byte(&mut self, byte: u8) {
+        self.push(byte);
+    }
+}
+
+/// A buffer that was measured for what is written into it.
+#[derive(Debug)]
+pub(crate) struct Buffer<'a> {
+    rest: &'a mut [u8],
+}
+
+impl<'a> Buffer<'a> {
+    pub(crate) fn new(out: &'a mut [u8]) -> Self {
+        Self { rest: out }
+    }
+
+    pub(crate) fn left(&self) -> usize {
+        self.rest.len()
+    }
+}
+
+impl Sink for Buffer<'_> {
+    #[inline]
+    fn put(&mut self, bytes: &[u8]) {
+        if let Some((head, rest)) = mem::take(&mut self.rest).split_at_mut_checked(bytes.len()) {
+            head.copy_from_slice(bytes);
+            self.rest = rest;
+        } else {
+            debug_assert!(false, "an encoding is longer than it was measured");
+        }
+    }
+
+    #[inline]
+    fn byte(&mut self, byte: u8) {
+        self.put(&[byte]);
+    }
+}
