@@ -7,10 +7,12 @@
 //! | agree on secrets with one party or with thousands | [`x25519`] |
 //! | the same against quantum computers | [`mlkem768`] beside [`x25519`] |
 //! | sign, verify, verify a batch | [`ed25519`] |
+//! | the same against quantum computers | [`mldsa65`] |
 //! | derive keys, digest content | [`hash`], [`hkdf`], with a label of [`label`] |
 //! | turn a passphrase into a key | [`argon2id`] |
 //! | hold a secret | [`secret_bytes!`] |
 //! | hold all keys of one person or machine | [`identity`] |
+//! | name a peer on the wire | [`peer_id`] |
 //!
 //! # Three heights
 //! `low` holds kernels (the only `unsafe` code), `mid` the algorithms with two interchangeable back
@@ -38,7 +40,8 @@ mod low;
 mod mid;
 
 pub use high::{
-    argon2id, ed25519, hazmat, hkdf, identity, mlkem768, random, secret, segment, x25519,
+    argon2id, ed25519, hazmat, hkdf, identity, mldsa65, mlkem768, peer_id, random, secret, segment,
+    x25519,
 };
 pub use mid::{hash, label};
 

@@ -3,6 +3,8 @@
 pub(crate) mod cpu;
 pub(crate) mod field25519;
 #[cfg(feature = "std")]
+pub(crate) mod mldsa65_ffi;
+#[cfg(feature = "std")]
 pub(crate) mod mlkem768_ffi;
 #[cfg(test)]
 mod reference25519;

@@ -10,6 +10,8 @@ mod identity;
 mod identity_file;
 #[path = "vectors/json.rs"]
 mod json;
+#[path = "vectors/peer_id.rs"]
+mod peer_id;
 #[path = "vectors/roster.rs"]
 mod roster;
 
@@ -23,6 +25,7 @@ fn main() {
     let dir = PathBuf::from(env::args_os().nth(1).expect("usage: vectors <directory>"));
     identity::write(&dir.join("identity"));
     identity_file::write(&dir.join("identity"));
+    peer_id::write(&dir.join("identity"));
     roster::write(&dir.join("roster"));
 }
 

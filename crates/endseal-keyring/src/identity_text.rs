@@ -91,10 +91,11 @@ pub(crate) fn encoded_len(identity: &PublicIdentity) -> usize {
     if identity.mlkem768().is_some() { Form::Long.text_len() } else { Form::Short.text_len() }
 }
 
-/// Whether a text begins as an identity or secret does.
+/// Whether a text begins as an identity, a peer id or a secret does.
 pub(crate) fn looks_like_one(text: &str) -> bool {
     [Form::Short, Form::Long].iter().any(|form| form.data(text).is_some())
         || text.starts_with("endseal-secret-")
+        || text.starts_with("endsealpeer1")
 }
 
 /// The two forms.

@@ -4,6 +4,7 @@
 //! | to do this | use |
 //! |---|---|
 //! | print or read a public identity | [`IdentityText`] |
+//! | print or read a peer id | [`PeerIdText`] |
 //! | keep a secret identity at rest | [`IdentityFile`] with a [`Passphrase`] |
 //! | move a secret identity by hand | [`SecretText`] |
 //! | keep the identities of others under names | [`Contacts`] |
@@ -30,6 +31,7 @@ mod lines;
 mod name;
 mod numerals;
 mod passphrase;
+mod peer_id_text;
 mod secret_text;
 
 pub use contacts::Contacts;
@@ -39,5 +41,6 @@ pub use identity_text::{ForeignKey, IdentityText, ParseIdentityError};
 pub use lines::{LineProblem, Malformed};
 pub use name::{InvalidName, Name};
 pub use passphrase::{InvalidPassphrase, Passphrase};
+pub use peer_id_text::{ParsePeerIdError, PeerIdText};
 pub use roster::Roster;
 pub use secret_text::{ParseSecretError, SecretText};

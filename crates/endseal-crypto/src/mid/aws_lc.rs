@@ -6,7 +6,7 @@ use aws_lc_rs::digest;
 use aws_lc_rs::hkdf::{HKDF_SHA512, KeyType, Prk, Salt};
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 
-use crate::low::mlkem768_ffi;
+use crate::low::{mldsa65_ffi, mlkem768_ffi};
 
 /// Fills `buffer` from AWS-LC's generator, which is seeded by the operating system.
 pub(crate) fn random(buffer: &mut [u8]) -> Result<(), ()> {
@@ -177,5 +177,41 @@ impl MlKem768Public {
         secret: &mut [u8; 32],
     ) {
         self.0.encapsulate(m, ciphertext, secret).expect("only exhausted memory fails here");
+    }
+}
+
+/// An ML-DSA-65 signing key.
+pub(crate) struct MlDsa65Secret(mldsa65_ffi::Key);
+
+impl MlDsa65Secret {
+    #[allow(clippy::expect_used)]
+    pub(crate) fn from_seed(seed: &[u8; 32]) -> Self {
+        Self(mldsa65_ffi::Key::from_seed(seed).expect("only exhausted memory fails here"))
+    }
+
+    #[allow(clippy::expect_used)]
+    pub(crate) fn public(&self, out: &mut [u8; 1952]) {
+        self.0.public(out).expect("the key has a public key of this length");
+    }
+
+    /// Hedged: two signatures of one message differ. The caller keeps `context` within 255 bytes.
+    #[allow(clippy::expect_used)]
+    pub(crate) fn sign(&self, message: &[u8], context: &[u8], signature: &mut [u8; 3309]) {
+        self.0.sign(message, context, signature).expect("only exhausted memory fails here");
+    }
+}
+
+/// An ML-DSA-65 public key, ready for use.
+pub(crate) struct MlDsa65Public(mldsa65_ffi::Key);
+
+impl MlDsa65Public {
+    #[allow(clippy::expect_used)]
+    pub(crate) fn new(bytes: &[u8; 1952]) -> Self {
+        Self(mldsa65_ffi::Key::from_public(bytes).expect("only exhausted memory fails here"))
+    }
+
+    /// The caller keeps `context` within 255 bytes.
+    pub(crate) fn verify(&self, message: &[u8], context: &[u8], signature: &[u8; 3309]) -> bool {
+        self.0.verify(message, context, signature)
     }
 }

@@ -36,8 +36,12 @@ labels! {
     ED25519_BATCH = "endseal/ed25519@v1 batch weights";
     /// Identity: the secret with which an identity hedges its randomness; internal.
     IDENTITY_HEDGE = "endseal/identity@v1 hedge secret";
+    /// Identity: the ML-DSA-65 seed from the other two.
+    IDENTITY_MLDSA65 = "endseal/identity@v1 ml-dsa-65 seed";
     /// Identity file: the file key from the passphrase's output and the header.
     IDENTITY_FILE = "endseal/identity-file@v1 file key";
+    /// Peer: its id from the `SubjectPublicKeyInfo` of its key.
+    PEER_ID = "endseal/peer@v1 id";
     /// Roster: prefix of the message that the owner signs.
     ROSTER_SIGNATURE = "endseal/roster@v1 signature";
     /// Roster: digest that links an epoch to the one before.

@@ -1,9 +1,12 @@
 //! The back end of `no_std`: RustCrypto and dalek. The twin is `aws_lc`, with the same names.
 
+use alloc::boxed::Box;
+
 use aes_gcm::aead::{AeadInOut, KeyInit};
 use curve25519_dalek::MontgomeryPoint;
 use ed25519_dalek::Signer;
 use hkdf::Hkdf;
+use ml_dsa::MlDsa65;
 use ml_kem::{Decapsulate as _, KeyExport as _};
 use ml_kem::{DecapsulationKey, EncapsulationKey, MlKem768};
 use sha2::{Digest as _, Sha512};
@@ -165,5 +168,45 @@ impl MlKem768Public {
         let (made, shared) = self.0.encapsulate_deterministic(m.into());
         ciphertext.copy_from_slice(&made);
         secret.copy_from_slice(&shared);
+    }
+}
+
+/// An ML-DSA-65 signing key.
+pub(crate) struct MlDsa65Secret(Box<ml_dsa::SigningKey<MlDsa65>>);
+
+impl MlDsa65Secret {
+    pub(crate) fn from_seed(seed: &[u8; 32]) -> Self {
+        Self(Box::new(ml_dsa::SigningKey::from_seed(seed.into())))
+    }
+
+    pub(crate) fn public(&self, out: &mut [u8; 1952]) {
+        out.copy_from_slice(&self.0.expanded_key().verifying_key().encode());
+    }
+
+    /// Deterministic: no source of randomness is at hand here. The caller keeps `context` within
+    /// 255 bytes.
+    #[allow(clippy::expect_used)]
+    pub(crate) fn sign(&self, message: &[u8], context: &[u8], signature: &mut [u8; 3309]) {
+        let made = self
+            .0
+            .expanded_key()
+            .sign_deterministic(message, context)
+            .expect("the context is within 255 bytes, the only way to fail");
+        signature.copy_from_slice(&made.encode());
+    }
+}
+
+/// An ML-DSA-65 public key, ready for use.
+pub(crate) struct MlDsa65Public(Box<ml_dsa::VerifyingKey<MlDsa65>>);
+
+impl MlDsa65Public {
+    pub(crate) fn new(bytes: &[u8; 1952]) -> Self {
+        Self(Box::new(ml_dsa::VerifyingKey::decode(bytes.into())))
+    }
+
+    /// The caller keeps `context` within 255 bytes.
+    pub(crate) fn verify(&self, message: &[u8], context: &[u8], signature: &[u8; 3309]) -> bool {
+        ml_dsa::Signature::decode(signature.into())
+            .is_some_and(|signature| self.0.verify_with_context(message, context, &signature))
     }
 }

@@ -110,3 +110,33 @@ fn mlkem768() {
         assert_ne!(out_a, ss_a);
     }
 }
+
+#[test]
+fn mldsa65() {
+    for i in 0..10 {
+        let (seed, message) = (bytes("seed", i), bytes::<300>("message", i));
+        let (a, b) =
+            (aws_lc::MlDsa65Secret::from_seed(&seed), rustcrypto::MlDsa65Secret::from_seed(&seed));
+        let (mut public_a, mut public_b) = ([0; 1952], [0; 1952]);
+        a.public(&mut public_a);
+        b.public(&mut public_b);
+        assert_eq!(public_a, public_b);
+        let verify_a = aws_lc::MlDsa65Public::new(&public_a);
+        let verify_b = rustcrypto::MlDsa65Public::new(&public_a);
+        for context in [&[][..], b"context", &[7; 255]] {
+            // One is hedged and the other deterministic, so each verifies what the other signed.
+            let (mut signed_a, mut signed_b) = ([0; 3309], [0; 3309]);
+            a.sign(&message, context, &mut signed_a);
+            b.sign(&message, context, &mut signed_b);
+            for signature in [&mut signed_a, &mut signed_b] {
+                assert!(verify_a.verify(&message, context, signature));
+                assert!(verify_b.verify(&message, context, signature));
+                assert!(!verify_a.verify(&message, b"another", signature));
+                assert!(!verify_b.verify(&message, b"another", signature));
+                signature[usize::try_from(i).unwrap() * 300] ^= 1;
+                assert!(!verify_a.verify(&message, context, signature));
+                assert!(!verify_b.verify(&message, context, signature));
+            }
+        }
+    }
+}

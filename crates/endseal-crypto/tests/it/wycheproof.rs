@@ -1,7 +1,7 @@
 //! Wycheproof, whatever the back end. Each file says how many vectors must have run.
 
 use endseal_crypto::ed25519::{PublicKey, Signature};
-use endseal_crypto::{hazmat, hkdf, mlkem768, x25519};
+use endseal_crypto::{hazmat, hkdf, mldsa65, mlkem768, x25519};
 use serde_json::Value;
 
 #[test]
@@ -105,6 +105,66 @@ fn mlkem768_decapsulation() {
             assert_eq!(shared.expose_secret()[..], unhex(&test["K"]), "{test}");
         }
     }
+}
+
+#[test]
+fn mldsa65_verification() {
+    let mut valid = 0;
+    for (test, group) in tests("mldsa_65_verify_test", 210) {
+        // Keys and signatures of a wrong length do not reach the function: the types refuse them.
+        let key = <[u8; mldsa65::PUBLIC_LEN]>::try_from(&unhex(&group["publicKey"])[..]).ok();
+        let signature = <[u8; mldsa65::SIGNATURE_LEN]>::try_from(&unhex(&test["sig"])[..]).ok();
+        let verdict = key.zip(signature).is_some_and(|(key, signature)| {
+            mldsa65::PublicKey::from_bytes(&key)
+                .verify(
+                    &unhex(&test["msg"]),
+                    &unhex(&test["ctx"]),
+                    &mldsa65::Signature::from_bytes(&signature),
+                )
+                .is_ok()
+        });
+        assert_eq!(verdict, test["result"] == "valid", "{}", test["tcId"]);
+        if let (Some(key), true) = (key, verdict) {
+            let key = mldsa65::PublicKey::from_bytes(&key);
+            let spki = unhex(&group["publicKeyDer"]);
+            assert_eq!(key.to_spki(), spki);
+            assert_eq!(mldsa65::PublicKey::from_spki(&spki).as_ref(), Ok(&key));
+            valid += 1;
+        }
+    }
+    assert!(valid >= 70, "{valid}");
+}
+
+#[test]
+fn mldsa65_keys_and_signatures() {
+    let mut signed = 0;
+    for (test, group) in tests("mldsa_65_sign_seed_test", 105) {
+        let Ok(seed) = <[u8; 32]>::try_from(&unhex(&group["privateSeed"])[..]) else {
+            assert_eq!(test["result"], "invalid", "{}", test["tcId"]);
+            continue;
+        };
+        let key = mldsa65::SigningKey::from_seed(mldsa65::Seed::from_bytes(&seed));
+        assert_eq!(key.public_key().as_bytes()[..], unhex(&group["publicKey"]), "{}", test["tcId"]);
+        // Vectors of the internal function have a message representative instead of a message.
+        if test["flags"].to_string().contains("Internal") {
+            continue;
+        }
+        let (message, context) = (unhex(&test["msg"]), unhex(&test["ctx"]));
+        let own = key.sign(&message, &context);
+        assert_eq!(own.is_ok(), test["result"] == "valid", "{}", test["tcId"]);
+        if let Ok(own) = own {
+            let theirs = mldsa65::Signature::from_bytes(&array(&test["sig"]));
+            for signature in [&own, &theirs] {
+                let verdict = key.public_key().verify(&message, &context, signature);
+                assert_eq!(verdict, Ok(()), "{}", test["tcId"]);
+            }
+            if cfg!(not(feature = "std")) && !test["flags"].to_string().contains("Randomized") {
+                assert_eq!(own, theirs, "{}", test["tcId"]);
+            }
+            signed += 1;
+        }
+    }
+    assert!(signed >= 80, "{signed}");
 }
 
 fn mlkem768_secret(test: &Value) -> Option<mlkem768::SecretKey> {

@@ -3,14 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use endseal_crypto::hash;
 use endseal_crypto::identity::Identity;
+use endseal_crypto::peer_id::PeerId;
+use endseal_crypto::{ed25519, hash, mlkem768};
 use endseal_keyring::contacts::{ContactProblem, ParseContactsError};
 use endseal_keyring::identity_file::{OpenIdentityFileError, ParseIdentityFileError};
 use endseal_keyring::roster::{InvalidMembers, ParseRosterError, RosterChainError};
 use endseal_keyring::{
-    Contacts, IdentityFile, IdentityText, ParseIdentityError, ParseSecretError, Passphrase, Roster,
-    SecretText,
+    Contacts, IdentityFile, IdentityText, ParseIdentityError, ParsePeerIdError, ParseSecretError,
+    Passphrase, PeerIdText, Roster, SecretText,
 };
 use serde_json::{Value, json};
 
@@ -19,10 +20,11 @@ type Outcome = Result<Vec<(&'static str, Value)>, &'static str>;
 
 #[test]
 fn identity_vectors() {
-    run("identity", 85, |vector| match vector["kind"].as_str() {
+    run("identity", 96, |vector| match vector["kind"].as_str() {
         Some("public-text") => public_text(text(vector, "input")),
         Some("secret-text") => secret_text(text(vector, "input")),
         Some("identity-file") => identity_file(text(vector, "input"), text(vector, "passphrase")),
+        Some("peer-id") => peer_id(vector),
         Some("contacts") => contacts(text(vector, "input")),
         other => panic!("kind {other:?}"),
     });
@@ -112,6 +114,33 @@ fn identity_file(input: &str, passphrase: &str) -> Outcome {
     Ok(seeds(&identity))
 }
 
+fn peer_id(vector: &Value) -> Outcome {
+    let input = text(vector, "input");
+    let id: PeerIdText = input.parse().map_err(|error| match error {
+        ParsePeerIdError::Character { .. } | ParsePeerIdError::UpperCase => "character",
+        ParsePeerIdError::Checksum => "checksum",
+        ParsePeerIdError::Length { .. } => "length",
+        ParsePeerIdError::Padding => "padding",
+        ParsePeerIdError::Identity | ParsePeerIdError::Prefix | ParsePeerIdError::Secret => {
+            "prefix"
+        }
+        other => panic!("{other}"),
+    })?;
+    assert_eq!(id.to_string(), input);
+    let owner = Identity::from_seeds(
+        ed25519::Seed::from_bytes(&unhex(text(vector, "ed25519_seed"))),
+        mlkem768::Seed::from_bytes(&unhex(text(vector, "mlkem768_seed"))),
+    );
+    let key = owner.transport_key();
+    let spki = key.public_key().to_spki();
+    assert_eq!(id.peer_id(), PeerId::of_spki(&spki));
+    Ok(vec![
+        ("peer_id", hex(id.peer_id().as_bytes())),
+        ("mldsa65_seed", hex(key.seed().expose_secret())),
+        ("spki", hex(&spki)),
+    ])
+}
+
 fn contacts(input: &str) -> Outcome {
     let contacts = Contacts::parse(input.as_bytes()).map_err(|error| match error {
         ParseContactsError::Line { problem, .. } => match problem {
@@ -175,6 +204,10 @@ fn seeds(identity: &Identity) -> Vec<(&'static str, Value)> {
 
 fn text<'a>(vector: &'a Value, field: &str) -> &'a str {
     vector[field].as_str().unwrap()
+}
+
+fn unhex<const N: usize>(hex: &str) -> [u8; N] {
+    core::array::from_fn(|i| u8::from_str_radix(&hex[2 * i..][..2], 16).unwrap())
 }
 
 fn hex(bytes: &[u8]) -> Value {

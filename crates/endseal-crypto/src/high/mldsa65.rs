@@ -1,0 +1,213 @@
+//! ML-DSA-65 (FIPS 204): signatures that a quantum computer does not forge.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::mid::backend;
+use crate::random::{Random, RandomError};
+
+/// Length of a public key in bytes.
+pub const PUBLIC_LEN: usize = 1952;
+/// Length of a signature in bytes.
+pub const SIGNATURE_LEN: usize = 3309;
+/// Length of the longest context in bytes.
+pub const CONTEXT_MAX: usize = 255;
+/// Length of a `SubjectPublicKeyInfo` in bytes.
+pub const SPKI_LEN: usize = SPKI_PREFIX.len() + PUBLIC_LEN;
+
+/// What comes before the key in its `SubjectPublicKeyInfo` (RFC 9881): two sequences, the object
+/// identifier 2.16.840.1.101.3.4.3.18 without parameters, a bit string without unused bits.
+const SPKI_PREFIX: [u8; 22] = [
+    0x30, 0x82, 0x07, 0xb2, 0x30, 0x0b, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x03,
+    0x12, 0x03, 0x82, 0x07, 0xa1, 0x00,
+];
+
+crate::secret_bytes! {
+    /// xi, from which the key pair follows (ML-DSA.KeyGen_internal).
+    pub struct Seed[32];
+}
+
+impl Seed {
+    /// A new seed.
+    ///
+    /// # Errors
+    /// [`RandomError`] if the source fails.
+    pub fn generate(random: &mut impl Random) -> Result<Self, RandomError> {
+        Self::try_init_with(|bytes| random.fill(bytes))
+    }
+}
+
+/// A key that signs.
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+pub struct SigningKey {
+    seed: Seed,
+    secret: Box<backend::MlDsa65Secret>,
+    public: PublicKey,
+}
+
+impl SigningKey {
+    /// The key of a seed. Takes about 0.1 ms.
+    #[must_use]
+    pub fn from_seed(seed: Seed) -> Self {
+        let secret = Box::new(backend::MlDsa65Secret::from_seed(seed.expose_secret()));
+        let mut public = Box::new([0; PUBLIC_LEN]);
+        secret.public(&mut public);
+        Self { seed, secret, public: PublicKey(public) }
+    }
+
+    /// The seed, to store it.
+    #[must_use]
+    pub fn seed(&self) -> &Seed {
+        &self.seed
+    }
+
+    /// The public key.
+    #[must_use]
+    pub fn public_key(&self) -> &PublicKey {
+        &self.public
+    }
+
+    /// ML-DSA.Sign: the signature of `message` under `context`. Hedged with `std` (two signatures of
+    /// one message differ), deterministic without.
+    ///
+    /// The caller MUST give each kind of message its own context, unless somebody else's standard
+    /// says how they are told apart (in TLS 1.3 the context is empty).
+    ///
+    /// # Errors
+    /// [`ContextTooLong`] if `context` has more than [`CONTEXT_MAX`] bytes.
+    pub fn sign(&self, message: &[u8], context: &[u8]) -> Result<Signature, ContextTooLong> {
+        if context.len() > CONTEXT_MAX {
+            return Err(ContextTooLong);
+        }
+        let mut signature = Box::new([0; SIGNATURE_LEN]);
+        self.secret.sign(message, context, &mut signature);
+        Ok(Signature(signature))
+    }
+}
+
+/// A public key. Every string of [`PUBLIC_LEN`] bytes is one.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct PublicKey(Box<[u8; PUBLIC_LEN]>);
+
+impl PublicKey {
+    /// Takes any bytes of this length; verification judges signatures, not keys.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8; PUBLIC_LEN]) -> Self {
+        Self(Box::new(*bytes))
+    }
+
+    /// The encoding.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; PUBLIC_LEN] {
+        &self.0
+    }
+
+    /// The key of a `SubjectPublicKeyInfo` in DER (RFC 9881).
+    ///
+    /// # Errors
+    /// [`InvalidSpki`] if it is anything but the one encoding of an ML-DSA-65 key.
+    pub fn from_spki(der: &[u8]) -> Result<Self, InvalidSpki> {
+        let key = der.strip_prefix(&SPKI_PREFIX).ok_or(InvalidSpki)?;
+        key.try_into().map(Self::from_bytes).map_err(|_| InvalidSpki)
+    }
+
+    /// The `SubjectPublicKeyInfo` in DER (RFC 9881), [`SPKI_LEN`] bytes.
+    #[must_use]
+    pub fn to_spki(&self) -> Vec<u8> {
+        let mut der = vec![0; SPKI_LEN];
+        let (prefix, key) = der.split_at_mut(SPKI_PREFIX.len());
+        prefix.copy_from_slice(&SPKI_PREFIX);
+        key.copy_from_slice(&self.0[..]);
+        der
+    }
+
+    /// ML-DSA.Verify: checks a signature of `message` under `context`.
+    ///
+    /// # Errors
+    /// [`BadSignature`], also for a context that is too long to have been signed.
+    pub fn verify(
+        &self,
+        message: &[u8],
+        context: &[u8],
+        signature: &Signature,
+    ) -> Result<(), BadSignature> {
+        let right = context.len() <= CONTEXT_MAX
+            && backend::MlDsa65Public::new(&self.0).verify(message, context, &signature.0);
+        if right { Ok(()) } else { Err(BadSignature) }
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("mldsa65::PublicKey(")?;
+        self.0[..8].iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str("…)")
+    }
+}
+
+/// A signature.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Signature(Box<[u8; SIGNATURE_LEN]>);
+
+impl Signature {
+    /// Takes any bytes of this length; verification judges them.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8; SIGNATURE_LEN]) -> Self {
+        Self(Box::new(*bytes))
+    }
+
+    /// The encoding.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; SIGNATURE_LEN] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("mldsa65::Signature(")?;
+        self.0[..8].iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str("…)")
+    }
+}
+
+/// The context has more than 255 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ContextTooLong;
+
+impl fmt::Display for ContextTooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the context of a signature has more than 255 bytes")
+    }
+}
+
+impl core::error::Error for ContextTooLong {}
+
+/// The bytes are not the `SubjectPublicKeyInfo` of an ML-DSA-65 key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InvalidSpki;
+
+impl fmt::Display for InvalidSpki {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not the SubjectPublicKeyInfo of an ML-DSA-65 key")
+    }
+}
+
+impl core::error::Error for InvalidSpki {}
+
+/// The signature is not one of this key, message and context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BadSignature;
+
+impl fmt::Display for BadSignature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the signature is wrong")
+    }
+}
+
+impl core::error::Error for BadSignature {}

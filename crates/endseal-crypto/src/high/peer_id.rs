@@ -1,0 +1,42 @@
+//! The name of a peer on the wire (docs/spec/identity.md, "Peer id").
+
+use core::fmt;
+
+use crate::mid::{hash, label};
+
+/// `BLAKE3-derive("endseal/peer@v1 id", SPKI)`: a digest of the key with which a peer authenticates
+/// itself in TLS. Whoever knows the id can tell the peer's key from every other one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PeerId([u8; 32]);
+
+impl PeerId {
+    /// Length in bytes.
+    pub const LEN: usize = 32;
+
+    /// The id of a `SubjectPublicKeyInfo` in DER. The caller MUST know that it is one, or compare
+    /// the id with one that was pinned.
+    #[must_use]
+    pub fn of_spki(spki: &[u8]) -> Self {
+        Self(hash::derive(label::PEER_ID, &[spki]))
+    }
+
+    /// Takes an id, which is any 32 bytes.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8; Self::LEN]) -> Self {
+        Self(*bytes)
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; Self::LEN] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for PeerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PeerId(")?;
+        self.0[..8].iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str("…)")
+    }
+}

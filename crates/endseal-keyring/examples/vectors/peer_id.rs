@@ -1,0 +1,61 @@
+//! Peer ids.
+
+use std::path::Path;
+
+use endseal_crypto::peer_id::PeerId;
+
+use crate::json::Vector;
+use crate::{bech32m, owner, short};
+
+pub(crate) fn write(dir: &Path) {
+    let vector = |scenario, comment: &str, expect: &str, text: &str| {
+        Vector::new(scenario, comment, expect).with("kind", "peer-id").with("input", text)
+    };
+    let text = |id: &PeerId| bech32m::encode("endsealpeer", id.as_bytes());
+    for (scenario, n) in [("peer-id", 1), ("peer-id-of-another", 2)] {
+        let own = owner(n);
+        let key = own.transport_key();
+        let id = PeerId::of_spki(&key.public_key().to_spki());
+        vector(scenario, "the id of an identity", "ok", &text(&id))
+            .with_hex("peer_id", id.as_bytes())
+            .with_hex("ed25519_seed", own.signing().seed().expose_secret())
+            .with_hex("mlkem768_seed", own.kem().seed().expose_secret())
+            .with_hex("mldsa65_seed", key.seed().expose_secret())
+            .with_hex("spki", &key.public_key().to_spki())
+            .write(dir);
+    }
+
+    let id: [u8; 32] = core::array::from_fn(|i| u8::try_from(i).unwrap());
+    let good = bech32m::encode("endsealpeer", &id);
+    let mut replaced = good.clone();
+    replaced.replace_range(20..21, if &good[20..21] == "q" { "p" } else { "q" });
+    let failures: &[(&'static str, &str, &str, String)] = &[
+        ("peer-id-one-character-replaced", "a typing error", "checksum", replaced),
+        (
+            "peer-id-bech32",
+            "checksum of Bech32 instead of Bech32m",
+            "checksum",
+            bech32m::encode_without_m("endsealpeer", &id),
+        ),
+        (
+            "peer-id-31-bytes",
+            "an id of 31 bytes",
+            "length",
+            bech32m::encode("endsealpeer", &id[..31]),
+        ),
+        ("peer-id-truncated", "the last character is missing", "length", good[..69].into()),
+        (
+            "peer-id-padding",
+            "a bit of padding is set",
+            "padding",
+            bech32m::encode_with_padding("endsealpeer", &id),
+        ),
+        ("peer-id-upper-case", "all in upper case", "character", good.to_uppercase()),
+        ("peer-id-line-feed", "a line feed at the end", "character", format!("{good}\n")),
+        ("peer-id-is-an-identity", "a public identity instead", "prefix", short(1)),
+        ("peer-id-other-prefix", "another prefix", "prefix", bech32m::encode("endsealpee", &id)),
+    ];
+    for (scenario, comment, expect, text) in failures {
+        vector(scenario, comment, expect, text).write(dir);
+    }
+}
