@@ -1,0 +1,273 @@
+//! Writes the test vectors of docs/spec/transport.md:
+//! `cargo run -p endseal-transport --example vectors -- vectors`.
+//!
+//! Everything is written by hand here, byte by byte, and not by the code that the vectors test; only
+//! keys and ids are not.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
+#![allow(clippy::std_instead_of_core, reason = "as in the crate")]
+
+#[path = "vectors/json.rs"]
+mod json;
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use endseal_crypto::mldsa65::{Seed, SigningKey};
+use endseal_crypto::peer_id::PeerId;
+use json::Vector;
+
+fn main() {
+    let dir = PathBuf::from(env::args_os().nth(1).expect("usage: vectors <directory>"));
+    let dir = dir.join("transport");
+    spki(&dir);
+    prefixes(&dir);
+    frames(&dir);
+    replays(&dir);
+}
+
+fn spki(dir: &Path) {
+    let vector = |scenario, comment: &str, expect: &str, spki: &[u8]| {
+        Vector::new(scenario, comment, expect).with("kind", "spki").with_hex("spki", spki)
+    };
+    let spki = |n| SigningKey::from_seed(Seed::from_bytes(&[n; 32])).public_key().to_spki();
+    for (scenario, n) in [("spki-seed-01", 1), ("spki-seed-fe", 0xfe)] {
+        let spki = spki(n);
+        vector(scenario, "a key and its id", "ok", &spki)
+            .with_hex("mldsa65_seed", &[n; 32])
+            .with_hex("peer_id", PeerId::of_spki(&spki).as_bytes())
+            .write(dir);
+    }
+    let good = spki(1);
+    let changed = |at: usize, byte| {
+        let mut bytes = good.clone();
+        bytes[at] = byte;
+        bytes
+    };
+    let null = {
+        let mut bytes = good.clone();
+        bytes.splice(17..17, [5, 0]);
+        (bytes[3], bytes[5]) = (0xb4, 0x0d);
+        bytes
+    };
+    let ed25519 =
+        [&[0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0][..], &[1; 32]].concat();
+    let failures: &[(&'static str, &str, Vec<u8>)] = &[
+        ("spki-truncated", "the last byte is missing", good[..1973].to_vec()),
+        ("spki-trailing-byte", "a byte too many", [&good[..], &[0]].concat()),
+        ("spki-mldsa44", "the identifier of ML-DSA-44", changed(16, 0x11)),
+        ("spki-unused-bits", "a bit string with unused bits", changed(21, 1)),
+        ("spki-null-parameters", "parameters that should be absent", null),
+        ("spki-raw", "the key without its wrapping", good[22..].to_vec()),
+        ("spki-ed25519", "an Ed25519 key", ed25519),
+        ("spki-empty", "nothing", Vec::new()),
+    ];
+    for (scenario, comment, spki) in failures {
+        vector(scenario, comment, "spki", spki).write(dir);
+    }
+}
+
+fn prefixes(dir: &Path) {
+    let vector = |scenario, comment: &str, expect: &str, expected: u64, bytes: &[u8]| {
+        Vector::new(scenario, comment, expect)
+            .with("kind", "prefix")
+            .with_number("expected", expected)
+            .with_hex("bytes", bytes)
+    };
+    let control: &[(&'static str, &str, &[u8], u64)] = &[
+        ("prefix-control", "1 MiB is accepted", &[0, 0x80, 0x80, 0x40], 1_048_576),
+        ("prefix-control-least", "64 KiB, the least", &[0, 0x80, 0x80, 4], 65_536),
+        ("prefix-control-most", "16 MiB, the most", &[0, 0x80, 0x80, 0x80, 8], 16_777_216),
+    ];
+    for (scenario, comment, bytes, max) in control {
+        let length = u64::try_from(bytes.len()).unwrap();
+        vector(scenario, comment, "ok", 0, bytes)
+            .with_number("length", length)
+            .with_number("max_payload", *max)
+            .write(dir);
+    }
+    for (scenario, comment, expected, bytes) in [
+        ("prefix-message", "a message stream, followed by a frame", 1, &[1, 0x11, 0][..]),
+        ("prefix-exchange", "an exchange", 2, &[2]),
+    ] {
+        vector(scenario, comment, "ok", expected, bytes).with_number("length", 1).write(dir);
+    }
+    let failures: &[(&'static str, &str, &str, u64, &[u8])] = &[
+        ("prefix-control-twice", "a control stream for messages", "stream", 1, &[0, 0x80, 0x80, 4]),
+        ("prefix-message-first", "a message stream as the first", "stream", 0, &[1]),
+        ("prefix-exchange-one-way", "an exchange on a message stream", "stream", 1, &[2]),
+        ("prefix-unknown", "type 3", "stream", 1, &[3]),
+        ("prefix-unknown-two-way", "type 1 on an exchange", "stream", 2, &[1]),
+        ("prefix-empty", "no byte", "truncated", 1, &[]),
+        ("prefix-control-cut", "the number is not complete", "truncated", 0, &[0, 0x80, 0x80]),
+        ("prefix-control-overlong", "65,536 in four bytes", "varint", 0, &[0, 0x80, 0x80, 0x84, 0]),
+        ("prefix-control-33-bits", "2^32", "varint", 0, &[0, 0x80, 0x80, 0x80, 0x80, 0x10]),
+        ("prefix-control-too-small", "65,535", "maximum", 0, &[0, 0xff, 0xff, 3]),
+        ("prefix-control-too-large", "2^24 + 1", "maximum", 0, &[0, 0x81, 0x80, 0x80, 8]),
+        ("prefix-control-zero", "0", "maximum", 0, &[0, 0]),
+    ];
+    for (scenario, comment, expect, expected, bytes) in failures {
+        vector(scenario, comment, expect, *expected, bytes).write(dir);
+    }
+}
+
+fn frames(dir: &Path) {
+    let vector = |scenario, comment: &str, expect: &str, kind: &str, max: u64, bytes: &[u8]| {
+        Vector::new(scenario, comment, expect)
+            .with("kind", kind)
+            .with_number("max_payload", max)
+            .with_hex("bytes", bytes)
+    };
+    // Name, comment, kind of the vector, bytes, kind of the frame, flags, sequence, payload, length.
+    type Good<'a> = (&'static str, &'a str, &'a str, Vec<u8>, u64, u8, &'a str, &'a [u8], u64);
+    let good: &[Good<'_>] = &[
+        ("frame", "a frame", "frame", vec![0x11, 0, 2, 7, 0xca, 0xfe], 1, 0, "7", &[0xca, 0xfe], 6),
+        ("frame-empty", "no payload, kind 0", "frame", vec![0x10, 0, 0, 0], 0, 0, "0", &[], 4),
+        (
+            "frame-flags",
+            "both flags, kind 15",
+            "frame",
+            vec![0x1f, 3, 1, 0x80, 1, 0xaa],
+            15,
+            3,
+            "128",
+            &[0xaa],
+            6,
+        ),
+        (
+            "frame-largest-sequence",
+            "2^64 - 1",
+            "frame",
+            [&[0x12, 2, 0][..], &[0xff; 9], &[1]].concat(),
+            2,
+            2,
+            "18446744073709551615",
+            &[],
+            13,
+        ),
+        (
+            "frame-and-more",
+            "what follows is another frame's",
+            "frame",
+            vec![0x11, 1, 1, 5, 0xbb, 0x11, 0, 0],
+            1,
+            1,
+            "5",
+            &[0xbb],
+            5,
+        ),
+        (
+            "frame-just-fits",
+            "as long as agreed",
+            "frame",
+            [&[0x11, 0, 100, 1][..], &[9; 100]].concat(),
+            1,
+            0,
+            "1",
+            &[9; 100],
+            104,
+        ),
+        (
+            "early-idempotent",
+            "in early data",
+            "early",
+            vec![0x13, 1, 1, 9, 0xdd],
+            3,
+            1,
+            "9",
+            &[0xdd],
+            5,
+        ),
+    ];
+    for (scenario, comment, kind, bytes, frame_kind, flags, sequence, payload, length) in good {
+        vector(scenario, comment, "ok", kind, 100, bytes)
+            .with_number("frame_kind", *frame_kind)
+            .with_bool("idempotent", flags & 1 != 0)
+            .with_bool("sealed", flags & 2 != 0)
+            .with("sequence", sequence)
+            .with_hex("payload", payload)
+            .with_number("length", *length)
+            .write(dir);
+    }
+    let failures: &[(&'static str, &str, &str, &str, Vec<u8>)] = &[
+        ("frame-version-0", "version 0", "version", "frame", vec![0x01, 0, 0, 0]),
+        ("frame-version-2", "version 2", "version", "frame", vec![0x21, 0, 0, 0]),
+        ("frame-flag-4", "an unknown flag", "flags", "frame", vec![0x11, 4, 0, 0]),
+        ("frame-flag-80", "the highest flag", "flags", "frame", vec![0x11, 0x81, 0, 0]),
+        ("frame-length-overlong", "0 in two bytes", "varint", "frame", vec![0x11, 0, 0x80, 0, 0]),
+        (
+            "frame-length-33-bits",
+            "2^32",
+            "varint",
+            "frame",
+            vec![0x11, 0, 0x80, 0x80, 0x80, 0x80, 0x10, 0],
+        ),
+        (
+            "frame-length-endless",
+            "a number without end",
+            "varint",
+            "frame",
+            vec![0x11, 0, 0x80, 0x80, 0x80, 0x80, 0x80],
+        ),
+        ("frame-one-too-long", "a byte more than agreed", "too-large", "frame", vec![0x11, 0, 101]),
+        (
+            "frame-length-bomb",
+            "2^32 - 1, refused before the rest is there",
+            "too-large",
+            "frame",
+            vec![0x11, 0, 0xff, 0xff, 0xff, 0xff, 0x0f],
+        ),
+        ("frame-sequence-overlong", "5 in two bytes", "varint", "frame", vec![0x11, 0, 0, 0x85, 0]),
+        (
+            "frame-sequence-65-bits",
+            "2^64",
+            "varint",
+            "frame",
+            [&[0x11, 0, 0][..], &[0x80; 9], &[2]].concat(),
+        ),
+        (
+            "frame-sequence-endless",
+            "a number without end",
+            "varint",
+            "frame",
+            [&[0x11, 0, 0][..], &[0x80; 10]].concat(),
+        ),
+        (
+            "frame-cut",
+            "the payload's last byte is missing",
+            "truncated",
+            "frame",
+            vec![0x11, 0, 2, 7, 1],
+        ),
+        ("frame-type-alone", "the first byte alone", "truncated", "frame", vec![0x11]),
+        ("early-plain", "no flag in early data", "early", "early", vec![0x13, 0, 1, 9, 0xdd]),
+        ("early-sealed", "sealed is not idempotent", "early", "early", vec![0x13, 2, 1, 9, 0xdd]),
+    ];
+    for (scenario, comment, expect, kind, bytes) in failures {
+        vector(scenario, comment, expect, kind, 100, bytes).write(dir);
+    }
+}
+
+/// The verdict is that on the last number.
+fn replays(dir: &Path) {
+    for (scenario, comment, expect, sequences) in [
+        ("replay-in-order", "one after the other", "ok", "0 1 2 3"),
+        ("replay-late", "1,023 behind the highest", "ok", "1024 1"),
+        ("replay-far-ahead", "the window jumps", "ok", "5 18446744073709551614"),
+        (
+            "replay-after-jump",
+            "a place that was used before the jump",
+            "ok",
+            "3 4099 4098 4097 3076",
+        ),
+        ("replay-twice", "the highest again", "seen", "7 7"),
+        ("replay-twice-late", "an older one again", "seen", "7 9 8 7"),
+        ("replay-old", "1,024 behind the highest", "too-old", "1024 0"),
+        ("replay-very-old", "long ago", "too-old", "18446744073709551614 1"),
+        ("replay-last-number", "nothing could follow it", "too-old", "18446744073709551615"),
+    ] {
+        Vector::new(scenario, comment, expect)
+            .with("kind", "replay")
+            .with("sequences", sequences)
+            .write(dir);
+    }
+}

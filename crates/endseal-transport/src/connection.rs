@@ -1,0 +1,324 @@
+//! A connection to one authenticated peer.
+
+use core::time::Duration;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use endseal_crypto::peer_id::PeerId;
+use quinn::{SendStream, WriteError};
+use tokio::sync::{Mutex, oneshot, watch};
+use tokio::time;
+
+use crate::close::{CloseCode, Closed};
+use crate::error::{ReceiveError, SendError};
+use crate::frame::Frame;
+use crate::handshake::HandshakeInfo;
+use crate::prefix::{Prefix, StreamType};
+use crate::receiver::{FrameReceiver, Link};
+use crate::sender::FrameSender;
+use crate::statistics::Present;
+
+/// How long [`Connection::close`] waits for what was said on the control stream to arrive.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// A connection to one authenticated peer. Clones are handles of the same one; it is closed with
+/// [`CloseCode::Done`] when the last of them and of its streams is dropped.
+#[derive(Clone, Debug)]
+pub struct Connection(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    link: Link,
+    peer: PeerId,
+    handshake: HandshakeInfo,
+    first_remote: SocketAddr,
+    max_payload: u32,
+    control_out: Mutex<FrameSender>,
+    control_in: Mutex<ControlIn>,
+    /// The largest payload that the peer accepts; 0 until its control stream has said so.
+    peer_max: watch::Receiver<u32>,
+    /// Whether the handshake is complete on this side: false while only early data can come.
+    complete: watch::Receiver<bool>,
+    _present: Present,
+}
+
+#[derive(Debug)]
+enum ControlIn {
+    Waiting(oneshot::Receiver<FrameReceiver>),
+    Here(Box<FrameReceiver>),
+}
+
+/// What a connection is made of.
+pub(crate) struct Parts {
+    pub(crate) link: Link,
+    pub(crate) peer: PeerId,
+    pub(crate) handshake: HandshakeInfo,
+    pub(crate) max_payload: u32,
+    pub(crate) control: SendStream,
+    pub(crate) complete: watch::Receiver<bool>,
+    pub(crate) control_timeout: Duration,
+    pub(crate) present: Present,
+}
+
+/// Opens the stream that each side opens first, and says what this one accepts.
+pub(crate) async fn open_control(
+    quinn: &quinn::Connection,
+    max_payload: u32,
+) -> Result<SendStream, Closed> {
+    let mut stream = quinn.open_uni().await?;
+    let written = begin_control(&mut stream, max_payload).await;
+    written.map_err(|_| quinn.close_reason().map_or(Closed::Here, Closed::from))?;
+    Ok(stream)
+}
+
+/// Makes a stream the control stream.
+pub(crate) async fn begin_control(
+    stream: &mut SendStream,
+    max_payload: u32,
+) -> Result<(), WriteError> {
+    let mut prefix = BytesMut::new();
+    Prefix::Control { max_payload }.encode(&mut prefix);
+    stream.write_all(&prefix).await?;
+    // Short words about long transfers must not wait behind them. (It cannot have ended yet.)
+    let _new = stream.set_priority(1);
+    Ok(())
+}
+
+impl Connection {
+    pub(crate) fn start(parts: Parts) -> Self {
+        let Parts { link, peer, handshake, max_payload, control, complete, .. } = parts;
+        let (max_known, peer_max) = watch::channel(0);
+        let (control_known, control_in) = oneshot::channel();
+        let greeting = greet(link.clone(), max_payload, max_known, control_known);
+        let (quinn, patience) = (link.quinn.clone(), parts.control_timeout);
+        tokio::spawn(async move {
+            if time::timeout(patience, greeting).await.is_err() {
+                quinn.close(CloseCode::Stream.to_varint(), b"");
+            }
+        });
+        Self(Arc::new(Inner {
+            peer,
+            handshake,
+            first_remote: link.quinn.remote_address(),
+            max_payload,
+            control_out: Mutex::new(FrameSender::new(
+                control,
+                link.clone(),
+                None,
+                peer_max.clone(),
+            )),
+            control_in: Mutex::new(ControlIn::Waiting(control_in)),
+            peer_max,
+            complete,
+            link,
+            _present: parts.present,
+        }))
+    }
+
+    /// Who is on the other side.
+    #[must_use]
+    pub fn peer(&self) -> PeerId {
+        self.0.peer
+    }
+
+    /// What the handshake came to.
+    #[must_use]
+    pub fn handshake(&self) -> &HandshakeInfo {
+        &self.0.handshake
+    }
+
+    /// The path at this moment.
+    #[must_use]
+    pub fn path(&self) -> Path {
+        let stats = self.0.link.quinn.stats();
+        let remote = self.0.link.quinn.remote_address();
+        Path {
+            remote,
+            migrated: remote != self.0.first_remote,
+            rtt: self.0.link.quinn.rtt(),
+            mtu: stats.path.current_mtu,
+            congestion_window: stats.path.cwnd,
+            packets_sent: stats.path.sent_packets,
+            packets_lost: stats.path.lost_packets,
+            bytes_sent: stats.udp_tx.bytes,
+            bytes_received: stats.udp_rx.bytes,
+            datagrams_sent: stats.udp_tx.datagrams,
+            datagrams_received: stats.udp_rx.datagrams,
+        }
+    }
+
+    /// Waits until the peer has accepted this side.
+    ///
+    /// A client's handshake is done when it has sent its proof, a moment before the peer has judged
+    /// it. Nothing needs this call: a refusal shows in whatever is done next.
+    ///
+    /// # Errors
+    /// [`Closed`], usually [`Closed::Refused`].
+    pub async fn confirmed(&self) -> Result<(), Closed> {
+        let known = self.0.peer_max.clone().wait_for(|max| *max != 0).await.is_ok();
+        if known { Ok(()) } else { Err(self.0.link.closed()) }
+    }
+
+    /// Sends a frame on the control stream: in order with all others there, before all messages.
+    ///
+    /// # Errors
+    /// [`SendError`]. Dropping the call while it waits is safe, as for [`FrameSender::send`].
+    pub async fn send_control(&self, frame: &Frame) -> Result<(), SendError> {
+        self.0.control_out.lock().await.send(frame).await
+    }
+
+    /// The next frame of the peer's control stream; `None` when the peer is about to close.
+    ///
+    /// # Errors
+    /// [`ReceiveError`]. Dropping the call while it waits is safe.
+    pub async fn receive_control(&self) -> Result<Option<Frame>, ReceiveError> {
+        self.completed().await?;
+        let mut control = self.0.control_in.lock().await;
+        if let ControlIn::Waiting(coming) = &mut *control {
+            match coming.await {
+                Ok(stream) => *control = ControlIn::Here(Box::new(stream)),
+                Err(_) => return Err(ReceiveError::Closed(self.0.link.closed())),
+            }
+        }
+        match &mut *control {
+            ControlIn::Here(stream) => stream.receive().await,
+            ControlIn::Waiting(_) => Err(ReceiveError::Closed(self.0.link.closed())),
+        }
+    }
+
+    /// Opens a stream of frames to the peer. Waits while the peer has as many open as it allows.
+    ///
+    /// # Errors
+    /// [`SendError::Closed`].
+    pub async fn open_messages(&self) -> Result<FrameSender, SendError> {
+        let stream = self.0.link.quinn.open_uni().await;
+        let stream = stream.map_err(|error| SendError::Closed(error.into()))?;
+        Ok(self.sender(stream, Some(Prefix::Message)))
+    }
+
+    /// The next stream of frames that the peer has opened.
+    ///
+    /// While nobody calls this, the peer can open [`Limits::messages`](crate::Limits::messages)
+    /// streams and then waits.
+    ///
+    /// # Errors
+    /// [`ReceiveError::Closed`]. Dropping the call while it waits is safe.
+    pub async fn accept_messages(&self) -> Result<FrameReceiver, ReceiveError> {
+        // The first stream is the control stream, which is taken when this is known.
+        self.confirmed().await.map_err(ReceiveError::Closed)?;
+        let stream = self.0.link.quinn.accept_uni().await;
+        let stream = stream.map_err(|error| ReceiveError::Closed(error.into()))?;
+        let expected = Some(StreamType::Message);
+        Ok(FrameReceiver::new(stream, self.0.link.clone(), expected, self.0.max_payload))
+    }
+
+    /// Opens an exchange: frames both ways. The peer learns of it by the first frame.
+    ///
+    /// # Errors
+    /// [`SendError::Closed`].
+    pub async fn open_exchange(&self) -> Result<(FrameSender, FrameReceiver), SendError> {
+        let streams = self.0.link.quinn.open_bi().await;
+        let (send, receive) = streams.map_err(|error| SendError::Closed(error.into()))?;
+        let receiver = FrameReceiver::new(receive, self.0.link.clone(), None, self.0.max_payload);
+        Ok((self.sender(send, Some(Prefix::Exchange)), receiver))
+    }
+
+    /// The next exchange that the peer has opened.
+    ///
+    /// # Errors
+    /// [`ReceiveError::Closed`]. Dropping the call while it waits is safe.
+    pub async fn accept_exchange(&self) -> Result<(FrameSender, FrameReceiver), ReceiveError> {
+        let streams = self.0.link.quinn.accept_bi().await;
+        let (send, receive) = streams.map_err(|error| ReceiveError::Closed(error.into()))?;
+        let expected = Some(StreamType::Exchange);
+        let receiver =
+            FrameReceiver::new(receive, self.0.link.clone(), expected, self.0.max_payload);
+        Ok((self.sender(send, None), receiver))
+    }
+
+    /// Says good-bye: ends the control stream, waits a moment until the peer has what was said
+    /// there, and closes. Frames on other streams that are not finished are lost.
+    pub async fn close(&self, code: CloseCode) {
+        let farewell = async {
+            let mut control = self.0.control_out.lock().await;
+            if control.flush().await.is_ok() && control.end().is_ok() {
+                control.arrived().await;
+            }
+        };
+        // Whether it arrived or not, what follows is the same.
+        let _arrived = time::timeout(FAREWELL, farewell).await;
+        self.abort(code);
+    }
+
+    /// Closes at once. What was not acknowledged is lost.
+    pub fn abort(&self, code: CloseCode) {
+        self.0.link.quinn.close(code.to_varint(), b"");
+    }
+
+    /// Waits until the connection is no more, and says why.
+    pub async fn closed(&self) -> Closed {
+        self.0.link.quinn.closed().await.into()
+    }
+
+    /// Why the connection is no more; `None` while it is.
+    #[must_use]
+    pub fn close_reason(&self) -> Option<Closed> {
+        self.0.link.quinn.close_reason().map(Closed::from)
+    }
+
+    fn sender(&self, stream: SendStream, prefix: Option<Prefix>) -> FrameSender {
+        FrameSender::new(stream, self.0.link.clone(), prefix, self.0.peer_max.clone())
+    }
+
+    async fn completed(&self) -> Result<(), ReceiveError> {
+        let done = self.0.complete.clone().wait_for(|complete| *complete).await.is_ok();
+        if done { Ok(()) } else { Err(ReceiveError::Closed(self.0.link.closed())) }
+    }
+}
+
+/// Takes the peer's control stream, which is its first.
+async fn greet(
+    link: Link,
+    max_payload: u32,
+    max_known: watch::Sender<u32>,
+    control_known: oneshot::Sender<FrameReceiver>,
+) {
+    // Errors need no word here: the connection is closed, and everybody who waits learns why.
+    let Ok(stream) = link.quinn.accept_uni().await else { return };
+    let mut control =
+        FrameReceiver::new(stream, link.clone(), Some(StreamType::Control), max_payload);
+    if let Ok(Some(Prefix::Control { max_payload })) = control.read_prefix().await {
+        // Nobody may be left to know. The value stays after this sender is gone.
+        let _known = control_known.send(control);
+        let _known = max_known.send(max_payload);
+    }
+}
+
+/// The path of a connection at one moment.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Path {
+    /// The peer's address.
+    pub remote: SocketAddr,
+    /// Whether it is another one than at the handshake.
+    pub migrated: bool,
+    /// Estimate of the round trip time.
+    pub rtt: Duration,
+    /// Largest UDP payload in use.
+    pub mtu: u16,
+    /// Bytes that may be in flight.
+    pub congestion_window: u64,
+    /// Packets sent.
+    pub packets_sent: u64,
+    /// Packets that did not arrive, as far as known.
+    pub packets_lost: u64,
+    /// Bytes of UDP payload sent.
+    pub bytes_sent: u64,
+    /// Bytes of UDP payload received.
+    pub bytes_received: u64,
+    /// UDP datagrams sent.
+    pub datagrams_sent: u64,
+    /// UDP datagrams received.
+    pub datagrams_received: u64,
+}

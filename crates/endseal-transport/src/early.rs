@@ -1,0 +1,201 @@
+//! Early data: frames that travel with the first packet of a resumed handshake (0-RTT).
+//!
+//! Whoever records such a packet can send it again. So it carries nothing but frames for which that
+//! does no harm, and the type sees to it.
+
+use std::time::Instant;
+
+use bytes::Bytes;
+use quinn::{Connecting, SendStream, StoppedError, ZeroRttAccepted};
+use tokio::sync::watch;
+use tokio::time;
+
+use crate::connection::{Connection, begin_control};
+use crate::endpoint::Dial;
+use crate::error::{ConnectError, SendError};
+use crate::frame::{Flags, Frame, Kind};
+use crate::handshake::EarlyData;
+use crate::prefix::Prefix;
+use crate::sender::FrameSender;
+
+/// A frame for which it does no harm to be acted on twice: its flag says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdempotentFrame(Frame);
+
+impl IdempotentFrame {
+    /// A frame with the flag. The caller MUST be sure that acting on it twice does what acting on
+    /// it once does: "I have read up to 17" is such, "pay 17" is not.
+    #[must_use]
+    pub fn new(kind: Kind, sequence: u64, payload: impl Into<Bytes>) -> Self {
+        Self(Frame::new(kind, sequence, payload).with_flags(Flags::IDEMPOTENT))
+    }
+
+    /// The frame.
+    #[must_use]
+    pub fn as_frame(&self) -> &Frame {
+        &self.0
+    }
+}
+
+/// A connection that is being made, and takes early frames meanwhile.
+///
+/// Nothing but an [`IdempotentFrame`] can be written:
+///
+/// ```compile_fail
+/// # async fn f(mut early: endseal_transport::EarlyConnection, pay: endseal_transport::Frame) {
+/// early.send(pay).await;
+/// # }
+/// ```
+#[allow(missing_debug_implementations, reason = "a handshake in progress has nothing to show")]
+pub struct EarlyConnection {
+    dial: Dial,
+    started: Instant,
+    state: State,
+    frames: Vec<IdempotentFrame>,
+    /// Bytes that may still be sent.
+    room: usize,
+}
+
+enum State {
+    /// Nothing to resume: frames wait for the handshake.
+    Full(Connecting),
+    /// The first packet carries the frames.
+    Resumed(Box<Resumed>),
+}
+
+struct Resumed {
+    quinn: quinn::Connection,
+    accepted: ZeroRttAccepted,
+    control: SendStream,
+    messages: FrameSender,
+}
+
+impl EarlyConnection {
+    pub(crate) async fn new(dial: Dial, connecting: Connecting) -> Result<Self, ConnectError> {
+        let started = Instant::now();
+        let room = dial.limits().early as usize;
+        let state = match connecting.into_0rtt() {
+            Err(connecting) => State::Full(connecting),
+            Ok((quinn, accepted)) => {
+                let failed = |error| dial.failed(error);
+                let mut control = quinn.open_uni().await.map_err(failed)?;
+                let mut stream = quinn.open_uni().await.map_err(failed)?;
+                // If the peer rejected early data meanwhile, streams opened before are void, and
+                // numbers start anew. The control stream must be the first of those that count.
+                if is_void(&mut control).await {
+                    control = if is_void(&mut stream).await {
+                        quinn.open_uni().await.map_err(failed)?
+                    } else {
+                        stream
+                    };
+                    stream = quinn.open_uni().await.map_err(failed)?;
+                }
+                // It fails if the stream is void now, which is seen when the handshake is done.
+                let max_payload = dial.limits().frame_within_bounds();
+                let _begun = begin_control(&mut control, max_payload).await;
+                // Early frames are shorter than what may always be sent.
+                let (_, unknown) = watch::channel(0);
+                let link = dial.link(quinn.clone());
+                let messages = FrameSender::new(stream, link, Some(Prefix::Message), unknown);
+                State::Resumed(Box::new(Resumed { quinn, accepted, control, messages }))
+            }
+        };
+        Ok(Self { dial, started, state, frames: Vec::new(), room })
+    }
+
+    /// Whether frames travel with the first packet. Otherwise there was nothing to resume, and they
+    /// follow the handshake.
+    #[must_use]
+    pub fn is_early(&self) -> bool {
+        matches!(self.state, State::Resumed(_))
+    }
+
+    /// Sends a frame as early as possible. A copy is kept until the peer has taken early data.
+    ///
+    /// # Errors
+    /// [`SendError::EarlyFull`] beyond [`Limits::early`](crate::Limits::early) bytes.
+    pub async fn send(&mut self, frame: IdempotentFrame) -> Result<(), SendError> {
+        let length = frame.0.payload.len().saturating_add(crate::frame::HEADER_MAX);
+        let max = crate::limits::FRAME_INITIAL;
+        self.room = match self.room.checked_sub(length) {
+            Some(room) if frame.0.payload.len() <= max as usize => room,
+            _ => return Err(SendError::EarlyFull),
+        };
+        if let State::Resumed(resumed) = &mut self.state {
+            let sent = resumed.messages.send(&frame.0).await;
+            // On a void stream it is sent again, after the handshake.
+            if sent.is_err() && !is_void(resumed.messages.stream()).await {
+                return sent;
+            }
+        }
+        self.frames.push(frame);
+        Ok(())
+    }
+
+    /// Waits for the handshake. Frames that the peer did not take early are sent again; they arrive
+    /// by one message stream, which is finished.
+    ///
+    /// # Errors
+    /// [`ConnectError`], as of [`Endpoint::connect`](crate::Endpoint::connect).
+    pub async fn established(self) -> Result<Connection, ConnectError> {
+        let Self { dial, started, state, frames, .. } = self;
+        let patience = dial.limits().handshake_timeout;
+        let finished = async {
+            match state {
+                State::Full(connecting) => {
+                    let quinn = connecting.await.map_err(|error| dial.failed(error))?;
+                    let connection = dial.start(quinn, started, EarlyData::NotUsed, None).await?;
+                    send_again(&connection, &frames).await?;
+                    Ok(connection)
+                }
+                State::Resumed(resumed) => {
+                    let Resumed { quinn, accepted, mut control, mut messages } = *resumed;
+                    let taken = accepted.await;
+                    if let Some(error) = quinn.close_reason() {
+                        return Err(dial.failed(error));
+                    }
+                    dial.count_early(taken);
+                    let early = if taken { EarlyData::Accepted } else { EarlyData::Rejected };
+                    let control = (!is_void(&mut control).await).then_some(control);
+                    let connection = dial.start(quinn, started, early, control).await?;
+                    if is_void(messages.stream()).await {
+                        send_again(&connection, &frames).await?;
+                    } else {
+                        // It can fail only with the connection, which then tells why.
+                        let _sent = messages.flush().await;
+                        let _ended = messages.end();
+                    }
+                    Ok(connection)
+                }
+            }
+        };
+        time::timeout(patience, finished).await.unwrap_or(Err(ConnectError::TimedOut))
+    }
+}
+
+/// Whether a stream was opened as early data, and the peer has rejected that.
+async fn is_void(stream: &mut SendStream) -> bool {
+    tokio::select! {
+        biased;
+        stopped = stream.stopped() => matches!(stopped, Err(StoppedError::ZeroRttRejected)),
+        () = core::future::ready(()) => false,
+    }
+}
+
+async fn send_again(
+    connection: &Connection,
+    frames: &[IdempotentFrame],
+) -> Result<(), ConnectError> {
+    if frames.is_empty() {
+        return Ok(());
+    }
+    let sent = async {
+        let mut messages = connection.open_messages().await?;
+        for frame in frames {
+            messages.send(&frame.0).await?;
+        }
+        messages.flush().await?;
+        messages.end()
+    };
+    sent.await.map_err(|error: SendError| ConnectError::Protocol(error.to_string()))
+}

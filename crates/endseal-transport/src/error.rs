@@ -1,0 +1,219 @@
+//! What can fail, one enum for each operation. Each has stable codes.
+
+use core::fmt;
+use std::io;
+
+use crate::close::{CloseCode, Closed};
+use crate::frame::FrameError;
+
+/// Why no endpoint was made.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BindError {
+    /// The address is taken, not ours, or not allowed.
+    Socket(io::Error),
+    /// The key is of another kind than the policy asks for.
+    Key,
+    /// The TLS library lacks what the policy needs: it was built otherwise than here.
+    Tls,
+}
+
+impl BindError {
+    /// A stable name of the class.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Socket(_) => "socket",
+            Self::Key => "key",
+            Self::Tls => "tls",
+        }
+    }
+}
+
+impl fmt::Display for BindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Socket(error) => write!(f, "the socket cannot be opened: {error}"),
+            Self::Key => f.write_str("the key is of another kind than the policy asks for"),
+            Self::Tls => f.write_str("the TLS library lacks what the policy needs"),
+        }
+    }
+}
+
+impl core::error::Error for BindError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Socket(error) => Some(error),
+            Self::Key | Self::Tls => None,
+        }
+    }
+}
+
+impl From<io::Error> for BindError {
+    fn from(error: io::Error) -> Self {
+        Self::Socket(error)
+    }
+}
+
+/// Why there is no connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// Who answered is not the peer that was asked for, or cannot prove it.
+    WrongPeer,
+    /// The peer does not accept this side's key.
+    Refused,
+    /// Both sides allow nothing in common: another policy, another protocol, certificates.
+    Policy,
+    /// The peer takes no more connections now.
+    Busy,
+    /// Nobody answers.
+    TimedOut,
+    /// The address cannot be one: port 0, or a family that the socket does not speak.
+    Address,
+    /// The endpoint was closed.
+    EndpointClosed,
+    /// QUIC or TLS failed, for the reason given.
+    Protocol(String),
+}
+
+impl ConnectError {
+    /// A stable name of the class.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::WrongPeer => "wrong-peer",
+            Self::Refused => "refused",
+            Self::Policy => "policy",
+            Self::Busy => "busy",
+            Self::TimedOut => "timed-out",
+            Self::Address => "address",
+            Self::EndpointClosed => "endpoint-closed",
+            Self::Protocol(_) => "protocol",
+        }
+    }
+
+    /// Whether trying again is of use without a change by somebody.
+    #[must_use]
+    pub const fn is_transient(&self) -> bool {
+        matches!(self, Self::Busy | Self::TimedOut | Self::Protocol(_))
+    }
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WrongPeer => f.write_str("who answers is not the peer that was asked for"),
+            Self::Refused => f.write_str("the peer does not accept this key"),
+            Self::Policy => {
+                f.write_str("the two sides have no key exchange or signature in common")
+            }
+            Self::Busy => f.write_str("the peer takes no more connections now"),
+            Self::TimedOut => f.write_str("nobody answers"),
+            Self::Address => f.write_str("the address cannot be connected to"),
+            Self::EndpointClosed => f.write_str("the endpoint is closed"),
+            Self::Protocol(reason) => write!(f, "the handshake failed: {reason}"),
+        }
+    }
+}
+
+impl core::error::Error for ConnectError {}
+
+/// Why a frame was not sent. Nothing of it was, unless [`Self::Closed`] or [`Self::Stopped`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SendError {
+    /// The connection is no more.
+    Closed(Closed),
+    /// The peer wants no more of this stream.
+    Stopped(CloseCode),
+    /// The payload is longer than the peer accepts.
+    TooLarge {
+        /// Its length.
+        length: u64,
+        /// What the peer accepts.
+        max: u32,
+    },
+    /// The early frames together are more than early data may be.
+    EarlyFull,
+}
+
+impl SendError {
+    /// A stable name of the class.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Closed(closed) => closed.code(),
+            Self::Stopped(_) => "stopped",
+            Self::TooLarge { .. } => "too-large",
+            Self::EarlyFull => "early-full",
+        }
+    }
+}
+
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed(closed) => closed.fmt(f),
+            Self::Stopped(code) => write!(f, "the peer wants no more of the stream: {code}"),
+            Self::TooLarge { length, max } => {
+                write!(f, "a frame of {length} bytes where the peer accepts {max}")
+            }
+            Self::EarlyFull => f.write_str("no more early data may be sent"),
+        }
+    }
+}
+
+impl core::error::Error for SendError {}
+
+/// Why no frame was received.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReceiveError {
+    /// The connection is no more; what the stream was to bring is incomplete.
+    Closed(Closed),
+    /// The peer gave the stream up.
+    Reset(CloseCode),
+    /// What came is not a frame. The connection was closed.
+    Frame(FrameError),
+    /// A stream of a type that has no business there. The connection was closed.
+    Stream(u8),
+    /// Early data that is not idempotent. The connection was closed.
+    Early,
+}
+
+impl ReceiveError {
+    /// A stable name of the class.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Closed(closed) => closed.code(),
+            Self::Reset(_) => "stream-reset",
+            Self::Frame(error) => error.code(),
+            Self::Stream(_) => "stream",
+            Self::Early => "early",
+        }
+    }
+}
+
+impl fmt::Display for ReceiveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed(closed) => closed.fmt(f),
+            Self::Reset(code) => write!(f, "the peer gave the stream up: {code}"),
+            Self::Frame(error) => error.fmt(f),
+            Self::Stream(kind) => write!(f, "a stream of type {kind:#04x} is not expected there"),
+            Self::Early => f.write_str("early data that is not idempotent"),
+        }
+    }
+}
+
+impl core::error::Error for ReceiveError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Closed(closed) => Some(closed),
+            Self::Frame(error) => Some(error),
+            Self::Early | Self::Reset(_) | Self::Stream(_) => None,
+        }
+    }
+}

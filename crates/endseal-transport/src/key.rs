@@ -1,0 +1,172 @@
+//! The key with which a side authenticates itself.
+
+use core::fmt;
+use std::sync::Arc;
+
+use endseal_crypto::identity::Identity;
+use endseal_crypto::peer_id::PeerId;
+use endseal_crypto::{ed25519, mldsa65};
+use rustls::pki_types::{CertificateDer, SubjectPublicKeyInfoDer};
+use rustls::sign::{CertifiedKey, Signer, SigningKey};
+use rustls::{Error, SignatureAlgorithm, SignatureScheme};
+
+use crate::policy::Policy;
+
+/// A signing key ready for handshakes, with its id.
+#[derive(Clone)]
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+pub struct TransportKey {
+    secret: Arc<Secret>,
+    spki: Arc<[u8]>,
+    id: PeerId,
+}
+
+enum Secret {
+    MlDsa65(Box<mldsa65::SigningKey>),
+    Ed25519(Box<ed25519::SigningKey>),
+}
+
+impl TransportKey {
+    /// The ML-DSA-65 key of an identity. Takes about 0.1 ms.
+    #[must_use]
+    pub fn new(identity: &Identity) -> Self {
+        let key = identity.transport_key();
+        let spki = key.public_key().to_spki();
+        Self::of(Secret::MlDsa65(Box::new(key)), &spki)
+    }
+
+    /// The Ed25519 key of an identity, for [`Policy::Classical`] alone.
+    #[must_use]
+    pub fn classical(identity: &Identity) -> Self {
+        let seed = ed25519::Seed::from_bytes(identity.signing().seed().expose_secret());
+        let key = ed25519::SigningKey::from_seed(seed);
+        let spki = [&ED25519_SPKI_PREFIX[..], key.public_key().as_bytes()].concat();
+        Self::of(Secret::Ed25519(Box::new(key)), &spki)
+    }
+
+    fn of(secret: Secret, spki: &[u8]) -> Self {
+        Self { secret: Arc::new(secret), spki: spki.into(), id: PeerId::of_spki(spki) }
+    }
+
+    /// The id that others pin.
+    #[must_use]
+    pub fn peer_id(&self) -> PeerId {
+        self.id
+    }
+
+    /// The `SubjectPublicKeyInfo` that others see.
+    #[must_use]
+    pub fn spki(&self) -> &[u8] {
+        &self.spki
+    }
+
+    /// Whether the key can do what a policy asks for.
+    pub(crate) fn fits(&self, policy: Policy) -> bool {
+        self.secret.scheme() == policy.scheme()
+    }
+
+    /// As rustls wants it: the raw key in the place of a certificate (RFC 7250).
+    pub(crate) fn certified(&self) -> Arc<CertifiedKey> {
+        let spki = CertificateDer::from(self.spki.to_vec());
+        Arc::new(CertifiedKey::new(vec![spki], Arc::new(RustlsKey(self.clone()))))
+    }
+}
+
+/// What comes before an Ed25519 key in its `SubjectPublicKeyInfo` (RFC 8410).
+const ED25519_SPKI_PREFIX: [u8; 12] =
+    [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
+
+impl Secret {
+    fn scheme(&self) -> SignatureScheme {
+        match self {
+            Self::MlDsa65(_) => SignatureScheme::ML_DSA_65,
+            Self::Ed25519(_) => SignatureScheme::ED25519,
+        }
+    }
+
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
+        match self {
+            // TLS 1.3 begins what is signed with its own context string.
+            Self::MlDsa65(key) => match key.sign(message, &[]) {
+                Ok(signature) => Ok(signature.as_bytes().to_vec()),
+                Err(error) => Err(Error::General(error.to_string())),
+            },
+            Self::Ed25519(key) => Ok(key.sign(message).as_bytes().to_vec()),
+        }
+    }
+}
+
+/// Checks the signature of a handshake, by a key whose id was accepted before.
+pub(crate) fn verify(
+    policy: Policy,
+    spki: &[u8],
+    message: &[u8],
+    scheme: SignatureScheme,
+    signature: &[u8],
+) -> bool {
+    if scheme != policy.scheme() {
+        return false;
+    }
+    match policy {
+        Policy::Hybrid | Policy::MlKem768Only => {
+            let (Ok(key), Ok(signature)) =
+                (mldsa65::PublicKey::from_spki(spki), signature.try_into())
+            else {
+                return false;
+            };
+            key.verify(message, &[], &mldsa65::Signature::from_bytes(signature)).is_ok()
+        }
+        Policy::Classical => {
+            let key = spki.strip_prefix(&ED25519_SPKI_PREFIX).and_then(|key| key.try_into().ok());
+            let (Some(key), Ok(signature)) = (key, signature.try_into()) else { return false };
+            let signature = ed25519::Signature::from_bytes(signature);
+            ed25519::PublicKey::from_signed(key, message, &signature).is_ok()
+        }
+    }
+}
+
+/// The key as rustls sees it.
+struct RustlsKey(TransportKey);
+
+impl SigningKey for RustlsKey {
+    fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
+        let own = self.0.secret.scheme();
+        offered.contains(&own).then(|| Box::new(RustlsSigner(self.0.clone())) as Box<dyn Signer>)
+    }
+
+    fn public_key(&self) -> Option<SubjectPublicKeyInfoDer<'_>> {
+        Some(SubjectPublicKeyInfoDer::from(&self.0.spki[..]))
+    }
+
+    fn algorithm(&self) -> SignatureAlgorithm {
+        match *self.0.secret {
+            // A code of TLS 1.2, which has none for ML-DSA and is never spoken here.
+            Secret::MlDsa65(_) => SignatureAlgorithm::Unknown(9),
+            Secret::Ed25519(_) => SignatureAlgorithm::ED25519,
+        }
+    }
+}
+
+impl fmt::Debug for RustlsKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.id.fmt(f)
+    }
+}
+
+struct RustlsSigner(TransportKey);
+
+impl Signer for RustlsSigner {
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
+        self.0.secret.sign(message)
+    }
+
+    fn scheme(&self) -> SignatureScheme {
+        self.0.secret.scheme()
+    }
+}
+
+impl fmt::Debug for RustlsSigner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.id.fmt(f)
+    }
+}

@@ -1,0 +1,95 @@
+//! Post-quantum QUIC that carries frames between pinned peers (docs/spec/transport.md).
+//!
+//! Key exchange is X25519MLKEM768, both sides authenticate themselves by ML-DSA-65 raw public keys
+//! (RFC 7250), and a connection is to a [`PeerId`] or does not come about. Nothing is negotiated:
+//! a [`Policy`] has one group and one signature scheme.
+//!
+//! | to do this | use |
+//! |---|---|
+//! | open a socket, connect, accept | [`Endpoint`] with a [`TransportKey`], a [`Policy`], [`Accept`] |
+//! | say short things in order | [`Connection::send_control`], [`Connection::receive_control`] |
+//! | send many frames one way | [`Connection::open_messages`], [`Connection::accept_messages`] |
+//! | ask and answer | [`Connection::open_exchange`], [`Connection::accept_exchange`] |
+//! | keep coming back | [`Link`] with a [`Backoff`] |
+//! | save a round trip with what may be replayed | [`Endpoint::connect_early`], [`IdempotentFrame`] |
+//! | refuse stored frames that come twice | [`ReplayWindows`] |
+//! | see what happens | [`HandshakeInfo`], [`Path`], [`Statistics`] |
+//!
+//! # Example
+//! ```
+//! # use endseal_crypto::{identity::Identity, random::OsRandom};
+//! # use endseal_transport::{Accept, CloseCode, Endpoint, Frame, Kind, Policy, TransportKey};
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let alice = TransportKey::new(&Identity::generate(&mut OsRandom)?);
+//! let bob = TransportKey::new(&Identity::generate(&mut OsRandom)?);
+//! let (here, policy) = ("127.0.0.1:0".parse()?, Policy::default());
+//!
+//! let server = Endpoint::bind(here, &bob, policy, Accept::pinned([alice.peer_id()]))?;
+//! let client = Endpoint::bind(here, &alice, policy, Accept::nobody())?;
+//! let address = server.local_address()?;
+//! let (asked, taken) = tokio::join!(client.connect(bob.peer_id(), address), server.accept());
+//! let (asked, taken) = (asked?, taken.ok_or("closed")?);
+//! assert_eq!(taken.peer(), alice.peer_id());
+//! assert_eq!(asked.handshake().group.name, "X25519MLKEM768");
+//!
+//! let kind = Kind::new(1).ok_or("kind")?;
+//! asked.send_control(&Frame::new(kind, 0, &b"hello"[..])).await?;
+//! let heard = taken.receive_control().await?.ok_or("ended")?;
+//! assert_eq!(&heard.payload[..], b"hello");
+//! client.close(CloseCode::Done).await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Memory
+//! Everything is bounded by [`Limits`]: what is received and not read, what is written and not
+//! acknowledged, streams, connections, handshakes. A peer that never reads makes the writer wait.
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::std_instead_of_alloc,
+    clippy::std_instead_of_core,
+    reason = "there is nothing here without std"
+)]
+
+mod backoff;
+mod close;
+mod connection;
+mod early;
+mod endpoint;
+mod error;
+mod frame;
+mod handshake;
+mod incoming;
+mod key;
+mod limits;
+mod link;
+mod pin;
+mod policy;
+mod prefix;
+mod receiver;
+mod replay;
+mod sender;
+mod socket;
+mod statistics;
+mod tls;
+
+pub use backoff::Backoff;
+pub use close::{CloseCode, Closed};
+pub use connection::{Connection, Path};
+pub use early::{EarlyConnection, IdempotentFrame};
+pub use endpoint::Endpoint;
+pub use endseal_crypto::peer_id::PeerId;
+pub use error::{BindError, ConnectError, ReceiveError, SendError};
+pub use frame::{Flags, Frame, FrameError, Kind};
+pub use handshake::{EarlyData, HandshakeInfo};
+pub use key::TransportKey;
+pub use limits::{FRAME_INITIAL, FRAME_MAX, Limits};
+pub use link::Link;
+pub use pin::Accept;
+pub use policy::{CodePoint, Policy};
+pub use prefix::{Prefix, PrefixError, StreamType};
+pub use receiver::FrameReceiver;
+pub use replay::{ReplayWindow, ReplayWindows, Replayed};
+pub use sender::FrameSender;
+pub use statistics::Statistics;

@@ -1,0 +1,104 @@
+//! What a connection and an endpoint may use at most (docs/spec/transport.md, "Limits").
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use quinn::congestion::CubicConfig;
+use quinn::{IdleTimeout, MtuDiscoveryConfig, TransportConfig, VarInt};
+
+/// What a peer may always be sent, before it has said how much it accepts.
+pub const FRAME_INITIAL: u32 = 64 * 1024;
+/// The largest payload that a side may say it accepts.
+pub const FRAME_MAX: u32 = 16 * 1024 * 1024;
+
+/// Bounds. Each has a default that suits one machine with some hundred peers.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Largest payload accepted in a frame: 64 KiB to 16 MiB. Default 1 MiB.
+    pub frame: u32,
+    /// Message streams that the peer may have open at once. Default 256.
+    pub messages: u32,
+    /// Exchanges that the peer may have open at once. Default 64.
+    pub exchanges: u32,
+    /// Bytes of one stream that were received and not read. Default 4 MiB: 1 Gbit/s at 33 ms.
+    pub stream_window: u32,
+    /// Bytes of all streams of a connection that were received and not read. Default 8 MiB.
+    pub connection_window: u32,
+    /// Bytes of a connection that were written and not acknowledged. Default 8 MiB.
+    pub send_window: u32,
+    /// Bytes of frames that may be sent as early data; 0 (the default) turns it off, both ways, and
+    /// with it the resumption of sessions.
+    pub early: u32,
+    /// A connection from which nothing was heard for so long is lost. Default 30 s.
+    pub idle_timeout: Duration,
+    /// A sign of life is sent after so long. Default 10 s, less than usual timeouts of address
+    /// translation (RFC 9308, 3.2).
+    pub keep_alive: Duration,
+    /// Time for a handshake, and for the peer's control stream after it. Default 10 s.
+    pub handshake_timeout: Duration,
+    /// Incoming handshakes at once. What comes beyond is not answered. Default 1,024.
+    pub half_open: usize,
+    /// Incoming handshakes at once above which an address must be proved first (Retry). Default 64.
+    pub retry_above: usize,
+    /// Incoming connections that nobody has taken yet. Default 64.
+    pub backlog: usize,
+    /// Connections at once. Default 1,024.
+    pub connections: usize,
+    /// Bytes of the socket's buffers in the kernel, each way; the system may give less. Default
+    /// 4 MiB.
+    pub socket_buffer: usize,
+    /// Largest UDP payload that is tried on the path. Default 1,452: Ethernet with IPv6.
+    pub mtu: u16,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            frame: 1024 * 1024,
+            messages: 256,
+            exchanges: 64,
+            stream_window: 4 * 1024 * 1024,
+            connection_window: 8 * 1024 * 1024,
+            send_window: 8 * 1024 * 1024,
+            early: 0,
+            idle_timeout: Duration::from_secs(30),
+            keep_alive: Duration::from_secs(10),
+            handshake_timeout: Duration::from_secs(10),
+            half_open: 1024,
+            retry_above: 64,
+            backlog: 64,
+            connections: 1024,
+            socket_buffer: 4 * 1024 * 1024,
+            mtu: 1452,
+        }
+    }
+}
+
+impl Limits {
+    /// The largest payload accepted, within its bounds.
+    pub(crate) fn frame_within_bounds(&self) -> u32 {
+        self.frame.clamp(FRAME_INITIAL, FRAME_MAX)
+    }
+
+    /// As quinn wants it.
+    pub(crate) fn transport(&self) -> Arc<TransportConfig> {
+        let mut config = TransportConfig::default();
+        let mut discovery = MtuDiscoveryConfig::default();
+        discovery.upper_bound(self.mtu);
+        let idle = IdleTimeout::try_from(self.idle_timeout).ok();
+        config
+            // One more than messages: the control stream.
+            .max_concurrent_uni_streams(VarInt::from_u32(self.messages.saturating_add(1)))
+            .max_concurrent_bidi_streams(VarInt::from_u32(self.exchanges))
+            .stream_receive_window(VarInt::from_u32(self.stream_window))
+            .receive_window(VarInt::from_u32(self.connection_window))
+            .send_window(u64::from(self.send_window))
+            .datagram_receive_buffer_size(None)
+            .max_idle_timeout(idle)
+            .keep_alive_interval(Some(self.keep_alive))
+            .mtu_discovery_config(Some(discovery))
+            .congestion_controller_factory(Arc::new(CubicConfig::default()));
+        Arc::new(config)
+    }
+}

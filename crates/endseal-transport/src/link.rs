@@ -1,0 +1,86 @@
+//! A connection that comes back.
+
+use core::time::Duration;
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use endseal_crypto::peer_id::PeerId;
+use endseal_crypto::random::OsRandom;
+use tokio::sync::Mutex;
+
+use crate::backoff::Backoff;
+use crate::connection::Connection;
+use crate::endpoint::Endpoint;
+use crate::error::ConnectError;
+
+/// A connection that has lasted so long has worked: the next failure is the first again.
+const WORKED: Duration = Duration::from_secs(10);
+
+/// A peer and where it is thought to be, with the connection to it while there is one.
+///
+/// A link repeats nothing by itself: what was under way when a connection was lost is the
+/// application's to send again, because it alone knows what may be sent twice.
+#[allow(missing_debug_implementations, reason = "its endpoint holds a key")]
+pub struct Link {
+    endpoint: Endpoint,
+    peer: PeerId,
+    backoff: Backoff,
+    state: Mutex<State>,
+}
+
+struct State {
+    address: SocketAddr,
+    connection: Option<(Connection, Instant)>,
+    /// In a row.
+    failures: u32,
+}
+
+impl Link {
+    /// A link without a connection yet.
+    #[must_use]
+    pub fn new(endpoint: Endpoint, peer: PeerId, address: SocketAddr, backoff: Backoff) -> Self {
+        let state = Mutex::new(State { address, connection: None, failures: 0 });
+        Self { endpoint, peer, backoff, state }
+    }
+
+    /// The connection: the one there is, or a new one. All who ask wait for the same.
+    ///
+    /// # Errors
+    /// [`ConnectError`] if trying again is of no use, or was tried often enough.
+    pub async fn connection(&self) -> Result<Connection, ConnectError> {
+        let mut state = self.state.lock().await;
+        if let Some((connection, since)) = state.connection.take() {
+            if connection.close_reason().is_none() {
+                state.connection = Some((connection.clone(), since));
+                return Ok(connection);
+            }
+            state.failures =
+                if since.elapsed() < WORKED { state.failures.saturating_add(1) } else { 0 };
+            if state.failures > 0 {
+                let wait = self.backoff.wait(state.failures, &mut OsRandom);
+                tokio::time::sleep(wait.unwrap_or(self.backoff.max)).await;
+            }
+        }
+        let address = state.address;
+        let attempt = async || {
+            let connection = self.endpoint.connect(self.peer, address).await?;
+            // A peer that accepts the handshake and not the key is no connection.
+            connection.confirmed().await.map_err(|closed| match closed {
+                crate::Closed::Refused => ConnectError::Refused,
+                crate::Closed::ByPeer(crate::CloseCode::Busy) => ConnectError::Busy,
+                other => ConnectError::Protocol(other.to_string()),
+            })?;
+            Ok(connection)
+        };
+        let failures = &mut state.failures;
+        let transient = ConnectError::is_transient;
+        let connection = self.backoff.retry(&mut OsRandom, failures, transient, attempt).await?;
+        state.connection = Some((connection.clone(), Instant::now()));
+        Ok(connection)
+    }
+
+    /// Where the peer is thought to be from now on. A connection that there is goes on.
+    pub async fn set_address(&self, address: SocketAddr) {
+        self.state.lock().await.address = address;
+    }
+}

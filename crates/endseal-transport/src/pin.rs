@@ -1,0 +1,178 @@
+//! Who is accepted: pinned ids, checked before any signature.
+
+use core::fmt;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use endseal_crypto::peer_id::PeerId;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+
+use crate::key;
+use crate::policy::Policy;
+
+/// Which peers may connect.
+#[derive(Clone)]
+pub struct Accept(Rule);
+
+#[derive(Clone)]
+enum Rule {
+    Pinned(Arc<BTreeSet<PeerId>>),
+    Callback(Arc<dyn Fn(&PeerId) -> bool + Send + Sync>),
+}
+
+impl Accept {
+    /// Nobody: the endpoint only connects to others.
+    #[must_use]
+    pub fn nobody() -> Self {
+        Self::pinned([])
+    }
+
+    /// These peers.
+    #[must_use]
+    pub fn pinned(peers: impl IntoIterator<Item = PeerId>) -> Self {
+        Self(Rule::Pinned(Arc::new(peers.into_iter().collect())))
+    }
+
+    /// Those for which `accepts` is true. It is called within the handshake and MUST NOT block.
+    #[must_use]
+    pub fn when(accepts: impl Fn(&PeerId) -> bool + Send + Sync + 'static) -> Self {
+        Self(Rule::Callback(Arc::new(accepts)))
+    }
+
+    /// Whether `peer` is accepted.
+    #[must_use]
+    pub fn accepts(&self, peer: &PeerId) -> bool {
+        match &self.0 {
+            Rule::Pinned(peers) => peers.contains(peer),
+            Rule::Callback(accepts) => accepts(peer),
+        }
+    }
+}
+
+impl fmt::Debug for Accept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Rule::Pinned(peers) => f.debug_tuple("Pinned").field(peers).finish(),
+            Rule::Callback(_) => f.write_str("Callback"),
+        }
+    }
+}
+
+/// Verifies the other side of a handshake, client or server.
+#[derive(Debug)]
+pub(crate) struct Verifier {
+    accept: Accept,
+    policy: Policy,
+}
+
+impl Verifier {
+    pub(crate) fn new(accept: Accept, policy: Policy) -> Arc<Self> {
+        Arc::new(Self { accept, policy })
+    }
+
+    fn check_id(&self, spki: &[u8], rest: &[CertificateDer<'_>]) -> Result<(), Error> {
+        // A raw key is alone; what else is sent has no meaning.
+        let accepted = rest.is_empty() && self.accept.accepts(&PeerId::of_spki(spki));
+        let refused = || CertificateError::ApplicationVerificationFailure.into();
+        accepted.then_some(()).ok_or_else(refused)
+    }
+
+    fn check_signature(
+        &self,
+        message: &[u8],
+        spki: &[u8],
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        if key::verify(self.policy, spki, message, signed.scheme, signed.signature()) {
+            Ok(HandshakeSignatureValid::assertion())
+        } else {
+            Err(CertificateError::BadSignature.into())
+        }
+    }
+}
+
+/// TLS 1.2 is compiled in by rustls and never offered here.
+const TLS12: Error = Error::PeerIncompatible(rustls::PeerIncompatible::Tls12NotOffered);
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        self.check_id(end_entity, intermediates).map(|()| ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(TLS12)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.check_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![self.policy.scheme()]
+    }
+
+    fn requires_raw_public_keys(&self) -> bool {
+        true
+    }
+}
+
+impl ClientCertVerifier for Verifier {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        self.check_id(end_entity, intermediates).map(|()| ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(TLS12)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.check_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![self.policy.scheme()]
+    }
+
+    fn requires_raw_public_keys(&self) -> bool {
+        true
+    }
+}

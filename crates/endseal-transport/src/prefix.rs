@@ -1,0 +1,127 @@
+//! What the first bytes of a stream say (docs/spec/transport.md, "Streams").
+
+use bytes::{BufMut, BytesMut};
+
+use crate::frame::{self, FrameError};
+use crate::limits::{FRAME_INITIAL, FRAME_MAX};
+
+/// The type of a stream, its first byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StreamType {
+    /// The first unidirectional stream of each side.
+    Control,
+    /// Every other unidirectional stream.
+    Message,
+    /// Every bidirectional stream.
+    Exchange,
+}
+
+impl StreamType {
+    /// The byte.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Control => 0,
+            Self::Message => 1,
+            Self::Exchange => 2,
+        }
+    }
+}
+
+/// What a stream begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Prefix {
+    /// A control stream, with the largest payload that its sender accepts.
+    Control {
+        /// 64 KiB to 16 MiB.
+        max_payload: u32,
+    },
+    /// A message stream.
+    Message,
+    /// An exchange.
+    Exchange,
+}
+
+impl Prefix {
+    /// Appends the encoding.
+    pub fn encode(self, out: &mut BytesMut) {
+        match self {
+            Self::Control { max_payload } => {
+                out.put_u8(StreamType::Control.number());
+                frame::put_varint(out, u64::from(max_payload));
+            }
+            Self::Message => out.put_u8(StreamType::Message.number()),
+            Self::Exchange => out.put_u8(StreamType::Exchange.number()),
+        }
+    }
+
+    /// Decodes the prefix of a stream that must be of type `expected`, and says how many bytes it
+    /// has. `None` if it is not complete yet.
+    ///
+    /// # Errors
+    /// [`PrefixError`].
+    pub fn decode(
+        bytes: &[u8],
+        expected: StreamType,
+    ) -> Result<Option<(Self, usize)>, PrefixError> {
+        let Some(&first) = bytes.first() else { return Ok(None) };
+        if first != expected.number() {
+            return Err(PrefixError::Type(first));
+        }
+        match expected {
+            StreamType::Message => Ok(Some((Self::Message, 1))),
+            StreamType::Exchange => Ok(Some((Self::Exchange, 1))),
+            StreamType::Control => {
+                let mut at = 1;
+                let Some(max) = frame::varint(bytes, &mut at, 32).map_err(PrefixError::Frame)?
+                else {
+                    return Ok(None);
+                };
+                match u32::try_from(max) {
+                    Ok(max_payload) if (FRAME_INITIAL..=FRAME_MAX).contains(&max_payload) => {
+                        Ok(Some((Self::Control { max_payload }, at)))
+                    }
+                    _ => Err(PrefixError::Maximum(max)),
+                }
+            }
+        }
+    }
+}
+
+/// Why the beginning of a stream is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PrefixError {
+    /// A type that is unknown, or has no business there.
+    Type(u8),
+    /// A number that is not canonical.
+    Frame(FrameError),
+    /// A largest payload out of bounds.
+    Maximum(u64),
+}
+
+impl PrefixError {
+    /// A stable name of the class, as in the test vectors.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Type(_) => "stream",
+            Self::Frame(error) => error.code(),
+            Self::Maximum(_) => "maximum",
+        }
+    }
+}
+
+impl core::fmt::Display for PrefixError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Type(kind) => write!(f, "a stream of type {kind:#04x} is not expected there"),
+            Self::Frame(error) => error.fmt(f),
+            Self::Maximum(max) => write!(f, "a largest payload of {max} bytes is out of bounds"),
+        }
+    }
+}
+
+impl core::error::Error for PrefixError {}

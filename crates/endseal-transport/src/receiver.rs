@@ -1,0 +1,225 @@
+//! Frames from one stream.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::{Buf, Bytes, BytesMut};
+use quinn::{ReadError, RecvStream};
+
+use crate::close::{CloseCode, Closed};
+use crate::error::ReceiveError;
+use crate::frame::{Flags, Frame, FrameError, HEADER_MAX, Header};
+use crate::prefix::{Prefix, PrefixError, StreamType};
+use crate::statistics::Counters;
+
+/// Pieces that are taken from QUIC at once.
+const PIECES: usize = 32;
+/// What is allocated for a frame before its bytes are there.
+const AHEAD: usize = 64 * 1024;
+
+/// The receiving side of a stream. Frames come in the order in which they were sent.
+#[derive(Debug)]
+pub struct FrameReceiver {
+    stream: RecvStream,
+    link: Link,
+    /// What the stream must begin with, until it has.
+    expected: Option<StreamType>,
+    max_payload: u32,
+    /// The stream began as early data, which somebody may have recorded and sent again.
+    idempotent_only: bool,
+    /// Received and not decoded.
+    pieces: VecDeque<Bytes>,
+    /// A frame whose payload is not complete.
+    partial: Option<(Header, BytesMut)>,
+    ended: bool,
+}
+
+/// What a stream knows of its connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    pub(crate) quinn: quinn::Connection,
+    pub(crate) counters: Arc<Counters>,
+}
+
+impl Link {
+    /// Ends the connection because of what the peer did.
+    fn blame(&self, code: CloseCode, error: ReceiveError) -> ReceiveError {
+        Counters::add(&self.counters.protocol_errors, 1);
+        self.quinn.close(code.to_varint(), b"");
+        error
+    }
+
+    pub(crate) fn closed(&self) -> Closed {
+        self.quinn.close_reason().map_or(Closed::Here, Closed::from)
+    }
+}
+
+impl FrameReceiver {
+    pub(crate) fn new(
+        stream: RecvStream,
+        link: Link,
+        expected: Option<StreamType>,
+        max_payload: u32,
+    ) -> Self {
+        // Control frames are held back until the handshake is complete, which a recorded flight never
+        // is. A stream that is accepted after it counts as late for the same reason.
+        let idempotent_only = stream.is_0rtt() && expected != Some(StreamType::Control);
+        Self {
+            stream,
+            link,
+            expected,
+            max_payload,
+            idempotent_only,
+            pieces: VecDeque::new(),
+            partial: None,
+            ended: false,
+        }
+    }
+
+    /// The next frame; `None` when the peer has finished the stream, and all of it was received.
+    ///
+    /// May be dropped while it waits: nothing is lost.
+    ///
+    /// # Errors
+    /// [`ReceiveError`]. What came before is then not all that the peer meant to send.
+    pub async fn receive(&mut self) -> Result<Option<Frame>, ReceiveError> {
+        self.read_prefix().await?;
+        loop {
+            if let Some(frame) = self.take_frame()? {
+                Counters::add(&self.link.counters.frames_received, 1);
+                let bytes = frame.payload.len() as u64;
+                Counters::add(&self.link.counters.payload_received, bytes);
+                return Ok(Some(frame));
+            }
+            if !self.fill().await? {
+                let within = self.partial.is_some() || !self.pieces.is_empty();
+                return if within { Err(self.bad_frame(FrameError::Truncated)) } else { Ok(None) };
+            }
+        }
+    }
+
+    /// Tells the peer that no more of the stream is wanted.
+    pub fn stop(mut self) {
+        // It may have ended meanwhile, which is as good.
+        let _ended = self.stream.stop(CloseCode::Cancelled.to_varint());
+    }
+
+    /// Reads what the stream must begin with, once.
+    pub(crate) async fn read_prefix(&mut self) -> Result<Option<Prefix>, ReceiveError> {
+        let Some(expected) = self.expected else { return Ok(None) };
+        loop {
+            let mut peeked = [0; HEADER_MAX];
+            let len = self.peek(&mut peeked);
+            match Prefix::decode(&peeked[..len], expected) {
+                Ok(Some((prefix, len))) => {
+                    self.skip(len);
+                    self.expected = None;
+                    return Ok(Some(prefix));
+                }
+                Ok(None) => {
+                    if !self.fill().await? {
+                        return Err(self.bad_frame(FrameError::Truncated));
+                    }
+                }
+                Err(PrefixError::Type(kind)) => {
+                    return Err(self.link.blame(CloseCode::Stream, ReceiveError::Stream(kind)));
+                }
+                Err(PrefixError::Frame(error)) => return Err(self.bad_frame(error)),
+                Err(PrefixError::Maximum(max)) => {
+                    let error = FrameError::TooLarge { length: max, max: self.max_payload };
+                    return Err(self.bad_frame(error));
+                }
+            }
+        }
+    }
+
+    fn bad_frame(&self, error: FrameError) -> ReceiveError {
+        let code = match error {
+            FrameError::TooLarge { .. } => CloseCode::TooLarge,
+            _ => CloseCode::Frame,
+        };
+        self.link.blame(code, ReceiveError::Frame(error))
+    }
+
+    /// The next frame, if all of it is there.
+    fn take_frame(&mut self) -> Result<Option<Frame>, ReceiveError> {
+        if self.partial.is_none() {
+            let mut peeked = [0; HEADER_MAX];
+            let len = self.peek(&mut peeked);
+            let decoded = Header::decode(&peeked[..len], self.max_payload);
+            let Some((header, start)) = decoded.map_err(|error| self.bad_frame(error))? else {
+                return Ok(None);
+            };
+            if self.idempotent_only && !header.flags.contains(Flags::IDEMPOTENT) {
+                return Err(self.link.blame(CloseCode::Early, ReceiveError::Early));
+            }
+            self.skip(start);
+            let length = header.length as usize;
+            // Copied even where it lies in one piece: a piece keeps the buffer of a whole batch of
+            // datagrams alive, and the application may keep the frame.
+            self.partial = Some((header, BytesMut::with_capacity(length.min(AHEAD))));
+        }
+        let Some((header, mut payload)) = self.partial.take() else { return Ok(None) };
+        let length = header.length as usize;
+        while payload.len() < length {
+            let Some(piece) = self.pieces.front_mut() else {
+                self.partial = Some((header, payload));
+                return Ok(None);
+            };
+            let part = piece.split_to(piece.len().min(length - payload.len()));
+            payload.extend_from_slice(&part);
+            self.skip(0);
+        }
+        Ok(Some(header.frame(payload.freeze())))
+    }
+
+    /// Copies the next bytes without taking them.
+    fn peek(&self, out: &mut [u8; HEADER_MAX]) -> usize {
+        let mut len = 0;
+        for piece in &self.pieces {
+            let part = piece.len().min(out.len() - len);
+            out[len..len + part].copy_from_slice(&piece[..part]);
+            len += part;
+            if len == out.len() {
+                break;
+            }
+        }
+        len
+    }
+
+    /// Takes `count` bytes, and empty pieces away.
+    fn skip(&mut self, mut count: usize) {
+        while let Some(piece) = self.pieces.front_mut() {
+            let part = count.min(piece.len());
+            piece.advance(part);
+            count -= part;
+            if !piece.is_empty() {
+                break;
+            }
+            self.pieces.pop_front();
+        }
+    }
+
+    /// Waits for more bytes. False at the end of the stream.
+    async fn fill(&mut self) -> Result<bool, ReceiveError> {
+        if self.ended {
+            return Ok(false);
+        }
+        let mut pieces = [const { Bytes::new() }; PIECES];
+        match self.stream.read_chunks(&mut pieces).await {
+            Ok(Some(count)) => {
+                self.pieces.extend(pieces.into_iter().take(count));
+                Ok(true)
+            }
+            Ok(None) => {
+                self.ended = true;
+                Ok(false)
+            }
+            Err(ReadError::Reset(code)) => {
+                Err(ReceiveError::Reset(CloseCode::of_number(code.into_inner())))
+            }
+            Err(ReadError::ConnectionLost(error)) => Err(ReceiveError::Closed(error.into())),
+            Err(_) => Err(ReceiveError::Closed(self.link.closed())),
+        }
+    }
+}

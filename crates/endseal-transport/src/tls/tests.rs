@@ -1,0 +1,82 @@
+//! What is signed and by which scheme. In QUIC rustls hands out its messages before they are
+//! encrypted, so a handshake in memory shows what no capture does.
+
+use endseal_crypto::identity::Identity;
+use endseal_crypto::random::OsRandom;
+use rustls::pki_types::ServerName;
+use rustls::quic::{ClientConnection, Connection, ServerConnection, Version};
+
+use super::*;
+
+const CERTIFICATE: u8 = 11;
+const CERTIFICATE_VERIFY: u8 = 15;
+
+#[test]
+fn both_sides_sign_with_the_policys_scheme_and_show_raw_keys() {
+    for (policy, code, signature_len) in [
+        (Policy::Hybrid, [0x09, 0x05], 3309),
+        (Policy::MlKem768Only, [0x09, 0x05], 3309),
+        (Policy::Classical, [0x08, 0x07], 64),
+    ] {
+        let key = || {
+            let identity = Identity::generate(&mut OsRandom).unwrap();
+            if policy.is_post_quantum() {
+                TransportKey::new(&identity)
+            } else {
+                TransportKey::classical(&identity)
+            }
+        };
+        let (one, two) = (key(), key());
+        let client = client_config(&one, policy, two.peer_id(), false).unwrap();
+        let accept = Accept::pinned([one.peer_id()]);
+        let server = server_config(&two, policy, accept, false).unwrap();
+        let name = ServerName::try_from("peer.invalid").unwrap();
+        let (client, server) = (Arc::new(client), Arc::new(server));
+        let mut client =
+            Connection::from(ClientConnection::new(client, Version::V1, name, vec![]).unwrap());
+        let mut server =
+            Connection::from(ServerConnection::new(server, Version::V1, vec![]).unwrap());
+        let (mut from_client, mut from_server) = (Vec::new(), Vec::new());
+        while client.is_handshaking() || server.is_handshaking() {
+            from_client.extend(pass(&mut client, &mut server));
+            from_server.extend(pass(&mut server, &mut client));
+        }
+        let group = client.negotiated_key_exchange_group().unwrap().name();
+        assert_eq!(u16::from(group), policy.group().number);
+        for (said, key) in [(&from_client, &one), (&from_server, &two)] {
+            let verify = message(said, CERTIFICATE_VERIFY);
+            assert_eq!(verify[..2], code);
+            assert_eq!(verify.len(), 2 + 2 + signature_len);
+            let certificate = message(said, CERTIFICATE);
+            let spki = certificate.windows(key.spki().len()).any(|part| part == key.spki());
+            assert!(spki, "the key stands there as it is");
+            assert!(certificate.len() < key.spki().len() + 16, "and nothing else");
+        }
+    }
+}
+
+/// What one side has to say, after the other has read it.
+fn pass(from: &mut Connection, to: &mut Connection) -> Vec<u8> {
+    let mut said = Vec::new();
+    loop {
+        let mut part = Vec::new();
+        let keys = from.write_hs(&mut part);
+        if part.is_empty() && keys.is_none() {
+            return said;
+        }
+        to.read_hs(&part).unwrap();
+        said.extend(part);
+    }
+}
+
+/// The body of the message of a type (RFC 8446, 4).
+fn message(mut said: &[u8], kind: u8) -> Vec<u8> {
+    loop {
+        let length = usize::from(said[2]) << 8 | usize::from(said[3]);
+        let (one, rest) = said.split_at(4 + length);
+        if one[0] == kind {
+            return one[4..].to_vec();
+        }
+        said = rest;
+    }
+}

@@ -1,0 +1,223 @@
+//! Early data: saved round trips, and what must never be in them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use endseal_transport::{
+    Accept, CloseCode, Closed, ConnectError, EarlyData, Endpoint, IdempotentFrame, Limits, Policy,
+    ReceiveError, SendError,
+};
+
+use crate::pair::{HERE, Pair, eventually, frame, key, kind, limits};
+use crate::proxy::{Proxy, Weather};
+use crate::raw::RawClient;
+
+fn early() -> Limits {
+    let mut limits = limits();
+    limits.early = 64 * 1024;
+    limits
+}
+
+fn read_up_to(sequence: u64) -> IdempotentFrame {
+    IdempotentFrame::new(kind(3), sequence, vec![7; 500])
+}
+
+/// A session to resume: a connection during which the server sent a ticket.
+async fn meet(pair: &Pair, address: std::net::SocketAddr) {
+    let (asked, taken) = pair.connect(address).await;
+    taken.send_control(&frame(0, 1)).await.unwrap();
+    asked.receive_control().await.unwrap();
+    asked.close(CloseCode::Done).await;
+    taken.closed().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn idempotent_frames_arrive_with_the_first_packet() {
+    let pair = Pair::new(Policy::Hybrid, early());
+    let weather = Weather { delay: Duration::from_millis(100), ..Weather::default() };
+    let proxy = Proxy::new(pair.address(), weather, 1).await;
+    meet(&pair, proxy.address()).await;
+
+    let start = std::time::Instant::now();
+    let mut asking =
+        pair.client.connect_early(pair.server.peer_id(), proxy.address()).await.unwrap();
+    assert!(asking.is_early());
+    asking.send(read_up_to(17)).await.unwrap();
+    let serve = async {
+        let taken = pair.server.accept().await.unwrap();
+        assert_eq!(taken.peer(), pair.client.peer_id());
+        let mut messages = taken.accept_messages().await.unwrap();
+        let heard = messages.receive().await.unwrap().unwrap();
+        assert_eq!(&heard, read_up_to(17).as_frame());
+        (taken, messages, start.elapsed())
+    };
+    let (asked, (taken, mut messages, after)) = tokio::join!(asking.established(), serve);
+    let asked = asked.unwrap();
+    // 100 ms is one way; without early data it would be 300.
+    assert!(after < Duration::from_millis(280), "{after:?}");
+    assert_eq!(asked.handshake().early, EarlyData::Accepted);
+    assert_eq!(taken.handshake().early, EarlyData::Accepted);
+    assert_eq!(messages.receive().await, Ok(None), "established() ends the stream");
+    // From here on it is a connection like others.
+    asked.send_control(&frame(1, 10)).await.unwrap();
+    assert_eq!(taken.receive_control().await, Ok(Some(frame(1, 10))));
+    assert_eq!(pair.client.statistics().early_accepted, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_session_frames_follow_the_handshake() {
+    let pair = Pair::new(Policy::Hybrid, early());
+    for limits_off in [false, true] {
+        let pair = if limits_off { &Pair::new(Policy::Hybrid, limits()) } else { &pair };
+        if limits_off {
+            meet(pair, pair.address()).await;
+        }
+        let mut asking =
+            pair.client.connect_early(pair.server.peer_id(), pair.address()).await.unwrap();
+        assert!(!asking.is_early());
+        let sent = asking.send(read_up_to(1)).await;
+        assert_eq!(sent, if limits_off { Err(SendError::EarlyFull) } else { Ok(()) });
+        let (asked, taken) = tokio::join!(asking.established(), pair.server.accept());
+        let (asked, taken) = (asked.unwrap(), taken.unwrap());
+        assert_eq!(asked.handshake().early, EarlyData::NotUsed);
+        if !limits_off {
+            let mut messages = taken.accept_messages().await.unwrap();
+            let heard = messages.receive().await.unwrap().unwrap();
+            assert_eq!(&heard, read_up_to(1).as_frame());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_forgot_gets_the_frames_once_more() {
+    let pair = Pair::new(Policy::Hybrid, early());
+    let proxy = Proxy::new(pair.address(), Weather::default(), 1).await;
+    meet(&pair, pair.address()).await;
+    drop(proxy);
+    // Another process with the same key: it has no sessions.
+    let accept = Accept::pinned([pair.client.peer_id()]);
+    let two = key(2, Policy::Hybrid);
+    let reborn = Endpoint::bind_with(HERE.parse().unwrap(), &two, Policy::Hybrid, accept, early());
+    let reborn = reborn.unwrap();
+    let address = reborn.local_address().unwrap();
+    let mut asking = pair.client.connect_early(reborn.peer_id(), address).await.unwrap();
+    assert!(asking.is_early());
+    asking.send(read_up_to(5)).await.unwrap();
+    let (asked, taken) = tokio::join!(asking.established(), reborn.accept());
+    let (asked, taken) = (asked.unwrap(), taken.unwrap());
+    assert_eq!(asked.handshake().early, EarlyData::Rejected);
+    let mut messages = taken.accept_messages().await.unwrap();
+    assert_eq!(messages.receive().await.unwrap().as_ref(), Some(read_up_to(5).as_frame()));
+    assert_eq!(messages.receive().await, Ok(None));
+    assert_eq!(pair.client.statistics().early_rejected, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn early_frames_are_bounded() {
+    let mut few = early();
+    few.early = 1200;
+    let pair = Pair::new(Policy::Hybrid, few);
+    let mut asking =
+        pair.client.connect_early(pair.server.peer_id(), pair.address()).await.unwrap();
+    assert_eq!(asking.send(read_up_to(1)).await, Ok(()));
+    assert_eq!(asking.send(read_up_to(2)).await, Ok(()));
+    assert_eq!(asking.send(read_up_to(3)).await, Err(SendError::EarlyFull));
+}
+
+/// A peer that does not care: our types cannot do this.
+#[tokio::test(flavor = "multi_thread")]
+async fn early_frames_that_are_not_idempotent_end_the_connection() {
+    for flags in [0, 2] {
+        let pair = Pair::new(Policy::Hybrid, early());
+        let raw = RawClient::new(1);
+        let (asked, taken) = tokio::join!(raw.dial(pair.address()), pair.server.accept());
+        let (asked, taken) = (asked.unwrap(), taken.unwrap());
+        let mut control = asked.open_uni().await.unwrap();
+        control.write_all(&[0, 0x80, 0x80, 0x40]).await.unwrap();
+        taken.confirmed().await.unwrap();
+        taken.send_control(&frame(0, 1)).await.unwrap();
+        // The ticket is there when what was sent after it is.
+        let mut theirs = asked.accept_uni().await.unwrap();
+        theirs.read_exact(&mut [0; 9]).await.unwrap();
+        asked.close(0_u32.into(), b"");
+
+        // Slow enough that the frame is there before the handshake is complete.
+        let weather = Weather { delay: Duration::from_millis(50), ..Weather::default() };
+        let proxy = Proxy::new(pair.address(), weather, 1).await;
+        let (asked, _accepted) = raw.dial(proxy.address()).into_0rtt().ok().unwrap();
+        let mut control = asked.open_uni().await.unwrap();
+        control.write_all(&[0, 0x80, 0x80, 0x40]).await.unwrap();
+        let mut message = asked.open_uni().await.unwrap();
+        message.write_all(&[1, 0x11, flags, 3, 0, b'p', b'a', b'y']).await.unwrap();
+        let taken = pair.server.accept().await.unwrap();
+        let mut messages = taken.accept_messages().await.unwrap();
+        assert_eq!(messages.receive().await, Err(ReceiveError::Early));
+        // Codes of the application do not travel before the handshake is complete; what does is
+        // APPLICATION_ERROR (RFC 9000, 10.2.3).
+        match asked.closed().await {
+            quinn::ConnectionError::ApplicationClosed(close) => {
+                assert_eq!(u64::from(close.error_code), CloseCode::Early.number());
+            }
+            quinn::ConnectionError::ConnectionClosed(close) => {
+                assert_eq!(u64::from(close.error_code), 0x0c);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// Somebody records the first packets and sends them again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recorded_flight_is_not_heard_twice() {
+    let pair = Pair::new(Policy::Hybrid, early());
+    meet(&pair, pair.address()).await;
+    let proxy = Proxy::new(pair.address(), Weather::default(), 1).await;
+    let mut asking =
+        pair.client.connect_early(pair.server.peer_id(), proxy.address()).await.unwrap();
+    asking.send(read_up_to(17)).await.unwrap();
+    let (asked, taken) = tokio::join!(asking.established(), pair.server.accept());
+    let (asked, taken) = (asked.unwrap(), taken.unwrap());
+    assert_eq!(asked.handshake().early, EarlyData::Accepted);
+    let mut messages = taken.accept_messages().await.unwrap();
+    messages.receive().await.unwrap().unwrap();
+    asked.close(CloseCode::Done).await;
+    taken.closed().await;
+
+    let before = pair.server.statistics();
+    let attacker = std::net::UdpSocket::bind(HERE).unwrap();
+    for (_, datagram) in proxy.take_seen().into_iter().filter(|(from_client, _)| *from_client) {
+        attacker.send_to(&datagram, pair.address()).unwrap();
+    }
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let after = pair.server.statistics();
+    assert_eq!(after.frames_received, before.frames_received);
+    assert_eq!(after.accepted, before.accepted);
+    assert!(eventually(|| pair.server.statistics().connections == 1).await, "{after:?}");
+}
+
+/// Pins are asked for resumed sessions, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_accepted_no_more_cannot_resume() {
+    let welcome = Arc::new(AtomicBool::new(true));
+    let (one, two) = (key(1, Policy::Hybrid), key(2, Policy::Hybrid));
+    let here = HERE.parse().unwrap();
+    let asked_for = welcome.clone();
+    let accept = Accept::when(move |_| asked_for.load(Ordering::Relaxed));
+    let server = Endpoint::bind_with(here, &two, Policy::Hybrid, accept, early()).unwrap();
+    let client =
+        Endpoint::bind_with(here, &one, Policy::Hybrid, Accept::nobody(), early()).unwrap();
+    let pair = Pair { client, server };
+    meet(&pair, pair.address()).await;
+    welcome.store(false, Ordering::Relaxed);
+    let mut asking =
+        pair.client.connect_early(pair.server.peer_id(), pair.address()).await.unwrap();
+    assert!(asking.is_early());
+    asking.send(read_up_to(1)).await.unwrap();
+    match asking.established().await {
+        Err(error) => assert_eq!(error, ConnectError::Refused),
+        Ok(asked) => assert_eq!(asked.closed().await, Closed::Refused),
+    }
+    assert!(eventually(|| pair.server.statistics().peers_refused == 1).await);
+    assert_eq!(pair.server.statistics().frames_received, 0);
+}

@@ -1,0 +1,20 @@
+//! The transport from outside: over real sockets, through a proxy that delays, loses and reorders.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
+#![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "as in the crate")]
+
+mod authentication;
+mod backoff;
+mod capture;
+mod crowd;
+mod early;
+mod faults;
+mod frames;
+mod hostile;
+mod memory;
+mod pair;
+mod proxy;
+mod raw;
+mod replay;
+mod round_trips;
+mod streams;
+mod vectors;

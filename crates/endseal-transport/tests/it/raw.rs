@@ -1,0 +1,102 @@
+//! A peer that has a key and the stock TLS of rustls, and does not keep to the rules.
+
+use std::sync::Arc;
+
+use quinn::crypto::rustls::QuicClientConfig;
+use rustls::client::AlwaysResolvesClientRawPublicKeys;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::{
+    CertificateDer, PrivateKeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime,
+};
+use rustls::sign::CertifiedKey;
+use rustls::{DigitallySignedStruct, Error, SignatureScheme};
+
+use crate::pair::{HERE, identity};
+
+/// A client with the ML-DSA-65 key of `identity(n)`.
+pub(crate) struct RawClient {
+    endpoint: quinn::Endpoint,
+    config: quinn::ClientConfig,
+}
+
+impl RawClient {
+    pub(crate) fn new(n: u8) -> Self {
+        let config = Arc::new(QuicClientConfig::try_from(tls(n)).unwrap());
+        let endpoint = quinn::Endpoint::client(HERE.parse().unwrap()).unwrap();
+        Self { endpoint, config: quinn::ClientConfig::new(config) }
+    }
+
+    pub(crate) fn dial(&self, address: std::net::SocketAddr) -> quinn::Connecting {
+        self.endpoint.connect_with(self.config.clone(), address, "localhost").unwrap()
+    }
+}
+
+/// The TLS of a client as rustls makes it, with a key from PKCS#8.
+fn tls(n: u8) -> rustls::ClientConfig {
+    // OneAsymmetricKey with the seed alone (RFC 9881, 6).
+    let mut pkcs8 = vec![0x30, 0x34, 2, 1, 0, 0x30, 0x0b, 6, 9];
+    pkcs8.extend([0x60, 0x86, 0x48, 1, 0x65, 3, 4, 3, 0x12, 4, 0x22, 0x80, 0x20]);
+    let key = identity(n).transport_key();
+    pkcs8.extend(key.seed().expose_secret());
+    let pkcs8 = PrivateKeyDer::Pkcs8(pkcs8.into());
+    let signing = aws_lc_rs::sign::any_supported_type(&pkcs8).unwrap();
+    let spki = CertificateDer::from(key.public_key().to_spki());
+    let certified = Arc::new(CertifiedKey::new(vec![spki], signing));
+    let mut provider = aws_lc_rs::default_provider();
+    provider.kx_groups = vec![aws_lc_rs::kx_group::X25519MLKEM768];
+    let mut tls = rustls::ClientConfig::builder_with_provider(Arc::new(provider))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .unwrap()
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(StockVerifier))
+        .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(certified)));
+    tls.alpn_protocols = vec![b"endseal/1".to_vec()];
+    tls.enable_early_data = true;
+    tls
+}
+
+/// Anybody's key, but its signature as rustls verifies it.
+#[derive(Debug)]
+struct StockVerifier;
+
+impl ServerCertVerifier for StockVerifier {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        panic!("TLS 1.2")
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        spki: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let spki = SubjectPublicKeyInfoDer::from(spki.as_ref());
+        let algorithms = aws_lc_rs::default_provider().signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature_with_raw_key(message, &spki, signed, &algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::ML_DSA_65]
+    }
+
+    fn requires_raw_public_keys(&self) -> bool {
+        true
+    }
+}
