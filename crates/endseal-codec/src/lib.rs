@@ -60,5 +60,33 @@ pub use schema::unknown::{Unknown, UnknownView};
 
 /// The contract as the code has it.
 pub mod contract {
+    use alloc::vec::Vec;
+
     pub use crate::schema::contract::{FieldContract, MessageContract, Presence, Type};
+    use crate::{
+        Attachment, BlobReference, Codec as _, Edit, FileAnswer, FileEnd, FileOffer, Mention,
+        Message, Reaction, Receipt, RevokeNotice, RichMessage, SealedMessage, ShareNotice, Typing,
+    };
+
+    /// All messages, in the order of the `.proto` file.
+    #[must_use]
+    pub fn messages() -> Vec<MessageContract> {
+        Vec::from([
+            Message::contract(),
+            SealedMessage::contract(),
+            RichMessage::contract(),
+            Attachment::contract(),
+            BlobReference::contract(),
+            Reaction::contract(),
+            Mention::contract(),
+            Edit::contract(),
+            Receipt::contract(),
+            Typing::contract(),
+            ShareNotice::contract(),
+            RevokeNotice::contract(),
+            FileOffer::contract(),
+            FileAnswer::contract(),
+            FileEnd::contract(),
+        ])
+    }
 }

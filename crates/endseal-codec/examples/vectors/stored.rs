@@ -1,0 +1,139 @@
+//! Stored frames.
+
+use std::path::Path;
+
+use ed25519_dalek::{Signer as _, SigningKey};
+use endseal_codec::frame::{SignatureScheme, Stamp, StoredFrame};
+use endseal_codec::{Limits, Message, Sealed, SealedMessage};
+
+use crate::json::Vector;
+use crate::samples as sample;
+
+const SEED: [u8; 32] = [0x5e; 32];
+
+fn frame(message: SealedMessage, sequence: u64, timestamp: u64) -> Vec<u8> {
+    let key = SigningKey::from_bytes(&SEED);
+    let stamp = Stamp { sequence, timestamp, sender: key.verifying_key().to_bytes() };
+    let sealed = Sealed::<Message>::from_message(message);
+    let sign = |signed: &[u8]| key.sign(signed).to_bytes().to_vec();
+    StoredFrame::build(&sealed, stamp, SignatureScheme::Ed25519, Limits::default(), sign).unwrap()
+}
+
+pub(crate) fn write(dir: &Path) {
+    accepted(dir);
+    refused(dir);
+}
+
+fn accepted(dir: &Path) {
+    let accept = |scenario: &str, comment: &str, hex: &[u8], sequence: u64, timestamp: u64| {
+        let part = |at: usize| u32::from_le_bytes(hex[at..at + 4].try_into().unwrap());
+        Vector::new(&format!("stored_{scenario}"), comment, "ok")
+            .with("form", "stored")
+            .with_hex("hex", hex)
+            .with("version", 1)
+            .with("protocol", 1)
+            .with("flags", 0)
+            .with("length", part(4))
+            // As text: above 2^53, numbers of JSON lose digits in some languages.
+            .with("sequence", sequence.to_string())
+            .with("timestamp", timestamp.to_string())
+            .with_hex("sender", &hex[24..56])
+            .with("checksum", part(56))
+            .with("scheme", 1)
+            .with_hex("payload", &hex[64..hex.len() - 64])
+            .with_hex("seed", &SEED)
+            .write(dir);
+    };
+    let time = 1_770_000_000_000;
+    accept("first", "the first of a sender", &frame(sample::sealed(), 0, time), 0, time);
+    let last = frame(sample::sealed(), u64::MAX, u64::MAX);
+    accept("last", "the largest sequence and time", &last, u64::MAX, u64::MAX);
+    let message = SealedMessage { ciphertext: [0xc2; 1000].into(), ..sample::sealed() };
+    accept("longer", "a longer payload", &frame(message, 7, time), 7, time);
+}
+
+/// The checksum is put right again, so that it hides nothing.
+fn refused(dir: &Path) {
+    let right = frame(sample::sealed(), 3, 1_770_000_000_000);
+    let refuse = |class: &str, scenario: &str, comment: &str, hex: &[u8]| {
+        Vector::new(&format!("stored_{scenario}"), comment, class)
+            .with("form", "stored")
+            .with_hex("hex", hex)
+    };
+    let changed = |at: usize, value: &[u8]| {
+        let mut hex = right.clone();
+        hex[at..at + value.len()].copy_from_slice(value);
+        with_checksum(hex)
+    };
+    refuse("truncated", "empty", "nothing", &[]).write(dir);
+    refuse("truncated", "63_bytes", "one byte less than a header", &right[..63]).write(dir);
+    refuse("truncated", "header_only", "a header alone", &right[..64]).write(dir);
+    refuse("truncated", "last_byte", "one byte less", &right[..right.len() - 1]).write(dir);
+    refuse("version", "0", "version 0", &changed(0, &[0])).write(dir);
+    refuse("version", "2", "version 2", &changed(0, &[2])).write(dir);
+    refuse("version", "live", "a live frame", &changed(0, &[0x11])).write(dir);
+    refuse("protocol", "0", "protocol 0", &changed(1, &[0])).write(dir);
+    refuse("protocol", "2", "protocol 2", &changed(1, &[2])).write(dir);
+    refuse("flags", "low", "the lowest flag", &changed(2, &[1])).write(dir);
+    refuse("flags", "high", "the highest flag", &changed(3, &[0x80])).write(dir);
+    for at in 61..64 {
+        let comment = format!("reserved byte {at}");
+        refuse("flags", &format!("reserved_{at}"), &comment, &changed(at, &[1])).write(dir);
+    }
+    refuse("scheme", "0", "scheme 0", &changed(60, &[0])).write(dir);
+    refuse("scheme", "3", "scheme 3", &changed(60, &[3])).write(dir);
+    refuse("truncated", "ml_dsa", "scheme 2 with a signature of 64 bytes", &changed(60, &[2]))
+        .write(dir);
+    let length = u32::try_from(right.len() - 128).unwrap();
+    let lengths = |length: u32| changed(4, &length.to_le_bytes());
+    refuse("limit", "default", "one byte more than without agreement", &lengths((1 << 20) + 1))
+        .write(dir);
+    refuse("limit", "bomb", "a length of 2^32 - 1", &lengths(u32::MAX)).write(dir);
+    refuse("limit", "agreed", "one byte more than was agreed", &right)
+        .with("maximum", length - 1)
+        .write(dir);
+    refuse("truncated", "length", "a length of one more", &lengths(length + 1)).write(dir);
+    refuse("trailing", "length", "a length of one less", &lengths(length - 1)).write(dir);
+    refuse("trailing", "byte", "a byte behind the frame", &[&right[..], &[0]].concat()).write(dir);
+    for (at, what) in [(8, "sequence"), (24, "sender"), (56, "checksum"), (64, "payload")] {
+        let mut hex = right.clone();
+        hex[at] ^= 1;
+        refuse("checksum", what, &format!("a bit of the {what}"), &hex).write(dir);
+    }
+    let mut hex = right.clone();
+    *hex.last_mut().unwrap() ^= 1;
+    refuse("checksum", "signature", "a bit of the signature", &hex).write(dir);
+    for (at, what) in [(8, "sequence"), (16, "timestamp"), (24, "sender"), (64, "payload")] {
+        let comment = format!("another {what}, with its checksum");
+        let value = [right[at] ^ 1];
+        refuse("authentication", what, &comment, &changed(at, &value)).write(dir);
+    }
+    let end = right.len() - 64;
+    let comment = "another signature, with its checksum";
+    refuse("authentication", "signature", comment, &changed(end, &[right[end] ^ 1])).write(dir);
+    let key = SigningKey::from_bytes(&SEED);
+    let mut signed = right[..end].to_vec();
+    signed[56..60].fill(0);
+    let unlabelled = changed(end, &key.sign(&signed).to_bytes());
+    refuse("authentication", "no_label", "signed without the label", &unlabelled).write(dir);
+    let stranger = SigningKey::from_bytes(&[0x5f; 32]);
+    let labelled = [&b"endseal/frame@v1 signature"[..], &signed].concat();
+    let strange = changed(end, &stranger.sign(&labelled).to_bytes());
+    refuse("authentication", "stranger", "signed by another", &strange).write(dir);
+}
+
+fn with_checksum(mut frame: Vec<u8>) -> Vec<u8> {
+    frame[56..60].fill(0);
+    let checksum = crc32c(&frame);
+    frame[56..60].copy_from_slice(&checksum.to_le_bytes());
+    frame
+}
+
+/// Bit for bit, not to share a mistake with the crate.
+fn crc32c(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
+            crc >> 1 ^ if crc & 1 == 1 { 0x82f6_3b78 } else { 0 }
+        })
+    })
+}

@@ -1,0 +1,31 @@
+//! The codec from outside: published vectors through every way to read, and what users rely on.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
+#![allow(clippy::cast_possible_truncation, reason = "random bits are cut to what is needed")]
+#![allow(clippy::std_instead_of_alloc, reason = "tests run where there is an operating system")]
+
+mod contract;
+mod hostile;
+mod live;
+mod messages;
+mod random;
+mod replay;
+mod stored;
+mod vectors;
+
+/// Runs a block for the message type of a name.
+macro_rules! with_message {
+    ($name:expr, $message:ident => $body:expr) => {
+        match $name {
+            "Message" => {
+                type $message = endseal_codec::Message;
+                $body
+            }
+            "SealedMessage" => {
+                type $message = endseal_codec::SealedMessage;
+                $body
+            }
+            other => panic!("message {other:?}"),
+        }
+    };
+}
+pub(crate) use with_message;

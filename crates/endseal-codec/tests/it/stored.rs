@@ -1,0 +1,105 @@
+//! Stored frames.
+
+use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
+use endseal_codec::frame::{BuildError, FrameError, SignatureScheme, Stamp, StoredFrame};
+use endseal_codec::{EncodeError, Limits, Message, Scheme, Sealed, SealedMessage};
+use serde_json::{Value, json};
+
+use crate::random::Random;
+use crate::vectors::{hex, limits};
+
+const SEED: [u8; 32] = [0x5e; 32];
+
+/// The verifier of the sender of all vectors.
+fn verify(signed: &[u8], signature: &[u8]) -> bool {
+    let key: VerifyingKey = SigningKey::from_bytes(&SEED).verifying_key();
+    Signature::from_slice(signature).is_ok_and(|it| key.verify_strict(signed, &it).is_ok())
+}
+
+fn build(sealed: &Sealed<Message>, stamp: Stamp) -> Vec<u8> {
+    let key = SigningKey::from_bytes(&SEED);
+    let sign = |signed: &[u8]| key.sign(signed).to_bytes().to_vec();
+    StoredFrame::build(sealed, stamp, SignatureScheme::Ed25519, Limits::default(), sign).unwrap()
+}
+
+pub(crate) fn vector(vector: &Value) -> Result<(), FrameError> {
+    let bytes = hex(&vector["hex"]);
+    let unverified = StoredFrame::parse(&bytes, limits(vector))?;
+    let sender = SigningKey::from_bytes(&SEED).verifying_key().to_bytes();
+    let frame = unverified.verify_with(|signed, signature| {
+        unverified.sender() == sender && verify(signed, signature)
+    })?;
+    assert_eq!(hex(&vector["seed"]), SEED);
+    assert_eq!(vector["sequence"], json!(frame.stamp().sequence.to_string()));
+    assert_eq!(vector["timestamp"], json!(frame.stamp().timestamp.to_string()));
+    assert_eq!(hex(&vector["sender"]), frame.stamp().sender);
+    assert_eq!(hex(&vector["payload"]), frame.payload());
+    assert_eq!(vector["length"], json!(frame.payload().len()));
+    assert_eq!(frame.scheme(), SignatureScheme::Ed25519);
+    let sealed = frame.message::<Message>(Limits::default()).unwrap();
+    assert_eq!(build(&sealed, *frame.stamp()), bytes, "made anew");
+    Ok(())
+}
+
+fn sealed(len: usize) -> Sealed<Message> {
+    Sealed::from_message(SealedMessage {
+        scheme: Scheme::MLS,
+        ciphertext: vec![0xc3; len].into(),
+        ..SealedMessage::default()
+    })
+}
+
+fn stamp() -> Stamp {
+    let sender = SigningKey::from_bytes(&SEED).verifying_key().to_bytes();
+    Stamp { sequence: 3, timestamp: 4, sender }
+}
+
+#[test]
+fn every_flipped_bit_is_refused() {
+    let bytes = build(&sealed(40), stamp());
+    for bit in 0..bytes.len() * 8 {
+        let mut flipped = bytes.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        assert!(StoredFrame::parse(&flipped, Limits::default()).is_err(), "bit {bit}");
+    }
+}
+
+#[test]
+fn mutated_frames_never_panic_and_never_verify() {
+    let mut random = Random::new(3);
+    let bytes = build(&sealed(40), stamp());
+    let other = build(&sealed(90), stamp());
+    for _ in 0..100_000 {
+        let mutant = random.mutant(&bytes, &other);
+        if mutant != bytes
+            && mutant != other
+            && let Ok(frame) = StoredFrame::parse(&mutant, Limits::default())
+        {
+            assert!(frame.verify_with(verify).is_err());
+        }
+    }
+}
+
+#[test]
+fn a_frame_signed_with_ml_dsa_has_room_for_its_signature() {
+    let scheme = SignatureScheme::MlDsa65;
+    let sign = |_: &[u8]| vec![0x5a; 3309];
+    let frame = StoredFrame::build(&sealed(9), stamp(), scheme, Limits::default(), sign).unwrap();
+    let parsed = StoredFrame::parse(&frame, Limits::default()).unwrap();
+    assert_eq!((parsed.scheme(), parsed.sender()), (scheme, stamp().sender));
+    let verified = parsed.verify_with(|_, signature| signature == [0x5a; 3309]).unwrap();
+    assert_eq!(verified.message(Limits::default()), Ok(sealed(9)));
+}
+
+#[test]
+fn a_frame_that_a_reader_refuses_is_not_built() {
+    let scheme = SignatureScheme::Ed25519;
+    let build = |sealed: &Sealed<Message>, signature: usize| {
+        let sign = |_: &[u8]| vec![0; signature];
+        StoredFrame::build(sealed, stamp(), scheme, Limits::default(), sign).unwrap_err()
+    };
+    assert_eq!(build(&sealed(1), 63), BuildError::Signature);
+    assert_eq!(build(&sealed(1 << 20), 64), BuildError::Encode(EncodeError::Limit));
+    let empty = EncodeError::Length { field: "ciphertext" };
+    assert_eq!(build(&sealed(0), 64), BuildError::Encode(empty));
+}

@@ -1,0 +1,15 @@
+#!/bin/sh
+# Reads vectors/codec, or the directory given, with the protobuf package and code that protoc
+# generates from proto/.
+set -eu
+
+here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
+vectors=${1:-$here/../../vectors/codec}
+proto=$here/../../proto
+
+"$here/prepare.sh"
+generated=$(mktemp -d)
+trap 'rm -rf "$generated"' EXIT
+"$here/.venv/bin/python" -m grpc_tools.protoc --proto_path="$proto" --python_out="$generated" \
+    "$proto/endseal/v1/message.proto"
+PYTHONPATH="$generated" "$here/.venv/bin/python" "$here/run_codec.py" "$vectors"
