@@ -47,6 +47,7 @@ pub(crate) enum Command {
     Id(cmd::id::Args),
     Contacts(cmd::contacts::Args),
     Group(cmd::group::Args),
+    Peers(cmd::peers::Args),
     Seal(cmd::seal::Args),
     Open(cmd::open::Args),
     Inspect(cmd::inspect::Args),

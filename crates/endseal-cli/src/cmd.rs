@@ -10,4 +10,5 @@ pub(crate) mod init;
 pub(crate) mod inspect;
 pub(crate) mod man;
 pub(crate) mod open;
+pub(crate) mod peers;
 pub(crate) mod seal;

@@ -85,6 +85,7 @@ impl Ctx {
             Command::Id(args) => cmd::id::run(args, self),
             Command::Contacts(args) => cmd::contacts::run(args, self),
             Command::Group(args) => cmd::group::run(args, self),
+            Command::Peers(args) => cmd::peers::run(args, self),
             Command::Seal(args) => cmd::seal::run(&args, self),
             Command::Open(args) => cmd::open::run(&args, self),
             Command::Inspect(args) => cmd::inspect::run(&args, self),

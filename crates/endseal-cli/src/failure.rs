@@ -7,7 +7,7 @@ use std::io;
 use endseal_envelope::{OpenError, RecipientsError, SealError};
 use endseal_keyring::identity_file::{OpenIdentityFileError, SealIdentityFileError};
 use endseal_node::{
-    ContactsError, FileError, GroupError, HomeError, IdentityError, ImportError, OpenFileError,
+    AddressBookError, FileError, GroupError, HomeError, IdentityError, ImportError, OpenFileError,
     SealFileError,
 };
 
@@ -229,10 +229,10 @@ impl From<SealIdentityFileError> for Failure {
     }
 }
 
-impl From<ContactsError> for Failure {
-    fn from(error: ContactsError) -> Self {
+impl From<AddressBookError> for Failure {
+    fn from(error: AddressBookError) -> Self {
         match error {
-            ContactsError::File(error) => in_home(error),
+            AddressBookError::File(error) => in_home(error),
             _ => Self::of(Kind::Configuration, &error)
                 .hint("mend or remove that line with an editor; nothing was changed"),
         }

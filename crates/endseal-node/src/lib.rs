@@ -14,8 +14,8 @@
 //! rosters are added, a replaced identity file is kept under another name.
 #![forbid(unsafe_code)]
 
+mod address_book;
 mod atomic;
-mod contacts;
 pub mod demo;
 mod error;
 mod file;
@@ -24,8 +24,8 @@ mod home;
 mod identity;
 mod inspect;
 
+pub use address_book::AddressBookError;
 pub use atomic::{AtomicFile, Existing, Readers, write_file};
-pub use contacts::ContactsError;
 pub use error::FileError;
 pub use file::{FILE_CONTEXT, Incoming, OpenFileError, Progress, SealFileError, seal};
 pub use groups::{GroupError, Groups, ImportError, Imported, epoch_key, recipients};

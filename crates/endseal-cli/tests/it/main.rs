@@ -11,6 +11,7 @@ mod help;
 mod identities;
 mod killed;
 mod memory;
+mod peers;
 mod people;
 mod pipes;
 mod scratch;
