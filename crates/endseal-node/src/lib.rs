@@ -7,6 +7,7 @@
 //! | write a file that appears whole or not at all | [`AtomicFile`] |
 //! | seal and open files of any length | [`seal`], [`Incoming`] |
 //! | see what a stranger sees of a file | [`Inspection`] |
+//! | send files and messages to a peer, and receive them | [`transfer`] |
 //! | keep groups, epoch by epoch | [`Groups`] |
 //! | see all of it work | [`demo`] |
 //!
@@ -23,6 +24,7 @@ mod groups;
 mod home;
 mod identity;
 mod inspect;
+pub mod transfer;
 
 pub use address_book::AddressBookError;
 pub use atomic::{AtomicFile, Existing, Readers, write_file};

@@ -6,4 +6,6 @@ mod atomic;
 mod demo;
 mod groups;
 mod home;
+mod pair;
 mod scratch;
+mod transfer_vectors;
