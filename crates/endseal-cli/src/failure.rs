@@ -12,6 +12,7 @@ use endseal_node::{
 };
 
 use crate::json::{self, Value};
+use crate::printable::printable;
 
 /// What a failure is about; each has its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,9 +113,8 @@ impl Failure {
             let _ = writeln!(text, "hint: {hint}");
         }
         // The name of a file may hold what commands a terminal.
-        let shown =
-            |c: char| if c.is_control() && c != '\n' { char::REPLACEMENT_CHARACTER } else { c };
-        text.chars().map(shown).collect()
+        let lines: Vec<_> = text.split('\n').map(printable).collect();
+        lines.join("\n")
     }
 
     /// For programs.
