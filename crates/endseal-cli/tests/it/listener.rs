@@ -2,17 +2,22 @@
 
 use core::time::Duration;
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Child, ChildStdout, Command, Stdio};
-use std::thread::sleep;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread::{self, sleep};
 use std::time::Instant;
 
 use serde_json::Value;
 
 use crate::people::Person;
 
+/// Longer than anything here takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 pub(crate) struct Listener {
     child: Child,
-    out: BufReader<ChildStdout>,
+    /// Lines as they come, so that a test that waits in vain fails instead of waiting on.
+    lines: mpsc::Receiver<String>,
     /// `PEERID@ADDRESS`, as it was printed.
     pub(crate) address: String,
 }
@@ -27,7 +32,9 @@ impl Listener {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
-        let mut own = Self { child, out, address: String::new() };
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || out.lines().try_for_each(|line| sender.send(line.unwrap())));
+        let mut own = Self { child, lines, address: String::new() };
         let first = own.line();
         own.address = match serde_json::from_str::<Value>(&first) {
             Ok(json) => {
@@ -46,10 +53,9 @@ impl Listener {
     }
 
     /// The next line that it prints.
+    #[track_caller]
     pub(crate) fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.out.read_line(&mut line).unwrap();
-        line.trim_end_matches('\n').to_owned()
+        self.lines.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no line: {:?}", self.end()))
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -68,15 +74,17 @@ impl Listener {
         self.child.wait().unwrap();
     }
 
-    /// Waits for its end: exit code, what it still printed, and what it said.
+    /// Waits for its end, if it comes in time: exit code, what it still printed, and what it said.
     pub(crate) fn end(&mut self) -> (Option<i32>, String, String) {
-        let end = Instant::now() + Duration::from_secs(30);
+        let end = Instant::now() + PATIENCE;
         while self.child.try_wait().unwrap().is_none() {
-            assert!(Instant::now() < end, "it does not end");
+            if Instant::now() > end {
+                self.child.kill().unwrap();
+            }
             sleep(Duration::from_millis(5));
         }
-        let (mut out, mut err) = (String::new(), String::new());
-        self.out.read_to_string(&mut out).unwrap();
+        let out = self.lines.iter().map(|line| line + "\n").collect();
+        let mut err = String::new();
         self.child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
         (self.child.wait().unwrap().code(), out, err)
     }

@@ -1,6 +1,6 @@
 //! The crate from outside: real files in scratch folders.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 
 mod atomic;
 mod demo;
