@@ -7,5 +7,6 @@ mod demo;
 mod groups;
 mod home;
 mod pair;
+mod receipts;
 mod scratch;
 mod transfer_vectors;
