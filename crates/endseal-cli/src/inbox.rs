@@ -1,8 +1,8 @@
 //! What peers sent, line by line.
 
 use core::cell::{Cell, RefCell};
+use core::net::SocketAddr;
 use std::io::{self, BufWriter, Write};
-use std::net::SocketAddr;
 
 use endseal_codec::RichMessageView;
 use endseal_keyring::{PeerIdText, Peers};

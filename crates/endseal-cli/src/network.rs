@@ -1,7 +1,7 @@
 //! Connections to peers: runtime, interruption, and what can go wrong.
 
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process;
 
 use endseal_node::transfer::{ReceiveFileError, ReceiveMessagesError, SendError, SendFileError};
@@ -41,7 +41,7 @@ pub(crate) fn run<T>(
     let failed =
         |error| Failure::new(Kind::Environment, "cannot begin to use the network").because(&error);
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let runtime = runtime.map_err(|error| failed(error))?;
+    let runtime = runtime.map_err(failed)?;
     let guard = runtime.enter();
     let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
     let (mut interrupt, mut terminate) = match signals {

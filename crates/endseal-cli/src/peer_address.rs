@@ -1,7 +1,7 @@
 //! `PEER@ADDRESS`: whom to connect to, and where.
 
-use std::net::SocketAddr;
-use std::str::FromStr;
+use core::net::SocketAddr;
+use core::str::FromStr;
 use std::vec;
 
 use endseal_crypto::peer_id::PeerId;
@@ -68,7 +68,7 @@ impl FromStr for PeerAddress {
                 let Some((host, rest)) = rest.split_once(']') else {
                     return Err("the bracket of the IPv6 address is not closed".into());
                 };
-                if host.parse::<std::net::Ipv6Addr>().is_err() {
+                if host.parse::<core::net::Ipv6Addr>().is_err() {
                     return Err(format!("'{host}' is no IPv6 address"));
                 }
                 match rest.strip_prefix(':') {

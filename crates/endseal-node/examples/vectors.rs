@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 const TRANSFER: [u8; 16] = [0x11; 16];
 const NAME: &str = "notes.txt";
 const CONTENT: &[u8] = b"at noon, by the river";
-const LIMIT: u64 = 64;
+const LIMIT: usize = 64;
 
 fn main() {
     let dir = PathBuf::from(env::args_os().nth(1).expect("usage: vectors <directory>"));
@@ -43,7 +43,7 @@ fn successes(dir: &Path) {
     ok("unknown-size", "the offer has no size", NAME, CONTENT, unknown);
     let empty = Frames::new().offer("empty", Some(0)).end(b"");
     ok("empty-file", "no frame of content", "empty", b"", empty);
-    let full = [7; LIMIT as usize];
+    let full = [7; LIMIT];
     let at_limit = Frames::new().offer(NAME, None).data(&full).end(&full);
     ok("at-the-limit", "as large as is allowed", NAME, &full, at_limit);
     let name = "\u{e9}t\u{e9} 2026 (1).txt";
@@ -114,7 +114,7 @@ fn offers(dir: &Path) {
         let frames = Frames::new().offer(name, Some(21)).data(CONTENT).end(CONTENT);
         write(dir, scenario, comment, "name", &["REFUSED"], frames, &[]);
     }
-    let large = Frames::new().offer(NAME, Some(LIMIT + 1));
+    let large = Frames::new().offer(NAME, Some(LIMIT as u64 + 1));
     write(dir, "offer-too-large", "above the limit", "large", &["TOO_LARGE"], large, &[]);
     let message = |scenario, comment, payload: &[u8]| {
         let frames = Frames::new().frame(Kind::Message, false, payload);
@@ -135,7 +135,7 @@ fn contents(dir: &Path) {
     refused("more-than-offered", "one byte more than offered", "large", too_large, {
         offered(Some(20)).data(CONTENT).end(CONTENT)
     });
-    let full = [7; LIMIT as usize];
+    let full = [7; LIMIT];
     refused("more-than-allowed", "one byte above the limit", "large", too_large, {
         offered(None).data(&full).data(b"8")
     });

@@ -1,6 +1,6 @@
 //! `endseal listen`
 
-use std::net::SocketAddr;
+use core::net::SocketAddr;
 use std::path::PathBuf;
 use std::rc::Rc;
 
