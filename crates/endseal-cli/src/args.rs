@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::cmd;
 
-/// Seal files to people and groups, and open them
+/// Seal files to people and groups, open them, and send them between machines
 ///
 /// An identity is made once (endseal init). Its public half, one line of text, is what others seal to.
 /// Only those a file is sealed to can open it; they, and nobody else, learn who sealed it.
@@ -47,8 +47,12 @@ pub(crate) enum Command {
     Id(cmd::id::Args),
     Contacts(cmd::contacts::Args),
     Group(cmd::group::Args),
+    Peers(cmd::peers::Args),
     Seal(cmd::seal::Args),
     Open(cmd::open::Args),
+    Listen(cmd::listen::Args),
+    Send(cmd::send::Args),
+    Ping(cmd::ping::Args),
     Inspect(cmd::inspect::Args),
     Demo(cmd::demo::Args),
     Bench(cmd::bench::Args),
@@ -76,4 +80,6 @@ Examples:
   endseal seal -r bob -o notes.es notes.txt
   endseal open -o notes.txt notes.es
   tar c photos | endseal seal -r bob > photos.es
+  endseal peers add bob endsealpeer1... && endseal listen --dir inbox
+  endseal send bob@192.0.2.7 notes.txt
   endseal demo";

@@ -35,9 +35,15 @@ impl Outcome {
     }
 }
 
+/// Milliseconds since 1970-01-01T00:00:00Z, by this machine's clock.
+pub(crate) fn now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    u64::try_from(now).unwrap_or(u64::MAX)
+}
+
 /// The world of one command.
 pub(crate) struct Ctx {
-    pub(crate) stdin: Box<dyn Read>,
+    pub(crate) stdin: Box<dyn Read + Send>,
     pub(crate) stdout: Box<dyn Write>,
     pub(crate) stderr: Box<dyn Write>,
     pub(crate) stdin_is_terminal: bool,
@@ -53,7 +59,6 @@ impl Ctx {
     /// The world of this process. Streams are not buffered: whoever writes does it in large pieces.
     pub(crate) fn of_process() -> io::Result<Self> {
         let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         Ok(Self {
             stdin_is_terminal: stdin.is_terminal(),
             stdout_is_terminal: stdout.is_terminal(),
@@ -61,7 +66,7 @@ impl Ctx {
             stdin: Box::new(File::from(stdin.as_fd().try_clone_to_owned()?)),
             stdout: Box::new(File::from(stdout.as_fd().try_clone_to_owned()?)),
             stderr: Box::new(File::from(stderr.as_fd().try_clone_to_owned()?)),
-            now: u64::try_from(now).unwrap_or(u64::MAX),
+            now: now(),
             environment: |name| std::env::var_os(name),
             global: Global::default(),
         })
@@ -85,8 +90,12 @@ impl Ctx {
             Command::Id(args) => cmd::id::run(args, self),
             Command::Contacts(args) => cmd::contacts::run(args, self),
             Command::Group(args) => cmd::group::run(args, self),
+            Command::Peers(args) => cmd::peers::run(args, self),
             Command::Seal(args) => cmd::seal::run(&args, self),
             Command::Open(args) => cmd::open::run(&args, self),
+            Command::Listen(args) => cmd::listen::run(&args, self),
+            Command::Send(args) => cmd::send::run(&args, self),
+            Command::Ping(args) => cmd::ping::run(&args, self),
             Command::Inspect(args) => cmd::inspect::run(&args, self),
             Command::Demo(args) => cmd::demo::run(&args, self),
             Command::Bench(args) => cmd::bench::run(&args, self),
@@ -154,6 +163,12 @@ impl Ctx {
         if !self.global.quiet && !self.global.json {
             let _ = writeln!(self.stderr, "{text}");
         }
+    }
+
+    /// Takes standard error away, for a command that tells people of failures while it goes on. What
+    /// is told afterwards goes to the process's own.
+    pub(crate) fn take_stderr(&mut self) -> Box<dyn Write> {
+        core::mem::replace(&mut self.stderr, Box::new(io::stderr()))
     }
 
     /// Where the state directory is or would be.

@@ -7,11 +7,12 @@ use std::io;
 use endseal_envelope::{OpenError, RecipientsError, SealError};
 use endseal_keyring::identity_file::{OpenIdentityFileError, SealIdentityFileError};
 use endseal_node::{
-    ContactsError, FileError, GroupError, HomeError, IdentityError, ImportError, OpenFileError,
+    AddressBookError, FileError, GroupError, HomeError, IdentityError, ImportError, OpenFileError,
     SealFileError,
 };
 
 use crate::json::{self, Value};
+use crate::printable::printable;
 
 /// What a failure is about; each has its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,9 +113,8 @@ impl Failure {
             let _ = writeln!(text, "hint: {hint}");
         }
         // The name of a file may hold what commands a terminal.
-        let shown =
-            |c: char| if c.is_control() && c != '\n' { char::REPLACEMENT_CHARACTER } else { c };
-        text.chars().map(shown).collect()
+        let lines: Vec<_> = text.split('\n').map(printable).collect();
+        lines.join("\n")
     }
 
     /// For programs.
@@ -229,10 +229,10 @@ impl From<SealIdentityFileError> for Failure {
     }
 }
 
-impl From<ContactsError> for Failure {
-    fn from(error: ContactsError) -> Self {
+impl From<AddressBookError> for Failure {
+    fn from(error: AddressBookError) -> Self {
         match error {
-            ContactsError::File(error) => in_home(error),
+            AddressBookError::File(error) => in_home(error),
             _ => Self::of(Kind::Configuration, &error)
                 .hint("mend or remove that line with an editor; nothing was changed"),
         }

@@ -14,7 +14,7 @@ pub(crate) const DASH: &str = "-";
 
 /// What a command reads, and how long it is if that is known.
 pub(crate) struct Input {
-    pub(crate) reader: Box<dyn Read>,
+    pub(crate) reader: Box<dyn Read + Send>,
     pub(crate) len: Option<u64>,
 }
 

@@ -25,6 +25,11 @@ impl Progress {
         Self { bar: None, total, verb, wanted }
     }
 
+    /// For work whose end is not known, if somebody looks.
+    pub(crate) fn if_wanted(wanted: bool, verb: &'static str) -> Self {
+        Self { bar: None, total: None, verb, wanted }
+    }
+
     /// So many bytes have passed.
     pub(crate) fn at(&mut self, position: u64) {
         if self.wanted && self.bar.is_none() && (self.total.is_some() || position > WORTH_SHOWING) {

@@ -26,6 +26,7 @@ fn main() {
     identity::write(&dir.join("identity"));
     identity_file::write(&dir.join("identity"));
     peer_id::write(&dir.join("identity"));
+    peer_id::write_peers(&dir.join("identity"));
     roster::write(&dir.join("roster"));
 }
 

@@ -8,6 +8,7 @@
 //! | keep a secret identity at rest | [`IdentityFile`] with a [`Passphrase`] |
 //! | move a secret identity by hand | [`SecretText`] |
 //! | keep the identities of others under names | [`Contacts`] |
+//! | the same with the machines that may connect | [`Peers`] |
 //! | say who belongs to a group, epoch by epoch | [`roster`] |
 //!
 //! The formats are specified in `docs/spec/identity.md` and `docs/spec/roster.md`. A decoder accepts
@@ -20,18 +21,20 @@
 
 extern crate alloc;
 
-pub mod contacts;
+pub mod address_book;
 pub mod hazmat;
 pub mod identity_file;
 pub mod roster;
 
 mod bech32m;
+mod contacts;
 mod identity_text;
 mod lines;
 mod name;
 mod numerals;
 mod passphrase;
 mod peer_id_text;
+mod peers;
 mod secret_text;
 
 pub use contacts::Contacts;
@@ -42,5 +45,6 @@ pub use lines::{LineProblem, Malformed};
 pub use name::{InvalidName, Name};
 pub use passphrase::{InvalidPassphrase, Passphrase};
 pub use peer_id_text::{ParsePeerIdError, PeerIdText};
+pub use peers::Peers;
 pub use roster::Roster;
 pub use secret_text::{ParseSecretError, SecretText};

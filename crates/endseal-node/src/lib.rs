@@ -7,6 +7,7 @@
 //! | write a file that appears whole or not at all | [`AtomicFile`] |
 //! | seal and open files of any length | [`seal`], [`Incoming`] |
 //! | see what a stranger sees of a file | [`Inspection`] |
+//! | send files and messages to a peer, and receive them | [`transfer`] |
 //! | keep groups, epoch by epoch | [`Groups`] |
 //! | see all of it work | [`demo`] |
 //!
@@ -14,8 +15,8 @@
 //! rosters are added, a replaced identity file is kept under another name.
 #![forbid(unsafe_code)]
 
+mod address_book;
 mod atomic;
-mod contacts;
 pub mod demo;
 mod error;
 mod file;
@@ -23,9 +24,10 @@ mod groups;
 mod home;
 mod identity;
 mod inspect;
+pub mod transfer;
 
+pub use address_book::AddressBookError;
 pub use atomic::{AtomicFile, Existing, Readers, write_file};
-pub use contacts::ContactsError;
 pub use error::FileError;
 pub use file::{FILE_CONTEXT, Incoming, OpenFileError, Progress, SealFileError, seal};
 pub use groups::{GroupError, Groups, ImportError, Imported, epoch_key, recipients};

@@ -4,7 +4,7 @@ use core::fmt::Write as _;
 
 use clap::Subcommand;
 use endseal_crypto::identity::PublicIdentity;
-use endseal_keyring::contacts::ChangeContactsError;
+use endseal_keyring::address_book::ChangeBookError;
 use endseal_keyring::{Contacts, IdentityText, Name};
 use endseal_node::Home;
 
@@ -73,17 +73,17 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 
 fn change(
     home: &Home,
-    change: impl FnOnce(&mut Contacts) -> Result<(), ChangeContactsError>,
+    change: impl FnOnce(&mut Contacts) -> Result<(), ChangeBookError>,
 ) -> Result<Outcome, Failure> {
     let lock = home.lock()?;
     let mut contacts = home.contacts()?;
     change(&mut contacts).map_err(|error| {
         let failure = Failure::usage("the contacts were not changed").because(&error);
         match error {
-            ChangeContactsError::DuplicateName => {
+            ChangeBookError::DuplicateName => {
                 failure.hint("replace the identity with --force, or choose another name")
             }
-            ChangeContactsError::Unknown => failure.hint("endseal contacts list shows all names"),
+            ChangeBookError::Unknown => failure.hint("endseal contacts list shows all names"),
             _ => failure,
         }
     })?;

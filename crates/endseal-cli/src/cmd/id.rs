@@ -4,8 +4,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
+use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::secret::Zeroizing;
-use endseal_keyring::{IdentityText, SecretText};
+use endseal_keyring::{IdentityText, PeerIdText, SecretText};
 use endseal_node::{Existing, Readers, read_bounded, write_file};
 
 use crate::cmd::init::{self, Protection};
@@ -31,6 +32,9 @@ enum Command {
         /// Print the long form, which post-quantum sealing needs
         #[arg(long)]
         pq: bool,
+        /// Print the peer id instead, by which other machines know this one; asks for the passphrase
+        #[arg(long, conflicts_with = "pq")]
+        peer: bool,
     },
     /// Print the secret identity, to move it to another machine
     Export {
@@ -55,7 +59,8 @@ enum Command {
 
 pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     match args.command {
-        Command::Show { pq } => show(pq, ctx),
+        Command::Show { peer: true, .. } => show_peer(ctx),
+        Command::Show { pq, .. } => show(pq, ctx),
         Command::Export { secret: _, output, force } => export(output.as_deref(), force, ctx),
         Command::Import { protection, file } => import(protection, file.as_deref(), ctx),
     }
@@ -72,6 +77,15 @@ fn show(pq: bool, ctx: &Ctx) -> Result<Outcome, Failure> {
         ("kdf_memory_kib", file.params().memory_kib().into()),
     ]);
     Ok(Outcome::new(format!("{}\n", if pq { long } else { short }), json))
+}
+
+fn show_peer(ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    // The key follows from the secret ones, and stands in no file.
+    let home = ctx.home()?;
+    let key = passphrase::unlock(ctx, &home)?.transport_key();
+    let text = PeerIdText::from(PeerId::of_spki(&key.public_key().to_spki())).to_string();
+    let json = json::object([("peer_id", text.clone().into())]);
+    Ok(Outcome::new(text + "\n", json))
 }
 
 fn export(output: Option<&Path>, force: bool, ctx: &mut Ctx) -> Result<Outcome, Failure> {

@@ -87,7 +87,7 @@ fn contacts_are_added_renamed_replaced_and_removed() {
     let ran = alice.run(&["contacts", "add", "bob", &carol.identity()]);
     ran.fails(2, "the name is there already");
     let ran = alice.run(&["contacts", "add", "robert", &bob.identity()]);
-    ran.fails(2, "the identity is there already, as bob");
+    ran.fails(2, "it is there already, as bob");
     alice.run(&["contacts", "add", "--force", "bob", &bob.identity_pq()]).ok();
     let json = alice.run(&["--json", "contacts", "list"]).ok().json();
     assert_eq!(json["contacts"][0]["name"], "bob");
@@ -95,8 +95,8 @@ fn contacts_are_added_renamed_replaced_and_removed() {
     alice.run(&["contacts", "rename", "bob", "robert"]).ok();
     alice.run(&["contacts", "remove", "carol"]).ok();
     assert_eq!(list(), format!("robert  {}\n", bob.identity()));
-    alice.run(&["contacts", "remove", "carol"]).fails(2, "no contact of that name");
-    alice.run(&["contacts", "rename", "eve", "adam"]).fails(2, "no contact of that name");
+    alice.run(&["contacts", "remove", "carol"]).fails(2, "no entry of that name");
+    alice.run(&["contacts", "rename", "eve", "adam"]).fails(2, "no entry of that name");
     let ran = alice.run(&["contacts", "add", "Bob", &bob.identity()]);
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("lower case"), "{}", ran.err);

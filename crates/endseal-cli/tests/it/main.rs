@@ -1,6 +1,6 @@
 //! The program from outside: arguments, output, exit codes.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 
 mod bad_input;
 mod bench;
@@ -10,7 +10,10 @@ mod groups;
 mod help;
 mod identities;
 mod killed;
+mod listener;
 mod memory;
+mod network;
+mod peers;
 mod people;
 mod pipes;
 mod scratch;

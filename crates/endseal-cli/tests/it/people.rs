@@ -118,6 +118,10 @@ impl<'a> Person<'a> {
         self.run(&["id", "show", "--pq"]).ok().text().trim_end().to_owned()
     }
 
+    pub(crate) fn peer_id(&self) -> String {
+        self.run(&["id", "show", "--peer"]).ok().text().trim_end().to_owned()
+    }
+
     pub(crate) fn knows(&self, other: &Person<'_>) {
         self.run(&["contacts", "add", other.name, &other.identity_pq()]).ok();
     }

@@ -59,3 +59,43 @@ pub(crate) fn write(dir: &Path) {
         vector(scenario, comment, expect, text).write(dir);
     }
 }
+
+/// Lists of peers.
+pub(crate) fn write_peers(dir: &Path) {
+    let vector = |scenario, comment: &str, expect: &str, text: &str| {
+        Vector::new(scenario, comment, expect).with("kind", "peers").with("input", text)
+    };
+    let text = |n: u8| bech32m::encode("endsealpeer", &[n; 32]);
+    let (alice, bob) = (text(1), text(2));
+    let header = "# endseal peers: one \"name peer-id\" a line. Comments are not kept.\n";
+    let canonical = format!("{header}alice {alice}\nbob {bob}\n");
+    vector("peers-canonical", "as it is written", "ok", &canonical)
+        .with("output", &canonical)
+        .write(dir);
+    let edited = format!("\n# at home\r\n  bob\t{bob}  \r\n\nalice   {alice}");
+    vector("peers-edited", "comments, blanks, carriage returns, another order", "ok", &edited)
+        .with("output", &canonical)
+        .write(dir);
+    let failures: &[(&'static str, &str, &str, String)] = &[
+        (
+            "peers-duplicate-name",
+            "one name, two peers",
+            "duplicate",
+            format!("alice {alice}\nalice {bob}\n"),
+        ),
+        (
+            "peers-duplicate-peer",
+            "two names, one peer",
+            "duplicate",
+            format!("alice {alice}\nbob {alice}\n"),
+        ),
+        ("peers-identity", "an identity in the place of a peer id", "prefix", {
+            format!("alice {}\n", short(1))
+        }),
+        ("peers-name-dot", "a hidden file", "name", format!(".bob {bob}\n")),
+        ("peers-one-word", "a name without a peer id", "form", String::from("alice\n")),
+    ];
+    for (scenario, comment, expect, text) in failures {
+        vector(scenario, comment, expect, text).write(dir);
+    }
+}

@@ -1,7 +1,7 @@
 //! The address book.
 
 use endseal_keyring::Contacts;
-use endseal_keyring::contacts::{ChangeContactsError, ContactProblem, MAX_LEN, ParseContactsError};
+use endseal_keyring::address_book::{ChangeBookError, EntryProblem, MAX_LEN, ParseBookError};
 use endseal_keyring::{IdentityText, InvalidName, ParseIdentityError};
 
 use crate::people::{identity, name, numbered, short};
@@ -37,17 +37,17 @@ fn the_text_is_canonical() {
 #[test]
 fn duplicates_are_refused_and_change_nothing() {
     let mut contacts = two();
-    let as_alice = ChangeContactsError::DuplicateIdentity { name: name("alice") };
-    assert_eq!(contacts.add(name("bob"), short(3)), Err(ChangeContactsError::DuplicateName));
+    let as_alice = ChangeBookError::DuplicateEntry { name: name("alice") };
+    assert_eq!(contacts.add(name("bob"), short(3)), Err(ChangeBookError::DuplicateName));
     assert_eq!(contacts.add(name("carol"), short(1)), Err(as_alice.clone()));
     // The long form is the same contact.
     assert_eq!(contacts.add(name("carol"), identity(1).public().clone()), Err(as_alice.clone()));
     assert_eq!(contacts.replace(&name("bob"), short(1)), Err(as_alice));
-    assert_eq!(contacts.replace(&name("carol"), short(3)), Err(ChangeContactsError::Unknown));
+    assert_eq!(contacts.replace(&name("carol"), short(3)), Err(ChangeBookError::Unknown));
     let renamed = contacts.rename(&name("alice"), name("bob"));
-    assert_eq!(renamed, Err(ChangeContactsError::DuplicateName));
-    assert_eq!(contacts.rename(&name("x"), name("y")), Err(ChangeContactsError::Unknown));
-    assert_eq!(contacts.remove(&name("x")), Err(ChangeContactsError::Unknown));
+    assert_eq!(renamed, Err(ChangeBookError::DuplicateName));
+    assert_eq!(contacts.rename(&name("x"), name("y")), Err(ChangeBookError::Unknown));
+    assert_eq!(contacts.remove(&name("x")), Err(ChangeBookError::Unknown));
     assert_eq!(contacts, two());
 }
 
@@ -69,23 +69,23 @@ fn entries_are_renamed_replaced_and_removed() {
 fn errors_have_the_line() {
     let alice = IdentityText::from(short(1));
     let why = |text: String| match Contacts::parse(text.as_bytes()).unwrap_err() {
-        ParseContactsError::Line { line, problem } => (line, problem),
+        ParseBookError::Line { line, problem } => (line, problem),
         other => panic!("{other:?}"),
     };
-    assert_eq!(why(format!("\n#\nBob {alice}")), (3, ContactProblem::Name(InvalidName::UpperCase)));
+    assert_eq!(why(format!("\n#\nBob {alice}")), (3, EntryProblem::Name(InvalidName::UpperCase)));
     assert_eq!(
         why(format!("a {alice}\nb {alice}")),
-        (2, ContactProblem::DuplicateIdentity { name: name("a") })
+        (2, EntryProblem::DuplicateEntry { name: name("a") })
     );
     assert_eq!(
         why(format!("a {alice}\n\na {}", IdentityText::from(short(2)))),
-        (3, ContactProblem::DuplicateName)
+        (3, EntryProblem::DuplicateName)
     );
-    assert_eq!(why(String::from("a")), (1, ContactProblem::Words));
-    assert_eq!(why(format!("a {alice} x")), (1, ContactProblem::Words));
+    assert_eq!(why(String::from("a")), (1, EntryProblem::Words));
+    assert_eq!(why(format!("a {alice} x")), (1, EntryProblem::Words));
     assert_eq!(
         why(format!("\na age1{}", "q".repeat(58))).1,
-        ContactProblem::Identity(ParseIdentityError::Foreign(endseal_keyring::ForeignKey::Age))
+        EntryProblem::Entry(ParseIdentityError::Foreign(endseal_keyring::ForeignKey::Age))
     );
     let low = "endseal1qyqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqutp8u2";
     assert_eq!(why(format!("\na {alice}\nb {low}")).0, 3);
@@ -94,7 +94,7 @@ fn errors_have_the_line() {
     let error = Contacts::parse(b"\n\xff b").unwrap_err();
     assert_eq!(error.to_string(), "line 2: not text in UTF-8");
     let long = vec![b'\n'; MAX_LEN + 1];
-    assert_eq!(Contacts::parse(&long), Err(ParseContactsError::TooLong));
+    assert_eq!(Contacts::parse(&long), Err(ParseBookError::TooLong));
 }
 
 #[test]

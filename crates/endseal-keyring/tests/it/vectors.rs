@@ -3,15 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use endseal_crypto::identity::Identity;
+use endseal_crypto::identity::{Identity, PublicIdentity};
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::{ed25519, hash, mlkem768};
-use endseal_keyring::contacts::{ContactProblem, ParseContactsError};
+use endseal_keyring::address_book::{AddressBook, EntryProblem, Listed, ParseBookError};
 use endseal_keyring::identity_file::{OpenIdentityFileError, ParseIdentityFileError};
 use endseal_keyring::roster::{InvalidMembers, ParseRosterError, RosterChainError};
 use endseal_keyring::{
-    Contacts, IdentityFile, IdentityText, ParseIdentityError, ParsePeerIdError, ParseSecretError,
-    Passphrase, PeerIdText, Roster, SecretText,
+    IdentityFile, IdentityText, ParseIdentityError, ParsePeerIdError, ParseSecretError, Passphrase,
+    PeerIdText, Roster, SecretText,
 };
 use serde_json::{Value, json};
 
@@ -20,12 +20,13 @@ type Outcome = Result<Vec<(&'static str, Value)>, &'static str>;
 
 #[test]
 fn identity_vectors() {
-    run("identity", 96, |vector| match vector["kind"].as_str() {
+    run("identity", 103, |vector| match vector["kind"].as_str() {
         Some("public-text") => public_text(text(vector, "input")),
         Some("secret-text") => secret_text(text(vector, "input")),
         Some("identity-file") => identity_file(text(vector, "input"), text(vector, "passphrase")),
         Some("peer-id") => peer_id(vector),
-        Some("contacts") => contacts(text(vector, "input")),
+        Some("contacts") => address_book::<PublicIdentity>(text(vector, "input"), text_class),
+        Some("peers") => address_book::<PeerId>(text(vector, "input"), peer_id_class),
         other => panic!("kind {other:?}"),
     });
 }
@@ -116,16 +117,7 @@ fn identity_file(input: &str, passphrase: &str) -> Outcome {
 
 fn peer_id(vector: &Value) -> Outcome {
     let input = text(vector, "input");
-    let id: PeerIdText = input.parse().map_err(|error| match error {
-        ParsePeerIdError::Character { .. } | ParsePeerIdError::UpperCase => "character",
-        ParsePeerIdError::Checksum => "checksum",
-        ParsePeerIdError::Length { .. } => "length",
-        ParsePeerIdError::Padding => "padding",
-        ParsePeerIdError::Identity | ParsePeerIdError::Prefix | ParsePeerIdError::Secret => {
-            "prefix"
-        }
-        other => panic!("{other}"),
-    })?;
+    let id: PeerIdText = input.parse().map_err(peer_id_class)?;
     assert_eq!(id.to_string(), input);
     let owner = Identity::from_seeds(
         ed25519::Seed::from_bytes(&unhex(text(vector, "ed25519_seed"))),
@@ -141,19 +133,33 @@ fn peer_id(vector: &Value) -> Outcome {
     ])
 }
 
-fn contacts(input: &str) -> Outcome {
-    let contacts = Contacts::parse(input.as_bytes()).map_err(|error| match error {
-        ParseContactsError::Line { problem, .. } => match problem {
-            ContactProblem::DuplicateIdentity { .. } | ContactProblem::DuplicateName => "duplicate",
-            ContactProblem::Identity(error) => text_class(error),
-            ContactProblem::Name(_) => "name",
-            ContactProblem::NotUtf8 | ContactProblem::Words => "form",
+fn peer_id_class(error: ParsePeerIdError) -> &'static str {
+    match error {
+        ParsePeerIdError::Character { .. } | ParsePeerIdError::UpperCase => "character",
+        ParsePeerIdError::Checksum => "checksum",
+        ParsePeerIdError::Length { .. } => "length",
+        ParsePeerIdError::Padding => "padding",
+        ParsePeerIdError::Identity | ParsePeerIdError::Prefix | ParsePeerIdError::Secret => {
+            "prefix"
+        }
+        other => panic!("{other}"),
+    }
+}
+
+/// Contacts or peers.
+fn address_book<T: Listed>(input: &str, class: fn(T::Error) -> &'static str) -> Outcome {
+    let book = AddressBook::<T>::parse(input.as_bytes()).map_err(|error| match error {
+        ParseBookError::Line { problem, .. } => match problem {
+            EntryProblem::DuplicateEntry { .. } | EntryProblem::DuplicateName => "duplicate",
+            EntryProblem::Entry(error) => class(error),
+            EntryProblem::Name(_) => "name",
+            EntryProblem::NotUtf8 | EntryProblem::Words => "form",
             other => panic!("{other}"),
         },
-        ParseContactsError::TooLong | ParseContactsError::TooMany => "limit",
+        ParseBookError::TooLong | ParseBookError::TooMany => "limit",
         other => panic!("{other}"),
     })?;
-    Ok(vec![("output", json!(contacts.to_text()))])
+    Ok(vec![("output", json!(book.to_text()))])
 }
 
 fn text_class(error: ParseIdentityError) -> &'static str {

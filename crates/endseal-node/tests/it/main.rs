@@ -1,9 +1,12 @@
 //! The crate from outside: real files in scratch folders.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 
 mod atomic;
 mod demo;
 mod groups;
 mod home;
+mod pair;
+mod receipts;
 mod scratch;
+mod transfer_vectors;

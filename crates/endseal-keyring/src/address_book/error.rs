@@ -2,20 +2,19 @@
 
 use core::fmt;
 
-use super::{MAX_ENTRIES, MAX_LEN};
-use crate::identity_text::ParseIdentityError;
+use super::{Listed, MAX_ENTRIES, MAX_LEN};
 use crate::name::{InvalidName, Name};
 
 /// Why bytes are not an address book.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ParseContactsError {
+pub enum ParseBookError<T: Listed> {
     /// A line that is no entry, or one that contradicts an earlier one.
     Line {
         /// Its number, from 1.
         line: usize,
         /// What is wrong with it.
-        problem: ContactProblem,
+        problem: EntryProblem<T>,
     },
     /// Longer than [`MAX_LEN`].
     TooLong,
@@ -26,16 +25,16 @@ pub enum ParseContactsError {
 /// What is wrong with a line of an address book.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ContactProblem {
-    /// The identity stands in an earlier line under another name.
-    DuplicateIdentity {
+pub enum EntryProblem<T: Listed> {
+    /// The entry stands in an earlier line under another name.
+    DuplicateEntry {
         /// The other name.
         name: Name,
     },
     /// The name stands in an earlier line.
     DuplicateName,
-    /// The second word is not a public identity.
-    Identity(ParseIdentityError),
+    /// The second word is not what the book lists.
+    Entry(T::Error),
     /// The first word is not a name.
     Name(InvalidName),
     /// Not text.
@@ -47,9 +46,9 @@ pub enum ContactProblem {
 /// Why an address book was not changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ChangeContactsError {
-    /// The identity is there already.
-    DuplicateIdentity {
+pub enum ChangeBookError {
+    /// What it names is there already.
+    DuplicateEntry {
         /// Under this name.
         name: Name,
     },
@@ -61,13 +60,13 @@ pub enum ChangeContactsError {
     Unknown,
 }
 
-impl ContactProblem {
-    pub(super) fn at(self, line: usize) -> ParseContactsError {
-        ParseContactsError::Line { line, problem: self }
+impl<T: Listed> EntryProblem<T> {
+    pub(super) fn at(self, line: usize) -> ParseBookError<T> {
+        ParseBookError::Line { line, problem: self }
     }
 }
 
-impl fmt::Display for ParseContactsError {
+impl<T: Listed> fmt::Display for ParseBookError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line { line, problem } => write!(f, "line {line}: {problem}"),
@@ -77,42 +76,42 @@ impl fmt::Display for ParseContactsError {
     }
 }
 
-impl core::error::Error for ParseContactsError {
+impl<T: Listed> core::error::Error for ParseBookError<T> {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
-            Self::Line { problem: ContactProblem::Identity(error), .. } => Some(error),
-            Self::Line { problem: ContactProblem::Name(error), .. } => Some(error),
+            Self::Line { problem: EntryProblem::Entry(error), .. } => Some(error),
+            Self::Line { problem: EntryProblem::Name(error), .. } => Some(error),
             _ => None,
         }
     }
 }
 
-impl fmt::Display for ContactProblem {
+impl<T: Listed> fmt::Display for EntryProblem<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::DuplicateIdentity { name } => {
-                write!(f, "the identity is there already, as {name}")
+            Self::DuplicateEntry { name } => {
+                write!(f, "it is there already, as {name}")
             }
             Self::DuplicateName => f.write_str("the name is there already"),
-            Self::Identity(error) => error.fmt(f),
+            Self::Entry(error) => error.fmt(f),
             Self::Name(error) => error.fmt(f),
             Self::NotUtf8 => f.write_str("not text in UTF-8"),
-            Self::Words => f.write_str("expected a name, a space and an identity"),
+            Self::Words => write!(f, "expected a name, a space and {}", T::NOUN),
         }
     }
 }
 
-impl fmt::Display for ChangeContactsError {
+impl fmt::Display for ChangeBookError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::DuplicateIdentity { name } => {
-                write!(f, "the identity is there already, as {name}")
+            Self::DuplicateEntry { name } => {
+                write!(f, "it is there already, as {name}")
             }
             Self::DuplicateName => f.write_str("the name is there already"),
             Self::Full => f.write_str("the address book is full"),
-            Self::Unknown => f.write_str("there is no contact of that name"),
+            Self::Unknown => f.write_str("there is no entry of that name"),
         }
     }
 }
 
-impl core::error::Error for ChangeContactsError {}
+impl core::error::Error for ChangeBookError {}

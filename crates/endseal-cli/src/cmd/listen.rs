@@ -1,0 +1,129 @@
+//! `endseal listen`
+
+use core::net::SocketAddr;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use endseal_keyring::{PeerIdText, Peers};
+use endseal_node::FileError;
+use endseal_node::transfer::{Reception, receive};
+use endseal_transport::{Accept, CloseCode, Endpoint, PeerId, Policy, TransportKey};
+use tokio::task::spawn_local;
+
+use crate::ctx::{self, Ctx, Outcome};
+use crate::failure::{Failure, Kind};
+use crate::inbox::Printer;
+use crate::network;
+use crate::passphrase;
+use crate::peer_address::{DEFAULT_PORT, PeerArg};
+
+/// Receive files and messages from peers that you know
+///
+/// Prints PEERID@ADDRESS, which others give to endseal send and endseal ping, and then a line for each
+/// file and message. Files go to a folder, whole or not at all, and replace nothing.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Where to listen; 0.0.0.0:4433 or [::]:4433 is reachable from other machines
+    #[arg(long, value_name = "IP:PORT")]
+    #[arg(default_value_t = SocketAddr::from(([127, 0, 0, 1], DEFAULT_PORT)))]
+    address: SocketAddr,
+    /// Where files go
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+    /// Accept only this one of endseal peers, or this peer id; repeatable [default: all of endseal peers]
+    #[arg(long, value_name = "NAME|PEERID")]
+    from: Vec<PeerArg>,
+    /// End after one file or series of messages; its failure is the exit code
+    #[arg(long)]
+    once: bool,
+    /// Most bytes of a file; K, M, G and T are powers of 1,024
+    #[arg(long, value_name = "BYTES", default_value = "16G", value_parser = bytes)]
+    max_size: u64,
+}
+
+pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let home = ctx.home()?;
+    let peers = home.peers()?;
+    let accepted = accepted(&args.from, &peers)?;
+    if !args.dir.is_dir() {
+        return Err(
+            FileError::io("use", &args.dir, std::io::ErrorKind::NotADirectory.into()).into()
+        );
+    }
+    let identity = passphrase::unlock(ctx, &home)?;
+    let key = TransportKey::new(&identity);
+    let reception = Reception {
+        folder: args.dir.clone(),
+        max_size: args.max_size,
+        own: *identity.public().ed25519().as_bytes(),
+        now: ctx::now,
+    };
+    drop(identity);
+    let printer = Rc::new(Printer::new(ctx, peers, args.once));
+    network::run(async |mut interrupt| {
+        let bound = Endpoint::bind(args.address, &key, Policy::default(), Accept::pinned(accepted));
+        let endpoint = bound.map_err(|error| network::bind(args.address, &error))?;
+        let address = endpoint.local_address().map_err(|error| {
+            network::bind(args.address, &endseal_transport::BindError::Socket(error))
+        })?;
+        printer.listening(PeerIdText::from(key.peer_id()), address)?;
+        let outcome = loop {
+            tokio::select! {
+                connection = endpoint.accept() => {
+                    let Some(connection) = connection else { break Ok(()) };
+                    let (reception, printer) = (reception.clone(), printer.clone());
+                    // It ends when the connection does, and says by then what came of each transfer.
+                    spawn_local(async move {
+                        receive(&connection, &reception, printer.as_ref()).await;
+                    });
+                }
+                ended = printer.ended() => break ended,
+                () = interrupt.wait() => break Ok(()),
+            }
+        };
+        network::close(&endpoint, CloseCode::Done).await;
+        outcome
+    })?;
+    Ok(Outcome::default())
+}
+
+/// Who may connect.
+fn accepted(from: &[PeerArg], peers: &Peers) -> Result<Vec<PeerId>, Failure> {
+    if !from.is_empty() {
+        return from.iter().map(|peer| peer.find(peers)).collect();
+    }
+    if peers.is_empty() {
+        return Err(Failure::new(Kind::Usage, "nobody may connect: no peers are known")
+            .hint("endseal peers add NAME PEERID, or --from PEERID"));
+    }
+    Ok(peers.iter().map(|(_, peer)| *peer).collect())
+}
+
+/// A number of bytes with a suffix.
+fn bytes(text: &str) -> Result<u64, String> {
+    let (number, shift) = match text.char_indices().next_back() {
+        Some((at, 'K')) => (&text[..at], 10),
+        Some((at, 'M')) => (&text[..at], 20),
+        Some((at, 'G')) => (&text[..at], 30),
+        Some((at, 'T')) => (&text[..at], 40),
+        _ => (text, 0),
+    };
+    let number: Option<u64> = number.parse().ok();
+    let bytes = number.and_then(|number| number.checked_mul(1 << shift));
+    bytes.ok_or_else(|| "expected a number of bytes, for example 500M".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn sizes_have_suffixes() {
+        for (text, expected) in [("0", 0), ("7", 7), ("2K", 2048), ("3T", 3 << 40)] {
+            assert_eq!(bytes(text), Ok(expected));
+        }
+        for bad in ["", "K", "-1", "1.5M", "1k", "1 M", "\u{e9}", "16777216T", "1KK"] {
+            assert!(bytes(bad).is_err(), "{bad}");
+        }
+    }
+}

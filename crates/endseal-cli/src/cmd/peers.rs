@@ -1,0 +1,95 @@
+//! `endseal peers`
+
+use core::fmt::Write as _;
+
+use clap::Subcommand;
+use endseal_keyring::address_book::ChangeBookError;
+use endseal_keyring::{Name, PeerIdText, Peers};
+use endseal_node::Home;
+
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::json::{self, Value};
+
+/// Keep the ids of machines that may connect, under names
+///
+/// A list of its own, apart from the contacts: to whom you seal says nothing about whose machines may
+/// connect to yours.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Add a peer: endseal listen accepts it from then on
+    Add {
+        /// a-z, 0-9, '.', '_' and '-'
+        name: Name,
+        /// What it printed with endseal id show --peer
+        peer_id: PeerIdText,
+        /// Replace the peer of that name
+        #[arg(short, long)]
+        force: bool,
+    },
+    /// Remove a peer: the next endseal listen refuses it
+    Remove {
+        /// Which
+        name: Name,
+    },
+    /// List all peers
+    List,
+}
+
+pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let home = ctx.home()?;
+    match args.command {
+        Command::Add { name, peer_id, force } => change(&home, |peers| {
+            let peer = peer_id.peer_id();
+            if force && peers.find(name.as_str()).is_some() {
+                peers.replace(&name, peer).map(|_| ())
+            } else {
+                peers.add(name, peer)
+            }
+        }),
+        Command::Remove { name } => change(&home, |peers| peers.remove(&name).map(|_| ())),
+        Command::List => Ok(list(&home.peers()?)),
+    }
+}
+
+fn change(
+    home: &Home,
+    change: impl FnOnce(&mut Peers) -> Result<(), ChangeBookError>,
+) -> Result<Outcome, Failure> {
+    let lock = home.lock()?;
+    let mut peers = home.peers()?;
+    change(&mut peers).map_err(|error| {
+        let failure = Failure::usage("the peers were not changed").because(&error);
+        match error {
+            ChangeBookError::DuplicateName => {
+                failure.hint("replace the peer with --force, or choose another name")
+            }
+            ChangeBookError::Unknown => failure.hint("endseal peers list shows all names"),
+            _ => failure,
+        }
+    })?;
+    home.store_peers(&peers, &lock)?;
+    Ok(Outcome::new("", json::object([("peers", peers.len().into())])))
+}
+
+fn list(peers: &Peers) -> Outcome {
+    let width = peers.iter().map(|(name, _)| name.as_str().len()).max().unwrap_or_default();
+    let mut text = String::new();
+    let mut entries = Vec::new();
+    for (name, peer) in peers.iter() {
+        let peer = PeerIdText::from(*peer);
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{name:width$}  {peer}");
+        entries.push(json::object([
+            ("name", name.as_str().into()),
+            ("peer_id", peer.to_string().into()),
+        ]));
+    }
+    Outcome::new(text, json::object([("peers", Value::Array(entries))]))
+}

@@ -1,0 +1,117 @@
+//! `endseal ping`
+
+use core::time::Duration;
+
+use endseal_keyring::PeerIdText;
+use endseal_node::transfer::Echo;
+use endseal_transport::TransportKey;
+
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::json::{self, Value};
+use crate::network::{self, Patience};
+use crate::passphrase;
+use crate::peer_address::PeerAddress;
+
+/// Bytes of an echo.
+const PAYLOAD: usize = 32;
+
+/// Connect to a peer that listens, show what was agreed, and measure echoes
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// A name of endseal peers or a peer id, and where it listens
+    #[arg(value_name = "PEER@HOST[:PORT]")]
+    to: PeerAddress,
+    /// How many echoes
+    #[arg(short, value_name = "N", default_value_t = 10)]
+    #[arg(value_parser = clap::value_parser!(u32).range(..=100_000))]
+    n: u32,
+    #[command(flatten)]
+    patience: Patience,
+}
+
+pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let home = ctx.home()?;
+    let peer = args.to.peer.find(&home.peers()?)?;
+    let key = TransportKey::new(&passphrase::unlock(ctx, &home)?);
+    network::run(async |mut interrupt| {
+        let to = (&args.to, peer);
+        interrupt
+            .with_connection(&key, to, args.patience, async |connection| {
+                let mut echo = Echo::open(connection).await?;
+                let mut times = Vec::new();
+                for _ in 0..args.n {
+                    times.push(echo.call(vec![0x65; PAYLOAD]).await?);
+                }
+                times.sort();
+                Ok(outcome(connection, &times))
+            })
+            .await
+    })
+}
+
+fn outcome(connection: &endseal_transport::Connection, sorted: &[Duration]) -> Outcome {
+    let (shake, path) = (connection.handshake(), connection.path());
+    let peer = PeerIdText::from(connection.peer());
+    let mut text = format!(
+        "peer       {peer}\naddress    {}\ngroup      {}\nsignature  {}\n\
+         handshake  {} bytes out in {} datagrams, {} in in {}, {}\n",
+        path.remote,
+        shake.group,
+        shake.signature,
+        shake.bytes_sent,
+        shake.datagrams_sent,
+        shake.bytes_received,
+        shake.datagrams_received,
+        milliseconds(shake.duration),
+    );
+    let summary = summary(sorted);
+    if let Some([min, median, max]) = summary {
+        text.push_str(&format!(
+            "echo       {} times: min {}, median {}, max {}\n",
+            sorted.len(),
+            milliseconds(min),
+            milliseconds(median),
+            milliseconds(max)
+        ));
+    }
+    let echo = summary.map(|summary| {
+        let [min, median, max] = summary.map(microseconds);
+        json::object([
+            ("count", sorted.len().into()),
+            ("min_us", min),
+            ("median_us", median),
+            ("max_us", max),
+        ])
+    });
+    let code_point = |point: endseal_transport::CodePoint| {
+        json::object([("name", point.name.into()), ("number", point.number.into())])
+    };
+    let json = json::object([
+        ("peer_id", peer.to_string().into()),
+        ("address", path.remote.to_string().into()),
+        ("group", code_point(shake.group)),
+        ("signature", code_point(shake.signature)),
+        ("bytes_sent", shake.bytes_sent.into()),
+        ("bytes_received", shake.bytes_received.into()),
+        ("datagrams_sent", shake.datagrams_sent.into()),
+        ("datagrams_received", shake.datagrams_received.into()),
+        ("handshake_us", microseconds(shake.duration)),
+        ("echo", echo.into()),
+    ]);
+    Outcome::new(text, json)
+}
+
+/// Minimum, median and maximum, if there is anything.
+fn summary(sorted: &[Duration]) -> Option<[Duration; 3]> {
+    let median = *sorted.get(sorted.len() / 2)?;
+    Some([*sorted.first()?, median, *sorted.last()?])
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{:.3} ms", time.as_secs_f64() * 1e3)
+}
+
+fn microseconds(time: Duration) -> Value {
+    (time.as_nanos() as f64 / 1e3).into()
+}

@@ -1,0 +1,148 @@
+//! `endseal send`
+
+use std::io::{self, BufRead as _, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use endseal_node::transfer::{self, FileName, OutgoingFile, OutgoingMessage};
+use endseal_transport::TransportKey;
+use tokio::sync::mpsc;
+
+use crate::ctx::{self, Ctx, Outcome};
+use crate::failure::{Failure, Kind};
+use crate::json;
+use crate::network::{self, Patience};
+use crate::output::{DASH, Input};
+use crate::passphrase;
+use crate::peer_address::PeerAddress;
+use crate::progress::Progress;
+
+/// What a file without a name is called.
+const NAMELESS: &str = "stdin";
+/// Longest line in bytes: what a message of 1 MiB has room for.
+const MAX_LINE: u64 = (1 << 20) - 256;
+/// Lines that were read and not sent.
+const AHEAD: usize = 256;
+
+/// Send a file, or messages, to a peer that listens
+///
+/// Over post-quantum QUIC, to the peer that was named and to nobody else. Exit code 0 says that the peer
+/// has all of it: the file on its disk, or every message in its program. The connection protects it; it
+/// is not sealed beyond that.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// A name of endseal peers or a peer id, and where it listens
+    #[arg(value_name = "PEER@HOST[:PORT]")]
+    to: PeerAddress,
+    /// What to send [default: standard input]
+    file: Option<PathBuf>,
+    /// Send each line as a message of its own
+    #[arg(short, long, conflicts_with = "name")]
+    messages: bool,
+    /// What the file is called there [default: its name; stdin]
+    #[arg(long, value_name = "NAME")]
+    name: Option<FileName>,
+    #[command(flatten)]
+    patience: Patience,
+}
+
+pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let home = ctx.home()?;
+    let peer = args.to.peer.find(&home.peers()?)?;
+    let path = args.file.as_deref().filter(|path| path.as_os_str() != DASH);
+    let name = if args.messages { None } else { Some(name(args.name.clone(), path)?) };
+    let input = Input::open(path, ctx)?;
+    let identity = passphrase::unlock(ctx, &home)?;
+    let key = TransportKey::new(&identity);
+    let own = *identity.public().ed25519().as_bytes();
+    let total = input.len.filter(|_| !args.messages);
+    let mut progress = Progress::new(ctx, "sending", total);
+    let wanted = !args.messages;
+    let mut progress = |at| {
+        if wanted {
+            progress.at(at);
+        }
+    };
+    network::run(async |mut interrupt| {
+        let to = (&args.to, peer);
+        interrupt
+            .with_connection(&key, to, args.patience, async |connection| match name {
+                Some(name) => {
+                    let shown = name.as_str().to_owned();
+                    let (size, content) = (input.len, input.reader);
+                    let file = OutgoingFile { name, size, time: ctx::now(), content };
+                    let sent = transfer::send_file(connection, file, &mut progress).await?;
+                    let json = json::object([("name", shown.into()), ("size", sent.into())]);
+                    Ok(Outcome::new("", json))
+                }
+                None => {
+                    let lines = lines(input.reader).map_err(unread)?;
+                    let sent =
+                        transfer::send_messages(connection, own, lines, &mut progress).await?;
+                    Ok(Outcome::new("", json::object([("messages", sent.into())])))
+                }
+            })
+            .await
+    })
+}
+
+fn unread(error: io::Error) -> Failure {
+    Failure::new(Kind::Environment, "cannot read what is to be sent").because(&error)
+}
+
+/// What the file is called there.
+fn name(given: Option<FileName>, path: Option<&Path>) -> Result<FileName, Failure> {
+    if let Some(given) = given {
+        return Ok(given);
+    }
+    let own = match path {
+        Some(path) => path.file_name().unwrap_or_default().to_string_lossy(),
+        None => NAMELESS.into(),
+    };
+    FileName::new(&own).map_err(|error| {
+        Failure::usage(format!("'{own}' cannot be the file's name there"))
+            .because(&error)
+            .hint("give another one with --name")
+    })
+}
+
+/// Reads lines in a thread of its own, a little ahead.
+fn lines(content: Box<dyn Read + Send>) -> io::Result<mpsc::Receiver<io::Result<OutgoingMessage>>> {
+    let (lines, taken) = mpsc::channel(AHEAD);
+    thread::Builder::new().name("read".into()).spawn(move || {
+        let mut content = BufReader::with_capacity(64 * 1024, content);
+        let mut number = 0_u64;
+        loop {
+            number += 1;
+            let line = line(&mut content, number).transpose();
+            let Some(line) = line else { return };
+            let failed = line.is_err();
+            if lines.blocking_send(line).is_err() || failed {
+                return;
+            }
+        }
+    })?;
+    Ok(taken)
+}
+
+/// The next line; `None` at the end.
+fn line(
+    content: &mut BufReader<Box<dyn Read + Send>>,
+    number: u64,
+) -> io::Result<Option<OutgoingMessage>> {
+    let invalid = |why| Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    let mut line = Vec::new();
+    if content.by_ref().take(MAX_LINE + 1).read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
+    }
+    if line.last() == Some(&b'\n') {
+        line.pop();
+    }
+    if line.len() as u64 > MAX_LINE {
+        return invalid(format!("line {number} is longer than {MAX_LINE} bytes"));
+    }
+    match String::from_utf8(line) {
+        Ok(text) => Ok(Some(OutgoingMessage { text, time: ctx::now() })),
+        Err(_) => invalid(format!("line {number} is not text in UTF-8")),
+    }
+}

@@ -1,0 +1,254 @@
+//! Connections to peers: runtime, interruption, and what can go wrong.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use core::time::Duration;
+use std::process;
+
+use endseal_node::transfer::{ReceiveFileError, ReceiveMessagesError, SendError, SendFileError};
+use endseal_transport::{
+    Accept, BindError, CloseCode, Closed, ConnectError, Connection, Endpoint, Limits, PeerId,
+    Policy, ReceiveError, TransportKey,
+};
+use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
+use tokio::task::{JoinSet, LocalSet};
+use tokio::time;
+
+use crate::failure::{Failure, Kind};
+use crate::peer_address::PeerAddress;
+
+/// Addresses of one host that are tried.
+const MAX_ADDRESSES: usize = 8;
+/// How long others are told that this side is leaving, and threads may finish.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// How long to wait for a peer.
+#[derive(clap::Args, Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// Give up if nobody has answered after so long
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=600))]
+    timeout: u16,
+}
+
+/// Runs what needs the network, until it is done or somebody interrupts it.
+///
+/// The work runs in this thread and may block it, as printing does: connections live in others.
+pub(crate) fn run<T>(
+    work: impl AsyncFnOnce(Interrupt) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let failed =
+        |error| Failure::new(Kind::Environment, "cannot begin to use the network").because(&error);
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.map_err(failed)?;
+    let guard = runtime.enter();
+    let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
+    let (mut interrupt, mut terminate) = match signals {
+        (Ok(interrupt), Ok(terminate)) => (interrupt, terminate),
+        (Err(error), _) | (_, Err(error)) => return Err(failed(error)),
+    };
+    let (interrupts, interrupted) = oneshot::channel();
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        // Nobody waits for it if the work is done.
+        let _done = interrupts.send(());
+        // The work may be held up by a pipe that nobody reads.
+        time::sleep(2 * FAREWELL).await;
+        process::exit(Kind::Environment.code().into());
+    });
+    drop(guard);
+    let outcome = LocalSet::new().block_on(&runtime, work(Interrupt(interrupted)));
+    runtime.shutdown_timeout(FAREWELL);
+    outcome
+}
+
+/// Comes true when somebody interrupts the program.
+pub(crate) struct Interrupt(oneshot::Receiver<()>);
+
+impl Interrupt {
+    /// Waits for it.
+    pub(crate) async fn wait(&mut self) {
+        if (&mut self.0).await.is_err() {
+            core::future::pending::<()>().await;
+        }
+    }
+
+    /// Connects, does something, and says good-bye, whatever comes of it.
+    pub(crate) async fn with_connection<T>(
+        &mut self,
+        key: &TransportKey,
+        to: (&PeerAddress, PeerId),
+        patience: Patience,
+        work: impl AsyncFnOnce(&Connection) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let (address, peer) = to;
+        let dialed = tokio::select! {
+            dialed = dial(key, address, peer, patience) => dialed,
+            () = self.wait() => Err(interrupted()),
+        };
+        let (endpoint, connection) = dialed?;
+        let outcome = tokio::select! {
+            outcome = work(&connection) => outcome,
+            () = self.wait() => Err(interrupted()),
+        };
+        let code = if outcome.is_ok() { CloseCode::Done } else { CloseCode::Cancelled };
+        close(&endpoint, code).await;
+        outcome
+    }
+}
+
+/// Closes all connections; their peers learn why, if they can be reached soon.
+pub(crate) async fn close(endpoint: &Endpoint, code: CloseCode) {
+    let _late = time::timeout(FAREWELL, endpoint.close(code)).await;
+}
+
+fn interrupted() -> Failure {
+    Failure::new(Kind::Environment, "interrupted")
+}
+
+/// Tries all addresses of a host at once: an unused one answers nothing and would cost its whole
+/// patience.
+async fn dial(
+    key: &TransportKey,
+    address: &PeerAddress,
+    peer: PeerId,
+    Patience { timeout }: Patience,
+) -> Result<(Endpoint, Connection), Failure> {
+    let patience = Duration::from_secs(timeout.into());
+    let found = time::timeout(patience, address.resolve()).await;
+    let found =
+        found.map_err(|_| Failure::new(Kind::Environment, "cannot find the host in time"))?;
+    let mut limits = Limits::default();
+    limits.handshake_timeout = patience;
+    let mut attempts = JoinSet::new();
+    for remote in found?.take(MAX_ADDRESSES) {
+        let here: IpAddr = match remote {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let here = SocketAddr::new(here, 0);
+        let bound =
+            Endpoint::bind_with(here, key, Policy::default(), Accept::nobody(), limits.clone());
+        // A machine without one of the two families is no failure if the other works.
+        let endpoint = bound.map_err(|error| bind(here, &error));
+        attempts.spawn(async move {
+            let endpoint = endpoint.map_err(|failure| (false, failure))?;
+            let connected = connect(&endpoint, peer, remote).await;
+            connected.map(|connection| (endpoint, connection)).map_err(|error| {
+                let says_something = error != ConnectError::TimedOut;
+                (says_something, refused(remote, &error, patience))
+            })
+        });
+    }
+    let mut best: Option<(bool, Failure)> = None;
+    while let Some(attempt) = attempts.join_next().await {
+        match attempt {
+            Ok(Ok(connected)) => return Ok(connected),
+            Ok(Err(failure)) if best.as_ref().is_none_or(|best| failure.0 && !best.0) => {
+                best = Some(failure);
+            }
+            _ => {}
+        }
+    }
+    Err(best.map_or_else(|| Failure::new(Kind::Environment, "cannot connect"), |best| best.1))
+}
+
+async fn connect(
+    endpoint: &Endpoint,
+    peer: PeerId,
+    remote: SocketAddr,
+) -> Result<Connection, ConnectError> {
+    let connection = endpoint.connect(peer, remote).await?;
+    // The handshake is done before the peer has judged this side.
+    connection.confirmed().await.map_err(|closed| match closed {
+        Closed::Refused => ConnectError::Refused,
+        Closed::ByPeer(CloseCode::Busy) => ConnectError::Busy,
+        Closed::TimedOut => ConnectError::TimedOut,
+        other => ConnectError::Protocol(other.to_string()),
+    })?;
+    Ok(connection)
+}
+
+fn refused(remote: SocketAddr, error: &ConnectError, patience: Duration) -> Failure {
+    let kind = match error {
+        ConnectError::WrongPeer | ConnectError::Refused | ConnectError::Policy => Kind::Refused,
+        _ => Kind::Environment,
+    };
+    let failure = Failure::new(kind, format!("cannot connect to {remote}")).because(error);
+    match error {
+        ConnectError::WrongPeer => failure.hint("check the address, and compare the peer id"),
+        ConnectError::Refused => {
+            failure.hint("the other side must know you: endseal peers add NAME PEERID, there")
+        }
+        ConnectError::TimedOut => failure.hint(format!(
+            "waited {} s: does endseal listen run there, and does UDP get through?",
+            patience.as_secs()
+        )),
+        ConnectError::Busy => failure.hint("try again later"),
+        _ => failure,
+    }
+}
+
+/// No socket.
+pub(crate) fn bind(address: SocketAddr, error: &BindError) -> Failure {
+    let failure = Failure::new(Kind::Environment, format!("cannot use {address}"));
+    let failure = failure.because(error);
+    match error {
+        BindError::Socket(_) => failure.hint("choose another one with --address"),
+        _ => failure,
+    }
+}
+
+impl From<SendError> for Failure {
+    fn from(error: SendError) -> Self {
+        match error {
+            SendError::Answer(_) => Self::of(Kind::Refused, &error),
+            _ => Self::of(Kind::Environment, &error),
+        }
+    }
+}
+
+impl From<SendFileError> for Failure {
+    fn from(error: SendFileError) -> Self {
+        match error {
+            SendFileError::Send(error) => error.into(),
+            SendFileError::Changed => Self::of(Kind::Environment, &error),
+            SendFileError::Failed => {
+                Self::of(Kind::Environment, &error).hint("the other side says why")
+            }
+            SendFileError::Refused => Self::of(Kind::Refused, &error)
+                .hint("it may have a file of that name: choose another one with --name"),
+            SendFileError::TooLarge => {
+                Self::of(Kind::Refused, &error).hint("ask for more with --max-size, there")
+            }
+            _ => Self::of(Kind::Refused, &error),
+        }
+    }
+}
+
+impl From<ReceiveFileError> for Failure {
+    fn from(error: ReceiveFileError) -> Self {
+        match error {
+            ReceiveFileError::File(error) => error.into(),
+            ReceiveFileError::Refusal(_) => Self::of(Kind::Refused, &error),
+            ReceiveFileError::Receive(ReceiveError::Reset(_)) => {
+                Self::of(Kind::Environment, &error).hint("nothing of it was kept")
+            }
+            _ => Self::of(Kind::Environment, &error),
+        }
+    }
+}
+
+impl From<ReceiveMessagesError> for Failure {
+    fn from(error: ReceiveMessagesError) -> Self {
+        match error {
+            ReceiveMessagesError::Output(error) => crate::failure::standard(&error),
+            ReceiveMessagesError::Refusal(_) => Self::of(Kind::Refused, &error),
+            _ => Self::of(Kind::Environment, &error),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! `PEER@ADDRESS`: whom to connect to, and where.
+
+use core::net::SocketAddr;
+use core::str::FromStr;
+use std::vec;
+
+use endseal_crypto::peer_id::PeerId;
+use endseal_keyring::{Name, PeerIdText, Peers};
+use tokio::net::lookup_host;
+
+use crate::failure::{Failure, Kind};
+
+/// Where endseal listens if nothing else is said.
+pub(crate) const DEFAULT_PORT: u16 = 4433;
+
+/// A peer by its name in the list of peers, or by its id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PeerArg {
+    Name(Name),
+    Id(PeerId),
+}
+
+impl PeerArg {
+    /// The peer, and what it is called.
+    pub(crate) fn find(&self, peers: &Peers) -> Result<PeerId, Failure> {
+        match self {
+            Self::Id(id) => Ok(*id),
+            Self::Name(name) => peers.find(name.as_str()).copied().ok_or_else(|| {
+                Failure::usage(format!("no peer is called '{name}'")).hint(
+                    "ask it for endseal id show --peer, then: endseal peers add NAME PEERID; or \
+                     give the peer id itself",
+                )
+            }),
+        }
+    }
+}
+
+impl FromStr for PeerArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.starts_with("endsealpeer1") {
+            let id: PeerIdText = text.parse().map_err(|e| format!("{e}"))?;
+            return Ok(Self::Id(id.peer_id()));
+        }
+        Name::new(text).map(Self::Name).map_err(|e| format!("neither a peer id nor a name: {e}"))
+    }
+}
+
+/// What was typed: `PEER@HOST[:PORT]`, IPv6 in brackets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PeerAddress {
+    pub(crate) peer: PeerArg,
+    host: String,
+    port: u16,
+}
+
+impl FromStr for PeerAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some((peer, address)) = text.split_once('@') else {
+            return Err("expected PEER@ADDRESS, for example bob@192.0.2.7:4433".into());
+        };
+        let peer = peer.parse()?;
+        let (host, port) = match address.strip_prefix('[') {
+            Some(rest) => {
+                let Some((host, rest)) = rest.split_once(']') else {
+                    return Err("the bracket of the IPv6 address is not closed".into());
+                };
+                if host.parse::<core::net::Ipv6Addr>().is_err() {
+                    return Err(format!("'{host}' is no IPv6 address"));
+                }
+                match rest.strip_prefix(':') {
+                    Some(port) => (host, Some(port)),
+                    None if rest.is_empty() => (host, None),
+                    None => return Err("expected :PORT behind the bracket".into()),
+                }
+            }
+            None => match address.split_once(':') {
+                Some((_, rest)) if rest.contains(':') => {
+                    return Err(format!("put an IPv6 address into brackets: [{address}]"));
+                }
+                Some((host, port)) => (host, Some(port)),
+                None => (address, None),
+            },
+        };
+        if host.is_empty() {
+            return Err("there is no host behind the @".into());
+        }
+        let port = match port.map(|text| (text, text.parse())) {
+            None => DEFAULT_PORT,
+            Some((_, Ok(port))) if port != 0 => port,
+            Some((text, _)) => return Err(format!("'{text}' is no port: 1 to 65535")),
+        };
+        Ok(Self { peer, host: host.to_owned(), port })
+    }
+}
+
+impl PeerAddress {
+    /// All addresses of the host.
+    pub(crate) async fn resolve(&self) -> Result<vec::IntoIter<SocketAddr>, Failure> {
+        let failed = || Failure::new(Kind::Environment, format!("cannot find '{}'", self.host));
+        let found = lookup_host((self.host.as_str(), self.port)).await;
+        let found: Vec<_> = found.map_err(|error| failed().because(&error))?.collect();
+        if found.is_empty() {
+            return Err(failed().because_text("it has no address".into()));
+        }
+        Ok(found.into_iter())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn host_and_port_are_told_apart() {
+        let parts = |text: &str| {
+            let parsed: PeerAddress = text.parse().unwrap();
+            assert_eq!(parsed.peer, PeerArg::Name(Name::new("bob").unwrap()));
+            (parsed.host, parsed.port)
+        };
+        assert_eq!(parts("bob@192.0.2.7:99"), ("192.0.2.7".into(), 99));
+        assert_eq!(parts("bob@192.0.2.7"), ("192.0.2.7".into(), 4433));
+        assert_eq!(parts("bob@[2001:db8::1]:99"), ("2001:db8::1".into(), 99));
+        assert_eq!(parts("bob@[::1]"), ("::1".into(), 4433));
+        assert_eq!(parts("bob@example.org:65535"), ("example.org".into(), 65_535));
+    }
+
+    #[test]
+    fn what_is_no_address_is_explained() {
+        for (text, why) in [
+            ("bob", "expected PEER@ADDRESS"),
+            ("192.0.2.7:99", "expected PEER@ADDRESS"),
+            ("bob@", "no host"),
+            ("bob@:99", "no host"),
+            ("bob@host:", "is no port"),
+            ("bob@host:0", "is no port"),
+            ("bob@host:65536", "is no port"),
+            ("bob@host:+1x", "is no port"),
+            ("bob@::1", "brackets: [::1]"),
+            ("bob@[::1", "not closed"),
+            ("bob@[::1]99", "expected :PORT"),
+            ("bob@[host]:99", "no IPv6 address"),
+            ("Bob@host", "neither a peer id nor a name"),
+            ("@host", "neither a peer id nor a name"),
+            ("endsealpeer1qq@host", "copied in part"),
+        ] {
+            let error = text.parse::<PeerAddress>().unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Foreign text on a terminal.
+
+/// The text without what could command a terminal, begin a new line or turn the order of characters
+/// around: each such character becomes U+FFFD.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|c| if is_printable(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
+}
+
+fn is_printable(c: char) -> bool {
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}');
+    let ends_line = matches!(c, '\u{2028}' | '\u{2029}');
+    !(c.is_control() || turns || ends_line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::printable;
+
+    #[test]
+    fn what_commands_a_terminal_is_replaced() {
+        assert_eq!(printable("h\u{e9} \u{1f43b} \u{645}"), "h\u{e9} \u{1f43b} \u{645}");
+        for bad in ["\u{1b}[2J", "\n", "\r", "\t", "\u{9b}2J", "\u{202e}txt.exe", "\u{2028}", "\0"]
+        {
+            let shown = printable(bad);
+            assert!(shown.starts_with('\u{fffd}'), "{bad:?}");
+            assert_eq!(printable(&shown), shown);
+        }
+    }
+}

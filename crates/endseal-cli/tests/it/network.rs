@@ -1,0 +1,320 @@
+//! Files and messages between processes.
+
+use core::time::Duration;
+use std::fs;
+use std::io::Write as _;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::thread::sleep;
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::listener::Listener;
+use crate::people::{PROGRAM, Person};
+use crate::scratch::Scratch;
+
+/// Alice and Bob, who know each other as peers, and a folder of Bob's.
+fn alice_and_bob(scratch: &Scratch) -> [Person<'_>; 2] {
+    let people = ["alice", "bob"].map(|name| Person::new(name, scratch));
+    for (one, other) in [(0, 1), (1, 0)] {
+        let other = &people[other];
+        people[one].run(&["peers", "add", other.name, &other.peer_id()]).ok();
+    }
+    fs::create_dir(scratch.path("inbox")).unwrap();
+    people
+}
+
+fn inbox(scratch: &Scratch) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(scratch.path("inbox"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Bytes of any length that repeat late.
+fn content(len: usize) -> Vec<u8> {
+    let mut x = 1_u64;
+    let mut next = || {
+        x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        x.to_be_bytes()[0]
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+const INBOX: [&str; 2] = ["--dir", "inbox"];
+
+#[test]
+fn a_file_arrives_whichever_of_the_two_listens() {
+    let scratch = Scratch::new();
+    let [alice, bob] = alice_and_bob(&scratch);
+    let file = content(3_000_000);
+    for (from, to, name) in [(&alice, &bob, "there"), (&bob, &alice, "back")] {
+        scratch.write(name, &file);
+        let mut listener = Listener::start(to, &INBOX);
+        let at = format!("{}@{}", to.name, listener.host());
+        let ran = from.run(&["--json", "send", &at, name]).ok();
+        assert_eq!(ran.json()["size"], 3_000_000);
+        let line = format!("{} sent inbox/{name} (3000000 bytes)", from.name);
+        assert_eq!(listener.line(), line);
+        assert!(scratch.read(&format!("inbox/{name}")) == file);
+        listener.interrupt();
+        assert_eq!(listener.end(), (Some(0), String::new(), String::new()));
+    }
+}
+
+#[test]
+fn one_listener_takes_files_of_every_kind() {
+    let scratch = Scratch::new();
+    let [alice, bob] = alice_and_bob(&scratch);
+    let args = ["--json", "listen", "--address", "127.0.0.1:0", "--dir", "inbox"];
+    let mut listener = Listener::of(bob.command(&args));
+    let at = listener.address.clone();
+    let mut event = || -> Value { serde_json::from_str(&listener.line()).unwrap() };
+    scratch.write("empty", "");
+    alice.run(&["send", &at, "empty"]).ok();
+    let empty = event();
+    assert_eq!((&empty["event"], &empty["size"]), (&"file".into(), &0.into()));
+    assert_eq!(empty["peer"], "alice");
+    let piped = content(200_000);
+    alice.feed(&["send", &at, "-", "--name", "piped"], &piped).ok();
+    assert_eq!(event()["path"], "inbox/piped");
+    assert!(scratch.read("inbox/piped") == piped);
+    alice.feed(&["send", &at], b"x").ok();
+    assert_eq!(event()["name"], "stdin");
+    assert_eq!(inbox(&scratch), ["empty", "piped", "stdin"]);
+    alice.feed(&["send", &at, "-m"], b"hello\n").ok();
+    let hello = event();
+    assert_eq!((&hello["event"], &hello["text"]), (&"message".into(), &"hello".into()));
+    assert_eq!(event()["count"], 1);
+}
+
+#[test]
+fn a_file_that_is_there_is_not_replaced() {
+    let scratch = Scratch::new();
+    let [alice, bob] = alice_and_bob(&scratch);
+    scratch.write("inbox/notes", "mine");
+    scratch.write("notes", "yours");
+    let mut listener = Listener::start(&bob, &[&INBOX[..], &["--once"]].concat());
+    let ran = alice.run(&["send", &listener.address, "notes"]);
+    ran.fails(1, "the peer refuses the file");
+    let (code, out, err) = listener.end();
+    assert_eq!((code, out.as_str()), (Some(3), ""));
+    assert!(err.contains("'inbox/notes' exists already"), "{err}");
+    assert_eq!(scratch.read("inbox/notes"), b"mine");
+}
+
+#[test]
+fn what_is_too_large_is_refused_before_and_while_it_is_sent() {
+    let scratch = Scratch::new();
+    let [alice, bob] = alice_and_bob(&scratch);
+    let large = content(2 << 20);
+    scratch.write("large", &large);
+    let listener = Listener::start(&bob, &[&INBOX[..], &["--max-size", "1M"]].concat());
+    let why = "larger than the peer accepts";
+    alice.run(&["send", &listener.address, "large"]).fails(1, why);
+    alice.feed(&["send", &listener.address], &large).fails(1, why);
+    assert_eq!(inbox(&scratch), [""; 0]);
+}
+
+#[test]
+fn ten_thousand_messages_arrive_in_order() {
+    let scratch = Scratch::new();
+    let [alice, bob] = alice_and_bob(&scratch);
+    let lines: String = (0..10_000).map(|i| format!("message {i}\n")).collect();
+    let mut listener = Listener::start(&bob, &["--once"]);
+    let at = listener.address.clone();
+    let sender = std::thread::scope(|scope| {
+        let sent =
+            scope.spawn(|| alice.feed(&["--json", "send", &at, "--messages"], lines.as_bytes()));
+        for i in 0..10_000 {
+            assert_eq!(listener.line(), format!("alice> message {i}"));
+        }
+        sent.join().unwrap()
+    });
+    assert_eq!(sender.ok().json()["messages"], 10_000);
+    let (code, out, err) = listener.end();
+    assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "", "alice: 10000 messages\n"));
+}
+
+#[test]
+fn messages_cannot_command_a_terminal() {
+    let scratch = Scratch::new();
+    let [alice, bob] = alice_and_bob(&scratch);
+    let mut listener = Listener::start(&bob, &[]);
+    let text = "\u{1b}[2Jbob sent x\r\u{202e}\n\nlast, without a line end";
+    alice.feed(&["send", "-m", &listener.address], text.as_bytes()).ok();
+    assert_eq!(listener.line(), "alice> \u{fffd}[2Jbob sent x\u{fffd}\u{fffd}");
+    assert_eq!(listener.line(), "alice> ");
+    assert_eq!(listener.line(), "alice> last, without a line end");
+    // No message at all is a series, too.
+    alice.feed(&["send", "-m", &listener.address], b"").ok();
+    let ran = alice.feed(&["send", "-m", &listener.address], b"good\n\xff\n");
+    ran.fails(3, "line 2 is not text in UTF-8");
+}
+
+#[test]
+fn strangers_and_others_than_named_are_refused() {
+    let scratch = Scratch::new();
+    let [alice, bob] = alice_and_bob(&scratch);
+    let eve = Person::new("eve", &scratch);
+    scratch.write("notes", "x");
+    let listener = Listener::start(&bob, &INBOX);
+    let ran = eve.run(&["send", &listener.address, "notes"]);
+    ran.fails(1, "the peer does not accept this key");
+    let only_eve = Listener::start(&bob, &["--from", &eve.peer_id()]);
+    eve.run(&["ping", &only_eve.address]).ok();
+    alice.run(&["ping", &only_eve.address]).fails(1, "the peer does not accept this key");
+    assert_eq!(inbox(&scratch), [""; 0]);
+    eve.run(&["listen"]).fails(2, "nobody may connect");
+    bob.run(&["listen", "--from", "carol"]).fails(2, "no peer is called 'carol'");
+}
+
+#[test]
+fn who_is_not_the_peer_gets_nothing() {
+    let scratch = Scratch::new();
+    let [alice, bob] = alice_and_bob(&scratch);
+    scratch.write("notes", "x");
+    let listener = Listener::start(&bob, &INBOX);
+    let other = format!("{}@{}", alice.peer_id(), listener.host());
+    alice.run(&["send", &other, "notes"]).fails(1, "is not the peer that was asked for");
+    assert_eq!(inbox(&scratch), [""; 0]);
+}
+
+#[test]
+fn nobody_listening_is_an_error_in_bounded_time() {
+    let scratch = Scratch::new();
+    let [alice, _] = alice_and_bob(&scratch);
+    let begun = Instant::now();
+    // The port of "discard", which no test of ours opens.
+    let ran = alice.run(&["ping", "bob@127.0.0.1:9", "--timeout", "1"]);
+    ran.fails(3, "nobody answers");
+    assert!(begun.elapsed() < Duration::from_secs(6));
+    alice.run(&["ping", "bob@host.invalid"]).fails(3, "cannot find 'host.invalid'");
+    let ran = alice.run(&["ping", "bob@::1"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("put an IPv6 address into brackets"), "{}", ran.err);
+}
+
+#[test]
+fn a_full_disk_leaves_nothing_and_is_told_to_both() {
+    let scratch = Scratch::new();
+    let [alice, bob] = alice_and_bob(&scratch);
+    scratch.write("large", content(4 << 20));
+    let mut command = program_with_limit(&bob);
+    command.args(["listen", "--once", "--address", "127.0.0.1:0", "--dir", "inbox"]);
+    let mut listener = Listener::of(command);
+    alice.run(&["send", &listener.address, "large"]).fails(3, "the peer could not store the file");
+    let (code, _, err) = listener.end();
+    assert_eq!(code, Some(3));
+    assert!(err.contains("cannot write 'inbox/large'") && err.contains("ulimit -f"), "{err}");
+    assert_eq!(inbox(&scratch), [""; 0]);
+}
+
+/// The program with room for 1 MiB in a file.
+fn program_with_limit(person: &Person<'_>) -> Command {
+    let mut shell = Command::new("sh");
+    shell.current_dir(person.scratch.folder()).stdin(Stdio::null());
+    shell.args(["-c", "trap '' XFSZ; ulimit -f 2048; exec \"$@\"", "sh", PROGRAM, "--home"]);
+    shell.arg(person.scratch.path(person.name));
+    shell
+}
+
+#[test]
+fn a_ping_shows_what_was_agreed() {
+    let scratch = Scratch::new();
+    let [alice, bob] = alice_and_bob(&scratch);
+    let listener = Listener::start(&bob, &[]);
+    let shown = alice.run(&["ping", &listener.address, "-n", "5"]).ok();
+    for part in ["X25519MLKEM768 (0x11ec)", "ML-DSA-65 (0x0905)", "5 times: min "] {
+        assert!(shown.text().contains(part), "{}", shown.text());
+    }
+    let json = alice.run(&["--json", "ping", &listener.address, "-n", "0"]).ok().json();
+    assert_eq!(json["group"]["number"], 0x11ec);
+    assert_eq!(json["signature"]["name"], "ML-DSA-65");
+    assert_eq!(json["echo"], Value::Null);
+    // A public key and a signature of ML-DSA-65 each way alone are that many.
+    for direction in ["bytes_sent", "bytes_received"] {
+        assert!(json[direction].as_u64().unwrap() > 1_952 + 3_309, "{json}");
+    }
+}
+
+/// A sender in the middle of a file: the listener has begun, and has not all of it.
+fn in_the_middle(alice: &Person<'_>, at: &str) -> (Child, ChildStdin) {
+    let mut sender = alice
+        .command(&["send", at, "--name", "half"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = sender.stdin.take().unwrap();
+    // More than all buffers on the way have room for, so that the other side has written some.
+    stdin.write_all(&content(24 << 20)).unwrap();
+    (sender, stdin)
+}
+
+#[test]
+fn a_killed_sender_leaves_nothing_there() {
+    let scratch = Scratch::new();
+    let [alice, bob] = alice_and_bob(&scratch);
+    let mut listener = Listener::start(&bob, &INBOX);
+    let (mut sender, _stdin) = in_the_middle(&alice, &listener.address);
+    sender.kill().unwrap();
+    sender.wait().unwrap();
+    assert_eq!(inbox(&scratch), [""; 0]);
+    // It goes on.
+    scratch.write("whole", "x");
+    alice.run(&["send", &listener.address, "whole"]).ok();
+    assert_eq!(listener.line(), "alice sent inbox/whole (1 bytes)");
+    assert_eq!(inbox(&scratch), ["whole"]);
+    listener.interrupt();
+    assert_eq!(listener.end().0, Some(0));
+    assert_eq!(inbox(&scratch), ["whole"]);
+}
+
+#[test]
+fn a_killed_listener_leaves_nothing() {
+    let scratch = Scratch::new();
+    let [alice, bob] = alice_and_bob(&scratch);
+    let listener = Listener::start(&bob, &INBOX);
+    let (mut sender, stdin) = in_the_middle(&alice, &listener.address);
+    listener.kill();
+    assert_eq!(inbox(&scratch), [""; 0]);
+    // It cannot know yet, and does not say that it is done.
+    drop(stdin);
+    sleep(Duration::from_millis(100));
+    assert!(sender.try_wait().unwrap().is_none_or(|status| !status.success()));
+    sender.kill().unwrap();
+    sender.wait().unwrap();
+}
+
+#[test]
+fn an_interrupted_sender_says_good_bye() {
+    let scratch = Scratch::new();
+    let [alice, bob] = alice_and_bob(&scratch);
+    let mut listener = Listener::start(&bob, &[&INBOX[..], &["--once"]].concat());
+    let (sender, _stdin) = in_the_middle(&alice, &listener.address);
+    let pid = sender.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let sender = sender.wait_with_output().unwrap();
+    assert_eq!(sender.status.code(), Some(3));
+    assert!(String::from_utf8(sender.stderr).unwrap().contains("interrupted"));
+    // At once, and not after the idle timeout.
+    let (code, _, err) = listener.end();
+    assert_eq!(code, Some(3), "{err}");
+    assert!(err.contains("a file did not arrive"), "{err}");
+    assert_eq!(inbox(&scratch), [""; 0]);
+}
+
+#[test]
+fn a_name_that_is_none_is_refused_before_anything_is_sent() {
+    let scratch = Scratch::new();
+    let [alice, _] = alice_and_bob(&scratch);
+    for bad in ["../x", "a/b", ".profile", "", "x\u{1b}[2J"] {
+        let ran = alice.feed(&["send", "bob@127.0.0.1:9", "--name", bad], b"x");
+        assert_eq!(ran.code, 2, "{bad:?}");
+    }
+    scratch.write(".hidden", "x");
+    alice.run(&["send", "bob@127.0.0.1:9", ".hidden"]).fails(2, "give another one with --name");
+}

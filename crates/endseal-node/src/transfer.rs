@@ -1,0 +1,62 @@
+//! Files and messages between two peers that are connected (docs/spec/transfer.md).
+//!
+//! | to do this | use |
+//! |---|---|
+//! | send a file | [`send_file`] |
+//! | send a series of messages | [`send_messages`] |
+//! | ask whether a peer answers | [`Echo`] |
+//! | answer all of it | [`receive`] with an [`Inbox`] |
+//! | the same without I/O, or over another transport | [`FileSender`], [`FileReceiver`], [`Unconfirmed`], [`DueReceipts`] |
+
+mod arrival;
+mod echo;
+mod error;
+mod file_receiver;
+mod file_sender;
+mod message;
+mod name;
+mod receipts;
+mod receive_file;
+mod receive_messages;
+mod refusal;
+mod send_file;
+mod send_messages;
+mod serve;
+mod storage;
+
+pub use arrival::Arrival;
+pub use echo::{Echo, MAX_ECHO};
+pub use error::{ReceiveFileError, ReceiveMessagesError, SendError, SendFileError};
+pub use file_receiver::{Action, FileReceiver, Offer};
+pub use file_sender::FileSender;
+pub use name::{FileName, InvalidFileName};
+pub use receipts::{DueReceipts, Unconfirmed};
+pub use receive_file::Stored;
+pub use refusal::Refusal;
+pub use send_file::{OutgoingFile, send_file};
+pub use send_messages::{OutgoingMessage, send_messages};
+pub use serve::{Inbox, Reception, receive};
+
+use endseal_codec::frame::Kind;
+use endseal_transport::{Flags, Frame, Kind as FrameKind};
+
+/// Numbers of the kinds of frames (docs/spec/frame.md).
+const CONTROL: FrameKind = kind(0);
+const MESSAGE: FrameKind = kind(1);
+const DATA: FrameKind = kind(2);
+
+const fn kind(number: u8) -> FrameKind {
+    match FrameKind::new(number) {
+        Some(kind) => kind,
+        None => unreachable!(),
+    }
+}
+
+/// A frame of the transport as the state machines take it.
+fn arrival(frame: &Frame) -> Result<Arrival<'_>, Refusal> {
+    let kind = [(CONTROL, Kind::Control), (MESSAGE, Kind::Message), (DATA, Kind::Data)];
+    let kind = kind.into_iter().find(|(own, _)| *own == frame.kind);
+    let (_, kind) = kind.ok_or(Refusal::Order)?;
+    let sealed = frame.flags.contains(Flags::SEALED);
+    Ok(Arrival { kind, sealed, sequence: frame.sequence, payload: &frame.payload })
+}

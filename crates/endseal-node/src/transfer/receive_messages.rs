@@ -1,0 +1,109 @@
+//! Receiving a series of messages.
+
+use core::time::Duration;
+
+use endseal_codec::frame::Kind;
+use endseal_codec::{Codec as _, ContentView, Limits, Message};
+use endseal_transport::{Connection, Frame, FrameReceiver, FrameSender};
+use tokio::time;
+
+use super::arrival::{Arrival, Count};
+use super::error::ReceiveMessagesError;
+use super::receipts::DueReceipts;
+use super::receive_file::told;
+use super::refusal::Refusal;
+use super::serve::{Inbox, Reception};
+use super::{MESSAGE, arrival};
+
+/// Messages wait so long for company on their receipt.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Hands the messages of a stream over, and confirms them. Gives their number when the sender has all
+/// receipts.
+pub(super) async fn receive_messages(
+    connection: &Connection,
+    mut stream: FrameReceiver,
+    reception: &Reception,
+    inbox: &impl Inbox,
+) -> Result<u64, ReceiveMessagesError> {
+    let answers = connection.open_messages().await?;
+    let mut receipts = Receipts { due: DueReceipts::default(), answers, sent: Count::default() };
+    let received = hand_over(connection, &mut stream, &mut receipts, reception, inbox).await;
+    match received {
+        Ok(count) => {
+            told(receipts.answers.finish().await)?;
+            Ok(count)
+        }
+        Err(error) => {
+            stream.stop();
+            Err(error)
+        }
+    }
+}
+
+struct Receipts {
+    due: DueReceipts,
+    answers: FrameSender,
+    sent: Count,
+}
+
+impl Receipts {
+    async fn send(
+        &mut self,
+        reception: &Reception,
+        inbox: &impl Inbox,
+    ) -> Result<(), ReceiveMessagesError> {
+        let Some(receipt) = self.due.take(reception.own, (reception.now)()) else { return Ok(()) };
+        // Nothing is confirmed that the user does not have.
+        inbox.flush().map_err(ReceiveMessagesError::Output)?;
+        self.answers.send(&Frame::new(MESSAGE, self.sent.next(), receipt)).await?;
+        Ok(())
+    }
+}
+
+async fn hand_over(
+    connection: &Connection,
+    stream: &mut FrameReceiver,
+    receipts: &mut Receipts,
+    reception: &Reception,
+    inbox: &impl Inbox,
+) -> Result<u64, ReceiveMessagesError> {
+    let mut count = Count::default();
+    loop {
+        let frame = if receipts.due.is_empty() {
+            stream.receive().await?
+        } else {
+            match time::timeout(PAUSE, stream.receive()).await {
+                Ok(frame) => frame?,
+                Err(_) => {
+                    receipts.send(reception, inbox).await?;
+                    continue;
+                }
+            }
+        };
+        let Some(frame) = frame else {
+            receipts.send(reception, inbox).await?;
+            return Ok(count.next());
+        };
+        let frame = arrival(&frame)?;
+        count.check(frame.sequence)?;
+        let ContentView::Rich(message) = content(&frame)? else {
+            return Err(Refusal::Order.into());
+        };
+        if !receipts.due.takes(message.conversation) {
+            receipts.send(reception, inbox).await?;
+        }
+        inbox.message(connection.peer(), &message).map_err(ReceiveMessagesError::Output)?;
+        receipts.due.add(message.conversation, *message.id);
+        if receipts.due.is_due() {
+            receipts.send(reception, inbox).await?;
+        }
+    }
+}
+
+fn content<'a>(frame: &Arrival<'a>) -> Result<ContentView<'a>, Refusal> {
+    if frame.kind != Kind::Message || frame.sealed {
+        return Err(Refusal::Order);
+    }
+    Message::view(frame.payload, Limits::default())?.content.ok_or(Refusal::Order)
+}

@@ -1,0 +1,123 @@
+//! Sending a series of messages.
+
+use core::cell::RefCell;
+
+use endseal_codec::{Body, Codec as _, Content, Limits, Message, RichMessage};
+use endseal_crypto::random::{OsRandom, Random as _};
+use endseal_transport::{Connection, Frame, FrameReceiver, FrameSender};
+use tokio::sync::{Notify, mpsc};
+
+use super::arrival::Count;
+use super::error::SendError;
+use super::receipts::Unconfirmed;
+use super::refusal::Refusal;
+use super::{MESSAGE, arrival};
+use crate::file::Progress;
+
+/// A text to send.
+#[derive(Clone, Debug)]
+#[allow(clippy::exhaustive_structs, reason = "a text and when it was said")]
+pub struct OutgoingMessage {
+    /// What it says: shorter than 1 MiB by some hundred bytes.
+    pub text: String,
+    /// Milliseconds since 1970.
+    pub time: u64,
+}
+
+/// Sends texts as they come, in a conversation of their own, as the person with that Ed25519 key, and
+/// waits until the peer has confirmed each of them. Gives their number.
+///
+/// # Errors
+/// [`SendError`]: not all of them are confirmed. [`SendError::Input`] for what the series itself gave,
+/// and for a text that is too long.
+pub async fn send_messages(
+    connection: &Connection,
+    own: [u8; 32],
+    texts: mpsc::Receiver<std::io::Result<OutgoingMessage>>,
+    progress: Progress<'_>,
+) -> Result<u64, SendError> {
+    let mut conversation = [0; 16];
+    OsRandom.fill(&mut conversation)?;
+    let window = Window::default();
+    let stream = connection.open_messages().await?;
+    let sending = send(texts, stream, (own, conversation), &window);
+    let confirming = confirm(connection, &window, progress);
+    let (sent, ()) = tokio::try_join!(sending, confirming)?;
+    Ok(sent)
+}
+
+/// What both halves share. They run in one task, and hold no borrow while they wait.
+#[derive(Default)]
+struct Window {
+    waiting: RefCell<Unconfirmed>,
+    confirmed: Notify,
+    /// All was sent.
+    sent: RefCell<bool>,
+    begun: Notify,
+}
+
+async fn send(
+    mut texts: mpsc::Receiver<std::io::Result<OutgoingMessage>>,
+    mut stream: FrameSender,
+    (own, conversation): ([u8; 32], [u8; 16]),
+    window: &Window,
+) -> Result<u64, SendError> {
+    let mut count = 0;
+    while let Some(text) = texts.recv().await {
+        let text = text?;
+        let mut id = [0; 16];
+        OsRandom.fill(&mut id)?;
+        let rich = RichMessage {
+            id,
+            conversation: conversation.into(),
+            sender: own,
+            timestamp: text.time,
+            body: Some(Body::Text(text.text.into())),
+            ..RichMessage::default()
+        };
+        let message = Message::from(Content::Rich(rich)).to_vec(Limits::default());
+        let message = message.map_err(std::io::Error::other)?;
+        while !window.waiting.borrow().has_room() {
+            window.confirmed.notified().await;
+        }
+        window.waiting.borrow_mut().add(id);
+        window.begun.notify_one();
+        stream.send(&Frame::new(MESSAGE, count, message)).await?;
+        count += 1;
+    }
+    *window.sent.borrow_mut() = true;
+    window.begun.notify_one();
+    stream.finish().await?;
+    Ok(count)
+}
+
+async fn confirm(
+    connection: &Connection,
+    window: &Window,
+    progress: Progress<'_>,
+) -> Result<(), SendError> {
+    window.begun.notified().await;
+    let mut receipts: Option<(FrameReceiver, Count)> = None;
+    let mut confirmed = 0;
+    loop {
+        if *window.sent.borrow() && window.waiting.borrow().is_empty() {
+            return Ok(());
+        }
+        // Nothing sent waits for a receipt: all may be said by then.
+        if window.waiting.borrow().is_empty() {
+            window.begun.notified().await;
+            continue;
+        }
+        let (stream, count) = match &mut receipts {
+            Some(receipts) => receipts,
+            None => receipts.insert((connection.accept_messages().await?, Count::default())),
+        };
+        let Some(frame) = stream.receive().await? else { return Err(Refusal::Truncated.into()) };
+        let frame = arrival(&frame)?;
+        count.check(frame.sequence)?;
+        let Content::Receipt(receipt) = frame.message()? else { return Err(Refusal::Order.into()) };
+        confirmed += window.waiting.borrow_mut().confirm(&receipt)? as u64;
+        window.confirmed.notify_one();
+        progress(confirmed);
+    }
+}

@@ -1,0 +1,75 @@
+//! A file that is written while others wait for the network.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use super::name::FileName;
+use crate::atomic::{AtomicFile, Existing, Readers};
+use crate::error::FileError;
+
+/// Pieces that were received and not written.
+const BEHIND: usize = 16;
+
+/// Where a file will be, and the thread that writes it. Dropped before [`commit`](Self::commit),
+/// nothing of it remains.
+pub(super) struct Storage {
+    path: PathBuf,
+    pieces: mpsc::Sender<Bytes>,
+    written: JoinHandle<Result<AtomicFile, FileError>>,
+}
+
+impl Storage {
+    /// Begins a file that replaces none.
+    pub(super) async fn create(folder: &Path, name: &FileName) -> Result<Self, FileError> {
+        let path = folder.join(name.as_str());
+        let (pieces, mut coming) = mpsc::channel::<Bytes>(BEHIND);
+        let destination = path.clone();
+        let begun =
+            blocking(move || AtomicFile::create(&destination, Existing::Keep, Readers::Umask));
+        let mut file = begun.await?;
+        let destination = path.clone();
+        let written = spawn_blocking(move || {
+            while let Some(piece) = coming.blocking_recv() {
+                let written = file.write_all(&piece);
+                written.map_err(|source| FileError::io("write", &destination, source))?;
+            }
+            Ok(file)
+        });
+        Ok(Self { path, pieces, written })
+    }
+
+    /// Adds a piece; waits while the disk is behind.
+    pub(super) async fn write(&mut self, piece: Bytes) -> Result<(), FileError> {
+        if self.pieces.send(piece).await.is_ok() {
+            return Ok(());
+        }
+        // The thread has ended, which it does early for one reason.
+        match join((&mut self.written).await) {
+            Err(error) => Err(error),
+            Ok(_) => Err(FileError::io("write", &self.path, std::io::ErrorKind::Other.into())),
+        }
+    }
+
+    /// Brings all of it to the disk and gives it its name.
+    pub(super) async fn commit(self) -> Result<PathBuf, FileError> {
+        drop(self.pieces);
+        let file = join(self.written.await)?;
+        blocking(move || file.commit()).await?;
+        Ok(self.path)
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, FileError> + Send + 'static,
+) -> Result<T, FileError> {
+    join(spawn_blocking(work).await)
+}
+
+/// A panic of the thread goes on here; it is never cancelled.
+fn join<T>(ended: Result<T, tokio::task::JoinError>) -> T {
+    ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+}

@@ -1,0 +1,34 @@
+//! Two peers on one machine that know each other.
+
+use endseal_crypto::identity::Identity;
+use endseal_crypto::random::OsRandom;
+use endseal_transport::{Accept, Connection, Endpoint, Policy, TransportKey};
+use tokio::runtime::{Builder, Runtime};
+
+pub(crate) fn runtime() -> Runtime {
+    Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+}
+
+pub(crate) struct Pair {
+    asking: Endpoint,
+    taking: Endpoint,
+}
+
+impl Pair {
+    pub(crate) async fn new() -> Self {
+        let key = || TransportKey::new(&Identity::generate(&mut OsRandom).unwrap());
+        let (asking, taking) = (key(), key());
+        let here = "127.0.0.1:0".parse().unwrap();
+        let bind = |key, accept| Endpoint::bind(here, key, Policy::default(), accept).unwrap();
+        let accept = Accept::pinned([asking.peer_id()]);
+        Self { asking: bind(&asking, Accept::nobody()), taking: bind(&taking, accept) }
+    }
+
+    /// A new connection: the side that asked for it, and the other.
+    pub(crate) async fn connect(&self) -> (Connection, Connection) {
+        let address = self.taking.local_address().unwrap();
+        let asked = self.asking.connect(self.taking.peer_id(), address);
+        let (asked, taken) = tokio::join!(asked, self.taking.accept());
+        (asked.unwrap(), taken.unwrap())
+    }
+}
