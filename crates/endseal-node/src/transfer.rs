@@ -36,27 +36,3 @@ pub use refusal::Refusal;
 pub use send_file::{OutgoingFile, send_file};
 pub use send_messages::{OutgoingMessage, send_messages};
 pub use serve::{Inbox, Reception, receive};
-
-use endseal_codec::frame::Kind;
-use endseal_transport::{Flags, Frame, Kind as FrameKind};
-
-/// Numbers of the kinds of frames (docs/spec/frame.md).
-const CONTROL: FrameKind = kind(0);
-const MESSAGE: FrameKind = kind(1);
-const DATA: FrameKind = kind(2);
-
-const fn kind(number: u8) -> FrameKind {
-    match FrameKind::new(number) {
-        Some(kind) => kind,
-        None => unreachable!(),
-    }
-}
-
-/// A frame of the transport as the state machines take it.
-fn arrival(frame: &Frame) -> Result<Arrival<'_>, Refusal> {
-    let kind = [(CONTROL, Kind::Control), (MESSAGE, Kind::Message), (DATA, Kind::Data)];
-    let kind = kind.into_iter().find(|(own, _)| *own == frame.kind);
-    let (_, kind) = kind.ok_or(Refusal::Order)?;
-    let sealed = frame.flags.contains(Flags::SEALED);
-    Ok(Arrival { kind, sealed, sequence: frame.sequence, payload: &frame.payload })
-}

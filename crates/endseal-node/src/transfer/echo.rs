@@ -3,10 +3,8 @@
 use core::time::Duration;
 use std::time::Instant;
 
-use endseal_transport::{Connection, Frame, FrameReceiver, FrameSender};
+use endseal_transport::{Connection, Frame, FrameReceiver, FrameSender, Kind};
 
-use super::CONTROL;
-use super::arrival::Count;
 use super::error::SendError;
 use super::refusal::Refusal;
 
@@ -18,7 +16,6 @@ pub const MAX_ECHO: usize = 1024;
 pub struct Echo {
     stream: FrameSender,
     answers: FrameReceiver,
-    sent: Count,
 }
 
 impl Echo {
@@ -28,7 +25,7 @@ impl Echo {
     /// [`SendError`].
     pub async fn open(connection: &Connection) -> Result<Self, SendError> {
         let (stream, answers) = connection.open_exchange().await?;
-        Ok(Self { stream, answers, sent: Count::default() })
+        Ok(Self { stream, answers })
     }
 
     /// Sends bytes, at most [`MAX_ECHO`] of them, and waits for the same to come back. Gives the time
@@ -37,7 +34,7 @@ impl Echo {
     /// # Errors
     /// [`SendError`]; [`Refusal::Order`] if something else comes back.
     pub async fn call(&mut self, payload: Vec<u8>) -> Result<Duration, SendError> {
-        let frame = Frame::new(CONTROL, self.sent.next(), payload);
+        let frame = Frame::new(Kind::Control, payload);
         let started = Instant::now();
         self.stream.send(&frame).await?;
         match self.answers.receive().await? {
@@ -54,14 +51,12 @@ pub(super) async fn echo(
     mut stream: FrameReceiver,
     mut answers: FrameSender,
 ) -> Result<(), SendError> {
-    let mut count = Count::default();
     let mut next = Some(first);
     while let Some(frame) = next {
-        count.check(frame.sequence)?;
-        if frame.kind != CONTROL || frame.payload.len() > MAX_ECHO {
+        if frame.kind() != Kind::Control || frame.payload.len() > MAX_ECHO {
             return Err(Refusal::Order.into());
         }
-        answers.send(&Frame::new(CONTROL, frame.sequence, frame.payload)).await?;
+        answers.send(&Frame::new(Kind::Control, frame.payload)).await?;
         next = stream.receive().await?;
     }
     Ok(answers.finish().await?)

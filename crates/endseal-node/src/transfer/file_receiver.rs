@@ -4,7 +4,7 @@ use endseal_codec::frame::Kind;
 use endseal_codec::{Content, FileEnd, FileOffer, Verdict};
 use endseal_crypto::hash::Digest;
 
-use super::arrival::{Arrival, Count};
+use super::arrival::Arrival;
 use super::message;
 use super::name::FileName;
 use super::refusal::Refusal;
@@ -17,7 +17,6 @@ use super::refusal::Refusal;
 #[derive(Debug)]
 pub struct FileReceiver {
     limit: u64,
-    count: Count,
     transfer: Option<[u8; 16]>,
     state: State,
 }
@@ -76,7 +75,7 @@ impl FileReceiver {
     /// Waits for the offer of a file of at most `limit` bytes.
     #[must_use]
     pub fn new(limit: u64) -> Self {
-        Self { limit, count: Count::default(), transfer: None, state: State::Waiting }
+        Self { limit, transfer: None, state: State::Waiting }
     }
 
     /// Takes the next frame.
@@ -123,7 +122,6 @@ impl FileReceiver {
     }
 
     fn take<'a>(&mut self, frame: Arrival<'a>) -> Result<Action<'a>, Refusal> {
-        self.count.check(frame.sequence)?;
         match &mut self.state {
             State::Waiting => match frame.message()? {
                 Content::FileOffer(offer) => self.offered(offer).map(Action::Decide),

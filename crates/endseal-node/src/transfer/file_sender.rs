@@ -3,7 +3,7 @@
 use endseal_codec::{Content, Verdict};
 use endseal_crypto::hash::Digest;
 
-use super::arrival::{Arrival, Count};
+use super::arrival::Arrival;
 use super::message;
 use super::name::FileName;
 use super::refusal::Refusal;
@@ -12,7 +12,6 @@ use super::refusal::Refusal;
 #[derive(Debug)]
 pub struct FileSender {
     transfer: [u8; 16],
-    answers: Count,
     size: u64,
     digest: Digest,
 }
@@ -21,7 +20,7 @@ impl FileSender {
     /// A file under a random name of the transfer.
     #[must_use]
     pub fn new(transfer: [u8; 16]) -> Self {
-        Self { transfer, answers: Count::default(), size: 0, digest: Digest::new() }
+        Self { transfer, size: 0, digest: Digest::new() }
     }
 
     /// The message that offers the file: the first frame. `timestamp` is in milliseconds since 1970.
@@ -53,7 +52,6 @@ impl FileSender {
     /// # Errors
     /// [`Refusal`] if it is no answer to this transfer.
     pub fn answer(&mut self, frame: Arrival<'_>) -> Result<Verdict, Refusal> {
-        self.answers.check(frame.sequence)?;
         match frame.message()? {
             Content::FileAnswer(answer) if answer.transfer == self.transfer => Ok(answer.verdict),
             Content::FileAnswer(_) => Err(Refusal::Transfer),

@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use endseal_codec::Verdict;
-use endseal_transport::{CloseCode, Closed, Frame, FrameReceiver, FrameSender, SendError};
+use endseal_transport::{CloseCode, Closed, Frame, FrameReceiver, FrameSender, Kind, SendError};
 
 use super::error::ReceiveFileError;
 use super::file_receiver::{Action, FileReceiver};
 use super::name::FileName;
 use super::refusal::Refusal;
 use super::storage::Storage;
-use super::{MESSAGE, arrival};
 use crate::error::FileError;
 use crate::file::Progress;
 
@@ -38,9 +37,9 @@ pub(super) async fn receive_file(
     let mut state = FileReceiver::new(limit);
     let received =
         receive_content(first, &mut state, &mut stream, &mut answers, folder, progress).await;
-    let (verdict, sequence, received) = match received {
-        Ok(stored) => (Some(Verdict::STORED), 1, Ok(stored)),
-        Err((error, sequence)) => (verdict_on(&error, sequence), sequence, Err(error)),
+    let (verdict, received) = match received {
+        Ok(stored) => (Some(Verdict::STORED), Ok(stored)),
+        Err((error, answered)) => (verdict_on(&error, answered), Err(error)),
     };
     if received.is_err() {
         // What is still on its way is not wanted, and its sender need not wait for room.
@@ -50,7 +49,7 @@ pub(super) async fn receive_file(
         answers.reset(CloseCode::Cancelled);
         return received;
     };
-    let told = match answers.send(&Frame::new(MESSAGE, sequence, answer)).await {
+    let told = match answers.send(&Frame::new(Kind::Message, answer)).await {
         Ok(()) => told(answers.finish().await),
         Err(error) => Err(error),
     };
@@ -87,13 +86,13 @@ async fn receive_content(
     folder: &Path,
     progress: Progress<'_>,
 ) -> Result<Stored, (ReceiveFileError, u64)> {
-    let offer = match arrival(&first).and_then(|frame| state.frame(frame)) {
+    let offer = match state.frame((&first).into()) {
         Ok(Action::Decide(offer)) => offer,
         Ok(_) => return Err((Refusal::Order.into(), 0)),
         Err(refusal) => return Err((refusal.into(), 0)),
     };
     let mut storage = Storage::create(folder, &offer.name).await.map_err(|e| (e.into(), 0))?;
-    let accepted = Frame::new(MESSAGE, 0, state.accept());
+    let accepted = Frame::new(Kind::Message, state.accept());
     answers.send(&accepted).await.map_err(|e| (e.into(), 1))?;
     let size = pour(state, stream, &mut storage, progress).await.map_err(|e| (e, 1))?;
     let path = storage.commit().await.map_err(|e| (e.into(), 1))?;
@@ -109,7 +108,7 @@ async fn pour(
 ) -> Result<u64, ReceiveFileError> {
     let mut size = 0;
     while let Some(frame) = stream.receive().await? {
-        if let Action::Write(content) = state.frame(arrival(&frame)?)? {
+        if let Action::Write(content) = state.frame((&frame).into())? {
             size += content.len() as u64;
             storage.write(frame.payload).await?;
             progress(size);

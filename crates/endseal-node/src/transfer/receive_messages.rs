@@ -7,13 +7,12 @@ use endseal_codec::{Codec as _, ContentView, Limits, Message};
 use endseal_transport::{Connection, Frame, FrameReceiver, FrameSender};
 use tokio::time;
 
-use super::arrival::{Arrival, Count};
+use super::arrival::Arrival;
 use super::error::ReceiveMessagesError;
 use super::receipts::DueReceipts;
 use super::receive_file::told;
 use super::refusal::Refusal;
 use super::serve::{Inbox, Reception};
-use super::{MESSAGE, arrival};
 
 /// Messages wait so long for company on their receipt.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -27,7 +26,7 @@ pub(super) async fn receive_messages(
     inbox: &impl Inbox,
 ) -> Result<u64, ReceiveMessagesError> {
     let answers = connection.open_messages().await?;
-    let mut receipts = Receipts { due: DueReceipts::default(), answers, sent: Count::default() };
+    let mut receipts = Receipts { due: DueReceipts::default(), answers };
     let received = hand_over(connection, &mut stream, &mut receipts, reception, inbox).await;
     match received {
         Ok(count) => {
@@ -44,7 +43,6 @@ pub(super) async fn receive_messages(
 struct Receipts {
     due: DueReceipts,
     answers: FrameSender,
-    sent: Count,
 }
 
 impl Receipts {
@@ -56,7 +54,7 @@ impl Receipts {
         let Some(receipt) = self.due.take(reception.own, (reception.now)()) else { return Ok(()) };
         // Nothing is confirmed that the user does not have.
         inbox.flush().map_err(ReceiveMessagesError::Output)?;
-        self.answers.send(&Frame::new(MESSAGE, self.sent.next(), receipt)).await?;
+        self.answers.send(&Frame::new(Kind::Message, receipt)).await?;
         Ok(())
     }
 }
@@ -68,7 +66,7 @@ async fn hand_over(
     reception: &Reception,
     inbox: &impl Inbox,
 ) -> Result<u64, ReceiveMessagesError> {
-    let mut count = Count::default();
+    let mut count = 0;
     loop {
         let frame = if receipts.due.is_empty() {
             stream.receive().await?
@@ -83,10 +81,9 @@ async fn hand_over(
         };
         let Some(frame) = frame else {
             receipts.send(reception, inbox).await?;
-            return Ok(count.next());
+            return Ok(count);
         };
-        let frame = arrival(&frame)?;
-        count.check(frame.sequence)?;
+        let frame = Arrival::from(&frame);
         let ContentView::Rich(message) = content(&frame)? else {
             return Err(Refusal::Order.into());
         };
@@ -95,6 +92,7 @@ async fn hand_over(
         }
         inbox.message(connection.peer(), &message).map_err(ReceiveMessagesError::Output)?;
         receipts.due.add(message.conversation, *message.id);
+        count += 1;
         if receipts.due.is_due() {
             receipts.send(reception, inbox).await?;
         }

@@ -24,8 +24,6 @@ pub enum Refusal {
     Order,
     /// A receipt for a message that does not wait for one.
     Receipt,
-    /// A frame was left out, or came twice.
-    Sequence,
     /// A message of another transfer.
     Transfer,
     /// The stream ended before all was there.
@@ -44,7 +42,6 @@ impl Refusal {
             Self::Name(_) => "name",
             Self::Order => "order",
             Self::Receipt => "receipt",
-            Self::Sequence => "sequence",
             Self::Transfer => "transfer",
             Self::Truncated => "truncated",
         }
@@ -79,7 +76,6 @@ impl fmt::Display for Refusal {
             Self::Name(_) => "the file has no usable name",
             Self::Order => "a frame that may not stand there",
             Self::Receipt => "a receipt for a message that was not sent",
-            Self::Sequence => "a frame was left out or came twice",
             Self::Transfer => "a message of another transfer",
             Self::Truncated => "the stream ended before all was there",
         })

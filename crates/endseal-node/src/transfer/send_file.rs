@@ -6,13 +6,12 @@ use std::thread;
 use bytes::Bytes;
 use endseal_codec::Verdict;
 use endseal_crypto::random::{OsRandom, Random as _};
-use endseal_transport::{CloseCode, Connection, Frame, FrameReceiver, FrameSender};
+use endseal_transport::{CloseCode, Connection, Frame, FrameReceiver, FrameSender, Kind};
 use tokio::sync::mpsc;
 
 use super::error::{SendError, SendFileError};
 use super::file_sender::FileSender;
 use super::name::FileName;
-use super::{DATA, MESSAGE, arrival};
 use crate::file::Progress;
 
 /// Bytes in a frame of content.
@@ -48,25 +47,23 @@ pub async fn send_file(
     let mut state = FileSender::new(transfer);
     let (mut stream, mut answers) = connection.open_exchange().await.map_err(SendError::from)?;
     let offer = state.offer(&file.name, file.size, file.time);
-    stream.send(&Frame::new(MESSAGE, 0, offer)).await.map_err(SendError::from)?;
+    stream.send(&Frame::new(Kind::Message, offer)).await.map_err(SendError::from)?;
     expect(Verdict::ACCEPTED, answer(&mut state, &mut answers).await?)?;
 
     let mut pieces = read(file.content).map_err(SendError::from)?;
-    let mut sequence = 1;
     while let Some(piece) = pieces.recv().await {
         let piece = piece.map_err(SendError::from)?;
         state.content(&piece);
         if file.size.is_some_and(|size| state.size() > size) {
             return Err(changed(stream));
         }
-        send(&Frame::new(DATA, sequence, piece), &mut stream, &mut state, &mut answers).await?;
-        sequence += 1;
+        send(&Frame::new(Kind::Data, piece), &mut stream, &mut state, &mut answers).await?;
         progress(state.size());
     }
     if file.size.is_some_and(|size| state.size() != size) {
         return Err(changed(stream));
     }
-    let end = Frame::new(MESSAGE, sequence, state.end());
+    let end = Frame::new(Kind::Message, state.end());
     send(&end, &mut stream, &mut state, &mut answers).await?;
     // Its failure says less than the answer that is there in most such cases.
     let finished = stream.finish().await;
@@ -110,7 +107,7 @@ async fn answer(
 ) -> Result<Verdict, SendFileError> {
     let frame = answers.receive().await.map_err(SendError::from)?;
     let frame = frame.ok_or(SendError::Answer(super::Refusal::Truncated))?;
-    let verdict = arrival(&frame).and_then(|frame| state.answer(frame));
+    let verdict = state.answer((&frame).into());
     Ok(verdict.map_err(SendError::from)?)
 }
 

@@ -4,14 +4,13 @@ use core::cell::RefCell;
 
 use endseal_codec::{Body, Codec as _, Content, Limits, Message, RichMessage};
 use endseal_crypto::random::{OsRandom, Random as _};
-use endseal_transport::{Connection, Frame, FrameReceiver, FrameSender};
+use endseal_transport::{Connection, Frame, FrameReceiver, FrameSender, Kind};
 use tokio::sync::{Notify, mpsc};
 
-use super::arrival::Count;
+use super::arrival::Arrival;
 use super::error::SendError;
 use super::receipts::Unconfirmed;
 use super::refusal::Refusal;
-use super::{MESSAGE, arrival};
 use crate::file::Progress;
 
 /// A text to send.
@@ -82,7 +81,7 @@ async fn send(
         }
         window.waiting.borrow_mut().add(id);
         window.begun.notify_one();
-        stream.send(&Frame::new(MESSAGE, count, message)).await?;
+        stream.send(&Frame::new(Kind::Message, message)).await?;
         count += 1;
     }
     *window.sent.borrow_mut() = true;
@@ -97,7 +96,7 @@ async fn confirm(
     progress: Progress<'_>,
 ) -> Result<(), SendError> {
     window.begun.notified().await;
-    let mut receipts: Option<(FrameReceiver, Count)> = None;
+    let mut receipts: Option<FrameReceiver> = None;
     let mut confirmed = 0;
     loop {
         if *window.sent.borrow() && window.waiting.borrow().is_empty() {
@@ -108,14 +107,14 @@ async fn confirm(
             window.begun.notified().await;
             continue;
         }
-        let (stream, count) = match &mut receipts {
+        let stream = match &mut receipts {
             Some(receipts) => receipts,
-            None => receipts.insert((connection.accept_messages().await?, Count::default())),
+            None => receipts.insert(connection.accept_messages().await?),
         };
         let Some(frame) = stream.receive().await? else { return Err(Refusal::Truncated.into()) };
-        let frame = arrival(&frame)?;
-        count.check(frame.sequence)?;
-        let Content::Receipt(receipt) = frame.message()? else { return Err(Refusal::Order.into()) };
+        let Content::Receipt(receipt) = Arrival::from(&frame).message()? else {
+            return Err(Refusal::Order.into());
+        };
         confirmed += window.waiting.borrow_mut().confirm(&receipt)? as u64;
         window.confirmed.notify_one();
         progress(confirmed);

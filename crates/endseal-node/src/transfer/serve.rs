@@ -4,9 +4,10 @@ use std::io;
 use std::path::PathBuf;
 
 use endseal_codec::RichMessageView;
-use endseal_transport::{CloseCode, Connection, FrameReceiver, FrameSender, PeerId, ReceiveError};
+use endseal_transport::{
+    CloseCode, Connection, FrameReceiver, FrameSender, Kind, PeerId, ReceiveError,
+};
 
-use super::CONTROL;
 use super::echo::echo;
 use super::error::{ReceiveFileError, ReceiveMessagesError};
 use super::receive_file::{Stored, receive_file};
@@ -95,7 +96,7 @@ async fn exchange(
         // Nothing was asked.
         Ok(None) | Err(_) => return answers.reset(CloseCode::Cancelled),
     };
-    if first.kind == CONTROL {
+    if first.kind() == Kind::Control {
         // Whoever asked knows that it ended.
         let _ended = echo(first, stream, answers).await;
         return;
