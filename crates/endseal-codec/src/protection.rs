@@ -144,6 +144,23 @@ impl<T: Codec> Sealed<T> {
         T::decode(&plaintext, limits).map_err(OpenError::Decode)
     }
 
+    /// [`Self::decode`] and [`Self::open_with`] in one, without a copy of the ciphertext: for a reader
+    /// that does not keep the sealed form. `open` gets the scheme as well.
+    ///
+    /// # Errors
+    /// As both; [`OpenError::Sealed`] if the payload is no `SealedMessage`.
+    pub fn open_payload<E>(
+        payload: &[u8],
+        limits: Limits,
+        open: impl FnOnce(Scheme, &[u8], &[u8], &mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<T, OpenError<E>> {
+        let sealed = SealedMessage::view(payload, limits).map_err(OpenError::Sealed)?;
+        let mut plaintext = Vec::new();
+        open(sealed.scheme, sealed.context, sealed.ciphertext, &mut plaintext)
+            .map_err(OpenError::Open)?;
+        T::decode(&plaintext, limits).map_err(OpenError::Decode)
+    }
+
     /// Reads the payload of a frame with the flag `sealed`.
     ///
     /// # Errors
@@ -193,6 +210,8 @@ pub enum OpenError<E> {
     Open(E),
     /// It was opened, and holds no message of this type: its sender has made a mistake.
     Decode(DecodeError),
+    /// What should be opened is no sealed message.
+    Sealed(DecodeError),
 }
 
 impl<E: fmt::Display> fmt::Display for SealError<E> {
@@ -208,7 +227,7 @@ impl<E: fmt::Display> fmt::Display for OpenError<E> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Open(error) => error.fmt(formatter),
-            Self::Decode(error) => error.fmt(formatter),
+            Self::Decode(error) | Self::Sealed(error) => error.fmt(formatter),
         }
     }
 }

@@ -9,6 +9,7 @@ mod live;
 mod messages;
 #[path = "../../examples/vectors/ml_dsa.rs"]
 mod ml_dsa;
+mod protection;
 mod random;
 mod replay;
 mod stored;

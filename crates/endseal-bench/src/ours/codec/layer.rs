@@ -97,11 +97,10 @@ impl Pipeline {
         if matches!(self.layer, Layer::Message | Layer::Direct) {
             return Message::decode(payload, self.limits).map_err(failed);
         }
-        let sealed = Sealed::<Message>::decode(payload, self.limits).map_err(failed)?;
-        let open = |context: &[u8], ciphertext: &[u8], out: &mut Vec<u8>| {
+        let open = |_, context: &[u8], ciphertext: &[u8], out: &mut Vec<u8>| {
             open(&self.key, context, ciphertext, out)
         };
-        sealed.open_with(self.limits, open).map_err(|_| failed("it does not open"))
+        Sealed::open_payload(payload, self.limits, open).map_err(|_| failed("it does not open"))
     }
 
     /// Reads an encoding of an input without copying, and shows it to the optimiser. Gives the message
