@@ -23,7 +23,7 @@ use crate::peer_address::{DEFAULT_PORT, PeerArg};
 /// file and message. Files go to a folder, whole or not at all, and replace nothing.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Where to listen; 0.0.0.0:4433 or [::]:4433 is reachable from other machines
+    /// Where to listen; 0.0.0.0:4433 is reachable from other machines
     #[arg(long, value_name = "IP:PORT")]
     #[arg(default_value_t = SocketAddr::from(([127, 0, 0, 1], DEFAULT_PORT)))]
     address: SocketAddr,
