@@ -59,10 +59,14 @@ pub(super) async fn receive_file(
     }
 }
 
-/// A sender that has the answer may close before it has said so: `done` says that all is well.
+/// A sender that has the last answer may close the connection, or drop the stream before it has seen
+/// its end: `done` says that all is well.
 pub(super) fn told(finished: Result<(), SendError>) -> Result<(), SendError> {
     match finished {
-        Err(SendError::Closed(Closed::ByPeer(CloseCode::Done))) => Ok(()),
+        Err(
+            SendError::Closed(Closed::ByPeer(CloseCode::Done))
+            | SendError::Stopped(CloseCode::Done),
+        ) => Ok(()),
         other => other,
     }
 }

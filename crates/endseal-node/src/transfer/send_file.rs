@@ -90,9 +90,12 @@ async fn send(
     let early = tokio::select! {
         sent = stream.send(frame) => match sent {
             Ok(()) => return Ok(()),
-            // It says why on the other direction.
-            Err(endseal_transport::SendError::Stopped(_)) => answer(state, answers).await?,
-            Err(error) => return Err(SendError::from(error).into()),
+            // It says why on the other direction; what has arrived there can be read though the
+            // connection be closed by now.
+            Err(error) => match answer(state, answers).await {
+                Ok(verdict) => verdict,
+                Err(_) => return Err(SendError::from(error).into()),
+            },
         },
         early = answer(state, answers) => early?,
     };
