@@ -37,7 +37,7 @@ pub(crate) fn agree(
 }
 
 /// `X25519(secret, 9)` and [`agree`]. Where eight lanes are not full, the base point takes a free one:
-/// that costs nothing, where a library's multiplication of the base point takes 6 us.
+/// that costs nothing, where a library would multiply the base point apart.
 pub(crate) fn agree_with_public(
     platform: Platform,
     secret: &[u8; 32],
