@@ -15,8 +15,6 @@ use crate::peer_address::PeerAddress;
 
 /// Bytes of an echo.
 const PAYLOAD: usize = 32;
-/// On a shorter path computing takes as long as travelling, and round trips cannot be told from time.
-const LONG_ENOUGH: Duration = Duration::from_millis(5);
 
 /// Connect to a peer that listens, show what was agreed, and measure echoes
 #[derive(clap::Args, Debug)]
@@ -55,10 +53,9 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 fn outcome(connection: &endseal_transport::Connection, sorted: &[Duration]) -> Outcome {
     let (shake, path) = (connection.handshake(), connection.path());
     let peer = PeerIdText::from(connection.peer());
-    let round_trips = (shake.rtt >= LONG_ENOUGH).then(|| shake.round_trips());
     let mut text = format!(
         "peer       {peer}\naddress    {}\ngroup      {}\nsignature  {}\n\
-         handshake  {} bytes out in {} datagrams, {} in in {}, {}{}\n",
+         handshake  {} bytes out in {} datagrams, {} in in {}, {}\n",
         path.remote,
         shake.group,
         shake.signature,
@@ -67,7 +64,6 @@ fn outcome(connection: &endseal_transport::Connection, sorted: &[Duration]) -> O
         shake.bytes_received,
         shake.datagrams_received,
         milliseconds(shake.duration),
-        round_trips.map(|trips| format!(", {trips:.1} round trips")).unwrap_or_default(),
     );
     let summary = summary(sorted);
     if let Some([min, median, max]) = summary {
@@ -101,8 +97,6 @@ fn outcome(connection: &endseal_transport::Connection, sorted: &[Duration]) -> O
         ("datagrams_sent", shake.datagrams_sent.into()),
         ("datagrams_received", shake.datagrams_received.into()),
         ("handshake_us", microseconds(shake.duration)),
-        ("rtt_us", microseconds(shake.rtt)),
-        ("round_trips", round_trips.into()),
         ("echo", echo.into()),
     ]);
     Outcome::new(text, json)

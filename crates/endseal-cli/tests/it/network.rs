@@ -234,7 +234,6 @@ fn a_ping_shows_what_was_agreed() {
     assert_eq!(json["group"]["number"], 0x11ec);
     assert_eq!(json["signature"]["name"], "ML-DSA-65");
     assert_eq!(json["echo"], Value::Null);
-    assert!(json["rtt_us"].as_f64().unwrap() > 0.0 && json.get("round_trips").is_some(), "{json}");
     // A public key and a signature of ML-DSA-65 each way alone are that many.
     for direction in ["bytes_sent", "bytes_received"] {
         assert!(json[direction].as_u64().unwrap() > 1_952 + 3_309, "{json}");
