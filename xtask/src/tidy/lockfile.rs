@@ -20,7 +20,6 @@ const REFUSED: &[&str] = &[
     "graviola",
     "hpke",
     "libsodium-sys*",
-    "mls-rs*",
     "nostr",
     "nostr-*",
     "openmls*",
