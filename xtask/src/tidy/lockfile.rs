@@ -25,7 +25,6 @@ const REFUSED: &[&str] = &[
     "nostr-*",
     "openmls*",
     "openssl",
-    "openssl-sys",
     "prost*",
     "rage",
     "s3s*",
