@@ -50,6 +50,8 @@ labels! {
     ROSTER_HEAD = "endseal/roster@v1 head";
     /// Roster: prefix of the context of the envelope that carries the epoch key.
     ROSTER_EPOCH_KEY = "endseal/roster@v1 epoch key";
+    /// Store: the key of the key file from its secret and header.
+    STORE_KEY_FILE = "endseal/store@v1 key file";
 }
 
 #[cfg(test)]

@@ -1,0 +1,328 @@
+//! A backlog on its way: blocks of messages, the lanes that open them, what is written, and what
+//! became of each message. Where the store is, and how many threads work, is decided elsewhere.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use super::conversation::Conversation;
+use super::desk::{Answer, Load, Question, Write};
+use super::lane::{Correspondence, Fresh, Lane, Membership};
+use super::states::States;
+use super::task::{Entry, Opened, Task};
+use super::trust::{AccountSlot, Strangers};
+use crate::envelope::MAX_ID_LEN;
+use crate::pairwise::PairwiseAccount;
+use crate::{BatchReport, Envelope, Failure, Origin, Outcome, Released};
+
+/// Messages that are looked up, opened and written together.
+pub(super) const BLOCK: usize = 128;
+
+/// Conversations that stay in memory between batches.
+const MAX_LANES: usize = 1_024;
+
+/// All that is in memory of sessions and groups. Whatever fails drops it, and the store has the truth.
+pub(super) struct Memory<A: PairwiseAccount> {
+    pub(super) lanes: HashMap<Conversation, (Lane<A>, Fresh)>,
+    pub(super) account: Mutex<AccountSlot<A>>,
+    pub(super) strangers: Strangers,
+}
+
+impl<A: PairwiseAccount> Memory<A> {
+    pub(super) fn new(account: A, strangers: Strangers) -> Self {
+        Self {
+            lanes: HashMap::new(),
+            account: Mutex::new(AccountSlot::new(account)),
+            strangers,
+        }
+    }
+
+    /// The lane of a conversation, empty if it was not there.
+    pub(super) fn lane(&mut self, conversation: &Conversation) -> &mut (Lane<A>, Fresh) {
+        if !self.lanes.contains_key(conversation) {
+            let lane = match conversation.group_id() {
+                Some(_) => Lane::Group(Membership::new()),
+                None => Lane::Person(Correspondence::new()),
+            };
+            self.lanes.insert(conversation.clone(), (lane, Fresh::default()));
+        }
+        match self.lanes.get_mut(conversation) {
+            Some(lane) => lane,
+            None => unreachable!("it was put there"),
+        }
+    }
+
+    /// What changed since the last transaction.
+    pub(super) fn states(&mut self) -> States {
+        let mut states = States::default();
+        for (lane, _) in self.lanes.values_mut() {
+            lane.save(&mut states);
+        }
+        let slot = self.account.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if core::mem::take(&mut slot.changed) {
+            states.account = Some(slot.account.save());
+        }
+        states
+    }
+
+    /// The batch is over and in the store.
+    pub(super) fn settle(&mut self) {
+        if self.lanes.len() > MAX_LANES {
+            self.lanes.clear();
+        }
+        for (_, fresh) in self.lanes.values_mut() {
+            fresh.clear();
+        }
+    }
+}
+
+/// The messages of one block by conversation.
+pub(super) struct Block<'e> {
+    range: Range<usize>,
+    groups: Vec<(Conversation, Vec<Task<'e>>)>,
+    /// Messages that are none.
+    malformed: Vec<usize>,
+}
+
+/// The work of one lane in one block.
+pub(super) struct LaneWork<'e, A: PairwiseAccount> {
+    pub(super) conversation: Conversation,
+    pub(super) lane: Lane<A>,
+    pub(super) fresh: Fresh,
+    pub(super) tasks: Vec<Task<'e>>,
+}
+
+/// What became of it.
+pub(super) struct LaneDone<'e, A: PairwiseAccount> {
+    pub(super) conversation: Conversation,
+    pub(super) lane: Lane<A>,
+    pub(super) fresh: Fresh,
+    pub(super) entries: Vec<Entry<'e>>,
+}
+
+/// See the module.
+pub(super) struct Batch<'e, A: PairwiseAccount> {
+    envelopes: &'e [Envelope<'e>],
+    pub(super) memory: Memory<A>,
+    outcomes: Vec<Option<Outcome>>,
+    released: Vec<Released>,
+    /// Results that wait for the number of what was delivered: index of the message, or of the row in
+    /// `released`, in the order in which rows were written.
+    numbers_due: alloc::collections::VecDeque<Due>,
+    repeated: Vec<(usize, usize)>,
+}
+
+enum Due {
+    Outcome(usize),
+    Released(usize),
+}
+
+impl<'e, A: PairwiseAccount> Batch<'e, A> {
+    pub(super) fn new(envelopes: &'e [Envelope<'e>], memory: Memory<A>) -> Self {
+        Self {
+            envelopes,
+            memory,
+            outcomes: alloc::vec![None; envelopes.len()],
+            released: Vec::new(),
+            numbers_due: alloc::collections::VecDeque::new(),
+            repeated: Vec::new(),
+        }
+    }
+
+    /// Sorts the messages of `range` by conversation, and says what must be known of them.
+    pub(super) fn plan(&mut self, range: Range<usize>) -> (Block<'e>, Question<'e>) {
+        let mut block = Block { range: range.clone(), groups: Vec::new(), malformed: Vec::new() };
+        let mut question = Question { loads: Vec::new(), ids: Vec::new() };
+        // Few conversations make up a block; the one before is the most likely.
+        let mut places: HashMap<Conversation, usize> = HashMap::new();
+        for index in range {
+            let Some(envelope) = self.envelopes.get(index) else { continue };
+            let conversation = Conversation::of(envelope.origin);
+            let valid = (1..=MAX_ID_LEN).contains(&envelope.id.len())
+                && envelope.position.len() <= MAX_ID_LEN;
+            let Some(conversation) = conversation.filter(|_| valid) else {
+                block.malformed.push(index);
+                continue;
+            };
+            let sender = match envelope.origin {
+                Origin::Device(address) => Some(address),
+                Origin::Group(_) => None,
+            };
+            let place = match places.get(&conversation) {
+                Some(place) => *place,
+                None => {
+                    places.insert(conversation.clone(), block.groups.len());
+                    block.groups.push((conversation.clone(), Vec::new()));
+                    question.ids.push((conversation.clone(), Vec::new()));
+                    block.groups.len() - 1
+                }
+            };
+            self.need(&conversation, sender, &mut question.loads);
+            if let (Some((_, tasks)), Some((_, ids))) =
+                (block.groups.get_mut(place), question.ids.get_mut(place))
+            {
+                tasks.push(Task { index, id: envelope.id, sender, body: envelope.body, seen: None });
+                ids.push(envelope.id);
+            }
+        }
+        (block, question)
+    }
+
+    fn need(
+        &mut self,
+        conversation: &Conversation,
+        sender: Option<crate::Address>,
+        loads: &mut Vec<Load>,
+    ) {
+        match (&self.memory.lane(conversation).0, sender) {
+            (Lane::Person(person), Some(address)) if !person.has(address.device()) => {
+                let asked = loads.iter().any(|it| matches!(it, Load::Device(a) if *a == address));
+                if !asked {
+                    loads.push(Load::Device(address));
+                }
+            }
+            (Lane::Group(group), None) if !group.is_loaded() => {
+                let asked = loads.iter().any(|it| matches!(it, Load::Group(c) if c == conversation));
+                if !asked {
+                    loads.push(Load::Group(conversation.clone()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes the lanes of a block out of memory, with what the store answered.
+    pub(super) fn begin(
+        &mut self,
+        block: Block<'e>,
+        answer: Answer<A::Ratchet>,
+    ) -> Vec<LaneWork<'e, A>> {
+        for index in block.malformed {
+            self.set(index, Outcome::Failed(Failure::Malformed));
+        }
+        for (conversation, loaded) in answer.loaded {
+            self.memory.lane(&conversation).0.load(loaded);
+        }
+        let mut work = Vec::with_capacity(block.groups.len());
+        for ((conversation, mut tasks), seen) in block.groups.into_iter().zip(answer.seen) {
+            for (task, seen) in tasks.iter_mut().zip(seen) {
+                task.seen = seen;
+            }
+            self.memory.lane(&conversation);
+            if let Some((lane, fresh)) = self.memory.lanes.remove(&conversation) {
+                work.push(LaneWork { conversation, lane, fresh, tasks });
+            }
+        }
+        debug_assert!(block.range.end <= self.outcomes.len());
+        work
+    }
+
+    /// Puts the lanes back, and says what is to be written, in the order of delivery.
+    pub(super) fn end(&mut self, done: Vec<LaneDone<'e, A>>) -> Vec<Write<'e>> {
+        let mut entries = Vec::new();
+        for LaneDone { conversation, lane, fresh, entries: of_lane } in done {
+            entries.extend(of_lane.into_iter().map(|entry| (conversation.clone(), entry)));
+            self.memory.lanes.insert(conversation, (lane, fresh));
+        }
+        // Stable: what a message let out of the buffer stays behind it.
+        entries.sort_by_key(|(_, entry)| entry.index);
+        let mut writes = Vec::with_capacity(entries.len());
+        for (conversation, entry) in entries {
+            self.settle_entry(conversation, entry, &mut writes);
+        }
+        writes
+    }
+
+    fn settle_entry(
+        &mut self,
+        conversation: Conversation,
+        entry: Entry<'e>,
+        writes: &mut Vec<Write<'e>>,
+    ) {
+        let Entry { index, id, waited_for, result } = entry;
+        if let Some(epoch) = waited_for {
+            let (conversation, id) = (conversation.clone(), id.clone());
+            writes.push(Write::Unbuffer { conversation, epoch, id });
+        }
+        match result {
+            Opened::Delivery(delivery) => {
+                if waited_for.is_some() {
+                    self.numbers_due.push_back(Due::Released(self.released.len()));
+                    let outcome = Outcome::Delivered(0);
+                    self.released.push(Released { id: id.to_vec(), outcome });
+                } else {
+                    self.numbers_due.push_back(Due::Outcome(index));
+                }
+                writes.push(Write::Deliver { conversation, id, delivery });
+            }
+            Opened::Early { epoch, body } => {
+                self.set(index, Outcome::Buffered(epoch));
+                writes.push(Write::Buffer { conversation, id, epoch, body });
+            }
+            Opened::Waits(epoch) => self.set(index, Outcome::Buffered(epoch)),
+            Opened::Known(number) => self.set(index, Outcome::AlreadyDelivered(number)),
+            Opened::Repeated(first) => self.repeated.push((index, first)),
+            Opened::Failed(failure) if waited_for.is_some() => {
+                let outcome = Outcome::Failed(failure);
+                self.released.push(Released { id: id.to_vec(), outcome });
+            }
+            Opened::Failed(failure) => self.set(index, Outcome::Failed(failure)),
+        }
+    }
+
+    /// The numbers of what was delivered, in the order of the writes.
+    pub(super) fn number(&mut self, numbers: Vec<u64>) {
+        for number in numbers {
+            match self.numbers_due.pop_front() {
+                Some(Due::Outcome(index)) => self.set(index, Outcome::Delivered(number)),
+                Some(Due::Released(place)) => {
+                    if let Some(released) = self.released.get_mut(place) {
+                        released.outcome = Outcome::Delivered(number);
+                    }
+                }
+                None => debug_assert!(false, "more numbers than deliveries"),
+            }
+        }
+        for (index, first) in core::mem::take(&mut self.repeated) {
+            match self.outcomes.get(first) {
+                Some(Some(Outcome::Delivered(number) | Outcome::AlreadyDelivered(number))) => {
+                    let number = *number;
+                    self.set(index, Outcome::AlreadyDelivered(number));
+                }
+                // Its number is on the way.
+                _ => self.repeated.push((index, first)),
+            }
+        }
+    }
+
+    /// The position of the queue after the message with this index.
+    pub(super) fn position(&self, before: usize) -> Option<&'e [u8]> {
+        let done = self.envelopes.get(..before)?;
+        done.iter().rev().map(|it| it.position).find(|it| !it.is_empty())
+    }
+
+    /// Results of the messages up to here, which are in the store.
+    pub(super) fn report(&self, done: usize, commits: u32) -> BatchReport {
+        let outcomes = self.outcomes.iter().take(done).map(|it| it.unwrap_or(UNFINISHED)).collect();
+        BatchReport { outcomes, released: self.released.clone(), commits }
+    }
+
+    fn set(&mut self, index: usize, outcome: Outcome) {
+        if let Some(place) = self.outcomes.get_mut(index) {
+            *place = Some(outcome);
+        }
+    }
+}
+
+/// Stands for a result that is not there, which a finished block does not have.
+const UNFINISHED: Outcome = Outcome::Failed(Failure::NoSession);
+
+impl<'e, A: PairwiseAccount> LaneWork<'e, A> {
+    /// Opens the messages.
+    pub(super) fn run(mut self, trust: &super::trust::Trust<'_, A>) -> LaneDone<'e, A> {
+        let entries = self.lane.work(&mut self.fresh, self.tasks, trust);
+        LaneDone { conversation: self.conversation, lane: self.lane, fresh: self.fresh, entries }
+    }
+}
+

@@ -1,0 +1,186 @@
+//! Does within one transaction what the work on messages asks for.
+
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+
+use endseal_crypto::ed25519;
+use endseal_store::{AddressRef, Messages, Transaction};
+
+use super::conversation::Conversation;
+use super::desk::{Answer, Departure, Load, Loaded, Question, Write};
+use super::lane::{Partner, RatchetEntry, Waiting};
+use super::records;
+use super::references::References;
+use super::states::States;
+use crate::certificate::Certificate;
+use crate::group::GroupDevice;
+use crate::pairwise::Ratchet;
+use crate::{Address, EngineError};
+
+/// See the module.
+pub(super) struct Clerk<'t, 's, R> {
+    transaction: &'t Transaction<'s>,
+    messages: Messages<'t>,
+    references: &'t mut References,
+    groups: &'t GroupDevice,
+    ratchet: PhantomData<R>,
+}
+
+impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
+    pub(super) fn new(
+        transaction: &'t Transaction<'s>,
+        references: &'t mut References,
+        groups: &'t GroupDevice,
+    ) -> Result<Self, EngineError> {
+        let messages = transaction.messages()?;
+        Ok(Self { transaction, messages, references, groups, ratchet: PhantomData })
+    }
+
+    /// Looks up what a block needs.
+    pub(super) fn answer(&mut self, question: Question<'_>) -> Result<Answer<R>, EngineError> {
+        let mut loaded = Vec::with_capacity(question.loads.len());
+        for load in question.loads {
+            loaded.push(match load {
+                Load::Device(address) => {
+                    let conversation = Conversation::person(address.identity().as_bytes());
+                    (conversation, Loaded::Partner(self.partner(address)?))
+                }
+                Load::Group(conversation) => {
+                    let group = self.group(&conversation)?;
+                    (conversation, group)
+                }
+            });
+        }
+        let mut seen = Vec::with_capacity(question.ids.len());
+        for (conversation, ids) in question.ids {
+            seen.push(match self.references.find_conversation(self.transaction, &conversation)? {
+                Some(reference) => ids
+                    .iter()
+                    .map(|id| self.messages.seen(reference, id))
+                    .collect::<Result<Vec<_>, _>>()?,
+                None => ids.iter().map(|_| None).collect(),
+            });
+        }
+        Ok(Answer { loaded, seen })
+    }
+
+    /// Writes what came out of a block: the numbers of what was delivered, in order.
+    pub(super) fn write(&mut self, writes: Vec<Write<'_>>) -> Result<Vec<u64>, EngineError> {
+        let mut numbers = Vec::with_capacity(writes.len());
+        for write in writes {
+            match write {
+                Write::Deliver { conversation, id, delivery } => {
+                    let reference = self.references.conversation(self.transaction, &conversation)?;
+                    let sender = self.references.address(self.transaction, delivery.sender)?;
+                    numbers.push(self.messages.deliver(
+                        reference,
+                        &id,
+                        sender,
+                        delivery.kind,
+                        &delivery.digest,
+                        &delivery.plaintext,
+                    )?);
+                }
+                Write::Buffer { conversation, id, epoch, body } => {
+                    let reference = self.references.conversation(self.transaction, &conversation)?;
+                    self.messages.buffer(reference, epoch, &id, &body)?;
+                }
+                Write::Unbuffer { conversation, epoch, id } => {
+                    let reference = self.references.conversation(self.transaction, &conversation)?;
+                    self.messages.unbuffer(reference, epoch, &id)?;
+                }
+            }
+        }
+        Ok(numbers)
+    }
+
+    /// Writes states, each once.
+    pub(super) fn save(&mut self, states: &States) -> Result<(), EngineError> {
+        let transaction = self.transaction;
+        if let Some(account) = &states.account {
+            transaction.put_record(records::ACCOUNT, &[], account)?;
+        }
+        for (address, certificate) in &states.certificates {
+            let reference = self.references.address(transaction, *address)?;
+            transaction.set_certificate(reference, certificate)?;
+            // What a person compared was the one before.
+            transaction.set_verified(reference, false)?;
+        }
+        for (address, tag) in &states.dropped {
+            let reference = self.references.address(transaction, *address)?;
+            transaction.remove_session(reference, tag)?;
+        }
+        for (address, session) in &states.sessions {
+            let reference = self.references.address(transaction, *address)?;
+            transaction.put_session(reference, session)?;
+        }
+        for (name, changes) in &states.groups {
+            records::put_group(transaction, name, changes)?;
+        }
+        if let Some((queue, position)) = &states.cursor {
+            transaction.set_cursor(queue, position)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a ciphertext where it waits until it was sent.
+    pub(super) fn depart(&mut self, departure: &Departure) -> Result<u64, EngineError> {
+        let conversation =
+            self.references.conversation(self.transaction, &departure.conversation)?;
+        let recipient = match departure.recipient {
+            Some(address) => Some(self.references.address(self.transaction, address)?),
+            None => None,
+        };
+        Ok(self.transaction.push_outbox(conversation, recipient, &departure.body)?)
+    }
+
+    /// A device with its sessions, or an empty one.
+    pub(super) fn partner(&mut self, address: Address) -> Result<Partner<R>, EngineError> {
+        let found = self.references.find_address(self.transaction, address)?;
+        let Some(reference) = found else { return Ok(Partner::new(address, false)) };
+        let mut partner = Partner::new(address, true);
+        if let Some(row) = self.transaction.address(reference)?
+            && let Some(bytes) = row.certificate
+        {
+            partner.certificate =
+                Some(Certificate::parse(&bytes).map_err(|_| EngineError::Damaged("certificate"))?);
+        }
+        for row in self.transaction.sessions_of(reference)? {
+            if row.engine != R::ENGINE {
+                return Err(EngineError::Damaged("session of another engine"));
+            }
+            let ratchet = R::load(&row.state).map_err(|_| EngineError::Damaged("session"))?;
+            partner.sessions.push(RatchetEntry {
+                ratchet,
+                tag: row.tag.into(),
+                standing: row.standing,
+                used: row.used,
+                changed: false,
+            });
+        }
+        Ok(partner)
+    }
+
+    fn group(&mut self, conversation: &Conversation) -> Result<Loaded<R>, EngineError> {
+        let Some(id) = conversation.group_id() else { return Err(EngineError::Damaged("group")) };
+        let group = records::group(self.transaction, self.groups, id)?;
+        let mut waiting = Vec::new();
+        if let Some(reference) = self.references.find_conversation(self.transaction, conversation)? {
+            for row in self.transaction.buffered(reference)? {
+                waiting.push(Waiting { id: row.message, epoch: row.epoch, body: row.body });
+            }
+        }
+        Ok(Loaded::Group { group, waiting })
+    }
+}
+
+/// The address of a row.
+pub(super) fn address_of(
+    transaction: &Transaction<'_>,
+    reference: AddressRef,
+) -> Result<Address, EngineError> {
+    let row = transaction.address(reference)?.ok_or(EngineError::Damaged("address"))?;
+    let identity = ed25519::PublicKey::from_bytes(&row.identity)
+        .map_err(|_| EngineError::Damaged("identity"))?;
+    Address::new(identity, row.device).ok_or(EngineError::Damaged("device"))
+}

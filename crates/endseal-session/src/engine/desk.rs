@@ -1,0 +1,68 @@
+//! What the work on messages asks of the store, and what it is told. The store is at hand or on a
+//! thread of its own: the questions are the same.
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+
+use endseal_store::Seen;
+
+use super::conversation::Conversation;
+use super::lane::{Partner, Waiting};
+use super::states::States;
+use crate::group::Group;
+use crate::{Address, EngineError};
+
+/// What must be known before the messages of a block are opened.
+pub(super) struct Question<'e> {
+    /// What is not in memory.
+    pub(super) loads: Vec<Load>,
+    /// Message ids, by conversation.
+    pub(super) ids: Vec<(Conversation, Vec<&'e [u8]>)>,
+}
+
+/// See [`Question::loads`].
+pub(super) enum Load {
+    Device(Address),
+    Group(Conversation),
+}
+
+/// The answer to a [`Question`], in its order.
+pub(super) struct Answer<R> {
+    pub(super) loaded: Vec<(Conversation, Loaded<R>)>,
+    pub(super) seen: Vec<Vec<Option<Seen>>>,
+}
+
+/// What the store has of a device or group.
+pub(super) enum Loaded<R> {
+    Partner(Partner<R>),
+    Group { group: Option<Group>, waiting: Vec<Waiting> },
+}
+
+/// What is written for one message.
+pub(super) enum Write<'e> {
+    /// A text or a change, into the inbox.
+    Deliver {
+        conversation: Conversation,
+        id: Cow<'e, [u8]>,
+        delivery: super::task::Delivery,
+    },
+    /// A ciphertext, into the buffer.
+    Buffer { conversation: Conversation, id: Cow<'e, [u8]>, epoch: u64, body: Cow<'e, [u8]> },
+    /// It is not in the buffer any more.
+    Unbuffer { conversation: Conversation, epoch: u64, id: Cow<'e, [u8]> },
+}
+
+/// A ciphertext for the outbox.
+pub(super) struct Departure {
+    pub(super) conversation: Conversation,
+    pub(super) recipient: Option<Address>,
+    pub(super) body: Vec<u8>,
+}
+
+/// Sends between two chunks, through wherever the store is.
+pub(super) trait Desk<R> {
+    /// What the store has of a device.
+    fn load(&mut self, address: Address) -> Result<Partner<R>, EngineError>;
+    /// Writes and commits everything so far, and this: the number in the outbox.
+    fn send(&mut self, departure: Departure, states: States) -> Result<u64, EngineError>;
+}

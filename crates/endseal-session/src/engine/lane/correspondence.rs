@@ -1,0 +1,260 @@
+//! The sessions with the devices of one person.
+
+use alloc::vec::Vec;
+use std::collections::BTreeMap;
+
+use endseal_crypto::secret::Zeroizing;
+use endseal_store::{SessionRow, Standing};
+
+use crate::certificate::Certificate;
+use crate::engine::inbox::KIND_TEXT;
+use crate::engine::states::States;
+use crate::engine::task::{BodyDigest, Delivery, Opened, Task};
+use crate::engine::trust::{Strangers, Trust};
+use crate::message::{Message, SessionTag};
+use crate::pairwise::{AcceptError, OpenError, PairwiseAccount, Ratchet, RatchetBody};
+use crate::{Address, DeviceId, Failure};
+
+/// Sessions that are kept with one device. Two sides that begin at the same time make two; more come
+/// only from resets.
+const MAX_SESSIONS: usize = 8;
+
+/// All devices of one person.
+pub(in crate::engine) struct Correspondence<R> {
+    /// Devices that took part or were loaded; one that is not here must be loaded first.
+    partners: BTreeMap<DeviceId, Partner<R>>,
+}
+
+/// One device.
+pub(in crate::engine) struct Partner<R> {
+    pub(in crate::engine) address: Address,
+    /// Whether the store has a row of the address or of another device of the identity.
+    pub(in crate::engine) known: bool,
+    pub(in crate::engine) certificate: Option<Certificate>,
+    pub(in crate::engine) sessions: Vec<RatchetEntry<R>>,
+    pub(in crate::engine) certificate_changed: bool,
+    /// Sessions that were dropped since the last writing.
+    pub(in crate::engine) dropped: Vec<SessionTag>,
+}
+
+/// One session.
+pub(in crate::engine) struct RatchetEntry<R> {
+    pub(in crate::engine) ratchet: R,
+    pub(in crate::engine) tag: SessionTag,
+    pub(in crate::engine) standing: Standing,
+    /// Grows with each use: the highest one is written on.
+    pub(in crate::engine) used: u64,
+    pub(in crate::engine) changed: bool,
+}
+
+impl<R: Ratchet> Correspondence<R> {
+    pub(in crate::engine) fn new() -> Self {
+        Self { partners: BTreeMap::new() }
+    }
+
+    /// Takes in a device.
+    pub(in crate::engine) fn add(&mut self, partner: Partner<R>) {
+        self.partners.insert(partner.address.device(), partner);
+    }
+
+    /// A device that was loaded.
+    pub(in crate::engine) fn partner(&mut self, device: DeviceId) -> Option<&mut Partner<R>> {
+        self.partners.get_mut(&device)
+    }
+
+    pub(in crate::engine) fn has(&self, device: DeviceId) -> bool {
+        self.partners.contains_key(&device)
+    }
+
+    /// Opens one message.
+    pub(in crate::engine) fn open<'e, A>(
+        &mut self,
+        task: &Task<'e>,
+        digest: BodyDigest,
+        trust: &Trust<'_, A>,
+    ) -> Opened<'e>
+    where
+        A: PairwiseAccount<Ratchet = R>,
+    {
+        let Some(sender) = task.sender else { return Opened::Failed(Failure::Malformed) };
+        let Some(partner) = self.partners.get_mut(&sender.device()) else {
+            return Opened::Failed(Failure::NoSession);
+        };
+        match partner.open(task.body, trust) {
+            Ok(plaintext) => Opened::Delivery(Delivery { sender, kind: KIND_TEXT, digest, plaintext }),
+            Err(failure) => Opened::Failed(failure),
+        }
+    }
+
+    pub(in crate::engine) fn save(&mut self, states: &mut States) {
+        for partner in self.partners.values_mut() {
+            partner.save(states);
+        }
+    }
+}
+
+impl<R: Ratchet> Partner<R> {
+    /// One that the store knows nothing of but, perhaps, the identity.
+    pub(in crate::engine) fn new(address: Address, known: bool) -> Self {
+        Self {
+            address,
+            known,
+            certificate: None,
+            sessions: Vec::new(),
+            certificate_changed: false,
+            dropped: Vec::new(),
+        }
+    }
+
+    fn open<A>(&mut self, body: &[u8], trust: &Trust<'_, A>) -> Result<Zeroizing<Vec<u8>>, Failure>
+    where
+        A: PairwiseAccount<Ratchet = R>,
+    {
+        match Message::parse(body).map_err(|_| Failure::Malformed)? {
+            Message::Ratchet { tag, body } => {
+                self.advance(tag, RatchetBody::Message(body)).unwrap_or(Err(Failure::NoSession))
+            }
+            Message::Prekey { tag, certificate, body } => {
+                let certificate = self.check(certificate)?;
+                match self.advance(tag, RatchetBody::Prekey(body)) {
+                    Some(result) => result,
+                    None => self.accept(tag, certificate, body, trust),
+                }
+            }
+            Message::Group(_) => Err(Failure::Malformed),
+        }
+    }
+
+    /// The next message of a session that there is, with what it costs if there is one.
+    fn advance(
+        &mut self,
+        tag: SessionTag,
+        body: RatchetBody<'_>,
+    ) -> Option<Result<Zeroizing<Vec<u8>>, Failure>> {
+        let latest = self.latest();
+        let entry = self.sessions.iter_mut().find(|entry| entry.tag == tag)?;
+        Some(match entry.ratchet.open(body) {
+            Ok(plaintext) => {
+                // The one that the other side wrote on last is the one to answer on.
+                if entry.used < latest {
+                    entry.used = latest + 1;
+                }
+                entry.changed = true;
+                Ok(plaintext)
+            }
+            Err(error) => Err(failure(error)),
+        })
+    }
+
+    /// The first message of a session.
+    fn accept<A>(
+        &mut self,
+        tag: SessionTag,
+        certificate: Option<Certificate>,
+        body: &[u8],
+        trust: &Trust<'_, A>,
+    ) -> Result<Zeroizing<Vec<u8>>, Failure>
+    where
+        A: PairwiseAccount<Ratchet = R>,
+    {
+        if !self.known && trust.strangers == Strangers::Refused {
+            return Err(Failure::Stranger);
+        }
+        let shown = certificate.as_ref().or(self.certificate.as_ref()).ok_or(Failure::Authentication)?;
+        let (ratchet, plaintext) = {
+            let mut slot = trust.account();
+            let accepted =
+                slot.account.accept(shown.agreement_key(), body).map_err(|error| match error {
+                    AcceptError::Malformed => Failure::Malformed,
+                    AcceptError::NoPrekey => Failure::NoPrekey,
+                    AcceptError::Authentication => Failure::Authentication,
+                })?;
+            slot.changed = true;
+            accepted
+        };
+        // The tag is not authenticated: a wrong one would only hide the session from its owner.
+        if ratchet.tag() != tag {
+            return Err(Failure::Authentication);
+        }
+        self.adopt(certificate);
+        self.push(ratchet);
+        Ok(plaintext)
+    }
+
+    /// A session that is new, and from now on the one to write on.
+    pub(in crate::engine) fn push(&mut self, ratchet: R) {
+        let used = self.latest() + 1;
+        let tag = ratchet.tag();
+        self.sessions.push(RatchetEntry { ratchet, tag, standing: Standing::Current, used, changed: true });
+        while self.sessions.len() > MAX_SESSIONS {
+            let oldest = self.sessions.iter().enumerate().min_by_key(|(_, entry)| entry.used);
+            let Some((index, _)) = oldest else { break };
+            self.dropped.push(self.sessions.remove(index).tag);
+        }
+    }
+
+    /// The certificate of a message, if it is another one than that seen last.
+    fn check(&self, bytes: &[u8]) -> Result<Option<Certificate>, Failure> {
+        if self.certificate.as_ref().is_some_and(|seen| seen.as_bytes()[..] == *bytes) {
+            return Ok(None);
+        }
+        let certificate = Certificate::parse(bytes).map_err(|error| match error {
+            e if e.is_authentication() => Failure::Authentication,
+            _ => Failure::Malformed,
+        })?;
+        if certificate.address() != self.address {
+            return Err(Failure::Authentication);
+        }
+        match &self.certificate {
+            Some(seen) if !certificate.supersedes(seen) => Err(Failure::Authentication),
+            _ => Ok(Some(certificate)),
+        }
+    }
+
+    /// A certificate that was proved to belong to who writes.
+    pub(in crate::engine) fn adopt(&mut self, certificate: Option<Certificate>) {
+        if certificate.is_some() {
+            self.certificate = certificate;
+            self.certificate_changed = true;
+            self.known = true;
+        }
+    }
+
+    fn latest(&self) -> u64 {
+        self.sessions.iter().map(|entry| entry.used).max().unwrap_or(0)
+    }
+
+    fn save(&mut self, states: &mut States) {
+        if core::mem::take(&mut self.certificate_changed)
+            && let Some(certificate) = &self.certificate
+        {
+            states.certificates.push((self.address, certificate.as_bytes().to_vec()));
+        }
+        for tag in self.dropped.drain(..) {
+            states.dropped.push((self.address, tag.into()));
+        }
+        for entry in &mut self.sessions {
+            if core::mem::take(&mut entry.changed) {
+                states.sessions.push((
+                    self.address,
+                    SessionRow {
+                        tag: entry.tag.into(),
+                        engine: R::ENGINE,
+                        standing: entry.standing,
+                        used: entry.used,
+                        state: entry.ratchet.save(),
+                    },
+                ));
+            }
+        }
+    }
+}
+
+fn failure(error: OpenError) -> Failure {
+    match error {
+        OpenError::Malformed => Failure::Malformed,
+        OpenError::Authentication => Failure::Authentication,
+        OpenError::KeyGone => Failure::KeyGone,
+        OpenError::TooFarAhead { .. } => Failure::TooFarAhead,
+    }
+}

@@ -1,0 +1,185 @@
+//! This device in one group, and the messages that came before their epoch.
+
+use alloc::borrow::Cow;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use endseal_crypto::secret::Zeroizing;
+
+use crate::Failure;
+use crate::engine::inbox::{KIND_CHANGE, KIND_TEXT};
+use crate::engine::states::States;
+use crate::engine::task::{self, BodyDigest, Delivery, Entry, Opened, Task};
+use crate::group::{self, Group, OpenError};
+use crate::message::Message;
+
+/// Messages of one group that wait at most, and the bytes that they have together.
+const MAX_WAITING: usize = 1_000;
+const MAX_WAITING_BYTES: usize = 16 << 20;
+
+/// See the module.
+pub(in crate::engine) struct Membership {
+    group: Option<Group>,
+    waiting: VecDeque<Waiting>,
+    waiting_bytes: usize,
+    loaded: bool,
+    changed: bool,
+}
+
+/// A ciphertext of a later epoch.
+pub(in crate::engine) struct Waiting {
+    pub(in crate::engine) id: Vec<u8>,
+    pub(in crate::engine) epoch: u64,
+    pub(in crate::engine) body: Vec<u8>,
+}
+
+impl Membership {
+    /// A group that was not looked up yet.
+    pub(in crate::engine) fn new() -> Self {
+        Self {
+            group: None,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            loaded: false,
+            changed: false,
+        }
+    }
+
+    pub(in crate::engine) fn is_loaded(&self) -> bool {
+        self.loaded
+    }
+
+    pub(in crate::engine) fn load(&mut self, group: Option<Group>, waiting: Vec<Waiting>) {
+        self.waiting_bytes = waiting.iter().map(|it| it.body.len()).sum();
+        self.waiting = waiting.into();
+        self.group = group;
+        self.loaded = true;
+    }
+
+    /// The group, if this device is in it, to be changed.
+    pub(in crate::engine) fn group(&mut self) -> Option<&mut Group> {
+        self.changed = true;
+        self.group.as_mut()
+    }
+
+    /// Joins or replaces the group.
+    pub(in crate::engine) fn set(&mut self, group: Group) {
+        self.group = Some(group);
+        self.loaded = true;
+        self.changed = true;
+    }
+
+    /// Opens one message, and those that waited for the epoch that it brings.
+    pub(in crate::engine) fn open<'e>(
+        &mut self,
+        task: &Task<'e>,
+        digest: BodyDigest,
+        entries: &mut Vec<Entry<'e>>,
+    ) {
+        let own = |result| Entry {
+            index: task.index,
+            id: Cow::Borrowed(task.id),
+            waited_for: None,
+            result,
+        };
+        let body = match Message::parse(task.body) {
+            Ok(Message::Group(body)) => body,
+            _ => return entries.push(own(Opened::Failed(Failure::Malformed))),
+        };
+        let result = match self.advance(body, digest) {
+            Err(OpenError::LaterEpoch(epoch)) => self.wait(task, epoch),
+            Err(error) => Opened::Failed(failure(error)),
+            Ok(delivery) => Opened::Delivery(delivery),
+        };
+        let is_change = matches!(&result, Opened::Delivery(it) if it.kind == KIND_CHANGE);
+        entries.push(own(result));
+        if is_change {
+            self.release(task.index, entries);
+        }
+    }
+
+    /// Opens what waited for the epoch that the group is in now. A change among them goes on.
+    fn release(&mut self, index: usize, entries: &mut Vec<Entry<'_>>) {
+        let mut again = true;
+        while core::mem::take(&mut again) {
+            let Some(epoch) = self.group.as_ref().map(Group::epoch) else { return };
+            let (now, later): (VecDeque<_>, VecDeque<_>) =
+                core::mem::take(&mut self.waiting).into_iter().partition(|it| it.epoch <= epoch);
+            self.waiting = later;
+            for it in now {
+                self.waiting_bytes = self.waiting_bytes.saturating_sub(it.body.len());
+                let result = match Message::parse(&it.body) {
+                    Ok(Message::Group(body)) => self.advance(body, task::digest(&it.body)),
+                    _ => Err(OpenError::Malformed),
+                };
+                let result = match result {
+                    Ok(delivery) => {
+                        again |= delivery.kind == KIND_CHANGE;
+                        Opened::Delivery(delivery)
+                    }
+                    Err(error) => Opened::Failed(failure(error)),
+                };
+                let waited_for = Some(it.epoch);
+                entries.push(Entry { index, id: Cow::Owned(it.id), waited_for, result });
+            }
+        }
+    }
+
+    fn advance(&mut self, body: &[u8], digest: BodyDigest) -> Result<Delivery, OpenError> {
+        let group = self.group.as_mut().ok_or(OpenError::NotMember)?;
+        let opened = group.open(body)?;
+        self.changed = true;
+        Ok(match opened {
+            group::Opened::Message { sender, plaintext } => {
+                Delivery { sender, kind: KIND_TEXT, digest, plaintext }
+            }
+            group::Opened::Change(change) => Delivery {
+                sender: change.by,
+                kind: KIND_CHANGE,
+                digest,
+                plaintext: Zeroizing::new(change.to_bytes()),
+            },
+        })
+    }
+
+    fn wait<'e>(&mut self, task: &Task<'e>, epoch: u64) -> Opened<'e> {
+        if self.waiting.iter().any(|it| it.id == task.id) {
+            // The same again: it waits already.
+            return Opened::Waits(epoch);
+        }
+        let bytes = self.waiting_bytes + task.body.len();
+        if self.waiting.len() >= MAX_WAITING || bytes > MAX_WAITING_BYTES {
+            return Opened::Failed(Failure::BufferFull);
+        }
+        self.waiting_bytes = bytes;
+        self.waiting.push_back(Waiting {
+            id: task.id.to_vec(),
+            epoch,
+            body: task.body.to_vec(),
+        });
+        Opened::Early { epoch, body: Cow::Borrowed(task.body) }
+    }
+
+    pub(in crate::engine) fn save(&mut self, states: &mut States) {
+        if core::mem::take(&mut self.changed)
+            && let Some(group) = &mut self.group
+        {
+            let changes = group.save();
+            states.groups.push((group.id().to_vec(), changes));
+        }
+    }
+}
+
+fn failure(error: OpenError) -> Failure {
+    match error {
+        OpenError::Malformed => Failure::Malformed,
+        OpenError::Authentication => Failure::Authentication,
+        OpenError::OldEpoch => Failure::OldEpoch,
+        OpenError::KeyGone => Failure::KeyGone,
+        OpenError::TooFarAhead => Failure::TooFarAhead,
+        OpenError::Own => Failure::Own,
+        OpenError::NotMember => Failure::NoGroup,
+        // Kept by whoever calls; it does not come from the buffer twice.
+        OpenError::LaterEpoch(_) => Failure::OldEpoch,
+    }
+}

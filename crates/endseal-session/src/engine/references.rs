@@ -1,0 +1,97 @@
+//! The numbers by which the store knows addresses and conversations.
+
+use std::collections::HashMap;
+
+use endseal_store::{AddressRef, ConversationRef, Transaction};
+
+use super::conversation::Conversation;
+use crate::{Address, EngineError};
+
+/// Numbers that are remembered at most: a backlog has few conversations, and asking again is cheap.
+const MAX: usize = 4_096;
+
+/// What was looked up or given out. Whatever rolls a transaction back MUST drop it: a number may be
+/// of that transaction.
+#[derive(Default)]
+pub(super) struct References {
+    addresses: HashMap<Address, AddressRef>,
+    conversations: HashMap<Conversation, ConversationRef>,
+}
+
+impl References {
+    /// The number of a conversation, which gets one if it has none.
+    pub(super) fn conversation(
+        &mut self,
+        transaction: &Transaction<'_>,
+        conversation: &Conversation,
+    ) -> Result<ConversationRef, EngineError> {
+        if let Some(reference) = self.conversations.get(conversation) {
+            return Ok(*reference);
+        }
+        let reference = transaction.conversation_ref(conversation.name())?;
+        self.remember_conversation(conversation, reference);
+        Ok(reference)
+    }
+
+    /// The number of a conversation, if it has one.
+    pub(super) fn find_conversation(
+        &mut self,
+        transaction: &Transaction<'_>,
+        conversation: &Conversation,
+    ) -> Result<Option<ConversationRef>, EngineError> {
+        if let Some(reference) = self.conversations.get(conversation) {
+            return Ok(Some(*reference));
+        }
+        let found = transaction.find_conversation(conversation.name())?;
+        if let Some(reference) = found {
+            self.remember_conversation(conversation, reference);
+        }
+        Ok(found)
+    }
+
+    /// The number of an address, which gets one if it has none.
+    pub(super) fn address(
+        &mut self,
+        transaction: &Transaction<'_>,
+        address: Address,
+    ) -> Result<AddressRef, EngineError> {
+        if let Some(reference) = self.addresses.get(&address) {
+            return Ok(*reference);
+        }
+        let reference =
+            transaction.address_ref(address.identity().as_bytes(), address.device().get())?;
+        self.remember_address(address, reference);
+        Ok(reference)
+    }
+
+    /// The number of an address, if it has one.
+    pub(super) fn find_address(
+        &mut self,
+        transaction: &Transaction<'_>,
+        address: Address,
+    ) -> Result<Option<AddressRef>, EngineError> {
+        if let Some(reference) = self.addresses.get(&address) {
+            return Ok(Some(*reference));
+        }
+        let found =
+            transaction.find_address(address.identity().as_bytes(), address.device().get())?;
+        if let Some(reference) = found {
+            self.remember_address(address, reference);
+        }
+        Ok(found)
+    }
+
+    fn remember_conversation(&mut self, conversation: &Conversation, reference: ConversationRef) {
+        if self.conversations.len() >= MAX {
+            self.conversations.clear();
+        }
+        self.conversations.insert(conversation.clone(), reference);
+    }
+
+    fn remember_address(&mut self, address: Address, reference: AddressRef) {
+        if self.addresses.len() >= MAX {
+            self.addresses.clear();
+        }
+        self.addresses.insert(address, reference);
+    }
+}

@@ -1,0 +1,22 @@
+//! States that a transaction writes, once each, however many messages changed them.
+
+use alloc::vec::Vec;
+
+use endseal_crypto::secret::Zeroizing;
+use endseal_store::SessionRow;
+
+use crate::Address;
+use crate::group::GroupChanges;
+
+/// What changed since the last transaction.
+#[derive(Default)]
+pub(super) struct States {
+    /// Prekeys and long-term keys of this device.
+    pub(super) account: Option<Zeroizing<Vec<u8>>>,
+    pub(super) certificates: Vec<(Address, Vec<u8>)>,
+    pub(super) dropped: Vec<(Address, [u8; 8])>,
+    pub(super) sessions: Vec<(Address, SessionRow)>,
+    pub(super) groups: Vec<(Vec<u8>, GroupChanges)>,
+    /// Where the queue stands.
+    pub(super) cursor: Option<(Vec<u8>, Vec<u8>)>,
+}

@@ -1,0 +1,46 @@
+//! Who may begin a session with this device, and the account that it takes.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::pairwise::PairwiseAccount;
+
+/// Whether identities that the store does not know may begin sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Strangers {
+    /// They may: whoever has a bundle of this device can write to it.
+    #[default]
+    Accepted,
+    /// They may not: [`Engine::admit`](crate::Engine::admit) comes first.
+    Refused,
+}
+
+/// What all lanes share while they are worked on.
+pub(super) struct Trust<'a, A: PairwiseAccount> {
+    account: &'a Mutex<AccountSlot<A>>,
+    pub(super) strangers: Strangers,
+}
+
+/// The account, and whether it changed since it was written.
+pub(super) struct AccountSlot<A> {
+    pub(super) account: A,
+    pub(super) changed: bool,
+}
+
+impl<A> AccountSlot<A> {
+    pub(super) fn new(account: A) -> Self {
+        Self { account, changed: false }
+    }
+}
+
+impl<'a, A: PairwiseAccount> Trust<'a, A> {
+    pub(super) fn new(account: &'a Mutex<AccountSlot<A>>, strangers: Strangers) -> Self {
+        Self { account, strangers }
+    }
+
+    /// The account: only the first message of a session needs it.
+    pub(super) fn account(&self) -> MutexGuard<'a, AccountSlot<A>> {
+        // A panic of another lane ends the whole batch, and what is in memory is dropped then.
+        self.account.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,101 @@
+//! Ciphertexts that wait for a later epoch of their group.
+
+use crate::address::AddressRef;
+use crate::conversation::ConversationRef;
+use crate::error::StoreError;
+use crate::messages::Messages;
+use crate::transaction::Transaction;
+use crate::{limits, rows};
+
+/// A ciphertext that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BufferedRow {
+    /// Its place among those of its epoch, in the order of arrival.
+    pub seq: u64,
+    /// The message's id.
+    pub message: Vec<u8>,
+    /// Who sent it.
+    pub sender: AddressRef,
+    /// The ciphertext.
+    pub body: Vec<u8>,
+}
+
+impl Messages<'_> {
+    /// Keeps a ciphertext until its epoch comes; whether it was not kept already.
+    ///
+    /// # Errors
+    /// [`StoreError::Limit`].
+    pub fn buffer(
+        &mut self,
+        conversation: ConversationRef,
+        epoch: u64,
+        message: &[u8],
+        sender: AddressRef,
+        body: &[u8],
+    ) -> Result<bool, StoreError> {
+        limits::name(message)?;
+        limits::body(body)?;
+        let epoch = limits::number(epoch)?;
+        let mut insert = self.transaction().statement(
+            "INSERT INTO buffered VALUES (?1, ?2,
+                 (SELECT 1 + coalesce(max(seq), 0) FROM buffered
+                  WHERE conversation = ?1 AND epoch = ?2),
+                 ?3, ?4, ?5)
+             ON CONFLICT (conversation, message) DO NOTHING",
+        )?;
+        Ok(insert.execute((conversation.0, epoch, message, sender.0, body))? > 0)
+    }
+
+    /// What waits for an epoch, in the order of arrival.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn buffered(
+        &mut self,
+        conversation: ConversationRef,
+        epoch: u64,
+    ) -> Result<Vec<BufferedRow>, StoreError> {
+        // Nothing waits for an epoch that cannot be written.
+        let Ok(epoch) = limits::number(epoch) else { return Ok(Vec::new()) };
+        let mut select = self.transaction().statement(
+            "SELECT seq, message, sender, body FROM buffered
+             WHERE conversation = ?1 AND epoch = ?2 ORDER BY seq",
+        )?;
+        let waiting = select.query_map((conversation.0, epoch), |row| {
+            Ok(BufferedRow {
+                seq: rows::number(row, 0)?,
+                message: rows::bytes(row, 1)?,
+                sender: AddressRef(row.get(2)?),
+                body: rows::bytes(row, 3)?,
+            })
+        })?;
+        Ok(waiting.collect::<Result<_, _>>()?)
+    }
+
+    /// Removes a ciphertext that need not wait any more; whether there was one.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn unbuffer(
+        &mut self,
+        conversation: ConversationRef,
+        message: &[u8],
+    ) -> Result<bool, StoreError> {
+        let mut delete = self
+            .transaction()
+            .statement("DELETE FROM buffered WHERE conversation = ?1 AND message = ?2")?;
+        Ok(delete.execute((conversation.0, message))? > 0)
+    }
+}
+
+impl Transaction<'_> {
+    /// How many ciphertexts of a conversation wait: the layer above bounds them.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn buffered_len(&self, conversation: ConversationRef) -> Result<u64, StoreError> {
+        let mut select = self.statement("SELECT count(*) FROM buffered WHERE conversation = ?1")?;
+        Ok(select.query_row([conversation.0], |row| rows::number(row, 0))?)
+    }
+}

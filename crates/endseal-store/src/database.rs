@@ -1,0 +1,97 @@
+//! The connection to the database: its key and its settings (docs/spec/store.md, "Database").
+
+use core::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+
+use endseal_crypto::secret::Zeroizing;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, Error, OpenFlags};
+
+use crate::key_file::StoreKey;
+
+/// Opens the database with its key and all settings. A wrong key shows at the first read. An empty file
+/// is an empty database; one that is not there is not made, because SQLite would let others read it.
+pub(crate) fn open(path: &Path, key: &StoreKey) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    // Closing writes nothing: a database that does not open is left as it was found.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    // What SQLCipher finds wrong comes back as an error; it would go to stderr as well.
+    connection.execute_batch("PRAGMA cipher_log_level = NONE")?;
+    connection.execute_batch(&key_pragma(key))?;
+    connection.execute_batch(CIPHER)?;
+    connection.execute_batch(SETTINGS)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(connection)
+}
+
+/// Reads the log once and writes the same bytes back, synchronised; whether there was anything in it.
+///
+/// A process that was killed leaves a log that the kernel holds and the medium perhaps not, and after a
+/// failed synchronisation the kernel takes pages for written that are not. Whoever opens the database
+/// acts on what it reads, so that has to be on the medium first.
+pub(crate) fn settle_log(path: &Path) -> io::Result<bool> {
+    let mut file = match File::options().read(true).write(true).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let mut piece = vec![0; 1 << 16];
+    let mut at = 0;
+    loop {
+        let len = file.read(&mut piece)?;
+        if len == 0 {
+            break;
+        }
+        file.seek(SeekFrom::Start(at))?;
+        file.write_all(&piece[..len])?;
+        at += u64::try_from(len).unwrap_or(0);
+    }
+    if at > 0 {
+        file.sync_all()?;
+    }
+    Ok(at > 0)
+}
+
+/// Moves the log into the database and truncates it.
+pub(crate) fn checkpoint(connection: &Connection) -> Result<(), Error> {
+    // The columns are busy, frames, moved. There is no other connection, so it is never busy.
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+}
+
+fn key_pragma(key: &StoreKey) -> Zeroizing<String> {
+    let mut sql = Zeroizing::new(String::with_capacity(128));
+    sql.push_str("PRAGMA key = \"x'");
+    for byte in key.expose_secret() {
+        // Writing to a string does not fail.
+        let _ = write!(sql, "{byte:02x}");
+    }
+    sql.push_str("'\"");
+    sql
+}
+
+/// These come before the first read.
+const CIPHER: &str = "
+    PRAGMA cipher_page_size = 4096;
+    PRAGMA cipher_hmac_algorithm = HMAC_SHA256;
+    PRAGMA cipher_memory_security = OFF;
+";
+
+/// `locking_mode` comes before the log is first used, so that its index is in memory.
+const SETTINGS: &str = "
+    PRAGMA locking_mode = EXCLUSIVE;
+    PRAGMA synchronous = FULL;
+    PRAGMA wal_autocheckpoint = 0;
+    PRAGMA secure_delete = ON;
+    PRAGMA temp_store = MEMORY;
+    PRAGMA foreign_keys = ON;
+    PRAGMA trusted_schema = OFF;
+    PRAGMA cell_size_check = ON;
+    PRAGMA cache_size = -8192;
+";
+
+/// More than there are statements in this crate.
+const STATEMENTS: usize = 64;

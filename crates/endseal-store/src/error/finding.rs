@@ -1,0 +1,33 @@
+//! What is wrong with a damaged store.
+
+use core::fmt;
+
+/// One thing that is wrong with a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Finding {
+    /// The database is not a store's: its application id or version is another.
+    Foreign,
+    /// What SQLite or SQLCipher says. It names tables, pages and rows, and no content.
+    Engine(String),
+    /// A page, counted from 1, that is not authentic.
+    Page(u32),
+    /// Rows that break a rule of the format.
+    Rows {
+        /// The rule, as a sentence about a row.
+        rule: &'static str,
+        /// How many rows break it.
+        count: u64,
+    },
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Foreign => f.write_str("the database is not a store's"),
+            Self::Engine(text) => f.write_str(text),
+            Self::Page(page) => write!(f, "page {page} is not authentic"),
+            Self::Rows { rule, count } => write!(f, "{rule} ({count})"),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The store: what must survive, in one encrypted database, written in transactions.
+//!
+//! | to do this | use |
+//! |---|---|
+//! | make, open, copy, check a store | [`Store`] |
+//! | read and write | [`Transaction`], from [`Store::begin`] |
+//! | take in a backlog | [`Messages`], from [`Transaction::messages`] |
+//!
+//! The format is specified in `docs/spec/store.md`. Below it is SQLite with SQLCipher, which encrypts
+//! and authenticates every page.
+//!
+//! # What is durable when
+//! Nothing of a transaction before [`Transaction::commit`] returned, all of it afterwards. Only then
+//! may a message be acknowledged, and only then may a ciphertext leave the machine. A commit that
+//! failed may have happened: the store then refuses work until [`Store::reopen`] found out
+//! ([`StoreError::Uncertain`]), and whoever holds states in memory MUST drop them.
+//!
+//! # One writer
+//! An open store holds a lock of the kernel, which dies with the process. Nothing is cached across
+//! openings: whoever gets the lock sees what its last holder committed.
+//!
+//! No error deletes or overwrites anything.
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod address;
+mod buffered;
+mod conversation;
+mod cursor;
+mod database;
+mod directory;
+mod error;
+mod group;
+mod inbox;
+mod key_file;
+mod limits;
+mod lock;
+mod messages;
+mod meta;
+mod outbox;
+mod record;
+mod rows;
+mod schema;
+mod session;
+mod store;
+mod transaction;
+
+pub use address::{AddressRef, AddressRow};
+pub use buffered::BufferedRow;
+pub use conversation::ConversationRef;
+pub use endseal_crypto::argon2id::KdfParams;
+pub use error::{CreateStoreError, Finding, Limit, OpenStoreError, StoreError};
+pub use group::GroupRow;
+pub use inbox::InboxRow;
+pub use key_file::{OuterKey, Protection, ProtectionKind, Unlock};
+pub use messages::{Messages, Seen};
+pub use outbox::OutboxRow;
+pub use session::{SessionRow, SessionSummary, Standing};
+pub use store::{OpenOptions, Store};
+pub use transaction::Transaction;
+
+/// Largest sizes that a store takes.
+pub mod limit {
+    pub use crate::limits::{MAX_BODY_LEN, MAX_NAME_LEN, MAX_STATE_LEN};
+}

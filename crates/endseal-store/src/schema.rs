@@ -1,0 +1,52 @@
+//! The tables, version by version (docs/spec/store.md, "Schema").
+
+use rusqlite::{Connection, Error, TransactionBehavior};
+
+use crate::error::{Finding, OpenStoreError};
+
+/// `esl1`.
+pub(crate) const APPLICATION_ID: i32 = 0x6573_6c31;
+
+/// What raises a database from version i to version i + 1, in order. The first makes a new one.
+const STEPS: &[&str] = &[include_str!("schema/v1.sql")];
+
+/// The version that this program writes.
+pub(crate) const VERSION: usize = STEPS.len();
+
+/// Makes the tables in an empty database.
+pub(crate) fn make(connection: &mut Connection) -> Result<(), Error> {
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    raise(connection, 0, STEPS)
+}
+
+/// Checks that the database is a store's and raises it to this program's version.
+pub(crate) fn prepare(connection: &mut Connection) -> Result<(), OpenStoreError> {
+    let version = version(connection)?;
+    raise(connection, version, STEPS)?;
+    Ok(())
+}
+
+/// The version of a store's database; it is one that this program knows.
+pub(crate) fn version(connection: &Connection) -> Result<usize, OpenStoreError> {
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+    // The first read of the database: a key or a first page that is not authentic shows here.
+    let (application, version) = (pragma("application_id")?, pragma("user_version")?);
+    let version = u32::try_from(version).unwrap_or(0);
+    let known = usize::try_from(version).ok().filter(|version| *version <= VERSION);
+    match (application, known) {
+        (APPLICATION_ID, None) => Err(OpenStoreError::LaterVersion(version)),
+        (APPLICATION_ID, Some(version)) if version > 0 => Ok(version),
+        _ => Err(OpenStoreError::Damaged(Finding::Foreign)),
+    }
+}
+
+/// One transaction for each version, so that a failure leaves a version that exists.
+fn raise(connection: &mut Connection, from: usize, steps: &[&str]) -> Result<(), Error> {
+    for (version, step) in (1_i32..).zip(steps).skip(from) {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        transaction.execute_batch(step)?;
+        transaction.pragma_update(None, "user_version", version)?;
+        transaction.commit()?;
+    }
+    Ok(())
+}

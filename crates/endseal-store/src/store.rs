@@ -1,0 +1,363 @@
+//! Making, opening and closing a store.
+
+use core::time::Duration;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use endseal_crypto::random::Random;
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::directory::{self, DATABASE, KEY, LOCK, LOG};
+use crate::error::{CreateStoreError, Finding, OpenStoreError, StoreError};
+use crate::key_file::{self, Protection, ProtectionKind, StoreKey, Unlock};
+use crate::lock::Lock;
+use crate::transaction::Transaction;
+use crate::{database, meta, schema};
+
+/// An open store: the only one of its directory, on this machine, until it is closed.
+///
+/// Dropping it is [`Self::close`] without its result; after a panic, or a commit that failed, dropping
+/// writes nothing, as if the process had died.
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+pub struct Store {
+    pub(crate) directory: PathBuf,
+    pub(crate) key: StoreKey,
+    lock: Lock,
+    /// None after a failed commit or reopening, and once closed.
+    connection: Option<Connection>,
+    id: [u8; 16],
+    generation: u64,
+    pub(crate) restored: bool,
+}
+
+/// How a store is opened.
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    wait: Duration,
+    key_file: Option<PathBuf>,
+}
+
+impl OpenOptions {
+    /// Not waiting, and the key file in the directory.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Waits at most that long for whoever has the store open.
+    #[must_use]
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.wait = wait;
+        self
+    }
+
+    /// The key file is at another place: on another medium, say.
+    #[must_use]
+    pub fn key_file(mut self, path: &Path) -> Self {
+        self.key_file = Some(path.to_owned());
+        self
+    }
+
+    pub(crate) fn key_path(&self, directory: &Path) -> PathBuf {
+        self.key_file.clone().unwrap_or_else(|| directory.join(KEY))
+    }
+}
+
+impl Store {
+    /// Makes a store in a new directory, or an empty one, and opens it. It appears whole or not at all.
+    ///
+    /// # Errors
+    /// [`CreateStoreError::Exists`] if there is anything at `directory`.
+    pub fn create(
+        directory: &Path,
+        protection: Protection<'_>,
+        random: &mut impl Random,
+    ) -> Result<Self, CreateStoreError> {
+        let key = StoreKey::try_init_with(|key| random.fill(key))?;
+        let mut id = [0; 16];
+        random.fill(&mut id)?;
+        let key_file = key_file::seal(&key, &protection, random)?;
+        let lock = assemble(directory, &id, |new| {
+            directory::write_whole(&new.join(KEY), &key_file)?;
+            directory::private().create_new(true).open(new.join(DATABASE))?;
+            let mut connection = database::open(&new.join(DATABASE), &key)?;
+            connection.pragma_update(None, "journal_mode", "WAL")?;
+            schema::make(&mut connection)?;
+            let transaction = connection.transaction()?;
+            meta::write(&transaction, meta::ID, &id)?;
+            meta::set_number(&transaction, meta::GENERATION, 0)?;
+            meta::set_number(&transaction, meta::SEQ, 0)?;
+            meta::write(&transaction, meta::RESTORED, &[0])?;
+            transaction.commit()?;
+            Ok(database::checkpoint(&connection)?)
+        })?;
+        Self::load(directory.to_owned(), key, lock).map_err(|error| match error {
+            OpenStoreError::Full => CreateStoreError::Full,
+            OpenStoreError::Io(error) => CreateStoreError::Io(error),
+            other => CreateStoreError::Io(io::Error::other(other)),
+        })
+    }
+
+    /// Opens the store of a directory.
+    ///
+    /// If the last process that had it open was killed, the database is checked first, which reads all
+    /// of it.
+    ///
+    /// # Errors
+    /// [`OpenStoreError`]; nothing was changed.
+    pub fn open(
+        directory: &Path,
+        unlock: Unlock<'_>,
+        options: OpenOptions,
+    ) -> Result<Self, OpenStoreError> {
+        let is_missing = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => OpenStoreError::Missing,
+            _ => OpenStoreError::Io(error),
+        };
+        fs::metadata(directory.join(DATABASE)).map_err(is_missing)?;
+        let lock = Lock::take(&directory.join(LOCK), options.wait)?;
+        let path = options.key_path(directory);
+        let file = directory::read_bounded(&path, key_file::LEN).map_err(is_missing)?;
+        let key = key_file::open(&file, unlock)?;
+        Self::load(directory.to_owned(), key, lock)
+    }
+
+    /// Which secret the key file of a store asks for.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn protection(
+        directory: &Path,
+        options: &OpenOptions,
+    ) -> Result<ProtectionKind, OpenStoreError> {
+        let path = options.key_path(directory);
+        let file =
+            directory::read_bounded(&path, key_file::LEN).map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => OpenStoreError::Missing,
+                _ => OpenStoreError::Io(error),
+            })?;
+        key_file::kind(&file)
+    }
+
+    /// What tells this store from every other, also from one that is made in its place: 16 random bytes.
+    #[must_use]
+    pub fn id(&self) -> &[u8; 16] {
+        &self.id
+    }
+
+    /// How often the store was opened and closed. It changes whenever the store was closed in between.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Whether an older copy of the database was put in place and some session or group still waits for
+    /// a reset.
+    #[must_use]
+    pub fn is_restored(&self) -> bool {
+        self.restored
+    }
+
+    /// Whether a commit failed, so that only [`Self::reopen`] is of use.
+    #[must_use]
+    pub fn is_uncertain(&self) -> bool {
+        self.connection.is_none()
+    }
+
+    /// Begins a transaction. If the log has grown beyond 4 MiB it is moved into the database first.
+    ///
+    /// # Errors
+    /// [`StoreError::Uncertain`] after a commit that failed.
+    pub fn begin(&mut self) -> Result<Transaction<'_>, StoreError> {
+        // Without a log there is nothing to move.
+        if fs::metadata(self.directory.join(LOG)).is_ok_and(|log| log.len() > MAX_LOG_LEN) {
+            self.checkpoint()?;
+        }
+        Transaction::begin(self, TransactionBehavior::Immediate)
+    }
+
+    /// Begins a transaction that reads. Dropping it is its end.
+    ///
+    /// # Errors
+    /// As [`Self::begin`].
+    pub fn read(&mut self) -> Result<Transaction<'_>, StoreError> {
+        Transaction::begin(self, TransactionBehavior::Deferred)
+    }
+
+    /// Opens the database again after [`StoreError::Uncertain`], and so finds out whether the commit
+    /// happened. The lock is kept in between.
+    ///
+    /// # Errors
+    /// As [`Self::open`]. The store stays as it is, and this can be tried again.
+    pub fn reopen(&mut self) -> Result<(), OpenStoreError> {
+        self.connection = None;
+        let opened = Opened::new(&self.directory, &self.key, &mut self.lock)?;
+        self.take(opened);
+        Ok(())
+    }
+
+    /// Moves the log into the database and truncates it, so that states which were replaced are gone
+    /// from the files.
+    ///
+    /// # Errors
+    /// [`StoreError::Full`], [`StoreError::Io`]: the log is as it was, and nothing is lost.
+    pub fn checkpoint(&mut self) -> Result<(), StoreError> {
+        Ok(database::checkpoint(self.connection()?)?)
+    }
+
+    /// Closes the store: a checkpoint, and a note that the end was a good one.
+    ///
+    /// # Errors
+    /// [`StoreError`]; everything that was committed is safe all the same.
+    pub fn close(mut self) -> Result<(), StoreError> {
+        self.finish()
+    }
+
+    pub(crate) fn connection(&self) -> Result<&Connection, StoreError> {
+        self.connection.as_ref().ok_or(StoreError::Uncertain)
+    }
+
+    /// After a failure that leaves it open what the database holds.
+    pub(crate) fn become_uncertain(&mut self) {
+        self.connection = None;
+    }
+
+    fn load(directory: PathBuf, key: StoreKey, mut lock: Lock) -> Result<Self, OpenStoreError> {
+        let opened = Opened::new(&directory, &key, &mut lock)?;
+        let mut store = Self {
+            directory,
+            key,
+            lock,
+            connection: None,
+            id: [0; 16],
+            generation: 0,
+            restored: false,
+        };
+        store.take(opened);
+        Ok(store)
+    }
+
+    fn take(&mut self, opened: Opened) {
+        self.connection = Some(opened.connection);
+        self.id = opened.id;
+        self.generation = opened.generation;
+        self.restored = opened.restored;
+    }
+
+    fn finish(&mut self) -> Result<(), StoreError> {
+        let Some(connection) = self.connection.take() else {
+            return Err(StoreError::Uncertain);
+        };
+        let generation = self.generation + 1;
+        meta::set_number(&connection, meta::GENERATION, generation)?;
+        database::checkpoint(&connection)?;
+        connection.close().map_err(|(_, error)| error)?;
+        Ok(self.lock.set_generation(generation)?)
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        if self.connection.is_some() && !thread::panicking() {
+            // Whoever wants to know calls `close`; what was committed is safe either way.
+            let _ = self.finish();
+        }
+    }
+}
+
+/// A database that has passed all checks of opening.
+struct Opened {
+    connection: Connection,
+    id: [u8; 16],
+    generation: u64,
+    restored: bool,
+}
+
+impl Opened {
+    fn new(directory: &Path, key: &StoreKey, lock: &mut Lock) -> Result<Self, OpenStoreError> {
+        let had_log = database::settle_log(&directory.join(LOG))?;
+        let mut connection = database::open(&directory.join(DATABASE), key)?;
+        schema::version(&connection)?;
+        let before = meta::number(&connection, meta::GENERATION)?;
+        let is_closed = before % 2 == 0;
+        if had_log || !is_closed {
+            quick_check(&connection)?;
+        }
+        schema::prepare(&mut connection)?;
+
+        // The next odd number: an even one says that the store was closed.
+        let generation = before.checked_add(1).map(|next| next | 1).ok_or_else(overflow)?;
+        let is_older = before < lock.generation()?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // The number that follows what this machine saw, so that it is not met again.
+        let generation = if is_older {
+            meta::mark_restored(&transaction)?;
+            generation.max(lock.generation()?.checked_add(1).ok_or_else(overflow)? | 1)
+        } else {
+            generation
+        };
+        let restored = meta::is_restored(&transaction)? && meta::waits_for_reset(&transaction)?;
+        if !restored {
+            meta::write(&transaction, meta::RESTORED, &[0])?;
+        }
+        let id = meta::read(&transaction, meta::ID)?;
+        meta::set_number(&transaction, meta::GENERATION, generation)?;
+        transaction.commit()?;
+        lock.set_generation(generation)?;
+        Ok(Self { connection, id, generation, restored })
+    }
+}
+
+/// A number that no store reaches by being opened.
+fn overflow() -> OpenStoreError {
+    OpenStoreError::Damaged(Finding::Rows { rule: "the generation is beyond 2^64", count: 1 })
+}
+
+fn quick_check(connection: &Connection) -> Result<(), OpenStoreError> {
+    let sql = "PRAGMA quick_check(1)";
+    let answer: String = connection.query_row(sql, [], |row| row.get(0))?;
+    if answer == "ok" {
+        return Ok(());
+    }
+    Err(OpenStoreError::Damaged(Finding::Engine(answer)))
+}
+
+/// Makes a directory with `fill` under another name, locks it and puts it in its place. The store
+/// exists when all of it does.
+pub(crate) fn assemble(
+    directory: &Path,
+    id: &[u8; 16],
+    fill: impl FnOnce(&Path) -> Result<(), CreateStoreError>,
+) -> Result<Lock, CreateStoreError> {
+    if fs::symlink_metadata(directory).is_ok() && fs::read_dir(directory)?.next().is_some() {
+        return Err(CreateStoreError::Exists);
+    }
+    let name = u64::from_le_bytes(*id.first_chunk().unwrap_or(&[0; 8]));
+    let new = directory::beside(directory, &format!(".new-{name:016x}"));
+    directory::make(&new)?;
+    let made = Lock::take(&new.join(LOCK), Duration::ZERO)
+        .map_err(|error| CreateStoreError::Io(io::Error::other(error)))
+        .and_then(|lock| fill(&new).map(|()| lock))
+        .and_then(|lock| {
+            directory::synchronise(&new)?;
+            // Takes the place of an empty directory, and of no other.
+            fs::rename(&new, directory).map_err(|error| match error.kind() {
+                io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => {
+                    CreateStoreError::Exists
+                }
+                _ => error.into(),
+            })?;
+            directory::synchronise_parent(directory)?;
+            Ok(lock)
+        });
+    if made.is_err() {
+        // It was never a store; what is left of it is in nobody's way.
+        let _ = fs::remove_dir_all(&new);
+    }
+    made
+}
+
+/// Larger than the log of a batch, and small enough to be moved in milliseconds: 4 MiB.
+const MAX_LOG_LEN: u64 = 4 << 20;

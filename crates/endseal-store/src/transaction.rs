@@ -1,0 +1,125 @@
+//! Transactions: all of it or nothing.
+
+use core::cell::Cell;
+
+use rusqlite::{CachedStatement, Connection, TransactionBehavior};
+
+use crate::error::StoreError;
+use crate::error::convert::is_full;
+use crate::meta;
+use crate::store::Store;
+
+/// A transaction. Dropped without [`Self::commit`], nothing of it happened.
+///
+/// It sees its own writes. An operation that fails changes nothing by itself, and the transaction can go
+/// on, except after [`StoreError::Io`] and [`StoreError::Full`], where it can only be dropped.
+#[allow(missing_debug_implementations, reason = "nothing of it is for people")]
+pub struct Transaction<'s> {
+    store: &'s mut Store,
+    /// Whether there is something to roll back.
+    open: bool,
+    /// The last number given out in the inbox, once it is known.
+    seq: Cell<Option<u64>>,
+    /// Whether `seq` is another than in the database.
+    seq_moved: Cell<bool>,
+    /// Whether a session or group changed, so that none may wait for a reset any more.
+    standing_moved: Cell<bool>,
+}
+
+impl<'s> Transaction<'s> {
+    pub(crate) fn begin(
+        store: &'s mut Store,
+        behavior: TransactionBehavior,
+    ) -> Result<Self, StoreError> {
+        let sql = match behavior {
+            TransactionBehavior::Immediate => "BEGIN IMMEDIATE",
+            _ => "BEGIN",
+        };
+        store.connection()?.prepare_cached(sql)?.execute([])?;
+        Ok(Self {
+            store,
+            open: true,
+            seq: Cell::new(None),
+            seq_moved: Cell::new(false),
+            standing_moved: Cell::new(false),
+        })
+    }
+
+    /// Makes everything durable.
+    ///
+    /// # Errors
+    /// [`StoreError::Uncertain`] if the medium failed so that it may have happened or not: reopen the
+    /// store. With every other error nothing happened.
+    pub fn commit(mut self) -> Result<(), StoreError> {
+        if let (true, Some(seq)) = (self.seq_moved.get(), self.seq.get()) {
+            meta::set_number(self.connection()?, meta::SEQ, seq)?;
+        }
+        let mut restored = self.store.restored;
+        if restored && self.standing_moved.get() {
+            restored = meta::waits_for_reset(self.connection()?)?;
+            if !restored {
+                meta::write(self.connection()?, meta::RESTORED, &[0])?;
+            }
+        }
+        let committed = self.connection()?.prepare_cached("COMMIT")?.execute([]);
+        match committed {
+            Ok(_) => {
+                self.open = false;
+                self.store.restored = restored;
+                Ok(())
+            }
+            Err(error) if is_full(&error) && self.roll_back() => Err(StoreError::Full),
+            Err(_) => {
+                self.open = false;
+                self.store.become_uncertain();
+                Err(StoreError::Uncertain)
+            }
+        }
+    }
+
+    pub(crate) fn connection(&self) -> Result<&Connection, StoreError> {
+        self.store.connection()
+    }
+
+    /// A statement of this crate. It is prepared once for each connection.
+    pub(crate) fn statement(&self, sql: &'static str) -> Result<CachedStatement<'_>, StoreError> {
+        Ok(self.connection()?.prepare_cached(sql)?)
+    }
+
+    /// The last number given out in the inbox.
+    pub(crate) fn seq(&self) -> Result<u64, StoreError> {
+        if let Some(seq) = self.seq.get() {
+            return Ok(seq);
+        }
+        let seq = meta::number(self.connection()?, meta::SEQ)?;
+        self.seq.set(Some(seq));
+        Ok(seq)
+    }
+
+    /// Gives out a number; it is written when the transaction is committed.
+    pub(crate) fn set_seq(&self, seq: u64) {
+        self.seq.set(Some(seq));
+        self.seq_moved.set(true);
+    }
+
+    pub(crate) fn note_standing(&self) {
+        self.standing_moved.set(true);
+    }
+
+    /// Whether nothing of the transaction is left.
+    fn roll_back(&mut self) -> bool {
+        self.open = false;
+        self.store.connection().is_ok_and(|connection| {
+            // SQLite may have rolled back by itself, and then says that there is nothing to do.
+            connection.is_autocommit() || connection.execute_batch("ROLLBACK").is_ok()
+        })
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if self.open && !self.roll_back() {
+            self.store.become_uncertain();
+        }
+    }
+}
