@@ -1,6 +1,5 @@
 //! Ciphertexts that wait for a later epoch of their group.
 
-use crate::address::AddressRef;
 use crate::conversation::ConversationRef;
 use crate::error::StoreError;
 use crate::messages::Messages;
@@ -11,12 +10,12 @@ use crate::{limits, rows};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BufferedRow {
+    /// The epoch that it waits for.
+    pub epoch: u64,
     /// Its place among those of its epoch, in the order of arrival.
     pub seq: u64,
     /// The message's id.
     pub message: Vec<u8>,
-    /// Who sent it.
-    pub sender: AddressRef,
     /// The ciphertext.
     pub body: Vec<u8>,
 }
@@ -31,7 +30,6 @@ impl Messages<'_> {
         conversation: ConversationRef,
         epoch: u64,
         message: &[u8],
-        sender: AddressRef,
         body: &[u8],
     ) -> Result<bool, StoreError> {
         limits::name(message)?;
@@ -41,32 +39,29 @@ impl Messages<'_> {
             "INSERT INTO buffered VALUES (?1, ?2,
                  (SELECT 1 + coalesce(max(seq), 0) FROM buffered
                   WHERE conversation = ?1 AND epoch = ?2),
-                 ?3, ?4, ?5)
+                 ?3, ?4)
              ON CONFLICT (conversation, message) DO NOTHING",
         )?;
-        Ok(insert.execute((conversation.0, epoch, message, sender.0, body))? > 0)
+        Ok(insert.execute((conversation.0, epoch, message, body))? > 0)
     }
 
-    /// What waits for an epoch, in the order of arrival.
+    /// All that waits in a conversation, by epoch and in the order of arrival.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn buffered(
         &mut self,
         conversation: ConversationRef,
-        epoch: u64,
     ) -> Result<Vec<BufferedRow>, StoreError> {
-        // Nothing waits for an epoch that cannot be written.
-        let Ok(epoch) = limits::number(epoch) else { return Ok(Vec::new()) };
         let mut select = self.transaction().statement(
-            "SELECT seq, message, sender, body FROM buffered
-             WHERE conversation = ?1 AND epoch = ?2 ORDER BY seq",
+            "SELECT epoch, seq, message, body FROM buffered
+             WHERE conversation = ?1 ORDER BY epoch, seq",
         )?;
-        let waiting = select.query_map((conversation.0, epoch), |row| {
+        let waiting = select.query_map([conversation.0], |row| {
             Ok(BufferedRow {
-                seq: rows::number(row, 0)?,
-                message: rows::bytes(row, 1)?,
-                sender: AddressRef(row.get(2)?),
+                epoch: rows::number(row, 0)?,
+                seq: rows::number(row, 1)?,
+                message: rows::bytes(row, 2)?,
                 body: rows::bytes(row, 3)?,
             })
         })?;

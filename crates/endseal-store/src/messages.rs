@@ -24,7 +24,7 @@ pub struct Messages<'t> {
 pub struct Seen {
     /// Its number in the inbox, whether or not it is there still.
     pub seq: u64,
-    /// The first 16 bytes of SHA-256 of its ciphertext. Another ciphertext under the same id is not
+    /// The first 16 bytes of BLAKE3 of its ciphertext. Another ciphertext under the same id is not
     /// the same message.
     pub digest: [u8; 16],
 }

@@ -17,7 +17,7 @@ CREATE TABLE seen (conversation INTEGER NOT NULL, message BLOB NOT NULL, seq INT
 CREATE TABLE inbox (seq INTEGER PRIMARY KEY, conversation INTEGER NOT NULL, sender INTEGER NOT NULL,
                     kind INTEGER NOT NULL, message BLOB NOT NULL, plaintext BLOB NOT NULL);
 CREATE TABLE buffered (conversation INTEGER NOT NULL, epoch INTEGER NOT NULL, seq INTEGER NOT NULL,
-                       message BLOB NOT NULL, sender INTEGER NOT NULL, body BLOB NOT NULL,
+                       message BLOB NOT NULL, body BLOB NOT NULL,
                        PRIMARY KEY (conversation, epoch, seq)) WITHOUT ROWID;
 CREATE UNIQUE INDEX buffered_message ON buffered (conversation, message);
 CREATE TABLE outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, conversation INTEGER NOT NULL,
