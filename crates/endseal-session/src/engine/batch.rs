@@ -4,17 +4,20 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::conversation::Conversation;
-use super::desk::{Answer, Load, Question, Write};
+use super::desk::{Load, Loaded, Question, Write};
 use super::lane::{Correspondence, Fresh, Lane, Membership};
 use super::states::States;
 use super::task::{Entry, Opened, Task};
-use super::trust::{AccountSlot, Strangers};
+use super::trust::{AccountSlot, Strangers, Trust};
+use endseal_store::Seen;
+
 use crate::envelope::MAX_ID_LEN;
-use crate::pairwise::PairwiseAccount;
-use crate::{BatchReport, Envelope, Failure, Origin, Outcome, Released};
+use crate::{
+    BatchOptions, BatchReport, Envelope, Failure, Origin, Outcome, PairwiseAccount, Released,
+};
 
 /// Messages that are looked up, opened and written together.
 pub(super) const BLOCK: usize = 128;
@@ -25,7 +28,7 @@ const MAX_LANES: usize = 1_024;
 /// All that is in memory of sessions and groups. Whatever fails drops it, and the store has the truth.
 pub(super) struct Memory<A: PairwiseAccount> {
     pub(super) lanes: HashMap<Conversation, (Lane<A>, Fresh)>,
-    pub(super) account: Mutex<AccountSlot<A>>,
+    pub(super) account: Arc<Mutex<AccountSlot<A>>>,
     pub(super) strangers: Strangers,
 }
 
@@ -33,7 +36,7 @@ impl<A: PairwiseAccount> Memory<A> {
     pub(super) fn new(account: A, strangers: Strangers) -> Self {
         Self {
             lanes: HashMap::new(),
-            account: Mutex::new(AccountSlot::new(account)),
+            account: Arc::new(Mutex::new(AccountSlot::new(account))),
             strangers,
         }
     }
@@ -53,13 +56,18 @@ impl<A: PairwiseAccount> Memory<A> {
         }
     }
 
+    /// What the lanes share.
+    pub(super) fn trust(&self) -> Trust<A> {
+        Trust::new(Arc::clone(&self.account), self.strangers)
+    }
+
     /// What changed since the last transaction.
     pub(super) fn states(&mut self) -> States {
         let mut states = States::default();
         for (lane, _) in self.lanes.values_mut() {
             lane.save(&mut states);
         }
-        let slot = self.account.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut slot = self.account.lock().unwrap_or_else(PoisonError::into_inner);
         if core::mem::take(&mut slot.changed) {
             states.account = Some(slot.account.save());
         }
@@ -104,13 +112,14 @@ pub(super) struct LaneDone<'e, A: PairwiseAccount> {
 /// See the module.
 pub(super) struct Batch<'e, A: PairwiseAccount> {
     envelopes: &'e [Envelope<'e>],
-    pub(super) memory: Memory<A>,
+    pub(super) memory: &'e mut Memory<A>,
     outcomes: Vec<Option<Outcome>>,
-    released: Vec<Released>,
+    released: Vec<(usize, Released)>,
     /// Results that wait for the number of what was delivered: index of the message, or of the row in
     /// `released`, in the order in which rows were written.
     numbers_due: alloc::collections::VecDeque<Due>,
     repeated: Vec<(usize, usize)>,
+    written: usize,
 }
 
 enum Due {
@@ -119,7 +128,7 @@ enum Due {
 }
 
 impl<'e, A: PairwiseAccount> Batch<'e, A> {
-    pub(super) fn new(envelopes: &'e [Envelope<'e>], memory: Memory<A>) -> Self {
+    pub(super) fn new(envelopes: &'e [Envelope<'e>], memory: &'e mut Memory<A>) -> Self {
         Self {
             envelopes,
             memory,
@@ -127,6 +136,7 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
             released: Vec::new(),
             numbers_due: alloc::collections::VecDeque::new(),
             repeated: Vec::new(),
+            written: 0,
         }
     }
 
@@ -176,7 +186,7 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
         loads: &mut Vec<Load>,
     ) {
         match (&self.memory.lane(conversation).0, sender) {
-            (Lane::Person(person), Some(address)) if !person.has(address.device()) => {
+            (Lane::Person(person), Some(address)) if !person.has(address.device) => {
                 let asked = loads.iter().any(|it| matches!(it, Load::Device(a) if *a == address));
                 if !asked {
                     loads.push(Load::Device(address));
@@ -192,20 +202,24 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
         }
     }
 
-    /// Takes the lanes of a block out of memory, with what the store answered.
+    /// Takes in what the store has of devices and groups.
+    pub(super) fn take_in(&mut self, loaded: Vec<(Conversation, Loaded<A::Ratchet>)>) {
+        for (conversation, loaded) in loaded {
+            self.memory.lane(&conversation).0.load(loaded);
+        }
+    }
+
+    /// Takes the lanes of a block out of memory, with what the store knows of the ids.
     pub(super) fn begin(
         &mut self,
         block: Block<'e>,
-        answer: Answer<A::Ratchet>,
+        seen: Vec<Vec<Option<Seen>>>,
     ) -> Vec<LaneWork<'e, A>> {
         for index in block.malformed {
             self.set(index, Outcome::Failed(Failure::Malformed));
         }
-        for (conversation, loaded) in answer.loaded {
-            self.memory.lane(&conversation).0.load(loaded);
-        }
         let mut work = Vec::with_capacity(block.groups.len());
-        for ((conversation, mut tasks), seen) in block.groups.into_iter().zip(answer.seen) {
+        for ((conversation, mut tasks), seen) in block.groups.into_iter().zip(seen) {
             for (task, seen) in tasks.iter_mut().zip(seen) {
                 task.seen = seen;
             }
@@ -241,16 +255,16 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
         writes: &mut Vec<Write<'e>>,
     ) {
         let Entry { index, id, waited_for, result } = entry;
-        if let Some(epoch) = waited_for {
+        if waited_for.is_some() {
             let (conversation, id) = (conversation.clone(), id.clone());
-            writes.push(Write::Unbuffer { conversation, epoch, id });
+            writes.push(Write::Unbuffer { conversation, id });
         }
         match result {
             Opened::Delivery(delivery) => {
                 if waited_for.is_some() {
                     self.numbers_due.push_back(Due::Released(self.released.len()));
                     let outcome = Outcome::Delivered(0);
-                    self.released.push(Released { id: id.to_vec(), outcome });
+                    self.released.push((index, Released { id: id.to_vec(), outcome }));
                 } else {
                     self.numbers_due.push_back(Due::Outcome(index));
                 }
@@ -265,7 +279,7 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
             Opened::Repeated(first) => self.repeated.push((index, first)),
             Opened::Failed(failure) if waited_for.is_some() => {
                 let outcome = Outcome::Failed(failure);
-                self.released.push(Released { id: id.to_vec(), outcome });
+                self.released.push((index, Released { id: id.to_vec(), outcome }));
             }
             Opened::Failed(failure) => self.set(index, Outcome::Failed(failure)),
         }
@@ -277,7 +291,7 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
             match self.numbers_due.pop_front() {
                 Some(Due::Outcome(index)) => self.set(index, Outcome::Delivered(number)),
                 Some(Due::Released(place)) => {
-                    if let Some(released) = self.released.get_mut(place) {
+                    if let Some((_, released)) = self.released.get_mut(place) {
                         released.outcome = Outcome::Delivered(number);
                     }
                 }
@@ -296,16 +310,39 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
         }
     }
 
-    /// The position of the queue after the message with this index.
-    pub(super) fn position(&self, before: usize) -> Option<&'e [u8]> {
-        let done = self.envelopes.get(..before)?;
-        done.iter().rev().map(|it| it.position).find(|it| !it.is_empty())
+    /// Everything before this was given to the store.
+    pub(super) fn write_up_to(&mut self, at: usize) {
+        self.written = at;
     }
 
-    /// Results of the messages up to here, which are in the store.
-    pub(super) fn report(&self, done: usize, commits: u32) -> BatchReport {
-        let outcomes = self.outcomes.iter().take(done).map(|it| it.unwrap_or(UNFINISHED)).collect();
-        BatchReport { outcomes, released: self.released.clone(), commits }
+    /// See [`Self::write_up_to`].
+    pub(super) fn written(&self) -> usize {
+        self.written
+    }
+
+    /// States that changed, and where the queue stands after the messages before `at`.
+    pub(super) fn states(&mut self, at: usize, options: &BatchOptions) -> States {
+        let mut states = self.memory.states();
+        if !options.queue.is_empty() {
+            let done = self.envelopes.get(..at).unwrap_or_default();
+            let position = done.iter().rev().map(|it| it.position).find(|it| !it.is_empty());
+            states.cursor = position.map(|it| (options.queue.clone(), it.to_vec()));
+        }
+        states
+    }
+
+    /// What became of these messages.
+    pub(super) fn outcomes(&self, range: Range<usize>) -> Vec<Outcome> {
+        let done = self.outcomes.get(range).unwrap_or_default();
+        done.iter().map(|it| it.unwrap_or(UNFINISHED)).collect()
+    }
+
+    /// What became of the first `done` messages.
+    pub(super) fn finish(self, done: usize, commits: u32) -> BatchReport {
+        let outcomes = self.outcomes(0..done);
+        let released = self.released.into_iter().filter(|(index, _)| *index < done);
+        let released = released.map(|(_, released)| released).collect();
+        BatchReport { outcomes, released, commits }
     }
 
     fn set(&mut self, index: usize, outcome: Outcome) {
@@ -320,7 +357,7 @@ const UNFINISHED: Outcome = Outcome::Failed(Failure::NoSession);
 
 impl<'e, A: PairwiseAccount> LaneWork<'e, A> {
     /// Opens the messages.
-    pub(super) fn run(mut self, trust: &super::trust::Trust<'_, A>) -> LaneDone<'e, A> {
+    pub(super) fn run(mut self, trust: &Trust<A>) -> LaneDone<'e, A> {
         let entries = self.lane.work(&mut self.fresh, self.tasks, trust);
         LaneDone { conversation: self.conversation, lane: self.lane, fresh: self.fresh, entries }
     }

@@ -12,10 +12,8 @@ use super::lane::{Partner, RatchetEntry, Waiting};
 use super::records;
 use super::references::References;
 use super::states::States;
-use crate::certificate::Certificate;
 use crate::group::GroupDevice;
-use crate::pairwise::Ratchet;
-use crate::{Address, EngineError};
+use crate::{Address, Certificate, DeviceId, EngineError, Ratchet, SessionTag};
 
 /// See the module.
 pub(super) struct Clerk<'t, 's, R> {
@@ -42,7 +40,7 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
         for load in question.loads {
             loaded.push(match load {
                 Load::Device(address) => {
-                    let conversation = Conversation::person(address.identity().as_bytes());
+                    let conversation = Conversation::person(address.identity.as_bytes());
                     (conversation, Loaded::Partner(self.partner(address)?))
                 }
                 Load::Group(conversation) => {
@@ -85,9 +83,9 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
                     let reference = self.references.conversation(self.transaction, &conversation)?;
                     self.messages.buffer(reference, epoch, &id, &body)?;
                 }
-                Write::Unbuffer { conversation, epoch, id } => {
+                Write::Unbuffer { conversation, id } => {
                     let reference = self.references.conversation(self.transaction, &conversation)?;
-                    self.messages.unbuffer(reference, epoch, &id)?;
+                    self.messages.unbuffer(reference, &id)?;
                 }
             }
         }
@@ -143,7 +141,7 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
             && let Some(bytes) = row.certificate
         {
             partner.certificate =
-                Some(Certificate::parse(&bytes).map_err(|_| EngineError::Damaged("certificate"))?);
+                Some(Certificate::from_bytes(&bytes).map_err(|_| EngineError::Damaged("certificate"))?);
         }
         for row in self.transaction.sessions_of(reference)? {
             if row.engine != R::ENGINE {
@@ -152,7 +150,7 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
             let ratchet = R::load(&row.state).map_err(|_| EngineError::Damaged("session"))?;
             partner.sessions.push(RatchetEntry {
                 ratchet,
-                tag: row.tag.into(),
+                tag: SessionTag::from_bytes(&row.tag),
                 standing: row.standing,
                 used: row.used,
                 changed: false,
@@ -166,7 +164,7 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
         let group = records::group(self.transaction, self.groups, id)?;
         let mut waiting = Vec::new();
         if let Some(reference) = self.references.find_conversation(self.transaction, conversation)? {
-            for row in self.transaction.buffered(reference)? {
+            for row in self.messages.buffered(reference)? {
                 waiting.push(Waiting { id: row.message, epoch: row.epoch, body: row.body });
             }
         }
@@ -182,5 +180,6 @@ pub(super) fn address_of(
     let row = transaction.address(reference)?.ok_or(EngineError::Damaged("address"))?;
     let identity = ed25519::PublicKey::from_bytes(&row.identity)
         .map_err(|_| EngineError::Damaged("identity"))?;
-    Address::new(identity, row.device).ok_or(EngineError::Damaged("device"))
+    let device = DeviceId::new(row.device).ok_or(EngineError::Damaged("device"))?;
+    Ok(Address { identity, device })
 }

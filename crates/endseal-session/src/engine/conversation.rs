@@ -12,8 +12,8 @@ pub const MAX_GROUP_ID_LEN: usize = 63;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Conversation(Box<[u8]>);
 
-const PERSON: u8 = 1;
-const GROUP: u8 = 2;
+pub(super) const PERSON: u8 = 1;
+pub(super) const GROUP: u8 = 2;
 
 impl Conversation {
     /// The one with a person, whichever the device.
@@ -29,7 +29,7 @@ impl Conversation {
     /// Where a message belongs if what it says of itself is true.
     pub(super) fn of(origin: Origin<'_>) -> Option<Self> {
         match origin {
-            Origin::Device(address) => Some(Self::person(address.identity().as_bytes())),
+            Origin::Device(address) => Some(Self::person(address.identity.as_bytes())),
             Origin::Group(id) => Self::group(id),
         }
     }

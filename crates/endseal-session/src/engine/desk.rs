@@ -6,11 +6,13 @@ use alloc::vec::Vec;
 
 use endseal_store::Seen;
 
+use super::batch::Batch;
 use super::conversation::Conversation;
 use super::lane::{Partner, Waiting};
+use super::progress::Progress;
 use super::states::States;
 use crate::group::Group;
-use crate::{Address, EngineError};
+use crate::{Address, EngineError, PairwiseAccount};
 
 /// What must be known before the messages of a block are opened.
 pub(super) struct Question<'e> {
@@ -49,7 +51,7 @@ pub(super) enum Write<'e> {
     /// A ciphertext, into the buffer.
     Buffer { conversation: Conversation, id: Cow<'e, [u8]>, epoch: u64, body: Cow<'e, [u8]> },
     /// It is not in the buffer any more.
-    Unbuffer { conversation: Conversation, epoch: u64, id: Cow<'e, [u8]> },
+    Unbuffer { conversation: Conversation, id: Cow<'e, [u8]> },
 }
 
 /// A ciphertext for the outbox.
@@ -60,9 +62,21 @@ pub(super) struct Departure {
 }
 
 /// Sends between two chunks, through wherever the store is.
-pub(super) trait Desk<R> {
+pub(super) trait Desk<'e, A: PairwiseAccount> {
     /// What the store has of a device.
-    fn load(&mut self, address: Address) -> Result<Partner<R>, EngineError>;
+    fn load(
+        &mut self,
+        batch: &mut Batch<'e, A>,
+        address: Address,
+        progress: &mut Progress,
+    ) -> Result<Partner<A::Ratchet>, EngineError>;
+
     /// Writes and commits everything so far, and this: the number in the outbox.
-    fn send(&mut self, departure: Departure, states: States) -> Result<u64, EngineError>;
+    fn send(
+        &mut self,
+        batch: &mut Batch<'e, A>,
+        departure: Departure,
+        states: States,
+        progress: &mut Progress,
+    ) -> Result<u64, EngineError>;
 }

@@ -15,8 +15,7 @@ use super::desk::Loaded;
 use super::states::States;
 use super::task::{BodyDigest, Entry, Opened, Task, digest};
 use super::trust::Trust;
-use crate::pairwise::PairwiseAccount;
-use crate::Failure;
+use crate::{Failure, PairwiseAccount};
 
 /// One conversation: with a person, on all devices, or in a group.
 pub(super) enum Lane<A: PairwiseAccount> {
@@ -62,7 +61,7 @@ impl<A: PairwiseAccount> Lane<A> {
         &mut self,
         fresh: &mut Fresh,
         tasks: Vec<Task<'e>>,
-        trust: &Trust<'_, A>,
+        trust: &Trust<A>,
     ) -> Vec<Entry<'e>> {
         fresh.turn();
         let mut entries = Vec::with_capacity(tasks.len());
@@ -76,7 +75,7 @@ impl<A: PairwiseAccount> Lane<A> {
         &mut self,
         fresh: &mut Fresh,
         task: &Task<'e>,
-        trust: &Trust<'_, A>,
+        trust: &Trust<A>,
         entries: &mut Vec<Entry<'e>>,
     ) {
         // Redelivery is looked up before a ratchet is touched.

@@ -59,7 +59,7 @@ impl References {
             return Ok(*reference);
         }
         let reference =
-            transaction.address_ref(address.identity().as_bytes(), address.device().get())?;
+            transaction.address_ref(address.identity.as_bytes(), address.device.number())?;
         self.remember_address(address, reference);
         Ok(reference)
     }
@@ -74,7 +74,7 @@ impl References {
             return Ok(Some(*reference));
         }
         let found =
-            transaction.find_address(address.identity().as_bytes(), address.device().get())?;
+            transaction.find_address(address.identity.as_bytes(), address.device.number())?;
         if let Some(reference) = found {
             self.remember_address(address, reference);
         }

@@ -1,8 +1,8 @@
 //! Who may begin a session with this device, and the account that it takes.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::pairwise::PairwiseAccount;
+use crate::PairwiseAccount;
 
 /// Whether identities that the store does not know may begin sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,8 +16,8 @@ pub enum Strangers {
 }
 
 /// What all lanes share while they are worked on.
-pub(super) struct Trust<'a, A: PairwiseAccount> {
-    account: &'a Mutex<AccountSlot<A>>,
+pub(super) struct Trust<A: PairwiseAccount> {
+    account: Arc<Mutex<AccountSlot<A>>>,
     pub(super) strangers: Strangers,
 }
 
@@ -33,13 +33,13 @@ impl<A> AccountSlot<A> {
     }
 }
 
-impl<'a, A: PairwiseAccount> Trust<'a, A> {
-    pub(super) fn new(account: &'a Mutex<AccountSlot<A>>, strangers: Strangers) -> Self {
+impl<A: PairwiseAccount> Trust<A> {
+    pub(super) fn new(account: Arc<Mutex<AccountSlot<A>>>, strangers: Strangers) -> Self {
         Self { account, strangers }
     }
 
     /// The account: only the first message of a session needs it.
-    pub(super) fn account(&self) -> MutexGuard<'a, AccountSlot<A>> {
+    pub(super) fn account(&self) -> MutexGuard<'_, AccountSlot<A>> {
         // A panic of another lane ends the whole batch, and what is in memory is dropped then.
         self.account.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use endseal_crypto::secret::Zeroizing;
 use endseal_store::{SessionRow, Standing};
 
-use crate::certificate::Certificate;
 use crate::engine::inbox::KIND_TEXT;
 use crate::engine::states::States;
 use crate::engine::task::{BodyDigest, Delivery, Opened, Task};
 use crate::engine::trust::{Strangers, Trust};
-use crate::message::{Message, SessionTag};
-use crate::pairwise::{AcceptError, OpenError, PairwiseAccount, Ratchet, RatchetBody};
-use crate::{Address, DeviceId, Failure};
+use crate::{
+    AcceptError, Address, Certificate, CertificateError, DeviceId, Failure, Message, OpenError,
+    PairwiseAccount, Ratchet, RatchetBody, SessionTag, Succession,
+};
 
 /// Sessions that are kept with one device. Two sides that begin at the same time make two; more come
 /// only from resets.
@@ -54,7 +54,7 @@ impl<R: Ratchet> Correspondence<R> {
 
     /// Takes in a device.
     pub(in crate::engine) fn add(&mut self, partner: Partner<R>) {
-        self.partners.insert(partner.address.device(), partner);
+        self.partners.insert(partner.address.device, partner);
     }
 
     /// A device that was loaded.
@@ -71,13 +71,13 @@ impl<R: Ratchet> Correspondence<R> {
         &mut self,
         task: &Task<'e>,
         digest: BodyDigest,
-        trust: &Trust<'_, A>,
+        trust: &Trust<A>,
     ) -> Opened<'e>
     where
         A: PairwiseAccount<Ratchet = R>,
     {
         let Some(sender) = task.sender else { return Opened::Failed(Failure::Malformed) };
-        let Some(partner) = self.partners.get_mut(&sender.device()) else {
+        let Some(partner) = self.partners.get_mut(&sender.device) else {
             return Opened::Failed(Failure::NoSession);
         };
         match partner.open(task.body, trust) {
@@ -106,13 +106,13 @@ impl<R: Ratchet> Partner<R> {
         }
     }
 
-    fn open<A>(&mut self, body: &[u8], trust: &Trust<'_, A>) -> Result<Zeroizing<Vec<u8>>, Failure>
+    fn open<A>(&mut self, body: &[u8], trust: &Trust<A>) -> Result<Zeroizing<Vec<u8>>, Failure>
     where
         A: PairwiseAccount<Ratchet = R>,
     {
         match Message::parse(body).map_err(|_| Failure::Malformed)? {
             Message::Ratchet { tag, body } => {
-                self.advance(tag, RatchetBody::Message(body)).unwrap_or(Err(Failure::NoSession))
+                self.advance(tag, RatchetBody::Ratchet(body)).unwrap_or(Err(Failure::NoSession))
             }
             Message::Prekey { tag, certificate, body } => {
                 let certificate = self.check(certificate)?;
@@ -152,7 +152,7 @@ impl<R: Ratchet> Partner<R> {
         tag: SessionTag,
         certificate: Option<Certificate>,
         body: &[u8],
-        trust: &Trust<'_, A>,
+        trust: &Trust<A>,
     ) -> Result<Zeroizing<Vec<u8>>, Failure>
     where
         A: PairwiseAccount<Ratchet = R>,
@@ -163,19 +163,16 @@ impl<R: Ratchet> Partner<R> {
         let shown = certificate.as_ref().or(self.certificate.as_ref()).ok_or(Failure::Authentication)?;
         let (ratchet, plaintext) = {
             let mut slot = trust.account();
-            let accepted =
-                slot.account.accept(shown.agreement_key(), body).map_err(|error| match error {
+            let accepted = slot.account.accept(tag, &shown.keys().agreement, body).map_err(
+                |error| match error {
                     AcceptError::Malformed => Failure::Malformed,
                     AcceptError::NoPrekey => Failure::NoPrekey,
-                    AcceptError::Authentication => Failure::Authentication,
-                })?;
+                    _ => Failure::Authentication,
+                },
+            )?;
             slot.changed = true;
             accepted
         };
-        // The tag is not authenticated: a wrong one would only hide the session from its owner.
-        if ratchet.tag() != tag {
-            return Err(Failure::Authentication);
-        }
         self.adopt(certificate);
         self.push(ratchet);
         Ok(plaintext)
@@ -185,7 +182,7 @@ impl<R: Ratchet> Partner<R> {
     pub(in crate::engine) fn push(&mut self, ratchet: R) {
         let used = self.latest() + 1;
         let tag = ratchet.tag();
-        self.sessions.push(RatchetEntry { ratchet, tag, standing: Standing::Current, used, changed: true });
+        self.sessions.push(RatchetEntry { ratchet, tag, standing: Standing::Sends, used, changed: true });
         while self.sessions.len() > MAX_SESSIONS {
             let oldest = self.sessions.iter().enumerate().min_by_key(|(_, entry)| entry.used);
             let Some((index, _)) = oldest else { break };
@@ -194,20 +191,21 @@ impl<R: Ratchet> Partner<R> {
     }
 
     /// The certificate of a message, if it is another one than that seen last.
-    fn check(&self, bytes: &[u8]) -> Result<Option<Certificate>, Failure> {
-        if self.certificate.as_ref().is_some_and(|seen| seen.as_bytes()[..] == *bytes) {
+    fn check(&self, bytes: &[u8; Certificate::LEN]) -> Result<Option<Certificate>, Failure> {
+        if self.certificate.as_ref().is_some_and(|seen| seen.as_bytes() == bytes) {
             return Ok(None);
         }
-        let certificate = Certificate::parse(bytes).map_err(|error| match error {
-            e if e.is_authentication() => Failure::Authentication,
+        let certificate = Certificate::from_bytes(bytes).map_err(|error| match error {
+            CertificateError::Authentication => Failure::Authentication,
             _ => Failure::Malformed,
         })?;
         if certificate.address() != self.address {
             return Err(Failure::Authentication);
         }
-        match &self.certificate {
-            Some(seen) if !certificate.supersedes(seen) => Err(Failure::Authentication),
-            _ => Ok(Some(certificate)),
+        match self.certificate.as_ref().map(|seen| certificate.succession(seen)) {
+            None | Some(Succession::Later) => Ok(Some(certificate)),
+            Some(Succession::Same) => Ok(None),
+            Some(Succession::Earlier | Succession::Conflict) => Err(Failure::Authentication),
         }
     }
 
@@ -231,14 +229,14 @@ impl<R: Ratchet> Partner<R> {
             states.certificates.push((self.address, certificate.as_bytes().to_vec()));
         }
         for tag in self.dropped.drain(..) {
-            states.dropped.push((self.address, tag.into()));
+            states.dropped.push((self.address, *tag.as_bytes()));
         }
         for entry in &mut self.sessions {
             if core::mem::take(&mut entry.changed) {
                 states.sessions.push((
                     self.address,
                     SessionRow {
-                        tag: entry.tag.into(),
+                        tag: *entry.tag.as_bytes(),
                         engine: R::ENGINE,
                         standing: entry.standing,
                         used: entry.used,

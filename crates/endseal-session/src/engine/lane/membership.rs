@@ -6,12 +6,11 @@ use alloc::vec::Vec;
 
 use endseal_crypto::secret::Zeroizing;
 
-use crate::Failure;
+use crate::{Failure, Message};
 use crate::engine::inbox::{KIND_CHANGE, KIND_TEXT};
 use crate::engine::states::States;
 use crate::engine::task::{self, BodyDigest, Delivery, Entry, Opened, Task};
 use crate::group::{self, Group, OpenError};
-use crate::message::Message;
 
 /// Messages of one group that wait at most, and the bytes that they have together.
 const MAX_WAITING: usize = 1_000;

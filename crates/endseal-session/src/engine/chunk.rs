@@ -1,0 +1,34 @@
+//! How much goes into one transaction.
+
+use core::ops::Range;
+use std::time::Instant;
+
+use super::batch::BLOCK;
+use crate::BatchOptions;
+
+/// The transaction that is being filled.
+pub(super) struct Chunk<'o> {
+    options: &'o BatchOptions,
+    began: Instant,
+    messages: usize,
+}
+
+impl<'o> Chunk<'o> {
+    pub(super) fn open(options: &'o BatchOptions) -> Self {
+        Self { options, began: Instant::now(), messages: 0 }
+    }
+
+    /// The next messages that are worked on together, from `at` on.
+    pub(super) fn block(&self, at: usize, total: usize) -> Range<usize> {
+        let room = self.options.max_messages.get().saturating_sub(self.messages).max(1);
+        at..total.min(at.saturating_add(room.min(BLOCK)))
+    }
+
+    /// Takes in a block; whether the transaction is full.
+    pub(super) fn add(&mut self, messages: usize) -> bool {
+        self.messages += messages;
+        self.messages >= self.options.max_messages.get()
+            || (self.options.max_latency != core::time::Duration::MAX
+                && self.began.elapsed() >= self.options.max_latency)
+    }
+}

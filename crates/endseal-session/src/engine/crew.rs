@@ -1,0 +1,113 @@
+//! Threads that open messages: conversations of a block are dealt out, the caller works along.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::Scope;
+
+use super::batch::{LaneDone, LaneWork};
+use super::trust::Trust;
+use crate::PairwiseAccount;
+
+/// What the caller and the threads share.
+pub(super) struct Crew<'e, A: PairwiseAccount> {
+    desk: Mutex<Table<'e, A>>,
+    /// There is work, or none will come any more.
+    work_came: Condvar,
+    /// Something was done.
+    done_came: Condvar,
+}
+
+struct Table<'e, A: PairwiseAccount> {
+    todo: VecDeque<LaneWork<'e, A>>,
+    done: Vec<LaneDone<'e, A>>,
+    panic: Option<Box<dyn Any + Send>>,
+    over: bool,
+}
+
+impl<'e, A: PairwiseAccount> Crew<'e, A> {
+    pub(super) fn new() -> Self {
+        let table = Table { todo: VecDeque::new(), done: Vec::new(), panic: None, over: false };
+        Self { desk: Mutex::new(table), work_came: Condvar::new(), done_came: Condvar::new() }
+    }
+
+    /// Starts `threads` threads, which end when [`Self::dismiss`] is called.
+    pub(super) fn start<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        threads: usize,
+        trust: &'scope Trust<A>,
+    ) where
+        'e: 'scope,
+    {
+        for _ in 0..threads {
+            scope.spawn(move || self.serve(trust));
+        }
+    }
+
+    /// No work comes any more.
+    pub(super) fn dismiss(&self) {
+        self.lock().over = true;
+        self.work_came.notify_all();
+    }
+
+    /// Opens the messages of a block, and takes part.
+    pub(super) fn run(
+        &self,
+        work: Vec<LaneWork<'e, A>>,
+        trust: &Trust<A>,
+    ) -> Vec<LaneDone<'e, A>> {
+        let lanes = work.len();
+        // The longest first, so that none is begun last.
+        let mut work = work;
+        work.sort_by_key(|it| core::cmp::Reverse(it.tasks.len()));
+        let mut table = self.lock();
+        table.todo.extend(work);
+        if lanes > 1 {
+            self.work_came.notify_all();
+        }
+        loop {
+            if let Some(next) = table.todo.pop_front() {
+                drop(table);
+                let done = next.run(trust);
+                table = self.lock();
+                table.done.push(done);
+            } else if table.done.len() == lanes {
+                return core::mem::take(&mut table.done);
+            } else if let Some(panic) = table.panic.take() {
+                drop(table);
+                resume_unwind(panic);
+            } else {
+                table = self.done_came.wait(table).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
+    fn serve(&self, trust: &Trust<A>) {
+        let mut table = self.lock();
+        loop {
+            if let Some(next) = table.todo.pop_front() {
+                drop(table);
+                // The caller waits for every lane: a panic is passed on to it.
+                let done = catch_unwind(AssertUnwindSafe(|| next.run(trust)));
+                table = self.lock();
+                match done {
+                    Ok(done) => table.done.push(done),
+                    Err(panic) => table.panic = Some(panic),
+                }
+                self.done_came.notify_one();
+            } else if table.over {
+                return;
+            } else {
+                table = self.work_came.wait(table).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table<'e, A>> {
+        // Nothing panics while it holds the lock, and what it guards is whole at any time.
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,165 @@
+//! Messages in plaintext, until they are consumed.
+
+use alloc::vec::Vec;
+
+use endseal_crypto::ed25519;
+use endseal_crypto::secret::Zeroizing;
+use endseal_store::{InboxRow, Transaction};
+
+use super::clerk::address_of;
+use super::conversation::{self, Conversation};
+use crate::{Address, Engine, EngineError, PairwiseAccount};
+
+/// In the store: a text.
+pub(super) const KIND_TEXT: u8 = 0;
+/// In the store: a change of a group.
+pub(super) const KIND_CHANGE: u8 = 1;
+
+/// A message that arrived.
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+#[non_exhaustive]
+pub struct Received {
+    /// Its number: later messages have higher ones.
+    pub number: u64,
+    /// Where it belongs.
+    pub conversation: ConversationId,
+    /// Who sent it, proved.
+    pub sender: Address,
+    /// What the plaintext is.
+    pub kind: ReceivedKind,
+    /// The id under which it was delivered.
+    pub id: Vec<u8>,
+    /// What it says.
+    pub plaintext: Zeroizing<Vec<u8>>,
+}
+
+/// Where a message belongs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ConversationId {
+    /// Between this identity and another one.
+    Person(ed25519::PublicKey),
+    /// A group, by its id.
+    Group(Vec<u8>),
+}
+
+/// What a plaintext is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReceivedKind {
+    /// What the sender wrote.
+    Text,
+    /// What a member changed of the group ([`Change`](crate::group::Change) in bytes).
+    Change,
+}
+
+/// The inbox of an engine.
+#[allow(missing_debug_implementations, reason = "nothing of it is for people")]
+pub struct Inbox<'a, A: PairwiseAccount>(&'a mut Engine<A>);
+
+impl<'a, A: PairwiseAccount> Inbox<'a, A> {
+    pub(super) fn new(engine: &'a mut Engine<A>) -> Self {
+        Self(engine)
+    }
+
+    /// The oldest message that was not consumed.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    #[allow(clippy::should_implement_trait, reason = "it can fail, and gives the same again")]
+    pub fn next(&mut self) -> Result<Option<Received>, EngineError> {
+        Ok(self.page(0, 1)?.pop())
+    }
+
+    /// Messages with a number above `after`, at most `limit`, in order.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn page(&mut self, after: u64, limit: usize) -> Result<Vec<Received>, EngineError> {
+        let transaction = self.0.reading()?;
+        let rows = transaction.inbox(after, limit)?;
+        rows.into_iter().map(|row| received(&transaction, row)).collect()
+    }
+
+    /// Deletes a message that was dealt with; its tombstone stays. Whether it was there.
+    ///
+    /// # Errors
+    /// [`EngineError`]; the message is still there then.
+    pub fn consume(&mut self, number: u64) -> Result<bool, EngineError> {
+        self.consume_many(&[number]).map(|consumed| consumed > 0)
+    }
+
+    /// [`Self::consume`] for several at once: how many were there.
+    ///
+    /// # Errors
+    /// [`EngineError`]; all are still there then.
+    pub fn consume_many(&mut self, numbers: &[u64]) -> Result<usize, EngineError> {
+        self.0.transaction(|transaction| {
+            let mut consumed = 0;
+            for number in numbers {
+                consumed += usize::from(transaction.consume(*number)?);
+            }
+            Ok(consumed)
+        })
+    }
+
+    /// How many messages wait.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn len(&mut self) -> Result<u64, EngineError> {
+        Ok(self.0.reading()?.inbox_len()?)
+    }
+
+    /// Whether none waits.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn is_empty(&mut self) -> Result<bool, EngineError> {
+        self.len().map(|len| len == 0)
+    }
+}
+
+/// A row as a message.
+pub(super) fn received(
+    transaction: &Transaction<'_>,
+    row: InboxRow,
+) -> Result<Received, EngineError> {
+    Ok(Received {
+        number: row.seq,
+        conversation: conversation_id(&transaction.conversation_name(row.conversation)?)?,
+        sender: address_of(transaction, row.sender)?,
+        kind: match row.kind {
+            KIND_TEXT => ReceivedKind::Text,
+            KIND_CHANGE => ReceivedKind::Change,
+            _ => return Err(EngineError::Damaged("kind of a message")),
+        },
+        id: row.message,
+        plaintext: row.plaintext,
+    })
+}
+
+/// What the name of a conversation means.
+pub(super) fn conversation_id(name: &[u8]) -> Result<ConversationId, EngineError> {
+    match name {
+        [conversation::PERSON, identity @ ..] => {
+            let identity: &[u8; 32] =
+                identity.try_into().map_err(|_| EngineError::Damaged("conversation"))?;
+            ed25519::PublicKey::from_bytes(identity)
+                .map(ConversationId::Person)
+                .map_err(|_| EngineError::Damaged("conversation"))
+        }
+        [conversation::GROUP, id @ ..] => Ok(ConversationId::Group(id.to_vec())),
+        _ => Err(EngineError::Damaged("conversation")),
+    }
+}
+
+impl ConversationId {
+    /// See [`Conversation`].
+    pub(super) fn to_conversation(&self) -> Option<Conversation> {
+        match self {
+            Self::Person(identity) => Some(Conversation::person(identity.as_bytes())),
+            Self::Group(id) => Conversation::group(id),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! What of a batch is in the store, and who is told.
+
+use core::ops::{ControlFlow, Range};
+
+use super::batch::Batch;
+use super::conversation::Conversation;
+use super::desk::{Departure, Desk};
+use super::device::Device;
+use super::lane::Lane;
+use super::seal::seal;
+use crate::{
+    Address, BatchOptions, EngineError, Outcome, Outgoing, PairwiseAccount, SendError,
+};
+
+/// What of a batch is in the store.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Progress {
+    /// Messages whose results are.
+    pub(super) committed: usize,
+    /// Transactions.
+    pub(super) commits: u32,
+    /// Messages that a watcher was told of.
+    told: usize,
+    /// Whether a watcher wants no more.
+    pub(super) stopped: bool,
+}
+
+impl Progress {
+    /// A transaction with everything up to here was committed.
+    pub(super) fn commit(&mut self, up_to: usize) {
+        self.committed = up_to;
+        self.commits += 1;
+    }
+}
+
+/// A transaction of a backlog that was committed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ChunkReport<'a> {
+    /// Which messages of the batch were in it.
+    pub range: Range<usize>,
+    /// What became of them.
+    pub outcomes: &'a [Outcome],
+}
+
+/// What is called after each transaction of a backlog.
+pub(super) type Watcher<'w, A> =
+    dyn FnMut(&ChunkReport<'_>, &mut Turn<'_, '_, A>) -> ControlFlow<()> + 'w;
+
+/// Somebody who is told, or nobody.
+pub(super) struct Watch<'w, A: PairwiseAccount> {
+    pub(super) watcher: Option<&'w mut Watcher<'w, A>>,
+    pub(super) device: &'w Device,
+    pub(super) options: &'w BatchOptions,
+}
+
+impl<A: PairwiseAccount> Watch<'_, A> {
+    /// Tells of what was committed since the last time.
+    pub(super) fn call<'e>(
+        &mut self,
+        batch: &mut Batch<'e, A>,
+        desk: &mut dyn Desk<'e, A>,
+        progress: &mut Progress,
+    ) -> Result<(), EngineError> {
+        let range = progress.told..progress.committed;
+        let Some(watcher) = self.watcher.as_mut().filter(|_| !range.is_empty()) else {
+            return Ok(());
+        };
+        progress.told = progress.committed;
+        let outcomes = batch.outcomes(range.clone());
+        let report = ChunkReport { range, outcomes: &outcomes };
+        let mut failed = None;
+        let device = self.device;
+        let mut turn =
+            Turn { batch, desk, progress, device, options: self.options, failed: &mut failed };
+        if watcher(&report, &mut turn).is_break() {
+            progress.stopped = true;
+        }
+        // What is in memory may be ahead of the store now: the batch cannot go on.
+        failed.map_or(Ok(()), Err)
+    }
+}
+
+/// The time between two transactions of a backlog, in which messages can be sent.
+#[allow(missing_debug_implementations, reason = "nothing of it is for people")]
+pub struct Turn<'a, 'e, A: PairwiseAccount> {
+    batch: &'a mut Batch<'e, A>,
+    desk: &'a mut dyn Desk<'e, A>,
+    progress: &'a mut Progress,
+    device: &'a Device,
+    options: &'a BatchOptions,
+    failed: &'a mut Option<EngineError>,
+}
+
+impl<A: PairwiseAccount> Turn<'_, '_, A> {
+    /// Encrypts a message to a device, as [`Engine::encrypt`](crate::Engine::encrypt) does. What was
+    /// decrypted so far is committed with it.
+    ///
+    /// # Errors
+    /// [`SendError`]. One of the store ends the batch too.
+    pub fn encrypt(&mut self, to: Address, plaintext: &[u8]) -> Result<Outgoing, SendError> {
+        if self.failed.is_some() {
+            return Err(SendError::Ended);
+        }
+        let conversation = Conversation::person(to.identity.as_bytes());
+        let known = match &self.batch.memory.lane(&conversation).0 {
+            Lane::Person(person) => person.has(to.device),
+            Lane::Group(_) => false,
+        };
+        let loaded = if known { Ok(None) } else { self.desk.load(self.batch, to, self.progress).map(Some) };
+        let loaded = match loaded {
+            Ok(loaded) => loaded,
+            Err(error) => return Err(self.fail(error)),
+        };
+        let Lane::Person(person) = &mut self.batch.memory.lane(&conversation).0 else {
+            return Err(SendError::NoSession);
+        };
+        if let Some(partner) = loaded {
+            person.add(partner);
+        }
+        let partner = person.partner(to.device).ok_or(SendError::NoSession)?;
+        let body = seal(partner, &self.device.certificate, plaintext)?;
+        let departure =
+            Departure { conversation, recipient: Some(to), body: body.clone() };
+        let states = self.batch.states(self.batch.written(), self.options);
+        match self.desk.send(self.batch, departure, states, self.progress) {
+            Ok(number) => Ok(Outgoing { number, body }),
+            Err(error) => Err(self.fail(error)),
+        }
+    }
+
+    fn fail(&mut self, error: EngineError) -> SendError {
+        *self.failed = Some(error);
+        SendError::Ended
+    }
+}

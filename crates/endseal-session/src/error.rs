@@ -1,0 +1,135 @@
+//! What can go wrong beside a message.
+
+use core::fmt;
+
+use endseal_store::{OpenStoreError, StoreError};
+
+use crate::BatchReport;
+
+/// Why the engine could not work. What is in the store is whole; what was not committed did not happen.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// A state in the store is not what this program wrote. Restore a backup, or reset.
+    Damaged(&'static str),
+    /// Another thread of the engine failed first, and says why.
+    Ended,
+    /// The store holds no device yet: [`Engine::create`](crate::Engine::create) makes one.
+    NoDevice,
+    /// The store holds a device already.
+    DeviceExists,
+    /// The store could not be opened again after a failure of its medium.
+    Reopen(OpenStoreError),
+    /// The store.
+    Store(StoreError),
+    /// The random source failed, or a library that needs it.
+    Random,
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
+            Self::Ended => f.write_str("the work was ended by another failure"),
+            Self::NoDevice => f.write_str("the store holds no device"),
+            Self::DeviceExists => f.write_str("the store holds a device already"),
+            Self::Reopen(_) => f.write_str("the store cannot be opened again"),
+            Self::Store(error) => error.fmt(f),
+            Self::Random => f.write_str("the random source failed"),
+        }
+    }
+}
+
+impl core::error::Error for EngineError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Reopen(error) => Some(error),
+            Self::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<StoreError> for EngineError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// A batch that ended early.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct BatchError {
+    /// What was committed before: these messages are done with. All later ones are as if they had not
+    /// been delivered, and can be delivered again.
+    pub done: BatchReport,
+    /// Why it ended.
+    pub cause: EngineError,
+}
+
+impl fmt::Display for BatchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} messages were kept, then: {}", self.done.outcomes.len(), self.cause)
+    }
+}
+
+impl core::error::Error for BatchError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        Some(&self.cause)
+    }
+}
+
+/// Why a message cannot be sent.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SendError {
+    /// The batch in which it would have been sent has ended.
+    Ended,
+    /// The engine.
+    Engine(EngineError),
+    /// This device is not in the group, or does not know it.
+    NoGroup,
+    /// There is no session with the device: begin one with a bundle of it.
+    NoSession,
+    /// The store was restored: keys that come next may have been used. Reset the session.
+    Restored,
+    /// The library refused.
+    Session,
+    /// Longer than a message may be.
+    TooLong,
+}
+
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ended => f.write_str("the batch has ended"),
+            Self::Engine(error) => error.fmt(f),
+            Self::NoGroup => f.write_str("this device is not in the group"),
+            Self::NoSession => f.write_str("there is no session with the device"),
+            Self::Restored => f.write_str("the store was restored: reset the session first"),
+            Self::Session => f.write_str("the session cannot be written on"),
+            Self::TooLong => f.write_str("the message is too long"),
+        }
+    }
+}
+
+impl core::error::Error for SendError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Engine(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<EngineError> for SendError {
+    fn from(error: EngineError) -> Self {
+        Self::Engine(error)
+    }
+}
+
+impl From<StoreError> for SendError {
+    fn from(error: StoreError) -> Self {
+        Self::Engine(error.into())
+    }
+}
