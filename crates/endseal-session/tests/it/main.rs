@@ -1,0 +1,4 @@
+//! Sessions from outside.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests")]
+
+mod group;
