@@ -1,39 +1,59 @@
-//! Who a partner is: an identity, and one of its devices.
+//! Who takes part in a session.
 
 use core::fmt;
 use core::num::NonZeroU32;
 
-use endseal_crypto::ed25519::PublicKey;
+use endseal_crypto::ed25519;
 
-/// An identity and a device of it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// One device of one identity. Its order is that of the bytes: identity, then device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(clippy::exhaustive_structs, reason = "the pair is what the specification says it is")]
 pub struct Address {
-    identity: PublicKey,
-    device: NonZeroU32,
+    /// Whose device it is.
+    pub identity: ed25519::PublicKey,
+    /// Which of them.
+    pub device: DeviceId,
 }
 
-impl Address {
-    /// The device of that number of an identity.
-    #[must_use]
-    pub fn new(identity: PublicKey, device: NonZeroU32) -> Self {
-        Self { identity, device }
-    }
-
-    /// The identity.
-    #[must_use]
-    pub fn identity(&self) -> &PublicKey {
-        &self.identity
-    }
-
-    /// The device's number.
-    #[must_use]
-    pub fn device(&self) -> NonZeroU32 {
-        self.device
-    }
-}
-
-impl fmt::Debug for Address {
+/// The first 8 bytes of the identity in hexadecimal, and the device: `d75a980182b10ab7/1`. It serves
+/// in messages to people; whoever must not be deceived compares the whole.
+impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}/{}", self.identity, self.device)
+        self.identity.as_bytes()[..8].iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        write!(f, "/{}", self.device)
+    }
+}
+
+/// The number that an owner gave to a device, from 1 to 2^32 - 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DeviceId(NonZeroU32);
+
+impl DeviceId {
+    /// Takes a number; 0 is none.
+    #[must_use]
+    pub const fn new(number: u32) -> Option<Self> {
+        // `Option::map` is not const.
+        match NonZeroU32::new(number) {
+            Some(number) => Some(Self(number)),
+            None => None,
+        }
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        self.0.get()
+    }
+}
+
+impl From<NonZeroU32> for DeviceId {
+    fn from(number: NonZeroU32) -> Self {
+        Self(number)
+    }
+}
+
+impl fmt::Display for DeviceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }

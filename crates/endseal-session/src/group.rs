@@ -16,8 +16,8 @@ mod state;
 mod suite;
 mod undo;
 
+use alloc::sync::Arc;
 use core::time::Duration;
-use std::sync::Arc;
 
 use endseal_crypto::hash;
 use endseal_crypto::secret::Zeroizing;

@@ -50,6 +50,14 @@ labels! {
     ROSTER_HEAD = "endseal/roster@v1 head";
     /// Roster: prefix of the context of the envelope that carries the epoch key.
     ROSTER_EPOCH_KEY = "endseal/roster@v1 epoch key";
+    /// Session: prefix of the message that an identity signs for a device (docs/spec/session.md).
+    SESSION_CERTIFICATE = "endseal/session@v1 certificate";
+    /// Session: prefix of the message that a device signs for a prekey.
+    SESSION_PREKEY = "endseal/session@v1 prekey";
+    /// Session: the digits that two people compare.
+    SESSION_SAFETY_NUMBER = "endseal/session@v1 safety number";
+    /// Session: what finds a pairwise session.
+    SESSION_TAG = "endseal/session@v1 tag";
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Who may be a member: whose credential is a valid certificate for the key that signs.
 
 use core::fmt;
-use core::num::NonZeroU32;
 
 use endseal_crypto::ed25519::PublicKey;
 use mls_rs::error::IntoAnyError;
@@ -11,8 +10,8 @@ use mls_rs::time::MlsTime;
 use mls_rs::{ExtensionList, IdentityProvider};
 use mls_rs_core::identity::MemberValidationContext;
 
-use crate::address::Address;
-use crate::certificate::Certificate;
+use crate::address::{Address, DeviceId};
+use crate::certificate::{Certificate, Succession};
 
 /// Where identity and device stand in a certificate.
 const ADDRESS: core::ops::Range<usize> = 1..37;
@@ -28,13 +27,13 @@ pub(super) struct InvalidCredential;
 /// The member that a device is, for its own leaf.
 pub(super) fn signing_identity(certificate: &Certificate) -> SigningIdentity {
     let credential = BasicCredential::new(certificate.as_bytes().to_vec()).into_credential();
-    SigningIdentity::new(credential, certificate.group_key().as_bytes().to_vec().into())
+    SigningIdentity::new(credential, certificate.keys().group.as_bytes().to_vec().into())
 }
 
 /// The certificate of a member, checked whole.
 pub(super) fn certificate(member: &SigningIdentity) -> Result<Certificate, InvalidCredential> {
     let certificate = Certificate::from_bytes(content(member)?).map_err(|_| InvalidCredential)?;
-    if certificate.group_key().as_bytes()[..] == member.signature_key[..] {
+    if certificate.keys().group.as_bytes()[..] == member.signature_key[..] {
         Ok(certificate)
     } else {
         Err(InvalidCredential)
@@ -45,17 +44,17 @@ pub(super) fn certificate(member: &SigningIdentity) -> Result<Certificate, Inval
 pub(super) fn address(member: &SigningIdentity) -> Result<Address, InvalidCredential> {
     let (identity, device) = address_bytes(member)?;
     let identity = PublicKey::from_bytes(identity).map_err(|_| InvalidCredential)?;
-    Ok(Address::new(identity, device))
+    Ok(Address { identity, device })
 }
 
 /// Identity and device as they stand in the certificate of a member.
 pub(super) fn address_bytes(
     member: &SigningIdentity,
-) -> Result<(&[u8; 32], NonZeroU32), InvalidCredential> {
+) -> Result<(&[u8; 32], DeviceId), InvalidCredential> {
     let (identity, device) =
         content(member)?[ADDRESS].split_first_chunk().ok_or(InvalidCredential)?;
     let device = device.try_into().map_err(|_| InvalidCredential)?;
-    let device = NonZeroU32::new(u32::from_le_bytes(device)).ok_or(InvalidCredential)?;
+    let device = DeviceId::new(u32::from_le_bytes(device)).ok_or(InvalidCredential)?;
     Ok((identity, device))
 }
 
@@ -102,9 +101,9 @@ impl IdentityProvider for Credentials {
         new: &SigningIdentity,
         _: &ExtensionList,
     ) -> Result<bool, Self::Error> {
-        let (old, new) = (content(old)?, content(new)?);
-        let time = |bytes: &[u8]| bytes[165..173].iter().rev().copied().collect::<Vec<u8>>();
-        Ok(old[ADDRESS] == new[ADDRESS] && (old == new || time(old) < time(new)))
+        let (old, new) = (certificate(old)?, certificate(new)?);
+        let follows = || matches!(new.succession(&old), Succession::Same | Succession::Later);
+        Ok(old.address() == new.address() && follows())
     }
 
     fn supported_types(&self) -> Vec<CredentialType> {

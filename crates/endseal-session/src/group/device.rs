@@ -1,7 +1,7 @@
 //! A device as groups know it: its certificate and the key that signs for it.
 
+use alloc::sync::Arc;
 use core::time::Duration;
-use std::sync::Arc;
 
 use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::random::{Random, RandomError};
@@ -102,7 +102,7 @@ impl GroupDevice {
     /// # Errors
     /// [`StateError`] if the certificate is for another key.
     pub fn new(certificate: Certificate, key: GroupKey) -> Result<Self, StateError> {
-        if certificate.group_key() != key.public_key() {
+        if certificate.keys().group != *key.public_key() {
             return Err(StateError);
         }
         Ok(Self { certificate, key, suites: Suite::DEFAULT.to_vec() })
@@ -117,7 +117,7 @@ impl GroupDevice {
 
     /// Whose device it is.
     #[must_use]
-    pub fn address(&self) -> &Address {
+    pub fn address(&self) -> Address {
         self.certificate.address()
     }
 

@@ -1,6 +1,6 @@
 //! A group as one member holds it: the library's state, the past epochs, and who is in.
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::hash;
@@ -206,7 +206,7 @@ impl Membership {
             Proposal::Add(add) => {
                 // A commit checks the rest; the certificate is checked now, since it is shown.
                 let member = credential::certificate(add.signing_identity());
-                let member = *member.map_err(|_| OpenError::Authentication)?.address();
+                let member = member.map_err(|_| OpenError::Authentication)?.address();
                 Ok(Proposed::Add { by, member })
             }
             Proposal::Remove(remove) => {
@@ -236,7 +236,7 @@ fn addresses(
             credential::address_bytes(&member.signing_identity).map_err(|_| StateError)?;
         members.resize(leaf + 1, None);
         match known.get(leaf) {
-            Some(Some(old)) if old.identity().as_bytes() == key && old.device() == device => {
+            Some(Some(old)) if old.identity.as_bytes() == key && old.device == device => {
                 members[leaf] = Some(*old);
             }
             _ => {
@@ -249,7 +249,7 @@ fn addresses(
     // Together they cost a fraction.
     let keys = PublicKey::from_bytes_many(&keys).map_err(|_| StateError)?;
     for ((leaf, device), key) in places.into_iter().zip(devices).zip(keys) {
-        members[leaf] = Some(Address::new(key, device));
+        members[leaf] = Some(Address { identity: key, device });
     }
     Ok(members.into())
 }

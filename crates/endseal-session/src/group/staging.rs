@@ -1,8 +1,9 @@
 //! Where the MLS library finds what it would read from a file, and leaves what it would write.
 
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
 use core::convert::Infallible;
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use endseal_crypto::secret::Zeroizing;
 use mls_rs::{GroupStateStorage, KeyPackageStorage};

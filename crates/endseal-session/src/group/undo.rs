@@ -6,7 +6,7 @@
 //! messages opened since; going back opens them again and makes a new point. A message is opened
 //! again at most once, hence failures at most double the work, and add one copy each.
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 use super::membership::Membership;
 

@@ -1,39 +1,35 @@
 //! Devices and groups for the tests.
 
+use alloc::collections::BTreeMap;
 use core::time::Duration;
-use std::collections::BTreeMap;
 
-use endseal_crypto::ed25519::{Seed, SigningKey};
+use endseal_crypto::ed25519::{PublicKey, Seed, SigningKey};
+use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::secret::Zeroizing;
-use endseal_session::certificate::Certificate;
 use endseal_session::group::{
     Commit, EpochState, Group, GroupChanges, GroupDevice, GroupKey, Suite,
 };
+use endseal_session::{Certificate, DeviceId, DeviceKeys};
 
 /// Some time in 2026, since 1970.
 pub(crate) const NOW: Duration = Duration::from_secs(1_790_000_000);
 pub(crate) const ID: &[u8] = b"team";
 
 /// The certificate of device 1 of the identity of a number.
-pub(crate) fn certificate(number: u8, group_key: &[u8; 32]) -> Certificate {
-    let bytes = certificate_bytes(number, 1, group_key);
-    Certificate::from_bytes(&bytes).unwrap()
+pub(crate) fn certificate(number: u8, group: PublicKey) -> Certificate {
+    let identity = identity(number);
+    let keys = DeviceKeys {
+        device: DeviceId::new(1).unwrap(),
+        peer_id: PeerId::from_bytes(&[number; 32]),
+        agreement: identity.public_key().to_x25519(),
+        signing: *identity.public_key(),
+        group,
+    };
+    Certificate::issue(&identity, &keys, 1_790_000_000_000)
 }
 
-pub(crate) fn certificate_bytes(number: u8, device: u32, group_key: &[u8; 32]) -> Vec<u8> {
-    let identity = SigningKey::from_seed(Seed::from_bytes(&[number; 32]));
-    let other = SigningKey::from_seed(Seed::from_bytes(&[number ^ 0x80; 32]));
-    let mut bytes = vec![1];
-    bytes.extend_from_slice(identity.public_key().as_bytes());
-    bytes.extend_from_slice(&device.to_le_bytes());
-    bytes.extend_from_slice(&[number; 32]);
-    bytes.extend_from_slice(identity.public_key().to_x25519().as_bytes());
-    bytes.extend_from_slice(other.public_key().as_bytes());
-    bytes.extend_from_slice(group_key);
-    bytes.extend_from_slice(&1_790_000_000_000_u64.to_le_bytes());
-    let message = [b"endseal/session@v1 certificate".as_slice(), &bytes].concat();
-    bytes.extend_from_slice(identity.sign(&message).as_bytes());
-    bytes
+fn identity(number: u8) -> SigningKey {
+    SigningKey::from_seed(Seed::from_bytes(&[number; 32]))
 }
 
 pub(crate) fn group_key(number: u8) -> GroupKey {
@@ -42,7 +38,7 @@ pub(crate) fn group_key(number: u8) -> GroupKey {
 
 pub(crate) fn device(number: u8) -> GroupDevice {
     let key = group_key(number);
-    GroupDevice::new(certificate(number, key.public_key().as_bytes()), key).unwrap()
+    GroupDevice::new(certificate(number, *key.public_key()), key).unwrap()
 }
 
 /// Lets `group` add a device, which joins. The others still have to open the commit.

@@ -17,7 +17,7 @@ fn everybody_hears_everybody(groups: &mut [Group]) {
             let Ok(Opened::Message { sender: by, plaintext, .. }) = opened else {
                 panic!("{opened:?}")
             };
-            assert_eq!(by, *device(u8::try_from(sender + 1).unwrap()).address());
+            assert_eq!(by, device(u8::try_from(sender + 1).unwrap()).address());
             assert_eq!(plaintext[..], text);
         }
     }
@@ -39,8 +39,8 @@ fn who_joins_later_is_heard() {
         let (joined, commit) = admit(&mut groups[0], &device(number));
         for group in &mut groups[1..] {
             let Ok(Opened::Change(change)) = group.open(&commit.commit) else { panic!() };
-            assert_eq!(change.added, [*device(number).address()]);
-            assert_eq!(change.by, *device(1).address());
+            assert_eq!(change.added, [device(number).address()]);
+            assert_eq!(change.by, device(1).address());
             assert_eq!(change.epoch, group.epoch());
         }
         groups.push(joined);

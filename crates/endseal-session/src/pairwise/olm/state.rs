@@ -1,0 +1,138 @@
+//! The states in the store: a version, then the library's pickle in postcard.
+//!
+//! Pickles are made for JSON. As postcard, without the names of fields, they take half of it; but one
+//! value in them describes itself, and [`sending`](super::sending) reads it.
+
+use core::fmt;
+
+use postcard::de_flavors::Slice;
+use postcard::ser_flavors::Flavor;
+use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use vodozemac::olm::{AccountPickle, SessionPickle};
+use zeroize::Zeroizing;
+
+use super::sending::SendingRatchet;
+use crate::pairwise::StateError;
+
+const VERSION: u8 = 1;
+
+/// A session after a few messages fits without growing.
+const USUAL_LEN: usize = 1_024;
+
+pub(super) type Reader<'de> = postcard::Deserializer<'de, Slice<'de>>;
+
+#[allow(clippy::expect_used, reason = "the message is the proof")]
+pub(super) fn save(pickle: &impl Serialize) -> Zeroizing<Vec<u8>> {
+    let mut wiped = Wiped(Zeroizing::new(Vec::with_capacity(USUAL_LEN)));
+    wiped.0.push(VERSION);
+    postcard::serialize_with_flavor(pickle, wiped)
+        .expect("pickles are made of what postcard can write, and memory does not end")
+}
+
+pub(super) fn load_account(bytes: &[u8]) -> Result<AccountPickle, StateError> {
+    load(bytes, |reader| AccountPickle::deserialize(reader))
+}
+
+pub(super) fn load_session(bytes: &[u8]) -> Result<SessionPickle, StateError> {
+    load(bytes, |reader| SessionPickle::deserialize(SessionState(reader)))
+}
+
+fn load<T>(
+    bytes: &[u8],
+    read: impl FnOnce(&mut Reader<'_>) -> postcard::Result<T>,
+) -> Result<T, StateError> {
+    let (version, state) = bytes.split_first().ok_or(StateError::Malformed)?;
+    if *version != VERSION {
+        return Err(StateError::Version(*version));
+    }
+    let mut reader = Reader::from_bytes(state);
+    let value = read(&mut reader).map_err(|_| StateError::Malformed)?;
+    let rest = reader.finalize().map_err(|_| StateError::Malformed)?;
+    if rest.is_empty() { Ok(value) } else { Err(StateError::Malformed) }
+}
+
+/// Bytes of which no copy stays behind when they need more room.
+struct Wiped(Zeroizing<Vec<u8>>);
+
+impl Wiped {
+    fn reserve(&mut self, more: usize) {
+        if self.0.capacity() - self.0.len() < more {
+            let room = (self.0.len() + more).max(2 * self.0.capacity());
+            let mut larger = Zeroizing::new(Vec::with_capacity(room));
+            larger.extend_from_slice(&self.0);
+            self.0 = larger;
+        }
+    }
+}
+
+impl Flavor for Wiped {
+    type Output = Zeroizing<Vec<u8>>;
+
+    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+        self.reserve(1);
+        self.0.push(byte);
+        Ok(())
+    }
+
+    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
+        self.reserve(bytes.len());
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<Self::Output> {
+        Ok(self.0)
+    }
+}
+
+/// Reads a `SessionPickle`: session keys, sending ratchet, receiving chains, version of Olm.
+struct SessionState<'a, 'de>(&'a mut Reader<'de>);
+
+impl<'de> Deserializer<'de> for SessionState<'_, 'de> {
+    type Error = postcard::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> postcard::Result<V::Value> {
+        Err(postcard::Error::WontImplement)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> postcard::Result<V::Value> {
+        visitor.visit_seq(SessionFields { reader: self.0, names: fields.iter() })
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        unit unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+struct SessionFields<'a, 'de> {
+    reader: &'a mut Reader<'de>,
+    names: core::slice::Iter<'static, &'static str>,
+}
+
+impl<'de> SeqAccess<'de> for SessionFields<'_, 'de> {
+    type Error = postcard::Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> postcard::Result<Option<T::Value>> {
+        match self.names.next() {
+            None => Ok(None),
+            Some(&"sending_ratchet") => seed.deserialize(SendingRatchet(self.reader)).map(Some),
+            Some(_) => seed.deserialize(&mut *self.reader).map(Some),
+        }
+    }
+}
+
+impl fmt::Debug for Wiped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Wiped(..)")
+    }
+}
