@@ -8,6 +8,7 @@
 //! | compare identities by voice | [`SafetyNumber`] |
 //! | tell what a message is | [`Message`] |
 //! | talk with one device | [`PairwiseAccount`], [`Ratchet`], here [`olm`] |
+//! | talk with many devices | [`group`] |
 #![forbid(unsafe_code)]
 
 extern crate alloc;
@@ -16,6 +17,7 @@ mod address;
 mod bundle;
 mod certificate;
 mod fields;
+pub mod group;
 mod message;
 mod pairwise;
 mod safety_number;

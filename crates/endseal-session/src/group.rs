@@ -1,0 +1,316 @@
+//! Groups: MLS (RFC 9420) whose state stays in memory until it is asked for
+//! (docs/spec/session.md, "Groups").
+//!
+//! Nothing here touches a file, a clock or a thread. States go in and out as bytes, which the caller
+//! stores encrypted and in the transaction of the messages that moved them.
+
+mod credential;
+mod device;
+mod error;
+mod header;
+mod membership;
+mod opened;
+mod rules;
+mod staging;
+mod state;
+mod suite;
+mod undo;
+
+use alloc::sync::Arc;
+use core::time::Duration;
+
+use endseal_crypto::hash;
+use endseal_crypto::secret::Zeroizing;
+use mls_rs::MlsMessage;
+use mls_rs::error::MlsError;
+use mls_rs::group::CommitBuilder;
+use mls_rs::time::MlsTime;
+
+pub use self::device::{GroupDevice, GroupKey, KeyPackageSecret};
+pub use self::error::{GroupError, OpenError, StateError};
+pub use self::header::{Content, GroupHeader};
+pub use self::opened::{Change, Opened, Proposed};
+pub use self::state::{EpochState, GroupChanges};
+pub use self::suite::Suite;
+
+use self::device::Config;
+use self::membership::Membership;
+use self::state::Pending;
+use self::undo::Undo;
+use crate::address::Address;
+
+/// Past epochs whose messages are still opened.
+pub const PAST_EPOCHS: u64 = 3;
+/// What a message is longer than its text by, at most: frame, signature, tags, and padding that
+/// hides all but the two upper bits of the length.
+const OVERHEAD: usize = 512;
+
+/// A group as this device holds it.
+///
+/// What a method changes is in memory only. Work on a [`fork`](Self::fork), store what
+/// [`save`](Self::save) gives, and let the fork take the group's place when that is committed.
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+pub struct Group {
+    /// Shared with forks and the undo point until one of them changes.
+    now: Arc<Membership>,
+    undo: Undo,
+}
+
+/// A change of the group that is made but does not hold yet.
+#[derive(Clone, PartialEq, Eq)]
+#[allow(missing_debug_implementations, reason = "a welcome is of no use in a log")]
+#[non_exhaustive]
+pub struct Commit {
+    /// For the members.
+    pub commit: Vec<u8>,
+    /// For those who were added, each for all of them; none if nobody was.
+    pub welcome: Vec<Vec<u8>>,
+}
+
+impl Group {
+    fn new(now: Membership) -> Self {
+        Self { now: Arc::new(now), undo: Undo::default() }
+    }
+
+    /// A copy that changes on its own. It costs nothing until one of the two changes.
+    ///
+    /// The caller MUST NOT seal in both: messages of both would be under the same keys.
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        Self { now: Arc::clone(&self.now), undo: Undo::default() }
+    }
+
+    /// The group's id.
+    #[must_use]
+    pub fn id(&self) -> &[u8] {
+        self.now.mls.group_id()
+    }
+
+    /// The epoch.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.now.mls.current_epoch()
+    }
+
+    /// The cipher suite.
+    #[must_use]
+    pub fn suite(&self) -> Option<Suite> {
+        Suite::from_number(self.now.mls.cipher_suite().into())
+    }
+
+    /// Who is in the group, this device included.
+    #[must_use]
+    pub fn members(&self) -> Vec<Address> {
+        self.now.members().map(|(_, member)| member).collect()
+    }
+
+    /// Whether this device is still in the group.
+    #[must_use]
+    pub fn is_member(&self) -> bool {
+        !self.now.facts.is_removed
+    }
+
+    /// Whether a commit of this device is neither accepted nor discarded.
+    #[must_use]
+    pub fn has_pending(&self) -> bool {
+        self.now.facts.pending.is_some()
+    }
+
+    /// Where a message belongs, to route it or to keep it until its epoch has come. Costs no
+    /// cryptography; nothing of it is authenticated.
+    #[must_use]
+    pub fn peek_epoch(body: &[u8]) -> Option<GroupHeader<'_>> {
+        GroupHeader::parse(body)
+    }
+
+    /// Opens a message. The pending commit of this device is accepted when it comes back as a
+    /// message, and discarded when another member's commit comes first.
+    ///
+    /// # Errors
+    /// [`OpenError`]. The group is as before: the same message, or the true one if this was damaged,
+    /// can still be opened.
+    pub fn open(&mut self, body: &[u8]) -> Result<Opened, OpenError> {
+        let header = GroupHeader::parse(body).ok_or(OpenError::Malformed)?;
+        if header.id != self.id() {
+            return Err(OpenError::OtherGroup);
+        }
+        if !self.is_member() {
+            return Err(OpenError::NotMember);
+        }
+        let epoch = self.epoch();
+        if header.epoch > epoch {
+            return Err(OpenError::LaterEpoch(header.epoch));
+        }
+        if header.epoch < epoch && header.content != Content::Application {
+            let is_own = self.now.is_own_commit(header.epoch, body);
+            return Err(if is_own { OpenError::Own } else { OpenError::OldEpoch });
+        }
+        if header.epoch < self.now.oldest_epoch() {
+            return Err(OpenError::OldEpoch);
+        }
+        if header.content == Content::Commit && self.is_pending(body) {
+            let accepted = self.accept_pending().map_err(|_| OpenError::Authentication);
+            return accepted.map(Opened::Change);
+        }
+        self.undo.mark(&self.now);
+        match Arc::make_mut(&mut self.now).open(body) {
+            Ok(opened) => {
+                self.undo.record(body);
+                Ok(opened)
+            }
+            Err(error) => {
+                if !error.took_no_key() {
+                    self.now = self.undo.rewind();
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Seals a text for the members of this epoch.
+    ///
+    /// The caller MUST store the changed state before the message leaves, and send the same bytes
+    /// again rather than seal again.
+    ///
+    /// # Errors
+    /// [`GroupError::NotMember`], [`GroupError::CommitRequired`], [`GroupError::TooLong`],
+    /// [`GroupError::Internal`].
+    pub fn seal(&mut self, plaintext: &[u8]) -> Result<Vec<u8>, GroupError> {
+        if !self.is_member() {
+            return Err(GroupError::NotMember);
+        }
+        if self.now.mls.commit_required() {
+            return Err(GroupError::CommitRequired);
+        }
+        if plaintext.len() + plaintext.len() / 4 + OVERHEAD > header::MAX_MESSAGE {
+            return Err(GroupError::TooLong);
+        }
+        // A key that was used must not come back by an undoing.
+        self.undo.clear();
+        let message = Arc::make_mut(&mut self.now)
+            .run(|mls| mls.encrypt_application_message(plaintext, Vec::new())?.to_bytes());
+        message.map_err(|_| GroupError::Internal)
+    }
+
+    /// A commit that adds the devices of these key packages; it is pending until accepted. `now` is
+    /// the time since 1970, for the lifetime of the key packages.
+    ///
+    /// # Errors
+    /// [`GroupError`]; nothing has changed.
+    pub fn add<'a>(
+        &mut self,
+        key_packages: impl IntoIterator<Item = &'a [u8]>,
+        now: Duration,
+    ) -> Result<Commit, GroupError> {
+        let packages: Result<Vec<_>, _> =
+            key_packages.into_iter().map(MlsMessage::from_bytes).collect();
+        let packages = packages.map_err(|_| GroupError::InvalidKeyPackage)?;
+        self.commit(now, GroupError::InvalidKeyPackage, |builder| {
+            packages.into_iter().try_fold(builder, CommitBuilder::add_member)
+        })
+    }
+
+    /// A commit that removes these members; it is pending until accepted.
+    ///
+    /// # Errors
+    /// [`GroupError`]; nothing has changed.
+    pub fn remove(&mut self, members: &[Address], now: Duration) -> Result<Commit, GroupError> {
+        let own = self.now.mls.current_member_index();
+        let leaf = |member: &Address| {
+            let found = self.now.members().find(|(_, it)| it == member);
+            let (leaf, _) = found.ok_or(GroupError::NoSuchMember)?;
+            if leaf == own { Err(GroupError::RemovesItself) } else { Ok(leaf) }
+        };
+        let leaves: Vec<u32> = members.iter().map(leaf).collect::<Result<_, _>>()?;
+        self.commit(now, GroupError::Internal, |builder| {
+            leaves.into_iter().try_fold(builder, CommitBuilder::remove_member)
+        })
+    }
+
+    /// A commit that replaces this device's keys, and does what was proposed; it is pending until
+    /// accepted.
+    ///
+    /// # Errors
+    /// [`GroupError`]; nothing has changed.
+    pub fn update(&mut self, now: Duration) -> Result<Commit, GroupError> {
+        self.commit(now, GroupError::Internal, |builder| Ok(builder))
+    }
+
+    /// Makes the pending commit hold. To be called when whoever orders the commits of the group has
+    /// taken it.
+    ///
+    /// # Errors
+    /// [`GroupError::NothingPending`], [`GroupError::Internal`].
+    pub fn accept_pending(&mut self) -> Result<Change, GroupError> {
+        let pending = self.now.facts.pending.clone().ok_or(GroupError::NothingPending)?;
+        let before = Arc::clone(&self.now);
+        self.undo.clear();
+        let now = Arc::make_mut(&mut self.now);
+        now.facts.pending = None;
+        now.accept(&pending).map_err(|_| {
+            self.now = before;
+            GroupError::Internal
+        })
+    }
+
+    /// Drops the pending commit. To be called when another has come first, or this was refused.
+    pub fn discard_pending(&mut self) {
+        if self.has_pending() {
+            // The next rewinding must not bring it back.
+            self.undo.clear();
+            Arc::make_mut(&mut self.now).facts.pending = None;
+        }
+    }
+
+    /// What is to be written for all that happened since the last call. Afterwards no failed
+    /// message is undone further back than here, so old keys are gone from memory too.
+    ///
+    /// # Errors
+    /// [`GroupError::Internal`].
+    pub fn save(&mut self) -> Result<GroupChanges, GroupError> {
+        self.undo.clear();
+        Arc::make_mut(&mut self.now).save().map_err(|_| GroupError::Internal)
+    }
+
+    fn is_pending(&self, body: &[u8]) -> bool {
+        let pending = self.now.facts.pending.as_ref();
+        pending.is_some_and(|pending| pending.digest == hash::digest(body))
+    }
+
+    fn commit(
+        &mut self,
+        time: Duration,
+        refused: GroupError,
+        propose: impl for<'b> FnOnce(
+            CommitBuilder<'b, Config>,
+        ) -> Result<CommitBuilder<'b, Config>, MlsError>,
+    ) -> Result<Commit, GroupError> {
+        if !self.is_member() {
+            return Err(GroupError::NotMember);
+        }
+        if self.has_pending() {
+            return Err(GroupError::CommitPending);
+        }
+        let before = Arc::clone(&self.now);
+        self.undo.clear();
+        let now = Arc::make_mut(&mut self.now);
+        let time = MlsTime::from_duration_since_epoch(time);
+        let built = now.run(|mls| {
+            let (out, secrets) =
+                propose(mls.commit_builder())?.commit_time(time).build_detached()?;
+            let welcome = out.welcome_messages.iter().map(MlsMessage::to_bytes);
+            let welcome = welcome.collect::<Result<_, _>>()?;
+            Ok((Commit { commit: out.commit_message.to_bytes()?, welcome }, secrets.to_bytes()?))
+        });
+        built
+            .map(|(commit, secrets)| {
+                let digest = hash::digest(&commit.commit);
+                now.facts.pending = Some(Pending { digest, secrets: Zeroizing::new(secrets) });
+                commit
+            })
+            .map_err(|_: MlsError| {
+                self.now = before;
+                refused
+            })
+    }
+}

@@ -1,0 +1,126 @@
+//! Who may be a member: whose credential is a valid certificate for the key that signs.
+
+use core::fmt;
+
+use endseal_crypto::ed25519::PublicKey;
+use mls_rs::error::IntoAnyError;
+use mls_rs::identity::basic::BasicCredential;
+use mls_rs::identity::{CredentialType, SigningIdentity};
+use mls_rs::time::MlsTime;
+use mls_rs::{ExtensionList, IdentityProvider};
+use mls_rs_core::identity::MemberValidationContext;
+
+use crate::address::{Address, DeviceId};
+use crate::certificate::{Certificate, Succession};
+
+/// Where identity and device stand in a certificate.
+const ADDRESS: core::ops::Range<usize> = 1..37;
+
+/// The rule of the specification ("Groups") as the MLS library asks for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Credentials;
+
+/// Why a credential is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct InvalidCredential;
+
+/// The member that a device is, for its own leaf.
+pub(super) fn signing_identity(certificate: &Certificate) -> SigningIdentity {
+    let credential = BasicCredential::new(certificate.as_bytes().to_vec()).into_credential();
+    SigningIdentity::new(credential, certificate.keys().group.as_bytes().to_vec().into())
+}
+
+/// The certificate of a member, checked whole.
+pub(super) fn certificate(member: &SigningIdentity) -> Result<Certificate, InvalidCredential> {
+    let certificate = Certificate::from_bytes(content(member)?).map_err(|_| InvalidCredential)?;
+    if certificate.keys().group.as_bytes()[..] == member.signature_key[..] {
+        Ok(certificate)
+    } else {
+        Err(InvalidCredential)
+    }
+}
+
+/// The address of a member whose certificate was checked when it joined.
+pub(super) fn address(member: &SigningIdentity) -> Result<Address, InvalidCredential> {
+    let (identity, device) = address_bytes(member)?;
+    let identity = PublicKey::from_bytes(identity).map_err(|_| InvalidCredential)?;
+    Ok(Address { identity, device })
+}
+
+/// Identity and device as they stand in the certificate of a member.
+pub(super) fn address_bytes(
+    member: &SigningIdentity,
+) -> Result<(&[u8; 32], DeviceId), InvalidCredential> {
+    let (identity, device) =
+        content(member)?[ADDRESS].split_first_chunk().ok_or(InvalidCredential)?;
+    let device = device.try_into().map_err(|_| InvalidCredential)?;
+    let device = DeviceId::new(u32::from_le_bytes(device)).ok_or(InvalidCredential)?;
+    Ok((identity, device))
+}
+
+fn content(member: &SigningIdentity) -> Result<&[u8], InvalidCredential> {
+    let content = member.credential.as_basic().ok_or(InvalidCredential)?.identifier();
+    if content.len() == Certificate::LEN { Ok(content) } else { Err(InvalidCredential) }
+}
+
+impl IdentityProvider for Credentials {
+    type Error = InvalidCredential;
+
+    fn validate_member(
+        &self,
+        member: &SigningIdentity,
+        _: Option<MlsTime>,
+        _: MemberValidationContext<'_>,
+    ) -> Result<(), Self::Error> {
+        certificate(member).map(drop)
+    }
+
+    /// Nobody outside a group may speak in it.
+    fn validate_external_sender(
+        &self,
+        _: &SigningIdentity,
+        _: Option<MlsTime>,
+        _: Option<&ExtensionList>,
+    ) -> Result<(), Self::Error> {
+        Err(InvalidCredential)
+    }
+
+    /// The bytes of the address. Called for every leaf of a tree before any is validated, so no
+    /// public-key work is done here.
+    fn identity(
+        &self,
+        member: &SigningIdentity,
+        _: &ExtensionList,
+    ) -> Result<Vec<u8>, Self::Error> {
+        content(member).map(|content| content[ADDRESS].to_vec())
+    }
+
+    fn valid_successor(
+        &self,
+        old: &SigningIdentity,
+        new: &SigningIdentity,
+        _: &ExtensionList,
+    ) -> Result<bool, Self::Error> {
+        let (old, new) = (certificate(old)?, certificate(new)?);
+        let follows = || matches!(new.succession(&old), Succession::Same | Succession::Later);
+        Ok(old.address() == new.address() && follows())
+    }
+
+    fn supported_types(&self) -> Vec<CredentialType> {
+        vec![CredentialType::BASIC]
+    }
+}
+
+impl fmt::Display for InvalidCredential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the credential is no valid certificate of the signing key")
+    }
+}
+
+impl core::error::Error for InvalidCredential {}
+
+impl IntoAnyError for InvalidCredential {
+    fn into_dyn_error(self) -> Result<Box<dyn core::error::Error + Send + Sync>, Self> {
+        Ok(self.into())
+    }
+}

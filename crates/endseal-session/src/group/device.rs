@@ -1,0 +1,270 @@
+//! A device as groups know it: its certificate and the key that signs for it.
+
+use alloc::sync::Arc;
+use core::time::Duration;
+
+use endseal_crypto::ed25519::{Seed, SigningKey};
+use endseal_crypto::random::{Random, RandomError};
+use endseal_crypto::secret::Zeroizing;
+use mls_rs::client_builder::{
+    BaseConfig, WithCryptoProvider, WithGroupStateStorage, WithIdentityProvider,
+    WithKeyPackageRepo, WithMlsRules,
+};
+use mls_rs::crypto::SignatureSecretKey;
+use mls_rs::mls_rs_codec::{MlsDecode, MlsEncode};
+use mls_rs::time::MlsTime;
+use mls_rs::{Client, ExtensionList, MlsMessage};
+use mls_rs_core::key_package::KeyPackageData;
+use mls_rs_crypto_awslc::AwsLcCryptoProvider;
+
+use super::credential::{self, Credentials};
+use super::error::{GroupError, StateError};
+use super::membership::Membership;
+use super::rules::Rules;
+use super::staging::{Epochs, Staging, Table};
+use super::state::Facts;
+use super::suite::Suite;
+use super::{EpochState, Group, header};
+use crate::address::Address;
+use crate::certificate::Certificate;
+
+/// How long a key package may be used. Longer ones are refused by other implementations.
+const LIFETIME: Duration = Duration::from_secs(84 * 24 * 60 * 60);
+const VERSION: u8 = 1;
+
+/// What the MLS library is told about us.
+pub(super) type Config = WithKeyPackageRepo<
+    Staging,
+    WithGroupStateStorage<
+        Staging,
+        WithMlsRules<
+            Rules,
+            WithIdentityProvider<Credentials, WithCryptoProvider<AwsLcCryptoProvider, BaseConfig>>,
+        >,
+    >,
+>;
+
+/// The key with which a device signs in groups. Its public key stands in the certificate.
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+pub struct GroupKey(SigningKey);
+
+impl GroupKey {
+    /// A new key.
+    ///
+    /// # Errors
+    /// [`RandomError`] if the source fails.
+    pub fn generate(random: &mut impl Random) -> Result<Self, RandomError> {
+        Seed::generate(random).map(Self::from_seed)
+    }
+
+    /// The key of a seed.
+    #[must_use]
+    pub fn from_seed(seed: Seed) -> Self {
+        Self(SigningKey::from_seed(seed))
+    }
+
+    /// The public key, for the certificate.
+    #[must_use]
+    pub fn public_key(&self) -> &endseal_crypto::ed25519::PublicKey {
+        self.0.public_key()
+    }
+
+    /// Seed and public key, as the library wants it.
+    fn to_mls(&self) -> SignatureSecretKey {
+        let mut bytes = Vec::with_capacity(64);
+        bytes.extend_from_slice(self.0.seed().expose_secret());
+        bytes.extend_from_slice(self.0.public_key().as_bytes());
+        bytes.into()
+    }
+}
+
+/// The secrets of a key package: what opens the one welcome that was made for it.
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+#[non_exhaustive]
+pub struct KeyPackageSecret {
+    /// What a welcome names it by: a digest of the public key package.
+    pub id: Vec<u8>,
+    /// The secrets. The caller MUST delete them with the join that used them.
+    pub data: Zeroizing<Vec<u8>>,
+}
+
+/// A device in groups: makes key packages, creates, joins and loads groups.
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+pub struct GroupDevice {
+    certificate: Certificate,
+    key: GroupKey,
+    suites: Vec<Suite>,
+}
+
+impl GroupDevice {
+    /// A device that understands [`Suite::DEFAULT`].
+    ///
+    /// # Errors
+    /// [`StateError`] if the certificate is for another key.
+    pub fn new(certificate: Certificate, key: GroupKey) -> Result<Self, StateError> {
+        if certificate.keys().group != *key.public_key() {
+            return Err(StateError);
+        }
+        Ok(Self { certificate, key, suites: Suite::DEFAULT.to_vec() })
+    }
+
+    /// The same device with other suites, the preferred first.
+    #[must_use]
+    pub fn with_suites(mut self, suites: &[Suite]) -> Self {
+        self.suites = suites.to_vec();
+        self
+    }
+
+    /// Whose device it is.
+    #[must_use]
+    pub fn address(&self) -> Address {
+        self.certificate.address()
+    }
+
+    /// Certificate and key, to store them encrypted.
+    #[must_use]
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let mut bytes = Zeroizing::new(Vec::with_capacity(1 + Certificate::LEN + Seed::LEN));
+        bytes.push(VERSION);
+        bytes.extend_from_slice(self.certificate.as_bytes());
+        bytes.extend_from_slice(self.key.0.seed().expose_secret());
+        bytes
+    }
+
+    /// The device of such bytes, with [`Suite::DEFAULT`].
+    ///
+    /// # Errors
+    /// [`StateError`] if the bytes are damaged.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, StateError> {
+        let bytes = bytes.strip_prefix(&[VERSION]).ok_or(StateError)?;
+        let (certificate, seed) = bytes.split_at_checked(Certificate::LEN).ok_or(StateError)?;
+        let certificate = Certificate::from_bytes(certificate).map_err(|_| StateError)?;
+        let seed = Seed::from_bytes(seed.try_into().map_err(|_| StateError)?);
+        Self::new(certificate, GroupKey::from_seed(seed))
+    }
+
+    /// A key package for one who wants to add this device to a group of `suite`, and its secrets.
+    /// `now` is the time since 1970; the key package is valid from an hour before for 84 days.
+    ///
+    /// The caller MUST store the secrets before it hands out the public part, and hands each out
+    /// once.
+    ///
+    /// # Errors
+    /// [`GroupError::UnknownSuite`], [`GroupError::Internal`].
+    pub fn key_package(
+        &self,
+        suite: Suite,
+        now: Duration,
+    ) -> Result<(Vec<u8>, KeyPackageSecret), GroupError> {
+        let staging = Staging::new();
+        let client = self.client(suite, &staging)?;
+        let now = MlsTime::from_duration_since_epoch(now);
+        let (message, table) = staging.with(Table::default(), || {
+            let (none, no) = (ExtensionList::new(), ExtensionList::new());
+            client.generate_key_package_message(none, no, Some(now))
+        });
+        let message = message.and_then(|message| message.to_bytes());
+        let message = message.map_err(|_| GroupError::Internal)?;
+        let (id, data) = table.key_package.ok_or(GroupError::Internal)?;
+        let data = data.mls_encode_to_vec().map_err(|_| GroupError::Internal)?;
+        Ok((message, KeyPackageSecret { id, data: Zeroizing::new(data) }))
+    }
+
+    /// A new group with this device alone, of the preferred suite.
+    ///
+    /// # Errors
+    /// [`GroupError::InvalidId`], [`GroupError::UnknownSuite`], [`GroupError::Internal`].
+    pub fn create(&self, id: &[u8], now: Duration) -> Result<Group, GroupError> {
+        check_id(id)?;
+        let suite = *self.suites.first().ok_or(GroupError::UnknownSuite)?;
+        let staging = Staging::new();
+        let client = self.client(suite, &staging)?;
+        let (none, no) = (ExtensionList::new(), ExtensionList::new());
+        let now = MlsTime::from_duration_since_epoch(now);
+        let mls = client
+            .create_group_with_id(id.to_vec(), none, no, Some(now))
+            .map_err(|_| GroupError::Internal)?;
+        let membership = Membership::new(mls, staging).map_err(|_| GroupError::Internal)?;
+        Ok(Group::new(membership))
+    }
+
+    /// Joins the group of a welcome. `find` gives the data of a [`KeyPackageSecret`] by its id.
+    /// Beside the group the id of the key package that was used is given: its secrets MUST be
+    /// deleted in the transaction that stores the group.
+    ///
+    /// # Errors
+    /// [`GroupError`]; nothing has changed.
+    pub fn join(
+        &self,
+        welcome: &[u8],
+        mut find: impl FnMut(&[u8]) -> Option<Zeroizing<Vec<u8>>>,
+    ) -> Result<(Group, Vec<u8>), GroupError> {
+        let welcome = MlsMessage::from_bytes(welcome).map_err(|_| GroupError::InvalidWelcome)?;
+        let suite = welcome.cipher_suite().ok_or(GroupError::InvalidWelcome)?;
+        let suite = Suite::from_number(suite.into()).ok_or(GroupError::UnknownSuite)?;
+        let (id, data) = welcome
+            .welcome_key_package_references()
+            .into_iter()
+            .find_map(|id| Some((id.to_vec(), find(id)?)))
+            .ok_or(GroupError::NoKeyPackage)?;
+        let data = KeyPackageData::mls_decode(&mut &data[..]);
+        let data = data.map_err(|_| GroupError::NoKeyPackage)?;
+        let staging = Staging::new();
+        let client = self.client(suite, &staging)?;
+        let table = Table { key_package: Some((id.clone(), data)), ..Table::default() };
+        let (joined, _) = staging.with(table, || client.join_group(None, &welcome, None));
+        let (mls, _) = joined.map_err(|_| GroupError::InvalidWelcome)?;
+        check_id(mls.group_id())?;
+        let membership = Membership::new(mls, staging).map_err(|_| GroupError::InvalidWelcome)?;
+        Ok((Group::new(membership), id))
+    }
+
+    /// The group that was saved, with the past epochs that were stored beside it.
+    ///
+    /// # Errors
+    /// [`StateError`] if the state is damaged.
+    pub fn load(
+        &self,
+        state: &[u8],
+        epochs: impl IntoIterator<Item = EpochState>,
+    ) -> Result<Group, StateError> {
+        let (facts, mls) = Facts::decode(state)?;
+        let epochs: Epochs =
+            epochs.into_iter().map(|past| (past.epoch, Arc::new(past.state))).collect();
+        let staging = Staging::new();
+        // The suite stands in the state; that of the client is for what it makes.
+        let suite = *self.suites.first().ok_or(StateError)?;
+        let client = self.client(suite, &staging).map_err(|_| StateError)?;
+        let state = Some(Zeroizing::new(mls.to_vec()));
+        let (mls, table) =
+            staging.with(Table { state, epochs, ..Table::default() }, || client.load_group(&[]));
+        let mls = mls.map_err(|_| StateError)?;
+        Membership::with(mls, staging, facts, table.epochs).map(Group::new)
+    }
+
+    fn client(&self, suite: Suite, staging: &Staging) -> Result<Client<Config>, GroupError> {
+        if !self.suites.contains(&suite) {
+            return Err(GroupError::UnknownSuite);
+        }
+        let suites = self.suites.iter().copied().map(Suite::to_mls).collect();
+        Ok(Client::builder()
+            .crypto_provider(AwsLcCryptoProvider::with_enabled_cipher_suites(suites))
+            .identity_provider(Credentials)
+            .mls_rules(Rules)
+            .group_state_storage(staging.clone())
+            .key_package_repo(staging.clone())
+            .key_package_lifetime(LIFETIME)
+            .signing_identity(
+                credential::signing_identity(&self.certificate),
+                self.key.to_mls(),
+                suite.to_mls(),
+            )
+            .build())
+    }
+}
+
+/// A conversation's name of 32 bytes is an identity, and a group is none.
+fn check_id(id: &[u8]) -> Result<(), GroupError> {
+    let is_valid = (1..=header::MAX_ID).contains(&id.len()) && id.len() != 32;
+    if is_valid { Ok(()) } else { Err(GroupError::InvalidId) }
+}

@@ -1,0 +1,90 @@
+//! What stands open at the head of a group message (RFC 9420, section 6.3).
+
+/// Version and wire format: MLS 1.0, `PrivateMessage`.
+const PREFIX: [u8; 4] = [0, 1, 0, 2];
+/// Longest group id (docs/spec/session.md, "Conversations").
+pub(super) const MAX_ID: usize = 64;
+/// Longest message (docs/spec/session.md, "Messages").
+pub(super) const MAX_MESSAGE: usize = 1 << 20;
+
+/// Where a group message belongs. Nothing of it is authenticated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GroupHeader<'a> {
+    /// The group's id, 1 to 64 bytes.
+    pub id: &'a [u8],
+    /// The epoch whose keys open it.
+    pub epoch: u64,
+    /// Whether it is a text, a proposal or a change of the group.
+    pub content: Content,
+}
+
+/// What a group message contains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Content {
+    /// A text of the application.
+    Application,
+    /// A proposal to change the group.
+    Proposal,
+    /// A change of the group, which begins the next epoch.
+    Commit,
+}
+
+impl<'a> GroupHeader<'a> {
+    /// Reads the head and checks the frame; no key is needed and none used.
+    ///
+    /// `None` if the bytes are not one whole `MLSMessage` with a `PrivateMessage`: changes of a
+    /// group travel encrypted too, so that no signature of a stranger is ever verified.
+    #[must_use]
+    pub fn parse(body: &'a [u8]) -> Option<Self> {
+        if body.len() > MAX_MESSAGE {
+            return None;
+        }
+        let mut rest = body.strip_prefix(&PREFIX)?;
+        let id = vector(&mut rest)?;
+        let (epoch, after) = rest.split_first_chunk()?;
+        let (&content_type, after) = after.split_first()?;
+        rest = after;
+        // Authenticated data, sender data, ciphertext, and nothing after them.
+        let data = vector(&mut rest)?;
+        let sender_data = vector(&mut rest)?;
+        let ciphertext = vector(&mut rest)?;
+        let is_whole = rest.is_empty() && !sender_data.is_empty() && !ciphertext.is_empty();
+        let content = match content_type {
+            1 => Content::Application,
+            2 => Content::Proposal,
+            3 => Content::Commit,
+            _ => return None,
+        };
+        if !is_whole || !data.is_empty() || id.is_empty() || id.len() > MAX_ID {
+            return None;
+        }
+        Some(Self { id, epoch: u64::from_be_bytes(*epoch), content })
+    }
+}
+
+/// A vector with a length of variable size in its shortest form (RFC 9420, section 2.1.2).
+fn vector<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let first = *rest.first()?;
+    let width = 1_usize << (first >> 6);
+    let (length, after) = match width {
+        1 | 2 | 4 => rest.split_at_checked(width)?,
+        _ => return None,
+    };
+    let length = length
+        .iter()
+        .skip(1)
+        .fold(usize::from(first & 0x3f), |length, byte| length << 8 | usize::from(*byte));
+    let shortest = match width {
+        1 => 0,
+        2 => 1 << 6,
+        _ => 1 << 14,
+    };
+    if length < shortest {
+        return None;
+    }
+    let (vector, after) = after.split_at_checked(length)?;
+    *rest = after;
+    Some(vector)
+}

@@ -1,0 +1,255 @@
+//! A group as one member holds it: the library's state, the past epochs, and who is in.
+
+use alloc::sync::Arc;
+
+use endseal_crypto::ed25519::PublicKey;
+use endseal_crypto::hash;
+use endseal_crypto::secret::Zeroizing;
+use mls_rs::MlsMessage;
+use mls_rs::error::MlsError;
+use mls_rs::group::proposal::Proposal;
+use mls_rs::group::{
+    CommitEffect, CommitMessageDescription, CommitSecrets, ProposalMessageDescription,
+    ProposalSender, ReceivedMessage,
+};
+
+use super::device::Config;
+use super::error::{OpenError, StateError};
+use super::opened::{Change, Opened, Proposed};
+use super::staging::{Epochs, Staging, Table};
+use super::state::{EpochState, Facts, GroupChanges, OwnCommit, Pending};
+use super::{PAST_EPOCHS, credential};
+use crate::address::Address;
+
+/// Commits after which ended epochs are laid down: the library keeps them all until it is told to
+/// write, and three are enough.
+const SETTLE_AFTER: u32 = 16;
+
+/// All of a group that one member holds. A copy is independent of the original.
+#[derive(Clone)]
+pub(super) struct Membership {
+    pub(super) mls: mls_rs::Group<Config>,
+    pub(super) facts: Facts,
+    /// Past epochs as they were written last.
+    epochs: Epochs,
+    /// Which of them the store does not have, or has otherwise.
+    dirty: Dirty,
+    /// By leaf. Their keys were checked when they joined.
+    members: Arc<[Option<Address>]>,
+    staging: Staging,
+    unsettled: u32,
+}
+
+#[derive(Clone, Default)]
+struct Dirty {
+    inserted: Vec<u64>,
+    updated: Vec<u64>,
+}
+
+impl Membership {
+    pub(super) fn new(mls: mls_rs::Group<Config>, staging: Staging) -> Result<Self, StateError> {
+        Self::with(mls, staging, Facts::default(), Epochs::new())
+    }
+
+    pub(super) fn with(
+        mls: mls_rs::Group<Config>,
+        staging: Staging,
+        facts: Facts,
+        epochs: Epochs,
+    ) -> Result<Self, StateError> {
+        let members = addresses(&mls, &[])?;
+        let dirty = Dirty::default();
+        Ok(Self { mls, facts, epochs, dirty, members, staging, unsettled: 0 })
+    }
+
+    pub(super) fn members(&self) -> impl Iterator<Item = (u32, Address)> {
+        (0..).zip(self.members.iter()).filter_map(|(leaf, member)| Some((leaf, (*member)?)))
+    }
+
+    /// Opens a message of this epoch or a past one. After an error the state is not to be used,
+    /// unless the error [took no key](OpenError::took_no_key).
+    pub(super) fn open(&mut self, body: &[u8]) -> Result<Opened, OpenError> {
+        let message = MlsMessage::from_bytes(body).map_err(|_| OpenError::Malformed)?;
+        let received = self.run(|mls| mls.process_incoming_message(message));
+        match received.map_err(|error| OpenError::from_mls(&error))? {
+            ReceivedMessage::ApplicationMessage(message) => {
+                let sender = self.member(message.sender_index).ok_or(OpenError::Authentication)?;
+                let plaintext = Zeroizing::new(message.data().to_vec());
+                Ok(Opened::Message { sender, plaintext })
+            }
+            ReceivedMessage::Commit(commit) => {
+                self.facts.pending = None;
+                self.follow(&commit).map(Opened::Change)
+            }
+            ReceivedMessage::Proposal(proposal) => self.proposed(&proposal).map(Opened::Proposal),
+            // The frame was a PrivateMessage, which holds none of these.
+            _ => Err(OpenError::Malformed),
+        }
+    }
+
+    /// Makes the pending commit the state of the group.
+    pub(super) fn accept(&mut self, pending: &Pending) -> Result<Change, MlsError> {
+        let epoch = self.mls.current_epoch();
+        let secrets = CommitSecrets::from_bytes(&pending.secrets)?;
+        let commit = self.run(|mls| mls.apply_detached_commit(secrets))?;
+        self.facts.own_commits.push(OwnCommit { epoch, digest: pending.digest });
+        // Its credentials were checked when it was built.
+        self.follow(&commit).map_err(|_| MlsError::InvalidTreeIndex)
+    }
+
+    /// Whether a commit of this device for `epoch`, which has ended, has these bytes.
+    pub(super) fn is_own_commit(&self, epoch: u64, body: &[u8]) -> bool {
+        let mut commits = self.facts.own_commits.iter().filter(|commit| commit.epoch == epoch);
+        commits.any(|commit| commit.digest == hash::digest(body))
+    }
+
+    /// All that changed since the last call.
+    pub(super) fn save(&mut self) -> Result<GroupChanges, MlsError> {
+        let state = self.settle()?;
+        let dirty = core::mem::take(&mut self.dirty);
+        let epoch = |epoch: &u64| {
+            let state = (**self.epochs.get(epoch)?).clone();
+            Some(EpochState { epoch: *epoch, state })
+        };
+        Ok(GroupChanges {
+            state: self.facts.encode(&state),
+            epoch_inserts: dirty.inserted.iter().filter_map(epoch).collect(),
+            epoch_updates: dirty.updated.iter().filter_map(epoch).collect(),
+            trim_below: self.oldest_epoch(),
+        })
+    }
+
+    /// The first epoch that still opens.
+    pub(super) fn oldest_epoch(&self) -> u64 {
+        self.mls.current_epoch().saturating_sub(PAST_EPOCHS)
+    }
+
+    /// What the library does with the past epochs at hand.
+    pub(super) fn run<T>(&mut self, work: impl FnOnce(&mut mls_rs::Group<Config>) -> T) -> T {
+        self.run_with(None, work).0
+    }
+
+    fn run_with<T>(
+        &mut self,
+        state: Option<Zeroizing<Vec<u8>>>,
+        work: impl FnOnce(&mut mls_rs::Group<Config>) -> T,
+    ) -> (T, Table) {
+        let epochs = core::mem::take(&mut self.epochs);
+        let table = Table { state, epochs, ..Table::default() };
+        let mls = &mut self.mls;
+        let (result, mut table) = self.staging.with(table, || work(mls));
+        self.epochs = core::mem::take(&mut table.epochs);
+        (result, table)
+    }
+
+    /// Takes the past epochs from the library, and its state.
+    fn settle(&mut self) -> Result<Zeroizing<Vec<u8>>, MlsError> {
+        let (written, table) = self.run_with(None, mls_rs::Group::write_to_storage);
+        written?;
+        for record in table.inserts {
+            self.dirty.inserted.push(record.id);
+            self.epochs.insert(record.id, Arc::new(record.data));
+        }
+        for record in table.updates {
+            if !self.dirty.inserted.contains(&record.id) && !self.dirty.updated.contains(&record.id)
+            {
+                self.dirty.updated.push(record.id);
+            }
+            self.epochs.insert(record.id, Arc::new(record.data));
+        }
+        let oldest = self.oldest_epoch();
+        self.epochs = self.epochs.split_off(&oldest);
+        self.unsettled = 0;
+        table.state.ok_or(MlsError::GroupNotFound)
+    }
+
+    /// What a commit, which the library has taken, did to the group.
+    fn follow(&mut self, commit: &CommitMessageDescription) -> Result<Change, OpenError> {
+        let (new, is_removed) = match &commit.effect {
+            CommitEffect::NewEpoch(new) => (new, false),
+            CommitEffect::Removed { new_epoch, .. } => (new_epoch, true),
+            CommitEffect::ReInit(_) => return Err(OpenError::Malformed),
+        };
+        let by = self.member(commit.committer).ok_or(OpenError::Authentication)?;
+        let (mut added, mut removed) = (Vec::new(), Vec::new());
+        for change in new.applied_proposals() {
+            match &change.proposal {
+                Proposal::Add(add) => {
+                    let member = credential::address(add.signing_identity());
+                    added.push(member.map_err(|_| OpenError::Authentication)?);
+                }
+                Proposal::Remove(remove) => {
+                    let member = self.member(remove.to_remove());
+                    removed.push(member.ok_or(OpenError::Authentication)?);
+                }
+                _ => {}
+            }
+        }
+        self.facts.is_removed = is_removed;
+        let oldest = self.oldest_epoch();
+        self.facts.own_commits.retain(|commit| commit.epoch >= oldest);
+        self.members =
+            addresses(&self.mls, &self.members).map_err(|_| OpenError::Authentication)?;
+        self.unsettled += 1;
+        if self.unsettled >= SETTLE_AFTER {
+            self.settle().map_err(|_| OpenError::Authentication)?;
+        }
+        Ok(Change { epoch: new.epoch(), by, added, removed, is_removed })
+    }
+
+    fn proposed(&self, proposal: &ProposalMessageDescription) -> Result<Proposed, OpenError> {
+        let ProposalSender::Member(by) = proposal.sender else {
+            return Err(OpenError::Malformed);
+        };
+        let by = self.member(by).ok_or(OpenError::Authentication)?;
+        match &proposal.proposal {
+            Proposal::Add(add) => {
+                // A commit checks the rest; the certificate is checked now, since it is shown.
+                let member = credential::certificate(add.signing_identity());
+                let member = member.map_err(|_| OpenError::Authentication)?.address();
+                Ok(Proposed::Add { by, member })
+            }
+            Proposal::Remove(remove) => {
+                let member = self.member(remove.to_remove()).ok_or(OpenError::Malformed)?;
+                Ok(Proposed::Remove { by, member })
+            }
+            Proposal::Update(_) => Ok(Proposed::Update { by }),
+            _ => Err(OpenError::Malformed),
+        }
+    }
+
+    fn member(&self, leaf: u32) -> Option<Address> {
+        *self.members.get(usize::try_from(leaf).ok()?)?
+    }
+}
+
+/// The members by leaf. Those who are in `known` at the same leaf are not decoded again.
+fn addresses(
+    mls: &mls_rs::Group<Config>,
+    known: &[Option<Address>],
+) -> Result<Arc<[Option<Address>]>, StateError> {
+    let mut members: Vec<Option<Address>> = Vec::new();
+    let (mut places, mut devices, mut keys) = (Vec::new(), Vec::new(), Vec::new());
+    for member in mls.roster().members_iter() {
+        let leaf = usize::try_from(member.index).map_err(|_| StateError)?;
+        let (key, device) =
+            credential::address_bytes(&member.signing_identity).map_err(|_| StateError)?;
+        members.resize(leaf + 1, None);
+        match known.get(leaf) {
+            Some(Some(old)) if old.identity.as_bytes() == key && old.device == device => {
+                members[leaf] = Some(*old);
+            }
+            _ => {
+                places.push(leaf);
+                devices.push(device);
+                keys.push(*key);
+            }
+        }
+    }
+    // Together they cost a fraction.
+    let keys = PublicKey::from_bytes_many(&keys).map_err(|_| StateError)?;
+    for ((leaf, device), key) in places.into_iter().zip(devices).zip(keys) {
+        members[leaf] = Some(Address { identity: key, device });
+    }
+    Ok(members.into())
+}

@@ -1,0 +1,106 @@
+//! Where the MLS library finds what it would read from a file, and leaves what it would write.
+
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use core::convert::Infallible;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use endseal_crypto::secret::Zeroizing;
+use mls_rs::{GroupStateStorage, KeyPackageStorage};
+use mls_rs_core::group::{EpochRecord, GroupState};
+use mls_rs_core::key_package::KeyPackageData;
+
+/// States of past epochs by number. They are shared between the copies of a group.
+pub(super) type Epochs = BTreeMap<u64, Arc<Zeroizing<Vec<u8>>>>;
+
+/// A table shared with the library. All copies of a group share one, so whoever lays something on
+/// it holds the *turn* until it is taken away.
+#[derive(Clone)]
+pub(super) struct Staging(Arc<Shared>);
+
+struct Shared {
+    turn: Mutex<()>,
+    table: Mutex<Table>,
+}
+
+/// What lies on the table.
+#[derive(Default)]
+pub(super) struct Table {
+    pub(super) state: Option<Zeroizing<Vec<u8>>>,
+    pub(super) epochs: Epochs,
+    pub(super) inserts: Vec<EpochRecord>,
+    pub(super) updates: Vec<EpochRecord>,
+    pub(super) key_package: Option<(Vec<u8>, KeyPackageData)>,
+}
+
+impl Staging {
+    pub(super) fn new() -> Self {
+        Self(Arc::new(Shared { turn: Mutex::new(()), table: Mutex::new(Table::default()) }))
+    }
+
+    /// Does `work` with `table` laid out, and gives back what lies there afterwards.
+    pub(super) fn with<T>(&self, table: Table, work: impl FnOnce() -> T) -> (T, Table) {
+        // A panic of the library leaves a table that the next turn overwrites.
+        let _turn = self.0.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        *self.table() = table;
+        let result = work();
+        let table = core::mem::take(&mut *self.table());
+        (result, table)
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl GroupStateStorage for Staging {
+    type Error = Infallible;
+
+    fn state(&self, _: &[u8]) -> Result<Option<Zeroizing<Vec<u8>>>, Self::Error> {
+        Ok(self.table().state.take())
+    }
+
+    fn epoch(&self, _: &[u8], epoch: u64) -> Result<Option<Zeroizing<Vec<u8>>>, Self::Error> {
+        Ok(self.table().epochs.get(&epoch).map(|state| (**state).clone()))
+    }
+
+    fn write(
+        &mut self,
+        state: GroupState,
+        inserts: Vec<EpochRecord>,
+        updates: Vec<EpochRecord>,
+    ) -> Result<(), Self::Error> {
+        let mut table = self.table();
+        table.state = Some(state.data);
+        table.inserts = inserts;
+        table.updates = updates;
+        Ok(())
+    }
+
+    fn max_epoch_id(&self, _: &[u8]) -> Result<Option<u64>, Self::Error> {
+        Ok(self.table().epochs.last_key_value().map(|(epoch, _)| *epoch))
+    }
+}
+
+impl KeyPackageStorage for Staging {
+    type Error = Infallible;
+
+    /// The caller learns which key package was used and deletes its secrets.
+    fn delete(&mut self, _: &[u8]) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    fn insert(&mut self, id: Vec<u8>, data: KeyPackageData) -> Result<(), Self::Error> {
+        self.table().key_package = Some((id, data));
+        Ok(())
+    }
+
+    fn get(&self, id: &[u8]) -> Result<Option<KeyPackageData>, Self::Error> {
+        let table = self.table();
+        Ok(table
+            .key_package
+            .as_ref()
+            .filter(|(found, _)| found == id)
+            .map(|(_, data)| data.clone()))
+    }
+}

@@ -1,0 +1,4 @@
+//! Groups (docs/spec/session.md, "Groups").
+
+mod device;
+mod round_trip;
