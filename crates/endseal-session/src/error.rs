@@ -4,7 +4,8 @@ use core::fmt;
 
 use endseal_store::{OpenStoreError, StoreError};
 
-use crate::BatchReport;
+use crate::group::GroupError;
+use crate::{BatchReport, BeginError};
 
 /// Why the engine could not work. What is in the store is whole; what was not committed did not happen.
 #[derive(Debug)]
@@ -131,5 +132,99 @@ impl From<EngineError> for SendError {
 impl From<StoreError> for SendError {
     fn from(error: StoreError) -> Self {
         Self::Engine(error.into())
+    }
+}
+
+/// Why a session was not begun.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BeginSessionError {
+    /// The keys of the bundle make no session.
+    Begin(BeginError),
+    /// The engine.
+    Engine(EngineError),
+    /// The bundle is of this device.
+    Own,
+    /// The device has shown a later certificate than that of the bundle.
+    Superseded,
+}
+
+impl fmt::Display for BeginSessionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Begin(error) => error.fmt(f),
+            Self::Engine(error) => error.fmt(f),
+            Self::Own => f.write_str("the bundle is of this device"),
+            Self::Superseded => f.write_str("the bundle's certificate was superseded"),
+        }
+    }
+}
+
+impl core::error::Error for BeginSessionError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Begin(error) => Some(error),
+            Self::Engine(error) => Some(error),
+            Self::Own | Self::Superseded => None,
+        }
+    }
+}
+
+impl From<EngineError> for BeginSessionError {
+    fn from(error: EngineError) -> Self {
+        Self::Engine(error)
+    }
+}
+
+/// Why a group was not made, joined or changed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum GroupChangeError {
+    /// The engine.
+    Engine(EngineError),
+    /// This device knows a group of that id.
+    Exists,
+    /// The group refused.
+    Group(GroupError),
+    /// This device is not in the group, or the id is none.
+    NoGroup,
+    /// The store was restored: join the group again first.
+    Restored,
+    /// The change is longer than a message may be.
+    TooLong,
+}
+
+impl fmt::Display for GroupChangeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Engine(error) => error.fmt(f),
+            Self::Exists => f.write_str("there is a group of that id"),
+            Self::Group(error) => error.fmt(f),
+            Self::NoGroup => f.write_str("this device is not in the group"),
+            Self::Restored => f.write_str("the store was restored: join the group again first"),
+            Self::TooLong => f.write_str("the change is longer than a message may be"),
+        }
+    }
+}
+
+impl core::error::Error for GroupChangeError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Engine(error) => Some(error),
+            Self::Group(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<EngineError> for GroupChangeError {
+    fn from(error: EngineError) -> Self {
+        Self::Engine(error)
+    }
+}
+
+impl From<GroupError> for GroupChangeError {
+    fn from(error: GroupError) -> Self {
+        Self::Group(error)
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! | to do this | use |
 //! |---|---|
+//! | open a backlog, send, do several things at once | [`Engine`] |
+//! | read what arrived, send what waits | [`Inbox`], [`Outbox`] |
 //! | name a device of somebody | [`Address`] |
 //! | vouch for the keys of a device | [`Certificate`] |
 //! | let others begin a session | [`PrekeyBundle`] |
@@ -14,20 +16,35 @@
 extern crate alloc;
 
 mod address;
+mod batch_options;
 mod bundle;
 mod certificate;
+mod engine;
+mod envelope;
+mod error;
 mod fields;
 pub mod group;
 mod message;
+mod outcome;
 mod pairwise;
 mod safety_number;
+mod session_info;
 
 pub use address::{Address, DeviceId};
+pub use batch_options::{BatchOptions, Durability};
 pub use bundle::{BundleError, PrekeyBundle, PrekeyKind};
 pub use certificate::{Certificate, CertificateError, DeviceKeys, Succession};
+pub use engine::{
+    ChunkReport, ConversationId, Engine, EngineTransaction, Inbox, MAX_GROUP_ID_LEN, NewDevice,
+    Notice, Outbox, Outgoing, Pending, Received, ReceivedKind, Strangers, Turn,
+};
+pub use envelope::{Envelope, MAX_ID_LEN, Origin};
+pub use error::{BatchError, BeginSessionError, EngineError, GroupChangeError, SendError};
 pub use message::{MAX_MESSAGE_LEN, MAX_PLAINTEXT_LEN, Message, MessageError, SessionTag};
+pub use outcome::{BatchReport, Failure, Outcome, Released};
 pub use pairwise::{
     AcceptError, AccountKeys, BeginError, OpenError, PairwiseAccount, Ratchet, RatchetBody,
     RatchetLimits, SealError, Sealed, StateError, WrongCertificate, olm,
 };
 pub use safety_number::SafetyNumber;
+pub use session_info::SessionInfo;

@@ -1,10 +1,12 @@
 //! A backlog on its way: blocks of messages, the lanes that open them, what is written, and what
 //! became of each message. Where the store is, and how many threads work, is decided elsewhere.
 
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use super::conversation::Conversation;
 use super::desk::{Load, Loaded, Question, Write};
@@ -16,7 +18,7 @@ use endseal_store::Seen;
 
 use crate::envelope::MAX_ID_LEN;
 use crate::{
-    BatchOptions, BatchReport, Envelope, Failure, Origin, Outcome, PairwiseAccount, Released,
+    BatchOptions, BatchReport, EngineError, Envelope, Failure, Origin, Outcome, PairwiseAccount, Released,
 };
 
 /// Messages that are looked up, opened and written together.
@@ -62,16 +64,16 @@ impl<A: PairwiseAccount> Memory<A> {
     }
 
     /// What changed since the last transaction.
-    pub(super) fn states(&mut self) -> States {
+    pub(super) fn states(&mut self) -> Result<States, EngineError> {
         let mut states = States::default();
         for (lane, _) in self.lanes.values_mut() {
-            lane.save(&mut states);
+            lane.save(&mut states)?;
         }
         let mut slot = self.account.lock().unwrap_or_else(PoisonError::into_inner);
         if core::mem::take(&mut slot.changed) {
             states.account = Some(slot.account.save());
         }
-        states
+        Ok(states)
     }
 
     /// The batch is over and in the store.
@@ -117,7 +119,7 @@ pub(super) struct Batch<'e, A: PairwiseAccount> {
     released: Vec<(usize, Released)>,
     /// Results that wait for the number of what was delivered: index of the message, or of the row in
     /// `released`, in the order in which rows were written.
-    numbers_due: alloc::collections::VecDeque<Due>,
+    numbers_due: VecDeque<Due>,
     repeated: Vec<(usize, usize)>,
     written: usize,
 }
@@ -134,7 +136,7 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
             memory,
             outcomes: alloc::vec![None; envelopes.len()],
             released: Vec::new(),
-            numbers_due: alloc::collections::VecDeque::new(),
+            numbers_due: VecDeque::new(),
             repeated: Vec::new(),
             written: 0,
         }
@@ -321,14 +323,18 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
     }
 
     /// States that changed, and where the queue stands after the messages before `at`.
-    pub(super) fn states(&mut self, at: usize, options: &BatchOptions) -> States {
-        let mut states = self.memory.states();
+    pub(super) fn states(
+        &mut self,
+        at: usize,
+        options: &BatchOptions,
+    ) -> Result<States, EngineError> {
+        let mut states = self.memory.states()?;
         if !options.queue.is_empty() {
             let done = self.envelopes.get(..at).unwrap_or_default();
             let position = done.iter().rev().map(|it| it.position).find(|it| !it.is_empty());
             states.cursor = position.map(|it| (options.queue.clone(), it.to_vec()));
         }
-        states
+        Ok(states)
     }
 
     /// What became of these messages.

@@ -41,7 +41,7 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
             loaded.push(match load {
                 Load::Device(address) => {
                     let conversation = Conversation::person(address.identity.as_bytes());
-                    (conversation, Loaded::Partner(self.partner(address)?))
+                    (conversation, Loaded::Partner(Box::new(self.partner(address)?)))
                 }
                 Load::Group(conversation) => {
                     let group = self.group(&conversation)?;
@@ -112,8 +112,8 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
             let reference = self.references.address(transaction, *address)?;
             transaction.put_session(reference, session)?;
         }
-        for (name, changes) in &states.groups {
-            records::put_group(transaction, name, changes)?;
+        for group in &states.groups {
+            records::put_group(transaction, group)?;
         }
         if let Some((queue, position)) = &states.cursor {
             transaction.set_cursor(queue, position)?;
@@ -130,6 +130,21 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
             None => None,
         };
         Ok(self.transaction.push_outbox(conversation, recipient, &departure.body)?)
+    }
+
+    /// Gives an address a row.
+    pub(super) fn know(&mut self, address: Address) -> Result<(), EngineError> {
+        self.references.address(self.transaction, address).map(drop)
+    }
+
+    /// Notes whether the safety number was compared.
+    pub(super) fn set_verified(
+        &mut self,
+        address: Address,
+        verified: bool,
+    ) -> Result<(), EngineError> {
+        let reference = self.references.address(self.transaction, address)?;
+        Ok(self.transaction.set_verified(reference, verified)?)
     }
 
     /// A device with its sessions, or an empty one.

@@ -3,7 +3,8 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use core::panic::AssertUnwindSafe;
+use std::panic::{catch_unwind, resume_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 

@@ -4,7 +4,7 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use endseal_store::Seen;
+use endseal_store::{Seen, Standing};
 
 use super::batch::Batch;
 use super::conversation::Conversation;
@@ -36,8 +36,8 @@ pub(super) struct Answer<R> {
 
 /// What the store has of a device or group.
 pub(super) enum Loaded<R> {
-    Partner(Partner<R>),
-    Group { group: Option<Group>, waiting: Vec<Waiting> },
+    Partner(Box<Partner<R>>),
+    Group { group: Option<(Group, Standing)>, waiting: Vec<Waiting> },
 }
 
 /// What is written for one message.

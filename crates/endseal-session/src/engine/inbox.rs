@@ -7,13 +7,16 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_store::{InboxRow, Transaction};
 
 use super::clerk::address_of;
-use super::conversation::{self, Conversation};
+use super::conversation;
 use crate::{Address, Engine, EngineError, PairwiseAccount};
 
 /// In the store: a text.
 pub(super) const KIND_TEXT: u8 = 0;
 /// In the store: a change of a group.
 pub(super) const KIND_CHANGE: u8 = 1;
+
+/// In the store: a proposal to change a group.
+pub(super) const KIND_PROPOSAL: u8 = 2;
 
 /// A message that arrived.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
@@ -49,8 +52,10 @@ pub enum ConversationId {
 pub enum ReceivedKind {
     /// What the sender wrote.
     Text,
-    /// What a member changed of the group ([`Change`](crate::group::Change) in bytes).
+    /// What a member changed of the group: a [`Notice`](crate::Notice).
     Change,
+    /// What a member proposes to change: a [`Notice`](crate::Notice).
+    Proposal,
 }
 
 /// The inbox of an engine.
@@ -132,6 +137,7 @@ pub(super) fn received(
         kind: match row.kind {
             KIND_TEXT => ReceivedKind::Text,
             KIND_CHANGE => ReceivedKind::Change,
+            KIND_PROPOSAL => ReceivedKind::Proposal,
             _ => return Err(EngineError::Damaged("kind of a message")),
         },
         id: row.message,
@@ -151,15 +157,5 @@ pub(super) fn conversation_id(name: &[u8]) -> Result<ConversationId, EngineError
         }
         [conversation::GROUP, id @ ..] => Ok(ConversationId::Group(id.to_vec())),
         _ => Err(EngineError::Damaged("conversation")),
-    }
-}
-
-impl ConversationId {
-    /// See [`Conversation`].
-    pub(super) fn to_conversation(&self) -> Option<Conversation> {
-        match self {
-            Self::Person(identity) => Some(Conversation::person(identity.as_bytes())),
-            Self::Group(id) => Conversation::group(id),
-        }
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn run<A: PairwiseAccount>(
     total: usize,
     options: &BatchOptions,
     progress: &mut Progress,
-    watch: &mut Watch<'_, A>,
+    watch: &mut Watch<'_, '_, A>,
 ) -> Result<(), EngineError> {
     while progress.committed < total && !progress.stopped {
         let mut at = progress.committed;
@@ -53,7 +53,7 @@ pub(super) fn run<A: PairwiseAccount>(
                     break;
                 }
             }
-            clerk.save(&batch.states(at, options))?;
+            clerk.save(&batch.states(at, options)?)?;
         }
         transaction.commit()?;
         progress.commit(at);

@@ -15,7 +15,7 @@ use super::desk::Loaded;
 use super::states::States;
 use super::task::{BodyDigest, Entry, Opened, Task, digest};
 use super::trust::Trust;
-use crate::{Failure, PairwiseAccount};
+use crate::{EngineError, Failure, PairwiseAccount};
 
 /// One conversation: with a person, on all devices, or in a group.
 pub(super) enum Lane<A: PairwiseAccount> {
@@ -109,7 +109,7 @@ impl<A: PairwiseAccount> Lane<A> {
     /// Takes in what the store has of it.
     pub(super) fn load(&mut self, loaded: Loaded<A::Ratchet>) {
         match (self, loaded) {
-            (Self::Person(person), Loaded::Partner(partner)) => person.add(partner),
+            (Self::Person(person), Loaded::Partner(partner)) => person.add(*partner),
             (Self::Group(group), Loaded::Group { group: state, waiting }) => {
                 group.load(state, waiting);
             }
@@ -119,9 +119,15 @@ impl<A: PairwiseAccount> Lane<A> {
     }
 
     /// Adds what changed since the last time to what is to be written.
-    pub(super) fn save(&mut self, states: &mut States) {
+    ///
+    /// # Errors
+    /// [`EngineError`] if a group cannot be written as bytes.
+    pub(super) fn save(&mut self, states: &mut States) -> Result<(), EngineError> {
         match self {
-            Self::Person(correspondence) => correspondence.save(states),
+            Self::Person(correspondence) => {
+                correspondence.save(states);
+                Ok(())
+            }
             Self::Group(membership) => membership.save(states),
         }
     }

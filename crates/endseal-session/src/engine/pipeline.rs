@@ -10,8 +10,6 @@ use alloc::vec::Vec;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use endseal_store::Store;
-
 use super::batch::{Batch, Block};
 use super::chunk::Chunk;
 use super::clerk::Clerk;
@@ -37,7 +35,7 @@ enum Reply<R> {
     Answer(Answer<R>),
     Numbers(Vec<u64>),
     Committed,
-    Partner(Partner<R>),
+    Partner(Box<Partner<R>>),
     Sent(u64),
 }
 
@@ -48,7 +46,7 @@ pub(super) fn run<'e, A: PairwiseAccount>(
     total: usize,
     options: &BatchOptions,
     progress: &mut Progress,
-    watch: &mut Watch<'_, A>,
+    watch: &mut Watch<'_, '_, A>,
 ) -> Result<(), EngineError> {
     let trust = batch.memory.trust();
     let crew = Crew::new();
@@ -81,7 +79,7 @@ pub(super) fn run<'e, A: PairwiseAccount>(
                 batch.write_up_to(at);
                 if full || next.is_none() {
                     remote.commits.push_back(at);
-                    remote.post(Job::Commit(batch.states(at, options)))?;
+                    remote.post(Job::Commit(batch.states(at, options)?))?;
                 }
             }
             remote.finish(batch, progress)?;
@@ -173,7 +171,7 @@ impl<'e, A: PairwiseAccount> Remote<'e, A> {
         &mut self,
         batch: &mut Batch<'e, A>,
         progress: &mut Progress,
-        watch: &mut Watch<'_, A>,
+        watch: &mut Watch<'_, '_, A>,
     ) -> Result<(), EngineError> {
         watch.call(batch, self, progress)
     }
@@ -200,7 +198,7 @@ impl<'e, A: PairwiseAccount> Desk<'e, A> for Remote<'e, A> {
     ) -> Result<Partner<A::Ratchet>, EngineError> {
         self.post(Job::Load(address))?;
         match self.reply(batch, progress)? {
-            Reply::Partner(partner) => Ok(partner),
+            Reply::Partner(partner) => Ok(*partner),
             _ => Err(EngineError::Ended),
         }
     }
@@ -241,7 +239,7 @@ fn serve<'e, A: PairwiseAccount>(
                 match job {
                     Job::Answer(question) => reply(Reply::Answer(clerk.answer(question)?)),
                     Job::Write(writes) => reply(Reply::Numbers(clerk.write(writes)?)),
-                    Job::Load(address) => reply(Reply::Partner(clerk.partner(address)?)),
+                    Job::Load(address) => reply(Reply::Partner(Box::new(clerk.partner(address)?))),
                     Job::Commit(states) => {
                         clerk.save(&states)?;
                         break Reply::Committed;

@@ -48,13 +48,13 @@ pub(super) type Watcher<'w, A> =
     dyn FnMut(&ChunkReport<'_>, &mut Turn<'_, '_, A>) -> ControlFlow<()> + 'w;
 
 /// Somebody who is told, or nobody.
-pub(super) struct Watch<'w, A: PairwiseAccount> {
-    pub(super) watcher: Option<&'w mut Watcher<'w, A>>,
+pub(super) struct Watch<'w, 'f, A: PairwiseAccount> {
+    pub(super) watcher: Option<&'w mut Watcher<'f, A>>,
     pub(super) device: &'w Device,
     pub(super) options: &'w BatchOptions,
 }
 
-impl<A: PairwiseAccount> Watch<'_, A> {
+impl<A: PairwiseAccount> Watch<'_, '_, A> {
     /// Tells of what was committed since the last time.
     pub(super) fn call<'e>(
         &mut self,
@@ -122,7 +122,10 @@ impl<A: PairwiseAccount> Turn<'_, '_, A> {
         let body = seal(partner, &self.device.certificate, plaintext)?;
         let departure =
             Departure { conversation, recipient: Some(to), body: body.clone() };
-        let states = self.batch.states(self.batch.written(), self.options);
+        let states = match self.batch.states(self.batch.written(), self.options) {
+            Ok(states) => states,
+            Err(error) => return Err(self.fail(error)),
+        };
         match self.desk.send(self.batch, departure, states, self.progress) {
             Ok(number) => Ok(Outgoing { number, body }),
             Err(error) => Err(self.fail(error)),

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use endseal_crypto::secret::Zeroizing;
-use endseal_store::SessionRow;
+use endseal_store::{SessionRow, Standing};
 
 use crate::Address;
 use crate::group::GroupChanges;
@@ -16,7 +16,15 @@ pub(super) struct States {
     pub(super) certificates: Vec<(Address, Vec<u8>)>,
     pub(super) dropped: Vec<(Address, [u8; 8])>,
     pub(super) sessions: Vec<(Address, SessionRow)>,
-    pub(super) groups: Vec<(Vec<u8>, GroupChanges)>,
+    pub(super) groups: Vec<GroupStates>,
     /// Where the queue stands.
     pub(super) cursor: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+/// What changed of one group.
+pub(super) struct GroupStates {
+    pub(super) id: Vec<u8>,
+    pub(super) epoch: u64,
+    pub(super) standing: Standing,
+    pub(super) changes: GroupChanges,
 }

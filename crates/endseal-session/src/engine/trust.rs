@@ -1,6 +1,7 @@
 //! Who may begin a session with this device, and the account that it takes.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use alloc::sync::Arc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::PairwiseAccount;
 

@@ -115,6 +115,12 @@ impl GroupDevice {
         self
     }
 
+    /// What others know the device by.
+    #[must_use]
+    pub fn certificate(&self) -> &Certificate {
+        &self.certificate
+    }
+
     /// Whose device it is.
     #[must_use]
     pub fn address(&self) -> Address {

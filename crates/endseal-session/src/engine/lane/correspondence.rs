@@ -1,7 +1,7 @@
 //! The sessions with the devices of one person.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use std::collections::BTreeMap;
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_store::{SessionRow, Standing};
@@ -165,9 +165,8 @@ impl<R: Ratchet> Partner<R> {
             let mut slot = trust.account();
             let accepted = slot.account.accept(tag, &shown.keys().agreement, body).map_err(
                 |error| match error {
-                    AcceptError::Malformed => Failure::Malformed,
                     AcceptError::NoPrekey => Failure::NoPrekey,
-                    _ => Failure::Authentication,
+                    AcceptError::Open(error) => failure(error),
                 },
             )?;
             slot.changed = true;
@@ -191,7 +190,10 @@ impl<R: Ratchet> Partner<R> {
     }
 
     /// The certificate of a message, if it is another one than that seen last.
-    fn check(&self, bytes: &[u8; Certificate::LEN]) -> Result<Option<Certificate>, Failure> {
+    pub(in crate::engine) fn check(
+        &self,
+        bytes: &[u8; Certificate::LEN],
+    ) -> Result<Option<Certificate>, Failure> {
         if self.certificate.as_ref().is_some_and(|seen| seen.as_bytes() == bytes) {
             return Ok(None);
         }

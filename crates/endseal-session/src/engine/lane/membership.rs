@@ -5,10 +5,12 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use endseal_crypto::secret::Zeroizing;
+use endseal_store::Standing;
 
-use crate::{Failure, Message};
-use crate::engine::inbox::{KIND_CHANGE, KIND_TEXT};
-use crate::engine::states::States;
+use crate::{EngineError, Failure, Message};
+use crate::engine::inbox::{KIND_CHANGE, KIND_PROPOSAL, KIND_TEXT};
+use crate::engine::notice;
+use crate::engine::states::{GroupStates, States};
 use crate::engine::task::{self, BodyDigest, Delivery, Entry, Opened, Task};
 use crate::group::{self, Group, OpenError};
 
@@ -19,6 +21,7 @@ const MAX_WAITING_BYTES: usize = 16 << 20;
 /// See the module.
 pub(in crate::engine) struct Membership {
     group: Option<Group>,
+    standing: Standing,
     waiting: VecDeque<Waiting>,
     waiting_bytes: usize,
     loaded: bool,
@@ -37,6 +40,7 @@ impl Membership {
     pub(in crate::engine) fn new() -> Self {
         Self {
             group: None,
+            standing: Standing::Sends,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             loaded: false,
@@ -48,22 +52,40 @@ impl Membership {
         self.loaded
     }
 
-    pub(in crate::engine) fn load(&mut self, group: Option<Group>, waiting: Vec<Waiting>) {
+    pub(in crate::engine) fn load(
+        &mut self,
+        group: Option<(Group, Standing)>,
+        waiting: Vec<Waiting>,
+    ) {
         self.waiting_bytes = waiting.iter().map(|it| it.body.len()).sum();
         self.waiting = waiting.into();
-        self.group = group;
+        if let Some((group, standing)) = group {
+            self.group = Some(group);
+            self.standing = standing;
+        }
         self.loaded = true;
     }
 
-    /// The group, if this device is in it, to be changed.
-    pub(in crate::engine) fn group(&mut self) -> Option<&mut Group> {
+    /// The group, if this device knows it.
+    pub(in crate::engine) fn group(&self) -> Option<&Group> {
+        self.group.as_ref()
+    }
+
+    /// The group, if this device knows it, to be changed.
+    pub(in crate::engine) fn group_mut(&mut self) -> Option<&mut Group> {
         self.changed = true;
         self.group.as_mut()
+    }
+
+    /// Whether it may be written to.
+    pub(in crate::engine) fn standing(&self) -> Standing {
+        self.standing
     }
 
     /// Joins or replaces the group.
     pub(in crate::engine) fn set(&mut self, group: Group) {
         self.group = Some(group);
+        self.standing = Standing::Sends;
         self.loaded = true;
         self.changed = true;
     }
@@ -136,7 +158,13 @@ impl Membership {
                 sender: change.by,
                 kind: KIND_CHANGE,
                 digest,
-                plaintext: Zeroizing::new(change.to_bytes()),
+                plaintext: Zeroizing::new(notice::change(&change)),
+            },
+            group::Opened::Proposal(proposed) => Delivery {
+                sender: notice::proposer(&proposed),
+                kind: KIND_PROPOSAL,
+                digest,
+                plaintext: Zeroizing::new(notice::proposal(&proposed)),
             },
         })
     }
@@ -159,23 +187,26 @@ impl Membership {
         Opened::Early { epoch, body: Cow::Borrowed(task.body) }
     }
 
-    pub(in crate::engine) fn save(&mut self, states: &mut States) {
+    pub(in crate::engine) fn save(&mut self, states: &mut States) -> Result<(), EngineError> {
         if core::mem::take(&mut self.changed)
             && let Some(group) = &mut self.group
         {
-            let changes = group.save();
-            states.groups.push((group.id().to_vec(), changes));
+            let changes = group.save().map_err(|_| EngineError::Damaged("group in memory"))?;
+            let (id, epoch) = (group.id().to_vec(), group.epoch());
+            states.groups.push(GroupStates { id, epoch, standing: self.standing, changes });
         }
+        Ok(())
     }
 }
 
 fn failure(error: OpenError) -> Failure {
     match error {
         OpenError::Malformed => Failure::Malformed,
+        OpenError::OtherGroup => Failure::NoGroup,
         OpenError::Authentication => Failure::Authentication,
         OpenError::OldEpoch => Failure::OldEpoch,
         OpenError::KeyGone => Failure::KeyGone,
-        OpenError::TooFarAhead => Failure::TooFarAhead,
+        OpenError::TooFarAhead { .. } => Failure::TooFarAhead,
         OpenError::Own => Failure::Own,
         OpenError::NotMember => Failure::NoGroup,
         // Kept by whoever calls; it does not come from the buffer twice.

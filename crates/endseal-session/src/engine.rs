@@ -1,0 +1,299 @@
+//! The engine: sessions and groups over a store, one transaction at a time.
+
+mod batch;
+mod chunk;
+mod clerk;
+mod conversation;
+mod crew;
+mod desk;
+mod device;
+mod inbox;
+mod inline;
+mod lane;
+mod notice;
+mod outbox;
+mod pipeline;
+mod progress;
+mod records;
+mod references;
+mod seal;
+mod states;
+mod task;
+mod transaction;
+mod trust;
+
+use core::ops::ControlFlow;
+
+use endseal_crypto::ed25519::SigningKey;
+use endseal_crypto::peer_id::PeerId;
+use endseal_crypto::random::Random;
+use endseal_store::{Store, Transaction};
+
+use batch::{Batch, Memory};
+use device::Device;
+use inline::Counter;
+use progress::{Progress, Watch};
+use references::References;
+
+pub use conversation::MAX_GROUP_ID_LEN;
+pub use inbox::{ConversationId, Inbox, Received, ReceivedKind};
+pub use notice::Notice;
+pub use outbox::{Outbox, Outgoing, Pending};
+pub use progress::{ChunkReport, Turn};
+pub use transaction::EngineTransaction;
+pub use trust::Strangers;
+
+use crate::group::{GroupDevice, GroupKey};
+use crate::olm::OlmAccount;
+use crate::{
+    Address, BatchError, BatchOptions, BatchReport, Certificate, DeviceId, DeviceKeys, EngineError,
+    Envelope, PairwiseAccount,
+};
+
+/// Sessions and groups of one device over its store.
+///
+/// What a call changes is in memory until its transaction was committed. If anything fails, what is in
+/// memory is dropped and read again from the store, so that the same messages can be delivered again.
+#[allow(missing_debug_implementations, reason = "it holds secrets")]
+pub struct Engine<A: PairwiseAccount = OlmAccount> {
+    store: Store,
+    references: References,
+    device: Device,
+    /// `None` after a failure, until it is needed.
+    memory: Option<Memory<A>>,
+    strangers: Strangers,
+}
+
+/// What a new device is vouched for with.
+#[derive(Clone, Copy)]
+#[allow(missing_debug_implementations, reason = "it refers to a secret")]
+#[allow(clippy::exhaustive_structs, reason = "all that a certificate needs")]
+pub struct NewDevice<'a> {
+    /// The identity, which signs the certificate and is not kept.
+    pub identity: &'a SigningKey,
+    /// The device's number.
+    pub device: DeviceId,
+    /// Its name on the wire.
+    pub peer_id: PeerId,
+    /// Now, in milliseconds since 1970.
+    pub now: u64,
+}
+
+impl<A: PairwiseAccount> Engine<A> {
+    /// Makes a device in a store that holds none.
+    ///
+    /// # Errors
+    /// [`EngineError::DeviceExists`] if it holds one; it is not touched.
+    pub fn create(
+        mut store: Store,
+        new: NewDevice<'_>,
+        random: &mut impl Random,
+    ) -> Result<Self, EngineError> {
+        let account = A::generate();
+        let group_key = GroupKey::generate(random).map_err(|_| EngineError::Random)?;
+        let keys = account.keys();
+        let keys = DeviceKeys {
+            device: new.device,
+            peer_id: new.peer_id,
+            agreement: keys.agreement,
+            signing: keys.signing,
+            group: *group_key.public_key(),
+        };
+        let certificate = Certificate::issue(new.identity, &keys, new.now);
+        let groups = GroupDevice::new(certificate, group_key)
+            .map_err(|_| EngineError::Damaged("certificate"))?;
+        let transaction = store.begin()?;
+        if transaction.record(records::DEVICE, &[])?.is_some() {
+            return Err(EngineError::DeviceExists);
+        }
+        transaction.put_record(records::DEVICE, &[], &groups.to_bytes())?;
+        transaction.put_record(records::ACCOUNT, &[], &account.save())?;
+        transaction.commit()?;
+        Self::open(store)
+    }
+
+    /// The engine of a store that holds a device.
+    ///
+    /// # Errors
+    /// [`EngineError::NoDevice`] if it holds none.
+    pub fn open(mut store: Store) -> Result<Self, EngineError> {
+        let device = Device::load(&store.read()?)?;
+        let references = References::default();
+        Ok(Self { store, references, device, memory: None, strangers: Strangers::default() })
+    }
+
+    /// Whether strangers may begin sessions.
+    pub fn set_strangers(&mut self, strangers: Strangers) {
+        self.strangers = strangers;
+        if let Some(memory) = &mut self.memory {
+            memory.strangers = strangers;
+        }
+    }
+
+    /// This device's address.
+    #[must_use]
+    pub fn address(&self) -> Address {
+        self.device.certificate.address()
+    }
+
+    /// This device's certificate.
+    #[must_use]
+    pub fn certificate(&self) -> &Certificate {
+        &self.device.certificate
+    }
+
+    /// The store, for what is not the engine's: checks, backups, statistics.
+    ///
+    /// Whoever writes to it MUST drop the engine first, which holds states in memory.
+    pub fn store(&mut self) -> &mut Store {
+        &mut self.store
+    }
+
+    /// Gives the store back.
+    #[must_use]
+    pub fn into_store(self) -> Store {
+        self.store
+    }
+
+    /// Moves the log into the database and truncates it, so that states that were replaced are in no
+    /// file any more. To be called when there is time, after what was delivered was acknowledged.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn settle(&mut self) -> Result<(), EngineError> {
+        self.ready()?;
+        Ok(self.store.checkpoint()?)
+    }
+
+    /// Messages in plaintext.
+    pub fn inbox(&mut self) -> Inbox<'_, A> {
+        Inbox::new(self)
+    }
+
+    /// Ciphertexts that wait to be sent.
+    pub fn outbox(&mut self) -> Outbox<'_, A> {
+        Outbox::new(self)
+    }
+
+    /// Opens a backlog: every message gets one result, whatever the others are. When this returns, what
+    /// the report calls kept is in the store, and may be acknowledged.
+    ///
+    /// Messages are taken in their order within each conversation. A bad message costs itself alone.
+    ///
+    /// # Errors
+    /// [`BatchError`] if the store fails: it tells what was committed before. The rest is as if it had
+    /// not been delivered.
+    pub fn decrypt_batch(
+        &mut self,
+        envelopes: &[Envelope<'_>],
+        options: &BatchOptions,
+    ) -> Result<BatchReport, BatchError> {
+        self.drain(envelopes, options, None)
+    }
+
+    /// [`Self::decrypt_batch`] that calls `watch` after each transaction with what it held, and lets it
+    /// send messages in between. When `watch` breaks, what is on its way is committed, and the report
+    /// covers the messages that are done.
+    ///
+    /// # Errors
+    /// As [`Self::decrypt_batch`].
+    pub fn decrypt_stream(
+        &mut self,
+        envelopes: &[Envelope<'_>],
+        options: &BatchOptions,
+        mut watch: impl FnMut(&ChunkReport<'_>, &mut Turn<'_, '_, A>) -> ControlFlow<()>,
+    ) -> Result<BatchReport, BatchError> {
+        self.drain(envelopes, options, Some(&mut watch))
+    }
+
+    fn drain(
+        &mut self,
+        envelopes: &[Envelope<'_>],
+        options: &BatchOptions,
+        watcher: Option<&mut progress::Watcher<'_, A>>,
+    ) -> Result<BatchReport, BatchError> {
+        let nothing = |cause| BatchError { done: BatchReport::default(), cause };
+        let mut memory = self.take_memory().map_err(nothing)?;
+        let mut batch = Batch::new(envelopes, &mut memory);
+        let mut progress = Progress::default();
+        let device = &self.device;
+        let mut watch = Watch { watcher, device, options };
+        let mut counter = Counter {
+            store: &mut self.store,
+            references: &mut self.references,
+            groups: &device.groups,
+        };
+        let threaded = options.threads.get() > 1 && envelopes.len() > 1;
+        let run = if threaded { pipeline::run } else { inline::run };
+        let total = envelopes.len();
+        let ran = run(&mut counter, &mut batch, total, options, &mut progress, &mut watch);
+        let report = batch.finish(progress.committed, progress.commits);
+        match ran {
+            Ok(()) => {
+                memory.settle();
+                self.memory = Some(memory);
+                Ok(report)
+            }
+            Err(cause) => {
+                self.references = References::default();
+                Err(BatchError { done: report, cause })
+            }
+        }
+    }
+
+    /// Does several things in one transaction. If `work` fails, or the commit does, none of them
+    /// happened, in the store as in memory.
+    ///
+    /// # Errors
+    /// Those of `work`, and [`EngineError`].
+    pub fn transaction<T, E: From<EngineError>>(
+        &mut self,
+        work: impl FnOnce(&mut EngineTransaction<'_, '_, A>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut memory = self.take_memory()?;
+        let result = transaction::run(
+            &mut self.store,
+            &mut self.references,
+            &self.device,
+            &mut memory,
+            work,
+        );
+        match &result {
+            Ok(_) => {
+                memory.settle();
+                self.memory = Some(memory);
+            }
+            Err(_) => self.references = References::default(),
+        }
+        result
+    }
+
+    /// A transaction for reading.
+    fn reading(&mut self) -> Result<Transaction<'_>, EngineError> {
+        self.ready()?;
+        Ok(self.store.read()?)
+    }
+
+    /// Reopens the store if a commit left it uncertain.
+    fn ready(&mut self) -> Result<(), EngineError> {
+        if self.store.is_uncertain() {
+            self.memory = None;
+            self.references = References::default();
+            self.store.reopen().map_err(EngineError::Reopen)?;
+        }
+        Ok(())
+    }
+
+    /// What is in memory, read again if a failure dropped it. Until it is given back, a failure needs no
+    /// hand to drop it.
+    fn take_memory(&mut self) -> Result<Memory<A>, EngineError> {
+        self.ready()?;
+        if let Some(memory) = self.memory.take() {
+            return Ok(memory);
+        }
+        let transaction = self.store.read()?;
+        let state = transaction.record(records::ACCOUNT, &[])?.ok_or(EngineError::NoDevice)?;
+        let account = A::load(&state).map_err(|_| EngineError::Damaged("account"))?;
+        Ok(Memory::new(account, self.strangers))
+    }
+}

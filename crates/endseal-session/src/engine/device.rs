@@ -1,0 +1,24 @@
+//! This device: what others know it by, and its key in groups.
+
+use endseal_store::Transaction;
+
+use super::records;
+use crate::group::GroupDevice;
+use crate::{Certificate, EngineError};
+
+/// What does not change while the engine is open.
+pub(super) struct Device {
+    pub(super) certificate: Certificate,
+    pub(super) groups: GroupDevice,
+}
+
+impl Device {
+    /// What the store holds.
+    pub(super) fn load(transaction: &Transaction<'_>) -> Result<Self, EngineError> {
+        let bytes = transaction
+            .record(records::DEVICE, &[])?
+            .ok_or(EngineError::NoDevice)?;
+        let groups = GroupDevice::from_bytes(&bytes).map_err(|_| EngineError::Damaged("device"))?;
+        Ok(Self { certificate: groups.certificate().clone(), groups })
+    }
+}

@@ -1,0 +1,117 @@
+//! What a change of a group looks like in the inbox (docs/spec/session.md, "Notices").
+
+use alloc::vec::Vec;
+
+use endseal_crypto::ed25519;
+
+use crate::fields::Fields;
+use crate::group::{Change, Proposed};
+use crate::{Address, DeviceId};
+
+const CHANGE: u8 = 1;
+const PROPOSED_ADD: u8 = 2;
+const PROPOSED_REMOVE: u8 = 3;
+const PROPOSED_UPDATE: u8 = 4;
+
+/// What a member of a group changed, or wants to change, read from the inbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Notice {
+    /// A new epoch began.
+    #[non_exhaustive]
+    Changed {
+        /// Its number.
+        epoch: u64,
+        /// Whether this device is in the group no longer.
+        is_removed: bool,
+        /// Who joined.
+        added: Vec<Address>,
+        /// Who left.
+        removed: Vec<Address>,
+    },
+    /// Somebody is to join.
+    Add(Address),
+    /// Somebody is to leave.
+    Remove(Address),
+    /// The proposer's keys are to be replaced.
+    Update,
+}
+
+impl Notice {
+    /// Reads the plaintext of a message of kind [`Change`](crate::ReceivedKind::Change) or
+    /// [`Proposal`](crate::ReceivedKind::Proposal); `None` if it is none.
+    #[must_use]
+    pub fn parse(plaintext: &[u8]) -> Option<Self> {
+        let mut fields = Fields::new(plaintext);
+        let notice = match fields.byte()? {
+            CHANGE => {
+                let epoch = u64::from_le_bytes(*fields.array()?);
+                let is_removed = match fields.byte()? {
+                    0 => false,
+                    1 => true,
+                    _ => return None,
+                };
+                let (added, removed) = (addresses(&mut fields)?, addresses(&mut fields)?);
+                Self::Changed { epoch, is_removed, added, removed }
+            }
+            PROPOSED_ADD => Self::Add(address(&mut fields)?),
+            PROPOSED_REMOVE => Self::Remove(address(&mut fields)?),
+            PROPOSED_UPDATE => Self::Update,
+            _ => return None,
+        };
+        fields.rest().is_empty().then_some(notice)
+    }
+}
+
+pub(super) fn change(change: &Change) -> Vec<u8> {
+    let mut out = Vec::with_capacity(18 + 36 * (change.added.len() + change.removed.len()));
+    out.push(CHANGE);
+    out.extend_from_slice(&change.epoch.to_le_bytes());
+    out.push(u8::from(change.is_removed));
+    for list in [&change.added, &change.removed] {
+        // A group has fewer than 2^32 leaves.
+        let count = u32::try_from(list.len()).unwrap_or(u32::MAX);
+        out.extend_from_slice(&count.to_le_bytes());
+        list.iter().for_each(|it| put(&mut out, it));
+    }
+    out
+}
+
+pub(super) fn proposal(proposed: &Proposed) -> Vec<u8> {
+    let mut out = Vec::with_capacity(37);
+    match proposed {
+        Proposed::Add { member, .. } => {
+            out.push(PROPOSED_ADD);
+            put(&mut out, member);
+        }
+        Proposed::Remove { member, .. } => {
+            out.push(PROPOSED_REMOVE);
+            put(&mut out, member);
+        }
+        Proposed::Update { .. } => out.push(PROPOSED_UPDATE),
+    }
+    out
+}
+
+/// Who wants it.
+pub(super) fn proposer(proposed: &Proposed) -> Address {
+    match proposed {
+        Proposed::Add { by, .. } | Proposed::Remove { by, .. } | Proposed::Update { by } => *by,
+    }
+}
+
+fn put(out: &mut Vec<u8>, address: &Address) {
+    out.extend_from_slice(address.identity.as_bytes());
+    out.extend_from_slice(&address.device.number().to_le_bytes());
+}
+
+fn addresses(fields: &mut Fields<'_>) -> Option<Vec<Address>> {
+    let count = u32::from_le_bytes(*fields.array()?);
+    (0..count).map(|_| address(fields)).collect()
+}
+
+fn address(fields: &mut Fields<'_>) -> Option<Address> {
+    let identity = ed25519::PublicKey::from_bytes(fields.array()?).ok()?;
+    let device = DeviceId::new(u32::from_le_bytes(*fields.array()?))?;
+    Some(Address { identity, device })
+}

@@ -1,0 +1,48 @@
+//! Where the states of this crate lie in the store: kinds of records, rows of groups.
+
+use alloc::vec::Vec;
+
+use endseal_store::{GroupRow, Standing, Transaction};
+
+use super::states::GroupStates;
+use crate::EngineError;
+use crate::group::{EpochState, Group, GroupDevice, PAST_EPOCHS};
+
+/// The account: long-term keys and prekeys of the ratchets.
+pub(super) const ACCOUNT: u32 = 1;
+/// The device: certificate and key in groups.
+pub(super) const DEVICE: u32 = 2;
+/// A key package's secrets, by its id.
+pub(super) const KEY_PACKAGE: u32 = 3;
+
+/// The group with this id, if this device knows it.
+pub(super) fn group(
+    transaction: &Transaction<'_>,
+    device: &GroupDevice,
+    id: &[u8],
+) -> Result<Option<(Group, Standing)>, EngineError> {
+    let Some(row) = transaction.group(id)? else { return Ok(None) };
+    let mut past = Vec::new();
+    for epoch in row.epoch.saturating_sub(PAST_EPOCHS)..row.epoch {
+        if let Some(state) = transaction.group_epoch(id, epoch)? {
+            past.push(EpochState { epoch, state });
+        }
+    }
+    let group = device.load(&row.state, past).map_err(|_| EngineError::Damaged("group"))?;
+    Ok(Some((group, row.standing)))
+}
+
+/// Writes what changed of a group.
+pub(super) fn put_group(
+    transaction: &Transaction<'_>,
+    states: &GroupStates,
+) -> Result<(), EngineError> {
+    let GroupStates { id, epoch, standing, changes } = states;
+    let row = GroupRow { standing: *standing, epoch: *epoch, state: changes.state.clone() };
+    transaction.put_group(id, &row)?;
+    for past in changes.epoch_inserts.iter().chain(&changes.epoch_updates) {
+        transaction.put_group_epoch(id, past.epoch, &past.state)?;
+    }
+    transaction.trim_group_epochs(id, changes.trim_below)?;
+    Ok(())
+}

@@ -1,0 +1,390 @@
+//! Several things in one transaction.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use endseal_store::{Standing, Store, Transaction};
+
+use super::batch::{Batch, Memory};
+use super::clerk::Clerk;
+use super::conversation::Conversation;
+use super::desk::{Departure, Load, Loaded, Question};
+use super::device::Device;
+use super::inbox::{Received, received};
+use super::lane::{Lane, Membership, Partner};
+use super::records;
+use super::references::References;
+use super::seal::seal;
+use crate::group::{Commit, GroupError, Suite};
+use crate::{
+    Address, EngineError, Envelope, GroupChangeError, MAX_MESSAGE_LEN, Message,
+    Outcome, PairwiseAccount, PrekeyBundle, Ratchet, SendError, SessionInfo,
+};
+
+/// A transaction of the engine: all of it or nothing, in the store as in memory.
+#[allow(missing_debug_implementations, reason = "nothing of it is for people")]
+pub struct EngineTransaction<'t, 's, A: PairwiseAccount> {
+    transaction: &'t Transaction<'s>,
+    clerk: Clerk<'t, 's, A::Ratchet>,
+    device: &'t Device,
+    memory: &'t mut Memory<A>,
+}
+
+pub(super) fn run<A: PairwiseAccount, T, E: From<EngineError>>(
+    store: &mut Store,
+    references: &mut References,
+    device: &Device,
+    memory: &mut Memory<A>,
+    work: impl FnOnce(&mut EngineTransaction<'_, '_, A>) -> Result<T, E>,
+) -> Result<T, E> {
+    let transaction = store.begin().map_err(EngineError::from)?;
+    let value = {
+        let clerk = Clerk::new(&transaction, references, &device.groups)?;
+        let mut own = EngineTransaction { transaction: &transaction, clerk, device, memory };
+        let value = work(&mut own)?;
+        let states = own.memory.states()?;
+        own.clerk.save(&states)?;
+        value
+    };
+    transaction.commit().map_err(EngineError::from)?;
+    Ok(value)
+}
+
+impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
+    /// Opens one message. Its text can be read with [`Self::inbox`] at once; it is delivered when the
+    /// transaction was committed.
+    ///
+    /// # Errors
+    /// [`EngineError`] of the store; what is wrong with the message is in the outcome.
+    pub fn decrypt(&mut self, envelope: &Envelope<'_>) -> Result<Outcome, EngineError> {
+        let mut batch = Batch::new(core::slice::from_ref(envelope), self.memory);
+        let (block, question) = batch.plan(0..1);
+        let answer = self.clerk.answer(question)?;
+        batch.take_in(answer.loaded);
+        let work = batch.begin(block, answer.seen);
+        let trust = batch.memory.trust();
+        let done = work.into_iter().map(|lane| lane.run(&trust)).collect();
+        let writes = batch.end(done);
+        batch.number(self.clerk.write(writes)?);
+        batch.finish(1, 0).outcomes.pop().ok_or(EngineError::Ended)
+    }
+
+    /// Encrypts a message to a device, on the session that was used last: its number in the outbox,
+    /// where the ciphertext lies when the transaction was committed, and not before.
+    ///
+    /// # Errors
+    /// [`SendError`].
+    pub fn encrypt(&mut self, to: Address, plaintext: &[u8]) -> Result<u64, SendError> {
+        let certificate = &self.device.certificate;
+        let partner = partner(&mut self.clerk, self.memory, to)?;
+        let body = seal(partner, certificate, plaintext)?;
+        let conversation = Conversation::person(to.identity.as_bytes());
+        Ok(self.clerk.depart(&Departure { conversation, recipient: Some(to), body })?)
+    }
+
+    /// Begins a session with the device of a bundle; messages go on it from now on.
+    ///
+    /// The caller MUST know that the address in the bundle is the one it means.
+    ///
+    /// # Errors
+    /// [`BeginSessionError`](crate::BeginSessionError).
+    pub fn begin_session(
+        &mut self,
+        bundle: &PrekeyBundle,
+    ) -> Result<Address, crate::BeginSessionError> {
+        use crate::BeginSessionError as Error;
+
+        let address = bundle.certificate().address();
+        if address == self.device.certificate.address() {
+            return Err(Error::Own);
+        }
+        let ratchet = {
+            let trust = self.memory.trust();
+            let slot = trust.account();
+            slot.account.begin(bundle).map_err(Error::Begin)?
+        };
+        let partner = partner(&mut self.clerk, self.memory, address).map_err(Error::Engine)?;
+        let shown = partner.check(bundle.certificate().as_bytes()).map_err(|_| Error::Superseded)?;
+        partner.adopt(shown);
+        partner.push(ratchet);
+        Ok(address)
+    }
+
+    /// Lets a device take part in nothing that was begun: its sessions receive from now on and send no
+    /// more, so that the next message needs a bundle. How many sessions sent before.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn reset_session(&mut self, with: Address) -> Result<usize, EngineError> {
+        let partner = partner(&mut self.clerk, self.memory, with)?;
+        let mut count = 0;
+        for entry in &mut partner.sessions {
+            if entry.standing != Standing::Receives {
+                entry.standing = Standing::Receives;
+                entry.changed = true;
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    /// The sessions with a device, the one that was used last first.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn sessions(&mut self, with: Address) -> Result<Vec<SessionInfo>, EngineError> {
+        let partner = partner(&mut self.clerk, self.memory, with)?;
+        let mut sessions: Vec<_> = partner
+            .sessions
+            .iter()
+            .map(|it| SessionInfo {
+                tag: it.tag,
+                standing: it.standing,
+                used: it.used,
+                answered: it.ratchet.has_received(),
+            })
+            .collect();
+        sessions.sort_by_key(|it| core::cmp::Reverse(it.used));
+        Ok(sessions)
+    }
+
+    /// Knows the identity of an address from now on, where strangers are refused.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn admit(&mut self, address: Address) -> Result<(), EngineError> {
+        let partner = partner(&mut self.clerk, self.memory, address)?;
+        partner.known = true;
+        self.clerk.know(address)
+    }
+
+    /// Notes whether people compared the safety number with the identity of an address.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn set_verified(&mut self, address: Address, verified: bool) -> Result<(), EngineError> {
+        self.clerk.know(address)?;
+        self.clerk.set_verified(address, verified)
+    }
+
+    /// Makes prekeys and the bundles that hand them out: `count` for one session each, and a fallback.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn prekey_bundles(
+        &mut self,
+        count: usize,
+        now: u64,
+    ) -> Result<Vec<PrekeyBundle>, EngineError> {
+        let trust = self.memory.trust();
+        let mut slot = trust.account();
+        slot.account.one_time_keys(count);
+        slot.account.fallback_key();
+        let bundles = slot
+            .account
+            .bundles(&self.device.certificate, now)
+            .map_err(|_| EngineError::Damaged("certificate"))?;
+        slot.account.published();
+        slot.changed = true;
+        Ok(bundles)
+    }
+
+    /// A key package with which others add this device to a group; its secrets are stored.
+    ///
+    /// # Errors
+    /// [`GroupChangeError`].
+    pub fn key_package(&mut self, suite: Suite, now: Duration) -> Result<Vec<u8>, GroupChangeError> {
+        let (public, secret) = self.device.groups.key_package(suite, now)?;
+        self.transaction
+            .put_record(records::KEY_PACKAGE, &secret.id, &secret.data)
+            .map_err(EngineError::from)?;
+        Ok(public)
+    }
+
+    /// Makes a group with this device alone in it.
+    ///
+    /// # Errors
+    /// [`GroupChangeError::Exists`] if this device knows a group of that id.
+    pub fn create_group(&mut self, id: &[u8], now: Duration) -> Result<(), GroupChangeError> {
+        let membership = membership(&mut self.clerk, self.memory, id)?;
+        if membership.group().is_some() {
+            return Err(GroupChangeError::Exists);
+        }
+        membership.set(self.device.groups.create(id, now)?);
+        Ok(())
+    }
+
+    /// Joins the group of a welcome: its id. A group of that id that awaits a reset is replaced.
+    ///
+    /// # Errors
+    /// [`GroupChangeError`].
+    pub fn join_group(&mut self, welcome: &[u8]) -> Result<Vec<u8>, GroupChangeError> {
+        let mut failed = None;
+        let (group, key_package) = self.device.groups.join(welcome, |id| {
+            match self.transaction.record(records::KEY_PACKAGE, id) {
+                Ok(found) => found,
+                Err(error) => {
+                    failed = Some(EngineError::from(error));
+                    None
+                }
+            }
+        })?;
+        if let Some(error) = failed {
+            return Err(error.into());
+        }
+        self.transaction
+            .remove_record(records::KEY_PACKAGE, &key_package)
+            .map_err(EngineError::from)?;
+        let id = group.id().to_vec();
+        let membership = membership(&mut self.clerk, self.memory, &id)?;
+        let replaces = membership.standing() != Standing::Sends
+            || membership.group().is_none_or(|known| !known.is_member());
+        if !replaces {
+            return Err(GroupChangeError::Exists);
+        }
+        membership.set(group);
+        Ok(id)
+    }
+
+    /// Encrypts a message to a group: its number in the outbox.
+    ///
+    /// # Errors
+    /// [`SendError`].
+    pub fn encrypt_group(&mut self, id: &[u8], plaintext: &[u8]) -> Result<u64, SendError> {
+        let membership = membership(&mut self.clerk, self.memory, id).map_err(|it| match it {
+            GroupChangeError::Engine(error) => SendError::Engine(error),
+            _ => SendError::NoGroup,
+        })?;
+        if membership.standing() == Standing::AwaitsReset {
+            return Err(SendError::Restored);
+        }
+        let group = membership.group_mut().ok_or(SendError::NoGroup)?;
+        let body = group.seal(plaintext).map_err(|error| match error {
+            GroupError::NotMember => SendError::NoGroup,
+            GroupError::TooLong => SendError::TooLong,
+            _ => SendError::Session,
+        })?;
+        self.depart_group(id, &body).map_err(|error| match error {
+            GroupChangeError::Engine(error) => SendError::Engine(error),
+            _ => SendError::TooLong,
+        })
+    }
+
+    /// Changes a group by what `change` asks of it: the commit lies in the outbox and is pending until
+    /// it comes back from whoever orders the group's messages, or [`Self::discard_commit`]. The number
+    /// in the outbox, and the welcomes for those who were added.
+    ///
+    /// # Errors
+    /// [`GroupChangeError`].
+    pub fn commit_group(
+        &mut self,
+        id: &[u8],
+        change: impl FnOnce(&mut crate::group::Group) -> Result<Commit, GroupError>,
+    ) -> Result<(u64, Vec<Vec<u8>>), GroupChangeError> {
+        let membership = membership(&mut self.clerk, self.memory, id)?;
+        if membership.standing() == Standing::AwaitsReset {
+            return Err(GroupChangeError::Restored);
+        }
+        let group = membership.group_mut().ok_or(GroupChangeError::NoGroup)?;
+        let commit = change(group)?;
+        let number = self.depart_group(id, &commit.commit)?;
+        Ok((number, commit.welcome))
+    }
+
+    /// Takes back a commit that did not come first.
+    ///
+    /// # Errors
+    /// [`GroupChangeError`].
+    pub fn discard_commit(&mut self, id: &[u8]) -> Result<(), GroupChangeError> {
+        let membership = membership(&mut self.clerk, self.memory, id)?;
+        membership.group_mut().ok_or(GroupChangeError::NoGroup)?.discard_pending();
+        Ok(())
+    }
+
+    /// Messages of the inbox with a number above `after`, at most `limit`: those of this transaction
+    /// too, which are not delivered before it was committed.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn inbox(&self, after: u64, limit: usize) -> Result<Vec<Received>, EngineError> {
+        let rows = self.transaction.inbox(after, limit)?;
+        rows.into_iter().map(|row| received(self.transaction, row)).collect()
+    }
+
+    /// Deletes a message of the inbox; whether it was there.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn consume(&self, number: u64) -> Result<bool, EngineError> {
+        Ok(self.transaction.consume(number)?)
+    }
+
+    /// Forgets a ciphertext of the outbox that has arrived; whether it was there.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn sent(&self, number: u64) -> Result<bool, EngineError> {
+        Ok(self.transaction.sent(number)?)
+    }
+
+    /// How far a queue is read.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn cursor(&self, queue: &[u8]) -> Result<Option<Vec<u8>>, EngineError> {
+        Ok(self.transaction.cursor(queue)?)
+    }
+
+    /// Notes how far a queue is read.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn set_cursor(&self, queue: &[u8], position: &[u8]) -> Result<(), EngineError> {
+        Ok(self.transaction.set_cursor(queue, position)?)
+    }
+
+    fn depart_group(&mut self, id: &[u8], body: &[u8]) -> Result<u64, GroupChangeError> {
+        let body = Message::Group(body).to_bytes().map_err(|_| GroupChangeError::TooLong)?;
+        debug_assert!(body.len() <= MAX_MESSAGE_LEN);
+        let conversation = Conversation::group(id).ok_or(GroupChangeError::NoGroup)?;
+        Ok(self.clerk.depart(&Departure { conversation, recipient: None, body })?)
+    }
+}
+
+/// A device with its sessions, loaded if it is not in memory.
+fn partner<'m, A: PairwiseAccount>(
+    clerk: &mut Clerk<'_, '_, A::Ratchet>,
+    memory: &'m mut Memory<A>,
+    address: Address,
+) -> Result<&'m mut Partner<A::Ratchet>, EngineError> {
+    let conversation = Conversation::person(address.identity.as_bytes());
+    let Lane::Person(person) = &mut memory.lane(&conversation).0 else {
+        return Err(EngineError::Damaged("conversation in memory"));
+    };
+    if !person.has(address.device) {
+        person.add(clerk.partner(address)?);
+    }
+    person.partner(address.device).ok_or(EngineError::Damaged("session in memory"))
+}
+
+/// A group, looked up if it is not in memory.
+fn membership<'m, A: PairwiseAccount>(
+    clerk: &mut Clerk<'_, '_, A::Ratchet>,
+    memory: &'m mut Memory<A>,
+    id: &[u8],
+) -> Result<&'m mut Membership, GroupChangeError> {
+    let conversation = Conversation::group(id).ok_or(GroupChangeError::NoGroup)?;
+    let Lane::Group(membership) = &mut memory.lane(&conversation).0 else {
+        return Err(GroupChangeError::NoGroup);
+    };
+    if !membership.is_loaded() {
+        let loads = alloc::vec![Load::Group(conversation)];
+        let answer = clerk.answer(Question { loads, ids: Vec::new() })?;
+        for (_, loaded) in answer.loaded {
+            if let Loaded::Group { group, waiting } = loaded {
+                membership.load(group, waiting);
+            }
+        }
+    }
+    Ok(membership)
+}
