@@ -7,8 +7,10 @@ use endseal_crypto::argon2id::NoMemory;
 use endseal_crypto::random::RandomError;
 
 pub(crate) mod convert;
+mod copy;
 mod finding;
 
+pub use copy::{BackupError, ReprotectError, RestoreError};
 pub use finding::Finding;
 
 /// Why no store was made. Nothing is left at its place.
@@ -101,6 +103,14 @@ impl CreateStoreError {
 }
 
 impl OpenStoreError {
+    /// That a file is not there means that there is no store.
+    pub(crate) fn missing(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Self::Missing,
+            _ => Self::Io(error),
+        }
+    }
+
     /// A stable name of the class.
     #[must_use]
     pub const fn code(&self) -> &'static str {

@@ -24,13 +24,18 @@
 
 extern crate alloc;
 
+pub mod hazmat;
+
 mod address;
+mod backup;
 mod buffered;
+mod check;
 mod conversation;
 mod cursor;
 mod database;
 mod directory;
 mod error;
+mod export;
 mod group;
 mod inbox;
 mod key_file;
@@ -43,20 +48,26 @@ mod record;
 mod rows;
 mod schema;
 mod session;
+mod statistics;
 mod store;
 mod transaction;
 
 pub use address::{AddressRef, AddressRow};
 pub use buffered::BufferedRow;
+pub use check::Depth;
 pub use conversation::ConversationRef;
 pub use endseal_crypto::argon2id::KdfParams;
-pub use error::{CreateStoreError, Finding, Limit, OpenStoreError, StoreError};
+pub use error::{
+    BackupError, CreateStoreError, Finding, Limit, OpenStoreError, ReprotectError, RestoreError,
+    StoreError,
+};
 pub use group::GroupRow;
 pub use inbox::InboxRow;
 pub use key_file::{OuterKey, Protection, ProtectionKind, Unlock};
 pub use messages::{Messages, Seen};
 pub use outbox::OutboxRow;
 pub use session::{SessionRow, SessionSummary, Standing};
+pub use statistics::Statistics;
 pub use store::{OpenOptions, Store};
 pub use transaction::Transaction;
 

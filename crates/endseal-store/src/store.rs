@@ -1,7 +1,9 @@
 //! Making, opening and closing a store.
 
+use core::hash::BuildHasher as _;
 use core::time::Duration;
 use std::fs;
+use std::hash::RandomState;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -10,11 +12,11 @@ use endseal_crypto::random::Random;
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::directory::{self, DATABASE, KEY, LOCK, LOG};
-use crate::error::{CreateStoreError, Finding, OpenStoreError, StoreError};
+use crate::error::{CreateStoreError, Finding, OpenStoreError, ReprotectError, StoreError};
 use crate::key_file::{self, Protection, ProtectionKind, StoreKey, Unlock};
 use crate::lock::Lock;
 use crate::transaction::Transaction;
-use crate::{database, meta, schema};
+use crate::{check, database, meta, schema};
 
 /// An open store: the only one of its directory, on this machine, until it is closed.
 ///
@@ -23,6 +25,7 @@ use crate::{database, meta, schema};
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct Store {
     pub(crate) directory: PathBuf,
+    pub(crate) key_path: PathBuf,
     pub(crate) key: StoreKey,
     lock: Lock,
     /// None after a failed commit or reopening, and once closed.
@@ -79,7 +82,7 @@ impl Store {
         let mut id = [0; 16];
         random.fill(&mut id)?;
         let key_file = key_file::seal(&key, &protection, random)?;
-        let lock = assemble(directory, &id, |new| {
+        let lock = assemble(directory, |new| {
             directory::write_whole(&new.join(KEY), &key_file)?;
             directory::private().create_new(true).open(new.join(DATABASE))?;
             let mut connection = database::open(&new.join(DATABASE), &key)?;
@@ -91,13 +94,15 @@ impl Store {
             meta::set_number(&transaction, meta::SEQ, 0)?;
             meta::write(&transaction, meta::RESTORED, &[0])?;
             transaction.commit()?;
-            Ok(database::checkpoint(&connection)?)
+            Ok::<(), CreateStoreError>(database::checkpoint(&connection)?)
         })?;
-        Self::load(directory.to_owned(), key, lock).map_err(|error| match error {
-            OpenStoreError::Full => CreateStoreError::Full,
-            OpenStoreError::Io(error) => CreateStoreError::Io(error),
-            other => CreateStoreError::Io(io::Error::other(other)),
-        })
+        Self::load(directory.to_owned(), directory.join(KEY), key, lock).map_err(
+            |error| match error {
+                OpenStoreError::Full => CreateStoreError::Full,
+                OpenStoreError::Io(error) => CreateStoreError::Io(error),
+                other => CreateStoreError::Io(io::Error::other(other)),
+            },
+        )
     }
 
     /// Opens the store of a directory.
@@ -112,16 +117,27 @@ impl Store {
         unlock: Unlock<'_>,
         options: OpenOptions,
     ) -> Result<Self, OpenStoreError> {
-        let is_missing = |error: io::Error| match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => OpenStoreError::Missing,
-            _ => OpenStoreError::Io(error),
-        };
-        fs::metadata(directory.join(DATABASE)).map_err(is_missing)?;
+        fs::metadata(directory.join(DATABASE)).map_err(OpenStoreError::missing)?;
         let lock = Lock::take(&directory.join(LOCK), options.wait)?;
         let path = options.key_path(directory);
-        let file = directory::read_bounded(&path, key_file::LEN).map_err(is_missing)?;
+        let file =
+            directory::read_bounded(&path, key_file::LEN).map_err(OpenStoreError::missing)?;
         let key = key_file::open(&file, unlock)?;
-        Self::load(directory.to_owned(), key, lock)
+        Self::load(directory.to_owned(), path, key, lock)
+    }
+
+    /// Protects the store anew: the key file is written whole, in the place of the old one. The key of
+    /// the database stays, so an old copy of the key file opens it still, with the old secret.
+    ///
+    /// # Errors
+    /// [`ReprotectError`]; the protection is the old one then.
+    pub fn reprotect(
+        &mut self,
+        protection: Protection<'_>,
+        random: &mut impl Random,
+    ) -> Result<(), ReprotectError> {
+        let file = key_file::seal(&self.key, &protection, random)?;
+        Ok(directory::write_whole(&self.key_path, &file)?)
     }
 
     /// Which secret the key file of a store asks for.
@@ -224,10 +240,16 @@ impl Store {
         self.connection = None;
     }
 
-    fn load(directory: PathBuf, key: StoreKey, mut lock: Lock) -> Result<Self, OpenStoreError> {
+    pub(crate) fn load(
+        directory: PathBuf,
+        key_path: PathBuf,
+        key: StoreKey,
+        mut lock: Lock,
+    ) -> Result<Self, OpenStoreError> {
         let opened = Opened::new(&directory, &key, &mut lock)?;
         let mut store = Self {
             directory,
+            key_path,
             key,
             lock,
             connection: None,
@@ -278,12 +300,17 @@ struct Opened {
 impl Opened {
     fn new(directory: &Path, key: &StoreKey, lock: &mut Lock) -> Result<Self, OpenStoreError> {
         let had_log = database::settle_log(&directory.join(LOG))?;
+        // Before SQLite opens it: closing a file gives up all locks that the process has on it.
+        if !check::has_salt(&directory.join(DATABASE), key)? {
+            return Err(OpenStoreError::Damaged(Finding::Page(1)));
+        }
         let mut connection = database::open(&directory.join(DATABASE), key)?;
         schema::version(&connection)?;
         let before = meta::number(&connection, meta::GENERATION)?;
         let is_closed = before % 2 == 0;
-        if had_log || !is_closed {
-            quick_check(&connection)?;
+        let finding = if had_log || !is_closed { check::quick(&connection)? } else { None };
+        if let Some(finding) = finding {
+            return Err(OpenStoreError::Damaged(finding));
         }
         schema::prepare(&mut connection)?;
 
@@ -315,48 +342,50 @@ fn overflow() -> OpenStoreError {
     OpenStoreError::Damaged(Finding::Rows { rule: "the generation is beyond 2^64", count: 1 })
 }
 
-fn quick_check(connection: &Connection) -> Result<(), OpenStoreError> {
-    let sql = "PRAGMA quick_check(1)";
-    let answer: String = connection.query_row(sql, [], |row| row.get(0))?;
-    if answer == "ok" {
-        return Ok(());
-    }
-    Err(OpenStoreError::Damaged(Finding::Engine(answer)))
-}
-
 /// Makes a directory with `fill` under another name, locks it and puts it in its place. The store
 /// exists when all of it does.
-pub(crate) fn assemble(
+pub(crate) fn assemble<E: From<CreateStoreError>>(
     directory: &Path,
-    id: &[u8; 16],
-    fill: impl FnOnce(&Path) -> Result<(), CreateStoreError>,
-) -> Result<Lock, CreateStoreError> {
-    if fs::symlink_metadata(directory).is_ok() && fs::read_dir(directory)?.next().is_some() {
-        return Err(CreateStoreError::Exists);
+    fill: impl FnOnce(&Path) -> Result<(), E>,
+) -> Result<Lock, E> {
+    if fs::symlink_metadata(directory).is_ok() && !is_empty(directory)? {
+        return Err(CreateStoreError::Exists.into());
     }
-    let name = u64::from_le_bytes(*id.first_chunk().unwrap_or(&[0; 8]));
+    // Another name each time, so that what a crash left is in nobody's way.
+    let name = RandomState::new().hash_one(directory);
     let new = directory::beside(directory, &format!(".new-{name:016x}"));
-    directory::make(&new)?;
+    directory::make(&new).map_err(CreateStoreError::from)?;
     let made = Lock::take(&new.join(LOCK), Duration::ZERO)
-        .map_err(|error| CreateStoreError::Io(io::Error::other(error)))
+        .map_err(|error| CreateStoreError::Io(io::Error::other(error)).into())
         .and_then(|lock| fill(&new).map(|()| lock))
-        .and_then(|lock| {
-            directory::synchronise(&new)?;
-            // Takes the place of an empty directory, and of no other.
-            fs::rename(&new, directory).map_err(|error| match error.kind() {
-                io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => {
-                    CreateStoreError::Exists
-                }
-                _ => error.into(),
-            })?;
-            directory::synchronise_parent(directory)?;
-            Ok(lock)
-        });
+        .and_then(|lock| Ok(put_in_place(&new, directory).map(|()| lock)?));
     if made.is_err() {
         // It was never a store; what is left of it is in nobody's way.
         let _ = fs::remove_dir_all(&new);
     }
     made
+}
+
+/// Takes the place of nothing or of an empty directory.
+fn put_in_place(new: &Path, directory: &Path) -> Result<(), CreateStoreError> {
+    directory::synchronise(new)?;
+    fs::rename(new, directory).map_err(|error| match error.kind() {
+        io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => CreateStoreError::Exists,
+        _ => error.into(),
+    })?;
+    directory::synchronise_parent(directory).inspect_err(|_| {
+        // Not known to be durable, so it is not there; if that fails as well, a good store stays.
+        let _ = fs::rename(directory, new);
+    })?;
+    Ok(())
+}
+
+fn is_empty(directory: &Path) -> Result<bool, CreateStoreError> {
+    match fs::read_dir(directory) {
+        Ok(mut entries) => Ok(entries.next().is_none()),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Larger than the log of a batch, and small enough to be moved in milliseconds: 4 MiB.

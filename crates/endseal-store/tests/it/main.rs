@@ -7,6 +7,11 @@
     reason = "helpers of tests are tests"
 )]
 
+mod batches;
+#[path = "../faults/faults.rs"]
+mod faults;
 mod lifecycle;
+mod media;
 mod place;
 mod tables;
+mod vectors;

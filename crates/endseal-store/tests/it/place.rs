@@ -1,7 +1,7 @@
 //! Directories of tests, and stores in them.
 
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, fs, process};
 
 use endseal_crypto::random::OsRandom;
@@ -12,10 +12,20 @@ pub(crate) struct Place(PathBuf);
 
 impl Place {
     pub(crate) fn new() -> Self {
+        Self::below(&env::temp_dir())
+    }
+
+    /// In memory, where there is such a place: what is tested is not whether a disk keeps its word.
+    pub(crate) fn quick() -> Self {
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() { Self::below(memory) } else { Self::new() }
+    }
+
+    fn below(folder: &Path) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let name =
             format!("endseal-store-{}-{}", process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = env::temp_dir().join(name);
+        let path = folder.join(name);
         fs::create_dir(&path).unwrap();
         Self(path)
     }

@@ -1,0 +1,181 @@
+//! What a message costs: `cargo bench -p endseal-store`.
+//!
+//! Every figure is the median over rounds, each on a store that has taken the ones before.
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a benchmark that fails may stop, and prints"
+)]
+
+use core::time::Duration;
+use std::time::Instant;
+use std::{env, fs, process};
+
+use endseal_crypto::random::{OsRandom, Random as _};
+use endseal_crypto::secret::Zeroizing;
+use endseal_store::{Protection, SessionRow, Standing, Store};
+
+const ROUNDS: usize = 15;
+const BATCH: usize = 2_000;
+const CONVERSATIONS: u8 = 5;
+const PLAINTEXT_LEN: usize = 100;
+const STATE_LEN: usize = 1_500;
+
+fn main() {
+    let place = env::temp_dir().join(format!("endseal-store-bench-{}", process::id()));
+    fs::create_dir(&place).unwrap();
+    let mut store = Store::create(&place.join("store"), Protection::None, &mut OsRandom)
+        .expect("a new directory");
+    let mut table = Table::default();
+    for round in 0..ROUNDS {
+        let fresh = place.join(format!("fresh-{round}"));
+        let mut store_of_round = Store::create(&fresh, Protection::None, &mut OsRandom).unwrap();
+        batch(&mut store_of_round, BATCH, &mut table, "fresh: ");
+        drop(store_of_round);
+        batch(&mut store, BATCH, &mut table, "");
+        singles(&mut store, 100, &mut table);
+        consume(&mut store, &mut table);
+    }
+    table.print();
+    drop(store);
+    let len = fs::metadata(place.join("store/store.db")).unwrap().len();
+    println!("database {} KiB", len / 1024);
+    fs::remove_dir_all(&place).unwrap();
+}
+
+/// A batch in one transaction, with the state of each conversation once, and the parts that it has.
+fn batch(store: &mut Store, len: usize, table: &mut Table, which: &str) {
+    let ids = ids(len);
+    let begin = Instant::now();
+    let transaction = store.begin().unwrap();
+    let places: Vec<_> = (0..CONVERSATIONS)
+        .map(|i| {
+            let address = transaction.address_ref(&[i; 32], 1).unwrap();
+            (transaction.conversation_ref(&[i + 1; 16]).unwrap(), address)
+        })
+        .collect();
+    let mut messages = transaction.messages().unwrap();
+    table.add(&format!("{which}begin and references"), begin.elapsed());
+
+    let start = Instant::now();
+    for (i, id) in ids.iter().enumerate() {
+        let (conversation, _) = places[i % places.len()];
+        assert!(messages.seen(conversation, id).unwrap().is_none());
+    }
+    table.add(&format!("{which}seen, a message"), each(start, len));
+    let start = Instant::now();
+    for (i, id) in ids.iter().enumerate() {
+        let (conversation, sender) = places[i % places.len()];
+        let plaintext = [0x20; PLAINTEXT_LEN];
+        messages.deliver(conversation, id, sender, 0, &[1; 16], &plaintext).unwrap();
+    }
+    table.add(&format!("{which}deliver, a message"), each(start, len));
+    let start = Instant::now();
+    for (_, sender) in &places {
+        let state = Zeroizing::new(vec![7; STATE_LEN]);
+        let standing = Standing::Sends;
+        let row = SessionRow { tag: [1; 8], engine: 1, standing, used: 1, state };
+        transaction.put_session(*sender, &row).unwrap();
+    }
+    table.add(&format!("{which}five sessions"), start.elapsed());
+    drop(messages);
+    let start = Instant::now();
+    let before = written();
+    transaction.commit().unwrap();
+    table.add(&format!("{which}commit"), start.elapsed());
+    table.bytes(&format!("{which}commit"), written() - before);
+    table.add(&format!("{which}all, a message"), each(begin, len));
+    let start = Instant::now();
+    let before = written();
+    store.checkpoint().unwrap();
+    table.add(&format!("{which}checkpoint"), start.elapsed());
+    table.bytes(&format!("{which}checkpoint"), written() - before);
+}
+
+/// As many transactions of one message each.
+fn singles(store: &mut Store, len: usize, table: &mut Table) {
+    let before = written();
+    let start = Instant::now();
+    for id in ids(len) {
+        let transaction = store.begin().unwrap();
+        let conversation = transaction.conversation_ref(&[1; 16]).unwrap();
+        let sender = transaction.address_ref(&[0; 32], 1).unwrap();
+        let mut messages = transaction.messages().unwrap();
+        assert!(messages.seen(conversation, &id).unwrap().is_none());
+        let plaintext = [0x20; PLAINTEXT_LEN];
+        messages.deliver(conversation, &id, sender, 0, &[1; 16], &plaintext).unwrap();
+        drop(messages);
+        transaction.commit().unwrap();
+    }
+    table.add("one to a commit, a message", each(start, len));
+    table.bytes("one to a commit", (written() - before) / len as u64);
+}
+
+/// The application reads and consumes everything.
+fn consume(store: &mut Store, table: &mut Table) {
+    let start = Instant::now();
+    let transaction = store.begin().unwrap();
+    let inbox = transaction.inbox(0, usize::MAX).unwrap();
+    for message in &inbox {
+        assert!(transaction.consume(message.seq).unwrap());
+    }
+    transaction.commit().unwrap();
+    table.add("read and consumed, a message", each(start, inbox.len()));
+    store.checkpoint().unwrap();
+}
+
+fn ids(len: usize) -> Vec<[u8; 16]> {
+    let mut ids = vec![[0; 16]; len];
+    ids.iter_mut().for_each(|id| OsRandom.fill(id).unwrap());
+    ids
+}
+
+fn each(start: Instant, len: usize) -> Duration {
+    start.elapsed() / u32::try_from(len).unwrap()
+}
+
+/// Bytes that this process has handed to the kernel to be written; 0 where it does not count them.
+fn written() -> u64 {
+    let io = fs::read_to_string("/proc/self/io").unwrap_or_default();
+    let line = io.lines().find_map(|line| line.strip_prefix("wchar: "));
+    line.map_or(0, |bytes| bytes.parse().unwrap())
+}
+
+#[derive(Default)]
+struct Table {
+    times: Vec<(String, Vec<Duration>)>,
+    bytes: Vec<(String, Vec<u64>)>,
+}
+
+impl Table {
+    fn add(&mut self, name: &str, time: Duration) {
+        push(&mut self.times, name, time);
+    }
+
+    fn bytes(&mut self, name: &str, bytes: u64) {
+        push(&mut self.bytes, name, bytes);
+    }
+
+    fn print(self) {
+        for (name, times) in self.times {
+            println!("{name:30} {:>10.2} us", median(times).as_secs_f64() * 1e6);
+        }
+        for (name, bytes) in self.bytes {
+            println!("{name:30} {:>10} bytes", median(bytes));
+        }
+    }
+}
+
+fn push<T>(rows: &mut Vec<(String, Vec<T>)>, name: &str, value: T) {
+    match rows.iter_mut().find(|(other, _)| other == name) {
+        Some((_, values)) => values.push(value),
+        None => rows.push((name.to_owned(), vec![value])),
+    }
+}
+
+fn median<T: Ord + Copy>(mut values: Vec<T>) -> T {
+    values.sort_unstable();
+    values[values.len() / 2]
+}

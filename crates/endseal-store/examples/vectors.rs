@@ -1,0 +1,210 @@
+//! Writes the test vectors of docs/spec/store.md:
+//! `cargo run -p endseal-store --example vectors -- vectors`.
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use endseal_crypto::random::OsRandom;
+use endseal_crypto::secret::Zeroizing;
+use endseal_store::hazmat::{open_key_file, seal_key_file};
+use endseal_store::{
+    GroupRow, KdfParams, OuterKey, Protection, SessionRow, Standing, Store, Unlock,
+};
+
+fn main() {
+    let folder = PathBuf::from(env::args_os().nth(1).expect("usage: vectors <directory>"));
+    let folder = folder.join("store");
+    fs::create_dir_all(&folder).unwrap();
+    let key = kept_store(&folder.join("v1"));
+    for (name, vector) in key_files(&key) {
+        fs::write(folder.join(format!("{name}.json")), vector.to_json()).unwrap();
+    }
+}
+
+/// Copies the store of version 1 that is kept, and gives its key. It cannot be made again: pages have
+/// random initialisation vectors.
+fn kept_store(to: &Path) -> Zeroizing<[u8; 48]> {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/store/v1");
+    if !kept.exists() {
+        fill(&mut Store::create(&kept, Protection::None, &mut OsRandom).unwrap());
+        // What is left once it is closed are the database, the key file and files that are not kept.
+        fs::remove_file(kept.join("store.db-wal")).unwrap();
+        fs::remove_file(kept.join("lock")).unwrap();
+    }
+    if fs::canonicalize(&kept).ok() != fs::canonicalize(to).ok() {
+        fs::create_dir_all(to).unwrap();
+        for name in ["key", "store.db"] {
+            fs::write(to.join(name), fs::read(kept.join(name)).unwrap()).unwrap();
+        }
+    }
+    open_key_file(&fs::read(to.join("key")).unwrap(), Unlock::None).unwrap()
+}
+
+/// One row in every table, and more where there is something to tell apart.
+fn fill(store: &mut Store) {
+    let transaction = store.begin().unwrap();
+    transaction.put_record(1, b"", b"account").unwrap();
+    transaction.put_record(2, b"package", b"key package").unwrap();
+    let alice = transaction.address_ref(&[1; 32], 1).unwrap();
+    let bob = transaction.address_ref(&[2; 32], 7).unwrap();
+    transaction.set_certificate(bob, b"certificate").unwrap();
+    transaction.set_verified(bob, true).unwrap();
+    let team = transaction.conversation_ref(b"team").unwrap();
+    for (tag, standing) in [(1, Standing::Sends), (2, Standing::Receives)] {
+        let state = Zeroizing::new(vec![tag; 1_000]);
+        let row = SessionRow { tag: [tag; 8], engine: 1, standing, used: tag.into(), state };
+        transaction.put_session(alice, &row).unwrap();
+    }
+    let state = Zeroizing::new(vec![5; 10_000]);
+    let group = GroupRow { standing: Standing::Sends, epoch: 3, state };
+    transaction.put_group(b"team", &group).unwrap();
+    transaction.put_group_epoch(b"team", 2, b"epoch").unwrap();
+    let mut messages = transaction.messages().unwrap();
+    for (id, kind) in [(b"m1", 0), (b"m2", 1), (b"m3", 0)] {
+        messages.deliver(team, id, alice, kind, &[kind; 16], b"at noon").unwrap();
+    }
+    assert!(messages.buffer(team, 4, b"m4", bob, b"sealed").unwrap());
+    drop(messages);
+    assert!(transaction.consume(1).unwrap());
+    transaction.push_outbox(team, Some(bob), b"sealed").unwrap();
+    transaction.push_outbox(team, None, b"sealed").unwrap();
+    assert!(transaction.sent(1).unwrap());
+    transaction.set_cursor(b"queue", b"17").unwrap();
+    transaction.commit().unwrap();
+}
+
+struct Vector {
+    comment: String,
+    expect: &'static str,
+    unlock: &'static str,
+    secret: Vec<u8>,
+    file: Vec<u8>,
+}
+
+impl Vector {
+    fn to_json(&self) -> String {
+        format!(
+            "{{\n  \"comment\": \"{}\",\n  \"expect\": \"{}\",\n  \"unlock\": \"{}\",\n  \
+             \"secret\": \"{}\",\n  \"file\": \"{}\"\n}}\n",
+            self.comment,
+            self.expect,
+            self.unlock,
+            hex(&self.secret),
+            hex(&self.file)
+        )
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Key files of the store that is kept: where `expect` is `ok`, they open it.
+fn key_files(key: &[u8; 48]) -> Vec<(String, Vector)> {
+    let outer = [7; 32];
+    let passphrase = b"correct horse battery staple";
+    let seal = |protection: &Protection<'_>| {
+        seal_key_file(key, protection, &[0x51; 16], &[0xc4; 24]).unwrap()
+    };
+    let with = |params| seal(&Protection::Passphrase { passphrase, params });
+    let none = seal(&Protection::None);
+    let minimum = with(KdfParams::MINIMUM);
+    let lanes = with(KdfParams::new(16 * 1024, 2, 4).unwrap());
+    let outer_file = seal(&Protection::OuterKey(&OuterKey::from_bytes(&outer)));
+
+    let mut vectors = Vec::new();
+    let mut add = |name: &str, comment: &str, expect, unlock, secret: &[u8], file: &[u8]| {
+        let (comment, secret, file) = (comment.to_owned(), secret.to_vec(), file.to_vec());
+        vectors.push((name.to_owned(), Vector { comment, expect, unlock, secret, file }));
+    };
+    let (ok, no) = ("ok", "authentication");
+    add("key_none", "no protection", ok, "none", b"", &none);
+    add("key_passphrase", "the least work", ok, "passphrase", passphrase, &minimum);
+    add("key_lanes", "16 MiB, two passes, four lanes", ok, "passphrase", passphrase, &lanes);
+    add("key_outer", "under an outer key", ok, "outer", &outer, &outer_file);
+
+    let other = b"correct horse battery stapler";
+    add("secret_passphrase", "another passphrase", no, "passphrase", other, &minimum);
+    add("secret_empty", "no passphrase", no, "passphrase", b"", &minimum);
+    add("secret_outer", "another outer key", no, "outer", &[8; 32], &outer_file);
+    add("kind_none_for_passphrase", "nothing for a passphrase", no, "none", b"", &minimum);
+    add("kind_none_for_outer", "nothing for an outer key", no, "none", b"", &outer_file);
+    add(
+        "kind_passphrase_for_none",
+        "a passphrase for nothing",
+        no,
+        "passphrase",
+        passphrase,
+        &none,
+    );
+    add(
+        "kind_outer_for_passphrase",
+        "an outer key for a passphrase",
+        no,
+        "outer",
+        &outer,
+        &minimum,
+    );
+
+    for (name, at) in [
+        ("magic", 0),
+        ("version", 15),
+        ("kind", 16),
+        ("memory", 18),
+        ("passes", 21),
+        ("lanes", 25),
+        ("salt", 26),
+        ("salt_end", 41),
+        ("chunk_salt", 42),
+        ("commitment", 66),
+        ("key", 98),
+        ("tag", 161),
+    ] {
+        let mut file = lanes.clone();
+        file[at] ^= 1;
+        let name = format!("changed_{name}");
+        let comment = format!("byte {at} changed");
+        add(&name, &comment, no, "passphrase", passphrase, &file);
+    }
+    // Not authenticated differently, but a second way to write the same.
+    for (name, at) in [("memory", 17), ("passes", 21), ("lanes", 25), ("salt", 41)] {
+        let mut file = none.clone();
+        file[at] = 1;
+        let name = format!("unused_{name}");
+        add(&name, "a field that the protection does not use is not zero", no, "none", b"", &file);
+    }
+    // The work is refused before it is done.
+    let work = |memory: u32, passes: u32, lanes: u8| {
+        let mut file = minimum.clone();
+        file[17..21].copy_from_slice(&memory.to_le_bytes());
+        file[21..25].copy_from_slice(&passes.to_le_bytes());
+        file[25] = lanes;
+        file
+    };
+    for (name, file) in [
+        ("memory_low", work(8 * 1024 - 1, 1, 1)),
+        ("memory_high", work(1024 * 1024 + 1, 1, 1)),
+        ("memory_most", work(u32::MAX, 1, 1)),
+        ("passes_none", work(8 * 1024, 0, 1)),
+        ("passes_high", work(8 * 1024, 17, 1)),
+        ("passes_most", work(8 * 1024, u32::MAX, 1)),
+        ("lanes_none", work(8 * 1024, 1, 0)),
+        ("lanes_high", work(8 * 1024, 1, 5)),
+        ("product", work(1024 * 1024, 5, 1)),
+    ] {
+        let name = format!("limit_{name}");
+        add(&name, "work beyond the limits", no, "passphrase", passphrase, &file);
+    }
+    let longer = [&none[..], &[0]].concat();
+    for (name, file) in
+        [("empty", &[][..]), ("header", &none[..42]), ("short", &none[..161]), ("long", &longer)]
+    {
+        add(&format!("length_{name}"), "not 162 bytes", no, "none", b"", file);
+    }
+    let mut protection = none.clone();
+    protection[16] = 3;
+    add("kind_unknown", "a protection that is not known", no, "none", b"", &protection);
+    vectors
+}

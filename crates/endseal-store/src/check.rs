@@ -1,0 +1,148 @@
+//! Looking for damage (docs/spec/store.md, "Checks").
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use crate::error::{Finding, StoreError};
+use crate::key_file::StoreKey;
+use crate::store::Store;
+use crate::{meta, rows};
+
+/// How far a check goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Depth {
+    /// Tables, indices and the rules of the format: every page that is in use is read.
+    Structure,
+    /// Every page of the file besides, in use or not.
+    ReadData,
+}
+
+impl Store {
+    /// What is wrong with the store; nothing if the list is empty.
+    ///
+    /// [`Depth::ReadData`] makes a [checkpoint](Self::checkpoint) first, so that the file is all there
+    /// is. Nothing else is changed, and nothing is repaired.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] if something could not be read at all, [`StoreError::Uncertain`].
+    pub fn check(&mut self, depth: Depth) -> Result<Vec<Finding>, StoreError> {
+        let mut findings = Vec::new();
+        // First, because it reads the file itself: SQLCipher takes no more questions about tables once
+        // a page was not authentic.
+        if depth == Depth::ReadData {
+            self.checkpoint()?;
+            let sql = "PRAGMA cipher_integrity_check";
+            collect(&mut findings, texts(self.connection()?, sql), |text| page(&text))?;
+        }
+        let connection = self.connection()?;
+        let integrity = texts(connection, "PRAGMA integrity_check(100)").map(|mut lines| {
+            lines.retain(|line| line != "ok");
+            lines
+        });
+        collect(&mut findings, integrity, Finding::Engine)?;
+        for (rule, sql) in RULES {
+            match connection.query_row(sql, [], |row| rows::number(row, 0)) {
+                Ok(0) => {}
+                Ok(count) => findings.push(Finding::Rows { rule, count }),
+                Err(error) => collect(&mut findings, Err(error), Finding::Engine)?,
+            }
+        }
+        let above =
+            meta::number(connection, meta::SEQ).and_then(|seq| numbers_above(connection, seq));
+        match above {
+            Ok(0) => {}
+            Ok(count) => findings.push(Finding::Rows { rule: ABOVE, count }),
+            Err(error) => collect(&mut findings, Err(error), Finding::Engine)?,
+        }
+        findings.dedup();
+        Ok(findings)
+    }
+}
+
+/// Whether the file begins with the salt, the only bytes that no page's tag covers. SQLCipher takes the
+/// salt from the key, and would not notice.
+pub(crate) fn has_salt(path: &Path, key: &StoreKey) -> io::Result<bool> {
+    let mut salt = [0; 16];
+    match File::open(path)?.read_exact(&mut salt) {
+        Ok(()) => Ok(salt == key.expose_secret()[32..]),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The first finding of the quick check, if there is one.
+pub(crate) fn quick(connection: &Connection) -> Result<Option<Finding>, rusqlite::Error> {
+    let mut lines = texts(connection, "PRAGMA quick_check(1)")?;
+    lines.retain(|line| line != "ok");
+    Ok(lines.pop().map(Finding::Engine))
+}
+
+fn texts(connection: &Connection, sql: &str) -> Result<Vec<String>, rusqlite::Error> {
+    connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+}
+
+/// Damage that keeps a question from being answered is a finding, too.
+fn collect(
+    findings: &mut Vec<Finding>,
+    answer: Result<Vec<String>, rusqlite::Error>,
+    finding: impl Fn(String) -> Finding,
+) -> Result<(), StoreError> {
+    match answer.map_err(StoreError::from) {
+        Ok(lines) => findings.extend(lines.into_iter().map(finding)),
+        Err(StoreError::Damaged(found)) => findings.push(found),
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+/// SQLCipher's "HMAC verification failed for page N".
+fn page(text: &str) -> Finding {
+    let number = text.strip_prefix("HMAC verification failed for page ");
+    match number.and_then(|number| number.parse().ok()) {
+        Some(page) => Finding::Page(page),
+        None => Finding::Engine(text.to_owned()),
+    }
+}
+
+/// What must hold of rows, and how many break it.
+const RULES: &[(&str, &str)] = &[
+    (
+        "a session without its address",
+        "SELECT count(*) FROM session WHERE address NOT IN (SELECT ref FROM address)",
+    ),
+    (
+        "a session or group with an unknown standing",
+        "SELECT (SELECT count(*) FROM session WHERE standing NOT BETWEEN 0 AND 2)
+              + (SELECT count(*) FROM mls_group WHERE standing NOT BETWEEN 0 AND 2)",
+    ),
+    (
+        "a message in the inbox that was not seen",
+        "SELECT count(*) FROM inbox WHERE NOT EXISTS
+         (SELECT 1 FROM seen WHERE seen.conversation = inbox.conversation
+          AND seen.message = inbox.message AND seen.seq = inbox.seq)",
+    ),
+    (
+        "a message in the inbox whose conversation or sender is unknown",
+        "SELECT count(*) FROM inbox WHERE conversation NOT IN (SELECT ref FROM conversation)
+         OR sender NOT IN (SELECT ref FROM address)",
+    ),
+    (
+        "a ciphertext in the outbox whose conversation or recipient is unknown",
+        "SELECT count(*) FROM outbox WHERE conversation NOT IN (SELECT ref FROM conversation)
+         OR recipient NOT IN (SELECT ref FROM address)",
+    ),
+];
+
+const ABOVE: &str = "a message with a number that was not given out";
+
+/// How many numbers are above the last that was given out.
+fn numbers_above(connection: &Connection, seq: u64) -> Result<u64, rusqlite::Error> {
+    let seq = i64::try_from(seq).unwrap_or(i64::MAX);
+    let sql = "SELECT (SELECT count(*) FROM inbox WHERE seq > ?1)
+                    + (SELECT count(*) FROM seen WHERE seq > ?1)";
+    connection.query_row(sql, [seq], |row| rows::number(row, 0))
+}

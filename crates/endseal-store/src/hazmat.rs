@@ -1,0 +1,36 @@
+//! Functions with a sharp edge, for test vectors: they take what must otherwise be random, or give what
+//! must otherwise stay inside.
+
+use endseal_crypto::argon2id::{self, NoMemory};
+use endseal_crypto::secret::Zeroizing;
+use endseal_crypto::segment;
+
+use crate::error::OpenStoreError;
+use crate::key_file::{self, Protection, StoreKey, Unlock};
+
+/// A key file of `key`, the store key and its salt. `salt` and `chunk_salt` MUST be random and used for
+/// nothing else.
+///
+/// # Errors
+/// If there is not as much memory as `protection` asks for.
+pub fn seal_key_file(
+    key: &[u8; 48],
+    protection: &Protection<'_>,
+    salt: &[u8; argon2id::SALT_LEN],
+    chunk_salt: &[u8; segment::SALT_LEN],
+) -> Result<Vec<u8>, NoMemory> {
+    key_file::seal_with(&StoreKey::from_bytes(key), protection, salt, chunk_salt)
+        .map(|file| file.to_vec())
+}
+
+/// The store key and its salt from a key file. Whoever has them has the store, whatever the passphrase
+/// becomes.
+///
+/// # Errors
+/// [`OpenStoreError::Authentication`], [`OpenStoreError::NoMemory`].
+pub fn open_key_file(
+    file: &[u8],
+    unlock: Unlock<'_>,
+) -> Result<Zeroizing<[u8; 48]>, OpenStoreError> {
+    key_file::open(file, unlock).map(|key| Zeroizing::new(*key.expose_secret()))
+}

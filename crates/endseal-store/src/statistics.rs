@@ -1,0 +1,67 @@
+//! How large a store is.
+
+use std::fs;
+
+use crate::directory::{DATABASE, LOG};
+use crate::error::StoreError;
+use crate::rows;
+use crate::store::Store;
+
+/// What a store holds, in numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Statistics {
+    /// The rows of each table.
+    pub rows: Vec<(&'static str, u64)>,
+    /// Length of the database in bytes.
+    pub database_len: u64,
+    /// Length of its log in bytes.
+    pub log_len: u64,
+    /// Pages of the database, those in the log included.
+    pub pages: u64,
+    /// Pages that hold nothing and are used again first.
+    pub free_pages: u64,
+    /// [`Store::generation`].
+    pub generation: u64,
+    /// [`Store::is_restored`].
+    pub restored: bool,
+}
+
+impl Store {
+    /// Counts.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn statistics(&mut self) -> Result<Statistics, StoreError> {
+        let connection = self.connection()?;
+        let number = |sql: &str| connection.query_row(sql, [], |row| rows::number(row, 0));
+        let rows: Result<_, rusqlite::Error> = TABLES
+            .iter()
+            .map(|table| Ok((*table, number(&format!("SELECT count(*) FROM {table}"))?)))
+            .collect();
+        let len = |name| fs::metadata(self.directory.join(name)).map(|file| file.len());
+        Ok(Statistics {
+            rows: rows?,
+            database_len: len(DATABASE)?,
+            log_len: len(LOG).unwrap_or(0),
+            pages: number("PRAGMA page_count")?,
+            free_pages: number("PRAGMA freelist_count")?,
+            generation: self.generation(),
+            restored: self.is_restored(),
+        })
+    }
+}
+
+const TABLES: &[&str] = &[
+    "record",
+    "address",
+    "conversation",
+    "session",
+    "mls_group",
+    "mls_epoch",
+    "seen",
+    "inbox",
+    "buffered",
+    "outbox",
+    "cursor",
+];

@@ -1,0 +1,279 @@
+/*
+ * A medium that fails, or that remembers: preloaded below a program under test, it stands between the
+ * program and the system for all files below one directory.
+ *
+ *   FAULT_DIR     the directory, absolute; the name "ack" in it is never touched, see below
+ *   FAULT_AT      fail the operation of that number, counted from 1
+ *   FAULT_KIND    what is counted: "write" (write, truncate), "sync", or "any"
+ *   FAULT_ERRNO   with which error
+ *   FAULT_STICKY  "1": and all that come after it
+ *   FAULT_COUNT   a file that gets the number of operations that were counted
+ *   FAULT_LOG     a file that gets a record of everything that changes the directory
+ *
+ * A write of several bytes that fails has written half of them. A record is, little-endian,
+ *
+ *   kind (1) || inode (8) || offset (8) || length (8) || length bytes
+ *
+ *   W write    bytes            at an offset
+ *   T truncate                  to an offset
+ *   S sync
+ *   C create   path             what the path names from now on; also of a directory
+ *   R rename   old \0 new
+ *   U unlink   path
+ *   A ack      bytes            what the program wrote to the file "ack": what it knows to be done
+ *
+ * One thread, because the programs under test use one for their files.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#define FDS 4096
+enum { OUTSIDE = 0, INSIDE = 1, ACK = 2 };
+
+static char watched[FDS];
+static char dir[4096];
+static size_t dir_len;
+static long at, counted;
+static int kind_write = 1, kind_sync = 1, error_number = EIO, sticky, ready;
+static int log_fd = -1, count_fd = -1;
+
+static ssize_t (*real_write)(int, const void *, size_t);
+static ssize_t (*real_pwrite)(int, const void *, size_t, off_t);
+static int (*real_open)(const char *, int, ...);
+static int (*real_openat)(int, const char *, int, ...);
+static int (*real_close)(int);
+static int (*real_fsync)(int);
+static int (*real_fdatasync)(int);
+static int (*real_ftruncate)(int, off_t);
+static int (*real_rename)(const char *, const char *);
+static int (*real_unlink)(const char *);
+static int (*real_mkdir)(const char *, mode_t);
+
+static void start(void) {
+    const char *text;
+    if (ready) return;
+    ready = 1;
+    real_write = dlsym(RTLD_NEXT, "write");
+    real_pwrite = dlsym(RTLD_NEXT, "pwrite64");
+    real_open = dlsym(RTLD_NEXT, "open64");
+    real_openat = dlsym(RTLD_NEXT, "openat64");
+    real_close = dlsym(RTLD_NEXT, "close");
+    real_fsync = dlsym(RTLD_NEXT, "fsync");
+    real_fdatasync = dlsym(RTLD_NEXT, "fdatasync");
+    real_ftruncate = dlsym(RTLD_NEXT, "ftruncate64");
+    real_rename = dlsym(RTLD_NEXT, "rename");
+    real_unlink = dlsym(RTLD_NEXT, "unlink");
+    real_mkdir = dlsym(RTLD_NEXT, "mkdir");
+    if ((text = getenv("FAULT_DIR")) && strlen(text) < sizeof dir) {
+        strcpy(dir, text);
+        dir_len = strlen(dir);
+    }
+    if ((text = getenv("FAULT_AT"))) at = atol(text);
+    if ((text = getenv("FAULT_KIND"))) {
+        kind_write = strcmp(text, "sync") != 0;
+        kind_sync = strcmp(text, "write") != 0;
+    }
+    if ((text = getenv("FAULT_ERRNO"))) error_number = atoi(text);
+    if ((text = getenv("FAULT_STICKY"))) sticky = text[0] == '1';
+    if ((text = getenv("FAULT_LOG")))
+        log_fd = real_open(text, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if ((text = getenv("FAULT_COUNT")))
+        count_fd = real_open(text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+}
+
+/* Whether the operation is to fail. */
+static int fails(int is_counted) {
+    char text[24];
+    if (!is_counted) return 0;
+    counted++;
+    if (count_fd >= 0) real_pwrite(count_fd, text, snprintf(text, sizeof text, "%ld", counted), 0);
+    if (at == 0) return 0;
+    return counted == at || (sticky && counted > at);
+}
+
+static int place(const char *path) {
+    if (dir_len == 0 || strncmp(path, dir, dir_len) != 0) return OUTSIDE;
+    if (path[dir_len] != '/' && path[dir_len] != 0) return OUTSIDE;
+    return strcmp(path + dir_len, "/ack") == 0 ? ACK : INSIDE;
+}
+
+static int place_of(int fd) { return fd >= 0 && fd < FDS ? watched[fd] : OUTSIDE; }
+
+static void put(uint64_t value, unsigned char *out) {
+    for (int i = 0; i < 8; i++) out[i] = (unsigned char)(value >> (8 * i));
+}
+
+static void record(char kind, uint64_t inode, uint64_t offset, const void *bytes, uint64_t len) {
+    unsigned char head[25];
+    if (log_fd < 0) return;
+    head[0] = (unsigned char)kind;
+    put(inode, head + 1);
+    put(offset, head + 9);
+    put(len, head + 17);
+    if (real_write(log_fd, head, sizeof head) != sizeof head) abort();
+    if (len > 0 && real_write(log_fd, bytes, len) != (ssize_t)len) abort();
+}
+
+static uint64_t inode(int fd) {
+    struct stat status;
+    return fstat(fd, &status) == 0 ? (uint64_t)status.st_ino : 0;
+}
+
+static int opened(int fd, const char *path, int flags) {
+    if (fd < 0 || fd >= FDS) return fd;
+    watched[fd] = (char)place(path);
+    if (watched[fd] != INSIDE) return fd;
+    /* Said of old files as well: who reads the log learns their inodes so. */
+    record('C', inode(fd), 0, path, strlen(path));
+    if (flags & O_TRUNC) record('T', inode(fd), 0, "", 0);
+    return fd;
+}
+
+static int open_any(const char *path, int flags, mode_t mode) {
+    start();
+    return opened(real_open(path, flags, mode), path, flags);
+}
+
+#define MODE(flags, mode)                      \
+    mode_t mode = 0;                           \
+    if ((flags) & (O_CREAT | O_TMPFILE)) {     \
+        va_list list;                          \
+        va_start(list, flags);                 \
+        mode = (mode_t)va_arg(list, int);      \
+        va_end(list);                          \
+    }
+
+int open(const char *path, int flags, ...) { MODE(flags, mode) return open_any(path, flags, mode); }
+int open64(const char *path, int flags, ...) { MODE(flags, mode) return open_any(path, flags, mode); }
+
+int openat(int at_fd, const char *path, int flags, ...) {
+    MODE(flags, mode)
+    start();
+    return opened(real_openat(at_fd, path, flags, mode), path, flags);
+}
+int openat64(int at_fd, const char *path, int flags, ...) {
+    MODE(flags, mode)
+    start();
+    return opened(real_openat(at_fd, path, flags, mode), path, flags);
+}
+
+int close(int fd) {
+    start();
+    if (fd >= 0 && fd < FDS) watched[fd] = OUTSIDE;
+    return real_close(fd);
+}
+
+static ssize_t write_at(int fd, const void *bytes, size_t len, off_t offset) {
+    ssize_t done;
+    if (fails(kind_write)) {
+        /* Half of it, as when a disk runs full in the middle. */
+        if (len > 1 && real_pwrite(fd, bytes, len / 2, offset) > 0)
+            record('W', inode(fd), (uint64_t)offset, bytes, len / 2);
+        errno = error_number;
+        return -1;
+    }
+    done = real_pwrite(fd, bytes, len, offset);
+    if (done > 0) record('W', inode(fd), (uint64_t)offset, bytes, (uint64_t)done);
+    return done;
+}
+
+ssize_t pwrite64(int fd, const void *bytes, size_t len, off_t offset) {
+    start();
+    if (place_of(fd) != INSIDE) return real_pwrite(fd, bytes, len, offset);
+    return write_at(fd, bytes, len, offset);
+}
+ssize_t pwrite(int fd, const void *bytes, size_t len, off_t offset) {
+    return pwrite64(fd, bytes, len, offset);
+}
+
+ssize_t write(int fd, const void *bytes, size_t len) {
+    off_t offset;
+    ssize_t done;
+    start();
+    if (place_of(fd) == ACK) record('A', 0, 0, bytes, len);
+    if (place_of(fd) != INSIDE) return real_write(fd, bytes, len);
+    offset = lseek(fd, 0, SEEK_CUR);
+    done = write_at(fd, bytes, len, offset);
+    if (done > 0) lseek(fd, offset + done, SEEK_SET);
+    return done;
+}
+
+static int truncate_to(int fd, off_t len) {
+    start();
+    if (place_of(fd) != INSIDE) return real_ftruncate(fd, len);
+    if (fails(kind_write)) {
+        errno = error_number;
+        return -1;
+    }
+    int done = real_ftruncate(fd, len);
+    if (done == 0) record('T', inode(fd), (uint64_t)len, "", 0);
+    return done;
+}
+int ftruncate64(int fd, off_t len) { return truncate_to(fd, len); }
+int ftruncate(int fd, off_t len) { return truncate_to(fd, len); }
+
+static int sync_with(int (*real)(int), int fd) {
+    if (place_of(fd) != INSIDE) return real(fd);
+    if (fails(kind_sync)) {
+        errno = error_number;
+        return -1;
+    }
+    int done = real(fd);
+    if (done == 0) record('S', inode(fd), 0, "", 0);
+    return done;
+}
+int fsync(int fd) {
+    start();
+    return sync_with(real_fsync, fd);
+}
+int fdatasync(int fd) {
+    start();
+    return sync_with(real_fdatasync, fd);
+}
+
+int rename(const char *from, const char *to) {
+    char both[8200];
+    size_t from_len = strlen(from), to_len = strlen(to);
+    start();
+    if (place(to) == OUTSIDE || from_len + to_len + 1 > sizeof both) return real_rename(from, to);
+    if (fails(kind_write)) {
+        errno = error_number;
+        return -1;
+    }
+    int done = real_rename(from, to);
+    memcpy(both, from, from_len + 1);
+    memcpy(both + from_len + 1, to, to_len);
+    if (done == 0) record('R', 0, 0, both, from_len + 1 + to_len);
+    return done;
+}
+
+int unlink(const char *path) {
+    start();
+    if (place(path) != INSIDE) return real_unlink(path);
+    if (fails(kind_write)) {
+        errno = error_number;
+        return -1;
+    }
+    int done = real_unlink(path);
+    if (done == 0) record('U', 0, 0, path, strlen(path));
+    return done;
+}
+
+int mkdir(const char *path, mode_t mode) {
+    struct stat status;
+    start();
+    int done = real_mkdir(path, mode);
+    if (done == 0 && place(path) == INSIDE && stat(path, &status) == 0)
+        record('C', (uint64_t)status.st_ino, 1, path, strlen(path));
+    return done;
+}

@@ -1,0 +1,91 @@
+//! Compiling the shim and starting workers above it.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::{env, fs, process};
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kind {
+    Write,
+    Sync,
+    Any,
+}
+
+/// Which operation fails, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fault {
+    /// Counted from 1.
+    pub(crate) at: u64,
+    pub(crate) kind: Kind,
+    pub(crate) errno: i32,
+    /// Whether all later ones fail as well.
+    pub(crate) sticky: bool,
+}
+
+impl Fault {
+    pub(crate) const EIO: i32 = 5;
+    pub(crate) const ENOSPC: i32 = 28;
+}
+
+/// The compiled shim, in a directory of its own.
+pub(crate) struct Shim(PathBuf);
+
+impl Shim {
+    /// Compiles it with the system's C compiler, which this workspace needs to be built at all.
+    pub(crate) fn compile() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let folder = env::temp_dir().join(format!("endseal-faults-{}-{number}", process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (source, library) = (folder.join("shim.c"), folder.join("shim.so"));
+        fs::write(&source, include_str!("shim.c")).unwrap();
+        let flags = ["-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o"];
+        let status =
+            Command::new("cc").args(flags).args([&library, &source]).arg("-ldl").status().unwrap();
+        assert!(status.success(), "the shim does not compile");
+        Self(library)
+    }
+
+    /// Runs `worker` to its end with everything below `directory` observed: a record of it in `log`.
+    pub(crate) fn record(&self, worker: &mut Command, directory: &Path, log: &Path) -> Output {
+        self.above(worker, directory).env("FAULT_LOG", log).output().unwrap()
+    }
+
+    /// Runs `worker` to its end with a fault; and how many operations it did, failed ones included.
+    pub(crate) fn fail(
+        &self,
+        worker: &mut Command,
+        directory: &Path,
+        fault: Fault,
+        count: &Path,
+    ) -> (Output, u64) {
+        let kind = match fault.kind {
+            Kind::Write => "write",
+            Kind::Sync => "sync",
+            Kind::Any => "any",
+        };
+        let output = self
+            .above(worker, directory)
+            .env("FAULT_AT", fault.at.to_string())
+            .env("FAULT_KIND", kind)
+            .env("FAULT_ERRNO", fault.errno.to_string())
+            .env("FAULT_STICKY", u8::from(fault.sticky).to_string())
+            .env("FAULT_COUNT", count)
+            .output()
+            .unwrap();
+        let counted = fs::read_to_string(count).unwrap();
+        (output, counted.parse().unwrap_or(0))
+    }
+
+    fn above<'c>(&self, worker: &'c mut Command, directory: &Path) -> &'c mut Command {
+        worker.env("LD_PRELOAD", &self.0).env("FAULT_DIR", directory)
+    }
+}
+
+impl Drop for Shim {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(self.0.parent().unwrap());
+    }
+}

@@ -1,0 +1,134 @@
+//! A workload that shows what is there and what is not: batches of messages, each with the state of the
+//! session that it left behind and an answer to be sent, in one transaction.
+
+use std::fs::{File, OpenOptions as FileOptions};
+use std::io::Write as _;
+use std::path::Path;
+use std::{env, fs, process};
+
+use endseal_crypto::random::OsRandom;
+use endseal_crypto::secret::Zeroizing;
+use endseal_store::{Depth, OpenOptions, Protection, SessionRow, Standing, Store, StoreError};
+use endseal_store::{OpenStoreError, Unlock};
+
+/// What a worker is told in its environment: the store, the batches, the messages of each.
+pub(crate) const WORK: &str = "ENDSEAL_STORE_TEST_WORK";
+
+/// The process ended because the medium failed for good, and said so.
+pub(crate) const GAVE_UP: i32 = 3;
+
+/// The worker: this test binary as a child process, or nothing.
+#[test]
+fn worker() {
+    let Ok(work) = env::var(WORK) else { return };
+    let mut words = work.split(' ');
+    let mut word = || words.next().unwrap();
+    let (directory, batches, len) = (word(), word().parse().unwrap(), word().parse().unwrap());
+    let directory = Path::new(directory);
+    let ack = directory.parent().unwrap().join("ack");
+    let mut ack = FileOptions::new().create(true).append(true).open(ack).unwrap();
+    if work_through(directory, batches, len, &mut ack).is_none() {
+        process::exit(GAVE_UP);
+    }
+}
+
+/// A command that runs [`worker`].
+pub(crate) fn command(directory: &Path, batches: u64, len: u64) -> process::Command {
+    let mut command = process::Command::new(env::current_exe().unwrap());
+    command.args(["batches::worker", "--exact", "--nocapture", "--test-threads=1"]);
+    command.env(WORK, format!("{} {batches} {len}", directory.display()));
+    command
+}
+
+/// Some attempts at everything, as a program that does not give up at once would.
+fn work_through(directory: &Path, batches: u64, len: u64, ack: &mut File) -> Option<()> {
+    let mut store = retry(|| open_or_create(directory))?;
+    ack.write_all(b"open\n").unwrap();
+    for batch in 0..batches {
+        retry(|| {
+            if store.is_uncertain() {
+                store.reopen().map_err(|_| ())?;
+            }
+            match write(&mut store, batch, len) {
+                // It happened, although the commit did not say so.
+                Ok(()) | Err(StoreError::Duplicate) => Ok(()),
+                Err(_) => Err(()),
+            }
+        })?;
+        ack.write_all(format!("batch {batch}\n").as_bytes()).unwrap();
+    }
+    retry(|| store.checkpoint().map_err(drop))?;
+    store.close().ok()?;
+    ack.write_all(b"closed\n").unwrap();
+    Some(())
+}
+
+fn retry<T>(mut attempt: impl FnMut() -> Result<T, ()>) -> Option<T> {
+    (0..3).find_map(|_| attempt().ok())
+}
+
+fn open_or_create(directory: &Path) -> Result<Store, ()> {
+    match Store::open(directory, Unlock::None, OpenOptions::new()) {
+        Err(OpenStoreError::Missing) => {
+            Store::create(directory, Protection::None, &mut OsRandom).map_err(drop)
+        }
+        opened => opened.map_err(drop),
+    }
+}
+
+/// One batch in one transaction.
+pub(crate) fn write(store: &mut Store, batch: u64, len: u64) -> Result<(), StoreError> {
+    let transaction = store.begin()?;
+    let conversation = transaction.conversation_ref(b"here")?;
+    let sender = transaction.address_ref(&[1; 32], 1)?;
+    let mut messages = transaction.messages()?;
+    for i in 0..len {
+        let id = [batch.to_le_bytes(), i.to_le_bytes()].concat();
+        messages.deliver(conversation, &id, sender, 0, &[2; 16], &[3; 100])?;
+    }
+    drop(messages);
+    let state = Zeroizing::new([&batch.to_le_bytes()[..], &[4; 1_500]].concat());
+    let session =
+        SessionRow { tag: [0; 8], engine: 1, standing: Standing::Sends, used: batch, state };
+    transaction.put_session(sender, &session)?;
+    transaction.push_outbox(conversation, Some(sender), &batch.to_le_bytes())?;
+    transaction.set_cursor(b"queue", &batch.to_le_bytes())?;
+    transaction.commit()
+}
+
+/// How many batches a store holds. Every one of them must be there whole, and nothing else.
+pub(crate) fn count(store: &mut Store, len: u64) -> u64 {
+    assert_eq!(store.check(Depth::ReadData).unwrap(), []);
+    let transaction = store.read().unwrap();
+    let inbox = transaction.inbox(0, usize::MAX).unwrap();
+    let batches = inbox.len() as u64 / len;
+    assert_eq!(inbox.len() as u64, batches * len, "a batch in part");
+    for (i, message) in (0..).zip(&inbox) {
+        let id = [u64::to_le_bytes(i / len), u64::to_le_bytes(i % len)].concat();
+        assert_eq!((message.seq, &message.message), (i + 1, &id));
+        assert_eq!(message.plaintext.as_slice(), [3; 100]);
+    }
+    let outbox = transaction.outbox(0, usize::MAX).unwrap();
+    let bodies = outbox.iter().map(|row| u64::from_le_bytes(row.body[..].try_into().unwrap()));
+    assert!(bodies.eq(0..batches));
+    let last = batches.checked_sub(1);
+    let cursor = transaction.cursor(b"queue").unwrap();
+    assert_eq!(cursor.map(|it| u64::from_le_bytes(it.try_into().unwrap())), last);
+    let session = transaction
+        .find_address(&[1; 32], 1)
+        .unwrap()
+        .and_then(|address| transaction.sessions_of(address).unwrap().pop());
+    let state = session.map(|it| u64::from_le_bytes(it.state[..8].try_into().unwrap()));
+    assert_eq!(state, last);
+    batches
+}
+
+/// How many batches the lines of a worker say are done; none if not even the store was open.
+pub(crate) fn acknowledged(ack: &str) -> Option<u64> {
+    ack.contains("open\n").then(|| ack.matches("batch ").count() as u64)
+}
+
+/// What a worker has said so far.
+pub(crate) fn said(directory: &Path) -> String {
+    fs::read_to_string(directory.parent().unwrap().join("ack")).unwrap_or_default()
+}

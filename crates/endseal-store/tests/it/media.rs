@@ -1,0 +1,158 @@
+//! Media that fail, and power that goes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use endseal_store::{OpenOptions, OpenStoreError, Store, Unlock};
+
+use crate::batches::{GAVE_UP, acknowledged, command, count, said, write};
+use crate::faults::{Action, Fault, Kind, Medium, Shim, read_log};
+use crate::place::Place;
+
+const LEN: u64 = 200;
+
+/// Every write and every synchronisation of a store's life fails once, or from then on.
+#[test]
+fn any_failed_operation_leaves_whole_batches_and_what_was_promised() {
+    let shim = Shim::compile();
+    for (kind, errno, sticky) in [
+        (Kind::Write, Fault::EIO, false),
+        (Kind::Write, Fault::ENOSPC, false),
+        (Kind::Write, Fault::ENOSPC, true),
+        (Kind::Sync, Fault::EIO, false),
+        (Kind::Sync, Fault::EIO, true),
+        (Kind::Any, Fault::EIO, true),
+    ] {
+        fail_each(&shim, |at| Fault { at, kind, errno, sticky });
+    }
+}
+
+fn fail_each(shim: &Shim, fault: impl Fn(u64) -> Fault) {
+    const BATCHES: u64 = 1;
+    for at in 1.. {
+        let fault = fault(at);
+        // The name of the directory that the shim watches is the place's.
+        let place = Place::quick();
+        let count_file = Place::quick();
+        let mut worker = command(&place.store(), BATCHES, LEN);
+        let (output, counted) =
+            shim.fail(&mut worker, place.path(), fault, &count_file.path().join("count"));
+        let said = said(&place.store());
+        let end = output.status.code();
+        let context = format!("{fault:?}, {said:?}, {}", String::from_utf8_lossy(&output.stderr));
+        assert!(end == Some(0) || end == Some(GAVE_UP), "{end:?}: {context}");
+        if !fault.sticky {
+            // All that has to be tried again is, once, except closing.
+            let done = acknowledged(&said).is_some_and(|batches| batches == BATCHES);
+            assert!(done, "{context}");
+        }
+        match Store::open(&place.store(), Unlock::None, OpenOptions::new()) {
+            Ok(mut store) => {
+                let there = count(&mut store, LEN);
+                assert!(there >= acknowledged(&said).unwrap_or(0), "{there}: {context}");
+                assert!(!store.is_restored(), "{context}");
+                write(&mut store, there, LEN).unwrap();
+            }
+            Err(error) => {
+                assert!(matches!(error, OpenStoreError::Missing), "{error:?}: {context}");
+                assert_eq!(acknowledged(&said), None, "{context}");
+            }
+        }
+        if counted < at {
+            assert!(at > 10, "{counted} operations: the shim sees nothing");
+            return;
+        }
+    }
+}
+
+/// The power goes after every single thing that a store's life does to the medium.
+#[test]
+fn power_cuts_leave_whole_batches_and_what_was_promised() {
+    const BATCHES: u64 = 6;
+    let shim = Shim::compile();
+    let place = Place::quick();
+    let log = Place::quick();
+    let log = log.path().join("log");
+    let before = Medium::of(place.path());
+    let output = shim.record(&mut command(&place.store(), BATCHES, LEN), place.path(), &log);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let actions = read_log(&log);
+    let is_sync = |action: &&Action| matches!(action, Action::Sync { .. });
+    assert!(actions.iter().filter(is_sync).count() as u64 > BATCHES, "the shim sees nothing");
+
+    let (mut medium, mut said, mut dice) = (before, String::new(), Dice(1));
+    let mut cuts = [0_u64; 2];
+    for (i, action) in actions.iter().enumerate() {
+        medium.apply(action);
+        if let Action::Ack(line) = action {
+            said.push_str(core::str::from_utf8(line).unwrap());
+        }
+        for seed in 0..4 {
+            let left = Place::quick();
+            medium.cut(place.path(), &left.path().join("cut"), &mut |below| dice.roll(below));
+            let store = left.path().join("cut/store");
+            let promised = acknowledged(&said);
+            let context = format!("after {i} of {}, {seed}, {promised:?}", actions.len());
+            let opened = open_cut(&store, promised, &context);
+            cuts[usize::from(opened)] += 1;
+        }
+    }
+    // Both before there is a store and after.
+    assert!(cuts[0] > 10 && cuts[1] > 100, "{cuts:?}");
+}
+
+/// Whether there was a store.
+fn open_cut(directory: &Path, promised: Option<u64>, context: &str) -> bool {
+    match Store::open(directory, Unlock::None, OpenOptions::new()) {
+        Ok(mut store) => {
+            let there = count(&mut store, LEN);
+            assert!(there >= promised.unwrap_or(0), "{there}: {context}");
+            assert!(!store.is_restored(), "{context}");
+            // And it goes on.
+            write(&mut store, there, LEN).unwrap();
+            store.close().unwrap();
+            true
+        }
+        Err(error) => {
+            assert!(matches!(error, OpenStoreError::Missing), "{error:?}: {context}");
+            assert_eq!(promised, None, "{context}");
+            false
+        }
+    }
+}
+
+/// splitmix64: which cases are tried is the same every time.
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn roll(&mut self, below: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let below = below as u64;
+        usize::try_from((z ^ (z >> 31)) % below).unwrap()
+    }
+}
+
+/// A medium without a power cut is the directory itself: the model of it is right.
+#[test]
+fn the_model_of_the_medium_is_that_of_the_system() {
+    let shim = Shim::compile();
+    let place = Place::quick();
+    let log = Place::quick();
+    let log = log.path().join("log");
+    let mut medium = Medium::of(place.path());
+    let output = shim.record(&mut command(&place.store(), 2, LEN), place.path(), &log);
+    assert_eq!(output.status.code(), Some(0));
+    read_log(&log).iter().for_each(|action| medium.apply(action));
+    let left = Place::quick();
+    // The highest number keeps all changes of names; 0 all writes.
+    medium.cut(place.path(), left.path(), &mut |below| if below == 4 { 0 } else { below - 1 });
+    let files =
+        ["store.db", "store.db-wal", "key", "lock"].map(|name| PathBuf::from("store").join(name));
+    for file in files {
+        let read = |place: &Place| fs::read(place.path().join(&file)).unwrap();
+        assert!(read(&place) == read(&left), "{}", file.display());
+    }
+}
