@@ -1,6 +1,14 @@
-//! Sessions from outside.
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests")]
+//! The crate from outside.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 
 extern crate alloc;
 
+mod device;
+mod formats;
 mod group;
+mod model;
+mod prekeys;
+mod random;
+mod ratchet;
+mod states;
+mod vectors;

@@ -1,0 +1,1 @@
+//! placeholder until the generator has written them
