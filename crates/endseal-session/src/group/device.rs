@@ -15,11 +15,11 @@ use mls_rs::mls_rs_codec::{MlsDecode, MlsEncode};
 use mls_rs::time::MlsTime;
 use mls_rs::{Client, ExtensionList, MlsMessage};
 use mls_rs_core::key_package::KeyPackageData;
-use mls_rs_crypto_awslc::AwsLcCryptoProvider;
 
 use super::credential::{self, Credentials};
 use super::error::{GroupError, StateError};
 use super::membership::Membership;
+use super::provider::Provider;
 use super::rules::Rules;
 use super::staging::{Epochs, Staging, Table};
 use super::state::Facts;
@@ -39,7 +39,7 @@ pub(super) type Config = WithKeyPackageRepo<
         Staging,
         WithMlsRules<
             Rules,
-            WithIdentityProvider<Credentials, WithCryptoProvider<AwsLcCryptoProvider, BaseConfig>>,
+            WithIdentityProvider<Credentials, WithCryptoProvider<Provider, BaseConfig>>,
         >,
     >,
 >;
@@ -252,9 +252,8 @@ impl GroupDevice {
         if !self.suites.contains(&suite) {
             return Err(GroupError::UnknownSuite);
         }
-        let suites = self.suites.iter().copied().map(Suite::to_mls).collect();
         Ok(Client::builder()
-            .crypto_provider(AwsLcCryptoProvider::with_enabled_cipher_suites(suites))
+            .crypto_provider(Provider::new(&self.suites, staging))
             .identity_provider(Credentials)
             .mls_rules(Rules)
             .group_state_storage(staging.clone())

@@ -16,6 +16,7 @@ use mls_rs::group::{
 use super::device::Config;
 use super::error::{OpenError, StateError};
 use super::opened::{Change, Opened, Proposed};
+use super::provider::Signatures;
 use super::staging::{Epochs, Staging, Table};
 use super::state::{EpochState, Facts, GroupChanges, OwnCommit, Pending};
 use super::{PAST_EPOCHS, credential};
@@ -38,6 +39,8 @@ pub(super) struct Membership {
     members: Arc<[Option<Address>]>,
     staging: Staging,
     unsettled: u32,
+    /// There while texts are opened together.
+    signatures: Option<Signatures>,
 }
 
 #[derive(Clone, Default)]
@@ -59,11 +62,24 @@ impl Membership {
     ) -> Result<Self, StateError> {
         let members = addresses(&mls, &[])?;
         let dirty = Dirty::default();
-        Ok(Self { mls, facts, epochs, dirty, members, staging, unsettled: 0 })
+        Ok(Self { mls, facts, epochs, dirty, members, staging, unsettled: 0, signatures: None })
     }
 
     pub(super) fn members(&self) -> impl Iterator<Item = (u32, Address)> {
         (0..).zip(self.members.iter()).filter_map(|(leaf, member)| Some((leaf, (*member)?)))
+    }
+
+    /// Opens texts, and verifies their signatures together. `None` if any fails in a way that took
+    /// its key, or a signature is wrong: then the state is not to be used, and one by one tells more.
+    pub(super) fn open_many(&mut self, bodies: &[&[u8]]) -> Option<Vec<Result<Opened, OpenError>>> {
+        self.signatures = Some(Signatures::default());
+        let opened = bodies.iter().map(|body| match self.open(body) {
+            Err(error) if !error.took_no_key() => None,
+            result => Some(result),
+        });
+        let opened: Option<Vec<_>> = opened.collect();
+        let verified = self.signatures.take().is_some_and(|it| it.verify());
+        opened.filter(|_| verified)
     }
 
     /// Opens a message of this epoch or a past one. After an error the state is not to be used,
@@ -126,25 +142,24 @@ impl Membership {
 
     /// What the library does with the past epochs at hand.
     pub(super) fn run<T>(&mut self, work: impl FnOnce(&mut mls_rs::Group<Config>) -> T) -> T {
-        self.run_with(None, work).0
+        self.run_for(work).0
     }
 
-    fn run_with<T>(
-        &mut self,
-        state: Option<Zeroizing<Vec<u8>>>,
-        work: impl FnOnce(&mut mls_rs::Group<Config>) -> T,
-    ) -> (T, Table) {
+    /// The same, with what the library has written.
+    fn run_for<T>(&mut self, work: impl FnOnce(&mut mls_rs::Group<Config>) -> T) -> (T, Table) {
         let epochs = core::mem::take(&mut self.epochs);
-        let table = Table { state, epochs, ..Table::default() };
+        let signatures = self.signatures.take();
+        let table = Table { epochs, signatures, ..Table::default() };
         let mls = &mut self.mls;
         let (result, mut table) = self.staging.with(table, || work(mls));
         self.epochs = core::mem::take(&mut table.epochs);
+        self.signatures = table.signatures.take();
         (result, table)
     }
 
     /// Takes the past epochs from the library, and its state.
     fn settle(&mut self) -> Result<Zeroizing<Vec<u8>>, MlsError> {
-        let (written, table) = self.run_with(None, mls_rs::Group::write_to_storage);
+        let (written, table) = self.run_for(mls_rs::Group::write_to_storage);
         written?;
         for record in table.inserts {
             self.dirty.inserted.push(record.id);

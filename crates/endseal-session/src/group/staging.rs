@@ -10,6 +10,8 @@ use mls_rs::{GroupStateStorage, KeyPackageStorage};
 use mls_rs_core::group::{EpochRecord, GroupState};
 use mls_rs_core::key_package::KeyPackageData;
 
+use super::provider::{Keys, Signatures};
+
 /// States of past epochs by number. They are shared between the copies of a group.
 pub(super) type Epochs = BTreeMap<u64, Arc<Zeroizing<Vec<u8>>>>;
 
@@ -18,9 +20,11 @@ pub(super) type Epochs = BTreeMap<u64, Arc<Zeroizing<Vec<u8>>>>;
 #[derive(Clone)]
 pub(super) struct Staging(Arc<Shared>);
 
+#[derive(Default)]
 struct Shared {
     turn: Mutex<()>,
     table: Mutex<Table>,
+    keys: Mutex<Keys>,
 }
 
 /// What lies on the table.
@@ -31,11 +35,13 @@ pub(super) struct Table {
     pub(super) inserts: Vec<EpochRecord>,
     pub(super) updates: Vec<EpochRecord>,
     pub(super) key_package: Option<(Vec<u8>, KeyPackageData)>,
+    /// If there, signatures are collected here and not verified.
+    pub(super) signatures: Option<Signatures>,
 }
 
 impl Staging {
     pub(super) fn new() -> Self {
-        Self(Arc::new(Shared { turn: Mutex::new(()), table: Mutex::new(Table::default()) }))
+        Self(Arc::new(Shared::default()))
     }
 
     /// Does `work` with `table` laid out, and gives back what lies there afterwards.
@@ -48,7 +54,11 @@ impl Staging {
         (result, table)
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    pub(super) fn keys(&self) -> MutexGuard<'_, Keys> {
+        self.0.keys.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn table(&self) -> MutexGuard<'_, Table> {
         self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
