@@ -47,7 +47,7 @@ use crate::group::{GroupDevice, GroupKey};
 use crate::olm::OlmAccount;
 use crate::{
     Address, BatchError, BatchOptions, BatchReport, Certificate, DeviceId, DeviceKeys, EngineError,
-    Envelope, PairwiseAccount,
+    Envelope, PairwiseAccount, SendError,
 };
 
 /// Sessions and groups of one device over its store.
@@ -266,6 +266,32 @@ impl<A: PairwiseAccount> Engine<A> {
             Err(_) => self.references = References::default(),
         }
         result
+    }
+
+    /// Encrypts a message to a device. The ciphertext lies in the outbox, committed with the state that
+    /// made it, before this returns it.
+    ///
+    /// # Errors
+    /// [`SendError`]; nothing was encrypted then.
+    pub fn encrypt(&mut self, to: Address, plaintext: &[u8]) -> Result<Outgoing, SendError> {
+        let number = self.transaction(|transaction| transaction.encrypt(to, plaintext))?;
+        self.outgoing(number)
+    }
+
+    /// Encrypts a message to a group, likewise.
+    ///
+    /// # Errors
+    /// [`SendError`].
+    pub fn encrypt_group(&mut self, group: &[u8], plaintext: &[u8]) -> Result<Outgoing, SendError> {
+        let number = self.transaction(|transaction| transaction.encrypt_group(group, plaintext))?;
+        self.outgoing(number)
+    }
+
+    fn outgoing(&mut self, number: u64) -> Result<Outgoing, SendError> {
+        let rows = self.reading()?.outbox(number - 1, 1)?;
+        let row = rows.into_iter().find(|row| row.seq == number);
+        let row = row.ok_or(EngineError::Damaged("outbox"))?;
+        Ok(Outgoing { number, body: row.body })
     }
 
     /// A transaction for reading.

@@ -101,8 +101,6 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
         for (address, certificate) in &states.certificates {
             let reference = self.references.address(transaction, *address)?;
             transaction.set_certificate(reference, certificate)?;
-            // What a person compared was the one before.
-            transaction.set_verified(reference, false)?;
         }
         for (address, tag) in &states.dropped {
             let reference = self.references.address(transaction, *address)?;

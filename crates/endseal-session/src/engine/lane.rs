@@ -44,8 +44,27 @@ impl Fresh {
         self.current.get(id).or_else(|| self.previous.get(id))
     }
 
-    fn add(&mut self, id: &[u8], digest: BodyDigest, index: usize) {
-        self.current.insert(id.to_vec(), (digest, index));
+    /// The digest of a message that is not known; the answer to one that is goes to `entries`. This
+    /// comes before a ratchet is touched.
+    fn admit<'e>(&self, task: &Task<'e>, entries: &mut Vec<Entry<'e>>) -> Option<BodyDigest> {
+        let digest = digest(task.body);
+        let (before, answer) = match (&task.seen, self.find(task.id)) {
+            (Some(seen), _) => (seen.digest, Opened::Known(seen.seq)),
+            (None, Some((before, index))) => (*before, Opened::Repeated(*index)),
+            (None, None) => return Some(digest),
+        };
+        let result = if before == digest { answer } else { Opened::Failed(Failure::IdReused) };
+        let (index, id) = (task.index, Cow::Borrowed(task.id));
+        entries.push(Entry { index, id, waited_for: None, result });
+        None
+    }
+
+    /// Takes down what became of a message.
+    fn end<'e>(&mut self, entry: Entry<'e>, entries: &mut Vec<Entry<'e>>) {
+        if let Opened::Delivery(delivery) = &entry.result {
+            self.current.insert(entry.id.to_vec(), (delivery.digest, entry.index));
+        }
+        entries.push(entry);
     }
 
     /// The batch is over.
@@ -65,45 +84,31 @@ impl<A: PairwiseAccount> Lane<A> {
     ) -> Vec<Entry<'e>> {
         fresh.turn();
         let mut entries = Vec::with_capacity(tasks.len());
-        for task in tasks {
-            self.take(fresh, &task, trust, &mut entries);
-        }
-        entries
-    }
-
-    fn take<'e>(
-        &mut self,
-        fresh: &mut Fresh,
-        task: &Task<'e>,
-        trust: &Trust<A>,
-        entries: &mut Vec<Entry<'e>>,
-    ) {
-        // Redelivery is looked up before a ratchet is touched.
-        let digest = digest(task.body);
-        let known = match (&task.seen, fresh.find(task.id)) {
-            (Some(seen), _) => Some((seen.digest, Opened::Known(seen.seq))),
-            (None, Some((digest, index))) => Some((*digest, Opened::Repeated(*index))),
-            (None, None) => None,
-        };
-        let index = task.index;
-        let own = |result| Entry { index, id: Cow::Borrowed(task.id), waited_for: None, result };
-        if let Some((before, answer)) = known {
-            let same = before == digest;
-            entries.push(own(if same { answer } else { Opened::Failed(Failure::IdReused) }));
-            return;
-        }
-        let from = entries.len();
         match self {
             Self::Person(correspondence) => {
-                entries.push(own(correspondence.open(task, digest, trust)));
+                for task in tasks {
+                    let Some(digest) = fresh.admit(&task, &mut entries) else { continue };
+                    let result = correspondence.open(&task, digest, trust);
+                    let (index, id) = (task.index, Cow::Borrowed(task.id));
+                    fresh.end(Entry { index, id, waited_for: None, result }, &mut entries);
+                }
             }
-            Self::Group(membership) => membership.open(task, digest, entries),
-        }
-        for entry in entries.get(from..).unwrap_or_default() {
-            if let Opened::Delivery(delivery) = &entry.result {
-                fresh.add(&entry.id, delivery.digest, entry.index);
+            Self::Group(membership) => {
+                // Texts that follow each other are opened together; whether an id came before must
+                // be known of all of them.
+                let mut run: Vec<(Task<'e>, BodyDigest)> = Vec::new();
+                for task in tasks {
+                    if run.iter().any(|(it, _)| it.id == task.id) || membership.ends_run(&task) {
+                        membership.open(core::mem::take(&mut run), fresh, &mut entries);
+                    }
+                    if let Some(digest) = fresh.admit(&task, &mut entries) {
+                        run.push((task, digest));
+                    }
+                }
+                membership.open(run, fresh, &mut entries);
             }
         }
+        entries
     }
 
     /// Takes in what the store has of it.

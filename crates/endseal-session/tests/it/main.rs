@@ -4,6 +4,7 @@
 extern crate alloc;
 
 mod device;
+mod engine;
 mod formats;
 mod group;
 mod model;

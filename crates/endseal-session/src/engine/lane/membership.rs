@@ -8,11 +8,12 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_store::Standing;
 
 use crate::{EngineError, Failure, Message};
+use super::Fresh;
 use crate::engine::inbox::{KIND_CHANGE, KIND_PROPOSAL, KIND_TEXT};
 use crate::engine::notice;
 use crate::engine::states::{GroupStates, States};
 use crate::engine::task::{self, BodyDigest, Delivery, Entry, Opened, Task};
-use crate::group::{self, Group, OpenError};
+use crate::group::{self, Content, Group, OpenError};
 
 /// Messages of one group that wait at most, and the bytes that they have together.
 const MAX_WAITING: usize = 1_000;
@@ -90,37 +91,44 @@ impl Membership {
         self.changed = true;
     }
 
-    /// Opens one message, and those that waited for the epoch that it brings.
+    /// Whether what came before a message must be opened before it: only texts are opened together.
+    pub(in crate::engine) fn ends_run(&self, task: &Task<'_>) -> bool {
+        !matches!(Message::parse(task.body), Ok(Message::Group(body))
+            if Group::peek_epoch(body).is_some_and(|it| it.content == Content::Application))
+    }
+
+    /// Opens messages that follow each other: any number of texts, or another message and then texts;
+    /// and those that waited for the epoch that it brings.
     pub(in crate::engine) fn open<'e>(
         &mut self,
-        task: &Task<'e>,
-        digest: BodyDigest,
+        run: Vec<(Task<'e>, BodyDigest)>,
+        fresh: &mut Fresh,
         entries: &mut Vec<Entry<'e>>,
     ) {
-        let own = |result| Entry {
-            index: task.index,
-            id: Cow::Borrowed(task.id),
-            waited_for: None,
-            result,
-        };
-        let body = match Message::parse(task.body) {
-            Ok(Message::Group(body)) => body,
-            _ => return entries.push(own(Opened::Failed(Failure::Malformed))),
-        };
-        let result = match self.advance(body, digest) {
-            Err(OpenError::LaterEpoch(epoch)) => self.wait(task, epoch),
-            Err(error) => Opened::Failed(failure(error)),
-            Ok(delivery) => Opened::Delivery(delivery),
-        };
-        let is_change = matches!(&result, Opened::Delivery(it) if it.kind == KIND_CHANGE);
-        entries.push(own(result));
-        if is_change {
-            self.release(task.index, entries);
+        let Some((first, _)) = run.first() else { return };
+        let alone = usize::from(self.ends_run(first));
+        let (head, texts) = run.split_at_checked(alone).unwrap_or((&run, &[]));
+        for part in [head, texts] {
+            let bodies: Vec<&'e [u8]> = part.iter().map(|(task, _)| inner(task.body)).collect();
+            let results = self.advance(&bodies);
+            for ((task, digest), result) in part.iter().zip(results) {
+                let result = match result {
+                    Err(OpenError::LaterEpoch(epoch)) => self.wait(task, epoch),
+                    Err(error) => Opened::Failed(failure(error)),
+                    Ok(opened) => Opened::Delivery(delivery(opened, *digest)),
+                };
+                let is_change = is_change(&result);
+                let (index, id) = (task.index, Cow::Borrowed(task.id));
+                fresh.end(Entry { index, id, waited_for: None, result }, entries);
+                if is_change {
+                    self.release(index, fresh, entries);
+                }
+            }
         }
     }
 
     /// Opens what waited for the epoch that the group is in now. A change among them goes on.
-    fn release(&mut self, index: usize, entries: &mut Vec<Entry<'_>>) {
+    fn release(&mut self, index: usize, fresh: &mut Fresh, entries: &mut Vec<Entry<'_>>) {
         let mut again = true;
         while core::mem::take(&mut again) {
             let Some(epoch) = self.group.as_ref().map(Group::epoch) else { return };
@@ -129,44 +137,25 @@ impl Membership {
             self.waiting = later;
             for it in now {
                 self.waiting_bytes = self.waiting_bytes.saturating_sub(it.body.len());
-                let result = match Message::parse(&it.body) {
-                    Ok(Message::Group(body)) => self.advance(body, task::digest(&it.body)),
-                    _ => Err(OpenError::Malformed),
-                };
-                let result = match result {
-                    Ok(delivery) => {
-                        again |= delivery.kind == KIND_CHANGE;
-                        Opened::Delivery(delivery)
-                    }
+                let opened = self.advance(&[inner(&it.body)]).pop();
+                let result = match opened.unwrap_or(Err(OpenError::Malformed)) {
+                    Ok(opened) => Opened::Delivery(delivery(opened, task::digest(&it.body))),
                     Err(error) => Opened::Failed(failure(error)),
                 };
+                again |= is_change(&result);
                 let waited_for = Some(it.epoch);
-                entries.push(Entry { index, id: Cow::Owned(it.id), waited_for, result });
+                fresh.end(Entry { index, id: Cow::Owned(it.id), waited_for, result }, entries);
             }
         }
     }
 
-    fn advance(&mut self, body: &[u8], digest: BodyDigest) -> Result<Delivery, OpenError> {
-        let group = self.group.as_mut().ok_or(OpenError::NotMember)?;
-        let opened = group.open(body)?;
-        self.changed = true;
-        Ok(match opened {
-            group::Opened::Message { sender, plaintext } => {
-                Delivery { sender, kind: KIND_TEXT, digest, plaintext }
-            }
-            group::Opened::Change(change) => Delivery {
-                sender: change.by,
-                kind: KIND_CHANGE,
-                digest,
-                plaintext: Zeroizing::new(notice::change(&change)),
-            },
-            group::Opened::Proposal(proposed) => Delivery {
-                sender: notice::proposer(&proposed),
-                kind: KIND_PROPOSAL,
-                digest,
-                plaintext: Zeroizing::new(notice::proposal(&proposed)),
-            },
-        })
+    fn advance(&mut self, bodies: &[&[u8]]) -> Vec<Result<group::Opened, OpenError>> {
+        let Some(group) = self.group.as_mut() else {
+            return bodies.iter().map(|_| Err(OpenError::NotMember)).collect();
+        };
+        let results = group.open_many(bodies);
+        self.changed |= results.iter().any(Result::is_ok);
+        results
     }
 
     fn wait<'e>(&mut self, task: &Task<'e>, epoch: u64) -> Opened<'e> {
@@ -196,6 +185,38 @@ impl Membership {
             states.groups.push(GroupStates { id, epoch, standing: self.standing, changes });
         }
         Ok(())
+    }
+}
+
+/// The message of MLS in a message of a group; of any other message, nothing that opens.
+fn inner(body: &[u8]) -> &[u8] {
+    match Message::parse(body) {
+        Ok(Message::Group(body)) => body,
+        _ => &[],
+    }
+}
+
+fn is_change(result: &Opened<'_>) -> bool {
+    matches!(result, Opened::Delivery(it) if it.kind == KIND_CHANGE)
+}
+
+fn delivery(opened: group::Opened, digest: BodyDigest) -> Delivery {
+    match opened {
+        group::Opened::Message { sender, plaintext } => {
+            Delivery { sender, kind: KIND_TEXT, digest, plaintext }
+        }
+        group::Opened::Change(change) => Delivery {
+            sender: change.by,
+            kind: KIND_CHANGE,
+            digest,
+            plaintext: Zeroizing::new(notice::change(&change)),
+        },
+        group::Opened::Proposal(proposed) => Delivery {
+            sender: notice::proposer(&proposed),
+            kind: KIND_PROPOSAL,
+            digest,
+            plaintext: Zeroizing::new(notice::proposal(&proposed)),
+        },
     }
 }
 

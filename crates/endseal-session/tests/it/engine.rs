@@ -1,0 +1,4 @@
+//! The engine: backlogs, transactions, redelivery, restarts.
+
+mod batch;
+mod party;
