@@ -1,0 +1,87 @@
+//! Devices that talk.
+
+use endseal_crypto::ed25519::{Seed, SigningKey};
+use endseal_crypto::peer_id::PeerId;
+use endseal_session::olm::{OlmAccount, OlmRatchet};
+use endseal_session::{
+    Certificate, DeviceId, DeviceKeys, PairwiseAccount, PrekeyBundle, PrekeyKind, Ratchet,
+    RatchetBody, Sealed,
+};
+
+pub(crate) struct Device {
+    pub(crate) account: OlmAccount,
+    pub(crate) certificate: Certificate,
+}
+
+impl Device {
+    pub(crate) fn new(identity: u8) -> Self {
+        let account = OlmAccount::generate();
+        let certificate = signing(identity, &account);
+        Self { account, certificate }
+    }
+
+    /// A bundle of a new one-time key.
+    pub(crate) fn one_time(&mut self) -> PrekeyBundle {
+        self.account.one_time_keys(1);
+        let bundles = self.account.bundles(&self.certificate, 7).unwrap();
+        let of_kind = |bundle: &PrekeyBundle| bundle.kind() == PrekeyKind::OneTime;
+        bundles.into_iter().rfind(of_kind).unwrap()
+    }
+
+    /// A bundle of a new fallback key.
+    pub(crate) fn fallback(&mut self) -> PrekeyBundle {
+        self.account.fallback_key();
+        let bundle = self.account.bundles(&self.certificate, 7).unwrap().pop().unwrap();
+        assert_eq!(bundle.kind(), PrekeyKind::Fallback);
+        bundle
+    }
+
+    pub(crate) fn begin(&self, bundle: &PrekeyBundle) -> OlmRatchet {
+        self.account.begin(bundle).unwrap()
+    }
+
+    /// Accepts what `from` began.
+    pub(crate) fn accept(&mut self, from: &Self, tag: &OlmRatchet, body: &[u8]) -> OlmRatchet {
+        let key = from.certificate.keys().agreement;
+        self.account.accept(tag.tag(), &key, body).unwrap().0
+    }
+}
+
+pub(crate) fn identity(n: u8) -> SigningKey {
+    SigningKey::from_seed(Seed::from_bytes(&[n; 32]))
+}
+
+pub(crate) fn signing(n: u8, account: &OlmAccount) -> Certificate {
+    let keys = account.keys();
+    let keys = DeviceKeys {
+        device: DeviceId::new(1).unwrap(),
+        peer_id: PeerId::from_bytes(&[n; 32]),
+        agreement: keys.agreement,
+        signing: keys.signing,
+        group: *identity(n ^ 0x80).public_key(),
+    };
+    Certificate::issue(&identity(n), &keys, 5)
+}
+
+/// Two sides of a session: the first began, and neither sends pre-key messages any more.
+pub(crate) fn pair() -> (OlmRatchet, OlmRatchet) {
+    let (alice, mut bob) = (Device::new(1), Device::new(2));
+    let mut one = alice.begin(&bob.one_time());
+    let hello = one.seal(b"hello").unwrap();
+    let mut other = bob.accept(&alice, &one, &hello.body);
+    let hello = other.seal(b"hello yourself").unwrap();
+    assert_eq!(*one.open(hello.as_body()).unwrap(), b"hello yourself");
+    let hello = one.seal(b"").unwrap();
+    assert!(!hello.prekey);
+    assert!(other.open(hello.as_body()).unwrap().is_empty());
+    (one, other)
+}
+
+pub(crate) fn seal_many(ratchet: &mut OlmRatchet, count: u32) -> Vec<Sealed> {
+    (0..count).map(|i| ratchet.seal(&i.to_le_bytes()).unwrap()).collect()
+}
+
+/// The same kind of body with other bytes.
+pub(crate) fn with_bytes<'a>(sealed: &Sealed, bytes: &'a [u8]) -> RatchetBody<'a> {
+    if sealed.prekey { RatchetBody::Prekey(bytes) } else { RatchetBody::Ratchet(bytes) }
+}

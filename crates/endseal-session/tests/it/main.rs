@@ -1,0 +1,11 @@
+//! The crate from outside.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
+#![allow(clippy::std_instead_of_alloc, reason = "tests have std")]
+
+mod device;
+mod formats;
+mod model;
+mod prekeys;
+mod random;
+mod ratchet;
+mod states;

@@ -1,0 +1,168 @@
+//! Sessions begin with prekeys.
+
+use endseal_crypto::ed25519::Signature;
+use endseal_crypto::x25519;
+use endseal_session::olm::{OlmAccount, OlmRatchet};
+use endseal_session::{
+    AcceptError, BeginError, OpenError, PairwiseAccount, PrekeyBundle, PrekeyKind, Ratchet,
+    SessionTag, WrongCertificate,
+};
+
+use crate::device::{Device, signing};
+
+/// Accepts what must be refused.
+#[track_caller]
+fn refused(bob: &mut Device, from: &Device, tag: SessionTag, body: &[u8]) -> AcceptError {
+    let before = bob.account.save();
+    let key = from.certificate.keys().agreement;
+    let error = bob.account.accept(tag, &key, body).err().expect("this must not be accepted");
+    assert!(*before == *bob.account.save(), "{error:?} left a trace");
+    error
+}
+
+#[test]
+fn bundles_are_what_others_verify() {
+    let mut bob = Device::new(2);
+    bob.account.one_time_keys(3);
+    bob.account.fallback_key();
+    let bundles = bob.account.bundles(&bob.certificate, 77).unwrap();
+    let kinds: Vec<_> = bundles.iter().map(PrekeyBundle::kind).collect();
+    assert_eq!(kinds[..3], [PrekeyKind::OneTime; 3]);
+    assert_eq!(kinds[3..], [PrekeyKind::Fallback]);
+    for bundle in &bundles {
+        let parsed = PrekeyBundle::from_bytes(bundle.as_bytes()).unwrap();
+        assert_eq!(&parsed, bundle);
+        assert_eq!((parsed.made_at(), parsed.certificate()), (77, &bob.certificate));
+    }
+    // Until they are published they are the same, and then there are none.
+    assert_eq!(bob.account.bundles(&bob.certificate, 77).unwrap(), bundles);
+    bob.account.published();
+    assert!(bob.account.bundles(&bob.certificate, 77).unwrap().is_empty());
+    assert_eq!(bob.account.one_time_keys_left(), 3);
+}
+
+#[test]
+fn bundles_need_the_certificate_of_the_account() {
+    let mut bob = Device::new(2);
+    bob.account.one_time_keys(1);
+    let other = signing(2, &OlmAccount::generate());
+    assert!(matches!(bob.account.bundles(&other, 0), Err(WrongCertificate { .. })));
+}
+
+#[test]
+fn a_one_time_key_serves_once() {
+    let (alice, carol, mut bob) = (Device::new(1), Device::new(3), Device::new(2));
+    let bundle = bob.one_time();
+    let (mut first, mut second) = (alice.begin(&bundle), carol.begin(&bundle));
+    let hello = first.seal(b"hello").unwrap();
+    bob.accept(&alice, &first, &hello.body);
+    assert_eq!(bob.account.one_time_keys_left(), 0);
+    assert_eq!(refused(&mut bob, &alice, first.tag(), &hello.body), AcceptError::NoPrekey);
+    let late = second.seal(b"hello").unwrap();
+    assert_eq!(refused(&mut bob, &carol, second.tag(), &late.body), AcceptError::NoPrekey);
+}
+
+#[test]
+fn a_fallback_key_serves_until_two_newer_ones_were_made() {
+    let (alice, mut bob) = (Device::new(1), Device::new(2));
+    let bundle = bob.fallback();
+    let mut begun: Vec<OlmRatchet> = (0..4).map(|_| alice.begin(&bundle)).collect();
+    let hellos: Vec<_> = begun.iter_mut().map(|one| one.seal(b"hello").unwrap().body).collect();
+    let accept = |bob: &mut Device, i: usize| drop(bob.accept(&alice, &begun[i], &hellos[i]));
+    accept(&mut bob, 0);
+    accept(&mut bob, 1);
+    bob.account.fallback_key();
+    accept(&mut bob, 2);
+    bob.account.fallback_key();
+    assert_eq!(refused(&mut bob, &alice, begun[3].tag(), &hellos[3]), AcceptError::NoPrekey);
+}
+
+#[test]
+fn a_damaged_message_does_not_use_up_the_prekey() {
+    let (alice, mut bob) = (Device::new(1), Device::new(2));
+    let mut one = alice.begin(&bob.one_time());
+    let hello = one.seal(b"hello").unwrap().body;
+    for at in 0..hello.len() {
+        let mut bytes = hello.clone();
+        bytes[at] ^= 1;
+        let error = refused(&mut bob, &alice, one.tag(), &bytes);
+        let possible =
+            [AcceptError::Open(OpenError::Authentication), AcceptError::Open(OpenError::Malformed)];
+        assert!(possible.contains(&error), "byte {at}: {error}");
+    }
+    bob.accept(&alice, &one, &hello);
+}
+
+#[test]
+fn the_certificate_and_the_tag_must_be_those_of_the_message() {
+    let (alice, mallory, mut bob) = (Device::new(1), Device::new(3), Device::new(2));
+    let mut one = alice.begin(&bob.one_time());
+    let hello = one.seal(b"hello").unwrap().body;
+    let forged = AcceptError::Open(OpenError::Authentication);
+    assert_eq!(refused(&mut bob, &mallory, one.tag(), &hello), forged);
+    let tag = SessionTag::from_bytes(&[0; 8]);
+    assert_eq!(refused(&mut bob, &alice, tag, &hello), forged);
+    // Keys of one session around a message of another: the MAC does not cover them.
+    let mut two = alice.begin(&bob.one_time());
+    let other = two.seal(b"hello").unwrap();
+    let mut two = bob.accept(&alice, &two, &other.body);
+    let mut one = bob.accept(&alice, &one, &hello);
+    assert_eq!(one.open(other.as_body()), Err(OpenError::Authentication));
+    assert_eq!(two.open(other.as_body()), Err(OpenError::KeyGone));
+}
+
+#[test]
+fn too_many_lost_before_the_first_are_too_many() {
+    let (alice, mut bob) = (Device::new(1), Device::new(2));
+    let mut one = alice.begin(&bob.one_time());
+    for _ in 0..2_001 {
+        one.seal(b"lost").unwrap();
+    }
+    let late = one.seal(b"late").unwrap().body;
+    let far = OpenError::TooFarAhead { gap: 2_001, limit: 2_000 };
+    assert_eq!(refused(&mut bob, &alice, one.tag(), &late), AcceptError::Open(far));
+}
+
+#[test]
+fn a_prekey_of_low_order_begins_nothing() {
+    let (alice, bob) = (Device::new(1), Device::new(2));
+    let zero = x25519::PublicKey::from_bytes(&[0; 32]).unwrap();
+    let sign = |message: &[u8]| -> Signature { bob.account.sign(message) };
+    let bundle = PrekeyBundle::issue(&bob.certificate, PrekeyKind::OneTime, zero, 0, sign);
+    let bundle = PrekeyBundle::from_bytes(bundle.as_bytes()).unwrap();
+    assert_eq!(alice.account.begin(&bundle).err(), Some(BeginError::LowOrder));
+}
+
+/// Both send before they hear of the other: there are two sessions, and both serve.
+#[test]
+fn both_sides_may_begin_at_once() {
+    let (mut alice, mut bob) = (Device::new(1), Device::new(2));
+    let mut there = alice.begin(&bob.one_time());
+    let mut back = bob.begin(&alice.one_time());
+    assert_ne!(there.tag(), back.tag());
+    let (hello, moin) = (there.seal(b"hello").unwrap(), back.seal(b"moin").unwrap());
+    let mut at_bob = bob.accept(&alice, &there, &hello.body);
+    let mut at_alice = alice.accept(&bob, &back, &moin.body);
+    for (one, other) in [(&mut there, &mut at_bob), (&mut back, &mut at_alice)] {
+        assert_eq!(one.tag(), other.tag());
+        for _ in 0..3 {
+            let message = other.seal(b"to who began").unwrap();
+            assert_eq!(*one.open(message.as_body()).unwrap(), b"to who began");
+            let message = one.seal(b"to who accepted").unwrap();
+            assert_eq!(*other.open(message.as_body()).unwrap(), b"to who accepted");
+        }
+    }
+}
+
+#[test]
+fn a_forked_account_accepts_the_same_message_again() {
+    let (alice, mut bob) = (Device::new(1), Device::new(2));
+    let mut one = alice.begin(&bob.one_time());
+    let hello = one.seal(b"hello").unwrap().body;
+    let mut copy = bob.account.fork();
+    let key = alice.certificate.keys().agreement;
+    copy.accept(one.tag(), &key, &hello).unwrap();
+    assert_eq!(copy.one_time_keys_left(), 0);
+    drop(copy);
+    bob.accept(&alice, &one, &hello);
+}
