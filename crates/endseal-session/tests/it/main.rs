@@ -9,3 +9,4 @@ mod prekeys;
 mod random;
 mod ratchet;
 mod states;
+mod vectors;
