@@ -123,8 +123,9 @@ pub trait PairwiseAccount: Send + Sized {
         body: &[u8],
     ) -> Result<(Self::Ratchet, Zeroizing<Vec<u8>>), AcceptError>;
 
-    /// An independent copy. It can cost a multiplication a prekey: a batch makes it when a message first
-    /// needs [`accept`](Self::accept).
+    /// An independent copy. It costs a multiplication on the curve a stored prekey, in Olm, as
+    /// [`load`](Self::load) does: a batch rather keeps what [`save`](Self::save) gave before it, which
+    /// costs next to nothing, and loads that if it fails.
     #[must_use]
     fn fork(&self) -> Self;
 

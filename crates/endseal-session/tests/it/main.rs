@@ -1,7 +1,6 @@
 //! The crate from outside.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
-
-extern crate alloc;
+#![allow(clippy::std_instead_of_alloc, reason = "tests have std")]
 
 mod device;
 mod engine;

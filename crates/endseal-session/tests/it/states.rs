@@ -151,24 +151,3 @@ fn unhex(text: &str) -> Vec<u8> {
     let digits = text.as_bytes().chunks_exact(2);
     digits.map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
 }
-
-#[test]
-#[ignore = "writes states_v1.txt anew"]
-fn write_states() {
-    use core::fmt::Write as _;
-    let (mut one, mut other) = pair();
-    let messages = seal_many(&mut one, 4);
-    other.open(messages[2].as_body()).unwrap();
-    let receiver = other.save();
-    let message = one.seal(b"from the first version").unwrap().body;
-    let mut device = Device::new(1);
-    device.account.one_time_keys(2);
-    device.account.fallback_key();
-    let mut text =
-        String::from("# An account, a receiver, a message for it, and its sender after that.\n");
-    for bytes in [&device.account.save()[..], &receiver, &message, &one.save()] {
-        bytes.iter().for_each(|byte| write!(text, "{byte:02x}").unwrap());
-        text.push('\n');
-    }
-    std::fs::write("tests/it/states_v1.txt", text).unwrap();
-}

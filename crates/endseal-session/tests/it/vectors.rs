@@ -1,1 +1,163 @@
-//! placeholder until the generator has written them
+//! All vectors of docs/spec/session.md.
+
+use std::fs;
+use std::path::Path;
+
+use endseal_crypto::ed25519;
+use endseal_session::olm::OlmRatchet;
+use endseal_session::{
+    AcceptError, BundleError, Certificate, CertificateError, Message, MessageError, OpenError,
+    PairwiseAccount, PrekeyBundle, PrekeyKind, Ratchet, RatchetBody, SafetyNumber, SessionTag,
+};
+use serde_json::{Value, json};
+
+use crate::device::{Device, pair};
+
+/// What a reader makes of a vector: the outputs it states, or the class of the error.
+type Outcome = Result<Vec<(&'static str, Value)>, &'static str>;
+
+#[test]
+fn session_vectors() {
+    let (mut ratchet, _) = pair();
+    let mut device = Device::new(1);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/session");
+    let mut count = 0;
+    for entry in fs::read_dir(path).unwrap() {
+        let path = entry.unwrap().path();
+        let vector: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let outcome = match vector["kind"].as_str() {
+            Some("certificate") => certificate(&unhex(&vector["certificate"])),
+            Some("bundle") => bundle(&unhex(&vector["bundle"])),
+            Some("message") => message(&vector),
+            Some("safety-number") => safety_number(&vector),
+            Some("olm") => olm(&mut ratchet, &unhex(&vector["body"])),
+            Some("olm-prekey") => olm_prekey(&mut device, &unhex(&vector["body"])),
+            other => panic!("kind {other:?}"),
+        };
+        let expected = vector["expect"].as_str();
+        match outcome {
+            Err(class) => assert_eq!(Some(class), expected, "{}", path.display()),
+            Ok(outputs) => {
+                assert_eq!(Some("ok"), expected, "{}", path.display());
+                for (field, value) in outputs {
+                    assert_eq!(vector[field], value, "{field} of {}", path.display());
+                }
+            }
+        }
+        count += 1;
+    }
+    assert!(count >= 94, "{count} vectors");
+}
+
+fn certificate(bytes: &[u8]) -> Outcome {
+    let certificate = Certificate::from_bytes(bytes).map_err(certificate_class)?;
+    assert_eq!(certificate.as_bytes()[..], *bytes);
+    let keys = certificate.keys();
+    Ok(vec![
+        ("identity", hex(certificate.address().identity.as_bytes())),
+        ("device", json!(certificate.address().device.number())),
+        ("peer_id", hex(keys.peer_id.as_bytes())),
+        ("agreement", hex(keys.agreement.as_bytes())),
+        ("signing", hex(keys.signing.as_bytes())),
+        ("group", hex(keys.group.as_bytes())),
+        ("made_at", json!(certificate.made_at())),
+    ])
+}
+
+fn certificate_class(error: CertificateError) -> &'static str {
+    match error {
+        CertificateError::Authentication => "authentication",
+        CertificateError::Device => "device",
+        CertificateError::Key => "key",
+        CertificateError::Length => "length",
+        CertificateError::Version => "version",
+        other => panic!("{other}"),
+    }
+}
+
+fn bundle(bytes: &[u8]) -> Outcome {
+    let bundle = PrekeyBundle::from_bytes(bytes).map_err(|error| match error {
+        BundleError::Authentication => "authentication",
+        BundleError::Certificate(error) => certificate_class(error),
+        BundleError::Key => "key",
+        BundleError::Kind => "kind",
+        BundleError::Length => "length",
+        BundleError::Version => "version",
+        other => panic!("{other}"),
+    })?;
+    assert_eq!(bundle.as_bytes()[..], *bytes);
+    let kind = if bundle.kind() == PrekeyKind::OneTime { 1 } else { 2 };
+    Ok(vec![
+        ("certificate", hex(bundle.certificate().as_bytes())),
+        ("prekey_kind", json!(kind)),
+        ("prekey", hex(bundle.key().as_bytes())),
+        ("made_at", json!(bundle.made_at())),
+    ])
+}
+
+fn message(vector: &Value) -> Outcome {
+    let bytes = unhex(&vector["message"]);
+    let message = Message::parse(&bytes).map_err(|error| match error {
+        MessageError::Kind => "kind",
+        MessageError::TooLong => "too-long",
+        MessageError::Truncated => "truncated",
+        MessageError::Version => "version",
+        other => panic!("{other}"),
+    })?;
+    assert_eq!(message.to_bytes().unwrap(), bytes);
+    if !vector["base_key"].is_null() {
+        let key = |name| <[u8; 32]>::try_from(unhex(&vector[name])).unwrap();
+        let tag = SessionTag::of_keys(&key("identity_key"), &key("base_key"), &key("one_time_key"));
+        assert_eq!(message.tag(), Some(tag));
+    }
+    Ok(match message {
+        Message::Prekey { tag, certificate, body } => vec![
+            ("message_kind", json!(1)),
+            ("tag", hex(tag.as_bytes())),
+            ("certificate", hex(certificate)),
+            ("body", hex(body)),
+        ],
+        Message::Ratchet { tag, body } => {
+            vec![("message_kind", json!(2)), ("tag", hex(tag.as_bytes())), ("body", hex(body))]
+        }
+        Message::Group(body) => vec![("message_kind", json!(3)), ("body", hex(body))],
+        other => panic!("{other:?}"),
+    })
+}
+
+fn safety_number(vector: &Value) -> Outcome {
+    let key = |name| {
+        let bytes = unhex(&vector[name]).try_into().unwrap();
+        ed25519::PublicKey::from_bytes(&bytes).map_err(|_| "key")
+    };
+    let number = SafetyNumber::of(&key("one")?, &key("other")?);
+    Ok(vec![("number", json!(number.to_string()))])
+}
+
+/// No vector is of this session, so what is well formed fails for another reason.
+fn olm(ratchet: &mut OlmRatchet, body: &[u8]) -> Outcome {
+    match ratchet.open(RatchetBody::Ratchet(body)).unwrap_err() {
+        OpenError::Malformed => Err("malformed"),
+        OpenError::Authentication | OpenError::TooFarAhead { .. } => Ok(Vec::new()),
+        other => panic!("{other}"),
+    }
+}
+
+fn olm_prekey(device: &mut Device, body: &[u8]) -> Outcome {
+    let key = device.certificate.keys().agreement;
+    let tag = SessionTag::from_bytes(&[0; 8]);
+    match device.account.accept(tag, &key, body).err().unwrap() {
+        AcceptError::Open(OpenError::Malformed) => Err("malformed"),
+        AcceptError::Open(OpenError::Authentication) => Ok(Vec::new()),
+        other => panic!("{other}"),
+    }
+}
+
+fn hex(bytes: &[u8]) -> Value {
+    json!(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+}
+
+fn unhex(value: &Value) -> Vec<u8> {
+    let digits = value.as_str().unwrap().as_bytes().chunks_exact(2);
+    digits.map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+}

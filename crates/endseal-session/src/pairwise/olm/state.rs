@@ -2,8 +2,9 @@
 //!
 //! Pickles are made for JSON. As postcard, without the names of fields, they take half of it; but one
 //! value in them describes itself, and [`sending`](super::sending) reads it.
-
-use core::fmt;
+//!
+//! What is saved is wiped, and so is what is read here. The library buffers the sending ratchet once
+//! more while it reads it, and does not wipe that.
 
 use postcard::de_flavors::Slice;
 use postcard::ser_flavors::Flavor;
@@ -17,8 +18,9 @@ use crate::pairwise::StateError;
 
 const VERSION: u8 = 1;
 
-/// A session after a few messages fits without growing.
-const USUAL_LEN: usize = 1_024;
+/// A session with five chains and no kept keys fits without growing. Not more, because the room is wiped
+/// byte by byte.
+const USUAL_LEN: usize = 576;
 
 pub(super) type Reader<'de> = postcard::Deserializer<'de, Slice<'de>>;
 
@@ -56,19 +58,26 @@ fn load<T>(
 struct Wiped(Zeroizing<Vec<u8>>);
 
 impl Wiped {
+    #[inline]
     fn reserve(&mut self, more: usize) {
         if self.0.capacity() - self.0.len() < more {
-            let room = (self.0.len() + more).max(2 * self.0.capacity());
-            let mut larger = Zeroizing::new(Vec::with_capacity(room));
-            larger.extend_from_slice(&self.0);
-            self.0 = larger;
+            self.grow(more);
         }
+    }
+
+    #[cold]
+    fn grow(&mut self, more: usize) {
+        let room = (self.0.len() + more).max(2 * self.0.capacity());
+        let mut larger = Zeroizing::new(Vec::with_capacity(room));
+        larger.extend_from_slice(&self.0);
+        self.0 = larger;
     }
 }
 
 impl Flavor for Wiped {
     type Output = Zeroizing<Vec<u8>>;
 
+    #[inline]
     fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
         self.reserve(1);
         self.0.push(byte);
@@ -128,11 +137,5 @@ impl<'de> SeqAccess<'de> for SessionFields<'_, 'de> {
             Some(&"sending_ratchet") => seed.deserialize(SendingRatchet(self.reader)).map(Some),
             Some(_) => seed.deserialize(&mut *self.reader).map(Some),
         }
-    }
-}
-
-impl fmt::Debug for Wiped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Wiped(..)")
     }
 }
