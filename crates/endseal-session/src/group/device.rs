@@ -221,6 +221,12 @@ impl GroupDevice {
         let (joined, _) = staging.with(table, || client.join_group(None, &welcome, None));
         let (mls, _) = joined.map_err(|_| GroupError::InvalidWelcome)?;
         check_id(mls.group_id())?;
+        // Else nobody could verify what this device signs.
+        let own = mls.current_member_signing_identity();
+        let own = own.map_err(|_| GroupError::InvalidWelcome)?;
+        if own.signature_key[..] != self.key.public_key().as_bytes()[..] {
+            return Err(GroupError::NoKeyPackage);
+        }
         let membership = Membership::new(mls, staging).map_err(|_| GroupError::InvalidWelcome)?;
         Ok((Group::new(membership), id))
     }

@@ -1,0 +1,65 @@
+//! Messages that come out of order, again, or not at all.
+
+use endseal_session::group::{Group, OpenError, Opened};
+
+use super::device::group_of;
+
+fn text(opened: Result<Opened, OpenError>) -> Vec<u8> {
+    match opened {
+        Ok(Opened::Message { plaintext, .. }) => plaintext.to_vec(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn sealed(group: &mut Group, count: u32) -> Vec<Vec<u8>> {
+    (0..count).map(|i| group.seal(&i.to_le_bytes()).unwrap()).collect()
+}
+
+#[test]
+fn reversed_messages_open() {
+    let mut groups = group_of(2);
+    let messages = sealed(&mut groups[0], 300);
+    for (i, message) in messages.iter().enumerate().rev() {
+        assert_eq!(text(groups[1].open(message)), u32::try_from(i).unwrap().to_le_bytes());
+    }
+}
+
+#[test]
+fn a_gap_within_the_limit_is_skipped_and_filled() {
+    let mut groups = group_of(2);
+    let messages = sealed(&mut groups[0], 1025);
+    text(groups[1].open(&messages[1024]));
+    for message in &messages[..1024] {
+        text(groups[1].open(message));
+    }
+}
+
+#[test]
+fn a_gap_beyond_the_limit_is_refused_until_it_is_less() {
+    let mut groups = group_of(2);
+    let messages = sealed(&mut groups[0], 1026);
+    let refused = groups[1].open(&messages[1025]);
+    assert_eq!(refused, Err(OpenError::TooFarAhead { limit: 1024 }));
+    text(groups[1].open(&messages[0]));
+    text(groups[1].open(&messages[1025]));
+    text(groups[1].open(&messages[1]));
+}
+
+#[test]
+fn a_replay_finds_no_key() {
+    let mut groups = group_of(2);
+    let messages = sealed(&mut groups[0], 3);
+    text(groups[1].open(&messages[1]));
+    assert_eq!(groups[1].open(&messages[1]), Err(OpenError::KeyGone));
+    text(groups[1].open(&messages[0]));
+    assert_eq!(groups[1].open(&messages[0]), Err(OpenError::KeyGone));
+    text(groups[1].open(&messages[2]));
+}
+
+#[test]
+fn an_own_message_is_known() {
+    let mut groups = group_of(3);
+    let message = groups[0].seal(b"echo").unwrap();
+    assert_eq!(groups[0].open(&message), Err(OpenError::Own));
+    text(groups[1].open(&message));
+}
