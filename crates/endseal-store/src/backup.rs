@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rusqlite::backup::Backup;
 
-use crate::directory::{self, DATABASE, KEY, LOG};
+use crate::directory::{self, DATABASE, KEY, LOCK, LOG};
 use crate::error::{BackupError, CreateStoreError, OpenStoreError, RestoreError};
 use crate::key_file::{self, StoreKey, Unlock};
 use crate::store::{self, Store};
@@ -37,8 +37,9 @@ impl Store {
             transaction.commit()?;
             database::checkpoint(&copy)?;
             copy.close().map_err(|(_, error)| error)?;
-            // Empty since the checkpoint.
-            Ok::<(), BackupError>(fs::remove_file(new.join(LOG))?)
+            // Empty since the checkpoint; and nobody opens a backup where it is.
+            fs::remove_file(new.join(LOG))?;
+            Ok::<(), BackupError>(fs::remove_file(new.join(LOCK))?)
         })?;
         Ok(())
     }

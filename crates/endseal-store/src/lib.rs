@@ -50,6 +50,8 @@ mod schema;
 mod session;
 mod statistics;
 mod store;
+#[cfg(test)]
+mod tests;
 mod transaction;
 
 pub use address::{AddressRef, AddressRow};

@@ -30,7 +30,7 @@ pub struct Seen {
 }
 
 impl Transaction<'_> {
-    /// What delivers messages.
+    /// What delivers messages. It borrows the transaction: drop it before the commit.
     ///
     /// # Errors
     /// [`StoreError`].

@@ -50,3 +50,43 @@ fn raise(connection: &mut Connection, from: usize, steps: &[&str]) -> Result<(),
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(connection: &Connection) -> i32 {
+        connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn each_version_is_raised_to_the_next_in_its_own_transaction() {
+        let steps = [
+            "CREATE TABLE a (x INTEGER); INSERT INTO a VALUES (1);",
+            "ALTER TABLE a ADD COLUMN y INTEGER; UPDATE a SET y = x + 1;",
+            "CREATE TABLE b AS SELECT y AS z FROM a; DROP TABLE a;",
+        ];
+        for from in 0..=steps.len() {
+            let mut connection = Connection::open_in_memory().unwrap();
+            raise(&mut connection, 0, &steps[..from]).unwrap();
+            assert_eq!(version(&connection), i32::try_from(from).unwrap());
+            raise(&mut connection, from, &steps).unwrap();
+            assert_eq!(version(&connection), 3);
+            let z: i32 = connection.query_row("SELECT z FROM b", [], |row| row.get(0)).unwrap();
+            assert_eq!(z, 2);
+            // Again it is nothing.
+            raise(&mut connection, 3, &steps).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_the_version_before_it() {
+        let steps = ["CREATE TABLE a (x)", "INSERT INTO a VALUES (1); DROP TABLE nothing"];
+        let mut connection = Connection::open_in_memory().unwrap();
+        assert!(raise(&mut connection, 0, &steps).is_err());
+        assert_eq!(version(&connection), 1);
+        let rows: i32 =
+            connection.query_row("SELECT count(*) FROM a", [], |row| row.get(0)).unwrap();
+        assert_eq!(rows, 0);
+    }
+}

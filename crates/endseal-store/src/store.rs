@@ -189,7 +189,11 @@ impl Store {
     pub fn begin(&mut self) -> Result<Transaction<'_>, StoreError> {
         // Without a log there is nothing to move.
         if fs::metadata(self.directory.join(LOG)).is_ok_and(|log| log.len() > MAX_LOG_LEN) {
-            self.checkpoint()?;
+            match self.checkpoint() {
+                // Deleting may be what makes room: the log can grow a little more.
+                Ok(()) | Err(StoreError::Full) => {}
+                Err(error) => return Err(error),
+            }
         }
         Transaction::begin(self, TransactionBehavior::Immediate)
     }
@@ -272,7 +276,7 @@ impl Store {
         let Some(connection) = self.connection.take() else {
             return Err(StoreError::Uncertain);
         };
-        let generation = self.generation + 1;
+        let generation = self.generation.saturating_add(1);
         meta::set_number(&connection, meta::GENERATION, generation)?;
         database::checkpoint(&connection)?;
         connection.close().map_err(|(_, error)| error)?;
@@ -315,16 +319,14 @@ impl Opened {
         schema::prepare(&mut connection)?;
 
         // The next odd number: an even one says that the store was closed.
-        let generation = before.checked_add(1).map(|next| next | 1).ok_or_else(overflow)?;
-        let is_older = before < lock.generation()?;
+        let generation = before.saturating_add(1) | 1;
+        let known = lock.generation()?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // The number that follows what this machine saw, so that it is not met again.
-        let generation = if is_older {
+        if before < known {
             meta::mark_restored(&transaction)?;
-            generation.max(lock.generation()?.checked_add(1).ok_or_else(overflow)? | 1)
-        } else {
-            generation
-        };
+        }
+        // Above what this machine saw, so that no number is met again.
+        let generation = generation.max(known.saturating_add(1) | 1);
         let restored = meta::is_restored(&transaction)? && meta::waits_for_reset(&transaction)?;
         if !restored {
             meta::write(&transaction, meta::RESTORED, &[0])?;
@@ -335,11 +337,6 @@ impl Opened {
         lock.set_generation(generation)?;
         Ok(Self { connection, id, generation, restored })
     }
-}
-
-/// A number that no store reaches by being opened.
-fn overflow() -> OpenStoreError {
-    OpenStoreError::Damaged(Finding::Rows { rule: "the generation is beyond 2^64", count: 1 })
 }
 
 /// Makes a directory with `fill` under another name, locks it and puts it in its place. The store

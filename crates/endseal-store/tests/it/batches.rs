@@ -1,10 +1,11 @@
 //! A workload that shows what is there and what is not: batches of messages, each with the state of the
 //! session that it left behind and an answer to be sent, in one transaction.
 
+use core::time::Duration;
 use std::fs::{File, OpenOptions as FileOptions};
 use std::io::Write as _;
 use std::path::Path;
-use std::{env, fs, process};
+use std::{env, fs, process, thread};
 
 use endseal_crypto::random::OsRandom;
 use endseal_crypto::secret::Zeroizing;
@@ -13,6 +14,9 @@ use endseal_store::{OpenStoreError, Unlock};
 
 /// What a worker is told in its environment: the store, the batches, the messages of each.
 pub(crate) const WORK: &str = "ENDSEAL_STORE_TEST_WORK";
+
+/// The store in which a [`sleeper`] sleeps.
+pub(crate) const SLEEP: &str = "ENDSEAL_STORE_TEST_SLEEP";
 
 /// The process ended because the medium failed for good, and said so.
 pub(crate) const GAVE_UP: i32 = 3;
@@ -40,6 +44,18 @@ pub(crate) fn command(directory: &Path, batches: u64, len: u64) -> process::Comm
     command
 }
 
+/// A worker that opens the store, says "open" and is in the middle of a transaction until it is killed.
+#[test]
+fn sleeper() {
+    let Ok(directory) = env::var(SLEEP) else { return };
+    let mut store = Store::open(Path::new(&directory), Unlock::None, OpenOptions::new()).unwrap();
+    write(&mut store, 0, 3).unwrap();
+    let transaction = store.begin().unwrap();
+    transaction.put_record(9, b"", b"never committed").unwrap();
+    println!("sleeping");
+    thread::sleep(Duration::from_secs(60));
+}
+
 /// Some attempts at everything, as a program that does not give up at once would.
 fn work_through(directory: &Path, batches: u64, len: u64, ack: &mut File) -> Option<()> {
     let mut store = retry(|| open_or_create(directory))?;
@@ -47,9 +63,13 @@ fn work_through(directory: &Path, batches: u64, len: u64, ack: &mut File) -> Opt
     for batch in 0..batches {
         retry(|| {
             if store.is_uncertain() {
+                assert!(matches!(store.begin().err(), Some(StoreError::Uncertain)));
                 store.reopen().map_err(|_| ())?;
             }
-            match write(&mut store, batch, len) {
+            let written = write(&mut store, batch, len);
+            let is_uncertain = matches!(written, Err(StoreError::Uncertain));
+            assert_eq!(store.is_uncertain(), is_uncertain, "{written:?}");
+            match written {
                 // It happened, although the commit did not say so.
                 Ok(()) | Err(StoreError::Duplicate) => Ok(()),
                 Err(_) => Err(()),

@@ -8,10 +8,14 @@
 )]
 
 mod batches;
+mod copies;
+mod damage;
 #[path = "../faults/faults.rs"]
 mod faults;
 mod lifecycle;
 mod media;
 mod place;
+mod processes;
+mod protection;
 mod tables;
 mod vectors;

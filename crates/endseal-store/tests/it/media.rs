@@ -11,23 +11,40 @@ use crate::place::Place;
 
 const LEN: u64 = 200;
 
-/// Every write and every synchronisation of a store's life fails once, or from then on.
+/// Every write of a store's life fails.
 #[test]
-fn any_failed_operation_leaves_whole_batches_and_what_was_promised() {
-    let shim = Shim::compile();
-    for (kind, errno, sticky) in [
-        (Kind::Write, Fault::EIO, false),
-        (Kind::Write, Fault::ENOSPC, false),
-        (Kind::Write, Fault::ENOSPC, true),
-        (Kind::Sync, Fault::EIO, false),
-        (Kind::Sync, Fault::EIO, true),
-        (Kind::Any, Fault::EIO, true),
-    ] {
-        fail_each(&shim, |at| Fault { at, kind, errno, sticky });
+fn any_failed_write_leaves_whole_batches_and_what_was_promised() {
+    fail_each(|at| Fault { at, kind: Kind::Write, errno: Fault::EIO, sticky: false });
+}
+
+/// The medium is full at every write of a store's life, and has room again.
+#[test]
+fn a_medium_that_was_full_leaves_whole_batches_and_what_was_promised() {
+    fail_each(|at| Fault { at, kind: Kind::Write, errno: Fault::ENOSPC, sticky: false });
+}
+
+/// The medium is full from every write on.
+#[test]
+fn a_full_medium_leaves_whole_batches_and_what_was_promised() {
+    fail_each(|at| Fault { at, kind: Kind::Write, errno: Fault::ENOSPC, sticky: true });
+}
+
+/// Every synchronisation of a store's life fails, once or with all that come after it.
+#[test]
+fn any_failed_synchronisation_leaves_whole_batches_and_what_was_promised() {
+    for sticky in [false, true] {
+        fail_each(|at| Fault { at, kind: Kind::Sync, errno: Fault::EIO, sticky });
     }
 }
 
-fn fail_each(shim: &Shim, fault: impl Fn(u64) -> Fault) {
+/// The medium is gone after every operation of a store's life.
+#[test]
+fn a_medium_that_is_gone_leaves_whole_batches_and_what_was_promised() {
+    fail_each(|at| Fault { at, kind: Kind::Any, errno: Fault::EIO, sticky: true });
+}
+
+fn fail_each(fault: impl Fn(u64) -> Fault) {
+    let shim = Shim::compile();
     const BATCHES: u64 = 1;
     for at in 1.. {
         let fault = fault(at);

@@ -1,0 +1,184 @@
+//! What can only be seen, or spoilt, from below: with the database's own connection.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::path::{Path, PathBuf};
+use std::{env, fs, process};
+
+use endseal_crypto::random::OsRandom;
+use rusqlite::Connection;
+
+use crate::directory::{DATABASE, KEY};
+use crate::error::{Finding, OpenStoreError};
+use crate::{Depth, OpenOptions, Protection, Store, Unlock, database, key_file};
+
+struct Place(PathBuf);
+
+impl Place {
+    /// A closed store with a message in it.
+    fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = env::temp_dir().join(format!("endseal-store-unit-{}-{number}", process::id()));
+        let mut store = Store::create(&path, Protection::None, &mut OsRandom).unwrap();
+        let transaction = store.begin().unwrap();
+        let here = transaction.conversation_ref(b"here").unwrap();
+        let sender = transaction.address_ref(&[1; 32], 1).unwrap();
+        let mut messages = transaction.messages().unwrap();
+        messages.deliver(here, b"m", sender, 0, &[0; 16], b"text").unwrap();
+        drop(messages);
+        transaction.commit().unwrap();
+        store.close().unwrap();
+        Self(path)
+    }
+
+    fn path(&self) -> &Path {
+        &self.0
+    }
+
+    fn open(&self) -> Result<Store, OpenStoreError> {
+        Store::open(self.path(), Unlock::None, OpenOptions::new())
+    }
+
+    /// The database without the store around it.
+    fn connection(&self) -> Connection {
+        let file = fs::read(self.path().join(KEY)).unwrap();
+        let key = key_file::open(&file, Unlock::None).unwrap();
+        database::open(&self.path().join(DATABASE), &key).unwrap()
+    }
+
+    fn execute(&self, sql: &str) {
+        let connection = self.connection();
+        connection.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
+        connection.execute_batch(sql).unwrap();
+        database::checkpoint(&connection).unwrap();
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn settings_are_those_of_the_specification() {
+    let place = Place::new();
+    let connection = place.connection();
+    for (pragma, expected) in [
+        ("cipher_page_size", "4096"),
+        ("cipher_hmac_algorithm", "HMAC_SHA256"),
+        ("cipher_memory_security", "0"),
+        ("cipher_use_hmac", "1"),
+        ("locking_mode", "exclusive"),
+        ("journal_mode", "wal"),
+        ("synchronous", "2"),
+        ("secure_delete", "1"),
+        ("temp_store", "2"),
+        ("wal_autocheckpoint", "0"),
+        ("foreign_keys", "1"),
+        ("trusted_schema", "0"),
+        ("cell_size_check", "1"),
+        ("auto_vacuum", "0"),
+        ("application_id", "1702063153"),
+        ("user_version", "1"),
+    ] {
+        let value: rusqlite::types::Value =
+            connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0)).unwrap();
+        let value = match value {
+            rusqlite::types::Value::Integer(number) => number.to_string(),
+            rusqlite::types::Value::Text(text) => text,
+            other => panic!("{pragma}: {other:?}"),
+        };
+        assert_eq!(value, expected, "{pragma}");
+    }
+}
+
+#[test]
+fn other_versions_and_other_databases_are_refused() {
+    let place = Place::new();
+    for (sql, expected) in [
+        ("PRAGMA user_version = 2", "later-version"),
+        ("PRAGMA user_version = 2147483647", "later-version"),
+        ("PRAGMA user_version = 0", "damaged"),
+        ("PRAGMA user_version = -1", "damaged"),
+        ("PRAGMA user_version = 1; PRAGMA application_id = 7", "damaged"),
+        ("PRAGMA application_id = 0", "damaged"),
+    ] {
+        place.execute(sql);
+        let before = fs::read(place.path().join(DATABASE)).unwrap();
+        let refused = place.open().err().unwrap();
+        assert_eq!(refused.code(), expected, "{sql}: {refused}");
+        assert!(before == fs::read(place.path().join(DATABASE)).unwrap(), "{sql}");
+    }
+    place.execute("PRAGMA application_id = 1702063153");
+    assert!(place.open().is_ok());
+}
+
+#[test]
+fn rows_that_break_a_rule_are_found() {
+    for (sql, expected) in [
+        ("UPDATE meta SET value = x'0000000000000000' WHERE name = 'seq'", "not given out"),
+        ("DELETE FROM seen", "not seen"),
+        ("DELETE FROM conversation", "conversation or sender"),
+        ("DELETE FROM address", "conversation or sender"),
+        ("INSERT INTO outbox VALUES (1, 1, 99, x'')", "conversation or recipient"),
+        ("INSERT INTO mls_group VALUES (x'61', 3, 0, x'')", "standing"),
+        ("INSERT INTO session VALUES (1, x'00', 1, -1, 0, x'')", "standing"),
+        ("INSERT INTO session VALUES (99, x'00', 1, 0, 0, x'')", "without its address"),
+    ] {
+        let place = Place::new();
+        place.execute(sql);
+        let findings = place.open().unwrap().check(Depth::Structure).unwrap();
+        let is_expected = |finding: &Finding| finding.to_string().contains(expected);
+        assert!(findings.iter().any(is_expected), "{sql}: {findings:?}");
+    }
+}
+
+#[test]
+fn columns_of_another_type_are_damage() {
+    for sql in [
+        "UPDATE inbox SET plaintext = 7",
+        "UPDATE inbox SET kind = 256",
+        "UPDATE inbox SET sender = x'00'",
+        "UPDATE inbox SET message = 'text'",
+    ] {
+        let place = Place::new();
+        place.execute(sql);
+        let mut store = place.open().unwrap();
+        let read = store.read().unwrap().inbox(0, 9);
+        assert_eq!(read.err().unwrap().code(), "damaged", "{sql}");
+    }
+    for sql in [
+        "UPDATE meta SET value = x'00' WHERE name = 'generation'",
+        "DELETE FROM meta WHERE name = 'generation'",
+        "DELETE FROM meta WHERE name = 'id'",
+        "DROP TABLE meta",
+    ] {
+        let place = Place::new();
+        place.execute(sql);
+        assert_eq!(place.open().err().unwrap().code(), "damaged", "{sql}");
+    }
+}
+
+#[test]
+fn numbers_at_their_end_are_no_panic() {
+    let place = Place::new();
+    place.execute("UPDATE meta SET value = x'feffffffffffffff' WHERE name = 'generation'");
+    for _ in 0..3 {
+        let store = place.open().unwrap();
+        assert_eq!(store.generation(), u64::MAX);
+        store.close().unwrap();
+    }
+    let place = Place::new();
+    fs::write(place.path().join("lock"), [0xff; 8]).unwrap();
+    place.open().unwrap().close().unwrap();
+    assert_eq!(place.open().unwrap().generation(), u64::MAX);
+    place.execute("UPDATE meta SET value = x'ffffffffffffff7f' WHERE name = 'seq'");
+    let mut store = place.open().unwrap();
+    let transaction = store.begin().unwrap();
+    let here = transaction.conversation_ref(b"here").unwrap();
+    let sender = transaction.address_ref(&[1; 32], 1).unwrap();
+    let mut messages = transaction.messages().unwrap();
+    let refused = messages.deliver(here, b"n", sender, 0, &[0; 16], b"text");
+    assert_eq!(refused.err().unwrap().code(), "limit");
+}

@@ -1,0 +1,243 @@
+//! Backups, older copies, export, figures.
+
+use std::fs;
+use std::path::Path;
+
+use endseal_crypto::secret::Zeroizing;
+use endseal_store::{
+    BackupError, Depth, GroupRow, RestoreError, SessionRow, Standing, Store, Unlock,
+};
+
+use crate::batches::{count, write};
+use crate::place::{Place, open};
+
+fn standings(store: &mut Store) -> Vec<Standing> {
+    let sessions = store.read().unwrap().sessions().unwrap();
+    sessions.iter().map(|session| session.standing).collect()
+}
+
+/// Three sessions, of which one may send, and a group.
+fn fill(store: &mut Store) {
+    let transaction = store.begin().unwrap();
+    let address = transaction.address_ref(&[1; 32], 1).unwrap();
+    let state = || Zeroizing::new(vec![7; 100]);
+    for (tag, standing) in
+        [(1, Standing::Sends), (2, Standing::Receives), (3, Standing::AwaitsReset)]
+    {
+        let row = SessionRow { tag: [tag; 8], engine: 1, standing, used: 1, state: state() };
+        transaction.put_session(address, &row).unwrap();
+    }
+    let group = GroupRow { standing: Standing::Sends, epoch: 1, state: state() };
+    transaction.put_group(b"team", &group).unwrap();
+    transaction.commit().unwrap();
+}
+
+/// Resets what waits for it: `restored` is over with the last.
+fn reset(store: &mut Store) {
+    use Standing::{AwaitsReset, Receives, Sends};
+    assert!(store.is_restored());
+    assert_eq!(standings(store), [AwaitsReset, Receives, AwaitsReset]);
+    assert_eq!(store.read().unwrap().group(b"team").unwrap().unwrap().standing, AwaitsReset);
+    let transaction = store.begin().unwrap();
+    let address = transaction.address_ref(&[1; 32], 1).unwrap();
+    transaction.set_session_standing(address, &[1; 8], Receives).unwrap();
+    assert!(transaction.remove_session(address, &[3; 8]).unwrap());
+    // A new one may send, whatever the others wait for.
+    let state = Zeroizing::new(vec![8; 100]);
+    let row = SessionRow { tag: [4; 8], engine: 1, standing: Sends, used: 2, state };
+    transaction.put_session(address, &row).unwrap();
+    transaction.commit().unwrap();
+    assert!(store.is_restored(), "the group waits still");
+}
+
+fn reset_group(store: &mut Store) {
+    let transaction = store.begin().unwrap();
+    let mut group = transaction.group(b"team").unwrap().unwrap();
+    group.standing = Standing::Sends;
+    transaction.put_group(b"team", &group).unwrap();
+    // Dropped, nothing is over.
+    drop(transaction);
+    assert!(store.is_restored());
+    let transaction = store.begin().unwrap();
+    transaction.put_group(b"team", &group).unwrap();
+    transaction.commit().unwrap();
+    assert!(!store.is_restored());
+}
+
+#[test]
+fn an_older_copy_does_not_send_until_it_was_reset() {
+    let place = Place::new();
+    let mut store = place.create();
+    fill(&mut store);
+    store.close().unwrap();
+    let database = place.store().join("store.db");
+    let older = fs::read(&database).unwrap();
+
+    // Once more opened, and the copy is older.
+    let store = place.open();
+    assert!(!store.is_restored());
+    let generation = store.generation();
+    store.close().unwrap();
+    fs::write(&database, &older).unwrap();
+    let mut store = place.open();
+    assert!(store.generation() > generation + 1, "a number is never given out twice");
+    reset(&mut store);
+    store.close().unwrap();
+
+    // Opened again, the new session still sends and the group still waits.
+    let mut store = place.open();
+    assert!(store.is_restored());
+    assert!(standings(&mut store).contains(&Standing::Sends));
+    reset_group(&mut store);
+    store.close().unwrap();
+    let mut store = place.open();
+    assert!(!store.is_restored());
+    assert!(standings(&mut store).contains(&Standing::Sends));
+}
+
+#[test]
+fn a_copy_without_anything_that_sends_is_not_called_restored() {
+    let place = Place::new();
+    place.create().close().unwrap();
+    let database = place.store().join("store.db");
+    let older = fs::read(&database).unwrap();
+    place.open().close().unwrap();
+    fs::write(&database, &older).unwrap();
+    assert!(!place.open().is_restored());
+}
+
+#[test]
+fn a_backup_is_the_store_but_does_not_send() {
+    let place = Place::new();
+    let backup = place.path().join("backup");
+    let mut store = place.create();
+    let id = *store.id();
+    fill(&mut store);
+    write(&mut store, 0, 100).unwrap();
+    let statistics = store.statistics().unwrap();
+    store.backup(&backup).unwrap();
+    let names: Vec<_> =
+        fs::read_dir(&backup).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(names.len() == 2 && names.iter().all(|name| name == "key" || name == "store.db"));
+    assert!(matches!(store.backup(&backup), Err(BackupError::Exists)));
+    // The store itself goes on as before.
+    assert!(!store.is_restored());
+    assert_eq!(standings(&mut store)[0], Standing::Sends);
+    write(&mut store, 1, 100).unwrap();
+
+    let restored = place.path().join("restored");
+    let mut copy = Store::restore(&backup, &restored, Unlock::None).unwrap();
+    assert!(copy.is_restored());
+    assert_eq!(*copy.id(), id);
+    assert!(!standings(&mut copy).contains(&Standing::Sends));
+    assert_eq!(copy.statistics().unwrap().rows, statistics.rows);
+    assert_eq!(copy.check(Depth::ReadData).unwrap(), []);
+    assert_eq!(copy.read().unwrap().inbox_len().unwrap(), 100);
+    copy.close().unwrap();
+    assert!(open(&restored).unwrap().is_restored());
+
+    let again = Store::restore(&backup, &restored, Unlock::None);
+    assert!(matches!(again.err().map(|it| it.code()), Some("exists")));
+    let wrong = Store::restore(&backup, &place.path().join("wrong"), Unlock::Passphrase(b"x"));
+    assert!(matches!(wrong.err().map(|it| it.code()), Some("authentication")));
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 3);
+}
+
+#[test]
+fn a_damaged_backup_is_refused_and_leaves_nothing() {
+    let place = Place::new();
+    let backup = place.path().join("backup");
+    let mut store = place.create();
+    write(&mut store, 0, 100).unwrap();
+    store.backup(&backup).unwrap();
+    let database = backup.join("store.db");
+    let whole = fs::read(&database).unwrap();
+    let restored = place.path().join("restored");
+    for page in 0..whole.len() / 4096 {
+        let mut damaged = whole.clone();
+        damaged[page * 4096 + 100] ^= 1;
+        fs::write(&database, &damaged).unwrap();
+        let refused = Store::restore(&backup, &restored, Unlock::None);
+        // A page that nothing refers to is found by reading all data.
+        match refused {
+            Err(RestoreError::Backup(error)) => assert_eq!(error.code(), "damaged"),
+            Err(error) => panic!("{error:?}"),
+            Ok(mut store) => {
+                assert_ne!(store.check(Depth::ReadData).unwrap(), [], "page {page}");
+                store.close().unwrap();
+                fs::remove_dir_all(&restored).unwrap();
+            }
+        }
+        assert!(!restored.exists());
+    }
+    fs::write(&database, b"").unwrap();
+    assert!(Store::restore(&backup, &restored, Unlock::None).is_err());
+    fs::remove_file(&database).unwrap();
+    let missing = Store::restore(&backup, &restored, Unlock::None);
+    assert!(matches!(missing.err().map(|it| it.code()), Some("missing")));
+    assert!(!restored.exists());
+}
+
+#[test]
+fn an_export_has_every_message() {
+    let place = Place::new();
+    let mut store = place.create();
+    for batch in 0..3 {
+        write(&mut store, batch, 200).unwrap();
+    }
+    let mut out = Vec::new();
+    let transaction = store.read().unwrap();
+    assert_eq!(transaction.export(&mut out).unwrap(), 600);
+    let text = String::from_utf8(out).unwrap();
+    for (i, line) in text.lines().enumerate() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(line["seq"], i as u64 + 1);
+        assert_eq!(line["conversation"], "68657265");
+        assert_eq!(line["identity"], "01".repeat(32));
+        assert_eq!((&line["device"], &line["kind"]), (&1.into(), &0.into()));
+        assert_eq!(line["message"].as_str().unwrap().len(), 32);
+        assert_eq!(line["plaintext"], "03".repeat(100));
+    }
+    assert_eq!(text.lines().count(), 600);
+}
+
+#[test]
+fn figures_are_those_of_the_files() {
+    let place = Place::new();
+    let mut store = place.create();
+    write(&mut store, 0, 200).unwrap();
+    let len = |name: &str| fs::metadata(place.store().join(name)).unwrap().len();
+    let statistics = store.statistics().unwrap();
+    assert_eq!(statistics.database_len, len("store.db"));
+    assert_eq!(statistics.log_len, len("store.db-wal"));
+    assert!(statistics.log_len > 0);
+    assert_eq!(statistics.generation, store.generation());
+    let rows = |table: &str| statistics.rows.iter().find(|row| row.0 == table).unwrap().1;
+    assert_eq!((rows("inbox"), rows("seen"), rows("session")), (200, 200, 1));
+    store.checkpoint().unwrap();
+    let statistics = store.statistics().unwrap();
+    assert_eq!((statistics.log_len, statistics.database_len), (0, statistics.pages * 4096));
+}
+
+#[test]
+fn a_checkpoint_empties_the_log_and_nothing_is_in_the_clear() {
+    let place = Place::new();
+    let mut store = place.create();
+    for batch in 0..20 {
+        write(&mut store, batch, 500).unwrap();
+    }
+    let marks = [&[3; 32][..], &[4; 32], &[2; 16], b"CREATE TABLE"];
+    let in_the_clear = |path: &Path| {
+        let bytes = fs::read(path).unwrap();
+        marks.iter().any(|mark| bytes.windows(mark.len()).any(|window| window == *mark))
+    };
+    for name in ["store.db", "store.db-wal"] {
+        assert!(!in_the_clear(&place.store().join(name)), "{name}");
+    }
+    // The log did not grow beyond its limit and one batch.
+    let log = fs::metadata(place.store().join("store.db-wal")).unwrap().len();
+    assert!(log < (4 << 20) + (1 << 20), "{log}");
+    store.checkpoint().unwrap();
+    assert_eq!(fs::metadata(place.store().join("store.db-wal")).unwrap().len(), 0);
+    assert_eq!(count(&mut store, 500), 20);
+}

@@ -1,0 +1,187 @@
+//! Stores that were damaged: found, refused, and left as they are.
+
+use std::fs;
+use std::path::Path;
+
+use endseal_store::{Depth, OpenOptions, OpenStoreError, Store, StoreError, Unlock};
+
+use crate::batches::{count, write};
+use crate::media::Dice;
+use crate::place::{Place, open};
+
+const FILES: [&str; 4] = ["store.db", "store.db-wal", "key", "lock"];
+
+/// A store with some pages in each of its larger tables; closed.
+fn filled() -> Place {
+    let place = Place::quick();
+    let mut store = place.create();
+    for batch in 0..5 {
+        write(&mut store, batch, 100).unwrap();
+    }
+    store.close().unwrap();
+    place
+}
+
+fn read_all(directory: &Path) -> Vec<Option<Vec<u8>>> {
+    FILES.iter().map(|name| fs::read(directory.join(name)).ok()).collect()
+}
+
+/// Reads all that the workload wrote.
+fn read_through(store: &mut Store) -> Result<(), StoreError> {
+    let transaction = store.read()?;
+    let inbox = transaction.inbox(0, usize::MAX)?;
+    let mut messages = transaction.messages()?;
+    for message in inbox {
+        messages.seen(message.conversation, &message.message)?;
+    }
+    drop(messages);
+    transaction.sessions()?;
+    transaction.outbox(0, usize::MAX)?;
+    Ok(())
+}
+
+#[test]
+fn changed_bytes_are_found_and_left_as_they_are() {
+    let place = filled();
+    let database = place.store().join("store.db");
+    let whole = read_all(&place.store());
+    let (mut dice, mut refused, mut found) = (Dice(2), 0, 0);
+    for case in 0..200 {
+        let mut damaged = whole[0].clone().unwrap();
+        // A byte, some in a row, or a page of zeros.
+        let at = dice.roll(damaged.len());
+        match dice.roll(3) {
+            0 => damaged[at] ^= 1 << dice.roll(8),
+            1 => {
+                let end = damaged.len().min(at + 1 + dice.roll(600));
+                damaged[at..end].iter_mut().for_each(|byte| *byte = !*byte);
+            }
+            _ => damaged[at / 4096 * 4096..][..4096].fill(0),
+        }
+        for (name, content) in FILES.iter().zip(&whole) {
+            fs::write(place.store().join(name), content.as_ref().unwrap()).unwrap();
+        }
+        fs::write(&database, &damaged).unwrap();
+        let before = read_all(&place.store());
+        match open(&place.store()) {
+            Err(OpenStoreError::Damaged(_)) => {
+                assert!(before == read_all(&place.store()), "case {case}: a file was changed");
+                refused += 1;
+            }
+            Err(error) => panic!("case {case}: {error:?}"),
+            Ok(mut store) => {
+                let findings = store.check(Depth::ReadData).unwrap();
+                assert_ne!(findings, [], "case {case}: byte {at}");
+                drop(store);
+                // And without a check, what is read is either right or an error.
+                fs::write(&database, &damaged).unwrap();
+                if let Ok(mut store) = open(&place.store()) {
+                    match read_through(&mut store) {
+                        Ok(()) | Err(StoreError::Damaged(_)) => found += 1,
+                        Err(error) => panic!("case {case}: {error:?}"),
+                    }
+                }
+            }
+        }
+    }
+    assert!(refused > 10 && found > 10, "{refused}, {found}");
+}
+
+#[test]
+fn a_cut_database_is_refused_and_left_as_it_is() {
+    let place = filled();
+    let database = place.store().join("store.db");
+    let whole = fs::read(&database).unwrap();
+    let mut dice = Dice(3);
+    for case in 0..40 {
+        let len = if case == 0 { 0 } else { dice.roll(whole.len()) };
+        fs::write(&database, &whole[..len]).unwrap();
+        let before = read_all(&place.store());
+        let opened = open(&place.store());
+        assert!(matches!(opened, Err(OpenStoreError::Damaged(_))), "{len} bytes");
+        assert!(before == read_all(&place.store()), "{len} bytes: a file was changed");
+    }
+}
+
+#[test]
+fn a_cut_log_gives_what_was_committed_before() {
+    let place = Place::quick();
+    let mut store = place.create();
+    for batch in 0..5 {
+        write(&mut store, batch, 50).unwrap();
+    }
+    // As if the process had died here: the files as they are, in another place.
+    let whole = read_all(&place.store());
+    drop(store);
+    let mut dice = Dice(4);
+    let log_len = whole[1].as_ref().unwrap().len();
+    let mut seen = [0; 6];
+    for case in 0..40 {
+        let left = Place::quick();
+        fs::create_dir(left.store()).unwrap();
+        for (name, content) in FILES.iter().zip(&whole) {
+            fs::write(left.store().join(name), content.as_ref().unwrap()).unwrap();
+        }
+        let len = if case == 0 { log_len } else { dice.roll(log_len) };
+        let log = whole[1].as_ref().unwrap();
+        fs::write(left.store().join("store.db-wal"), &log[..len]).unwrap();
+        let mut store = open(&left.store()).unwrap();
+        let there = count(&mut store, 50);
+        seen[usize::try_from(there).unwrap()] += 1;
+        assert!(case > 0 || there == 5);
+    }
+    assert!(seen.iter().filter(|times| **times > 0).count() >= 4, "{seen:?}");
+}
+
+#[test]
+fn a_log_that_was_lost_whole_is_an_older_store() {
+    let place = Place::quick();
+    let mut store = place.create();
+    write(&mut store, 0, 10).unwrap();
+    store.close().unwrap();
+    let mut store = place.open();
+    write(&mut store, 1, 10).unwrap();
+    let whole = read_all(&place.store());
+    drop(store);
+    for (name, content) in FILES.iter().zip(&whole) {
+        fs::write(place.store().join(name), content.as_ref().unwrap()).unwrap();
+    }
+    fs::write(place.store().join("store.db-wal"), b"").unwrap();
+    let mut store = place.open();
+    assert_eq!(count(&mut store, 10), 1);
+    assert!(store.is_restored());
+}
+
+#[test]
+fn files_that_are_missing_or_something_else_are_refused() {
+    let place = filled();
+    let code = || {
+        let opened = Store::open(&place.store(), Unlock::None, OpenOptions::new());
+        opened.map_or_else(|error| error.code(), |_| "ok")
+    };
+    for (name, expected) in [("key", "missing"), ("store.db", "missing")] {
+        let (path, aside) = (place.store().join(name), place.path().join(name));
+        fs::rename(&path, &aside).unwrap();
+        assert_eq!(code(), expected);
+        assert!(!path.exists());
+        fs::rename(&aside, &path).unwrap();
+        assert_eq!(code(), "ok");
+    }
+    // Without its lock the store opens: nothing is known of later generations.
+    fs::remove_file(place.store().join("lock")).unwrap();
+    assert_eq!(code(), "ok");
+    // Nor does a damaged lock matter, as long as it says less.
+    fs::write(place.store().join("lock"), b"\0\0\0").unwrap();
+    assert_eq!(code(), "ok");
+
+    // Another store's database.
+    let other = filled();
+    let (path, aside) = (place.store().join("store.db"), place.path().join("aside"));
+    fs::rename(&path, &aside).unwrap();
+    fs::copy(other.store().join("store.db"), &path).unwrap();
+    assert_eq!(code(), "damaged");
+    fs::write(&path, b"SQLite format 3\0").unwrap();
+    assert_eq!(code(), "damaged");
+    fs::rename(&aside, &path).unwrap();
+    assert_eq!(code(), "ok");
+}

@@ -1,0 +1,114 @@
+//! Two processes and one store; a process that dies; a medium that is full.
+
+use core::time::Duration;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Instant;
+use std::{env, fs};
+
+use endseal_store::{OpenOptions, OpenStoreError, Store, Unlock};
+
+use crate::batches::{self, SLEEP};
+use crate::place::{Place, open};
+
+/// A process that has the store open, in the middle of a transaction.
+fn sleeper(directory: &Path) -> Child {
+    let mut child = Command::new(env::current_exe().unwrap())
+        .args(["batches::sleeper", "--exact", "--nocapture", "--test-threads=1"])
+        .env(SLEEP, directory)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let found = lines.map(Result::unwrap).any(|line| line.ends_with("sleeping"));
+    assert!(found, "the child ended early");
+    child
+}
+
+#[test]
+fn a_second_process_is_refused_or_waits_and_sees_what_was_committed() {
+    let place = Place::new();
+    place.create().close().unwrap();
+    let mut child = sleeper(&place.store());
+    let start = Instant::now();
+    assert!(matches!(open(&place.store()), Err(OpenStoreError::Locked)));
+    let options = OpenOptions::new().wait(Duration::from_millis(200));
+    let waited = Store::open(&place.store(), Unlock::None, options);
+    assert!(matches!(waited, Err(OpenStoreError::Locked)));
+    assert!(start.elapsed() >= Duration::from_millis(200));
+
+    // SIGKILL: the kernel gives up the lock, and the transaction is gone.
+    let waiting = thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let options = OpenOptions::new().wait(Duration::from_secs(50));
+            Store::open(&place.store(), Unlock::None, options)
+        });
+        thread::sleep(Duration::from_millis(50));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        waiting.join().unwrap()
+    });
+    let mut store = waiting.unwrap();
+    assert_eq!(batches::count(&mut store, 3), 1);
+    assert!(store.read().unwrap().record(9, b"").unwrap().is_none());
+    assert!(!store.is_restored());
+}
+
+#[test]
+fn killed_again_and_again_it_keeps_what_was_promised() {
+    let place = Place::new();
+    place.create().close().unwrap();
+    for round in 0..30_u64 {
+        let before = batches::said(&place.store()).matches("batch ").count();
+        let mut child = batches::command(&place.store(), 1_000_000, 20)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // Each at another moment; the first must have got somewhere.
+        let patience = Instant::now();
+        let got = || batches::said(&place.store()).matches("batch ").count() > before;
+        while !got() && patience.elapsed() < Duration::from_secs(20) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        thread::sleep(Duration::from_micros(round * 700));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let said = batches::said(&place.store());
+        fs::remove_file(place.path().join("ack")).unwrap();
+        // Batches are counted from the beginning by every worker.
+        let mut store = place.open();
+        let there = batches::count(&mut store, 20);
+        let promised = batches::acknowledged(&said).unwrap();
+        assert!(there >= promised, "{there} of {promised}");
+        store.close().unwrap();
+        fs::remove_dir_all(place.store()).unwrap();
+        place.create().close().unwrap();
+    }
+}
+
+/// The limit of a file's size stands for a full medium, with another error than that: EFBIG.
+#[test]
+fn a_file_that_may_not_grow_leaves_whole_batches() {
+    for blocks in [1, 50, 150, 300, 600, 900] {
+        let place = Place::new();
+        place.create().close().unwrap();
+        let worker = batches::command(&place.store(), 50, 200);
+        let mut shell = Command::new("sh");
+        // 512 bytes a block; the signal is ignored, so that the write fails instead.
+        shell.args(["-c", &format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\""), "sh"]);
+        shell.arg(worker.get_program()).args(worker.get_args());
+        shell.envs(worker.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = shell.output().unwrap();
+        let said = batches::said(&place.store());
+        let context = format!("{blocks}: {said}{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(batches::GAVE_UP), "{context}");
+        let mut store = place.open();
+        let there = batches::count(&mut store, 200);
+        assert!(there >= batches::acknowledged(&said).unwrap_or(0), "{context}");
+        batches::write(&mut store, there, 200).unwrap();
+        store.close().unwrap();
+    }
+}
