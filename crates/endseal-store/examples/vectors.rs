@@ -65,7 +65,7 @@ fn fill(store: &mut Store) {
     for (id, kind) in [(b"m1", 0), (b"m2", 1), (b"m3", 0)] {
         messages.deliver(team, id, alice, kind, &[kind; 16], b"at noon").unwrap();
     }
-    assert!(messages.buffer(team, 4, b"m4", bob, b"sealed").unwrap());
+    assert!(messages.buffer(team, 4, b"m4", b"sealed").unwrap());
     drop(messages);
     assert!(transaction.consume(1).unwrap());
     transaction.push_outbox(team, Some(bob), b"sealed").unwrap();

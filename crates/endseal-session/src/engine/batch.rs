@@ -18,7 +18,8 @@ use endseal_store::Seen;
 
 use crate::envelope::MAX_ID_LEN;
 use crate::{
-    BatchOptions, BatchReport, EngineError, Envelope, Failure, Origin, Outcome, PairwiseAccount, Released,
+    BatchOptions, BatchReport, EngineError, Envelope, Failure, Origin, Outcome, PairwiseAccount,
+    Released,
 };
 
 /// Messages that are looked up, opened and written together.
@@ -174,7 +175,13 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
             if let (Some((_, tasks)), Some((_, ids))) =
                 (block.groups.get_mut(place), question.ids.get_mut(place))
             {
-                tasks.push(Task { index, id: envelope.id, sender, body: envelope.body, seen: None });
+                tasks.push(Task {
+                    index,
+                    id: envelope.id,
+                    sender,
+                    body: envelope.body,
+                    seen: None,
+                });
                 ids.push(envelope.id);
             }
         }
@@ -195,7 +202,8 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
                 }
             }
             (Lane::Group(group), None) if !group.is_loaded() => {
-                let asked = loads.iter().any(|it| matches!(it, Load::Group(c) if c == conversation));
+                let asked =
+                    loads.iter().any(|it| matches!(it, Load::Group(c) if c == conversation));
                 if !asked {
                     loads.push(Load::Group(conversation.clone()));
                 }
@@ -368,4 +376,3 @@ impl<'e, A: PairwiseAccount> LaneWork<'e, A> {
         LaneDone { conversation: self.conversation, lane: self.lane, fresh: self.fresh, entries }
     }
 }
-

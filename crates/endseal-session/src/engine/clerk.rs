@@ -51,13 +51,15 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
         }
         let mut seen = Vec::with_capacity(question.ids.len());
         for (conversation, ids) in question.ids {
-            seen.push(match self.references.find_conversation(self.transaction, &conversation)? {
-                Some(reference) => ids
-                    .iter()
-                    .map(|id| self.messages.seen(reference, id))
-                    .collect::<Result<Vec<_>, _>>()?,
-                None => ids.iter().map(|_| None).collect(),
-            });
+            seen.push(
+                match self.references.find_conversation(self.transaction, &conversation)? {
+                    Some(reference) => ids
+                        .iter()
+                        .map(|id| self.messages.seen(reference, id))
+                        .collect::<Result<Vec<_>, _>>()?,
+                    None => ids.iter().map(|_| None).collect(),
+                },
+            );
         }
         Ok(Answer { loaded, seen })
     }
@@ -68,7 +70,8 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
         for write in writes {
             match write {
                 Write::Deliver { conversation, id, delivery } => {
-                    let reference = self.references.conversation(self.transaction, &conversation)?;
+                    let reference =
+                        self.references.conversation(self.transaction, &conversation)?;
                     let sender = self.references.address(self.transaction, delivery.sender)?;
                     numbers.push(self.messages.deliver(
                         reference,
@@ -80,11 +83,13 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
                     )?);
                 }
                 Write::Buffer { conversation, id, epoch, body } => {
-                    let reference = self.references.conversation(self.transaction, &conversation)?;
+                    let reference =
+                        self.references.conversation(self.transaction, &conversation)?;
                     self.messages.buffer(reference, epoch, &id, &body)?;
                 }
                 Write::Unbuffer { conversation, id } => {
-                    let reference = self.references.conversation(self.transaction, &conversation)?;
+                    let reference =
+                        self.references.conversation(self.transaction, &conversation)?;
                     self.messages.unbuffer(reference, &id)?;
                 }
             }
@@ -153,8 +158,9 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
         if let Some(row) = self.transaction.address(reference)?
             && let Some(bytes) = row.certificate
         {
-            partner.certificate =
-                Some(Certificate::from_bytes(&bytes).map_err(|_| EngineError::Damaged("certificate"))?);
+            partner.certificate = Some(
+                Certificate::from_bytes(&bytes).map_err(|_| EngineError::Damaged("certificate"))?,
+            );
         }
         for row in self.transaction.sessions_of(reference)? {
             if row.engine != R::ENGINE {
@@ -176,7 +182,9 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
         let Some(id) = conversation.group_id() else { return Err(EngineError::Damaged("group")) };
         let group = records::group(self.transaction, self.groups, id)?;
         let mut waiting = Vec::new();
-        if let Some(reference) = self.references.find_conversation(self.transaction, conversation)? {
+        if let Some(reference) =
+            self.references.find_conversation(self.transaction, conversation)?
+        {
             for row in self.messages.buffered(reference)? {
                 waiting.push(Waiting { id: row.message, epoch: row.epoch, body: row.body });
             }

@@ -55,11 +55,7 @@ impl<'e, A: PairwiseAccount> Crew<'e, A> {
     }
 
     /// Opens the messages of a block, and takes part.
-    pub(super) fn run(
-        &self,
-        work: Vec<LaneWork<'e, A>>,
-        trust: &Trust<A>,
-    ) -> Vec<LaneDone<'e, A>> {
+    pub(super) fn run(&self, work: Vec<LaneWork<'e, A>>, trust: &Trust<A>) -> Vec<LaneDone<'e, A>> {
         let lanes = work.len();
         // The longest first, so that none is begun last.
         let mut work = work;

@@ -43,11 +43,7 @@ pub(super) enum Loaded<R> {
 /// What is written for one message.
 pub(super) enum Write<'e> {
     /// A text or a change, into the inbox.
-    Deliver {
-        conversation: Conversation,
-        id: Cow<'e, [u8]>,
-        delivery: super::task::Delivery,
-    },
+    Deliver { conversation: Conversation, id: Cow<'e, [u8]>, delivery: super::task::Delivery },
     /// A ciphertext, into the buffer.
     Buffer { conversation: Conversation, id: Cow<'e, [u8]>, epoch: u64, body: Cow<'e, [u8]> },
     /// It is not in the buffer any more.

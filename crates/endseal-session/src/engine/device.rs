@@ -15,9 +15,7 @@ pub(super) struct Device {
 impl Device {
     /// What the store holds.
     pub(super) fn load(transaction: &Transaction<'_>) -> Result<Self, EngineError> {
-        let bytes = transaction
-            .record(records::DEVICE, &[])?
-            .ok_or(EngineError::NoDevice)?;
+        let bytes = transaction.record(records::DEVICE, &[])?.ok_or(EngineError::NoDevice)?;
         let groups = GroupDevice::from_bytes(&bytes).map_err(|_| EngineError::Damaged("device"))?;
         Ok(Self { certificate: groups.certificate().clone(), groups })
     }

@@ -82,8 +82,7 @@ impl<'e, A: PairwiseAccount> Desk<'e, A> for Counter<'_> {
     ) -> Result<u64, EngineError> {
         let transaction = self.store.begin()?;
         let number = {
-            let mut clerk =
-                Clerk::<A::Ratchet>::new(&transaction, self.references, self.groups)?;
+            let mut clerk = Clerk::<A::Ratchet>::new(&transaction, self.references, self.groups)?;
             clerk.save(&states)?;
             clerk.depart(&departure)?
         };

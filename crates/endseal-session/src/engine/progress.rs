@@ -8,9 +8,7 @@ use super::desk::{Departure, Desk};
 use super::device::Device;
 use super::lane::Lane;
 use super::seal::seal;
-use crate::{
-    Address, BatchOptions, EngineError, Outcome, Outgoing, PairwiseAccount, SendError,
-};
+use crate::{Address, BatchOptions, EngineError, Outcome, Outgoing, PairwiseAccount, SendError};
 
 /// What of a batch is in the store.
 #[derive(Clone, Copy, Debug, Default)]
@@ -107,7 +105,8 @@ impl<A: PairwiseAccount> Turn<'_, '_, A> {
             Lane::Person(person) => person.has(to.device),
             Lane::Group(_) => false,
         };
-        let loaded = if known { Ok(None) } else { self.desk.load(self.batch, to, self.progress).map(Some) };
+        let loaded =
+            if known { Ok(None) } else { self.desk.load(self.batch, to, self.progress).map(Some) };
         let loaded = match loaded {
             Ok(loaded) => loaded,
             Err(error) => return Err(self.fail(error)),
@@ -120,8 +119,7 @@ impl<A: PairwiseAccount> Turn<'_, '_, A> {
         }
         let partner = person.partner(to.device).ok_or(SendError::NoSession)?;
         let body = seal(partner, &self.device.certificate, plaintext)?;
-        let departure =
-            Departure { conversation, recipient: Some(to), body: body.clone() };
+        let departure = Departure { conversation, recipient: Some(to), body: body.clone() };
         let states = match self.batch.states(self.batch.written(), self.options) {
             Ok(states) => states,
             Err(error) => return Err(self.fail(error)),

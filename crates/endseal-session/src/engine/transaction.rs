@@ -17,8 +17,8 @@ use super::references::References;
 use super::seal::seal;
 use crate::group::{Commit, GroupError, Suite};
 use crate::{
-    Address, EngineError, Envelope, GroupChangeError, MAX_MESSAGE_LEN, Message,
-    Outcome, PairwiseAccount, PrekeyBundle, Ratchet, SendError, SessionInfo,
+    Address, EngineError, Envelope, GroupChangeError, MAX_MESSAGE_LEN, Message, Outcome,
+    PairwiseAccount, PrekeyBundle, Ratchet, SendError, SessionInfo,
 };
 
 /// A transaction of the engine: all of it or nothing, in the store as in memory.
@@ -104,7 +104,8 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             slot.account.begin(bundle).map_err(Error::Begin)?
         };
         let partner = partner(&mut self.clerk, self.memory, address).map_err(Error::Engine)?;
-        let shown = partner.check(bundle.certificate().as_bytes()).map_err(|_| Error::Superseded)?;
+        let shown =
+            partner.check(bundle.certificate().as_bytes()).map_err(|_| Error::Superseded)?;
         partner.adopt(shown);
         partner.push(ratchet);
         Ok(address)
@@ -193,7 +194,11 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     ///
     /// # Errors
     /// [`GroupChangeError`].
-    pub fn key_package(&mut self, suite: Suite, now: Duration) -> Result<Vec<u8>, GroupChangeError> {
+    pub fn key_package(
+        &mut self,
+        suite: Suite,
+        now: Duration,
+    ) -> Result<Vec<u8>, GroupChangeError> {
         let (public, secret) = self.device.groups.key_package(suite, now)?;
         self.transaction
             .put_record(records::KEY_PACKAGE, &secret.id, &secret.data)

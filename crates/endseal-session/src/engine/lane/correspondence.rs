@@ -81,7 +81,9 @@ impl<R: Ratchet> Correspondence<R> {
             return Opened::Failed(Failure::NoSession);
         };
         match partner.open(task.body, trust) {
-            Ok(plaintext) => Opened::Delivery(Delivery { sender, kind: KIND_TEXT, digest, plaintext }),
+            Ok(plaintext) => {
+                Opened::Delivery(Delivery { sender, kind: KIND_TEXT, digest, plaintext })
+            }
             Err(failure) => Opened::Failed(failure),
         }
     }
@@ -160,7 +162,8 @@ impl<R: Ratchet> Partner<R> {
         if !self.known && trust.strangers == Strangers::Refused {
             return Err(Failure::Stranger);
         }
-        let shown = certificate.as_ref().or(self.certificate.as_ref()).ok_or(Failure::Authentication)?;
+        let shown =
+            certificate.as_ref().or(self.certificate.as_ref()).ok_or(Failure::Authentication)?;
         let (ratchet, plaintext) = {
             let mut slot = trust.account();
             let accepted = slot.account.accept(tag, &shown.keys().agreement, body).map_err(
@@ -181,7 +184,13 @@ impl<R: Ratchet> Partner<R> {
     pub(in crate::engine) fn push(&mut self, ratchet: R) {
         let used = self.latest() + 1;
         let tag = ratchet.tag();
-        self.sessions.push(RatchetEntry { ratchet, tag, standing: Standing::Sends, used, changed: true });
+        self.sessions.push(RatchetEntry {
+            ratchet,
+            tag,
+            standing: Standing::Sends,
+            used,
+            changed: true,
+        });
         while self.sessions.len() > MAX_SESSIONS {
             let oldest = self.sessions.iter().enumerate().min_by_key(|(_, entry)| entry.used);
             let Some((index, _)) = oldest else { break };

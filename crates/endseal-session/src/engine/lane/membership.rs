@@ -7,13 +7,13 @@ use alloc::vec::Vec;
 use endseal_crypto::secret::Zeroizing;
 use endseal_store::Standing;
 
-use crate::{EngineError, Failure, Message};
 use super::Fresh;
 use crate::engine::inbox::{KIND_CHANGE, KIND_PROPOSAL, KIND_TEXT};
 use crate::engine::notice;
 use crate::engine::states::{GroupStates, States};
 use crate::engine::task::{self, BodyDigest, Delivery, Entry, Opened, Task};
 use crate::group::{self, Content, Group, OpenError};
+use crate::{EngineError, Failure, Message};
 
 /// Messages of one group that wait at most, and the bytes that they have together.
 const MAX_WAITING: usize = 1_000;
@@ -168,11 +168,7 @@ impl Membership {
             return Opened::Failed(Failure::BufferFull);
         }
         self.waiting_bytes = bytes;
-        self.waiting.push_back(Waiting {
-            id: task.id.to_vec(),
-            epoch,
-            body: task.body.to_vec(),
-        });
+        self.waiting.push_back(Waiting { id: task.id.to_vec(), epoch, body: task.body.to_vec() });
         Opened::Early { epoch, body: Cow::Borrowed(task.body) }
     }
 

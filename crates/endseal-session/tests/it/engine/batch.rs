@@ -1,5 +1,6 @@
 //! A backlog: each message gets what it deserves, however the backlog is cut and on however many threads.
 
+use core::mem::replace;
 use core::time::Duration;
 
 use endseal_session::{
@@ -12,33 +13,46 @@ use super::party::Party;
 struct Backlog {
     people: Vec<Party>,
     reader: Party,
-    messages: Vec<(usize, Vec<u8>, Vec<u8>, Vec<u8>)>,
+    messages: Vec<Sent>,
+}
+
+struct Sent {
+    from: usize,
+    id: Vec<u8>,
+    text: Vec<u8>,
+    body: Vec<u8>,
 }
 
 impl Backlog {
     fn new(people: usize, messages: usize) -> Self {
         let mut reader = Party::new(1);
-        let mut people: Vec<_> = (0..people).map(|n| Party::new(2 + n as u8)).collect();
+        let mut people: Vec<_> = (2..).take(people).map(Party::new).collect();
         for person in &mut people {
             person.meet(&mut reader);
         }
-        let messages = (0..messages)
-            .map(|n| {
-                let from = n % people.len();
-                let text = format!("message {n}").into_bytes();
-                let body = people[from].send(reader.address, &text);
-                (from, format!("id-{n}").into_bytes(), text, body)
+        let texts: Vec<_> = (0..messages).map(|n| format!("message {n}").into_bytes()).collect();
+        let count = people.len();
+        let mut bodies: Vec<_> = people
+            .iter_mut()
+            .enumerate()
+            .map(|(from, person)| {
+                let own: Vec<_> = texts.iter().skip(from).step_by(count).collect();
+                person.send_all(reader.address, &own).into_iter()
             })
             .collect();
+        let messages = texts.into_iter().enumerate().map(|(n, text)| {
+            let from = n % count;
+            let id = format!("id-{n}").into_bytes();
+            Sent { from, id, text, body: bodies[from].next().unwrap() }
+        });
+        let messages = messages.collect();
         Self { people, reader, messages }
     }
 
     fn envelopes(&self) -> Vec<Envelope<'_>> {
         self.messages
             .iter()
-            .map(|(from, id, _, body)| {
-                Envelope::from_device(id, self.people[*from].address, body)
-            })
+            .map(|it| Envelope::from_device(&it.id, self.people[it.from].address, &it.body))
             .collect()
     }
 }
@@ -58,13 +72,16 @@ fn options() -> Vec<BatchOptions> {
 fn a_backlog_is_delivered_in_order_however_it_is_cut() {
     for options in options() {
         let mut backlog = Backlog::new(3, 300);
-        let mut reader = std::mem::replace(&mut backlog.reader, Party::new(99));
+        let mut reader = replace(&mut backlog.reader, Party::new(99));
         let report = reader.engine().decrypt_batch(&backlog.envelopes(), &options).unwrap();
         assert_eq!(report.outcomes.len(), 300);
-        assert!(report.outcomes.iter().all(|it| matches!(it, Outcome::Delivered(_))), "{options:?}");
+        assert!(
+            report.outcomes.iter().all(|it| matches!(it, Outcome::Delivered(_))),
+            "{options:?}"
+        );
         let expected = 300_usize.div_ceil(options.max_messages.get().min(300));
         assert_eq!(usize::try_from(report.commits).unwrap(), expected, "{options:?}");
-        let sent: Vec<_> = backlog.messages.iter().map(|it| it.2.clone()).collect();
+        let sent: Vec<_> = backlog.messages.iter().map(|it| it.text.clone()).collect();
         assert_eq!(reader.texts(), sent, "{options:?}");
         // The same again, after a restart and in the same process.
         for _ in 0..2 {
@@ -83,7 +100,7 @@ fn a_backlog_is_delivered_in_order_however_it_is_cut() {
 fn repeated_forged_and_malformed_messages_cost_themselves_alone() {
     for options in options() {
         let mut backlog = Backlog::new(2, 40);
-        let mut reader = std::mem::replace(&mut backlog.reader, Party::new(99));
+        let mut reader = replace(&mut backlog.reader, Party::new(99));
         let stranger = Party::new(77);
         let good = backlog.envelopes();
         let mut forged = good[11].body.to_vec();
@@ -106,7 +123,7 @@ fn repeated_forged_and_malformed_messages_cost_themselves_alone() {
         assert_eq!(failed(31), Outcome::Failed(Failure::Malformed));
         assert_eq!(failed(32), Outcome::Failed(Failure::KeyGone));
         assert_eq!(failed(33), Outcome::Failed(Failure::NoSession));
-        let sent: Vec<_> = backlog.messages.iter().map(|it| it.2.clone()).collect();
+        let sent: Vec<_> = backlog.messages.iter().map(|it| it.text.clone()).collect();
         assert_eq!(reader.texts(), sent, "{options:?}");
     }
 }
@@ -128,7 +145,7 @@ impl OriginOf for Envelope<'_> {
 #[test]
 fn an_aborted_transaction_leaves_everything_to_be_delivered_again() {
     let mut backlog = Backlog::new(2, 6);
-    let mut reader = std::mem::replace(&mut backlog.reader, Party::new(99));
+    let mut reader = replace(&mut backlog.reader, Party::new(99));
     let envelopes = backlog.envelopes();
     for round in 0..3 {
         let aborted: Result<(), EngineError> = reader.engine().transaction(|t| {
@@ -153,7 +170,7 @@ fn an_aborted_transaction_leaves_everything_to_be_delivered_again() {
 fn messages_are_sent_while_a_backlog_is_read() {
     for threads in [1, 2] {
         let mut backlog = Backlog::new(2, 200);
-        let mut reader = std::mem::replace(&mut backlog.reader, Party::new(99));
+        let mut reader = replace(&mut backlog.reader, Party::new(99));
         let to = backlog.people[0].address;
         let mut sent = Vec::new();
         let mut told = 0;
@@ -188,7 +205,7 @@ fn messages_are_sent_while_a_backlog_is_read() {
 fn a_stream_can_be_stopped_and_goes_on_later() {
     for threads in [1, 2] {
         let mut backlog = Backlog::new(2, 100);
-        let mut reader = std::mem::replace(&mut backlog.reader, Party::new(99));
+        let mut reader = replace(&mut backlog.reader, Party::new(99));
         let options = BatchOptions::default().max_messages(10).threads(threads);
         let envelopes = backlog.envelopes();
         let report = reader
@@ -207,7 +224,7 @@ fn a_stream_can_be_stopped_and_goes_on_later() {
 fn the_position_of_the_queue_is_committed_with_the_messages() {
     for threads in [1, 2] {
         let mut backlog = Backlog::new(2, 30);
-        let mut reader = std::mem::replace(&mut backlog.reader, Party::new(99));
+        let mut reader = replace(&mut backlog.reader, Party::new(99));
         let positions: Vec<_> = (0_u32..30).map(u32::to_be_bytes).collect();
         let envelopes: Vec<_> =
             backlog.envelopes().into_iter().zip(&positions).map(|(it, at)| it.at(at)).collect();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::OsRandom;
-use endseal_session::{Address, DeviceId, Engine, Envelope, NewDevice, Outgoing};
+use endseal_session::{Address, DeviceId, Engine, Envelope, NewDevice, Outgoing, SendError};
 use endseal_store::{OpenOptions, Protection, Store, Unlock};
 
 /// A directory of its own, removed at the end.
@@ -94,6 +94,19 @@ impl Party {
         let Outgoing { number, body, .. } = self.engine().encrypt(to, text).unwrap();
         assert!(self.engine().outbox().sent(number).unwrap());
         body
+    }
+
+    /// Several messages in one transaction.
+    pub(crate) fn send_all(&mut self, to: Address, texts: &[&Vec<u8>]) -> Vec<Vec<u8>> {
+        let engine = self.engine();
+        let numbers = engine.transaction(|t| {
+            texts.iter().map(|text| t.encrypt(to, text)).collect::<Result<_, _>>()
+        });
+        let numbers: Vec<u64> = numbers.map_err(|it: SendError| it).unwrap();
+        let pending = engine.outbox().pending(0, usize::MAX >> 1).unwrap();
+        assert_eq!(pending.iter().map(|it| it.number).collect::<Vec<_>>(), numbers);
+        engine.outbox().sent_many(&numbers).unwrap();
+        pending.into_iter().map(|it| it.body).collect()
     }
 
     pub(crate) fn receive_one(&mut self, from: Address, id: &[u8], body: &[u8]) {

@@ -1,7 +1,7 @@
 //! Devices and groups for the tests.
 
-use alloc::collections::BTreeMap;
 use core::time::Duration;
+use std::collections::BTreeMap;
 
 use endseal_crypto::ed25519::{PublicKey, Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
