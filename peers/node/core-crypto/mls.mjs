@@ -1,5 +1,5 @@
-// MLS: a group for each conversation, all with the same members. The sender makes the group and adds
-// the others at once; those who are neither sender nor receiver only give key packages.
+// MLS: a group for each conversation, all with the same members. The sender makes the group and
+// adds the others at once; those who are neither sender nor receiver only give key packages.
 
 import { randomUUID } from 'node:crypto';
 import { Client, library } from './client.mjs';

@@ -3,11 +3,11 @@
 //
 // In the clock: a transaction for each `per_commit` messages, and in it a call for each message,
 // each awaited before the next, as in its book and in its own benchmark. The first message of each
-// conversation also loads that conversation. Not in the clock: opening the database, `proteusInit` or
-// `mlsInit`, and closing, which puts the pages of the journal into the file.
+// conversation also loads that conversation. Not in the clock: opening the database, `proteusInit`
+// or `mlsInit`, and closing, which puts the pages of the journal into the file.
 //
-// Its database is SQLCipher with a write-ahead log; `synchronous` is left as it is, which is `FULL`:
-// each commit is on the disk before it returns.
+// Its database is SQLCipher with a write-ahead log; `synchronous` is left as it is, which is
+// `FULL`: each commit is on the disk before it returns.
 
 import { rmSync } from 'node:fs';
 import { versions } from '../packages.mjs';
@@ -21,8 +21,8 @@ await workers.probe();
 export default {
   subject: 'core-crypto',
   about:
-    'native build, in a process of its own, an awaited call for each message; SQLCipher; keeps the ' +
-    'state of sessions and groups, not the contents; pairwise is Proteus, mls its default suite',
+    'native build, in a process of its own, an awaited call for each message; SQLCipher; keeps ' +
+    'the state of sessions and groups, not the contents; pairwise is Proteus, mls its default suite',
   versions: versions('@wireapp/core-crypto', '@ubjs/node', '@ubjs/core'),
   settings:
     'https://github.com/wireapp/core-crypto/blob/main/cc-book/src/concepts/mls/transactions.md',
