@@ -17,6 +17,7 @@ const RECIPES: &[Recipe] = &[
     // with the C library of this machine.
     Recipe { name: "node", steps: &["npm ci --ignore-scripts", "node prepare.mjs"] },
     Recipe { name: "rust", steps: &["cargo build --release --locked"] },
+    Recipe { name: "jvm", steps: &["mvn --batch-mode --quiet package -DskipTests"] },
 ];
 
 pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String> {
@@ -72,8 +73,8 @@ mod tests {
             let arguments: Vec<String> = arguments.iter().map(|a| (*a).to_owned()).collect();
             chosen(&arguments).map(|chosen| chosen.iter().map(|r| r.name).collect::<Vec<_>>())
         };
-        assert_eq!(names(&[]), Ok(vec!["node", "rust"]));
+        assert_eq!(names(&[]), Ok(vec!["node", "rust", "jvm"]));
         assert_eq!(names(&["rust"]), Ok(vec!["rust"]));
-        assert!(names(&["go"]).is_err_and(|error| error.contains("node, rust")));
+        assert!(names(&["go"]).is_err_and(|error| error.contains("node, rust, jvm")));
     }
 }
