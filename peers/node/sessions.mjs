@@ -5,7 +5,7 @@
 //     make(params, inputs) -> job
 //
 // A job has `measure(n)`, which gives what one iteration with the backlog `n` took; `check()`; and
-// `release()`. `iterate` and `examine` are the two for a world, which a subject makes of its own state:
+// `release()`. `iterate` and `examine` are the first two for a world, which a subject makes:
 //
 //     backlog(n) -> [message]     what lies before the receiver
 //     contents(n) -> [content]    what was sent

@@ -22,7 +22,8 @@ export default {
   subject: 'core-crypto',
   about:
     'native build, in a process of its own, an awaited call for each message; SQLCipher; keeps ' +
-    'the state of sessions and groups, not the contents; pairwise is Proteus, mls its default suite',
+    'the state of sessions and groups, not the contents; pairwise is Proteus, mls the default ' +
+    'suite',
   versions: versions('@wireapp/core-crypto', '@ubjs/node', '@ubjs/core'),
   settings:
     'https://github.com/wireapp/core-crypto/blob/main/cc-book/src/concepts/mls/transactions.md',
