@@ -115,6 +115,25 @@ async fn a_server_that_forgot_gets_the_frames_once_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_sealed_frame_may_be_early_too() {
+    assert_eq!(IdempotentFrame::new(Kind::Control, &b"x"[..]).sealed(), None);
+    assert_eq!(IdempotentFrame::new(Kind::Data, &b"x"[..]).sealed(), None);
+    let sealed = read_up_to(3).sealed().unwrap();
+    let pair = Pair::new(Policy::Hybrid, early());
+    meet(&pair, pair.address()).await;
+    let mut asking =
+        pair.client.connect_early(pair.server.peer_id(), pair.address()).await.unwrap();
+    assert!(asking.is_early());
+    asking.send(sealed).await.unwrap();
+    let (asked, taken) = tokio::join!(asking.established(), pair.server.accept());
+    let (asked, taken) = (asked.unwrap(), taken.unwrap());
+    assert_eq!(asked.handshake().early, EarlyData::Accepted);
+    let heard = taken.accept_messages().await.unwrap().receive().await.unwrap().unwrap();
+    assert!(heard.is_sealed() && heard.is_idempotent());
+    assert_eq!(heard.payload, read_up_to(3).as_frame().payload);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn early_frames_are_bounded() {
     let mut few = early();
     few.early = 1200;
