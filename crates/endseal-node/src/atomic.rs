@@ -87,6 +87,15 @@ impl AtomicFile {
         &self.destination
     }
 
+    /// Brings what was written so far to the disk, so that less is left for [`commit`](Self::commit).
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn sync(&self) -> Result<(), FileError> {
+        let failed = |source| FileError::io("write", &self.destination, source);
+        self.file.sync_data().map_err(failed)
+    }
+
     /// Writes the file to the disk and gives it its name.
     ///
     /// # Errors
