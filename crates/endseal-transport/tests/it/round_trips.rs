@@ -35,7 +35,10 @@ async fn a_short_path_does_not_tell_round_trips() {
     assert_eq!(asked.handshake().round_trips(just_short), None);
     assert_eq!(asked.handshake().round_trips(Duration::ZERO), None);
     let trips = asked.handshake().round_trips(asked.handshake().duration * 4);
-    assert_eq!(trips, (asked.handshake().duration >= HandshakeInfo::LONG_ENOUGH / 4).then_some(0.25));
+    assert_eq!(
+        trips,
+        (asked.handshake().duration >= HandshakeInfo::LONG_ENOUGH / 4).then_some(0.25)
+    );
 }
 
 /// The fewest round trips of some handshakes: by the delay of the path, and as the side tells it that
