@@ -1,5 +1,6 @@
 //! People with state directories, who run the program.
 
+use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 use std::thread;
@@ -93,6 +94,17 @@ impl<'a> Person<'a> {
         let own = Self { name, scratch };
         own.run(&["init", "--no-passphrase"]).ok();
         own
+    }
+
+    /// Alice and Bob, who know each other as peers, and a folder `inbox` of whoever listens.
+    pub(crate) fn two_peers(scratch: &'a Scratch) -> [Self; 2] {
+        let people = ["alice", "bob"].map(|name| Person::new(name, scratch));
+        for (one, other) in [(0, 1), (1, 0)] {
+            let other = &people[other];
+            people[one].run(&["peers", "add", other.name, &other.peer_id()]).ok();
+        }
+        fs::create_dir(scratch.path("inbox")).unwrap();
+        people
     }
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
