@@ -1,6 +1,7 @@
 //! The program from outside: arguments, output, exit codes.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::std_instead_of_alloc, reason = "as in the program")]
 
 mod bad_input;
 mod bench;
