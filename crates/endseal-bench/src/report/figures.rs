@@ -60,6 +60,8 @@ pub(crate) fn describe_params(params: &Params) -> Vec<String> {
         "bytes" => words::size_parameter(*value),
         MEMBERS => words::plural_members(*value),
         "count" => format!("{} at once", words::integer(*value)),
+        "collect" if *value == 0 => "none collected".into(),
+        "collect" => format!("{} collected", words::size_parameter(*value)),
         "blob_percent" if *value == 0 => "text".into(),
         "blob_percent" => format!("{} % blob", words::integer(*value)),
         other => format!("{} {}", words::tame(other), words::integer(*value)),

@@ -61,7 +61,7 @@ impl SuiteReport for TransportReport {
     }
 
     fn main_cases(&self) -> Vec<Case> {
-        vec![handshake(), echo(), messages(), bulk()]
+        vec![handshake(), echo(), messages(), collected(), bulk()]
     }
 
     fn prices(&self, document: &mut Document, figures: &Figures<'_>) {
@@ -88,8 +88,14 @@ fn echo() -> Case {
 
 const MESSAGES: u64 = 1000;
 
+/// Each on its way before the next call.
 fn messages() -> Case {
-    case("messages", &[("bytes", 8192), ("count", MESSAGES)])
+    case("messages", &[("bytes", 8192), ("count", MESSAGES), ("collect", 0)])
+}
+
+/// 64 KB of them together before a write.
+fn collected() -> Case {
+    case("messages", &[("bytes", 8192), ("count", MESSAGES), ("collect", 65_536)])
 }
 
 const BULK_BYTES: u64 = 64 << 20;
