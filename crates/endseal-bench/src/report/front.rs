@@ -70,10 +70,9 @@ fn summary(figures: &Figures<'_>) -> Text {
     if skipped > 0 {
         text = text.say(format!(", {} skipped (see \u{201c}Not measured\u{201d})", skipped));
     }
-    if let Some(floor) = record.noise_floor {
-        let floor = words::fine_percent(floor);
+    if let Some(floors) = figures.noise_floors() {
         text =
-            text.say(format!("; differences below {floor} are noise and are not reported as any"));
+            text.say(format!("; differences below {floors} are noise and are not reported as any"));
     }
     text.say(". ").say(machine(record))
 }
@@ -166,8 +165,14 @@ fn losses(document: &mut Document, figures: &Figures<'_>) {
     let mut losses = Losses(BTreeMap::new());
     for (case, ours, other, factor) in figures.pairs() {
         let rivals = is_ours(ours) && !is_ours(other) && !is_floor(&case.suite, other);
-        if rivals && factor.median < 1.0 && figures.beyond_noise(factor) {
-            losses.add("time", case, (ours, other), factor.median, figures.factor_words(factor));
+        if rivals && factor.median < 1.0 && figures.beyond_noise(&case.suite, factor) {
+            losses.add(
+                "time",
+                case,
+                (ours, other),
+                factor.median,
+                figures.factor_words(&case.suite, factor),
+            );
         }
     }
     for case in figures.timed_cases() {
@@ -177,8 +182,8 @@ fn losses(document: &mut Document, figures: &Figures<'_>) {
             let Some(theirs) = figures.time(case, other) else { continue };
             let Some(factor) = figures.factor(case, OURS, other) else { continue };
             let apart = theirs.ci95[1] < ours.ci95[0];
-            if factor.ci95.is_none() && apart && figures.beyond_noise(factor) {
-                let words = figures.factor_words(factor);
+            if factor.ci95.is_none() && apart && figures.beyond_noise(&case.suite, factor) {
+                let words = figures.factor_words(&case.suite, factor);
                 losses.add("time", case, (OURS, other), factor.median, words);
             }
         }

@@ -138,6 +138,23 @@ fn a_difference_within_the_noise_is_none() {
 }
 
 #[test]
+fn a_suite_has_its_own_noise_floor() {
+    let mut run = run();
+    run["noise_floor"] = json!(0.5);
+    run["noise_floors"] = json!({"envelope": 0.0031, "transport": 0.5});
+    run["arguments"]["suites"] = json!(["envelope", "transport"]);
+    for ratio in run["ratios"].as_array_mut().unwrap() {
+        ratio["median"] = json!(1.2);
+        ratio["ci95"] = json!([1.19, 1.21]);
+    }
+    for text in both(&run) {
+        assert!(text.contains("below 0.31 % (envelope) and 50.0 % (transport) are noise"));
+    }
+    let text = markdown(&record(&run));
+    assert!(line(&text, "| 100 | 80 ms |").contains("*1.20× (1.19–1.21)*"));
+}
+
+#[test]
 fn a_ratio_without_pairs_is_marked() {
     let mut run = run();
     run["ratios"] = json!([]);

@@ -196,7 +196,7 @@ pub(super) fn price(document: &mut Document, figures: &Figures<'_>) {
             job.into(),
             time_text(ours),
             time_text(classical),
-            factor.map_or("–".into(), |factor| figures.factor_words(factor).into()),
+            factor.map_or("–".into(), |factor| figures.factor_words(&case.suite, factor).into()),
         ]);
     }
     if table.rows.is_empty() {
