@@ -53,6 +53,10 @@ impl SuiteReport for TransportReport {
         goals::why_missed(document, figures);
     }
 
+    fn why_lost(&self, case: &Case, metric: &str, other: &str) -> Option<&'static str> {
+        goals::why_lost(case, metric, other)
+    }
+
     fn sections(&self, document: &mut Document, figures: &Figures<'_>) {
         document.section("The wire");
         tables::handshakes(document, figures);

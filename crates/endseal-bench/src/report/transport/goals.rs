@@ -96,6 +96,31 @@ fn share(of: Option<f64>, whole: Option<f64>) -> Option<f64> {
     Some(of? / whole.filter(|whole| *whole > 0.0)?)
 }
 
+/// Where the two differ by what they are.
+pub(super) fn why_lost(case: &Case, metric: &str, other: &str) -> Option<&'static str> {
+    let tcp = other.starts_with("tcp");
+    match (&*case.case, metric) {
+        (_, "idle_memory") if tcp => Some(
+            "the state and the buffers of TCP are the kernel's, where no allocator counts them",
+        ),
+        ("handshake", "round_trips") => None,
+        ("handshake" | "wire_size", "bytes_sent" | "bytes_received" | "size") if tcp => {
+            Some("headers of QUIC's packets count, those of TCP are the kernel's and do not")
+        }
+        ("handshake" | "echo", _) if tcp => {
+            Some("packets are made, timed and acknowledged in the process, TCP's in the kernel")
+        }
+        (_, _) if tcp => Some(
+            "packets of 1,452 bytes, each sealed and acknowledged in the process; the loopback \
+             interface takes up to 64 KB of TCP at once",
+        ),
+        (_, _) if other.starts_with(QUINN) => Some(
+            "the same library without frames, bounds of its own, a control stream and smaller windows",
+        ),
+        _ => None,
+    }
+}
+
 pub(super) fn why_missed(document: &mut Document, figures: &Figures<'_>) {
     let mut parts = Vec::new();
     for (what, case) in connected() {
