@@ -238,6 +238,7 @@ fn circumstances(first: &Record, second: &Record) -> Vec<String> {
         ("CPU", &a.cpu, &b.cpu),
         ("X25519", &a.x25519, &b.x25519),
         ("profile", &a.profile, &b.profile),
+        ("link-time optimisation", &a.lto, &b.lto),
         ("kernel", &a.kernel, &b.kernel),
         ("governor", &a.governor, &b.governor),
         ("endseal", &a.endseal, &b.endseal),

@@ -5,12 +5,16 @@ use std::collections::BTreeSet;
 use super::document::{Document, Text};
 use super::figures::{Case, Figures, MEMBERS, OURS};
 use super::{losses, words};
+use crate::environment::NO_LTO;
 use crate::record::{Params, Record, Row};
 
 /// A drift beyond this makes a run doubtful.
 const DRIFT: f64 = 0.05;
 /// The same for CPU time that the hypervisor gave to others.
 const STEAL: f64 = 0.02;
+
+/// Peers whose build is set in `peers/rust/Cargo.toml`: optimised while it is linked.
+const RUST_PEERS: &str = "rust";
 
 pub(crate) fn write(document: &mut Document, figures: &Figures<'_>) {
     banners(document, figures.record);
@@ -35,6 +39,13 @@ fn banners(document: &mut Document, record: &Record) {
             "This is a build of profile {profile}. Its figures for endseal mean nothing; build with \
              --release."
         ));
+    }
+    let rust = record.arguments.peers.iter().any(|peer| peer == RUST_PEERS);
+    if rust && record.environment.lto == NO_LTO {
+        document.banner(
+            "endseal was built without link-time optimisation, and the peers in Rust with it: for \
+             figures beside them, cargo run --profile bench -- bench.",
+        );
     }
     if let Some(drift) = record.drift.filter(|drift| drift.abs() > DRIFT) {
         document.banner(format!(

@@ -172,6 +172,7 @@ fn environment(record: &Record) -> Table {
     let lines = [
         ("endseal", format!("{} {}", environment.endseal, environment.commit).trim().to_owned()),
         ("profile", environment.profile.clone()),
+        ("link-time optimisation", environment.lto.clone()),
         ("X25519", kernel.into()),
         ("CPU", environment.cpu.clone()),
         ("CPU features", environment.cpu_features.join(", ")),
@@ -196,7 +197,12 @@ fn environment(record: &Record) -> Table {
 
 fn repeat(document: &mut Document, figures: &Figures<'_>) {
     let record = figures.record;
-    let mut command = String::from("cargo run --release -- bench run");
+    let profile = match &*record.environment.lto {
+        "thin" => "--profile bench",
+        "fat" => "--profile dist",
+        _ => "--release",
+    };
+    let mut command = format!("cargo run {profile} -- bench run");
     if ["quick", "full"].contains(&record.extent.as_str()) {
         command += &format!(" --{}", record.extent);
     }

@@ -122,6 +122,29 @@ fn banners_warn_of_what_makes_a_run_doubtful() {
 }
 
 #[test]
+fn a_build_that_peers_were_not_made_like_is_said() {
+    let mut run = run();
+    for (lto, peers, said) in [
+        ("off", json!(["node", "rust"]), true),
+        ("off", json!(["node"]), false),
+        ("thin", json!(["rust"]), false),
+    ] {
+        run["environment"]["lto"] = json!(lto);
+        run["arguments"]["peers"] = peers;
+        for text in both(&run) {
+            assert_eq!(text.contains("Caution"), said, "{lto}");
+            assert!(text.contains(lto) && text.contains("link-time optimisation"));
+            let command = if lto == "thin" {
+                "--profile bench -- bench run"
+            } else {
+                "--release -- bench run"
+            };
+            assert!(text.contains(command), "{lto}");
+        }
+    }
+}
+
+#[test]
 fn a_difference_within_the_noise_is_none() {
     let mut run = run();
     for ratio in run["ratios"].as_array_mut().unwrap() {
