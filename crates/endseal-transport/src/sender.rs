@@ -24,9 +24,6 @@ const COPY: usize = 2048;
 const BATCH: usize = 64 * 1024;
 /// What is allocated at once for frames that are copied behind each other.
 const CHUNK: usize = 16 * 1024;
-/// Pieces after which QUIC gets a turn, should it share its thread: else it gets one when its window is
-/// full, and searches all of them for each packet.
-const TURN: usize = 256;
 
 /// The sending side of a stream. It numbers the frames.
 ///
@@ -45,8 +42,6 @@ pub struct FrameSender {
     last: BytesMut,
     /// Bytes in both.
     waiting: usize,
-    /// Pieces that QUIC has taken since it had its turn.
-    taken: usize,
     window: SendWindow,
     /// The number of the next frame.
     sequence: u64,
@@ -68,7 +63,6 @@ impl FrameSender {
             pending: VecDeque::new(),
             last: BytesMut::new(),
             waiting: 0,
-            taken: 0,
             window,
             sequence: 0,
             finished: false,
@@ -83,8 +77,8 @@ impl FrameSender {
 
     /// Sends a frame: returns when QUIC has taken it, which is when the peer has room.
     ///
-    /// May be dropped while it waits. The frame is then sent, at the latest by the next call, or not at
-    /// all, but never in part.
+    /// May be dropped while it waits. The frame is then sent by the next call or not at all, but
+    /// never in part.
     ///
     /// # Errors
     /// [`SendError`].
@@ -140,12 +134,7 @@ impl FrameSender {
             })?;
             self.pending.drain(..written.chunks);
             self.waiting = self.waiting.saturating_sub(written.bytes);
-            self.taken += written.chunks;
             self.window.written(written.bytes, &self.link.quinn);
-        }
-        if self.taken >= TURN {
-            self.taken = 0;
-            tokio::task::yield_now().await;
         }
         Ok(())
     }

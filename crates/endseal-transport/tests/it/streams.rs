@@ -55,7 +55,7 @@ async fn every_length_arrives() {
 #[tokio::test]
 async fn frames_of_all_lengths_wait_for_each_other() {
     let (_pair, asked, taken) = connected(limits()).await;
-    // What is copied behind others and what is not, in turn; more pieces than QUIC gets in one turn.
+    // What is copied behind others and what is not, in turn.
     let length = |i: u64| [0, 1, 300, 2047, 2048, 2049, 9000][usize::try_from(i % 7).unwrap()];
     let send = async {
         let mut messages = asked.open_messages().await.unwrap();
