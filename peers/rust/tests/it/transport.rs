@@ -68,6 +68,9 @@ fn handshakes_have_figures() {
         let trips = if subject.starts_with("tcp-") { 3 } else { 2 };
         let delayed = least("delayed_ns");
         assert!((trips * 50_000_000..trips * 50_000_000 + 45_000_000).contains(&delayed));
+        // Two tasks and a stream take some of it, and none of these a megabyte.
+        let idle = checked["figures"]["idle_memory"][0].as_u64().unwrap();
+        assert!((100..1_000_000).contains(&idle), "{subject}: {idle}");
         // ML-DSA-65: a public key and a signature from each side; X25519MLKEM768 besides.
         let both = least("bytes_sent").min(least("bytes_received"));
         let is_post_quantum = matches!(subject, "quinn" | "tcp-tls-pq");
