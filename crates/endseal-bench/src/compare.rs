@@ -13,8 +13,12 @@ mod text;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// The larger noise floor of the two; `None` if one of them has none.
+    /// The larger noise floor of the two, of several suites the largest; `None` if one of them has
+    /// none.
     pub noise_floor: Option<f64>,
+    /// The larger noise floor of the two for each suite that both have figures of: what its figures
+    /// are judged by.
+    pub noise_floors: BTreeMap<String, f64>,
     /// The two drifts together: a difference of two times must exceed it and the noise floor, since
     /// one value of the calibration kernel stands for a whole case.
     pub drift: f64,
@@ -95,26 +99,35 @@ impl Verdict {
 /// Compares two runs.
 #[must_use]
 pub fn compare(first: &Record, second: &Record) -> Comparison {
-    let noise_floor = first.noise_floor.zip(second.noise_floor).map(|(a, b)| a.max(b));
+    let larger = |(a, b): (f64, f64)| a.max(b);
+    let noise_floor =
+        |suite: &str| first.noise_floor_of(suite).zip(second.noise_floor_of(suite)).map(larger);
     let drift: f64 = [first.drift, second.drift].into_iter().flatten().map(f64::abs).sum();
     let later: BTreeMap<_, _> = second.rows.iter().map(|row| (key(row), row)).collect();
     let mut rows = Vec::new();
     let mut seen = BTreeMap::new();
     for row in &first.rows {
         if let (Some(other), None) = (later.get(&key(row)), seen.insert(key(row), ())) {
-            rows.push(compared(row, other, noise_floor, drift));
+            rows.push(compared(row, other, noise_floor(&row.suite), drift));
         }
     }
     let later_ratios: BTreeMap<_, _> =
         second.ratios.iter().map(|ratio| (ratio_key(ratio), ratio)).collect();
     let ratios = first.ratios.iter().filter_map(|ratio| {
-        Some(compared_ratio(ratio, later_ratios.get(&ratio_key(ratio))?, noise_floor))
+        let later = later_ratios.get(&ratio_key(ratio))?;
+        Some(compared_ratio(ratio, later, noise_floor(&ratio.suite)))
     });
+    let ratios: Vec<Compared> = ratios.collect();
+    let floors = rows
+        .iter()
+        .chain(&ratios)
+        .filter_map(|one| Some((one.suite.clone(), noise_floor(&one.suite)?)));
     Comparison {
-        noise_floor,
+        noise_floor: first.noise_floor.zip(second.noise_floor).map(larger),
+        noise_floors: floors.collect(),
         drift,
         circumstances: circumstances(first, second),
-        ratios: ratios.collect(),
+        ratios,
         only_first: seen.len() - rows.len(),
         only_second: later.len() - rows.len(),
         rows,
@@ -225,6 +238,7 @@ fn circumstances(first: &Record, second: &Record) -> Vec<String> {
         ("CPU", &a.cpu, &b.cpu),
         ("X25519", &a.x25519, &b.x25519),
         ("profile", &a.profile, &b.profile),
+        ("link-time optimisation", &a.lto, &b.lto),
         ("kernel", &a.kernel, &b.kernel),
         ("governor", &a.governor, &b.governor),
         ("endseal", &a.endseal, &b.endseal),

@@ -15,6 +15,10 @@ pub struct Environment {
     pub commit: String,
     /// `debug` or `release`.
     pub profile: String,
+    /// How crates were optimised together while endseal was linked: [`NO_LTO`], `thin` or `fat`.
+    /// Empty in records from before this was kept.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub lto: String,
     /// What agrees with many keys: `Portable` or `Ifma`.
     pub x25519: String,
     /// Name of the CPU.
@@ -45,6 +49,9 @@ pub struct Environment {
     pub steal: f64,
 }
 
+/// No optimisation across crates.
+pub const NO_LTO: &str = "off";
+
 /// Features worth naming.
 const FEATURES: &[&str] =
     &["aes", "vaes", "pclmulqdq", "vpclmulqdq", "sha_ni", "avx2", "avx512f", "avx512ifma"];
@@ -69,6 +76,7 @@ impl Environment {
             endseal: env!("CARGO_PKG_VERSION").into(),
             commit: commit(),
             profile: if cfg!(debug_assertions) { "debug" } else { "release" }.into(),
+            lto: env!("ENDSEAL_BENCH_LTO").into(),
             x25519: match endseal_crypto::x25519::Platform::detect() {
                 endseal_crypto::x25519::Platform::Portable => "Portable".into(),
                 _ => "Ifma".into(),
@@ -158,4 +166,22 @@ fn output(program: &str, arguments: &[&str]) -> String {
         .and_then(|output| String::from_utf8(output.stdout).ok())
         .and_then(|text| text.lines().next().map(str::to_owned))
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    /// The build script cannot ask for the setting, and knows the profiles instead.
+    #[test]
+    fn profiles_are_as_the_build_script_takes_them_to_be() {
+        let manifest = include_str!("../../../Cargo.toml");
+        let section = |name: &str| {
+            let start = manifest.find(&format!("[profile.{name}]")).expect("the profile");
+            manifest[start..].split("\n[").next().expect("a section").to_owned()
+        };
+        let release = section("release");
+        assert!(release.contains("debug = false") && !release.contains("lto"));
+        let bench = section("bench");
+        assert!(bench.contains("lto = \"thin\"") && bench.contains("debug = \"line-tables-only\""));
+        assert!(section("dist").contains("lto = \"fat\""));
+    }
 }

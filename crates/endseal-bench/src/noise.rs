@@ -1,5 +1,6 @@
-//! The noise floor: how far our subject seems to be from itself.
+//! The noise floor of each suite: how far our subject seems to be from itself.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use crate::batch::Batch;
@@ -13,16 +14,15 @@ const PREPARATIONS: usize = 9;
 /// Standard deviations of a normal distribution in its median distance.
 const DEVIATIONS: f64 = 1.4826;
 
-/// The largest noise floor of the suites in `cases`, each found in the first case that our subject
-/// does. `None` if it does none.
-pub(crate) fn floor(
+/// The noise floors of the suites in `cases`, each found in the first case that our subject does.
+pub(crate) fn floors(
     cases: &[Case],
     extent: Extent,
     subjects: &mut [Box<dyn Subject>],
-) -> Option<f64> {
-    let mut seen: Vec<(&str, Option<f64>)> = Vec::new();
+) -> BTreeMap<String, f64> {
+    let mut floors = BTreeMap::new();
     for case in cases {
-        if seen.iter().any(|(suite, floor)| *suite == case.suite && floor.is_some()) {
+        if floors.contains_key(case.suite) {
             continue;
         }
         let ours = |subject: &&mut Box<dyn Subject>| {
@@ -30,10 +30,11 @@ pub(crate) fn floor(
             info.subject == OURS && info.suite.as_deref().is_none_or(|suite| suite == case.suite)
         };
         if let Some(subject) = subjects.iter_mut().find(ours) {
-            seen.push((case.suite, of_case(subject.as_mut(), case, extent)));
+            let floor = of_case(subject.as_mut(), case, extent);
+            floors.extend(floor.map(|floor| (case.suite.to_owned(), floor)));
         }
     }
-    seen.into_iter().filter_map(|(_, floor)| floor).max_by(f64::total_cmp)
+    floors
 }
 
 /// Twice the standard deviation of the preparations' times, relative to their median: 95 of 100 are

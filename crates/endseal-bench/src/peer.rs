@@ -278,10 +278,11 @@ struct CheckAnswer {
 }
 
 /// Figures that a check may bring: their name there, their metric, its unit, and what is one of it.
-const FIGURES: [(&str, &str, &str, u64); 3] = [
+const FIGURES: [(&str, &str, &str, u64); 4] = [
     ("bytes_sent", "bytes_sent", "B", 1),
     ("bytes_received", "bytes_received", "B", 1),
     ("delayed_ns", "round_trips", "1", ROUND_TRIP_NS),
+    ("idle_memory", "idle_memory", "B", 1),
 ];
 /// More values of one figure are not kept.
 const MOST_SAMPLES: usize = 1000;

@@ -24,9 +24,12 @@ pub struct Record {
     pub arguments: Arguments,
     /// Where and with what.
     pub environment: Environment,
-    /// Two standard deviations of several preparations of our subject, relative to their median:
-    /// smaller differences mean nothing. Of several suites, the largest.
+    /// The largest of `noise_floors`; what held for all suites in records that have none.
     pub noise_floor: Option<f64>,
+    /// Of each suite, two standard deviations of several preparations of our subject, relative to
+    /// their median: smaller differences mean nothing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub noise_floors: BTreeMap<String, f64>,
     /// Largest change of the calibration kernel during the run, relative to its start.
     pub drift: Option<f64>,
     /// Time of the calibration kernel in ns: before the first case, then beside each.
@@ -43,6 +46,15 @@ pub struct Record {
     pub skipped: Vec<Skip>,
     /// What subjects say that they do not do, of the suites in which they do something.
     pub unsupported: Vec<Skip>,
+}
+
+impl Record {
+    /// The noise floor of a suite. One in which our subject was not timed against itself has the
+    /// largest of the others.
+    #[must_use]
+    pub fn noise_floor_of(&self, suite: &str) -> Option<f64> {
+        self.noise_floors.get(suite).copied().or(self.noise_floor)
+    }
 }
 
 /// What a run was asked for; empty lists where nothing was chosen.

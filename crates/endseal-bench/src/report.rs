@@ -9,6 +9,7 @@ mod front;
 mod goals;
 pub(crate) mod growth;
 mod html;
+mod losses;
 mod markdown;
 mod method;
 mod peers;
@@ -41,6 +42,11 @@ pub(crate) trait SuiteReport: Sync {
 
     /// Why goals were missed, as far as the figures of the run tell.
     fn why_missed(&self, _: &mut Document, _: &Figures<'_>) {}
+
+    /// Why `other` was ahead in a metric of a case, as far as that is not a matter of properties.
+    fn why_lost(&self, _case: &Case, _metric: &str, _other: &str) -> Option<&'static str> {
+        None
+    }
 
     /// Sections of its own: published tables, growth.
     fn sections(&self, document: &mut Document, figures: &Figures<'_>);

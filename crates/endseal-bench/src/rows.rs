@@ -40,7 +40,7 @@ pub(crate) fn rows(
             #[allow(clippy::cast_precision_loss, reason = "a length in memory")]
             record.rows.push(exact(&blank, "size", "B", bytes as f64));
         }
-        let floor = record.noise_floor.unwrap_or_default();
+        let floor = record.noise_floor_of(case.suite).unwrap_or_default();
         let wall: Vec<_> = one.samples.iter().map(|sample| sample.wall_ns).collect();
         let cpu: Option<Vec<_>> = one.samples.iter().map(|sample| sample.cpu_ns).collect();
         for (metric, samples) in [("time", Some(wall)), ("cpu", cpu)] {
@@ -108,7 +108,7 @@ pub(crate) fn ratios(
     shuffler: &mut Shuffler,
     record: &mut Record,
 ) {
-    let floor = record.noise_floor.unwrap_or_default();
+    let floor = record.noise_floor_of(case.suite).unwrap_or_default();
     let compared = Suite::find(case.suite).map_or(&[OURS][..], |suite| suite.compared);
     for (i, name) in compared.iter().enumerate() {
         let Some(ours) = measured.iter().find(|one| one.subject == *name) else { continue };

@@ -57,14 +57,15 @@ pub fn run(
     let start = CpuTimes::now();
     let environment = Environment::capture(now());
     let calibrations = vec![calibration::measure()];
-    let noise_floor = noise::floor(&plan.cases, plan.extent, subjects);
+    let noise_floors = noise::floors(&plan.cases, plan.extent, subjects);
     let record = Record {
         schema: SCHEMA.into(),
         complete: false,
         extent: plan.extent.name().into(),
         arguments: plan.arguments.clone(),
         environment,
-        noise_floor,
+        noise_floor: noise_floors.values().copied().max_by(f64::total_cmp),
+        noise_floors,
         drift: None,
         calibrations,
         subjects: subjects.iter().map(|subject| subject.info().clone()).collect(),

@@ -236,7 +236,8 @@ impl Dialer {
     }
 
     pub(crate) fn link(&self, quinn: quinn::Connection) -> Link {
-        Link { quinn, counters: self.counters.clone() }
+        let (counters, send_window) = (self.counters.clone(), self.limits.send_window);
+        Link { quinn, counters, send_window }
     }
 
     /// A connection from what the handshake left.

@@ -72,6 +72,7 @@ mod sender;
 mod socket;
 mod statistics;
 mod tls;
+mod window;
 
 pub use backoff::Backoff;
 pub use close::{CloseCode, Closed};

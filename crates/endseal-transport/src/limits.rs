@@ -27,7 +27,8 @@ pub struct Limits {
     pub stream_window: u32,
     /// Bytes of all streams of a connection that were received and not read. Default 4 MiB.
     pub connection_window: u32,
-    /// Bytes of a connection that were written and not acknowledged. Default 2 MiB.
+    /// Bytes of a connection that were written and not acknowledged. Default 2 MiB. On a path with a
+    /// round trip below 4 ms less of it is used, in proportion, but at least 384 KiB: 3 Gbit/s at 1 ms.
     pub send_window: u32,
     /// Bytes of frames that may be sent as early data; 0 (the default) turns it off, both ways, and
     /// with it the resumption of sessions.

@@ -44,6 +44,8 @@ pub struct FrameReceiver {
 pub(crate) struct Link {
     pub(crate) quinn: quinn::Connection,
     pub(crate) counters: Arc<Counters>,
+    /// [`Limits::send_window`](crate::Limits::send_window).
+    pub(crate) send_window: u32,
 }
 
 impl Link {

@@ -15,11 +15,15 @@ use crate::limits::{FRAME_INITIAL, frame_limits};
 use crate::prefix::Prefix;
 use crate::receiver::Link;
 use crate::statistics::Counters;
+use crate::window::SendWindow;
 
-/// Payloads up to this length are copied behind their header: one piece instead of two.
+/// Payloads up to this length are copied behind their header, and behind other frames that wait: one
+/// piece instead of many. quinn searches its pieces for each packet.
 const COPY: usize = 2048;
 /// Bytes that may wait for others before QUIC gets them.
 const BATCH: usize = 64 * 1024;
+/// What is allocated at once for frames that are copied behind each other.
+const CHUNK: usize = 16 * 1024;
 
 /// The sending side of a stream. It numbers the frames.
 ///
@@ -34,8 +38,11 @@ pub struct FrameSender {
     /// Encoded and not taken by QUIC: frames that wait for others, or the rest of one whose sending
     /// was dropped.
     pending: VecDeque<Bytes>,
-    /// Bytes in `pending`.
+    /// The piece behind them, to which frames are added.
+    last: BytesMut,
+    /// Bytes in both.
     waiting: usize,
+    window: SendWindow,
     /// The number of the next frame.
     sequence: u64,
     finished: bool,
@@ -48,13 +55,22 @@ impl FrameSender {
         prefix: Option<Prefix>,
         peer_max: watch::Receiver<u32>,
     ) -> Self {
-        let pending = VecDeque::new();
-        let mut own =
-            Self { stream, link, peer_max, pending, waiting: 0, sequence: 0, finished: false };
+        let window = SendWindow::new(link.send_window);
+        let mut own = Self {
+            stream,
+            link,
+            peer_max,
+            pending: VecDeque::new(),
+            last: BytesMut::new(),
+            waiting: 0,
+            window,
+            sequence: 0,
+            finished: false,
+        };
         if let Some(prefix) = prefix {
             let mut bytes = BytesMut::with_capacity(Prefix::MAX_LEN);
             prefix.encode(&mut bytes);
-            own.push(bytes.freeze());
+            own.append(&[&bytes]);
         }
         own
     }
@@ -88,13 +104,12 @@ impl FrameSender {
         let len = header.write(&mut encoded);
         let header = &encoded[..len];
         if frame.payload.len() <= COPY {
-            let mut whole = BytesMut::with_capacity(header.len() + frame.payload.len());
-            whole.extend_from_slice(header);
-            whole.extend_from_slice(&frame.payload);
-            self.push(whole.freeze());
+            self.append(&[header, &frame.payload]);
         } else {
-            self.push(Bytes::copy_from_slice(header));
-            self.push(frame.payload.clone());
+            self.append(&[header]);
+            self.end_piece();
+            self.waiting += frame.payload.len();
+            self.pending.push_back(frame.payload.clone());
         }
         self.sequence += 1;
         Counters::add(&self.link.counters.frames_sent, 1);
@@ -107,6 +122,7 @@ impl FrameSender {
     /// # Errors
     /// [`SendError`].
     pub async fn flush(&mut self) -> Result<(), SendError> {
+        self.end_piece();
         while !self.pending.is_empty() {
             let written = self.stream.write_chunks(self.pending.make_contiguous()).await;
             let written = written.map_err(|error| match error {
@@ -118,6 +134,7 @@ impl FrameSender {
             })?;
             self.pending.drain(..written.chunks);
             self.waiting = self.waiting.saturating_sub(written.bytes);
+            self.window.written(written.bytes, &self.link.quinn);
         }
         Ok(())
     }
@@ -176,9 +193,24 @@ impl FrameSender {
         let _ended = self.stream.set_priority(priority);
     }
 
-    fn push(&mut self, bytes: Bytes) {
-        self.waiting += bytes.len();
-        self.pending.push_back(bytes);
+    /// Adds bytes to the last piece.
+    fn append(&mut self, parts: &[&[u8]]) {
+        let length = parts.iter().map(|part| part.len()).sum();
+        if self.last.capacity() - self.last.len() < length {
+            self.end_piece();
+            // What is sent alone needs no room for others.
+            let room = if self.waiting == 0 { length } else { length.max(CHUNK) };
+            self.last = BytesMut::with_capacity(room);
+        }
+        parts.iter().for_each(|part| self.last.extend_from_slice(part));
+        self.waiting += length;
+    }
+
+    /// Nothing is added to the last piece any more.
+    fn end_piece(&mut self) {
+        if !self.last.is_empty() {
+            self.pending.push_back(core::mem::take(&mut self.last).freeze());
+        }
     }
 
     /// What the peer is known to accept: no more than is needed for a payload of `length` bytes.

@@ -33,6 +33,8 @@ impl TransportCase {
             figures.insert("bytes_sent", delayed.bytes_sent);
             figures.insert("bytes_received", delayed.bytes_received);
             figures.insert("delayed_ns", delayed.ns);
+            let idle = self.prepared.idle_memory()?;
+            figures.extend(idle.map(|bytes| ("idle_memory", vec![bytes])));
         }
         Ok(Answer::CheckedOnTheWire {
             round_trip: found.round_trip,

@@ -26,6 +26,10 @@ const PEERS: &[Peer] = &[
 const CLI: &str = "endseal-cli";
 const BENCH: &str = "endseal-bench";
 const NODE_PEER: &str = "peers/node/package-lock.json";
+const RUST_PEERS: &str = "peers/rust/Cargo.toml";
+const RUST_CODEC: &str = "peers/rust-codec/Cargo.toml";
+/// Messages and mutants of each: seconds, and a difference shows within the first hundreds.
+const AGREE: &str = "agree 5000 20";
 
 pub(super) struct Step {
     pub(super) name: &'static str,
@@ -33,6 +37,7 @@ pub(super) struct Step {
     pub(super) jobs: Vec<Job>,
 }
 
+#[derive(Clone)]
 pub(super) enum Job {
     /// A chore of this program, run without starting another.
     Chore(fn(&Path) -> Result<bool, String>),
@@ -69,7 +74,12 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         step("peer", "implementations of others agree with every vector", peers(root)),
         step("demo", "the README's demonstration runs", vec![demo(&packages)]),
         step("bench", "the benchmark runs and writes its report", vec![bench(&packages)]),
-        step("bench-peers", "it runs beside a peer", bench_peers(root, &packages)),
+        step("peer-codec", "two libraries read messages alike", vec![peer_codec(root)]),
+        step(
+            "bench-peers",
+            "it runs beside peers, none of which fails",
+            bench_peers(root, &packages),
+        ),
     ])
 }
 
@@ -155,11 +165,40 @@ fn bench(packages: &[&str]) -> Job {
     }
 }
 
-/// Only the peer that takes seconds to install, and only cases that it is quick in; both seal before
-/// they open.
+/// Messages and mutants of them, as two other libraries read them.
+fn peer_codec(root: &Path) -> Job {
+    if !root.join(RUST_CODEC).exists() {
+        return Job::Skip(format!("there is no {RUST_CODEC}"));
+    }
+    cargo(&format!("run --release --locked --manifest-path {RUST_CODEC} -- {AGREE}"))
+}
+
+/// Peers that are installed or built in minutes, and a few cases in which each subject shows that it
+/// does what it says: all are checked before they are timed.
 fn bench_peers(root: &Path, packages: &[&str]) -> Vec<Job> {
-    if !packages.contains(&BENCH) || !root.join(NODE_PEER).exists() {
-        return vec![Job::Skip(format!("there is no {BENCH}, or no {NODE_PEER}"))];
+    if !packages.contains(&BENCH) {
+        return vec![Job::Skip(format!("there is no {BENCH}"))];
+    }
+    [node_peer(root), rust_peers(root)].concat()
+}
+
+fn rust_peers(root: &Path) -> Vec<Job> {
+    if !root.join(RUST_PEERS).exists() {
+        return vec![Job::Skip(format!("there is no {RUST_PEERS}"))];
+    }
+    vec![
+        Job::Chore(|root| peers::command(root, &["rust".to_owned()])),
+        cargo(
+            "run --release --locked -- bench --quick --quiet --strict --suite envelope,codec,transport \
+             --case open,decode,echo --peers rust --out target/bench-peers-rust",
+        ),
+    ]
+}
+
+/// Only cases that it is quick in; both seal before they open.
+fn node_peer(root: &Path) -> Vec<Job> {
+    if !root.join(NODE_PEER).exists() {
+        return vec![Job::Skip(format!("there is no {NODE_PEER}"))];
     }
     let npm = Command::new("npm").arg("--version").output();
     if !npm.is_ok_and(|output| output.status.success()) {
@@ -249,7 +288,18 @@ mod tests {
         let first = &step(scratch.path(), "peer")[0];
         // On a machine without Python it is skipped, and says so.
         assert!(first == PEERS[0].script || first.ends_with("needs python3"), "{first}");
+        assert_eq!(step(scratch.path(), "peer-codec"), [format!("there is no {RUST_CODEC}")]);
         let found = step(scratch.path(), "bench-peers");
-        assert!(found.len() == 1 && found[0].contains(NODE_PEER), "{found:?}");
+        assert_eq!(found, [format!("there is no {BENCH}")]);
+        let manifest = MANIFEST.replace("\"c\"", &format!("\"{BENCH}\""));
+        scratch.write("Cargo.toml", &manifest);
+        let found = step(scratch.path(), "bench-peers");
+        assert_eq!(found, [NODE_PEER, RUST_PEERS].map(|it| format!("there is no {it}")));
+        scratch.write(RUST_PEERS, "");
+        let found = step(scratch.path(), "bench-peers");
+        assert!(
+            found.len() == 3 && found[2].ends_with("--out target/bench-peers-rust"),
+            "{found:?}"
+        );
     }
 }

@@ -36,6 +36,17 @@ impl Comparison {
         out + &self.summary()
     }
 
+    /// "0.31 %", or one for each suite.
+    fn floors(&self) -> Option<String> {
+        let whole = self.noise_floor.map(fine_percent);
+        if self.noise_floors.len() < 2 {
+            return self.noise_floors.values().next().copied().map(fine_percent).or(whole);
+        }
+        let of =
+            |(suite, floor): (&String, &f64)| format!("{} {}", fine_percent(*floor), tame(suite));
+        whole.map(|_| self.noise_floors.iter().map(of).collect::<Vec<_>>().join(", "))
+    }
+
     fn summary(&self) -> String {
         let mut out = format!(
             "{} figures in both: {} better, {} worse, {} without difference",
@@ -44,7 +55,7 @@ impl Comparison {
             self.count(Verdict::Worse),
             self.count(Verdict::NoDifference),
         );
-        let (floor, drift) = (self.noise_floor.map(fine_percent), fine_percent(self.drift));
+        let (floor, drift) = (self.floors(), fine_percent(self.drift));
         let _ = match floor {
             Some(floor) => write!(out, " (noise floor {floor}, drifts {drift})"),
             None => {

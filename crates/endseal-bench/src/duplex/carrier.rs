@@ -73,7 +73,8 @@ pub(crate) trait Carrier: Send + Sync + 'static {
 
 /// Messages both ways, in order.
 pub(crate) trait Stream: Send + 'static {
-    /// Sends a message; what was sent last must go out without another call.
+    /// Sends a message. When this returns, the kernel or the library has all of it, and nothing waits
+    /// for another call.
     fn send(&mut self, message: &Bytes) -> impl Future<Output = Result<(), Failure>> + Send;
 
     /// Sends the next of many messages: it may wait until [`PIECE`] bytes are together, or for

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::runtime::{Builder, Runtime};
 
-use super::carrier::{Carrier, Failure, Stream, Who};
+use super::carrier::{Carrier, Failure, PIECE, Stream, Who};
 use super::serve::{Received, Service, serve};
 
 /// What takes longer has hung.
@@ -46,8 +46,8 @@ pub(crate) enum Work {
     Handshake,
     /// A message and its echo.
     Echo { bytes: usize },
-    /// Messages, the last of which is acknowledged.
-    Messages { bytes: usize, count: usize },
+    /// Messages, the last of which is acknowledged. Those that are collected may wait for others.
+    Messages { bytes: usize, count: usize, collected: bool },
     /// As a file.
     Bulk { bytes: usize },
     /// A message that is acknowledged.
@@ -60,7 +60,7 @@ impl Work {
         let names: &[&str] = match case {
             "handshake" => &[],
             "echo" | "bulk" | "wire_size" => &["bytes"],
-            "messages" => &["bytes", "count"],
+            "messages" => &["bytes", "count", "collect"],
             _ => return Err(Fault::Unsupported(format!("there is no case {case}"))),
         };
         if let Some(other) = params.keys().find(|name| !names.contains(&name.as_str())) {
@@ -71,12 +71,18 @@ impl Work {
             let fits = usize::try_from(value).ok().filter(|_| (1..=most).contains(&value));
             fits.ok_or_else(|| Fault::Unsupported(format!("{name}: from 1 to {most}")))
         };
+        let collected = || match params.get("collect") {
+            Some(0) => Ok(false),
+            Some(&bytes) if bytes == PIECE as u64 => Ok(true),
+            _ => Err(Fault::Unsupported(format!("collect: 0 or {PIECE}"))),
+        };
         Ok(match case {
             "handshake" => Self::Handshake,
             "echo" => Self::Echo { bytes: within("bytes", MESSAGE_MAX)? },
             "messages" => Self::Messages {
                 bytes: within("bytes", MESSAGE_MAX)?,
                 count: within("count", COUNT_MAX)?,
+                collected: collected()?,
             },
             "bulk" => Self::Bulk { bytes: within("bytes", MEMORY_LIMIT)? },
             _ => Self::WireSize { bytes: within("bytes", MESSAGE_MAX)? },
@@ -233,11 +239,16 @@ pub(super) async fn once(
             }
             return Ok(());
         }
-        Work::Messages { count, .. } => {
+        Work::Messages { count, collected: true, .. } => {
             for _ in 0..count {
                 stream.feed(contents.next()).await?;
             }
             stream.flush().await?;
+        }
+        Work::Messages { count, .. } => {
+            for _ in 0..count {
+                stream.send(contents.next()).await?;
+            }
         }
         Work::Bulk { .. } => stream.send_bulk(contents.next()).await?,
         Work::WireSize { .. } => stream.send(contents.next()).await?,

@@ -12,7 +12,6 @@ use endseal_transport::{
     TransportKey,
 };
 
-use crate::allocation;
 use crate::clock::Elapsed;
 use crate::duplex::carrier::{Carrier, Failure, PIECE, Stream, Who, Wire};
 use crate::duplex::examine::ROUND_TRIP_NS;
@@ -21,9 +20,6 @@ use crate::duplex::relay::HERE;
 use crate::duplex::work::{Duplex, Fault, Spent, Work};
 use crate::record::{Better, Params, SubjectInfo};
 use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
-
-/// Idle connections whose memory is measured.
-const IDLE: usize = 64;
 
 /// The transport under one policy.
 #[derive(Clone, Debug)]
@@ -126,13 +122,8 @@ impl Prepared for Ready {
             figure("bytes_received", "B", &delayed.bytes_received, 1),
             figure("round_trips", "1", &delayed.ns, ROUND_TRIP_NS),
         ];
-        // What is made once, such as tables that grow in steps, is made before.
-        drop(idle::open(&self.duplex, 1)?);
-        let mut idle = None;
-        let counted = allocation::measure(|| idle = Some(idle::open(&self.duplex, IDLE)));
-        let open = idle.transpose()?.map_or(0, |idle| idle.len());
-        if counted.calls > 0 && open > 0 {
-            found.push(figure("idle_memory", "B", &[counted.live as u64], open as u64));
+        if let Some(bytes) = idle::memory(&self.duplex)? {
+            found.push(figure("idle_memory", "B", &[bytes], 1));
         }
         Ok(found)
     }

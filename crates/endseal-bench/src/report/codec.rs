@@ -65,6 +65,10 @@ impl SuiteReport for CodecReport {
         goals::why_missed(document, figures);
     }
 
+    fn why_lost(&self, _: &Case, _: &str, other: &str) -> Option<&'static str> {
+        beside::why_lost(other)
+    }
+
     fn sections(&self, document: &mut Document, figures: &Figures<'_>) {
         seed::write(document, figures);
         beside::write(document, figures);

@@ -60,6 +60,8 @@ pub(crate) fn describe_params(params: &Params) -> Vec<String> {
         "bytes" => words::size_parameter(*value),
         MEMBERS => words::plural_members(*value),
         "count" => format!("{} at once", words::integer(*value)),
+        "collect" if *value == 0 => "none collected".into(),
+        "collect" => format!("{} collected", words::size_parameter(*value)),
         "blob_percent" if *value == 0 => "text".into(),
         "blob_percent" => format!("{} % blob", words::integer(*value)),
         other => format!("{} {}", words::tame(other), words::integer(*value)),
@@ -194,6 +196,20 @@ impl<'a> Figures<'a> {
         if found.is_empty() { SUITES.iter().collect() } else { found }
     }
 
+    /// "1.2 % (envelope), 0.41 % (codec)"; bare where one holds for all.
+    pub(crate) fn noise_floors(&self) -> Option<String> {
+        let record = self.record;
+        let suites = self.suites();
+        if record.noise_floors.is_empty() || suites.len() < 2 {
+            return record.noise_floor.map(words::fine_percent);
+        }
+        let of = |suite: &&Suite| {
+            let floor = words::fine_percent(record.noise_floor_of(suite.name)?);
+            Some(format!("{floor} ({})", suite.name))
+        };
+        Some(words::list(&suites.iter().filter_map(of).collect::<Vec<_>>()))
+    }
+
     /// All metrics that have a figure.
     pub(crate) fn metrics(&self) -> BTreeSet<&'a str> {
         self.record.rows.iter().map(|row| &*row.metric).collect()
@@ -265,7 +281,7 @@ impl<'a> Figures<'a> {
         match self.factor(case, subject, other) {
             None => "\u{2013}".into(),
             Some(factor) => {
-                let text = self.factor_words(factor);
+                let text = self.factor_words(&case.suite, factor);
                 if self.difference_at(case, subject, other).is_some() {
                     return Text::new().emphasis(text);
                 }
@@ -277,9 +293,9 @@ impl<'a> Figures<'a> {
     /// The factor without its interval, for tables of many columns.
     pub(crate) fn median_factor_text(&self, case: &Case, subject: &str, other: &str) -> Text {
         let bare = |factor: Factor| match factor.ci95 {
-            Some(_) if self.beyond_noise(factor) => words::factor(factor.median, None),
+            Some(_) if self.beyond_noise(&case.suite, factor) => words::factor(factor.median, None),
             Some(_) => "no difference".into(),
-            None => self.factor_words(factor),
+            None => self.factor_words(&case.suite, factor),
         };
         let text = self.factor(case, subject, other).map_or("\u{2013}".into(), bare);
         match self.difference_at(case, subject, other) {
@@ -289,10 +305,10 @@ impl<'a> Figures<'a> {
     }
 
     /// "343× (338–349)", "no difference (1.00×)", "≈ 12.3×" for one that is not paired.
-    pub(crate) fn factor_words(&self, factor: Factor) -> String {
+    pub(crate) fn factor_words(&self, suite: &str, factor: Factor) -> String {
         match factor.ci95 {
             None => format!("≈ {}", words::factor(factor.median, None)),
-            Some(_) if !self.beyond_noise(factor) => {
+            Some(_) if !self.beyond_noise(suite, factor) => {
                 format!("no difference ({})", words::factor(factor.median, None))
             }
             Some(ci95) => words::factor(factor.median, Some(ci95)),
@@ -300,9 +316,9 @@ impl<'a> Figures<'a> {
     }
 
     /// Whether a ratio is more than noise: its interval leaves out 1, and it is further from 1 than a
-    /// subject was from itself.
-    pub(crate) fn beyond_noise(&self, factor: Factor) -> bool {
-        let floor = self.record.noise_floor.unwrap_or_default();
+    /// subject of the suite was from itself.
+    pub(crate) fn beyond_noise(&self, suite: &str, factor: Factor) -> bool {
+        let floor = self.record.noise_floor_of(suite).unwrap_or_default();
         let away = factor.median.max(1.0 / factor.median) - 1.0;
         let decided = factor.ci95.is_none_or(|[low, high]| low > 1.0 || high < 1.0);
         decided && away > floor

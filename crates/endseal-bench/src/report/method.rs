@@ -14,7 +14,7 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
     document.section("Subjects");
     subjects(document, figures);
     document.section("Method");
-    method(document, record);
+    method(document, figures);
     document.section("Environment");
     document.table(environment(record));
     document.section("How to repeat");
@@ -111,7 +111,8 @@ fn subjects(document: &mut Document, figures: &Figures<'_>) {
     document.table(table);
 }
 
-fn method(document: &mut Document, record: &Record) {
+fn method(document: &mut Document, figures: &Figures<'_>) {
+    let record = figures.record;
     let mut items: Vec<Text> = [
         "Correct first: before it is timed, a subject must open what it sealed and refuse a changed \
          bit, if it claims to. One that fails is listed under \u{201c}Not measured\u{201d}.",
@@ -133,11 +134,11 @@ fn method(document: &mut Document, record: &Record) {
     .map(Text::from)
     .collect();
     items.push(
-        match record.noise_floor {
-            Some(floor) => format!(
-                "Noise floor {}: nine preparations of endseal, timed one after the other, lie within it \
-                 in 95 of 100 cases (two standard deviations). Smaller differences are called \u{201c}no difference\u{201d}.",
-                words::fine_percent(floor)
+        match figures.noise_floors() {
+            Some(floors) => format!(
+                "Noise floor {floors}: nine preparations of endseal in the first case of a suite, timed \
+                 one after the other, lie within it in 95 of 100 cases (two standard deviations). \
+                 Smaller differences are called \u{201c}no difference\u{201d}.",
             ),
             None => "Noise floor: not measured in this run.".into(),
         }
@@ -171,6 +172,7 @@ fn environment(record: &Record) -> Table {
     let lines = [
         ("endseal", format!("{} {}", environment.endseal, environment.commit).trim().to_owned()),
         ("profile", environment.profile.clone()),
+        ("link-time optimisation", environment.lto.clone()),
         ("X25519", kernel.into()),
         ("CPU", environment.cpu.clone()),
         ("CPU features", environment.cpu_features.join(", ")),
@@ -195,7 +197,12 @@ fn environment(record: &Record) -> Table {
 
 fn repeat(document: &mut Document, figures: &Figures<'_>) {
     let record = figures.record;
-    let mut command = String::from("cargo run --release -- bench run");
+    let profile = match &*record.environment.lto {
+        "thin" => "--profile bench",
+        "fat" => "--profile dist",
+        _ => "--release",
+    };
+    let mut command = format!("cargo run {profile} -- bench run");
     if ["quick", "full"].contains(&record.extent.as_str()) {
         command += &format!(" --{}", record.extent);
     }

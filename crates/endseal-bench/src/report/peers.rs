@@ -120,7 +120,7 @@ fn cell(figures: &Figures<'_>, case: &Case, subject: &str) -> Text {
         true => text.emphasis(words),
         false => text.say(words),
     };
-    let words = figures.factor_words(factor);
+    let words = figures.factor_words(&case.suite, factor);
     let text = time_text(row).line_break();
     match words.split_once(" (") {
         Some((factor, interval)) => {

@@ -53,6 +53,10 @@ impl SuiteReport for TransportReport {
         goals::why_missed(document, figures);
     }
 
+    fn why_lost(&self, case: &Case, metric: &str, other: &str) -> Option<&'static str> {
+        goals::why_lost(case, metric, other)
+    }
+
     fn sections(&self, document: &mut Document, figures: &Figures<'_>) {
         document.section("The wire");
         tables::handshakes(document, figures);
@@ -61,7 +65,7 @@ impl SuiteReport for TransportReport {
     }
 
     fn main_cases(&self) -> Vec<Case> {
-        vec![handshake(), echo(), messages(), bulk()]
+        vec![handshake(), echo(), messages(), collected(), bulk()]
     }
 
     fn prices(&self, document: &mut Document, figures: &Figures<'_>) {
@@ -88,8 +92,14 @@ fn echo() -> Case {
 
 const MESSAGES: u64 = 1000;
 
+/// Each on its way before the next call.
 fn messages() -> Case {
-    case("messages", &[("bytes", 8192), ("count", MESSAGES)])
+    case("messages", &[("bytes", 8192), ("count", MESSAGES), ("collect", 0)])
+}
+
+/// 64 KB of them together before a write.
+fn collected() -> Case {
+    case("messages", &[("bytes", 8192), ("count", MESSAGES), ("collect", 65_536)])
 }
 
 const BULK_BYTES: u64 = 64 << 20;

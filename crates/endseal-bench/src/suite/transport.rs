@@ -7,6 +7,11 @@ use crate::run::OURS;
 /// 1 KB as the published tables mean it.
 const KB: u64 = 1024;
 
+/// What is collected of messages that are on their way before the next call.
+const AT_ONCE: u64 = 0;
+/// What a subject may collect of others.
+const COLLECTED: u64 = 64 * KB;
+
 /// The suite.
 pub(super) const SUITE: Suite = Suite {
     name: "transport",
@@ -18,12 +23,17 @@ pub(super) const SUITE: Suite = Suite {
     compared: &[OURS],
     floors: &["tcp"],
     grows_by: &[Growing { parameter: "bytes", unit: 1024, one: "a KB", many: "number of bytes" }],
-    notes: &[("handshake", HANDSHAKE), ("bulk", BULK)],
+    notes: &[("handshake", HANDSHAKE), ("messages", MESSAGES), ("bulk", BULK)],
     report: &crate::report::transport::TransportReport,
 };
 
 const HANDSHAKE: &str = "Both ends are in one process, with a thread each, so that CPU time is that of \
      both. Without a way between them, time is that of the computations and the kernel.";
+
+const MESSAGES: &str = "Where none are collected, the kernel or the library has a message when its call returns, and \
+     nothing waits for another call: TCP is given one write for each, and QUIC fills its packets with \
+     what lies in its send queue when its turn comes. Where 64 KB are collected, every subject waits \
+     for so many before it writes, which gives TCP whole segments of the loopback interface.";
 
 const BULK: &str = "On the loopback device, with packets as on Ethernet for QUIC (MTU 1452) and as \
      large as TCP likes them: the device takes 64 KB at once.";
@@ -32,7 +42,8 @@ fn cases(extent: Extent) -> Vec<Case> {
     let mut cases = vec![
         case("handshake", &[]),
         case("echo", &[("bytes", 8 * KB)]),
-        case("messages", &[("bytes", 8 * KB), ("count", 1000)]),
+        messages(8 * KB, AT_ONCE),
+        messages(8 * KB, COLLECTED),
         case("bulk", &[("bytes", 64 * KB * KB)]),
         case("wire_size", &[("bytes", 8 * KB)]),
         case("wire_size", &[("bytes", 256 * KB)]),
@@ -40,12 +51,17 @@ fn cases(extent: Extent) -> Vec<Case> {
     if extent > Extent::Quick {
         cases.push(case("echo", &[("bytes", 64)]));
         cases.push(case("echo", &[("bytes", 256 * KB)]));
-        cases.push(case("messages", &[("bytes", 256), ("count", 1000)]));
+        cases.push(messages(256, AT_ONCE));
+        cases.push(messages(256, COLLECTED));
     }
     if extent > Extent::Default {
         cases.push(case("bulk", &[("bytes", 512 * KB * KB)]));
     }
     cases
+}
+
+fn messages(bytes: u64, collect: u64) -> Case {
+    case("messages", &[("bytes", bytes), ("count", 1000), ("collect", collect)])
 }
 
 fn case(case: &'static str, params: &[(&str, u64)]) -> Case {

@@ -120,6 +120,22 @@ fn a_large_noise_floor_hides_a_difference_and_none_decides_nothing() {
 }
 
 #[test]
+fn each_suite_is_judged_by_its_own_noise_floor() {
+    let (mut first, mut later) = (run(), run());
+    // The whole run's is that of another suite.
+    first["noise_floor"] = json!(0.6);
+    first["noise_floors"] = json!({"envelope": 0.002, "transport": 0.6});
+    change(&mut later, "time", 1.5);
+    let comparison = compare(&record(&first), &record(&later));
+    assert_eq!(comparison.rows[0].verdict, Verdict::Worse);
+    assert_eq!(comparison.noise_floors["envelope"], 0.0031, "the larger of both runs");
+    // One that was not timed against itself: the largest stands for it.
+    first["noise_floors"] = json!({"transport": 0.6});
+    let comparison = compare(&record(&first), &record(&later));
+    assert_eq!(comparison.rows[0].verdict, Verdict::NoDifference);
+}
+
+#[test]
 fn missing_rows_and_other_machines_are_said() {
     let mut later = run();
     later["rows"].as_array_mut().unwrap().truncate(10);

@@ -78,17 +78,12 @@ fn the_first_page_says_what_it_costs_and_where_we_lose() {
     let text = markdown(&record(&run()));
     let start = text.find("## Where we lose").unwrap();
     let lost = &text[start..start + text[start..].find("## The seed").unwrap()];
-    let row = line(lost, "* **open, 1 KB**: endseal beside straight-rust");
-    assert!(
-        row.contains("*0.47× (0.46–0.47)* at 100 members;") && row.contains("lacks sender"),
-        "{row}"
-    );
-    assert!(
-        lost.contains(
-            "bytes**: endseal beside straight-rust: *1,480 B against 1,390 B* at 5 members"
-        )
-    );
-    assert!(!lost.contains("**seal"), "{lost}");
+    let row = line(lost, "| **open, 1 KB** | *0.47× (0.46–0.47)* at ");
+    assert!(row.contains("<br>*0.47× (0.46–0.47)* at "), "{row}");
+    assert!(row.contains("| straight-rust | straight-rust: lacks sender"), "{row}");
+    let row = line(lost, "| **size, 1 KB, bytes** |");
+    assert!(row.contains("| *1,480 B against 1,390 B* at 5 members | straight-rust |"), "{row}");
+    assert!(!lost.contains("| **seal") && !lost.contains("| seal"), "{lost}");
 }
 
 #[test]
@@ -127,6 +122,29 @@ fn banners_warn_of_what_makes_a_run_doubtful() {
 }
 
 #[test]
+fn a_build_that_peers_were_not_made_like_is_said() {
+    let mut run = run();
+    for (lto, peers, said) in [
+        ("off", json!(["node", "rust"]), true),
+        ("off", json!(["node"]), false),
+        ("thin", json!(["rust"]), false),
+    ] {
+        run["environment"]["lto"] = json!(lto);
+        run["arguments"]["peers"] = peers;
+        for text in both(&run) {
+            assert_eq!(text.contains("Caution"), said, "{lto}");
+            assert!(text.contains(lto) && text.contains("link-time optimisation"));
+            let command = if lto == "thin" {
+                "--profile bench -- bench run"
+            } else {
+                "--release -- bench run"
+            };
+            assert!(text.contains(command), "{lto}");
+        }
+    }
+}
+
+#[test]
 fn a_difference_within_the_noise_is_none() {
     let mut run = run();
     for ratio in run["ratios"].as_array_mut().unwrap() {
@@ -138,12 +156,29 @@ fn a_difference_within_the_noise_is_none() {
 }
 
 #[test]
+fn a_suite_has_its_own_noise_floor() {
+    let mut run = run();
+    run["noise_floor"] = json!(0.5);
+    run["noise_floors"] = json!({"envelope": 0.0031, "transport": 0.5});
+    run["arguments"]["suites"] = json!(["envelope", "transport"]);
+    for ratio in run["ratios"].as_array_mut().unwrap() {
+        ratio["median"] = json!(1.2);
+        ratio["ci95"] = json!([1.19, 1.21]);
+    }
+    for text in both(&run) {
+        assert!(text.contains("below 0.31 % (envelope) and 50.0 % (transport) are noise"));
+    }
+    let text = markdown(&record(&run));
+    assert!(line(&text, "| 100 | 80 ms |").contains("*1.20× (1.19–1.21)*"));
+}
+
+#[test]
 fn a_ratio_without_pairs_is_marked() {
     let mut run = run();
     run["ratios"] = json!([]);
     let text = markdown(&record(&run));
     assert!(line(&text, "| 100 | 80 ms |").contains("| *≈ 340×* |"));
-    assert!(text.contains("* **open, 1 KB**: endseal beside straight-rust: *≈ 0.47×* at 5"));
+    assert!(text.contains("| **open, 1 KB** | *≈ 0.47×* at "));
 }
 
 #[test]

@@ -146,6 +146,7 @@ fn ratios_are_those_of_the_times_and_faulty_subjects_have_no_row() {
     assert!(record.complete);
     assert_eq!((watch.cases, watch.partial), (cases.len(), cases.len()));
     assert_eq!(record.noise_floor, Some(0.0));
+    assert_eq!(record.noise_floors, [("envelope".to_owned(), 0.0)].into());
     for ratio in &record.ratios {
         assert_eq!((ratio.against.as_str(), ratio.median), ("slow", 30.0));
         assert_eq!(ratio.ci95, [30.0, 30.0]);

@@ -69,7 +69,7 @@ fn what_is_not_json_or_too_long_is_refused() {
 #[test]
 fn a_violation_names_its_place() {
     type Change = fn(&mut Value);
-    let cases: [(&str, Change); 12] = [
+    let cases: [(&str, Change); 14] = [
         ("/rows/3/median", |run| run["rows"][3]["median"] = Value::Null),
         ("/rows/0/ci95", |run| run["rows"][0]["ci95"] = json!([1.0])),
         ("/rows/0/better", |run| run["rows"][0]["better"] = json!("joy")),
@@ -85,6 +85,8 @@ fn a_violation_names_its_place() {
         ("/unsupported/0", |run| {
             run["unsupported"][0].as_object_mut().unwrap().remove("case");
         }),
+        ("/environment/lto", |run| run["environment"]["lto"] = json!("much")),
+        ("/noise_floors/codec", |run| run["noise_floors"] = json!({"codec": -0.1})),
         ("/extent", |run| run["extent"] = json!("endless")),
         ("/more", |run| run["more"] = json!(1)),
         ("", |run| *run = json!([])),

@@ -52,6 +52,34 @@ async fn every_length_arrives() {
     tokio::join!(send, receive);
 }
 
+#[tokio::test]
+async fn frames_of_all_lengths_wait_for_each_other() {
+    let (_pair, asked, taken) = connected(limits()).await;
+    // What is copied behind others and what is not, in turn.
+    let length = |i: u64| [0, 1, 300, 2047, 2048, 2049, 9000][usize::try_from(i % 7).unwrap()];
+    let send = async {
+        let mut messages = asked.open_messages().await.unwrap();
+        for i in 0..1500 {
+            messages.feed(&frame(i, length(i))).await.unwrap();
+            if i % 400 == 0 {
+                messages.flush().await.unwrap();
+            }
+        }
+        for i in 1500..2000 {
+            messages.send(&frame(i, length(i))).await.unwrap();
+        }
+        messages.end().await.unwrap();
+    };
+    let receive = async {
+        let mut messages = taken.accept_messages().await.unwrap();
+        for i in 0..2000 {
+            assert!(messages.receive().await.unwrap() == Some(frame(i, length(i))), "{i}");
+        }
+        assert_eq!(messages.receive().await, Ok(None));
+    };
+    tokio::join!(send, receive);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn kinds_and_flags_arrive() {
     let (_pair, asked, taken) = connected(limits()).await;

@@ -10,6 +10,8 @@ use self::work::{Duplex, Fault, Spent, Work};
 mod carrier;
 #[path = "../../../../crates/endseal-bench/src/duplex/examine.rs"]
 pub(crate) mod examine;
+#[path = "../../../../crates/endseal-bench/src/duplex/idle.rs"]
+mod idle;
 #[path = "../../../../crates/endseal-bench/src/duplex/relay.rs"]
 mod relay;
 #[path = "../../../../crates/endseal-bench/src/duplex/serve.rs"]
@@ -53,6 +55,9 @@ pub(crate) trait Prepared {
     /// The figures of the case `handshake`.
     fn delayed(&self) -> Result<Delayed, Fault>;
 
+    /// Bytes of heap of a connection on which nothing happens.
+    fn idle_memory(&self) -> Result<Option<u64>, Fault>;
+
     /// Does the work so many times.
     fn run(&mut self, iterations: u64) -> Result<Spent, Fault>;
 }
@@ -64,6 +69,10 @@ impl<C: Carrier> Prepared for Duplex<C> {
 
     fn delayed(&self) -> Result<Delayed, Fault> {
         Self::delayed(self)
+    }
+
+    fn idle_memory(&self) -> Result<Option<u64>, Fault> {
+        idle::memory(self)
     }
 
     fn run(&mut self, iterations: u64) -> Result<Spent, Fault> {

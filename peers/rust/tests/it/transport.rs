@@ -43,7 +43,8 @@ fn every_subject_goes_through_every_case() {
     for subject in SUBJECTS {
         peer.carry(subject, "echo", &json!({"bytes": 1}));
         peer.carry(subject, "echo", &json!({"bytes": 8192}));
-        peer.carry(subject, "messages", &json!({"bytes": 1000, "count": 50}));
+        peer.carry(subject, "messages", &json!({"bytes": 1000, "count": 50, "collect": 0}));
+        peer.carry(subject, "messages", &json!({"bytes": 1000, "count": 150, "collect": 65_536}));
         peer.carry(subject, "bulk", &json!({"bytes": 1_000_001}));
         let on_the_wire = peer.carry(subject, "wire_size", &json!({"bytes": 8192}));
         let size = on_the_wire["sealed_bytes"].as_u64().unwrap();
@@ -67,6 +68,9 @@ fn handshakes_have_figures() {
         let trips = if subject.starts_with("tcp-") { 3 } else { 2 };
         let delayed = least("delayed_ns");
         assert!((trips * 50_000_000..trips * 50_000_000 + 45_000_000).contains(&delayed));
+        // Two tasks and a stream take some of it, and none of these a megabyte.
+        let idle = checked["figures"]["idle_memory"][0].as_u64().unwrap();
+        assert!((100..1_000_000).contains(&idle), "{subject}: {idle}");
         // ML-DSA-65: a public key and a signature from each side; X25519MLKEM768 besides.
         let both = least("bytes_sent").min(least("bytes_received"));
         let is_post_quantum = matches!(subject, "quinn" | "tcp-tls-pq");
@@ -85,7 +89,9 @@ fn what_is_no_case_is_unsupported() {
         ("echo", json!({"bytes": 0})),
         ("echo", json!({"bytes": (1 << 20) + 1})),
         ("echo", json!({"bytes": 1, "count": 1})),
-        ("messages", json!({"bytes": 1, "count": 100_001})),
+        ("messages", json!({"bytes": 1, "count": 100_001, "collect": 0})),
+        ("messages", json!({"bytes": 1, "count": 1})),
+        ("messages", json!({"bytes": 1, "count": 1, "collect": 1})),
         ("bulk", json!({"bytes": (1u64 << 30) + 1})),
         ("wire_size", json!({"bytes": (1u64 << 53) - 1})),
     ] {

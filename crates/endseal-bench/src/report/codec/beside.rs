@@ -32,6 +32,17 @@ const FORMATS: [Format; 9] = [
     format(super::BASE64, "yes, by name", "all"),
 ];
 
+/// What a format gives up for being ahead.
+pub(super) fn why_lost(other: &str) -> Option<&'static str> {
+    let fixed = |format: &&Format| format.subject == other && format.evolution == "no";
+    FORMATS.iter().find(fixed).map(|format| match format.languages {
+        "none" => {
+            "a format to which no field can be added later, and which no other language reads"
+        }
+        _ => "a format to which no field can be added later, and which few other languages read",
+    })
+}
+
 pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
     document.section("JSON against binary");
     document.paragraph(

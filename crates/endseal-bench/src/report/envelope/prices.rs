@@ -30,7 +30,7 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
     for form in forms {
         let time = |case: &Case| figures.time(case, form).map_or("–".into(), time_text);
         let times = match figures.factor(&seal, OURS, form) {
-            Some(factor) if form != OURS => figures.factor_words(factor),
+            Some(factor) if form != OURS => figures.factor_words("envelope", factor),
             _ => "–".into(),
         };
         let bytes = figures.bytes_per_member(form).map_or("–".into(), words::bytes);

@@ -4,7 +4,7 @@ use super::super::document::Document;
 use super::super::figures::{Case, Figures, OURS};
 use super::super::goals::{Bound, Goal, Measure};
 use super::super::words;
-use super::{CLASSICAL, QUINN, TCP_TLS, bulk, echo, handshake, messages, wire_size};
+use super::{CLASSICAL, QUINN, TCP_TLS, bulk, collected, echo, handshake, messages, wire_size};
 
 pub(super) fn goals(figures: &Figures<'_>) -> Vec<Goal> {
     let at_most = |what: &str, measure, bound| Goal {
@@ -56,7 +56,15 @@ pub(super) fn goals(figures: &Figures<'_>) -> Vec<Goal> {
     }
     goals.extend([
         at_most("Time of an echo of 8 KB, beside TCP and TLS 1.3", longer(echo(), TCP_TLS), 1.4),
-        Goal::faster("1,000 messages of 8 KB, beside TCP and TLS 1.3", messages(), TCP_TLS, 0.8),
+        Goal {
+            note: Some(UNCOLLECTED),
+            ..Goal::faster(
+                "1,000 messages of 8 KB, beside TCP and TLS 1.3",
+                messages(),
+                TCP_TLS,
+                0.8,
+            )
+        },
         Goal::faster("Bulk, 64 MB, beside TCP and TLS 1.3", bulk(), TCP_TLS, 0.35),
         at_most(
             "UDP payload of a message of 8 KB, of its own bytes (1.034)",
@@ -67,9 +75,18 @@ pub(super) fn goals(figures: &Figures<'_>) -> Vec<Goal> {
     goals
 }
 
-fn connected() -> [(&'static str, Case); 3] {
-    [("Echo of 8 KB", echo()), ("1,000 messages of 8 KB", messages()), ("Bulk, 64 MB", bulk())]
+fn connected() -> [(&'static str, Case); 4] {
+    [
+        ("Echo of 8 KB", echo()),
+        ("1,000 messages of 8 KB", messages()),
+        ("1,000 messages of 8 KB, 64 KB collected before a write", collected()),
+        ("Bulk, 64 MB", bulk()),
+    ]
 }
+
+const UNCOLLECTED: &str = "Each on its way before the next call, as where this goal was set: one write \
+     for each on TCP. With 64 KB collected before a write, which no goal was set on, the ratio is in \
+     the table \u{201c}Once connected\u{201d}: TCP gains, and packets cost QUIC the same.";
 
 fn metric_of(figures: &Figures<'_>, subject: &str, metric: &str) -> Option<f64> {
     figures.row(&handshake(), subject, metric).map(|row| row.median)
@@ -77,6 +94,31 @@ fn metric_of(figures: &Figures<'_>, subject: &str, metric: &str) -> Option<f64> 
 
 fn share(of: Option<f64>, whole: Option<f64>) -> Option<f64> {
     Some(of? / whole.filter(|whole| *whole > 0.0)?)
+}
+
+/// Where the two differ by what they are.
+pub(super) fn why_lost(case: &Case, metric: &str, other: &str) -> Option<&'static str> {
+    let tcp = other.starts_with("tcp");
+    match (&*case.case, metric) {
+        (_, "idle_memory") if tcp => Some(
+            "the state and the buffers of TCP are the kernel's, where no allocator counts them",
+        ),
+        ("handshake", "round_trips") => None,
+        ("handshake" | "wire_size", "bytes_sent" | "bytes_received" | "size") if tcp => {
+            Some("headers of QUIC's packets count, those of TCP are the kernel's and do not")
+        }
+        ("handshake" | "echo", _) if tcp => {
+            Some("packets are made, timed and acknowledged in the process, TCP's in the kernel")
+        }
+        (_, _) if tcp => Some(
+            "packets of 1,452 bytes, each sealed and acknowledged in the process; the loopback \
+             interface takes up to 64 KB of TCP at once",
+        ),
+        (_, _) if other.starts_with(QUINN) => Some(
+            "the same library without frames, bounds of its own, a control stream and smaller windows",
+        ),
+        _ => None,
+    }
 }
 
 pub(super) fn why_missed(document: &mut Document, figures: &Figures<'_>) {
@@ -116,7 +158,7 @@ mod tests {
             crate::suite::Suite::find("transport").unwrap().cases(crate::suite::Extent::Quick);
         let record = Record::default();
         let goals = goals(&Figures::new(&record));
-        assert_eq!(goals.len(), 14);
+        assert_eq!(goals.len(), 16);
         for goal in goals {
             let Measure::Factor { case, .. } = goal.measure else { continue };
             let found = cases.iter().any(|c| c.case == case.case && c.params == case.params);

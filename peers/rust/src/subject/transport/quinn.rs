@@ -115,7 +115,7 @@ impl Stream for Pair {
     async fn feed(&mut self, message: &Bytes) -> Result<(), Failure> {
         let length = u32::try_from(message.len())?.to_be_bytes();
         self.waiting.extend([Bytes::copy_from_slice(&length), message.clone()]);
-        self.bytes += message.len();
+        self.bytes += length.len() + message.len();
         if self.bytes < PIECE {
             return Ok(());
         }

@@ -1,0 +1,205 @@
+//! Where others are ahead of us, the worst first.
+
+use std::collections::BTreeMap;
+
+use super::document::{Document, Table, Text};
+use super::figures::{Case, Figures, OURS, axis, is_floor, is_ours, on_axis};
+use super::words;
+use crate::record::{Better, Row};
+use crate::suite::Suite;
+
+pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
+    let lost = found(figures);
+    if lost.is_empty() {
+        let peers = figures.subjects().into_iter().any(|subject| !is_ours(subject));
+        document.paragraph(if peers {
+            "Nowhere in this run: no subject was faster, smaller or leaner than endseal in any case \
+             that both were measured in, beyond the noise floor."
+        } else {
+            "This run has nobody to lose to: only endseal was measured."
+        });
+        return;
+    }
+    document.paragraph(
+        "Every case in which somebody was ahead of endseal beyond the noise floor, the worst first. \
+         A factor below 1 is how fast endseal was beside the other; in italics beside other properties. \
+         Of several sizes, the worst and the best are shown.",
+    );
+    let mut table = Table::new("", &["What", "by how much", "beside whom", "why"]);
+    table.prose = true;
+    for (job, others) in lost {
+        for (i, (other, lost)) in others.into_iter().enumerate() {
+            let what = if i == 0 { job.text() } else { job.text_again() };
+            let difference = figures.difference_at(&job.case, &job.ours, &other);
+            let much = lost.text(axis(&job.case.suite), difference.is_some());
+            table.row(vec![what, much, Text::from(&*other), why(&job, &other, difference)]);
+        }
+    }
+    document.table(table);
+}
+
+/// What was lost, at whatever size and to whomever.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Job {
+    metric: String,
+    /// Without its size.
+    case: Case,
+    ours: String,
+}
+
+impl Job {
+    fn text(&self) -> Text {
+        Text::new().strong(self.describe())
+    }
+
+    /// In the rows of others: a reader who searches for the case finds all of them.
+    fn text_again(&self) -> Text {
+        self.describe().into()
+    }
+
+    fn describe(&self) -> String {
+        let mut text = self.case.describe();
+        match &*self.metric {
+            "time" => {}
+            "size" => text += ", bytes",
+            "heap-peak" => text += ", peak heap",
+            other => text += &format!(", {}", words::tame(other).replace('_', " ")),
+        }
+        if self.ours != OURS {
+            text += &format!(" ({})", words::tame(&self.ours));
+        }
+        text
+    }
+}
+
+/// Where one subject is ahead of one of ours: all sizes of a case.
+#[derive(Default)]
+struct Lost(Vec<At>);
+
+/// At one size.
+struct At {
+    /// Below 1; the less, the worse.
+    ratio: f64,
+    /// 0 where a case has none.
+    size: u64,
+    words: String,
+}
+
+impl Lost {
+    fn worst(&self) -> f64 {
+        self.0.iter().map(|at| at.ratio).fold(1.0, f64::min)
+    }
+
+    fn text(&self, axis: &str, emphasis: bool) -> Text {
+        let mut all: Vec<&At> = self.0.iter().collect();
+        all.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
+        let shown = match all[..] {
+            [worst, .., best] => vec![worst, best],
+            _ => all,
+        };
+        let mut text = Text::new();
+        for (i, at) in shown.into_iter().enumerate() {
+            text = if i > 0 { text.line_break() } else { text };
+            text = if emphasis { text.emphasis(&at.words) } else { text.say(&at.words) };
+            if at.size > 0 {
+                text = text.say(format!(" at {}", on_axis(axis, at.size)));
+            }
+        }
+        text
+    }
+}
+
+/// What the other does less or more, then what else is known of the case.
+fn why(job: &Job, other: &str, difference: Option<String>) -> Text {
+    let known = Suite::find(&job.case.suite)
+        .and_then(|suite| suite.report.why_lost(&job.case, &job.metric, other));
+    let difference = difference.map(|difference| format!("{}: {difference}", words::tame(other)));
+    match (difference, known) {
+        (None, None) => "not known".into(),
+        (Some(difference), None) => difference.into(),
+        (None, Some(known)) => known.into(),
+        (Some(difference), Some(known)) => format!("{difference}; {known}").into(),
+    }
+}
+
+/// All that was lost: jobs and, in each, those who were ahead.
+fn found(figures: &Figures<'_>) -> Vec<(Job, Vec<(String, Lost)>)> {
+    let mut losses = Losses::default();
+    for (case, ours, other, factor) in figures.pairs() {
+        let rivals = is_ours(ours) && !is_ours(other) && !is_floor(&case.suite, other);
+        if rivals && factor.median < 1.0 && figures.beyond_noise(&case.suite, factor) {
+            let words = figures.factor_words(&case.suite, factor);
+            losses.add("time", case, (ours, other), factor.median, words);
+        }
+    }
+    for case in figures.timed_cases() {
+        let Some(ours) = figures.time(case, OURS) else { continue };
+        let rival = |other: &&str| !is_ours(other) && !is_floor(&case.suite, other);
+        for other in figures.subjects().into_iter().filter(rival) {
+            let Some(theirs) = figures.time(case, other) else { continue };
+            let Some(factor) = figures.factor(case, OURS, other) else { continue };
+            let apart = theirs.ci95[1] < ours.ci95[0];
+            if factor.ci95.is_none() && apart && figures.beyond_noise(&case.suite, factor) {
+                let words = figures.factor_words(&case.suite, factor);
+                losses.add("time", case, (OURS, other), factor.median, words);
+            }
+        }
+    }
+    for metric in figures.metrics().into_iter().filter(|metric| !["time", "cpu"].contains(metric)) {
+        for (case, rows) in figures.with_metric(metric) {
+            let Some(ours) = figures.row(case, OURS, metric) else { continue };
+            let rival =
+                |row: &&&Row| !is_ours(&row.subject) && !is_floor(&case.suite, &row.subject);
+            for theirs in rows.iter().filter(rival) {
+                // The smaller one is ahead in a cost, and behind in a yield.
+                let (small, large) = match ours.better {
+                    Better::Less => (*theirs, ours),
+                    Better::More => (ours, *theirs),
+                };
+                if small.ci95[1] < large.ci95[0] {
+                    let text =
+                        format!("{} against {}", super::value_of(ours), super::value_of(theirs));
+                    let ratio = small.median / large.median;
+                    losses.add(metric, case, (OURS, &theirs.subject), ratio, text);
+                }
+            }
+        }
+    }
+    losses.in_order()
+}
+
+/// By what was lost and to whom.
+#[derive(Default)]
+struct Losses(BTreeMap<Job, BTreeMap<String, Lost>>);
+
+impl Losses {
+    fn add(
+        &mut self,
+        metric: &str,
+        case: &Case,
+        (ours, other): (&str, &str),
+        ratio: f64,
+        words: String,
+    ) {
+        let axis = axis(&case.suite);
+        let mut case = case.clone();
+        let size = case.params.remove(axis).unwrap_or_default();
+        let job = Job { metric: metric.to_owned(), case, ours: ours.to_owned() };
+        let others = self.0.entry(job).or_default();
+        others.entry(other.to_owned()).or_default().0.push(At { ratio, size, words });
+    }
+
+    /// The worst first, of jobs and of those who were ahead in each.
+    fn in_order(self) -> Vec<(Job, Vec<(String, Lost)>)> {
+        let mut jobs: Vec<(Job, Vec<(String, Lost)>)> = Vec::new();
+        for (job, others) in self.0 {
+            let mut others: Vec<_> = others.into_iter().collect();
+            others.sort_by(|(_, a), (_, b)| a.worst().total_cmp(&b.worst()));
+            jobs.push((job, others));
+        }
+        let worst =
+            |others: &[(String, Lost)]| others.first().map_or(1.0, |(_, lost)| lost.worst());
+        jobs.sort_by(|(_, a), (_, b)| worst(a).total_cmp(&worst(b)));
+        jobs
+    }
+}
