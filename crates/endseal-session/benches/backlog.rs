@@ -2,9 +2,11 @@
 //! is measured by `endseal bench`; this is for whoever changes the engine.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::expect_used, reason = "a bench")]
 
+use core::hint::black_box;
+use core::time::Duration;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
@@ -19,7 +21,9 @@ const ROUNDS: usize = 7;
 
 fn main() {
     let base = std::env::temp_dir().join(format!("endseal-backlog-{}", std::process::id()));
-    println!("messages/conversations   bare    fsync | 1 a commit    100   whole | whole, 2 threads | settle  (ms)");
+    println!(
+        "messages/conversations   bare    fsync | 1 a commit    100   whole | whole, 2 threads | settle  (ms)"
+    );
     for (messages, people) in [(2_000, 1), (1_000, 5), (5_000, 6)] {
         let work = Work::new(&base.join(format!("{messages}-{people}")), messages, people);
         let bare = median(|| work.bare());
@@ -30,7 +34,13 @@ fn main() {
         let two = work.run(&BatchOptions::whole().threads(2), ROUNDS).0;
         println!(
             "{messages:>6} / {people}      {:>14.2} {:>8.2} | {:>8.1} {:>8.2} {:>7.2} | {:>8.2} | {:>8.2}   {:.2}x bare + fsync",
-            ms(bare), ms(fsync), ms(one), ms(hundred), ms(whole), ms(two), ms(settle),
+            ms(bare),
+            ms(fsync),
+            ms(one),
+            ms(hundred),
+            ms(whole),
+            ms(two),
+            ms(settle),
             ms(whole) / (ms(bare) + ms(fsync)),
         );
     }
@@ -50,8 +60,9 @@ impl Work {
         fs::create_dir_all(dir).unwrap();
         let (kept, live) = (dir.join("kept"), dir.join("live"));
         let mut reader = party(&kept, 1);
-        let mut people: Vec<_> =
-            (0..people).map(|n| party(&dir.join(format!("p{n}")), u8::try_from(n).unwrap() + 2)).collect();
+        let mut people: Vec<_> = (0..people)
+            .map(|n| party(&dir.join(format!("p{n}")), u8::try_from(n).unwrap() + 2))
+            .collect();
         let mut senders = Vec::new();
         for person in &mut people {
             let bundles = reader.transaction(|t| t.prekey_bundles(1, 7)).unwrap();
@@ -71,8 +82,8 @@ impl Work {
             .map(|person| {
                 let to = reader.address();
                 let own = messages.div_ceil(count) + 1;
-                let numbers: Result<Vec<u64>, SendError> = person
-                    .transaction(|t| (0..own).map(|_| t.encrypt(to, &[7; 100])).collect());
+                let numbers: Result<Vec<u64>, SendError> =
+                    person.transaction(|t| (0..own).map(|_| t.encrypt(to, &[7; 100])).collect());
                 let first = numbers.unwrap()[0] - 1;
                 let rows = person.outbox().pending(first, own).unwrap();
                 rows.into_iter().map(|it| it.body).rev().collect()
@@ -86,7 +97,8 @@ impl Work {
         let messages = (0..messages)
             .map(|n| {
                 let mut id = [0; 16];
-                id[..8].copy_from_slice(&(n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes());
+                id[..8]
+                    .copy_from_slice(&(n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes());
                 (n % count, id, bodies[n % count].pop().unwrap())
             })
             .collect();
@@ -114,7 +126,7 @@ impl Work {
         let start = Instant::now();
         for (from, _, body) in &self.messages {
             let body = Message::parse(body).unwrap().ratchet_body().unwrap();
-            std::hint::black_box(ratchets[*from].open(body).unwrap());
+            black_box(ratchets[*from].open(body).unwrap());
         }
         start.elapsed()
     }
