@@ -26,7 +26,7 @@ pub enum OpenError {
     OldEpoch,
     /// The key was used or dropped.
     KeyGone,
-    /// More messages of the sender are missing than are skipped.
+    /// More messages are missing than are skipped: before this one of the sender, or in the group.
     TooFarAhead {
         /// How many are skipped at most.
         limit: u32,
@@ -46,11 +46,6 @@ impl OpenError {
             MlsError::MlsRulesError(_) => Self::Malformed,
             _ => Self::Authentication,
         }
-    }
-
-    /// Whether the library has refused before it took a key from its ratchets.
-    pub(super) fn took_no_key(self) -> bool {
-        matches!(self, Self::KeyGone | Self::TooFarAhead { .. } | Self::Own)
     }
 }
 

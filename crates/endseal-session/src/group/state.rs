@@ -3,6 +3,7 @@
 use endseal_crypto::secret::Zeroizing;
 
 use super::error::StateError;
+use super::generations::Generations;
 
 const VERSION: u8 = 1;
 
@@ -38,6 +39,7 @@ pub(super) struct Facts {
     pub(super) is_removed: bool,
     /// Digests of this device's commits of past epochs, to know them when they come back.
     pub(super) own_commits: Vec<OwnCommit>,
+    pub(super) generations: Generations,
 }
 
 #[derive(Clone, Copy)]
@@ -73,6 +75,7 @@ impl Facts {
             out.extend_from_slice(&(secrets.len() as u64).to_le_bytes());
             out.extend_from_slice(secrets);
         }
+        self.generations.encode(&mut out);
         out.extend_from_slice(mls);
         out
     }
@@ -97,11 +100,12 @@ impl Facts {
         } else {
             None
         };
-        Ok((Self { pending, is_removed, own_commits }, rest))
+        let generations = Generations::decode(&mut rest)?;
+        Ok((Self { pending, is_removed, own_commits, generations }, rest))
     }
 }
 
-fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], StateError> {
+pub(super) fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], StateError> {
     let (taken, after) = rest.split_first_chunk().ok_or(StateError)?;
     *rest = after;
     Ok(*taken)

@@ -83,7 +83,8 @@ fn a_group_with_a_false_credential_is_not_joined() {
         let time = MlsTime::from_duration_since_epoch(NOW);
         let client = liar(credential, 3);
         let (none, no) = (ExtensionList::new(), ExtensionList::new());
-        let mut group = client.create_group_with_id(b"trap".to_vec(), none, no, Some(time)).unwrap();
+        let mut group =
+            client.create_group_with_id(b"trap".to_vec(), none, no, Some(time)).unwrap();
         let invited = device(5);
         let (package, secret) = invited.key_package(Suite::default(), NOW).unwrap();
         let package = MlsMessage::from_bytes(&package).unwrap();
