@@ -215,10 +215,7 @@ impl GroupDevice {
         let (joined, _) = staging.with(table, || client.join_group(None, &welcome, None));
         let (mls, _) = joined.map_err(|_| GroupError::InvalidWelcome)?;
         check_id(mls.group_id())?;
-        // Else nobody could verify what this device signs.
-        let own = mls.current_member_signing_identity();
-        let own = own.map_err(|_| GroupError::InvalidWelcome)?;
-        if own.signature_key[..] != self.key.public_key().as_bytes()[..] {
+        if !self.is_in(&mls) {
             return Err(GroupError::NoKeyPackage);
         }
         let membership = Membership::new(mls, staging).map_err(|_| GroupError::InvalidWelcome)?;
@@ -228,7 +225,7 @@ impl GroupDevice {
     /// The group that was saved, with the past epochs that were stored beside it.
     ///
     /// # Errors
-    /// [`StateError`] if the state is damaged.
+    /// [`StateError`] if the state is damaged, or another device's.
     pub fn load(
         &self,
         state: &[u8],
@@ -245,7 +242,17 @@ impl GroupDevice {
         let (mls, table) =
             staging.with(Table { state, epochs, ..Table::default() }, || client.load_group(&[]));
         let mls = mls.map_err(|_| StateError)?;
+        if !self.is_in(&mls) {
+            return Err(StateError);
+        }
         Membership::with(mls, staging, facts, table.epochs).map(Group::new)
+    }
+
+    /// Whether the group knows the member by this device's key: else nobody could verify what it
+    /// signs.
+    fn is_in(&self, mls: &mls_rs::Group<Config>) -> bool {
+        let own = mls.current_member_signing_identity();
+        own.is_ok_and(|own| own.signature_key[..] == self.key.public_key().as_bytes()[..])
     }
 
     fn client(&self, suite: Suite, staging: &Staging) -> Result<Client<Config>, GroupError> {

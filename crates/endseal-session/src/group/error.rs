@@ -11,7 +11,8 @@ pub(super) const GAP: u32 = 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The bytes are no message of a group, or ask for what groups here do not do.
+    /// The bytes are no message of a group, or ask for what groups here do not do; or a proposal is
+    /// beyond the 1 MiB of them that may wait for a commit.
     Malformed,
     /// The message is of another group.
     OtherGroup,

@@ -7,7 +7,7 @@
 use alloc::collections::BTreeMap;
 
 use super::error::StateError;
-use super::state::take;
+use super::state::{flag, take};
 
 /// Keys of missing messages that are kept in a group: about 6 MiB. A commit brings new ratchets.
 pub(super) const MAX_MISSING: u32 = 65_536;
@@ -103,7 +103,7 @@ impl Generations {
             let mut next = BTreeMap::new();
             for _ in 0..u64::from_le_bytes(take(rest)?) {
                 let leaf = u32::from_le_bytes(take(rest)?);
-                let is_application = take(rest)? == [1];
+                let is_application = flag(rest)?;
                 next.insert(Ratchet { leaf, is_application }, u32::from_le_bytes(take(rest)?));
             }
             epochs.insert(epoch, Ratchets { missing, next });

@@ -27,6 +27,8 @@ use crate::address::Address;
 /// Commits after which ended epochs are laid down: the library keeps them all until it is told to
 /// write, and three are enough.
 const SETTLE_AFTER: u32 = 16;
+/// Bytes of proposals that may wait for a commit.
+const MAX_PROPOSALS: u64 = 1 << 20;
 
 /// All of a group that one member holds. A copy is independent of the original.
 #[derive(Clone)]
@@ -48,7 +50,7 @@ pub(super) struct Membership {
 /// A message that was not opened.
 pub(super) struct Failed {
     pub(super) error: OpenError,
-    /// Whether the ratchets have moved, and the state with them is spoilt.
+    /// Whether the ratchets have moved, or a count of ours, and the state is spoilt.
     pub(super) took_key: bool,
 }
 
@@ -99,6 +101,13 @@ impl Membership {
     /// to be used.
     pub(super) fn open(&mut self, header: &GroupHeader<'_>, body: &[u8]) -> Result<Opened, Failed> {
         let untouched = |error| Failed { error, took_key: false };
+        if header.content == Content::Proposal {
+            // They are kept until a commit, which any member can put off.
+            self.facts.proposals = self.facts.proposals.saturating_add(body.len() as u64);
+            if self.facts.proposals > MAX_PROPOSALS {
+                return Err(Failed { error: OpenError::Malformed, took_key: true });
+            }
+        }
         let message = MlsMessage::from_bytes(body).map_err(|_| untouched(OpenError::Malformed))?;
         let watch = Watch {
             epoch: header.epoch,
@@ -252,6 +261,7 @@ impl Membership {
             }
         }
         self.facts.is_removed = is_removed;
+        self.facts.proposals = 0;
         let oldest = self.oldest_epoch();
         self.facts.own_commits.retain(|commit| commit.epoch >= oldest);
         self.facts.generations.trim(oldest);

@@ -40,6 +40,8 @@ pub(super) struct Facts {
     /// Digests of this device's commits of past epochs, to know them when they come back.
     pub(super) own_commits: Vec<OwnCommit>,
     pub(super) generations: Generations,
+    /// Bytes of the proposals that wait for a commit.
+    pub(super) proposals: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -75,6 +77,7 @@ impl Facts {
             out.extend_from_slice(&(secrets.len() as u64).to_le_bytes());
             out.extend_from_slice(secrets);
         }
+        out.extend_from_slice(&self.proposals.to_le_bytes());
         self.generations.encode(&mut out);
         out.extend_from_slice(mls);
         out
@@ -100,8 +103,9 @@ impl Facts {
         } else {
             None
         };
+        let proposals = u64::from_le_bytes(take(&mut rest)?);
         let generations = Generations::decode(&mut rest)?;
-        Ok((Self { pending, is_removed, own_commits, generations }, rest))
+        Ok((Self { pending, is_removed, own_commits, generations, proposals }, rest))
     }
 }
 
@@ -111,7 +115,7 @@ pub(super) fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], StateErr
     Ok(*taken)
 }
 
-fn flag(rest: &mut &[u8]) -> Result<bool, StateError> {
+pub(super) fn flag(rest: &mut &[u8]) -> Result<bool, StateError> {
     match take(rest)? {
         [0] => Ok(false),
         [1] => Ok(true),
