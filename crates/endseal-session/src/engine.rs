@@ -35,7 +35,6 @@ use inline::Counter;
 use progress::{Progress, Watch};
 use references::References;
 
-pub use conversation::MAX_GROUP_ID_LEN;
 pub use inbox::{ConversationId, Inbox, Received, ReceivedKind};
 pub use notice::Notice;
 pub use outbox::{Outbox, Outgoing, Pending};

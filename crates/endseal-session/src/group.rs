@@ -7,6 +7,7 @@
 mod credential;
 mod device;
 mod error;
+mod generations;
 mod header;
 mod membership;
 mod opened;
@@ -29,13 +30,13 @@ use mls_rs::time::MlsTime;
 
 pub use self::device::{GroupDevice, GroupKey, KeyPackageSecret};
 pub use self::error::{GroupError, OpenError, StateError};
-pub use self::header::{Content, GroupHeader};
+pub use self::header::{Content, GroupHeader, MAX_GROUP_ID_LEN};
 pub use self::opened::{Change, Opened, Proposed};
 pub use self::state::{EpochState, GroupChanges};
 pub use self::suite::Suite;
 
 use self::device::Config;
-use self::membership::Membership;
+use self::membership::{Failed, Membership};
 use self::state::Pending;
 use self::undo::Undo;
 use crate::address::Address;
@@ -141,13 +142,13 @@ impl Group {
             return accepted.map(Opened::Change);
         }
         self.undo.mark(&self.now);
-        match Arc::make_mut(&mut self.now).open(body) {
+        match Arc::make_mut(&mut self.now).open(&header, body) {
             Ok(opened) => {
                 self.undo.record(body);
                 Ok(opened)
             }
-            Err(error) => {
-                if !error.took_no_key() {
+            Err(Failed { error, took_key }) => {
+                if took_key {
                     self.now = self.undo.rewind();
                 }
                 Err(error)
@@ -176,7 +177,9 @@ impl Group {
         if bodies.len() >= MIN_TOGETHER {
             let before = Arc::clone(&self.now);
             self.undo.mark(&before);
-            if let Some(opened) = Arc::make_mut(&mut self.now).open_many(bodies) {
+            let texts = bodies.iter().filter_map(|body| Some((GroupHeader::parse(body)?, *body)));
+            let texts: Vec<_> = texts.collect();
+            if let Some(opened) = Arc::make_mut(&mut self.now).open_many(&texts) {
                 let opened = bodies
                     .iter()
                     .zip(opened)

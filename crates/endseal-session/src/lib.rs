@@ -35,8 +35,8 @@ pub use batch_options::{BatchOptions, Durability};
 pub use bundle::{BundleError, PrekeyBundle, PrekeyKind};
 pub use certificate::{Certificate, CertificateError, DeviceKeys, Succession};
 pub use engine::{
-    ChunkReport, ConversationId, Engine, EngineTransaction, Inbox, MAX_GROUP_ID_LEN, NewDevice,
-    Notice, Outbox, Outgoing, Pending, Received, ReceivedKind, Strangers, Turn,
+    ChunkReport, ConversationId, Engine, EngineTransaction, Inbox, NewDevice, Notice, Outbox,
+    Outgoing, Pending, Received, ReceivedKind, Strangers, Turn,
 };
 pub use envelope::{Envelope, MAX_ID_LEN, Origin};
 pub use error::{BatchError, BeginSessionError, EngineError, GroupChangeError, SendError};

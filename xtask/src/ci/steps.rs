@@ -11,7 +11,7 @@ use crate::{peers, tidy, workspace};
 const TARGETS: &[&str] = &["thumbv7em-none-eabihf", "wasm32-unknown-unknown"];
 /// Rows up to this one hold formats and algorithms, which need no operating system.
 const LAST_PORTABLE_ROW: u32 = 1;
-/// A second implementation, written from a specification, or a reader that others have written.
+/// A second implementation, written from a specification, or one that others have written.
 struct Peer {
     script: &'static str,
     /// Without it the peer is skipped, with a line that says so; `.ci/run` installs it.
@@ -22,6 +22,7 @@ const PEERS: &[Peer] = &[
     Peer { script: "peers/python/run-vectors.sh", needs: "python3" },
     Peer { script: "peers/python/run-codec.sh", needs: "python3" },
     Peer { script: "peers/node-codec/run-vectors.sh", needs: "npm" },
+    Peer { script: "peers/rust-mls/run.sh", needs: "cargo" },
 ];
 const CLI: &str = "endseal-cli";
 const BENCH: &str = "endseal-bench";
@@ -71,7 +72,7 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         step("targets", "the portable crates build for bare metal and wasm", targets(&portable)),
         step("vectors", "the vectors are what the generators write", vec![check_vectors()]),
         step("doc", "the documentation builds without warnings", vec![doc()]),
-        step("peer", "implementations of others agree with every vector", peers(root)),
+        step("peer", "implementations of others agree with every vector and with us", peers(root)),
         step("demo", "the README's demonstration runs", vec![demo(&packages)]),
         step("bench", "the benchmark runs and writes its report", vec![bench(&packages)]),
         step("peer-codec", "two libraries read messages alike", vec![peer_codec(root)]),

@@ -4,9 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::Origin;
-
-/// The longest id of a group, in bytes.
-pub const MAX_GROUP_ID_LEN: usize = 63;
+use crate::group::MAX_GROUP_ID_LEN;
 
 /// `1 || identity` between two people, `2 || id` in a group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -221,10 +221,7 @@ impl GroupDevice {
         let (joined, _) = staging.with(table, || client.join_group(None, &welcome, None));
         let (mls, _) = joined.map_err(|_| GroupError::InvalidWelcome)?;
         check_id(mls.group_id())?;
-        // Else nobody could verify what this device signs.
-        let own = mls.current_member_signing_identity();
-        let own = own.map_err(|_| GroupError::InvalidWelcome)?;
-        if own.signature_key[..] != self.key.public_key().as_bytes()[..] {
+        if !self.is_in(&mls) {
             return Err(GroupError::NoKeyPackage);
         }
         let membership = Membership::new(mls, staging).map_err(|_| GroupError::InvalidWelcome)?;
@@ -234,7 +231,7 @@ impl GroupDevice {
     /// The group that was saved, with the past epochs that were stored beside it.
     ///
     /// # Errors
-    /// [`StateError`] if the state is damaged.
+    /// [`StateError`] if the state is damaged, or another device's.
     pub fn load(
         &self,
         state: &[u8],
@@ -251,7 +248,17 @@ impl GroupDevice {
         let (mls, table) =
             staging.with(Table { state, epochs, ..Table::default() }, || client.load_group(&[]));
         let mls = mls.map_err(|_| StateError)?;
+        if !self.is_in(&mls) {
+            return Err(StateError);
+        }
         Membership::with(mls, staging, facts, table.epochs).map(Group::new)
+    }
+
+    /// Whether the group knows the member by this device's key: else nobody could verify what it
+    /// signs.
+    fn is_in(&self, mls: &mls_rs::Group<Config>) -> bool {
+        let own = mls.current_member_signing_identity();
+        own.is_ok_and(|own| own.signature_key[..] == self.key.public_key().as_bytes()[..])
     }
 
     fn client(&self, suite: Suite, staging: &Staging) -> Result<Client<Config>, GroupError> {
@@ -274,8 +281,8 @@ impl GroupDevice {
     }
 }
 
-/// A conversation's name of 32 bytes is an identity, and a group is none.
+/// The name of its conversation in the store is a byte longer.
 fn check_id(id: &[u8]) -> Result<(), GroupError> {
-    let is_valid = (1..=header::MAX_ID).contains(&id.len()) && id.len() != 32;
+    let is_valid = (1..=header::MAX_GROUP_ID_LEN).contains(&id.len());
     if is_valid { Ok(()) } else { Err(GroupError::InvalidId) }
 }

@@ -11,7 +11,8 @@ pub(super) const GAP: u32 = 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The bytes are no message of a group, or ask for what groups here do not do.
+    /// The bytes are no message of a group, or ask for what groups here do not do; or a proposal is
+    /// beyond the 1 MiB of them that may wait for a commit.
     Malformed,
     /// The message is of another group.
     OtherGroup,
@@ -26,7 +27,7 @@ pub enum OpenError {
     OldEpoch,
     /// The key was used or dropped.
     KeyGone,
-    /// More messages of the sender are missing than are skipped.
+    /// More messages are missing than are skipped: before this one of the sender, or in the group.
     TooFarAhead {
         /// How many are skipped at most.
         limit: u32,
@@ -46,11 +47,6 @@ impl OpenError {
             MlsError::MlsRulesError(_) => Self::Malformed,
             _ => Self::Authentication,
         }
-    }
-
-    /// Whether the library has refused before it took a key from its ratchets.
-    pub(super) fn took_no_key(self) -> bool {
-        matches!(self, Self::KeyGone | Self::TooFarAhead { .. } | Self::Own)
     }
 }
 
@@ -76,7 +72,7 @@ impl core::error::Error for OpenError {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GroupError {
-    /// A group's id has 1 to 64 bytes, but not 32.
+    /// A group's id has 1 to 63 bytes.
     InvalidId,
     /// The suite is not one of the device's.
     UnknownSuite,
@@ -108,7 +104,7 @@ pub enum GroupError {
 impl fmt::Display for GroupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::InvalidId => "a group's id has 1 to 64 bytes, but not 32",
+            Self::InvalidId => "a group's id has 1 to 63 bytes",
             Self::UnknownSuite => "the cipher suite is not one of the device's",
             Self::InvalidKeyPackage => "the key package is not valid",
             Self::InvalidWelcome => "the welcome is not valid",

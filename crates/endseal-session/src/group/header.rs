@@ -2,8 +2,8 @@
 
 /// Version and wire format: MLS 1.0, `PrivateMessage`.
 const PREFIX: [u8; 4] = [0, 1, 0, 2];
-/// Longest group id (docs/spec/session.md, "Conversations").
-pub(super) const MAX_ID: usize = 64;
+/// Longest group id, in bytes (docs/spec/session.md, "Conversations").
+pub const MAX_GROUP_ID_LEN: usize = 63;
 /// Longest message (docs/spec/session.md, "Messages").
 pub(super) const MAX_MESSAGE: usize = 1 << 20;
 
@@ -11,7 +11,7 @@ pub(super) const MAX_MESSAGE: usize = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GroupHeader<'a> {
-    /// The group's id, 1 to 64 bytes.
+    /// The group's id, 1 to 63 bytes.
     pub id: &'a [u8],
     /// The epoch whose keys open it.
     pub epoch: u64,
@@ -57,7 +57,7 @@ impl<'a> GroupHeader<'a> {
             3 => Content::Commit,
             _ => return None,
         };
-        if !is_whole || !data.is_empty() || id.is_empty() || id.len() > MAX_ID {
+        if !is_whole || !data.is_empty() || id.is_empty() || id.len() > MAX_GROUP_ID_LEN {
             return None;
         }
         Some(Self { id, epoch: u64::from_be_bytes(*epoch), content })

@@ -14,10 +14,12 @@ use mls_rs::group::{
 };
 
 use super::device::Config;
-use super::error::{OpenError, StateError};
+use super::error::{GAP, OpenError, StateError};
+use super::generations::MAX_MISSING;
+use super::header::{Content, GroupHeader};
 use super::opened::{Change, Opened, Proposed};
 use super::provider::Signatures;
-use super::staging::{Epochs, Staging, Table};
+use super::staging::{Epochs, Staging, Table, Watch};
 use super::state::{EpochState, Facts, GroupChanges, OwnCommit, Pending};
 use super::{PAST_EPOCHS, credential};
 use crate::address::Address;
@@ -25,6 +27,8 @@ use crate::address::Address;
 /// Commits after which ended epochs are laid down: the library keeps them all until it is told to
 /// write, and three are enough.
 const SETTLE_AFTER: u32 = 16;
+/// Bytes of proposals that may wait for a commit.
+const MAX_PROPOSALS: u64 = 1 << 20;
 
 /// All of a group that one member holds. A copy is independent of the original.
 #[derive(Clone)]
@@ -41,6 +45,13 @@ pub(super) struct Membership {
     unsettled: u32,
     /// There while texts are opened together.
     signatures: Option<Signatures>,
+}
+
+/// A message that was not opened.
+pub(super) struct Failed {
+    pub(super) error: OpenError,
+    /// Whether the ratchets have moved, or a count of ours, and the state is spoilt.
+    pub(super) took_key: bool,
 }
 
 #[derive(Clone, Default)]
@@ -71,23 +82,68 @@ impl Membership {
 
     /// Opens texts, and verifies their signatures together. `None` if any fails in a way that took
     /// its key, or a signature is wrong: then the state is not to be used, and one by one tells more.
-    pub(super) fn open_many(&mut self, bodies: &[&[u8]]) -> Option<Vec<Result<Opened, OpenError>>> {
+    pub(super) fn open_many(
+        &mut self,
+        texts: &[(GroupHeader<'_>, &[u8])],
+    ) -> Option<Vec<Result<Opened, OpenError>>> {
         self.signatures = Some(Signatures::default());
-        let opened = bodies.iter().map(|body| match self.open(body) {
-            Err(error) if !error.took_no_key() => None,
-            result => Some(result),
+        let opened = texts.iter().map(|(header, body)| match self.open(header, body) {
+            Ok(opened) => Some(Ok(opened)),
+            Err(failed) if failed.took_key => None,
+            Err(failed) => Some(Err(failed.error)),
         });
         let opened: Option<Vec<_>> = opened.collect();
         let verified = self.signatures.take().is_some_and(|it| it.verify());
         opened.filter(|_| verified)
     }
 
-    /// Opens a message of this epoch or a past one. After an error the state is not to be used,
-    /// unless the error [took no key](OpenError::took_no_key).
-    pub(super) fn open(&mut self, body: &[u8]) -> Result<Opened, OpenError> {
-        let message = MlsMessage::from_bytes(body).map_err(|_| OpenError::Malformed)?;
-        let received = self.run(|mls| mls.process_incoming_message(message));
-        match received.map_err(|error| OpenError::from_mls(&error))? {
+    /// Opens a message of this epoch or a past one. If that failed and took a key, the state is not
+    /// to be used.
+    pub(super) fn open(&mut self, header: &GroupHeader<'_>, body: &[u8]) -> Result<Opened, Failed> {
+        let untouched = |error| Failed { error, took_key: false };
+        if header.content == Content::Proposal {
+            // They are kept until a commit, which any member can put off.
+            self.facts.proposals = self.facts.proposals.saturating_add(body.len() as u64);
+            if self.facts.proposals > MAX_PROPOSALS {
+                return Err(Failed { error: OpenError::Malformed, took_key: true });
+            }
+        }
+        let message = MlsMessage::from_bytes(body).map_err(|_| untouched(OpenError::Malformed))?;
+        let watch = Watch {
+            epoch: header.epoch,
+            is_application: header.content == Content::Application,
+            generations: core::mem::take(&mut self.facts.generations),
+            message: None,
+            is_full: false,
+        };
+        let (received, table) =
+            self.run_for(Some(watch), |mls| mls.process_incoming_message(message));
+        let Some(watch) = table.watch else { return Err(untouched(OpenError::Malformed)) };
+        self.facts.generations = watch.generations;
+        let Some(taken) = watch.message else {
+            let error = received.as_ref().err().map(OpenError::from_mls);
+            return Err(untouched(error.unwrap_or(OpenError::Authentication)));
+        };
+        if watch.is_full {
+            return Err(untouched(OpenError::TooFarAhead { limit: MAX_MISSING }));
+        }
+        match received {
+            Ok(received) => {
+                self.facts.generations.took(header.epoch, taken);
+                self.opened(received).map_err(|error| Failed { error, took_key: true })
+            }
+            Err(error) => {
+                let error = OpenError::from_mls(&error);
+                // These the library tells before it takes a key.
+                let found_none =
+                    [OpenError::KeyGone, OpenError::TooFarAhead { limit: GAP }, OpenError::Own];
+                Err(Failed { error, took_key: !found_none.contains(&error) })
+            }
+        }
+    }
+
+    fn opened(&mut self, received: ReceivedMessage) -> Result<Opened, OpenError> {
+        match received {
             ReceivedMessage::ApplicationMessage(message) => {
                 let sender = self.member(message.sender_index).ok_or(OpenError::Authentication)?;
                 let plaintext = Zeroizing::new(message.data().to_vec());
@@ -142,14 +198,18 @@ impl Membership {
 
     /// What the library does with the past epochs at hand.
     pub(super) fn run<T>(&mut self, work: impl FnOnce(&mut mls_rs::Group<Config>) -> T) -> T {
-        self.run_for(work).0
+        self.run_for(None, work).0
     }
 
     /// The same, with what the library has written.
-    fn run_for<T>(&mut self, work: impl FnOnce(&mut mls_rs::Group<Config>) -> T) -> (T, Table) {
+    fn run_for<T>(
+        &mut self,
+        watch: Option<Watch>,
+        work: impl FnOnce(&mut mls_rs::Group<Config>) -> T,
+    ) -> (T, Table) {
         let epochs = core::mem::take(&mut self.epochs);
         let signatures = self.signatures.take();
-        let table = Table { epochs, signatures, ..Table::default() };
+        let table = Table { epochs, signatures, watch, ..Table::default() };
         let mls = &mut self.mls;
         let (result, mut table) = self.staging.with(table, || work(mls));
         self.epochs = core::mem::take(&mut table.epochs);
@@ -159,7 +219,7 @@ impl Membership {
 
     /// Takes the past epochs from the library, and its state.
     fn settle(&mut self) -> Result<Zeroizing<Vec<u8>>, MlsError> {
-        let (written, table) = self.run_for(mls_rs::Group::write_to_storage);
+        let (written, table) = self.run_for(None, mls_rs::Group::write_to_storage);
         written?;
         for record in table.inserts {
             self.dirty.inserted.push(record.id);
@@ -201,8 +261,10 @@ impl Membership {
             }
         }
         self.facts.is_removed = is_removed;
+        self.facts.proposals = 0;
         let oldest = self.oldest_epoch();
         self.facts.own_commits.retain(|commit| commit.epoch >= oldest);
+        self.facts.generations.trim(oldest);
         self.members =
             addresses(&self.mls, &self.members).map_err(|_| OpenError::Authentication)?;
         self.unsettled += 1;

@@ -150,7 +150,10 @@ impl CipherSuiteProvider for SuiteProvider {
         aad: Option<&[u8]>,
         nonce: &[u8],
     ) -> Result<Zeroizing<Vec<u8>>, Self::Error> {
-        self.aws_lc.aead_open(key, ciphertext, aad, nonce)
+        let plaintext = self.aws_lc.aead_open(key, ciphertext, aad, nonce)?;
+        let mut table = self.staging.table();
+        let may_go_on = table.watch.as_mut().is_none_or(|watch| watch.decrypted(&plaintext));
+        if may_go_on { Ok(plaintext) } else { Err(AwsLcCryptoError::CryptoError) }
     }
 
     fn aead_key_size(&self) -> usize {

@@ -10,6 +10,7 @@ use mls_rs::{GroupStateStorage, KeyPackageStorage};
 use mls_rs_core::group::{EpochRecord, GroupState};
 use mls_rs_core::key_package::KeyPackageData;
 
+use super::generations::{Generation, Generations};
 use super::provider::{Keys, Signatures};
 
 /// States of past epochs by number. They are shared between the copies of a group.
@@ -37,6 +38,31 @@ pub(super) struct Table {
     pub(super) key_package: Option<(Vec<u8>, KeyPackageData)>,
     /// If there, signatures are collected here and not verified.
     pub(super) signatures: Option<Signatures>,
+    /// There while a message is opened.
+    pub(super) watch: Option<Watch>,
+}
+
+/// What is seen of a message while the library opens it.
+pub(super) struct Watch {
+    pub(super) epoch: u64,
+    pub(super) is_application: bool,
+    pub(super) generations: Generations,
+    /// The sender data, which is opened first. Without it no key was looked for.
+    pub(super) message: Option<Generation>,
+    /// The message skips more than there is room for.
+    pub(super) is_full: bool,
+}
+
+impl Watch {
+    /// Looks at what was decrypted. Whether the library may go on.
+    pub(super) fn decrypted(&mut self, plaintext: &[u8]) -> bool {
+        if self.message.is_none() {
+            self.message = Generation::read(plaintext, self.is_application);
+            self.is_full =
+                self.message.is_some_and(|it| !self.generations.have_room(self.epoch, it));
+        }
+        !self.is_full
+    }
 }
 
 impl Staging {

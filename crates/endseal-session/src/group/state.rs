@@ -3,6 +3,7 @@
 use endseal_crypto::secret::Zeroizing;
 
 use super::error::StateError;
+use super::generations::Generations;
 
 const VERSION: u8 = 1;
 
@@ -38,6 +39,9 @@ pub(super) struct Facts {
     pub(super) is_removed: bool,
     /// Digests of this device's commits of past epochs, to know them when they come back.
     pub(super) own_commits: Vec<OwnCommit>,
+    pub(super) generations: Generations,
+    /// Bytes of the proposals that wait for a commit.
+    pub(super) proposals: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -73,6 +77,8 @@ impl Facts {
             out.extend_from_slice(&(secrets.len() as u64).to_le_bytes());
             out.extend_from_slice(secrets);
         }
+        out.extend_from_slice(&self.proposals.to_le_bytes());
+        self.generations.encode(&mut out);
         out.extend_from_slice(mls);
         out
     }
@@ -97,17 +103,19 @@ impl Facts {
         } else {
             None
         };
-        Ok((Self { pending, is_removed, own_commits }, rest))
+        let proposals = u64::from_le_bytes(take(&mut rest)?);
+        let generations = Generations::decode(&mut rest)?;
+        Ok((Self { pending, is_removed, own_commits, generations, proposals }, rest))
     }
 }
 
-fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], StateError> {
+pub(super) fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], StateError> {
     let (taken, after) = rest.split_first_chunk().ok_or(StateError)?;
     *rest = after;
     Ok(*taken)
 }
 
-fn flag(rest: &mut &[u8]) -> Result<bool, StateError> {
+pub(super) fn flag(rest: &mut &[u8]) -> Result<bool, StateError> {
     match take(rest)? {
         [0] => Ok(false),
         [1] => Ok(true),

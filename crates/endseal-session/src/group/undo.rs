@@ -8,6 +8,7 @@
 
 use alloc::sync::Arc;
 
+use super::header::GroupHeader;
 use super::membership::Membership;
 
 /// Messages and bytes after which a new point is made: what a failure costs at most.
@@ -41,7 +42,8 @@ impl Undo {
     pub(super) fn rewind(&mut self) -> Arc<Membership> {
         let mut now = self.point.take().expect("a point was made before the message was opened");
         for body in self.since.drain(..) {
-            let again = Arc::make_mut(&mut now).open(&body);
+            let header = GroupHeader::parse(&body);
+            let again = header.and_then(|it| Arc::make_mut(&mut now).open(&it, &body).ok());
             again.expect("the same message was opened from the same state before");
         }
         self.bytes = 0;

@@ -114,10 +114,10 @@ fn what_cannot_be_done_is_refused_and_changes_nothing() {
     assert!(!groups[0].has_pending());
     let too_long = vec![0; 1 << 20];
     assert_eq!(groups[0].seal(&too_long), Err(GroupError::TooLong));
-    for id in [&[][..], &[1; 32], &[1; 65]] {
+    for id in [&[][..], &[1; 64], &[1; 65]] {
         assert_eq!(device(1).create(id, NOW).err(), Some(GroupError::InvalidId));
     }
-    for id in [&[1][..], &[1; 31], &[1; 33], &[1; 64]] {
+    for id in [&[1][..], &[1; 32], &[1; 63]] {
         let mut group = device(1).create(id, NOW).unwrap();
         let message = group.seal(b"x").unwrap();
         assert_eq!(endseal_session::group::Group::peek_epoch(&message).unwrap().id, id);

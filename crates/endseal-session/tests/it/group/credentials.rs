@@ -1,7 +1,9 @@
 //! Who may be a member: whose credential is a valid certificate of the key that signs.
 
 use endseal_crypto::secret::Zeroizing;
-use endseal_session::group::{GroupDevice, GroupError, GroupKey, Suite};
+use endseal_session::group::{
+    Group, GroupDevice, GroupError, GroupKey, OpenError, Opened, Proposed, Suite,
+};
 use mls_rs::identity::SigningIdentity;
 use mls_rs::identity::basic::{BasicCredential, BasicIdentityProvider};
 use mls_rs::mls_rs_codec::MlsEncode;
@@ -13,7 +15,7 @@ use mls_rs_crypto_awslc::AwsLcCryptoProvider;
 use super::device::{NOW, certificate, device, group_key, group_of};
 
 /// A client that believes everything, with any credential for any key.
-fn liar(credential: &[u8], key: u8) -> Client<impl mls_rs::client_builder::MlsConfig> {
+fn liar(credential: &[u8], key: u8) -> Client<impl mls_rs::client_builder::MlsConfig + use<>> {
     let key = endseal_crypto::ed25519::SigningKey::from_seed(
         endseal_crypto::ed25519::Seed::from_bytes(&[key ^ 0x40; 32]),
     );
@@ -98,11 +100,10 @@ fn a_group_with_a_false_credential_is_not_joined() {
     assert_eq!(joins(certificate(3, *group_key(3).public_key()).as_bytes()), Ok(()));
 }
 
-#[test]
-fn a_commit_that_adds_a_false_credential_is_refused() {
+/// A group of a client that believes everything, under a true credential, and one of ours in it.
+fn trap() -> (mls_rs::Group<impl mls_rs::client_builder::MlsConfig>, Group) {
     let time = MlsTime::from_duration_since_epoch(NOW);
-    let truth = certificate(3, *group_key(3).public_key());
-    let client = liar(truth.as_bytes(), 3);
+    let client = liar(certificate(3, *group_key(3).public_key()).as_bytes(), 3);
     let (none, no) = (ExtensionList::new(), ExtensionList::new());
     let mut group = client.create_group_with_id(b"trap".to_vec(), none, no, Some(time)).unwrap();
     let invited = device(5);
@@ -112,12 +113,17 @@ fn a_commit_that_adds_a_false_credential_is_refused() {
     let welcome = builder.build().unwrap().welcome_messages[0].to_bytes().unwrap();
     group.apply_pending_commit().unwrap();
     let find = |id: &[u8]| (id == secret.id).then(|| secret.data.clone());
-    let (mut ours, _) = invited.join(&welcome, find).unwrap();
+    (group, invited.join(&welcome, find).unwrap().0)
+}
 
+#[test]
+fn a_commit_that_adds_a_false_credential_is_refused() {
+    let time = MlsTime::from_duration_since_epoch(NOW);
+    let (mut group, mut ours) = trap();
     let lie = MlsMessage::from_bytes(&key_package(&liar(&lies()[0], 4))).unwrap();
     let commit = group.commit_builder().add_member(lie).unwrap().commit_time(time).build().unwrap();
     let commit = commit.commit_message.to_bytes().unwrap();
-    assert_eq!(ours.open(&commit), Err(endseal_session::group::OpenError::Authentication));
+    assert_eq!(ours.open(&commit), Err(OpenError::Authentication));
     assert_eq!((ours.epoch(), ours.members().len()), (1, 2));
     // The group goes on without it.
     group.clear_pending_commit();
@@ -183,4 +189,42 @@ fn a_key_package_has_the_encoding_of_the_standard() {
     assert_eq!(parsed.mls_encode_to_vec().unwrap(), package);
     let package = parsed.into_key_package().unwrap();
     assert_eq!(package.cipher_suite, CipherSuite::CURVE25519_AES128);
+}
+
+#[test]
+fn a_proposal_of_another_kind_is_refused_and_forgotten() {
+    let (mut group, mut ours) = trap();
+    let proposal = group.propose_group_context_extensions(ExtensionList::new(), vec![]).unwrap();
+    assert_eq!(ours.open(&proposal.to_bytes().unwrap()), Err(OpenError::Malformed));
+    let commit = group.commit(vec![]).unwrap().commit_message.to_bytes().unwrap();
+    assert!(ours.open(&commit).is_err());
+    // Nothing waits for a commit.
+    assert!(ours.seal(b"text").is_ok());
+}
+
+#[test]
+fn proposals_that_wait_are_bounded() {
+    let (mut group, mut ours) = trap();
+    let package = key_package(&liar(certificate(4, *group_key(4).public_key()).as_bytes(), 4));
+    let package = MlsMessage::from_bytes(&package).unwrap();
+    let mut bytes = 0;
+    let refused = loop {
+        let proposal = group.propose_add(package.clone(), vec![]).unwrap().to_bytes().unwrap();
+        match ours.open(&proposal) {
+            Ok(Opened::Proposal(Proposed::Add { member, .. })) => {
+                assert_eq!(member, device(4).address());
+                bytes += proposal.len();
+            }
+            other => break other,
+        }
+    };
+    assert_eq!(refused, Err(OpenError::Malformed));
+    assert!((1_000_000..=1 << 20).contains(&bytes), "{bytes}");
+    assert_eq!(ours.seal(b"text"), Err(GroupError::CommitRequired));
+    // Those that were kept can be committed: one of them holds.
+    let commit = ours.update(NOW).unwrap().commit;
+    ours.accept_pending().unwrap();
+    assert_eq!(ours.members().len(), 3);
+    assert!(ours.seal(b"text").is_ok());
+    assert!(!commit.is_empty());
 }

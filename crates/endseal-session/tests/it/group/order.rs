@@ -63,3 +63,37 @@ fn an_own_message_is_known() {
     assert_eq!(groups[0].open(&message), Err(OpenError::Own));
     text(groups[1].open(&message));
 }
+
+/// A hostile member skips as far as it may with every message.
+#[test]
+fn the_keys_of_missing_messages_are_bounded() {
+    let mut groups = group_of(2);
+    let mut opened = 0;
+    let refused = loop {
+        for _ in 0..1024 {
+            let _ = groups[0].seal(b"never sent").unwrap();
+        }
+        let message = groups[0].seal(b"far").unwrap();
+        match groups[1].open(&message) {
+            Ok(_) => opened += 1,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!((opened, refused), (64, OpenError::TooFarAhead { limit: 65_536 }));
+    let changes = groups[1].save().unwrap();
+    assert!(changes.state.len() < 5 << 20, "{}", changes.state.len());
+    // It is remembered, and a new epoch has room again.
+    let mut groups = [groups.remove(0), super::device::device(2).load(&changes.state, []).unwrap()];
+    let message = groups[0].seal(b"as far").unwrap();
+    assert_eq!(groups[1].open(&message), Err(OpenError::TooFarAhead { limit: 65_536 }));
+    for _ in 0..4 {
+        let commit = groups[1].update(super::device::NOW).unwrap().commit;
+        groups[1].accept_pending().unwrap();
+        groups[0].open(&commit).unwrap();
+    }
+    for _ in 0..1024 {
+        let _ = groups[0].seal(b"never sent").unwrap();
+    }
+    let message = groups[0].seal(b"far").unwrap();
+    text(groups[1].open(&message));
+}

@@ -126,6 +126,7 @@ fn a_damaged_state_is_refused() {
     let mut groups = group_of(2);
     let mut stored = Stored::default();
     stored.write(groups[0].save().unwrap());
+    assert!(device(2).load(&stored.state, []).is_err(), "another device's");
     for end in 0..stored.state.len() {
         assert!(device(1).load(&stored.state[..end], []).is_err(), "{end}");
     }
@@ -139,4 +140,25 @@ fn a_fork_leaves_the_original_alone() {
     assert!(fork.open(&message).is_ok());
     assert!(fork.open(&message).is_err());
     assert!(groups[1].open(&message).is_ok());
+}
+
+#[test]
+fn groups_go_from_thread_to_thread() {
+    fn is_send<T: Send + Sync>(_: &T) {}
+    let mut groups = group_of(3);
+    is_send(&groups[0]);
+    let messages: Vec<_> = (0..50_u8).map(|i| groups[0].seal(&[i]).unwrap()).collect();
+    // Copies of one group, which share what they do not change, and another group.
+    let forks = [groups[1].fork(), groups[1].fork(), groups.remove(2)];
+    std::thread::scope(|scope| {
+        for mut group in forks {
+            let messages = &messages;
+            scope.spawn(move || {
+                for message in messages {
+                    group.open(message).unwrap();
+                }
+                group.save().unwrap();
+            });
+        }
+    });
 }

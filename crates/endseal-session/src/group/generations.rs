@@ -1,0 +1,166 @@
+//! How many keys of missing messages the library keeps.
+//!
+//! A ratchet that skips keeps the keys it has skipped, and the library forgets none before its epoch
+//! goes. Each message of a member may skip 1,024, so a hostile one could fill the memory of all. The
+//! generations of senders are therefore followed here, and what would keep too many keys is refused.
+
+use alloc::collections::BTreeMap;
+
+use super::error::StateError;
+use super::state::{flag, take};
+
+/// Keys of missing messages that are kept in a group: about 6 MiB. A commit brings new ratchets.
+pub(super) const MAX_MISSING: u32 = 65_536;
+
+/// The ratchets of senders, by epoch.
+#[derive(Clone, Default)]
+pub(super) struct Generations(BTreeMap<u64, Ratchets>);
+
+#[derive(Clone, Default)]
+struct Ratchets {
+    missing: u32,
+    /// The next generation of a leaf's ratchet.
+    next: BTreeMap<Ratchet, u32>,
+}
+
+/// One of the two ratchets of a leaf.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Ratchet {
+    leaf: u32,
+    is_application: bool,
+}
+
+/// What the sender data of a message, once opened, says about its key.
+#[derive(Clone, Copy)]
+pub(super) struct Generation {
+    ratchet: Ratchet,
+    generation: u32,
+}
+
+impl Generation {
+    /// Reads sender data: leaf, generation and reuse guard (RFC 9420, section 6.3.2).
+    pub(super) fn read(sender_data: &[u8], is_application: bool) -> Option<Self> {
+        let sender_data: &[u8; 12] = sender_data.try_into().ok()?;
+        let (leaf, rest) = sender_data.split_first_chunk()?;
+        let (generation, _) = rest.split_first_chunk()?;
+        let leaf = u32::from_be_bytes(*leaf);
+        let generation = u32::from_be_bytes(*generation);
+        Some(Self { ratchet: Ratchet { leaf, is_application }, generation })
+    }
+}
+
+impl Generations {
+    /// Whether there is room for what a message of `epoch` skips.
+    pub(super) fn have_room(&self, epoch: u64, message: Generation) -> bool {
+        let missing = self.0.values().map(|ratchets| ratchets.missing).fold(0, u32::saturating_add);
+        let skips = message.generation.saturating_sub(self.next(epoch, message.ratchet));
+        missing.saturating_add(skips) <= MAX_MISSING
+    }
+
+    /// Notes that the key of a message was taken.
+    pub(super) fn took(&mut self, epoch: u64, message: Generation) {
+        let next = self.next(epoch, message.ratchet);
+        let ratchets = self.0.entry(epoch).or_default();
+        if let Some(skipped) = message.generation.checked_sub(next) {
+            ratchets.missing = ratchets.missing.saturating_add(skipped);
+            ratchets.next.insert(message.ratchet, message.generation.saturating_add(1));
+        } else {
+            ratchets.missing = ratchets.missing.saturating_sub(1);
+        }
+    }
+
+    /// Forgets epochs before `oldest`, as the library does.
+    pub(super) fn trim(&mut self, oldest: u64) {
+        if self.0.first_key_value().is_some_and(|(epoch, _)| *epoch < oldest) {
+            self.0 = self.0.split_off(&oldest);
+        }
+    }
+
+    fn next(&self, epoch: u64, ratchet: Ratchet) -> u32 {
+        let ratchets = self.0.get(&epoch);
+        ratchets.and_then(|it| it.next.get(&ratchet)).copied().unwrap_or(0)
+    }
+
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&(self.0.len() as u64).to_le_bytes());
+        for (epoch, Ratchets { missing, next }) in &self.0 {
+            out.extend_from_slice(&epoch.to_le_bytes());
+            out.extend_from_slice(&missing.to_le_bytes());
+            out.extend_from_slice(&(next.len() as u64).to_le_bytes());
+            for (ratchet, next) in next {
+                out.extend_from_slice(&ratchet.leaf.to_le_bytes());
+                out.push(u8::from(ratchet.is_application));
+                out.extend_from_slice(&next.to_le_bytes());
+            }
+        }
+    }
+
+    pub(super) fn decode(rest: &mut &[u8]) -> Result<Self, StateError> {
+        let mut epochs = BTreeMap::new();
+        for _ in 0..u64::from_le_bytes(take(rest)?) {
+            let epoch = u64::from_le_bytes(take(rest)?);
+            let missing = u32::from_le_bytes(take(rest)?);
+            let mut next = BTreeMap::new();
+            for _ in 0..u64::from_le_bytes(take(rest)?) {
+                let leaf = u32::from_le_bytes(take(rest)?);
+                let is_application = flag(rest)?;
+                next.insert(Ratchet { leaf, is_application }, u32::from_le_bytes(take(rest)?));
+            }
+            epochs.insert(epoch, Ratchets { missing, next });
+        }
+        Ok(Self(epochs))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(leaf: u32, generation: u32) -> Generation {
+        Generation { ratchet: Ratchet { leaf, is_application: true }, generation }
+    }
+
+    fn missing(generations: &Generations) -> u32 {
+        generations.0.values().map(|ratchets| ratchets.missing).sum()
+    }
+
+    #[test]
+    fn what_is_missing_is_counted() {
+        let mut generations = Generations::default();
+        for (generation, expected) in [(0, 0), (5, 4), (2, 3), (1, 2), (6, 2), (4, 1), (3, 0)] {
+            generations.took(7, message(1, generation));
+            assert_eq!(missing(&generations), expected);
+        }
+        generations.took(7, message(2, 10));
+        generations.took(8, message(2, 20));
+        assert_eq!(missing(&generations), 30);
+        generations.trim(8);
+        assert_eq!(missing(&generations), 20);
+    }
+
+    #[test]
+    fn there_is_room_up_to_the_limit() {
+        let mut generations = Generations::default();
+        generations.took(7, message(1, MAX_MISSING - 10));
+        assert!(generations.have_room(7, message(2, 10)));
+        assert!(!generations.have_room(7, message(2, 11)));
+        assert!(!generations.have_room(8, message(1, 11)));
+        // What fills a gap is always welcome.
+        generations.took(7, message(2, 10));
+        assert!(generations.have_room(7, message(1, 3)));
+        assert!(!generations.have_room(7, message(2, u32::MAX)));
+    }
+
+    #[test]
+    fn they_are_stored() {
+        let mut generations = Generations::default();
+        generations.took(7, message(1, 5));
+        generations.took(9, message(300, 2));
+        let mut bytes = Vec::new();
+        generations.encode(&mut bytes);
+        let mut again = Vec::new();
+        Generations::decode(&mut bytes.as_slice()).unwrap().encode(&mut again);
+        assert_eq!(bytes, again);
+        assert!(Generations::decode(&mut &bytes[..bytes.len() - 1]).is_err());
+    }
+}
