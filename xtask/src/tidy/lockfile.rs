@@ -10,7 +10,7 @@ const BUDGET: usize = 280;
 
 /// What belongs to `peers/` and `fuzz/`, which have lock files of their own, or to nothing at all.
 /// A trailing `*` stands for any ending. (Some are locked because a library that we use needs them:
-/// `ring` by quinn-proto for browsers, `hpke` by mls-rs, `prost` by vodozemac, `openssl-sys` by SQLCipher.
+/// `ring` by quinn-proto for browsers, `hpke` and `prost` by vodozemac, `openssl-sys` by SQLCipher.
 /// `deny.toml` refuses them everywhere else.)
 const REFUSED: &[&str] = &[
     // Peers: what we are compared with.
