@@ -212,16 +212,13 @@ impl<A: PairwiseAccount> Engine<A> {
         watcher: Option<&mut progress::Watcher<'_, A>>,
     ) -> Result<BatchReport, BatchError> {
         let nothing = |cause| BatchError { done: BatchReport::default(), cause };
-        let mut memory = self.take_memory().map_err(nothing)?;
+        let (mut memory, mut references) = self.take_memory().map_err(nothing)?;
         let mut batch = Batch::new(envelopes, &mut memory);
         let mut progress = Progress::default();
         let device = &self.device;
         let mut watch = Watch { watcher, device, options };
-        let mut counter = Counter {
-            store: &mut self.store,
-            references: &mut self.references,
-            groups: &device.groups,
-        };
+        let mut counter =
+            Counter { store: &mut self.store, references: &mut references, groups: &device.groups };
         let threaded = options.threads.get() > 1 && envelopes.len() > 1;
         let run = if threaded { pipeline::run } else { inline::run };
         let total = envelopes.len();
@@ -229,14 +226,10 @@ impl<A: PairwiseAccount> Engine<A> {
         let report = batch.finish(progress.committed, progress.commits);
         match ran {
             Ok(()) => {
-                memory.settle();
-                self.memory = Some(memory);
+                self.give_back(memory, references);
                 Ok(report)
             }
-            Err(cause) => {
-                self.references = References::default();
-                Err(BatchError { done: report, cause })
-            }
+            Err(cause) => Err(BatchError { done: report, cause }),
         }
     }
 
@@ -249,22 +242,11 @@ impl<A: PairwiseAccount> Engine<A> {
         &mut self,
         work: impl FnOnce(&mut EngineTransaction<'_, '_, A>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let mut memory = self.take_memory()?;
-        let result = transaction::run(
-            &mut self.store,
-            &mut self.references,
-            &self.device,
-            &mut memory,
-            work,
-        );
-        match &result {
-            Ok(_) => {
-                memory.settle();
-                self.memory = Some(memory);
-            }
-            Err(_) => self.references = References::default(),
-        }
-        result
+        let (mut memory, mut references) = self.take_memory()?;
+        let (store, device) = (&mut self.store, &self.device);
+        let value = transaction::run(store, &mut references, device, &mut memory, work)?;
+        self.give_back(memory, references);
+        Ok(value)
     }
 
     /// Encrypts a message to a device. The ciphertext lies in the outbox, committed with the state that
@@ -273,8 +255,7 @@ impl<A: PairwiseAccount> Engine<A> {
     /// # Errors
     /// [`SendError`]; nothing was encrypted then.
     pub fn encrypt(&mut self, to: Address, plaintext: &[u8]) -> Result<Outgoing, SendError> {
-        let number = self.transaction(|transaction| transaction.encrypt(to, plaintext))?;
-        self.outgoing(number)
+        self.transaction(|transaction| transaction.dispatch(to, plaintext))
     }
 
     /// Encrypts a message to a group, likewise.
@@ -282,15 +263,7 @@ impl<A: PairwiseAccount> Engine<A> {
     /// # Errors
     /// [`SendError`].
     pub fn encrypt_group(&mut self, group: &[u8], plaintext: &[u8]) -> Result<Outgoing, SendError> {
-        let number = self.transaction(|transaction| transaction.encrypt_group(group, plaintext))?;
-        self.outgoing(number)
-    }
-
-    fn outgoing(&mut self, number: u64) -> Result<Outgoing, SendError> {
-        let rows = self.reading()?.outbox(number - 1, 1)?;
-        let row = rows.into_iter().find(|row| row.seq == number);
-        let row = row.ok_or(EngineError::Damaged("outbox"))?;
-        Ok(Outgoing { number, body: row.body })
+        self.transaction(|transaction| transaction.dispatch_group(group, plaintext))
     }
 
     /// A transaction for reading.
@@ -309,16 +282,24 @@ impl<A: PairwiseAccount> Engine<A> {
         Ok(())
     }
 
-    /// What is in memory, read again if a failure dropped it. Until it is given back, a failure needs no
-    /// hand to drop it.
-    fn take_memory(&mut self) -> Result<Memory<A>, EngineError> {
+    /// What is in memory, read again if a failure dropped it. Until it is given back, a failure or a
+    /// panic needs no hand to drop it.
+    fn take_memory(&mut self) -> Result<(Memory<A>, References), EngineError> {
         self.ready()?;
+        let references = core::mem::take(&mut self.references);
         if let Some(memory) = self.memory.take() {
-            return Ok(memory);
+            return Ok((memory, references));
         }
         let transaction = self.store.read()?;
         let state = transaction.record(records::ACCOUNT, &[])?.ok_or(EngineError::NoDevice)?;
         let account = A::load(&state).map_err(|_| EngineError::Damaged("account"))?;
-        Ok(Memory::new(account, self.strangers))
+        Ok((Memory::new(account, self.strangers), references))
+    }
+
+    /// What was taken, and is in the store as it is in memory.
+    fn give_back(&mut self, mut memory: Memory<A>, references: References) {
+        memory.settle();
+        self.memory = Some(memory);
+        self.references = references;
     }
 }

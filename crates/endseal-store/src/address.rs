@@ -53,6 +53,15 @@ impl Transaction<'_> {
         Ok(found.optional()?)
     }
 
+    /// Whether any device of an identity has a reference.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn knows_identity(&self, identity: &[u8; 32]) -> Result<bool, StoreError> {
+        let mut select = self.statement("SELECT 1 FROM address WHERE identity = ?1 LIMIT 1")?;
+        Ok(select.exists([identity])?)
+    }
+
     /// What is known of an address.
     ///
     /// # Errors

@@ -25,7 +25,7 @@ use crate::{
 /// Messages that are looked up, opened and written together.
 pub(super) const BLOCK: usize = 128;
 
-/// Conversations that stay in memory between batches.
+/// Devices and groups that stay in memory between batches.
 const MAX_LANES: usize = 1_024;
 
 /// All that is in memory of sessions and groups. Whatever fails drops it, and the store has the truth.
@@ -79,7 +79,8 @@ impl<A: PairwiseAccount> Memory<A> {
 
     /// The batch is over and in the store.
     pub(super) fn settle(&mut self) {
-        if self.lanes.len() > MAX_LANES {
+        // Whoever delivers makes up as many addresses as it wants.
+        if self.lanes.values().map(|(lane, _)| lane.len()).sum::<usize>() > MAX_LANES {
             self.lanes.clear();
         }
         for (_, fresh) in self.lanes.values_mut() {
@@ -121,7 +122,9 @@ pub(super) struct Batch<'e, A: PairwiseAccount> {
     /// Results that wait for the number of what was delivered: index of the message, or of the row in
     /// `released`, in the order in which rows were written.
     numbers_due: VecDeque<Due>,
-    repeated: Vec<(usize, usize)>,
+    /// Results that are those of another message: its index, that of the message which led to the
+    /// other, and the id of both.
+    repeated: Vec<(usize, usize, Vec<u8>)>,
     written: usize,
 }
 
@@ -286,7 +289,7 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
             }
             Opened::Waits(epoch) => self.set(index, Outcome::Buffered(epoch)),
             Opened::Known(number) => self.set(index, Outcome::AlreadyDelivered(number)),
-            Opened::Repeated(first) => self.repeated.push((index, first)),
+            Opened::Repeated(first) => self.repeated.push((index, first, id.into_owned())),
             Opened::Failed(failure) if waited_for.is_some() => {
                 let outcome = Outcome::Failed(failure);
                 self.released.push((index, Released { id: id.to_vec(), outcome }));
@@ -308,16 +311,38 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
                 None => debug_assert!(false, "more numbers than deliveries"),
             }
         }
-        for (index, first) in core::mem::take(&mut self.repeated) {
-            match self.outcomes.get(first) {
-                Some(Some(Outcome::Delivered(number) | Outcome::AlreadyDelivered(number))) => {
-                    let number = *number;
+        for (index, first, id) in core::mem::take(&mut self.repeated) {
+            match self.outcome_of(first, &id) {
+                Some(Outcome::Delivered(number)) if number > 0 => {
                     self.set(index, Outcome::AlreadyDelivered(number));
                 }
                 // Its number is on the way.
-                _ => self.repeated.push((index, first)),
+                _ => self.repeated.push((index, first, id)),
             }
         }
+    }
+
+    /// What became of the message with this id that the message `first` let out of the buffer, or that
+    /// is `first` itself.
+    fn outcome_of(&self, first: usize, id: &[u8]) -> Option<Outcome> {
+        let released = self.released.iter().find(|(index, it)| *index == first && it.id == id);
+        match released {
+            Some((_, released)) => Some(released.outcome),
+            None => self.outcomes.get(first).copied().flatten(),
+        }
+    }
+
+    /// What is to be written for messages that came out of the buffer without a message.
+    pub(super) fn release(
+        &mut self,
+        conversation: &Conversation,
+        entries: Vec<Entry<'e>>,
+    ) -> Vec<Write<'e>> {
+        let mut writes = Vec::with_capacity(entries.len());
+        for entry in entries {
+            self.settle_entry(conversation.clone(), entry, &mut writes);
+        }
+        writes
     }
 
     /// Everything before this was given to the store.

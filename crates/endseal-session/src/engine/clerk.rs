@@ -111,6 +111,9 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
             let reference = self.references.address(transaction, *address)?;
             transaction.remove_session(reference, tag)?;
         }
+        for (address, tags) in &states.forgotten {
+            transaction.put_record(records::FORGOTTEN, &records::of_address(address), tags)?;
+        }
         for (address, session) in &states.sessions {
             let reference = self.references.address(transaction, *address)?;
             transaction.put_session(reference, session)?;
@@ -153,8 +156,20 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
     /// A device with its sessions, or an empty one.
     pub(super) fn partner(&mut self, address: Address) -> Result<Partner<R>, EngineError> {
         let found = self.references.find_address(self.transaction, address)?;
-        let Some(reference) = found else { return Ok(Partner::new(address, false)) };
+        let Some(reference) = found else {
+            let is_known = self.transaction.knows_identity(address.identity.as_bytes())?;
+            return Ok(Partner::new(address, is_known));
+        };
         let mut partner = Partner::new(address, true);
+        if let Some(tags) =
+            self.transaction.record(records::FORGOTTEN, &records::of_address(&address))?
+        {
+            let (tags, rest) = tags.as_chunks();
+            if !rest.is_empty() {
+                return Err(EngineError::Damaged("forgotten sessions"));
+            }
+            partner.forgotten = tags.iter().map(SessionTag::from_bytes).collect();
+        }
         if let Some(row) = self.transaction.address(reference)?
             && let Some(bytes) = row.certificate
         {

@@ -28,13 +28,22 @@ struct Table<'e, A: PairwiseAccount> {
     over: bool,
 }
 
+/// See [`Crew::engage`].
+pub(super) struct Engagement<'c, 'e, A: PairwiseAccount>(&'c Crew<'e, A>);
+
+impl<A: PairwiseAccount> Drop for Engagement<'_, '_, A> {
+    fn drop(&mut self) {
+        self.0.dismiss();
+    }
+}
+
 impl<'e, A: PairwiseAccount> Crew<'e, A> {
     pub(super) fn new() -> Self {
         let table = Table { todo: VecDeque::new(), done: Vec::new(), panic: None, over: false };
         Self { desk: Mutex::new(table), work_came: Condvar::new(), done_came: Condvar::new() }
     }
 
-    /// Starts `threads` threads, which end when [`Self::dismiss`] is called.
+    /// Starts `threads` threads, which end with the [engagement](Self::engage).
     pub(super) fn start<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
@@ -48,8 +57,14 @@ impl<'e, A: PairwiseAccount> Crew<'e, A> {
         }
     }
 
+    /// Lets the threads go when it is dropped, also by a panic of the caller, who would wait for them
+    /// for ever otherwise.
+    pub(super) fn engage(&self) -> Engagement<'_, 'e, A> {
+        Engagement(self)
+    }
+
     /// No work comes any more.
-    pub(super) fn dismiss(&self) {
+    fn dismiss(&self) {
         self.lock().over = true;
         self.work_came.notify_all();
     }

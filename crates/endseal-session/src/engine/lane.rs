@@ -98,17 +98,31 @@ impl<A: PairwiseAccount> Lane<A> {
                 // be known of all of them.
                 let mut run: Vec<(Task<'e>, BodyDigest)> = Vec::new();
                 for task in tasks {
-                    if run.iter().any(|(it, _)| it.id == task.id) || membership.ends_run(&task) {
+                    let again = run.iter().any(|(it, _)| it.id == task.id);
+                    if again || membership.waits(task.id) || membership.ends_run(&task) {
                         membership.open(core::mem::take(&mut run), fresh, &mut entries);
                     }
-                    if let Some(digest) = fresh.admit(&task, &mut entries) {
-                        run.push((task, digest));
+                    let Some(digest) = fresh.admit(&task, &mut entries) else { continue };
+                    match membership.admit(&task) {
+                        Some(result) => {
+                            let (index, id) = (task.index, Cow::Borrowed(task.id));
+                            entries.push(Entry { index, id, waited_for: None, result });
+                        }
+                        None => run.push((task, digest)),
                     }
                 }
                 membership.open(run, fresh, &mut entries);
             }
         }
         entries
+    }
+
+    /// How many devices it holds; a group counts as one.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Person(correspondence) => correspondence.len().max(1),
+            Self::Group(_) => 1,
+        }
     }
 
     /// Takes in what the store has of it.

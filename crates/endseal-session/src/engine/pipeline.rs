@@ -85,8 +85,9 @@ pub(super) fn run<'e, A: PairwiseAccount>(
             remote.finish(batch, progress)?;
             remote.tell(batch, progress, watch)
         };
+        let engagement = crew.engage();
         let worked = work();
-        crew.dismiss();
+        drop(engagement);
         drop(remote);
         match (clerk.join(), worked) {
             (Err(panic), _) => std::panic::resume_unwind(panic),

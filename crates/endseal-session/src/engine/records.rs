@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use endseal_store::{GroupRow, Standing, Transaction};
 
 use super::states::GroupStates;
-use crate::EngineError;
 use crate::group::{EpochState, Group, GroupDevice, PAST_EPOCHS};
+use crate::{Address, EngineError};
 
 /// The account: long-term keys and prekeys of the ratchets.
 pub(super) const ACCOUNT: u32 = 1;
@@ -14,6 +14,18 @@ pub(super) const ACCOUNT: u32 = 1;
 pub(super) const DEVICE: u32 = 2;
 /// A key package's secrets, by its id.
 pub(super) const KEY_PACKAGE: u32 = 3;
+
+/// Tags of sessions that were dropped, by the address: identity, then device.
+pub(super) const FORGOTTEN: u32 = 4;
+
+/// The name of a record of an address.
+pub(super) fn of_address(address: &Address) -> [u8; 36] {
+    let mut name = [0; 36];
+    let (identity, device) = name.split_at_mut(32);
+    identity.copy_from_slice(address.identity.as_bytes());
+    device.copy_from_slice(&address.device.number().to_le_bytes());
+    name
+}
 
 /// The group with this id, if this device knows it.
 pub(super) fn group(

@@ -15,6 +15,8 @@ pub(super) struct States {
     pub(super) account: Option<Zeroizing<Vec<u8>>>,
     pub(super) certificates: Vec<(Address, Vec<u8>)>,
     pub(super) dropped: Vec<(Address, [u8; 8])>,
+    /// The tags of all sessions with a device that were dropped, one after the other.
+    pub(super) forgotten: Vec<(Address, Vec<u8>)>,
     pub(super) sessions: Vec<(Address, SessionRow)>,
     pub(super) groups: Vec<GroupStates>,
     /// Where the queue stands.

@@ -12,6 +12,7 @@ use super::desk::{Departure, Load, Loaded, Question};
 use super::device::Device;
 use super::inbox::{Received, received};
 use super::lane::{Lane, Membership, Partner};
+use super::outbox::Outgoing;
 use super::records;
 use super::references::References;
 use super::seal::seal;
@@ -28,6 +29,9 @@ pub struct EngineTransaction<'t, 's, A: PairwiseAccount> {
     clerk: Clerk<'t, 's, A::Ratchet>,
     device: &'t Device,
     memory: &'t mut Memory<A>,
+    /// Whether the store failed after something in memory had changed: what is in memory would be ahead
+    /// of the store, so nothing may be committed, even if `work` knows better.
+    failed: bool,
 }
 
 pub(super) fn run<A: PairwiseAccount, T, E: From<EngineError>>(
@@ -40,8 +44,12 @@ pub(super) fn run<A: PairwiseAccount, T, E: From<EngineError>>(
     let transaction = store.begin().map_err(EngineError::from)?;
     let value = {
         let clerk = Clerk::new(&transaction, references, &device.groups)?;
-        let mut own = EngineTransaction { transaction: &transaction, clerk, device, memory };
+        let mut own =
+            EngineTransaction { transaction: &transaction, clerk, device, memory, failed: false };
         let value = work(&mut own)?;
+        if own.failed {
+            return Err(EngineError::Ended.into());
+        }
         let states = own.memory.states()?;
         own.clerk.save(&states)?;
         value
@@ -55,8 +63,15 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     /// transaction was committed.
     ///
     /// # Errors
-    /// [`EngineError`] of the store; what is wrong with the message is in the outcome.
+    /// [`EngineError`] of the store; what is wrong with the message is in the outcome. The transaction
+    /// cannot be committed then.
     pub fn decrypt(&mut self, envelope: &Envelope<'_>) -> Result<Outcome, EngineError> {
+        let outcome = self.open(envelope);
+        self.failed |= outcome.is_err();
+        outcome
+    }
+
+    fn open(&mut self, envelope: &Envelope<'_>) -> Result<Outcome, EngineError> {
         let mut batch = Batch::new(core::slice::from_ref(envelope), self.memory);
         let (block, question) = batch.plan(0..1);
         let answer = self.clerk.answer(question)?;
@@ -75,11 +90,20 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     /// # Errors
     /// [`SendError`].
     pub fn encrypt(&mut self, to: Address, plaintext: &[u8]) -> Result<u64, SendError> {
+        self.dispatch(to, plaintext).map(|outgoing| outgoing.number)
+    }
+
+    /// [`Self::encrypt`] with the ciphertext, which must not leave before the commit.
+    pub(super) fn dispatch(
+        &mut self,
+        to: Address,
+        plaintext: &[u8],
+    ) -> Result<Outgoing, SendError> {
         let certificate = &self.device.certificate;
         let partner = partner(&mut self.clerk, self.memory, to)?;
         let body = seal(partner, certificate, plaintext)?;
         let conversation = Conversation::person(to.identity.as_bytes());
-        Ok(self.clerk.depart(&Departure { conversation, recipient: Some(to), body })?)
+        Ok(self.depart(Departure { conversation, recipient: Some(to), body })?)
     }
 
     /// Begins a session with the device of a bundle; messages go on it from now on.
@@ -248,7 +272,24 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             return Err(GroupChangeError::Exists);
         }
         membership.set(group);
+        self.release(&id)?;
         Ok(id)
+    }
+
+    /// Opens what waited for the epoch that a group was joined in.
+    fn release(&mut self, id: &[u8]) -> Result<(), GroupChangeError> {
+        let conversation = Conversation::group(id).ok_or(GroupChangeError::NoGroup)?;
+        let (lane, fresh) = self.memory.lane(&conversation);
+        let mut entries = Vec::new();
+        if let Lane::Group(membership) = lane {
+            membership.release(0, fresh, &mut entries);
+        }
+        let mut batch = Batch::new(&[], self.memory);
+        let writes = batch.release(&conversation, entries);
+        let written = self.clerk.write(writes);
+        self.failed |= written.is_err();
+        batch.number(written?);
+        Ok(())
     }
 
     /// Encrypts a message to a group: its number in the outbox.
@@ -256,6 +297,15 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     /// # Errors
     /// [`SendError`].
     pub fn encrypt_group(&mut self, id: &[u8], plaintext: &[u8]) -> Result<u64, SendError> {
+        self.dispatch_group(id, plaintext).map(|outgoing| outgoing.number)
+    }
+
+    /// [`Self::encrypt_group`] with the ciphertext, likewise.
+    pub(super) fn dispatch_group(
+        &mut self,
+        id: &[u8],
+        plaintext: &[u8],
+    ) -> Result<Outgoing, SendError> {
         let membership = membership(&mut self.clerk, self.memory, id).map_err(|it| match it {
             GroupChangeError::Engine(error) => SendError::Engine(error),
             _ => SendError::NoGroup,
@@ -292,8 +342,8 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         }
         let group = membership.group_mut().ok_or(GroupChangeError::NoGroup)?;
         let commit = change(group)?;
-        let number = self.depart_group(id, &commit.commit)?;
-        Ok((number, commit.welcome))
+        let outgoing = self.depart_group(id, &commit.commit)?;
+        Ok((outgoing.number, commit.welcome))
     }
 
     /// Takes back a commit that did not come first.
@@ -348,11 +398,18 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         Ok(self.transaction.set_cursor(queue, position)?)
     }
 
-    fn depart_group(&mut self, id: &[u8], body: &[u8]) -> Result<u64, GroupChangeError> {
+    /// Puts a ciphertext into the outbox.
+    fn depart(&mut self, departure: Departure) -> Result<Outgoing, EngineError> {
+        let number = self.clerk.depart(&departure);
+        self.failed |= number.is_err();
+        Ok(Outgoing { number: number?, body: departure.body })
+    }
+
+    fn depart_group(&mut self, id: &[u8], body: &[u8]) -> Result<Outgoing, GroupChangeError> {
         let body = Message::Group(body).to_bytes().map_err(|_| GroupChangeError::TooLong)?;
         debug_assert!(body.len() <= MAX_MESSAGE_LEN);
         let conversation = Conversation::group(id).ok_or(GroupChangeError::NoGroup)?;
-        Ok(self.clerk.depart(&Departure { conversation, recipient: None, body })?)
+        Ok(self.depart(Departure { conversation, recipient: None, body })?)
     }
 }
 

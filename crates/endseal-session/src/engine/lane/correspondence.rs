@@ -19,6 +19,9 @@ use crate::{
 /// only from resets.
 const MAX_SESSIONS: usize = 8;
 
+/// Sessions that are remembered as dropped. Only the other side makes more, to its own harm.
+const MAX_FORGOTTEN: usize = 1_024;
+
 /// All devices of one person.
 pub(in crate::engine) struct Correspondence<R> {
     /// Devices that took part or were loaded; one that is not here must be loaded first.
@@ -35,6 +38,9 @@ pub(in crate::engine) struct Partner<R> {
     pub(in crate::engine) certificate_changed: bool,
     /// Sessions that were dropped since the last writing.
     pub(in crate::engine) dropped: Vec<SessionTag>,
+    /// Sessions that were dropped ever, the last ones last. Their first messages are not accepted again,
+    /// which a fallback key would do.
+    pub(in crate::engine) forgotten: Vec<SessionTag>,
 }
 
 /// One session.
@@ -66,6 +72,11 @@ impl<R: Ratchet> Correspondence<R> {
         self.partners.contains_key(&device)
     }
 
+    /// How many devices it holds.
+    pub(in crate::engine) fn len(&self) -> usize {
+        self.partners.len()
+    }
+
     /// Opens one message.
     pub(in crate::engine) fn open<'e, A>(
         &mut self,
@@ -77,10 +88,11 @@ impl<R: Ratchet> Correspondence<R> {
         A: PairwiseAccount<Ratchet = R>,
     {
         let Some(sender) = task.sender else { return Opened::Failed(Failure::Malformed) };
+        let is_known = self.partners.values().any(|it| it.known);
         let Some(partner) = self.partners.get_mut(&sender.device) else {
             return Opened::Failed(Failure::NoSession);
         };
-        match partner.open(task.body, trust) {
+        match partner.open(task.body, is_known, trust) {
             Ok(plaintext) => {
                 Opened::Delivery(Delivery { sender, kind: KIND_TEXT, digest, plaintext })
             }
@@ -105,10 +117,17 @@ impl<R: Ratchet> Partner<R> {
             sessions: Vec::new(),
             certificate_changed: false,
             dropped: Vec::new(),
+            forgotten: Vec::new(),
         }
     }
 
-    fn open<A>(&mut self, body: &[u8], trust: &Trust<A>) -> Result<Zeroizing<Vec<u8>>, Failure>
+    /// Opens a message. `is_known` says whether the identity, on whichever device, is no stranger.
+    fn open<A>(
+        &mut self,
+        body: &[u8],
+        is_known: bool,
+        trust: &Trust<A>,
+    ) -> Result<Zeroizing<Vec<u8>>, Failure>
     where
         A: PairwiseAccount<Ratchet = R>,
     {
@@ -120,7 +139,7 @@ impl<R: Ratchet> Partner<R> {
                 let certificate = self.check(certificate)?;
                 match self.advance(tag, RatchetBody::Prekey(body)) {
                     Some(result) => result,
-                    None => self.accept(tag, certificate, body, trust),
+                    None => self.accept(tag, certificate, body, is_known, trust),
                 }
             }
             Message::Group(_) => Err(Failure::Malformed),
@@ -154,12 +173,16 @@ impl<R: Ratchet> Partner<R> {
         tag: SessionTag,
         certificate: Option<Certificate>,
         body: &[u8],
+        is_known: bool,
         trust: &Trust<A>,
     ) -> Result<Zeroizing<Vec<u8>>, Failure>
     where
         A: PairwiseAccount<Ratchet = R>,
     {
-        if !self.known && trust.strangers == Strangers::Refused {
+        if self.forgotten.contains(&tag) {
+            return Err(Failure::NoSession);
+        }
+        if !is_known && trust.strangers == Strangers::Refused {
             return Err(Failure::Stranger);
         }
         let shown =
@@ -194,7 +217,12 @@ impl<R: Ratchet> Partner<R> {
         while self.sessions.len() > MAX_SESSIONS {
             let oldest = self.sessions.iter().enumerate().min_by_key(|(_, entry)| entry.used);
             let Some((index, _)) = oldest else { break };
-            self.dropped.push(self.sessions.remove(index).tag);
+            let tag = self.sessions.remove(index).tag;
+            self.dropped.push(tag);
+            self.forgotten.push(tag);
+            if self.forgotten.len() > MAX_FORGOTTEN {
+                self.forgotten.remove(0);
+            }
         }
     }
 
@@ -238,6 +266,10 @@ impl<R: Ratchet> Partner<R> {
             && let Some(certificate) = &self.certificate
         {
             states.certificates.push((self.address, certificate.as_bytes().to_vec()));
+        }
+        if !self.dropped.is_empty() {
+            let tags = self.forgotten.iter().flat_map(|tag| *tag.as_bytes());
+            states.forgotten.push((self.address, tags.collect()));
         }
         for tag in self.dropped.drain(..) {
             states.dropped.push((self.address, *tag.as_bytes()));

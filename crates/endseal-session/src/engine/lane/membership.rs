@@ -18,6 +18,8 @@ use crate::{EngineError, Failure, Message};
 /// Messages of one group that wait at most, and the bytes that they have together.
 const MAX_WAITING: usize = 1_000;
 const MAX_WAITING_BYTES: usize = 16 << 20;
+/// The latest epoch that the store can name, which no group reaches.
+const MAX_EPOCH: u64 = u64::MAX >> 1;
 
 /// See the module.
 pub(in crate::engine) struct Membership {
@@ -128,7 +130,12 @@ impl Membership {
     }
 
     /// Opens what waited for the epoch that the group is in now. A change among them goes on.
-    fn release(&mut self, index: usize, fresh: &mut Fresh, entries: &mut Vec<Entry<'_>>) {
+    pub(in crate::engine) fn release(
+        &mut self,
+        index: usize,
+        fresh: &mut Fresh,
+        entries: &mut Vec<Entry<'_>>,
+    ) {
         let mut again = true;
         while core::mem::take(&mut again) {
             let Some(epoch) = self.group.as_ref().map(Group::epoch) else { return };
@@ -158,10 +165,22 @@ impl Membership {
         results
     }
 
+    /// Whether a message of that id is in the buffer.
+    pub(in crate::engine) fn waits(&self, id: &[u8]) -> bool {
+        self.waiting.iter().any(|it| it.id == id)
+    }
+
+    /// The answer to a message whose id is in the buffer: an id is that of one message, whether it was
+    /// opened or waits, so that what waits can be delivered under it.
+    pub(in crate::engine) fn admit<'e>(&self, task: &Task<'e>) -> Option<Opened<'e>> {
+        let waiting = self.waiting.iter().find(|it| it.id == task.id)?;
+        let is_same = waiting.body == task.body;
+        Some(if is_same { Opened::Waits(waiting.epoch) } else { Opened::Failed(Failure::IdReused) })
+    }
+
     fn wait<'e>(&mut self, task: &Task<'e>, epoch: u64) -> Opened<'e> {
-        if self.waiting.iter().any(|it| it.id == task.id) {
-            // The same again: it waits already.
-            return Opened::Waits(epoch);
+        if epoch > MAX_EPOCH {
+            return Opened::Failed(Failure::Malformed);
         }
         let bytes = self.waiting_bytes + task.body.len();
         if self.waiting.len() >= MAX_WAITING || bytes > MAX_WAITING_BYTES {

@@ -1,14 +1,22 @@
 //! People with a device and a store.
 
 use core::sync::atomic::{AtomicU32, Ordering};
+use core::time::Duration;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::OsRandom;
-use endseal_session::{Address, DeviceId, Engine, Envelope, NewDevice, Outgoing, SendError};
+use endseal_session::group::{Commit, Group, GroupError, Suite};
+use endseal_session::{
+    Address, BatchOptions, DeviceId, Engine, Envelope, GroupChangeError, NewDevice, Outcome,
+    Outgoing, PrekeyBundle, SendError,
+};
 use endseal_store::{OpenOptions, Protection, Store, Unlock};
+
+/// Some time in 2026, since 1970.
+pub(crate) const NOW: Duration = Duration::from_secs(1_790_000_000);
 
 /// A directory of its own, removed at the end.
 pub(crate) struct Place(PathBuf);
@@ -18,9 +26,16 @@ impl Place {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("endseal-session-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        // In memory, where there is such a place: here nobody cuts the power.
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        let path = folder.join(name);
         fs::create_dir_all(&path).unwrap();
         Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
     }
 
     pub(crate) fn store(&self) -> PathBuf {
@@ -119,5 +134,107 @@ impl Party {
     pub(crate) fn texts(&mut self) -> Vec<Vec<u8>> {
         let page = self.engine().inbox().page(0, usize::MAX >> 1).unwrap();
         page.into_iter().map(|it| it.plaintext.to_vec()).collect()
+    }
+
+    /// The end of a process that nobody asked: what is in its memory is lost, what it gave the system
+    /// is not. The store goes on in a copy of its directory, taken while it was open.
+    pub(crate) fn kill(&mut self) {
+        let place = Place::new();
+        copy(&self.place.store(), &place.store());
+        drop(self.engine.take());
+        self.place = place;
+        self.restart();
+    }
+
+    /// Keeps a copy of the store, for [`Self::restore`].
+    pub(crate) fn backup(&mut self) {
+        let backup = self.place.path().join("backup");
+        let _ = fs::remove_dir_all(&backup);
+        self.engine().store().backup(&backup).unwrap();
+    }
+
+    /// Goes back to the backup.
+    pub(crate) fn restore(&mut self) {
+        drop(self.engine.take());
+        fs::remove_dir_all(self.place.store()).unwrap();
+        let backup = self.place.path().join("backup");
+        let store = Store::restore(&backup, &self.place.store(), Unlock::None).unwrap();
+        self.engine = Some(Engine::open(store).unwrap());
+    }
+
+    /// A fallback key of this device, for any number of sessions.
+    pub(crate) fn fallback(&mut self) -> PrekeyBundle {
+        self.engine().transaction(|t| t.prekey_bundles(0, 7)).unwrap().pop().unwrap()
+    }
+
+    /// Makes a group and takes the others in.
+    pub(crate) fn found(&mut self, id: &[u8], others: &mut [&mut Self]) {
+        self.engine().transaction(|t| t.create_group(id, NOW)).unwrap();
+        let packages: Vec<_> = others.iter_mut().map(|it| it.key_package()).collect();
+        let packages: Vec<_> = packages.iter().map(Vec::as_slice).collect();
+        let (_, welcome) = self.change(id, |group| group.add(packages, NOW));
+        for other in others {
+            other.engine().transaction(|t| t.join_group(&welcome[0])).unwrap();
+        }
+    }
+
+    pub(crate) fn key_package(&mut self) -> Vec<u8> {
+        self.engine().transaction(|t| t.key_package(Suite::default(), NOW)).unwrap()
+    }
+
+    /// A change of a group that came first: the commit for the others, and the welcomes.
+    pub(crate) fn change(
+        &mut self,
+        id: &[u8],
+        change: impl FnOnce(&mut Group) -> Result<Commit, GroupError>,
+    ) -> (Vec<u8>, Vec<Vec<u8>>) {
+        let changed = self.engine().transaction(|t| t.commit_group(id, change));
+        let (number, welcome) = changed.map_err(|it: GroupChangeError| it).unwrap();
+        let body = self.take_out(number);
+        let own = blake(&body);
+        let outcome = self.receive_group(id, &own, &body);
+        assert!(matches!(outcome, Outcome::Delivered(_)), "{outcome:?}");
+        (body, welcome)
+    }
+
+    /// The bytes of a message in the outbox, which then forgets it.
+    pub(crate) fn take_out(&mut self, number: u64) -> Vec<u8> {
+        let body = self.engine().outbox().pending(number - 1, 1).unwrap().remove(0).body;
+        assert!(self.engine().outbox().sent(number).unwrap());
+        body
+    }
+
+    pub(crate) fn send_group(&mut self, id: &[u8], texts: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        let engine = self.engine();
+        let numbers: Result<Vec<_>, SendError> =
+            engine.transaction(|t| texts.iter().map(|text| t.encrypt_group(id, text)).collect());
+        let numbers = numbers.unwrap();
+        let pending = engine.outbox().pending(numbers[0] - 1, numbers.len()).unwrap();
+        engine.outbox().sent_many(&numbers).unwrap();
+        pending.into_iter().map(|it| it.body).collect()
+    }
+
+    pub(crate) fn receive_group(&mut self, group: &[u8], id: &[u8], body: &[u8]) -> Outcome {
+        let envelope = Envelope::from_group(id, group, body);
+        self.engine().transaction(|t| t.decrypt(&envelope)).unwrap()
+    }
+
+    /// What becomes of each, in one batch.
+    pub(crate) fn receive(&mut self, envelopes: &[Envelope<'_>]) -> Vec<Outcome> {
+        self.engine().decrypt_batch(envelopes, &BatchOptions::whole()).unwrap().outcomes
+    }
+}
+
+/// Ids that no two messages share.
+pub(crate) fn blake(body: &[u8]) -> [u8; 32] {
+    endseal_crypto::hash::digest(body)
+}
+
+/// The files of a store as another process would find them.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
     }
 }

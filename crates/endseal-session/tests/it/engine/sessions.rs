@@ -1,0 +1,153 @@
+//! Who may begin sessions, which are kept, and what is remembered of those that are not.
+
+use endseal_session::{BeginSessionError, Envelope, Failure, Outcome, SendError, Strangers};
+
+use super::party::Party;
+
+/// Sessions that are kept with one device.
+const KEPT: usize = 8;
+
+#[test]
+fn the_first_message_of_a_forgotten_session_is_not_accepted_again() {
+    for kill in [false, true] {
+        let (mut one, mut other) = (Party::new(1), Party::new(2));
+        let fallback = other.fallback();
+        let mut first = Vec::new();
+        for n in 0..=KEPT {
+            one.engine().transaction(|t| t.begin_session(&fallback)).unwrap();
+            let body = one.send(other.address, &[u8::try_from(n).unwrap()]);
+            other.receive_one(one.address, format!("id {n}").as_bytes(), &body);
+            first.push(body);
+        }
+        let address = one.address;
+        let kept = other.engine().transaction(|t| t.sessions(address)).unwrap();
+        assert_eq!(kept.len(), KEPT);
+        if kill {
+            other.kill();
+        }
+        let again: Vec<_> = first
+            .iter()
+            .map(|body| other.receive(&[Envelope::from_device(b"another id", address, body)])[0])
+            .collect();
+        assert_eq!(again[0], Outcome::Failed(Failure::NoSession));
+        assert!(again[1..].iter().all(|it| *it == Outcome::Failed(Failure::KeyGone)), "{again:?}");
+        assert_eq!(other.texts().len(), KEPT + 1);
+    }
+}
+
+/// Also within the transaction that forgets it, and when all of them are in one batch.
+#[test]
+fn a_session_forgotten_in_the_same_batch_is_remembered() {
+    let (mut one, mut other) = (Party::new(1), Party::new(2));
+    let fallback = other.fallback();
+    let mut first = Vec::new();
+    for n in 0..=u8::try_from(KEPT).unwrap() {
+        one.engine().transaction(|t| t.begin_session(&fallback)).unwrap();
+        first.push(([n], one.send(other.address, &[n])));
+    }
+    let mut envelopes: Vec<_> =
+        first.iter().map(|(id, body)| Envelope::from_device(id, one.address, body)).collect();
+    envelopes.push(Envelope::from_device(b"again", one.address, &first[0].1));
+    let outcomes = other.receive(&envelopes);
+    assert_eq!(outcomes.last(), Some(&Outcome::Failed(Failure::NoSession)));
+    assert_eq!(other.texts().len(), KEPT + 1);
+    other.restart();
+    assert_eq!(other.receive(&envelopes[KEPT + 1..]), [Outcome::Failed(Failure::NoSession)]);
+}
+
+#[test]
+fn a_one_time_key_is_gone_with_the_message_that_used_it() {
+    for kill in [false, true] {
+        let (mut one, mut two, mut other) = (Party::new(1), Party::new(2), Party::new(3));
+        let bundles = other.engine().transaction(|t| t.prekey_bundles(1, 7)).unwrap();
+        let mut bodies = Vec::new();
+        for sender in [&mut one, &mut two] {
+            sender.engine().transaction(|t| t.begin_session(&bundles[0])).unwrap();
+            bodies.push(sender.send(other.address, b"hello"));
+        }
+        other.receive_one(one.address, b"1", &bodies[0]);
+        if kill {
+            other.kill();
+        }
+        let second = other.receive(&[Envelope::from_device(b"2", two.address, &bodies[1])]);
+        assert_eq!(second, [Outcome::Failed(Failure::NoPrekey)]);
+        let again = other.receive(&[Envelope::from_device(b"1", one.address, &bodies[0])]);
+        assert!(matches!(again[0], Outcome::AlreadyDelivered(1)));
+    }
+}
+
+#[test]
+fn a_known_identity_may_come_with_another_device() {
+    let (mut phone, mut desk) = (Party::with_device(1, 1), Party::with_device(1, 2));
+    let (mut stranger, mut other) = (Party::new(5), Party::new(2));
+    other.engine().set_strangers(Strangers::Refused);
+    let admitted = phone.address;
+    other.engine().transaction(|t| t.admit(admitted)).unwrap();
+    let fallback = other.fallback();
+    let mut bodies = Vec::new();
+    for sender in [&mut phone, &mut desk, &mut stranger] {
+        sender.engine().transaction(|t| t.begin_session(&fallback)).unwrap();
+        bodies.push((sender.address, sender.send(other.address, b"hello")));
+    }
+    let outcomes: Vec<_> = bodies
+        .iter()
+        .rev()
+        .zip(1_u8..)
+        .map(|((from, body), id)| other.receive(&[Envelope::from_device(&[id], *from, body)])[0])
+        .collect();
+    assert_eq!(outcomes[0], Outcome::Failed(Failure::Stranger));
+    assert!(outcomes[1..].iter().all(|it| matches!(it, Outcome::Delivered(_))), "{outcomes:?}");
+}
+
+/// Ids are told apart by conversation, and a person is one, whichever the device.
+#[test]
+fn an_id_belongs_to_the_conversation() {
+    let (mut phone, mut desk) = (Party::with_device(1, 1), Party::with_device(1, 2));
+    let (mut third, mut other) = (Party::new(5), Party::new(2));
+    for sender in [&mut phone, &mut desk, &mut third] {
+        sender.begin(&mut other);
+    }
+    let bodies = [&mut phone, &mut desk, &mut third].map(|it| it.send(other.address, b"hello"));
+    let from = [phone.address, desk.address, third.address];
+    let envelopes: Vec<_> = from
+        .iter()
+        .zip(&bodies)
+        .map(|(from, it)| Envelope::from_device(b"id", *from, it))
+        .collect();
+    let outcomes = other.receive(&envelopes);
+    assert_eq!(outcomes[1], Outcome::Failed(Failure::IdReused));
+    assert!(matches!((outcomes[0], outcomes[2]), (Outcome::Delivered(1), Outcome::Delivered(2))));
+    let second = other.receive(&[Envelope::from_device(b"id 2", from[1], &bodies[1])]);
+    assert_eq!(second, [Outcome::Delivered(3)]);
+}
+
+#[test]
+fn a_restored_store_does_not_send_until_the_session_was_reset() {
+    let (mut one, mut other) = (Party::new(1), Party::new(2));
+    one.meet(&mut other);
+    one.found(b"team", &mut [&mut other]);
+    let to = other.address;
+    one.backup();
+    let late = one.send(to, b"after the backup");
+    // Under keys that the backup has; a round trip later it would be under others.
+    let answer = other.send(one.address, b"received on the old one");
+    other.receive_one(one.address, b"late", &late);
+    one.restore();
+    assert!(matches!(one.engine().encrypt(to, b"no"), Err(SendError::Restored)));
+    assert!(matches!(one.engine().encrypt_group(b"team", b"no"), Err(SendError::Restored)));
+    one.receive_one(to, b"answer", &answer);
+    assert!(matches!(one.engine().encrypt(to, b"no"), Err(SendError::Restored)));
+    assert_eq!(one.engine().transaction(|t| t.reset_session(to)).unwrap(), 1);
+    assert!(matches!(one.engine().encrypt(to, b"no"), Err(SendError::NoSession)));
+    let fallback = other.fallback();
+    let begun = one.engine().transaction::<_, BeginSessionError>(|t| t.begin_session(&fallback));
+    begun.unwrap();
+    let body = one.send(to, b"on a new one");
+    one.kill();
+    other.receive_one(one.address, b"new", &body);
+    let answer = other.send(one.address, b"back");
+    one.receive_one(to, b"back", &answer);
+    assert_eq!(other.texts(), [b"after the backup".to_vec(), b"on a new one".to_vec()]);
+    // The first row is the change that made the group.
+    assert_eq!(one.texts()[1..], [b"received on the old one".to_vec(), b"back".to_vec()]);
+}
