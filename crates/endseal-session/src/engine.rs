@@ -45,8 +45,8 @@ pub use trust::Strangers;
 use crate::group::{GroupDevice, GroupKey};
 use crate::olm::OlmAccount;
 use crate::{
-    Address, BatchError, BatchOptions, BatchReport, Certificate, DeviceId, DeviceKeys, EngineError,
-    Envelope, PairwiseAccount, SendError,
+    Address, BatchError, BatchOptions, BatchReport, Certificate, DeviceId, DeviceKeys, Durability,
+    EngineError, Envelope, PairwiseAccount, SendError,
 };
 
 /// Sessions and groups of one device over its store.
@@ -217,12 +217,24 @@ impl<A: PairwiseAccount> Engine<A> {
         let mut progress = Progress::default();
         let device = &self.device;
         let mut watch = Watch { watcher, device, options };
-        let mut counter =
-            Counter { store: &mut self.store, references: &mut references, groups: &device.groups };
+        let mut counter = Counter {
+            store: &mut self.store,
+            references: &mut references,
+            groups: &device.groups,
+            durability: options.durability,
+        };
         let threaded = options.threads.get() > 1 && envelopes.len() > 1;
         let run = if threaded { pipeline::run } else { inline::run };
         let total = envelopes.len();
-        let ran = run(&mut counter, &mut batch, total, options, &mut progress, &mut watch);
+        let mut ran = run(&mut counter, &mut batch, total, options, &mut progress, &mut watch);
+        if options.durability == Durability::AtEnd
+            && progress.commits > 0
+            && let Err(cause) = self.store.sync()
+        {
+            // What was committed may be lost yet: all of it is delivered again.
+            progress.committed = 0;
+            ran = ran.and(Err(cause.into()));
+        }
         let report = batch.finish(progress.committed, progress.commits);
         match ran {
             Ok(()) => {

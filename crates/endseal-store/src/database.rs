@@ -61,6 +61,11 @@ pub(crate) fn settle_log(path: &Path) -> io::Result<bool> {
     Ok(at > 0)
 }
 
+/// Whether commits are synchronised. Checkpoints are in both cases.
+pub(crate) fn set_synchronous(connection: &Connection, full: bool) -> Result<(), Error> {
+    connection.pragma_update(None, "synchronous", if full { "FULL" } else { "NORMAL" })
+}
+
 /// Moves the log into the database and truncates it.
 pub(crate) fn checkpoint(connection: &Connection) -> Result<(), Error> {
     // The columns are busy, frames, moved. There is no other connection, so it is never busy.

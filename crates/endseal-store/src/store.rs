@@ -33,6 +33,8 @@ pub struct Store {
     id: [u8; 16],
     generation: u64,
     pub(crate) restored: bool,
+    /// Whether commits are not synchronised at present.
+    relaxed: bool,
 }
 
 /// How a store is opened.
@@ -189,6 +191,43 @@ impl Store {
     /// # Errors
     /// [`StoreError::Uncertain`] after a commit that failed.
     pub fn begin(&mut self) -> Result<Transaction<'_>, StoreError> {
+        self.relax(false)?;
+        self.begin_as_set()
+    }
+
+    /// Begins a transaction whose commit is not synchronised: it outlives the end of the process, and a
+    /// loss of power only from the next [`Self::sync`], or commit of [`Self::begin`], on. Until then
+    /// nothing of it may be acknowledged, and no ciphertext of it may leave.
+    ///
+    /// # Errors
+    /// As [`Self::begin`].
+    pub fn begin_unsynced(&mut self) -> Result<Transaction<'_>, StoreError> {
+        self.relax(true)?;
+        self.begin_as_set()
+    }
+
+    /// Makes every transaction that was committed durable.
+    ///
+    /// # Errors
+    /// As [`Transaction::commit`].
+    pub fn sync(&mut self) -> Result<(), StoreError> {
+        let generation = self.generation;
+        let transaction = self.begin()?;
+        // A commit that writes nothing synchronises nothing.
+        meta::set_number(transaction.connection()?, meta::GENERATION, generation)?;
+        transaction.commit()
+    }
+
+    /// Between transactions, because SQLite refuses it within one.
+    fn relax(&mut self, relaxed: bool) -> Result<(), StoreError> {
+        if self.relaxed != relaxed {
+            database::set_synchronous(self.connection()?, !relaxed)?;
+            self.relaxed = relaxed;
+        }
+        Ok(())
+    }
+
+    fn begin_as_set(&mut self) -> Result<Transaction<'_>, StoreError> {
         // Without a log there is nothing to move.
         if fs::metadata(self.directory.join(LOG)).is_ok_and(|log| log.len() > MAX_LOG_LEN) {
             match self.checkpoint() {
@@ -262,6 +301,7 @@ impl Store {
             id: [0; 16],
             generation: 0,
             restored: false,
+            relaxed: false,
         };
         store.take(opened);
         Ok(store)
@@ -272,6 +312,7 @@ impl Store {
         self.id = opened.id;
         self.generation = opened.generation;
         self.restored = opened.restored;
+        self.relaxed = false;
     }
 
     fn finish(&mut self) -> Result<(), StoreError> {

@@ -1,6 +1,6 @@
 //! A batch on the caller's thread, one step after the other.
 
-use endseal_store::Store;
+use endseal_store::{Store, Transaction};
 
 use super::batch::Batch;
 use super::chunk::Chunk;
@@ -11,13 +11,25 @@ use super::progress::{Progress, Watch};
 use super::references::References;
 use super::states::States;
 use crate::group::GroupDevice;
-use crate::{Address, BatchOptions, EngineError, PairwiseAccount};
+use crate::{Address, BatchOptions, Durability, EngineError, PairwiseAccount};
 
 /// The store, at hand.
 pub(super) struct Counter<'a> {
     pub(super) store: &'a mut Store,
     pub(super) references: &'a mut References,
     pub(super) groups: &'a GroupDevice,
+    pub(super) durability: Durability,
+}
+
+/// Begins a transaction of a batch.
+pub(super) fn begin(
+    store: &mut Store,
+    durability: Durability,
+) -> Result<Transaction<'_>, EngineError> {
+    Ok(match durability {
+        Durability::EachCommit => store.begin()?,
+        Durability::AtEnd => store.begin_unsynced()?,
+    })
 }
 
 /// Opens and writes `total` messages; what is committed is in `progress`, whatever comes after.
@@ -31,7 +43,7 @@ pub(super) fn run<A: PairwiseAccount>(
 ) -> Result<(), EngineError> {
     while progress.committed < total && !progress.stopped {
         let mut at = progress.committed;
-        let transaction = counter.store.begin()?;
+        let transaction = begin(counter.store, counter.durability)?;
         {
             let mut clerk = Clerk::new(&transaction, counter.references, counter.groups)?;
             let mut chunk = Chunk::open(options);

@@ -15,11 +15,11 @@ use super::chunk::Chunk;
 use super::clerk::Clerk;
 use super::crew::Crew;
 use super::desk::{Answer, Departure, Desk, Question, Write};
-use super::inline::Counter;
+use super::inline::{Counter, begin};
 use super::lane::Partner;
 use super::progress::{Progress, Watch};
 use super::states::States;
-use crate::{Address, BatchOptions, EngineError, PairwiseAccount};
+use crate::{Address, BatchOptions, Durability, EngineError, PairwiseAccount};
 
 /// What the store's thread is asked for.
 enum Job<'e> {
@@ -232,7 +232,7 @@ fn serve<'e, A: PairwiseAccount>(
     // Whoever does not listen any more has failed, and says so itself.
     let reply = |it| drop(replies.send(it));
     while let Ok(first) = jobs.recv() {
-        let transaction = counter.store.begin()?;
+        let transaction = begin(counter.store, counter.durability)?;
         let committed = {
             let mut clerk = Clerk::new(&transaction, counter.references, counter.groups)?;
             let mut job = first;
@@ -257,6 +257,10 @@ fn serve<'e, A: PairwiseAccount>(
             }
         };
         transaction.commit()?;
+        if matches!(committed, Reply::Sent(_)) && counter.durability == Durability::AtEnd {
+            // Before a byte of it leaves.
+            counter.store.sync()?;
+        }
         reply(committed);
     }
     Ok(())

@@ -8,7 +8,9 @@ use super::desk::{Departure, Desk};
 use super::device::Device;
 use super::lane::Lane;
 use super::seal::seal;
-use crate::{Address, BatchOptions, EngineError, Outcome, Outgoing, PairwiseAccount, SendError};
+use crate::{
+    Address, BatchOptions, Durability, EngineError, Outcome, Outgoing, PairwiseAccount, SendError,
+};
 
 /// What of a batch is in the store.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,6 +41,9 @@ pub struct ChunkReport<'a> {
     pub range: Range<usize>,
     /// What became of them.
     pub outcomes: &'a [Outcome],
+    /// Whether they may be acknowledged; otherwise only when the batch has returned
+    /// ([`Durability::AtEnd`]).
+    pub is_durable: bool,
 }
 
 /// What is called after each transaction of a backlog.
@@ -66,7 +71,8 @@ impl<A: PairwiseAccount> Watch<'_, '_, A> {
         };
         progress.told = progress.committed;
         let outcomes = batch.outcomes(range.clone());
-        let report = ChunkReport { range, outcomes: &outcomes };
+        let is_durable = self.options.durability == Durability::EachCommit;
+        let report = ChunkReport { range, outcomes: &outcomes, is_durable };
         let mut failed = None;
         let device = self.device;
         let mut turn =

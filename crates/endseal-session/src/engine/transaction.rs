@@ -3,10 +3,11 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use endseal_crypto::ed25519;
 use endseal_store::{Standing, Store, Transaction};
 
 use super::batch::{Batch, Memory};
-use super::clerk::Clerk;
+use super::clerk::{Clerk, address_of};
 use super::conversation::Conversation;
 use super::desk::{Departure, Load, Loaded, Question};
 use super::device::Device;
@@ -171,6 +172,46 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             .collect();
         sessions.sort_by_key(|it| core::cmp::Reverse(it.used));
         Ok(sessions)
+    }
+
+    /// The devices of an identity that took part in anything, this device left out: a message to the
+    /// identity goes to each of them.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn devices(&self, identity: &ed25519::PublicKey) -> Result<Vec<Address>, EngineError> {
+        let own = self.device.certificate.address();
+        let mut devices = Vec::new();
+        for (reference, row) in self.transaction.addresses()? {
+            if row.identity == *identity.as_bytes() {
+                let address = address_of(self.transaction, reference)?;
+                if address != own {
+                    devices.push(address);
+                }
+            }
+        }
+        Ok(devices)
+    }
+
+    /// Encrypts a message to every device of an identity with which there is a session that may send:
+    /// the numbers in the outbox.
+    ///
+    /// # Errors
+    /// [`SendError::NoSession`] if there is none; otherwise as [`Self::encrypt`].
+    pub fn encrypt_to_all(
+        &mut self,
+        identity: &ed25519::PublicKey,
+        plaintext: &[u8],
+    ) -> Result<Vec<u64>, SendError> {
+        let mut numbers = Vec::new();
+        for address in self.devices(identity)? {
+            match self.encrypt(address, plaintext) {
+                Ok(number) => numbers.push(number),
+                Err(SendError::NoSession) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if numbers.is_empty() { Err(SendError::NoSession) } else { Ok(numbers) }
     }
 
     /// Knows the identity of an address from now on, where strangers are refused.

@@ -4,7 +4,7 @@ use core::mem::replace;
 use core::time::Duration;
 
 use endseal_session::{
-    BatchOptions, EngineError, Envelope, Failure, Outcome, ReceivedKind, SendError,
+    BatchOptions, Durability, EngineError, Envelope, Failure, Outcome, ReceivedKind, SendError,
 };
 
 use super::party::Party;
@@ -198,6 +198,31 @@ fn messages_are_sent_while_a_backlog_is_read() {
             person.receive_one(from, format!("back-{n}").as_bytes(), body);
         }
         assert_eq!(person.texts().len(), sent.len());
+    }
+}
+
+#[test]
+fn a_batch_that_is_synchronised_at_its_end_delivers_the_same() {
+    for threads in [1, 2] {
+        let mut backlog = Backlog::new(2, 60);
+        let mut reader = replace(&mut backlog.reader, Party::new(99));
+        let to = backlog.people[0].address;
+        let options = BatchOptions::default().max_messages(7).threads(threads);
+        let options = options.durability(Durability::AtEnd);
+        let mut sent = Vec::new();
+        let report = reader
+            .engine()
+            .decrypt_stream(&backlog.envelopes(), &options, |chunk, turn| {
+                assert!(!chunk.is_durable);
+                sent.push(turn.encrypt(to, b"between").unwrap().number);
+                core::ops::ControlFlow::Continue(())
+            })
+            .unwrap();
+        assert!(report.outcomes.iter().all(|it| matches!(it, Outcome::Delivered(_))));
+        reader.restart();
+        assert_eq!(reader.texts().len(), 60);
+        let pending = reader.engine().outbox().pending(0, 100).unwrap();
+        assert_eq!(pending.iter().map(|it| it.number).collect::<Vec<_>>(), sent);
     }
 }
 
