@@ -12,7 +12,7 @@ pub enum Strangers {
     /// They may: whoever has a bundle of this device can write to it.
     #[default]
     Accepted,
-    /// They may not: [`Engine::admit`](crate::Engine::admit) comes first.
+    /// They may not: [`EngineTransaction::admit`](crate::EngineTransaction::admit) comes first.
     Refused,
 }
 
