@@ -4,7 +4,9 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
 use std::process;
 
-use endseal_node::transfer::{ReceiveFileError, ReceiveMessagesError, SendError, SendFileError};
+use endseal_node::transfer::{
+    self, ReceiveFileError, ReceiveMessagesError, SendError, SendFileError,
+};
 use endseal_transport::{
     Accept, BindError, CloseCode, Closed, ConnectError, Connection, Endpoint, Limits, PeerId,
     Policy, ReceiveError, TransportKey,
@@ -30,6 +32,16 @@ pub(crate) struct Patience {
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=600))]
     timeout: u16,
+    /// Give up if the peer stands still for so long
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=3600))]
+    idle: u16,
+}
+
+impl From<Patience> for transfer::Patience {
+    fn from(patience: Patience) -> Self {
+        Self::new(Duration::from_secs(patience.idle.into()))
+    }
 }
 
 /// Runs what needs the network, until it is done or somebody interrupts it.
@@ -116,7 +128,7 @@ async fn dial(
     key: &TransportKey,
     address: &PeerAddress,
     peer: PeerId,
-    Patience { timeout }: Patience,
+    Patience { timeout, .. }: Patience,
 ) -> Result<(Endpoint, Connection), Failure> {
     let patience = Duration::from_secs(timeout.into());
     let found = time::timeout(patience, address.resolve()).await;
@@ -207,6 +219,8 @@ impl From<SendError> for Failure {
     fn from(error: SendError) -> Self {
         match error {
             SendError::Answer(_) => Self::of(Kind::Refused, &error),
+            SendError::Stalled => Self::of(Kind::Environment, &error)
+                .hint("look there; --idle allows more, as a slow disk there may need"),
             _ => Self::of(Kind::Environment, &error),
         }
     }

@@ -4,6 +4,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 
+use zeroize::Zeroizing;
+
 use crate::codec::Codec;
 use crate::error::{DecodeError, EncodeError};
 use crate::limits::Limits;
@@ -103,7 +105,8 @@ impl<T> Sealed<T> {
 
 impl<T: Codec> Sealed<T> {
     /// Encodes `message` and hands the encoding to `seal`, which appends the ciphertext to `out`. It
-    /// must authenticate what it encrypts, and bind `context` if the scheme does.
+    /// must authenticate what it encrypts, and bind `context` if the scheme does. The encoding is wiped
+    /// afterwards; `message` is the caller's to wipe.
     ///
     /// # Errors
     /// [`SealError::Encode`] if a reader would refuse the message (in front of or behind the
@@ -115,7 +118,8 @@ impl<T: Codec> Sealed<T> {
         limits: Limits,
         seal: impl FnOnce(&[u8], &mut Vec<u8>) -> Result<(), E>,
     ) -> Result<Self, SealError<E>> {
-        let plaintext = message.to_vec(limits).map_err(SealError::Encode)?;
+        // Allocated once, in its size: nothing of it is left behind by growing.
+        let plaintext = Zeroizing::new(message.to_vec(limits).map_err(SealError::Encode)?);
         let mut ciphertext = Vec::new();
         seal(&plaintext, &mut ciphertext).map_err(SealError::Seal)?;
         let message = SealedMessage {
@@ -129,7 +133,8 @@ impl<T: Codec> Sealed<T> {
     }
 
     /// Hands context and ciphertext to `open`, which appends the plaintext to `out`, and decodes it.
-    /// `open` must fail if the ciphertext is not authentic.
+    /// `open` must fail if the ciphertext is not authentic. `out` has room for as many bytes as the
+    /// ciphertext has, and is wiped afterwards; the decoded message is the caller's to wipe.
     ///
     /// # Errors
     /// [`OpenError::Open`] if `open` fails, [`OpenError::Decode`] if the plaintext is no `T`.
@@ -138,7 +143,7 @@ impl<T: Codec> Sealed<T> {
         limits: Limits,
         open: impl FnOnce(&[u8], &[u8], &mut Vec<u8>) -> Result<(), E>,
     ) -> Result<T, OpenError<E>> {
-        let mut plaintext = Vec::new();
+        let mut plaintext = room_for(&self.message.ciphertext);
         open(&self.message.context, &self.message.ciphertext, &mut plaintext)
             .map_err(OpenError::Open)?;
         T::decode(&plaintext, limits).map_err(OpenError::Decode)
@@ -155,7 +160,7 @@ impl<T: Codec> Sealed<T> {
         open: impl FnOnce(Scheme, &[u8], &[u8], &mut Vec<u8>) -> Result<(), E>,
     ) -> Result<T, OpenError<E>> {
         let sealed = SealedMessage::view(payload, limits).map_err(OpenError::Sealed)?;
-        let mut plaintext = Vec::new();
+        let mut plaintext = room_for(sealed.ciphertext);
         open(sealed.scheme, sealed.context, sealed.ciphertext, &mut plaintext)
             .map_err(OpenError::Open)?;
         T::decode(&plaintext, limits).map_err(OpenError::Decode)
@@ -170,6 +175,12 @@ impl<T: Codec> Sealed<T> {
             .map(SealedMessageView::to_owned)
             .map(Self::from_message)
     }
+}
+
+/// Room for the plaintext. It is no longer than its ciphertext under any cipher that does not compress,
+/// so it is not moved while it is written, and no copy stays where it was.
+fn room_for(ciphertext: &[u8]) -> Zeroizing<Vec<u8>> {
+    Zeroizing::new(Vec::with_capacity(ciphertext.len()))
 }
 
 impl<T> Clone for Sealed<T> {

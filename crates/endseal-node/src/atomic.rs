@@ -8,7 +8,8 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, renameat_with};
+use rustix::io::Errno;
 
 use crate::error::FileError;
 
@@ -86,6 +87,15 @@ impl AtomicFile {
         &self.destination
     }
 
+    /// Brings what was written so far to the disk, so that less is left for [`commit`](Self::commit).
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn sync(&self) -> Result<(), FileError> {
+        let failed = |source| FileError::io("write", &self.destination, source);
+        self.file.sync_data().map_err(failed)
+    }
+
     /// Writes the file to the disk and gives it its name.
     ///
     /// # Errors
@@ -120,15 +130,25 @@ impl AtomicFile {
             // The second name is removed on drop.
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-            // FAT and some network file systems have no links: reserve the name, then rename over the
-            // reservation. A crash between the two leaves an empty file, nothing of anybody's is lost.
-            Err(_) => {
-                OpenOptions::new().write(true).create_new(true).open(&self.destination)?;
-                self.rename().inspect_err(|_| {
-                    let _ = fs::remove_file(&self.destination);
-                })
-            }
+            // FAT has no links, but a rename that replaces nothing.
+            Err(_) => match rename_if_absent(temporary, &self.destination) {
+                Ok(()) => {
+                    self.temporary = None;
+                    Ok(())
+                }
+                Err(Errno::EXIST) => Err(io::ErrorKind::AlreadyExists.into()),
+                Err(_) => self.rename_over_reservation(),
+            },
         }
+    }
+
+    /// Some network file systems have neither: reserve the name, then rename over the reservation. A
+    /// crash between the two leaves an empty file, nothing of anybody's is lost.
+    fn rename_over_reservation(&mut self) -> io::Result<()> {
+        OpenOptions::new().write(true).create_new(true).open(&self.destination)?;
+        self.rename().inspect_err(|_| {
+            let _ = fs::remove_file(&self.destination);
+        })
     }
 
     fn rename(&mut self) -> io::Result<()> {
@@ -212,6 +232,11 @@ fn unnamed(folder: &Path, mode: u32) -> Option<File> {
     rustix::fs::open(folder, flags, Mode::from_raw_mode(mode)).ok().map(File::from)
 }
 
+/// Renames in one step, but over nothing.
+fn rename_if_absent(from: &Path, to: &Path) -> Result<(), Errno> {
+    renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)
+}
+
 /// Gives a file without a name one that is free.
 fn link_unnamed(file: &File, path: &Path) -> io::Result<()> {
     let own = format!("{OWN_FILES}/{}", file.as_raw_fd());
@@ -287,6 +312,32 @@ mod tests {
         write(b"third", Existing::Replace).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"third");
         assert_eq!(entries(), 1);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// The ways for file systems that know no links either.
+    #[test]
+    fn a_rename_replaces_nothing_and_one_over_a_reservation_neither() {
+        let folder = env::temp_dir().join(format!("endseal-rename-{}", process::id()));
+        fs::create_dir(&folder).unwrap();
+        let (from, to) = (folder.join("from"), folder.join("to"));
+        fs::write(&from, "new").unwrap();
+        fs::write(&to, "old").unwrap();
+        assert_eq!(rename_if_absent(&from, &to), Err(Errno::EXIST));
+        let mut file = with_temporary_name(&to, Existing::Keep);
+        assert_eq!(
+            file.rename_over_reservation().map_err(|error| error.kind()),
+            Err(io::ErrorKind::AlreadyExists)
+        );
+        assert_eq!(fs::read(&to).unwrap(), b"old");
+        fs::remove_file(&to).unwrap();
+        file.rename_over_reservation().unwrap();
+        assert_eq!(fs::read(&to).unwrap(), b"");
+        fs::remove_file(&to).unwrap();
+        assert_eq!(rename_if_absent(&from, &to), Ok(()));
+        assert_eq!(fs::read(&to).unwrap(), b"new");
+        assert!(!from.exists());
+        drop(file);
         fs::remove_dir_all(folder).unwrap();
     }
 }

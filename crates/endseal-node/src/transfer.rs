@@ -5,6 +5,7 @@
 //! | send a file | [`send_file`] |
 //! | send a series of messages | [`send_messages`] |
 //! | ask whether a peer answers | [`Echo`] |
+//! | give a peer up that stands still | [`Patience`] |
 //! | answer all of it | [`receive`] with an [`Inbox`] |
 //! | the same without I/O, or over another transport | [`FileSender`], [`FileReceiver`], [`Unconfirmed`], [`DueReceipts`] |
 
@@ -15,6 +16,7 @@ mod file_receiver;
 mod file_sender;
 mod message;
 mod name;
+mod patience;
 mod receipts;
 mod receive_file;
 mod receive_messages;
@@ -30,6 +32,7 @@ pub use error::{ReceiveFileError, ReceiveMessagesError, SendError, SendFileError
 pub use file_receiver::{Action, FileReceiver, Offer};
 pub use file_sender::FileSender;
 pub use name::{FileName, InvalidFileName};
+pub use patience::Patience;
 pub use receipts::{DueReceipts, Unconfirmed};
 pub use receive_file::Stored;
 pub use refusal::Refusal;

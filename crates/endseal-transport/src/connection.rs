@@ -146,6 +146,9 @@ impl Connection {
             bytes_received: stats.udp_rx.bytes,
             datagrams_sent: stats.udp_tx.datagrams,
             datagrams_received: stats.udp_rx.datagrams,
+            stream_frames_sent: stats.frame_tx.stream,
+            stream_frames_received: stats.frame_rx.stream,
+            acks_received: stats.frame_rx.acks,
         }
     }
 
@@ -320,4 +323,11 @@ pub struct Path {
     pub datagrams_sent: u64,
     /// UDP datagrams received.
     pub datagrams_received: u64,
+    /// Pieces of streams sent, again where they were lost (STREAM frames: RFC 9000, 19.8). Signs of life
+    /// are not among them.
+    pub stream_frames_sent: u64,
+    /// Pieces of streams received.
+    pub stream_frames_received: u64,
+    /// Acknowledgements received (ACK frames: RFC 9000, 19.3).
+    pub acks_received: u64,
 }

@@ -31,6 +31,14 @@ impl IdempotentFrame {
         Self(Frame::new(kind, payload).idempotent())
     }
 
+    /// The same with the flag that the payload is a `SealedMessage`; `None` on another kind than
+    /// [`Kind::Message`]. The two flags are independent: sealing hides what a frame says from relays,
+    /// and does not keep a recorded one from coming again.
+    #[must_use]
+    pub fn sealed(self) -> Option<Self> {
+        self.0.sealed().map(Self)
+    }
+
     /// The frame.
     #[must_use]
     pub fn as_frame(&self) -> &Frame {

@@ -24,8 +24,6 @@ pub struct HandshakeInfo {
     pub datagrams_received: u64,
     /// From the first packet to the last, on this side.
     pub duration: Duration,
-    /// Estimate of the path's round trip time at the end.
-    pub rtt: Duration,
     /// What became of early data.
     pub early: EarlyData,
 }
@@ -43,11 +41,20 @@ pub enum EarlyData {
 }
 
 impl HandshakeInfo {
-    /// How many round trips of the path the handshake took: an estimate, since both sides also
-    /// compute. It says little where a round trip is shorter than a millisecond.
+    /// The shortest round trip, 5 ms, by which a handshake can be measured: on a shorter path computing
+    /// takes as long as travelling.
+    pub const LONG_ENOUGH: Duration = Duration::from_millis(5);
+
+    /// How many round trips of the path the handshake lasted: [`duration`](Self::duration) divided by
+    /// `round_trip`, with what both sides computed and what had to be sent again.
+    ///
+    /// `round_trip` MUST be measured apart from the handshake, best as the fastest of several echoes
+    /// after it: QUIC's own estimate at its end is the time of the handshake itself, and the quotient
+    /// of the two says nothing. `None` if it is shorter than [`LONG_ENOUGH`](Self::LONG_ENOUGH).
     #[must_use]
-    pub fn round_trips(&self) -> f64 {
-        self.duration.as_secs_f64() / self.rtt.as_secs_f64().max(f64::EPSILON)
+    pub fn round_trips(&self, round_trip: Duration) -> Option<f64> {
+        let is_long = round_trip >= Self::LONG_ENOUGH;
+        is_long.then(|| self.duration.as_secs_f64() / round_trip.as_secs_f64())
     }
 
     pub(crate) fn of(
@@ -65,7 +72,6 @@ impl HandshakeInfo {
             datagrams_sent: stats.udp_tx.datagrams,
             datagrams_received: stats.udp_rx.datagrams,
             duration: started.elapsed(),
-            rtt: connection.rtt(),
             early,
         }
     }

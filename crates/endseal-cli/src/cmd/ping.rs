@@ -15,6 +15,8 @@ use crate::peer_address::PeerAddress;
 
 /// Bytes of an echo.
 const PAYLOAD: usize = 32;
+/// Echoes of which the fastest is taken for the path's round trip: one alone may have been held up.
+const ENOUGH: usize = 3;
 
 /// Connect to a peer that listens, show what was agreed, and measure echoes
 #[derive(clap::Args, Debug)]
@@ -38,7 +40,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         let to = (&args.to, peer);
         interrupt
             .with_connection(&key, to, args.patience, async |connection| {
-                let mut echo = Echo::open(connection).await?;
+                let mut echo = Echo::open(connection, args.patience.into()).await?;
                 let mut times = Vec::new();
                 for _ in 0..args.n {
                     times.push(echo.call(vec![0x65; PAYLOAD]).await?);
@@ -53,9 +55,16 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 fn outcome(connection: &endseal_transport::Connection, sorted: &[Duration]) -> Outcome {
     let (shake, path) = (connection.handshake(), connection.path());
     let peer = PeerIdText::from(connection.peer());
+    let fastest = sorted.first().filter(|_| sorted.len() >= ENOUGH);
+    let round_trips = fastest.and_then(|echo| shake.round_trips(*echo));
+    let told = match (fastest, round_trips) {
+        (_, Some(trips)) => format!("{trips:.1} round trips"),
+        (Some(_), None) => "round trips n/a: path too short to tell".into(),
+        (None, None) => format!("round trips n/a: {ENOUGH} echoes tell"),
+    };
     let mut text = format!(
         "peer       {peer}\naddress    {}\ngroup      {}\nsignature  {}\n\
-         handshake  {} bytes out in {} datagrams, {} in in {}, {}\n",
+         handshake  {} bytes out in {} datagrams, {} in in {}, {}; {told}\n",
         path.remote,
         shake.group,
         shake.signature,
@@ -97,6 +106,7 @@ fn outcome(connection: &endseal_transport::Connection, sorted: &[Duration]) -> O
         ("datagrams_sent", shake.datagrams_sent.into()),
         ("datagrams_received", shake.datagrams_received.into()),
         ("handshake_us", microseconds(shake.duration)),
+        ("round_trips", round_trips.into()),
         ("echo", echo.into()),
     ]);
     Outcome::new(text, json)

@@ -71,15 +71,18 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                     let shown = name.as_str().to_owned();
                     let (size, content) = (input.len, input.reader);
                     let file = OutgoingFile { name, size, time: ctx::now(), content };
-                    let sent = transfer::send_file(connection, file, &mut progress).await?;
+                    let patience = args.patience.into();
+                    let sent = transfer::send_file(connection, file, patience, &mut progress);
+                    let sent = sent.await?;
                     let json = json::object([("name", shown.into()), ("size", sent.into())]);
                     Ok(Outcome::new("", json))
                 }
                 None => {
                     let lines = lines(input.reader).map_err(unread)?;
+                    let patience = args.patience.into();
                     let sent =
-                        transfer::send_messages(connection, own, lines, &mut progress).await?;
-                    Ok(Outcome::new("", json::object([("messages", sent.into())])))
+                        transfer::send_messages(connection, own, lines, patience, &mut progress);
+                    Ok(Outcome::new("", json::object([("messages", sent.await?.into())])))
                 }
             })
             .await

@@ -68,6 +68,13 @@ impl Listener {
         assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     }
 
+    /// The same, if it has not ended by itself.
+    pub(crate) fn interrupt_if_alive(&mut self) {
+        if self.child.try_wait().unwrap().is_none() {
+            self.interrupt();
+        }
+    }
+
     /// Ends it as no program can prevent.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();

@@ -1,6 +1,7 @@
 //! The program from outside: arguments, output, exit codes.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::std_instead_of_alloc, reason = "as in the program")]
 
 mod bad_input;
 mod bench;
@@ -10,10 +11,14 @@ mod groups;
 mod help;
 mod identities;
 mod killed;
+mod killed_at_the_end;
 mod listener;
 mod memory;
 mod network;
+mod path;
 mod peers;
 mod people;
+mod ping;
 mod pipes;
 mod scratch;
+mod stalled;

@@ -13,17 +13,6 @@ use crate::listener::Listener;
 use crate::people::{PROGRAM, Person};
 use crate::scratch::Scratch;
 
-/// Alice and Bob, who know each other as peers, and a folder of Bob's.
-fn alice_and_bob(scratch: &Scratch) -> [Person<'_>; 2] {
-    let people = ["alice", "bob"].map(|name| Person::new(name, scratch));
-    for (one, other) in [(0, 1), (1, 0)] {
-        let other = &people[other];
-        people[one].run(&["peers", "add", other.name, &other.peer_id()]).ok();
-    }
-    fs::create_dir(scratch.path("inbox")).unwrap();
-    people
-}
-
 fn inbox(scratch: &Scratch) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(scratch.path("inbox"))
         .unwrap()
@@ -48,7 +37,7 @@ const INBOX: [&str; 2] = ["--dir", "inbox"];
 #[test]
 fn a_file_arrives_whichever_of_the_two_listens() {
     let scratch = Scratch::new();
-    let [alice, bob] = alice_and_bob(&scratch);
+    let [alice, bob] = Person::two_peers(&scratch);
     let file = content(3_000_000);
     for (from, to, name) in [(&alice, &bob, "there"), (&bob, &alice, "back")] {
         scratch.write(name, &file);
@@ -67,7 +56,7 @@ fn a_file_arrives_whichever_of_the_two_listens() {
 #[test]
 fn one_listener_takes_files_of_every_kind() {
     let scratch = Scratch::new();
-    let [alice, bob] = alice_and_bob(&scratch);
+    let [alice, bob] = Person::two_peers(&scratch);
     let args = ["--json", "listen", "--address", "127.0.0.1:0", "--dir", "inbox"];
     let mut listener = Listener::of(bob.command(&args));
     let at = listener.address.clone();
@@ -93,7 +82,7 @@ fn one_listener_takes_files_of_every_kind() {
 #[test]
 fn a_file_that_is_there_is_not_replaced() {
     let scratch = Scratch::new();
-    let [alice, bob] = alice_and_bob(&scratch);
+    let [alice, bob] = Person::two_peers(&scratch);
     scratch.write("inbox/notes", "mine");
     scratch.write("notes", "yours");
     let mut listener = Listener::start(&bob, &[&INBOX[..], &["--once"]].concat());
@@ -108,7 +97,7 @@ fn a_file_that_is_there_is_not_replaced() {
 #[test]
 fn what_is_too_large_is_refused_before_and_while_it_is_sent() {
     let scratch = Scratch::new();
-    let [alice, bob] = alice_and_bob(&scratch);
+    let [alice, bob] = Person::two_peers(&scratch);
     let large = content(2 << 20);
     scratch.write("large", &large);
     let listener = Listener::start(&bob, &[&INBOX[..], &["--max-size", "1M"]].concat());
@@ -121,7 +110,7 @@ fn what_is_too_large_is_refused_before_and_while_it_is_sent() {
 #[test]
 fn ten_thousand_messages_arrive_in_order() {
     let scratch = Scratch::new();
-    let [alice, bob] = alice_and_bob(&scratch);
+    let [alice, bob] = Person::two_peers(&scratch);
     let lines: String = (0..10_000).map(|i| format!("message {i}\n")).collect();
     let mut listener = Listener::start(&bob, &["--once"]);
     let at = listener.address.clone();
@@ -141,7 +130,7 @@ fn ten_thousand_messages_arrive_in_order() {
 #[test]
 fn messages_cannot_command_a_terminal() {
     let scratch = Scratch::new();
-    let [alice, bob] = alice_and_bob(&scratch);
+    let [alice, bob] = Person::two_peers(&scratch);
     let mut listener = Listener::start(&bob, &[]);
     let text = "\u{1b}[2Jbob sent x\r\u{202e}\n\nlast, without a line end";
     alice.feed(&["send", "-m", &listener.address], text.as_bytes()).ok();
@@ -157,7 +146,7 @@ fn messages_cannot_command_a_terminal() {
 #[test]
 fn strangers_and_others_than_named_are_refused() {
     let scratch = Scratch::new();
-    let [alice, bob] = alice_and_bob(&scratch);
+    let [alice, bob] = Person::two_peers(&scratch);
     let eve = Person::new("eve", &scratch);
     scratch.write("notes", "x");
     let listener = Listener::start(&bob, &INBOX);
@@ -174,7 +163,7 @@ fn strangers_and_others_than_named_are_refused() {
 #[test]
 fn who_is_not_the_peer_gets_nothing() {
     let scratch = Scratch::new();
-    let [alice, bob] = alice_and_bob(&scratch);
+    let [alice, bob] = Person::two_peers(&scratch);
     scratch.write("notes", "x");
     let listener = Listener::start(&bob, &INBOX);
     let other = format!("{}@{}", alice.peer_id(), listener.host());
@@ -185,7 +174,7 @@ fn who_is_not_the_peer_gets_nothing() {
 #[test]
 fn nobody_listening_is_an_error_in_bounded_time() {
     let scratch = Scratch::new();
-    let [alice, _] = alice_and_bob(&scratch);
+    let [alice, _] = Person::two_peers(&scratch);
     let begun = Instant::now();
     // The port of "discard", which no test of ours opens.
     let ran = alice.run(&["ping", "bob@127.0.0.1:9", "--timeout", "1"]);
@@ -200,7 +189,7 @@ fn nobody_listening_is_an_error_in_bounded_time() {
 #[test]
 fn a_full_disk_leaves_nothing_and_is_told_to_both() {
     let scratch = Scratch::new();
-    let [alice, bob] = alice_and_bob(&scratch);
+    let [alice, bob] = Person::two_peers(&scratch);
     scratch.write("large", content(4 << 20));
     let mut command = program_with_limit(&bob);
     command.args(["listen", "--once", "--address", "127.0.0.1:0", "--dir", "inbox"]);
@@ -221,25 +210,6 @@ fn program_with_limit(person: &Person<'_>) -> Command {
     shell
 }
 
-#[test]
-fn a_ping_shows_what_was_agreed() {
-    let scratch = Scratch::new();
-    let [alice, bob] = alice_and_bob(&scratch);
-    let listener = Listener::start(&bob, &[]);
-    let shown = alice.run(&["ping", &listener.address, "-n", "5"]).ok();
-    for part in ["X25519MLKEM768 (0x11ec)", "ML-DSA-65 (0x0905)", "5 times: min "] {
-        assert!(shown.text().contains(part), "{}", shown.text());
-    }
-    let json = alice.run(&["--json", "ping", &listener.address, "-n", "0"]).ok().json();
-    assert_eq!(json["group"]["number"], 0x11ec);
-    assert_eq!(json["signature"]["name"], "ML-DSA-65");
-    assert_eq!(json["echo"], Value::Null);
-    // A public key and a signature of ML-DSA-65 each way alone are that many.
-    for direction in ["bytes_sent", "bytes_received"] {
-        assert!(json[direction].as_u64().unwrap() > 1_952 + 3_309, "{json}");
-    }
-}
-
 /// A sender in the middle of a file: the listener has begun, and has not all of it.
 fn in_the_middle(alice: &Person<'_>, at: &str) -> (Child, ChildStdin) {
     let mut sender = alice
@@ -257,7 +227,7 @@ fn in_the_middle(alice: &Person<'_>, at: &str) -> (Child, ChildStdin) {
 #[test]
 fn a_killed_sender_leaves_nothing_there() {
     let scratch = Scratch::new();
-    let [alice, bob] = alice_and_bob(&scratch);
+    let [alice, bob] = Person::two_peers(&scratch);
     let mut listener = Listener::start(&bob, &INBOX);
     let (mut sender, _stdin) = in_the_middle(&alice, &listener.address);
     sender.kill().unwrap();
@@ -276,7 +246,7 @@ fn a_killed_sender_leaves_nothing_there() {
 #[test]
 fn a_killed_listener_leaves_nothing() {
     let scratch = Scratch::new();
-    let [alice, bob] = alice_and_bob(&scratch);
+    let [alice, bob] = Person::two_peers(&scratch);
     let listener = Listener::start(&bob, &INBOX);
     let (mut sender, stdin) = in_the_middle(&alice, &listener.address);
     listener.kill();
@@ -292,7 +262,7 @@ fn a_killed_listener_leaves_nothing() {
 #[test]
 fn an_interrupted_sender_says_good_bye() {
     let scratch = Scratch::new();
-    let [alice, bob] = alice_and_bob(&scratch);
+    let [alice, bob] = Person::two_peers(&scratch);
     let mut listener = Listener::start(&bob, &[&INBOX[..], &["--once"]].concat());
     let (sender, _stdin) = in_the_middle(&alice, &listener.address);
     let pid = sender.id().to_string();
@@ -310,7 +280,7 @@ fn an_interrupted_sender_says_good_bye() {
 #[test]
 fn a_name_that_is_none_is_refused_before_anything_is_sent() {
     let scratch = Scratch::new();
-    let [alice, _] = alice_and_bob(&scratch);
+    let [alice, _] = Person::two_peers(&scratch);
     for bad in ["../x", "a/b", ".profile", "", "x\u{1b}[2J"] {
         let ran = alice.feed(&["send", "bob@127.0.0.1:9", "--name", bad], b"x");
         assert_eq!(ran.code, 2, "{bad:?}");

@@ -1,7 +1,10 @@
 //! People with state directories, who run the program.
 
+use core::time::Duration;
+use std::fs;
 use std::io::Write as _;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
 use std::thread;
 
 use serde_json::Value;
@@ -9,6 +12,9 @@ use serde_json::Value;
 use crate::scratch::Scratch;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_endseal");
+
+/// Longer than any run takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// What a run of the program gave.
 pub(crate) struct Ran {
@@ -19,11 +25,11 @@ pub(crate) struct Ran {
 
 impl Ran {
     fn of(output: Output) -> Self {
-        Self {
-            code: output.status.code().expect("not killed by a signal"),
-            out: output.stdout,
-            err: String::from_utf8(output.stderr).unwrap(),
-        }
+        let err = String::from_utf8(output.stderr).unwrap();
+        let Some(code) = output.status.code() else {
+            panic!("killed by a signal, perhaps after {PATIENCE:?}; it said: {err}")
+        };
+        Self { code, out: output.stdout, err }
     }
 
     pub(crate) fn text(&self) -> &str {
@@ -65,7 +71,23 @@ pub(crate) fn program() -> Command {
 
 /// Runs it.
 pub(crate) fn run(command: &mut Command) -> Ran {
-    Ran::of(command.output().unwrap())
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    end(command.spawn().unwrap())
+}
+
+/// Waits for its end. What does not end is killed, so that its test fails instead of waiting for ever.
+fn end(child: Child) -> Ran {
+    let id = child.id().to_string();
+    let (ended, end) = mpsc::channel::<()>();
+    thread::spawn(move || {
+        if end.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
+            // It may have ended at this moment, which is as good.
+            let _ended = Command::new("kill").args(["-KILL", &id]).status();
+        }
+    });
+    let output = child.wait_with_output().unwrap();
+    drop(ended);
+    Ran::of(output)
 }
 
 /// Runs it with standard input.
@@ -76,9 +98,9 @@ pub(crate) fn feed(command: &mut Command, input: &[u8]) -> Ran {
     let input = input.to_vec();
     // A program that stops reading is not a mistake of the test.
     let writer = thread::spawn(move || drop(stdin.write_all(&input)));
-    let output = child.wait_with_output().unwrap();
+    let ran = end(child);
     writer.join().unwrap();
-    Ran::of(output)
+    ran
 }
 
 /// Somebody who works in a scratch folder and has a state directory there.
@@ -93,6 +115,17 @@ impl<'a> Person<'a> {
         let own = Self { name, scratch };
         own.run(&["init", "--no-passphrase"]).ok();
         own
+    }
+
+    /// Alice and Bob, who know each other as peers, and a folder `inbox` of whoever listens.
+    pub(crate) fn two_peers(scratch: &'a Scratch) -> [Self; 2] {
+        let people = ["alice", "bob"].map(|name| Person::new(name, scratch));
+        for (one, other) in [(0, 1), (1, 0)] {
+            let other = &people[other];
+            people[one].run(&["peers", "add", other.name, &other.peer_id()]).ok();
+        }
+        fs::create_dir(scratch.path("inbox")).unwrap();
+        people
     }
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {

@@ -6,6 +6,7 @@ use std::time::Instant;
 use endseal_transport::{Connection, Frame, FrameReceiver, FrameSender, Kind};
 
 use super::error::SendError;
+use super::patience::Patience;
 use super::refusal::Refusal;
 
 /// Longest payload that is sent back.
@@ -14,6 +15,8 @@ pub const MAX_ECHO: usize = 1024;
 /// An exchange in which the peer sends everything back.
 #[derive(Debug)]
 pub struct Echo {
+    connection: Connection,
+    patience: Patience,
     stream: FrameSender,
     answers: FrameReceiver,
 }
@@ -23,9 +26,10 @@ impl Echo {
     ///
     /// # Errors
     /// [`SendError`].
-    pub async fn open(connection: &Connection) -> Result<Self, SendError> {
-        let (stream, answers) = connection.open_exchange().await?;
-        Ok(Self { stream, answers })
+    pub async fn open(connection: &Connection, patience: Patience) -> Result<Self, SendError> {
+        let streams = patience.wait(connection, connection.open_exchange()).await?;
+        let (stream, answers) = streams?;
+        Ok(Self { connection: connection.clone(), patience, stream, answers })
     }
 
     /// Sends bytes, at most [`MAX_ECHO`] of them, and waits for the same to come back. Gives the time
@@ -36,8 +40,11 @@ impl Echo {
     pub async fn call(&mut self, payload: Vec<u8>) -> Result<Duration, SendError> {
         let frame = Frame::new(Kind::Control, payload);
         let started = Instant::now();
-        self.stream.send(&frame).await?;
-        match self.answers.receive().await? {
+        let called = async {
+            self.stream.send(&frame).await?;
+            Ok::<_, SendError>(self.answers.receive().await?)
+        };
+        match self.patience.wait(&self.connection, called).await?? {
             Some(answer) if answer == frame => Ok(started.elapsed()),
             Some(_) => Err(Refusal::Order.into()),
             None => Err(Refusal::Truncated.into()),

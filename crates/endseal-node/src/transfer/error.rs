@@ -23,6 +23,9 @@ pub enum SendError {
     Input(io::Error),
     /// The system's source of randomness failed.
     Random(RandomError),
+    /// The peer is there and does nothing, for longer than [`Patience`](super::Patience) allows. Whether
+    /// it has what was sent is not known.
+    Stalled,
 }
 
 /// Why a file was not delivered.
@@ -98,6 +101,7 @@ impl fmt::Display for SendError {
             Self::Answer(_) => "the peer does not keep to the protocol",
             Self::Input(_) => "cannot read what is to be sent",
             Self::Random(_) => "no identifier can be made",
+            Self::Stalled => "the peer stands still; whether it has what was sent is not known",
         })
     }
 }
@@ -110,6 +114,7 @@ impl error::Error for SendError {
             Self::Answer(error) => Some(error),
             Self::Input(error) => Some(error),
             Self::Random(error) => Some(error),
+            Self::Stalled => None,
         }
     }
 }

@@ -12,6 +12,8 @@ use tokio::sync::mpsc;
 use super::error::{SendError, SendFileError};
 use super::file_sender::FileSender;
 use super::name::FileName;
+use super::patience::Patience;
+use super::refusal::Refusal;
 use crate::file::Progress;
 
 /// Bytes in a frame of content.
@@ -40,39 +42,42 @@ pub struct OutgoingFile<R> {
 pub async fn send_file(
     connection: &Connection,
     file: OutgoingFile<impl Read + Send + 'static>,
+    patience: Patience,
     progress: Progress<'_>,
 ) -> Result<u64, SendFileError> {
     let mut transfer = [0; 16];
     OsRandom.fill(&mut transfer).map_err(SendError::from)?;
-    let mut state = FileSender::new(transfer);
-    let (mut stream, mut answers) = connection.open_exchange().await.map_err(SendError::from)?;
-    let offer = state.offer(&file.name, file.size, file.time);
-    stream.send(&Frame::new(Kind::Message, offer)).await.map_err(SendError::from)?;
-    expect(Verdict::ACCEPTED, answer(&mut state, &mut answers).await?)?;
+    let state = FileSender::new(transfer);
+    let streams = patience.wait(connection, connection.open_exchange()).await?;
+    let (mut stream, answers) = streams.map_err(SendError::from)?;
+    let mut side = Side { connection, patience, state, answers };
+    let offer = side.state.offer(&file.name, file.size, file.time);
+    side.send(&Frame::new(Kind::Message, offer), &mut stream).await?;
+    expect(Verdict::ACCEPTED, side.answer_in_time().await?)?;
 
     let mut pieces = read(file.content).map_err(SendError::from)?;
-    while let Some(piece) = pieces.recv().await {
+    while let Some(piece) = side.next(&mut pieces).await? {
         let piece = piece.map_err(SendError::from)?;
-        state.content(&piece);
-        if file.size.is_some_and(|size| state.size() > size) {
+        side.state.content(&piece);
+        if file.size.is_some_and(|size| side.state.size() > size) {
             return Err(changed(stream));
         }
-        send(&Frame::new(Kind::Data, piece), &mut stream, &mut state, &mut answers).await?;
-        progress(state.size());
+        side.send(&Frame::new(Kind::Data, piece), &mut stream).await?;
+        progress(side.state.size());
     }
-    if file.size.is_some_and(|size| state.size() != size) {
+    if file.size.is_some_and(|size| side.state.size() != size) {
         return Err(changed(stream));
     }
-    let end = Frame::new(Kind::Message, state.end());
-    send(&end, &mut stream, &mut state, &mut answers).await?;
+    let end = Frame::new(Kind::Message, side.state.end());
+    side.send(&end, &mut stream).await?;
     // Its failure says less than the answer that is there in most such cases.
-    let finished = stream.finish().await;
-    let verdict = answer(&mut state, &mut answers).await;
+    let finished = patience.wait(connection, stream.finish()).await?;
+    let verdict = side.answer_in_time().await;
     if let (Err(SendFileError::Send(SendError::Receive(_))), Err(error)) = (&verdict, finished) {
         return Err(SendError::from(error).into());
     }
     expect(Verdict::STORED, verdict?)?;
-    Ok(state.size())
+    Ok(side.state.size())
 }
 
 fn changed(stream: FrameSender) -> SendFileError {
@@ -80,38 +85,66 @@ fn changed(stream: FrameSender) -> SendFileError {
     SendFileError::Changed
 }
 
-/// Sends a frame, unless the receiver has something to say first: then it wants no more.
-async fn send(
-    frame: &Frame,
-    stream: &mut FrameSender,
-    state: &mut FileSender,
-    answers: &mut FrameReceiver,
-) -> Result<(), SendFileError> {
-    let early = tokio::select! {
-        sent = stream.send(frame) => match sent {
-            Ok(()) => return Ok(()),
-            // It says why on the other direction; what has arrived there can be read though the
-            // connection be closed by now.
-            Err(error) => match answer(state, answers).await {
-                Ok(verdict) => verdict,
-                Err(_) => return Err(SendError::from(error).into()),
-            },
-        },
-        early = answer(state, answers) => early?,
-    };
-    // Nothing that the peer says now can be good news.
-    expect(Verdict::ACCEPTED, early)?;
-    Err(SendError::Answer(super::Refusal::Order).into())
+/// The sender's side of one file, without the stream that it writes.
+struct Side<'a> {
+    connection: &'a Connection,
+    patience: Patience,
+    state: FileSender,
+    answers: FrameReceiver,
 }
 
-async fn answer(
-    state: &mut FileSender,
-    answers: &mut FrameReceiver,
-) -> Result<Verdict, SendFileError> {
-    let frame = answers.receive().await.map_err(SendError::from)?;
-    let frame = frame.ok_or(SendError::Answer(super::Refusal::Truncated))?;
-    let verdict = state.answer((&frame).into());
-    Ok(verdict.map_err(SendError::from)?)
+impl Side<'_> {
+    /// Sends a frame, unless the receiver has something to say first: then it wants no more.
+    async fn send(&mut self, frame: &Frame, stream: &mut FrameSender) -> Result<(), SendFileError> {
+        let (connection, patience) = (self.connection, self.patience);
+        let sent = async {
+            let early = tokio::select! {
+                sent = stream.send(frame) => match sent {
+                    Ok(()) => return Ok(()),
+                    // It says why on the other direction; what has arrived there can be read though
+                    // the connection be closed by now.
+                    Err(error) => match self.answer().await {
+                        Ok(verdict) => verdict,
+                        Err(_) => return Err(SendError::from(error).into()),
+                    },
+                },
+                early = self.answer() => early?,
+            };
+            Err(unwanted(early))
+        };
+        patience.wait(connection, sent).await?
+    }
+
+    /// The next piece of content, if the receiver still wants it. However long the content takes, a
+    /// peer that is gone or refuses is noticed meanwhile.
+    async fn next<T>(
+        &mut self,
+        pieces: &mut mpsc::Receiver<T>,
+    ) -> Result<Option<T>, SendFileError> {
+        tokio::select! {
+            piece = pieces.recv() => Ok(piece),
+            early = self.answer() => Err(unwanted(early?)),
+        }
+    }
+
+    async fn answer_in_time(&mut self) -> Result<Verdict, SendFileError> {
+        let (connection, patience) = (self.connection, self.patience);
+        patience.wait(connection, self.answer()).await?
+    }
+
+    /// The next answer, whenever it comes.
+    async fn answer(&mut self) -> Result<Verdict, SendFileError> {
+        let frame = self.answers.receive().await.map_err(SendError::from)?;
+        let frame = frame.ok_or(SendError::Answer(Refusal::Truncated))?;
+        let verdict = self.state.answer((&frame).into());
+        Ok(verdict.map_err(SendError::from)?)
+    }
+}
+
+/// What an answer means that comes before its time: it can be no good news.
+fn unwanted(verdict: Verdict) -> SendFileError {
+    let out_of_order = SendError::Answer(Refusal::Order).into();
+    expect(Verdict::ACCEPTED, verdict).err().unwrap_or(out_of_order)
 }
 
 fn expect(expected: Verdict, verdict: Verdict) -> Result<(), SendFileError> {
@@ -121,7 +154,7 @@ fn expect(expected: Verdict, verdict: Verdict) -> Result<(), SendFileError> {
         Verdict::FAILED => Err(SendFileError::Failed),
         Verdict::REFUSED => Err(SendFileError::Refused),
         Verdict::TOO_LARGE => Err(SendFileError::TooLarge),
-        _ => Err(SendError::Answer(super::Refusal::Order).into()),
+        _ => Err(SendError::Answer(Refusal::Order).into()),
     }
 }
 

@@ -9,6 +9,7 @@ use tokio::sync::{Notify, mpsc};
 
 use super::arrival::Arrival;
 use super::error::SendError;
+use super::patience::Patience;
 use super::receipts::Unconfirmed;
 use super::refusal::Refusal;
 use crate::file::Progress;
@@ -33,14 +34,16 @@ pub async fn send_messages(
     connection: &Connection,
     own: [u8; 32],
     texts: mpsc::Receiver<std::io::Result<OutgoingMessage>>,
+    patience: Patience,
     progress: Progress<'_>,
 ) -> Result<u64, SendError> {
     let mut conversation = [0; 16];
     OsRandom.fill(&mut conversation)?;
     let window = Window::default();
-    let stream = connection.open_messages().await?;
-    let sending = send(texts, stream, (own, conversation), &window);
-    let confirming = confirm(connection, &window, progress);
+    let stream = patience.wait(connection, connection.open_messages()).await??;
+    let peer = (connection, patience);
+    let sending = send(peer, texts, stream, (own, conversation), &window);
+    let confirming = confirm(peer, &window, progress);
     let (sent, ()) = tokio::try_join!(sending, confirming)?;
     Ok(sent)
 }
@@ -56,14 +59,22 @@ struct Window {
 }
 
 async fn send(
+    (connection, patience): (&Connection, Patience),
     mut texts: mpsc::Receiver<std::io::Result<OutgoingMessage>>,
     mut stream: FrameSender,
     (own, conversation): ([u8; 32], [u8; 16]),
     window: &Window,
 ) -> Result<u64, SendError> {
     let mut count = 0;
-    while let Some(text) = texts.recv().await {
-        let text = text?;
+    loop {
+        let text = tokio::select! {
+            text = texts.recv() => text,
+            // However long the next text takes, a peer that is gone is noticed.
+            closed = connection.closed() => {
+                return Err(endseal_transport::SendError::Closed(closed).into());
+            }
+        };
+        let Some(text) = text.transpose()? else { break };
         let mut id = [0; 16];
         OsRandom.fill(&mut id)?;
         let rich = RichMessage {
@@ -77,21 +88,23 @@ async fn send(
         let message = Message::from(Content::Rich(rich)).to_vec(Limits::default());
         let message = message.map_err(std::io::Error::other)?;
         while !window.waiting.borrow().has_room() {
+            // Whoever confirms waits for it no longer than is allowed.
             window.confirmed.notified().await;
         }
         window.waiting.borrow_mut().add(id);
         window.begun.notify_one();
-        stream.send(&Frame::new(Kind::Message, message)).await?;
+        let frame = Frame::new(Kind::Message, message);
+        patience.wait(connection, stream.send(&frame)).await??;
         count += 1;
     }
     *window.sent.borrow_mut() = true;
     window.begun.notify_one();
-    stream.finish().await?;
+    patience.wait(connection, stream.finish()).await??;
     Ok(count)
 }
 
 async fn confirm(
-    connection: &Connection,
+    (connection, patience): (&Connection, Patience),
     window: &Window,
     progress: Progress<'_>,
 ) -> Result<(), SendError> {
@@ -109,9 +122,13 @@ async fn confirm(
         }
         let stream = match &mut receipts {
             Some(receipts) => receipts,
-            None => receipts.insert(connection.accept_messages().await?),
+            None => {
+                let stream = patience.wait(connection, connection.accept_messages()).await??;
+                receipts.insert(stream)
+            }
         };
-        let Some(frame) = stream.receive().await? else { return Err(Refusal::Truncated.into()) };
+        let frame = patience.wait(connection, stream.receive()).await??;
+        let Some(frame) = frame else { return Err(Refusal::Truncated.into()) };
         let Content::Receipt(receipt) = Arrival::from(&frame).message()? else {
             return Err(Refusal::Order.into());
         };

@@ -13,6 +13,9 @@ use crate::error::FileError;
 
 /// Pieces that were received and not written.
 const BEHIND: usize = 16;
+/// Bytes that may be in the system's cache and not on the disk. The system itself allows gigabytes, and
+/// a slow disk would keep the sender waiting for its last answer longer than its patience.
+const UNSYNCED: usize = 64 << 20;
 
 /// Where a file will be, and the thread that writes it. Dropped before [`commit`](Self::commit),
 /// nothing of it remains.
@@ -33,9 +36,15 @@ impl Storage {
         let mut file = begun.await?;
         let destination = path.clone();
         let written = spawn_blocking(move || {
+            let mut unsynced = 0;
             while let Some(piece) = coming.blocking_recv() {
                 let written = file.write_all(&piece);
                 written.map_err(|source| FileError::io("write", &destination, source))?;
+                unsynced += piece.len();
+                if unsynced >= UNSYNCED {
+                    file.sync()?;
+                    unsynced = 0;
+                }
             }
             Ok(file)
         });

@@ -9,4 +9,5 @@ mod home;
 mod pair;
 mod receipts;
 mod scratch;
+mod stalled;
 mod transfer_vectors;

@@ -115,6 +115,25 @@ async fn a_server_that_forgot_gets_the_frames_once_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_sealed_frame_may_be_early_too() {
+    assert_eq!(IdempotentFrame::new(Kind::Control, &b"x"[..]).sealed(), None);
+    assert_eq!(IdempotentFrame::new(Kind::Data, &b"x"[..]).sealed(), None);
+    let sealed = read_up_to(3).sealed().unwrap();
+    let pair = Pair::new(Policy::Hybrid, early());
+    meet(&pair, pair.address()).await;
+    let mut asking =
+        pair.client.connect_early(pair.server.peer_id(), pair.address()).await.unwrap();
+    assert!(asking.is_early());
+    asking.send(sealed).await.unwrap();
+    let (asked, taken) = tokio::join!(asking.established(), pair.server.accept());
+    let (asked, taken) = (asked.unwrap(), taken.unwrap());
+    assert_eq!(asked.handshake().early, EarlyData::Accepted);
+    let heard = taken.accept_messages().await.unwrap().receive().await.unwrap().unwrap();
+    assert!(heard.is_sealed() && heard.is_idempotent());
+    assert_eq!(heard.payload, read_up_to(3).as_frame().payload);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn early_frames_are_bounded() {
     let mut few = early();
     few.early = 1200;
@@ -228,13 +247,19 @@ async fn who_is_accepted_no_more_cannot_resume() {
     let pair = Pair { client, server };
     meet(&pair, pair.address()).await;
     welcome.store(false, Ordering::Relaxed);
-    let mut asking =
-        pair.client.connect_early(pair.server.peer_id(), pair.address()).await.unwrap();
-    assert!(asking.is_early());
-    asking.send(read_up_to(1)).await.unwrap();
-    match asking.established().await {
+    // The refusal may arrive while the early frame is still being made.
+    match pair.client.connect_early(pair.server.peer_id(), pair.address()).await {
         Err(error) => assert_eq!(error, ConnectError::Refused),
-        Ok(asked) => assert_eq!(asked.closed().await, Closed::Refused),
+        Ok(mut asking) => {
+            assert!(asking.is_early());
+            if let Err(error) = asking.send(read_up_to(1)).await {
+                assert_eq!(error, SendError::Closed(Closed::Refused));
+            }
+            match asking.established().await {
+                Err(error) => assert_eq!(error, ConnectError::Refused),
+                Ok(asked) => assert_eq!(asked.closed().await, Closed::Refused),
+            }
+        }
     }
     assert!(eventually(|| pair.server.statistics().peers_refused == 1).await);
     assert_eq!(pair.server.statistics().frames_received, 0);

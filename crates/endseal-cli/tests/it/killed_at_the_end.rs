@@ -1,0 +1,220 @@
+//! Either side is killed in the moments around the end of a transfer: the file is there whole, or not
+//! at all, and the transfer can be repeated.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::thread::{self, sleep};
+
+use core::time::Duration;
+
+use crate::listener::Listener;
+use crate::people::{Person, Ran};
+use crate::scratch::Scratch;
+
+const CONTENT: &[u8] = &[0x65; 3_000];
+/// A receiver that is gone is given up soon.
+const HASTY: [&str; 4] = ["--timeout", "2", "--idle", "1"];
+/// More calls than a transfer of that content makes.
+const MANY: usize = 200;
+/// Transfers that are played at once: most of their time they wait.
+const AT_ONCE: usize = 10;
+
+/// What kills its process at a chosen call, compiled from `kill_at.c`.
+fn shim(scratch: &Scratch) -> PathBuf {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/kill_at.c");
+    let library = scratch.path("kill_at.so");
+    let mut cc = Command::new("cc");
+    cc.args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"]).arg(&library).arg(source);
+    let Output { status, stderr, .. } = cc.arg("-ldl").output().unwrap();
+    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+    library
+}
+
+/// A scene of its own for each moment, so that they can be played at once.
+struct Scene {
+    scratch: Scratch,
+    shim: PathBuf,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let scratch = Scratch::new();
+        let shim = shim(&scratch);
+        scratch.write("file", CONTENT);
+        Self { scratch, shim }
+    }
+
+    fn dying(&self, mut command: Command, moment: &str, without: &str) -> Command {
+        command.env("LD_PRELOAD", &self.shim).env("KILL_AT", moment).env("WITHOUT", without);
+        command
+    }
+
+    /// Whether the file is there. It is whole then.
+    #[track_caller]
+    fn is_there(&self, moment: &str) -> bool {
+        let there = self.scratch.has("inbox/file");
+        assert!(!there || self.scratch.read("inbox/file") == CONTENT, "{moment}: not whole");
+        there
+    }
+
+    /// Names that a receiver left without need.
+    fn left(&self) -> usize {
+        let entries = fs::read_dir(self.scratch.path("inbox")).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let others: Vec<_> = names.filter(|name| name != "file").collect();
+        assert!(others.iter().all(|name| name.starts_with(".endseal-")), "{others:?}");
+        others.len()
+    }
+
+    /// The same transfer once more: it puts the file there, or lets it be.
+    #[track_caller]
+    fn repeat(&self, alice: &Person<'_>, at: &str, moment: &str) {
+        let was_there = self.is_there(moment);
+        let again = alice.run(&["send", at, "file"]);
+        if was_there {
+            again.fails(1, "the peer refuses the file");
+            alice.run(&["send", at, "file", "--name", "other"]).ok();
+            assert!(self.scratch.read("inbox/other") == CONTENT);
+        } else {
+            again.ok();
+        }
+        assert!(self.is_there(moment), "{moment}");
+    }
+}
+
+/// What came of a transfer in which the receiver was to die.
+#[derive(Debug, PartialEq)]
+struct Fate {
+    /// The receiver was killed. Otherwise it made fewer calls.
+    died: bool,
+    /// The sender was told that the file is stored.
+    told: bool,
+    there: bool,
+    left: usize,
+}
+
+fn receiver_dies(moment: &str, without: &str) -> Fate {
+    let scene = Scene::new();
+    let [alice, bob] = Person::two_peers(&scene.scratch);
+    let args = ["listen", "--address", "127.0.0.1:0", "--dir", "inbox"];
+    let mut listener = Listener::of(scene.dying(bob.command(&args), moment, without));
+    let ran: Ran = alice.run(&[&["send", &listener.address, "file"][..], &HASTY].concat());
+    let told = ran.code == 0;
+    if !told {
+        // An error with a reason, and no hanging.
+        assert_eq!(ran.code, 3, "{moment}: {}", ran.err);
+    }
+    listener.interrupt_if_alive();
+    let died = listener.end().0.is_none();
+    let fate = Fate { died, told, there: scene.is_there(moment), left: scene.left() };
+    assert!(fate.there || !fate.told, "{moment}: what was told is true");
+    let listener = Listener::start(&bob, &["--dir", "inbox"]);
+    scene.repeat(&alice, &listener.address, moment);
+    fate
+}
+
+/// Plays all moments at once.
+fn each<T: Send>(
+    moments: impl IntoIterator<Item = String>,
+    play: impl Fn(&str) -> T + Sync,
+) -> Vec<T> {
+    thread::scope(|scope| {
+        let play = &play;
+        let moments = moments.into_iter();
+        let playing: Vec<_> = moments.map(|moment| scope.spawn(move || play(&moment))).collect();
+        playing.into_iter().map(|scene| scene.join().unwrap()).collect()
+    })
+}
+
+const fn fate(there: bool, left: usize) -> Fate {
+    Fate { died: true, told: false, there, left }
+}
+
+#[test]
+fn a_receiver_that_dies_beside_the_name_leaves_all_or_nothing() {
+    // Received and not synced; synced and without a name; named; its folder synced, and not told.
+    let moments = ["fsync:1:before", "fsync:1:after", "fsync:2:before", "fsync:2:after"];
+    let fates = each(moments.map(String::from), |moment| receiver_dies(moment, ""));
+    assert_eq!(fates, [fate(false, 0), fate(false, 0), fate(true, 0), fate(true, 0)]);
+}
+
+#[test]
+fn so_does_one_whose_file_system_knows_no_files_without_a_name() {
+    let moments = [
+        ("fsync:1:before", fate(false, 1)),
+        ("linkat:1:before", fate(false, 1)),
+        ("linkat:1:after", fate(true, 1)),
+        ("fsync:2:before", fate(true, 1)),
+        ("fsync:2:after", fate(true, 1)),
+        // The temporary name is gone.
+        ("unlink:1:after", fate(true, 0)),
+    ];
+    let (moments, expected): (Vec<_>, Vec<_>) = moments.into_iter().unzip();
+    let moments = moments.into_iter().map(String::from);
+    assert_eq!(each(moments, |moment| receiver_dies(moment, "unnamed")), expected);
+}
+
+#[test]
+fn so_does_one_whose_file_system_knows_no_links_either() {
+    let moments = ["fsync:1:before", "linkat:1:before", "fsync:2:before"];
+    let fates = each(moments.map(String::from), |moment| receiver_dies(moment, "unnamed,links"));
+    assert_eq!(fates, [fate(false, 1), fate(false, 1), fate(true, 0)]);
+}
+
+/// Plays a death beside every datagram that a process sends, until it sends no more.
+fn at_any_datagram<T: Send>(
+    play: impl Fn(&str) -> T + Sync,
+    survived: impl Fn(&T) -> bool,
+) -> Vec<T> {
+    let mut fates = Vec::new();
+    for first in (1..MANY).step_by(AT_ONCE) {
+        let numbers = (first..).take(AT_ONCE);
+        fates.extend(each(numbers.map(|number| format!("sendmsg:{number}:before")), &play));
+        if fates.last().is_some_and(&survived) {
+            return fates;
+        }
+    }
+    panic!("more than {MANY} datagrams");
+}
+
+#[test]
+fn a_receiver_may_die_at_any_datagram() {
+    let fates = at_any_datagram(|moment| receiver_dies(moment, ""), |fate| !fate.died);
+    let seen = |died, told, there| {
+        fates.iter().any(|fate| (fate.died, fate.told, fate.there) == (died, told, there))
+    };
+    // Whether a datagram falls between name and answer is chance: the tests above see to that moment.
+    assert!(seen(true, false, false), "{fates:?}");
+    assert!(seen(false, true, true), "{fates:?}");
+}
+
+#[test]
+fn a_sender_may_die_at_any_datagram() {
+    let sender_dies = |moment: &str| {
+        let scene = Scene::new();
+        let [alice, bob] = Person::two_peers(&scene.scratch);
+        let listener = Listener::start(&bob, &["--dir", "inbox"]);
+        let send = alice.command(&["send", &listener.address, "file"]);
+        let status = scene.dying(send, moment, "").status().unwrap();
+        assert!(!status.success() || scene.is_there(moment), "{moment}: what was told is true");
+        // What was sent before its end may still become a file.
+        sleep(Duration::from_millis(300));
+        let there = scene.is_there(moment);
+        assert_eq!(scene.left(), 0);
+        scene.repeat(&alice, &listener.address, moment);
+        (status.code(), there)
+    };
+    // How many datagrams there are is chance: one sweep may miss those behind the last of the content.
+    let mut fates = Vec::new();
+    for _ in 0..5 {
+        fates.extend(at_any_datagram(sender_dies, |(code, _)| code.is_some()));
+        if fates.contains(&(None, true)) {
+            break;
+        }
+    }
+    for expected in [(None, false), (None, true), (Some(0), true)] {
+        assert!(fates.contains(&expected), "{expected:?}: {fates:?}");
+    }
+    assert!(fates.iter().all(|(code, _)| matches!(code, None | Some(0))), "{fates:?}");
+}

@@ -1,0 +1,48 @@
+//! A listener that stands still.
+
+use core::time::Duration;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Instant;
+
+use crate::listener::Listener;
+use crate::people::Person;
+use crate::scratch::Scratch;
+
+/// Longer than a second of patience takes on a busy machine, shorter than a connection lives in silence.
+const MUCH: Duration = Duration::from_secs(20);
+
+/// Stops it as ^Z does: not even its connections answer any more.
+fn freeze(listener: &Listener) {
+    let pid = listener.id().to_string();
+    assert!(Command::new("kill").args(["-STOP", &pid]).status().unwrap().success());
+}
+
+#[test]
+fn a_listener_that_freezes_in_the_middle_is_given_up() {
+    let scratch = Scratch::new();
+    let [alice, bob] = Person::two_peers(&scratch);
+    for args in [&["--name", "half"][..], &["--messages"]] {
+        let listener = Listener::start(&bob, &["--dir", "inbox"]);
+        let mut sender = alice
+            .command(&[&["send", &listener.address, "--idle", "1"], args].concat())
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = sender.stdin.take().unwrap();
+        let line = b"sixty-four bytes of a line that is a message, or a part of a file\n";
+        stdin.write_all(&line.repeat(1_000)).unwrap();
+        freeze(&listener);
+        let begun = Instant::now();
+        // More than is read ahead and than the windows have room for; it ends when nobody reads it.
+        let more = thread::spawn(move || drop(stdin.write_all(&line.repeat(200_000))));
+        let sender = sender.wait_with_output().unwrap();
+        more.join().unwrap();
+        let err = String::from_utf8(sender.stderr).unwrap();
+        assert_eq!(sender.status.code(), Some(3), "{err}");
+        assert!(err.contains("the peer stands still") && err.contains("--idle"), "{err}");
+        assert!(begun.elapsed() < MUCH, "{:?}", begun.elapsed());
+    }
+}
