@@ -16,6 +16,8 @@
 //! rosters are added, a replaced identity file is kept under another name.
 #![forbid(unsafe_code)]
 
+extern crate alloc;
+
 mod address_book;
 mod atomic;
 pub mod demo;

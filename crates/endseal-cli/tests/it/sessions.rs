@@ -212,7 +212,7 @@ fn one_process_at_a_time_has_the_store() {
         alice.command(&args).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     // More than the pipe holds: it has begun to read, and has the store.
-    let line = vec![b'x'; 99];
+    let line = [b'x'; 99];
     (0..4_000).for_each(|_| stdin.write_all(&[&line[..], b"\n"].concat()).unwrap());
     let ran = alice.run(&["session", "list"]).fails(3, "cannot open the store");
     assert!(ran.err.contains("another process has the store open"), "{}", ran.err);

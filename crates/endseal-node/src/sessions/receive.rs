@@ -1,7 +1,7 @@
 //! Messages of a session file that are delivered.
 
+use alloc::collections::BTreeMap;
 use core::{error, fmt};
-use std::collections::BTreeMap;
 use std::io::{self, Read};
 
 use endseal_session::{
