@@ -50,6 +50,8 @@ pub(crate) enum Command {
     Peers(cmd::peers::Args),
     Seal(cmd::seal::Args),
     Open(cmd::open::Args),
+    Session(cmd::session::Args),
+    Store(cmd::store::Args),
     Listen(cmd::listen::Args),
     Send(cmd::send::Args),
     Ping(cmd::ping::Args),
@@ -80,6 +82,7 @@ Examples:
   endseal seal -r bob -o notes.es notes.txt
   endseal open -o notes.txt notes.es
   tar c photos | endseal seal -r bob > photos.es
+  endseal session begin bob bob.bundle && endseal session send bob -o out.msgs < notes.txt
   endseal peers add bob endsealpeer1... && endseal listen --dir inbox
   endseal send bob@192.0.2.7 notes.txt
   endseal demo";

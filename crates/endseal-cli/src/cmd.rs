@@ -15,3 +15,5 @@ pub(crate) mod peers;
 pub(crate) mod ping;
 pub(crate) mod seal;
 pub(crate) mod send;
+pub(crate) mod session;
+pub(crate) mod store;

@@ -93,6 +93,8 @@ impl Ctx {
             Command::Peers(args) => cmd::peers::run(args, self),
             Command::Seal(args) => cmd::seal::run(&args, self),
             Command::Open(args) => cmd::open::run(&args, self),
+            Command::Session(args) => cmd::session::run(args, self),
+            Command::Store(args) => cmd::store::run(args, self),
             Command::Listen(args) => cmd::listen::run(&args, self),
             Command::Send(args) => cmd::send::run(&args, self),
             Command::Ping(args) => cmd::ping::run(&args, self),

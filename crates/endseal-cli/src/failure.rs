@@ -1,5 +1,7 @@
 //! How a command ends badly: what happened, why, what to do, and the exit code.
 
+mod sessions;
+
 use core::error::Error;
 use core::fmt::Write as _;
 use std::io;

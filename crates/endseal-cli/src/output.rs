@@ -84,6 +84,14 @@ impl Output {
         }
     }
 
+    /// Gives the file its name, so that it outlives a power failure.
+    pub(crate) fn commit_durably(self) -> Result<(), Failure> {
+        match self {
+            Self::File(file) => Ok(file.commit_durably()?),
+            Self::Stdout(_) => Ok(()),
+        }
+    }
+
     /// Gives the file its name.
     pub(crate) fn commit(self) -> Result<(), Failure> {
         match self {

@@ -34,6 +34,13 @@ impl Terminal {
         line
     }
 
+    /// Asks a question; whether the answer is yes.
+    pub(crate) fn confirm(&self, question: &str) -> io::Result<bool> {
+        (&self.0).write_all(question.as_bytes())?;
+        let answer = self.line()?;
+        Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    }
+
     fn line(&self) -> io::Result<Zeroizing<String>> {
         // Never reallocated, so that no copy stays behind.
         let mut line = Zeroizing::new(Vec::with_capacity(MAX_LEN));

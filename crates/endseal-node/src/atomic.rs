@@ -104,8 +104,22 @@ impl AtomicFile {
         self.name().map_err(|source| FileError::io("write", &self.destination, source))?;
         // The name is there; that it outlives a power failure is all that this adds, and some file
         // systems do not know how.
-        let _ = File::open(folder(&self.destination)).and_then(|folder| folder.sync_all());
+        let _ = self.sync_folder();
         Ok(())
+    }
+
+    /// [`Self::commit`] after which the name outlives a power failure, too.
+    ///
+    /// # Errors
+    /// As [`Self::commit`]; and where the file system cannot say so, the file has its name, and may lose
+    /// it.
+    pub fn commit_durably(mut self) -> Result<(), FileError> {
+        let named = self.name().and_then(|()| self.sync_folder());
+        named.map_err(|source| FileError::io("write", &self.destination, source))
+    }
+
+    fn sync_folder(&self) -> io::Result<()> {
+        File::open(folder(&self.destination))?.sync_all()
     }
 
     fn name(&mut self) -> io::Result<()> {

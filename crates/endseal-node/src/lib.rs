@@ -9,11 +9,14 @@
 //! | see what a stranger sees of a file | [`Inspection`] |
 //! | send files and messages to a peer, and receive them | [`transfer`] |
 //! | keep groups, epoch by epoch | [`Groups`] |
+//! | keep sessions, and carry their messages in files | [`sessions`] |
 //! | see all of it work | [`demo`] |
 //!
 //! Everything that is read has a limit. Nothing that could be a key is ever deleted or overwritten:
 //! rosters are added, a replaced identity file is kept under another name.
 #![forbid(unsafe_code)]
+
+extern crate alloc;
 
 mod address_book;
 mod atomic;
@@ -24,6 +27,7 @@ mod groups;
 mod home;
 mod identity;
 mod inspect;
+pub mod sessions;
 pub mod transfer;
 
 pub use address_book::AddressBookError;

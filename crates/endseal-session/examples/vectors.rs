@@ -1,10 +1,12 @@
-//! Writes the test vectors of docs/spec/session.md:
+//! Writes the test vectors of docs/spec/session.md and docs/spec/session-file.md:
 //! `cargo run -p endseal-session --example vectors -- vectors`.
 //!
 //! Everything is written by hand here, byte by byte, and not by the code that the vectors test; only
 //! keys, signatures and digests are not.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
 
+#[path = "vectors/file.rs"]
+mod file;
 #[path = "vectors/json.rs"]
 mod json;
 #[path = "vectors/olm.rs"]
@@ -47,6 +49,7 @@ const NOT_CANONICAL: [u8; 32] = {
 
 fn main() {
     let dir = PathBuf::from(env::args_os().nth(1).expect("usage: vectors <directory>"));
+    file::write(&dir.join("session-file"));
     let dir = dir.join("session");
     certificates(&dir);
     bundles(&dir);

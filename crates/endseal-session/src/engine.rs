@@ -4,6 +4,7 @@ mod batch;
 mod chunk;
 mod clerk;
 mod conversation;
+mod correspondent;
 mod crew;
 mod desk;
 mod device;
@@ -35,6 +36,7 @@ use inline::Counter;
 use progress::{Progress, Watch};
 use references::References;
 
+pub use correspondent::Correspondent;
 pub use inbox::{ConversationId, Inbox, Received, ReceivedKind};
 pub use notice::Notice;
 pub use outbox::{Outbox, Outgoing, Pending};
@@ -111,6 +113,14 @@ impl<A: PairwiseAccount> Engine<A> {
         Self::open(store)
     }
 
+    /// Whether a store holds a device.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn is_in(store: &mut Store) -> Result<bool, EngineError> {
+        Ok(store.read()?.record(records::DEVICE, &[])?.is_some())
+    }
+
     /// The engine of a store that holds a device.
     ///
     /// # Errors
@@ -167,6 +177,14 @@ impl<A: PairwiseAccount> Engine<A> {
     /// Messages in plaintext.
     pub fn inbox(&mut self) -> Inbox<'_, A> {
         Inbox::new(self)
+    }
+
+    /// All devices that are known, sorted by their addresses.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn correspondents(&mut self) -> Result<Vec<Correspondent>, EngineError> {
+        correspondent::all(&self.reading()?)
     }
 
     /// Ciphertexts that wait to be sent.

@@ -21,6 +21,13 @@ impl<'a> Fields<'a> {
         self.array().map(|[byte]| *byte)
     }
 
+    /// The next `len` bytes.
+    pub(crate) fn slice(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (field, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(field)
+    }
+
     /// Everything that follows.
     pub(crate) fn rest(self) -> &'a [u8] {
         self.0

@@ -9,6 +9,7 @@
 //! | let others begin a session | [`PrekeyBundle`] |
 //! | compare identities by voice | [`SafetyNumber`] |
 //! | tell what a message is | [`Message`] |
+//! | carry messages between stores in files | [`FileRecord`], [`FileRecords`] |
 //! | talk with one device | [`PairwiseAccount`], [`Ratchet`], here [`olm`] |
 //! | talk with many devices | [`group`] |
 #![forbid(unsafe_code)]
@@ -23,6 +24,7 @@ mod engine;
 mod envelope;
 mod error;
 mod fields;
+mod file_record;
 pub mod group;
 mod message;
 mod outcome;
@@ -35,11 +37,12 @@ pub use batch_options::{BatchOptions, Durability};
 pub use bundle::{BundleError, PrekeyBundle, PrekeyKind};
 pub use certificate::{Certificate, CertificateError, DeviceKeys, Succession};
 pub use engine::{
-    ChunkReport, ConversationId, Engine, EngineTransaction, Inbox, NewDevice, Notice, Outbox,
-    Outgoing, Pending, Received, ReceivedKind, Strangers, Turn,
+    ChunkReport, ConversationId, Correspondent, Engine, EngineTransaction, Inbox, NewDevice,
+    Notice, Outbox, Outgoing, Pending, Received, ReceivedKind, Strangers, Turn,
 };
 pub use envelope::{Envelope, MAX_ID_LEN, Origin};
 pub use error::{BatchError, BeginSessionError, EngineError, GroupChangeError, SendError};
+pub use file_record::{FileRecord, FileRecordError, FileRecords, FileRoute};
 pub use message::{MAX_MESSAGE_LEN, MAX_PLAINTEXT_LEN, Message, MessageError, SessionTag};
 pub use outcome::{BatchReport, Failure, Outcome, Released};
 pub use pairwise::{

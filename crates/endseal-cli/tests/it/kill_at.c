@@ -1,6 +1,6 @@
 /*
  * Kills its process at a chosen moment, as a power failure or the system would: preloaded (LD_PRELOAD)
- * by killed_at_the_end.rs, so that the program itself needs no hook for it.
+ * by killed_at_the_end.rs and sessions_killed.rs, so that the program itself needs no hook for it.
  *
  * KILL_AT=CALL:N:before or CALL:N:after, beside the process's Nth call of one of the functions below.
  * WITHOUT=unnamed hides what files without a name need; WITHOUT=unnamed,links refuses hard links, too.
@@ -45,6 +45,7 @@ static void at(const char *call, int number, const char *when) {
     }
 
 WATCH(int, fsync, (int file), (file), )
+WATCH(int, fdatasync, (int file), (file), )
 WATCH(int, unlink, (const char *path), (path), )
 WATCH(int, linkat, (int from, const char *old, int to, const char *new, int flags),
       (from, old, to, new, flags),

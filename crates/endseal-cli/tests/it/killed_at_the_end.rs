@@ -21,7 +21,7 @@ const MANY: usize = 200;
 const AT_ONCE: usize = 10;
 
 /// What kills its process at a chosen call, compiled from `kill_at.c`.
-fn shim(scratch: &Scratch) -> PathBuf {
+pub(crate) fn shim(scratch: &Scratch) -> PathBuf {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/kill_at.c");
     let library = scratch.path("kill_at.so");
     let mut cc = Command::new("cc");

@@ -21,4 +21,7 @@ mod people;
 mod ping;
 mod pipes;
 mod scratch;
+mod sessions;
+mod sessions_killed;
 mod stalled;
+mod stores;

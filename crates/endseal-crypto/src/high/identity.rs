@@ -20,6 +20,11 @@ crate::secret_bytes! {
     pub struct HedgeSecret[32];
 }
 
+crate::secret_bytes! {
+    /// What the key file of the owner's store is under.
+    pub struct StoreKey[32];
+}
+
 impl Identity {
     /// A new identity.
     ///
@@ -84,6 +89,17 @@ impl Identity {
                 [self.signing.seed().expose_secret(), self.kem.seed().expose_secret()];
             hash::derive_into(label::IDENTITY_MLDSA65, &parts, out);
         }))
+    }
+
+    /// The key that the owner's store is under, so that whoever opens the identity opens the store:
+    /// `BLAKE3-derive("endseal/identity@v1 store key", Ed25519 seed || ML-KEM-768 seed)`.
+    #[must_use]
+    pub fn store_key(&self) -> StoreKey {
+        StoreKey::init_with(|out| {
+            let parts: [&[u8]; 2] =
+                [self.signing.seed().expose_secret(), self.kem.seed().expose_secret()];
+            hash::derive_into(label::IDENTITY_STORE, &parts, out);
+        })
     }
 
     /// What hedges the owner's randomness.

@@ -38,6 +38,8 @@ labels! {
     IDENTITY_HEDGE = "endseal/identity@v1 hedge secret";
     /// Identity: the ML-DSA-65 seed from the other two.
     IDENTITY_MLDSA65 = "endseal/identity@v1 ml-dsa-65 seed";
+    /// Identity: the outer key of its store's key file from the secret keys.
+    IDENTITY_STORE = "endseal/identity@v1 store key";
     /// Identity file: the file key from the passphrase's output and the header.
     IDENTITY_FILE = "endseal/identity-file@v1 file key";
     /// Peer: its id from the `SubjectPublicKeyInfo` of its key.
@@ -54,6 +56,8 @@ labels! {
     SESSION_CERTIFICATE = "endseal/session@v1 certificate";
     /// Session: prefix of the message that a device signs for a prekey.
     SESSION_PREKEY = "endseal/session@v1 prekey";
+    /// Session file: the id of a message from its ciphertext (docs/spec/session-file.md).
+    SESSION_FILE_ID = "endseal/session-file@v1 message id";
     /// Session: the digits that two people compare.
     SESSION_SAFETY_NUMBER = "endseal/session@v1 safety number";
     /// Session: what finds a pairwise session.

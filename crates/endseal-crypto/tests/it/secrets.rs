@@ -10,6 +10,7 @@ fn every_secret_is_wiped_when_dropped() {
     wiped::<argon2id::Stretched>();
     wiped::<ed25519::Seed>();
     wiped::<identity::HedgeSecret>();
+    wiped::<identity::StoreKey>();
     wiped::<mlkem768::Seed>();
     wiped::<mlkem768::SharedSecret>();
     wiped::<segment::InputKey>();

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use endseal_crypto::hash;
+use endseal_crypto::label::IDENTITY_STORE;
 
 use crate::json::Vector;
 use crate::{LOW_ORDER, NOT_CANONICAL, NOT_ON_CURVE, bech32m, long, long_payload, owner, short};
@@ -116,6 +117,7 @@ fn secret_text(dir: &Path) {
     vector("secret", "two seeds", "ok", &good)
         .with_hex("ed25519_seed", &seeds[..32])
         .with_hex("mlkem768_seed", &seeds[32..])
+        .with_hex("store_key", &hash::derive(IDENTITY_STORE, &[&seeds]))
         .write(dir);
     let swapped = good.replacen('R', "S", 1);
     let padding = bech32m::encode_with_padding("endseal-secret-", &seeds).to_uppercase();

@@ -94,7 +94,9 @@ fn secret_text(input: &str) -> Outcome {
         other => panic!("{other}"),
     })?;
     assert_eq!(SecretText::encode(&identity).expose_secret(), input);
-    Ok(seeds(&identity))
+    let mut outputs = seeds(&identity);
+    outputs.push(("store_key", hex(identity.store_key().expose_secret())));
+    Ok(outputs)
 }
 
 fn identity_file(input: &str, passphrase: &str) -> Outcome {

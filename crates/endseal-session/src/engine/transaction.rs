@@ -242,10 +242,23 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         count: usize,
         now: u64,
     ) -> Result<Vec<PrekeyBundle>, EngineError> {
+        self.memory.trust().account().account.fallback_key();
+        self.one_time_bundles(count, now)
+    }
+
+    /// Makes prekeys for one session each, and the bundles that hand them out. The fallback key stays the
+    /// one that it was.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn one_time_bundles(
+        &mut self,
+        count: usize,
+        now: u64,
+    ) -> Result<Vec<PrekeyBundle>, EngineError> {
         let trust = self.memory.trust();
         let mut slot = trust.account();
         slot.account.one_time_keys(count);
-        slot.account.fallback_key();
         let bundles = slot
             .account
             .bundles(&self.device.certificate, now)

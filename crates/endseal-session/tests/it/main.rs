@@ -10,5 +10,6 @@ mod model;
 mod prekeys;
 mod random;
 mod ratchet;
+mod session_file;
 mod states;
 mod vectors;

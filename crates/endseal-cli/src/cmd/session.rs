@@ -1,0 +1,185 @@
+//! `endseal session`
+
+mod begin;
+mod bundle;
+mod inbox;
+mod list;
+mod receive;
+mod reset;
+mod send;
+mod verify;
+
+use core::num::NonZeroU32;
+use core::time::Duration;
+use std::path::Path;
+
+use clap::Subcommand;
+use endseal_crypto::ed25519;
+use endseal_crypto::identity::{Identity, PublicIdentity};
+use endseal_keyring::{Contacts, IdentityText};
+use endseal_node::Home;
+use endseal_session::{Correspondent, DeviceId, Engine};
+
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::{passphrase, recipients};
+
+/// Hold conversations whose keys move on with every message, and carry their messages in files
+///
+/// What was received cannot be opened again with what is kept. The other side hands out a bundle
+/// (session bundle); with it you begin (session begin). Messages travel in session files: session send
+/// writes one, session receive reads it into the inbox. The store is in the state directory, under a key
+/// that follows from the identity; the first bundle or session makes it.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// How the store is opened.
+#[derive(clap::Args, Clone, Copy, Debug)]
+pub(crate) struct StoreArgs {
+    /// Wait so many seconds for another process that has the store open
+    #[arg(long, global = true, value_name = "SECONDS", default_value_t = 0)]
+    wait: u32,
+}
+
+impl StoreArgs {
+    pub(crate) fn wait(self) -> Duration {
+        Duration::from_secs(self.wait.into())
+    }
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Bundle(bundle::Args),
+    Begin(begin::Args),
+    Send(send::Args),
+    Receive(receive::Args),
+    Inbox(inbox::Args),
+    /// List the devices that are known, and the sessions with them
+    List,
+    /// Show the sessions with somebody
+    Show {
+        /// Contact or identity
+        name: String,
+    },
+    Verify(verify::Args),
+    Reset(reset::Args),
+}
+
+pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let wait = args.store.wait();
+    match args.command {
+        Command::Bundle(args) => bundle::run(&args, wait, ctx),
+        Command::Begin(args) => begin::run(&args, wait, ctx),
+        Command::Send(args) => send::run(&args, wait, ctx),
+        Command::Receive(args) => receive::run(&args, wait, ctx),
+        Command::Inbox(args) => inbox::run(&args, wait, ctx),
+        Command::List => list::list(wait, ctx),
+        Command::Show { name } => list::show(&name, wait, ctx),
+        Command::Verify(args) => verify::run(&args, wait, ctx),
+        Command::Reset(args) => reset::run(&args, wait, ctx),
+    }
+}
+
+/// Opens the store, works, and closes it.
+fn with<T>(
+    wait: Duration,
+    ctx: &mut Ctx,
+    work: impl FnOnce(&mut Engine, &mut Ctx) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let (home, identity) = unlock(ctx)?;
+    let engine = home.sessions(&identity, wait)?;
+    drop(identity);
+    work_and_close(engine, ctx, work)
+}
+
+/// [`with`], making store and device if there are none.
+fn with_made<T>(
+    device: Option<NonZeroU32>,
+    wait: Duration,
+    ctx: &mut Ctx,
+    work: impl FnOnce(&mut Engine, &mut Ctx) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let (home, identity) = unlock(ctx)?;
+    let is_new = home.store_path().symlink_metadata().is_err();
+    let mut engine = home.make_sessions(&identity, device.map(DeviceId::from), ctx.now, wait)?;
+    drop(identity);
+    if is_new {
+        let path = home.store_path();
+        ctx.note(&format!(
+            "store in '{}'; this is device {}",
+            path.display(),
+            device_of(&mut engine)
+        ));
+    }
+    work_and_close(engine, ctx, work)
+}
+
+fn unlock(ctx: &mut Ctx) -> Result<(Home, Identity), Failure> {
+    let home = ctx.home()?;
+    let identity = passphrase::unlock(ctx, &home)?;
+    Ok((home, identity))
+}
+
+fn work_and_close<T>(
+    mut engine: Engine,
+    ctx: &mut Ctx,
+    work: impl FnOnce(&mut Engine, &mut Ctx) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let done = work(&mut engine, ctx)?;
+    engine.into_store().close()?;
+    Ok(done)
+}
+
+fn device_of(engine: &mut Engine) -> u32 {
+    engine.address().device.number()
+}
+
+/// Somebody who was named, and what to call them.
+struct Partner {
+    identity: ed25519::PublicKey,
+    name: String,
+}
+
+impl Partner {
+    fn find(text: &str, ctx: &Ctx) -> Result<Self, Failure> {
+        let identity = *recipients::person(text, ctx)?.ed25519();
+        let name = match ctx.home()?.contacts()?.name_of(&identity) {
+            Some(name) => name.to_string(),
+            None => identity_text(identity),
+        };
+        Ok(Self { identity, name })
+    }
+
+    /// Their devices that are known here.
+    fn devices(&self, engine: &mut Engine) -> Result<Vec<Correspondent>, Failure> {
+        let mut known = engine.correspondents()?;
+        known.retain(|it| it.address.identity == self.identity);
+        Ok(known)
+    }
+}
+
+fn identity_text(key: ed25519::PublicKey) -> String {
+    IdentityText::from(PublicIdentity::new(key, None)).to_string()
+}
+
+/// The name of a contact, or else the identity.
+fn called(key: ed25519::PublicKey, contacts: &Contacts) -> String {
+    contacts.name_of(&key).map_or_else(|| identity_text(key), ToString::to_string)
+}
+
+fn plural(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// The path of a file in messages and JSON.
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// The longest file of a bundle that is looked at is one byte longer.
+const MAX_BUNDLE_LEN: usize = endseal_session::PrekeyBundle::LEN;

@@ -1,0 +1,179 @@
+//! `endseal session inbox`
+
+use core::fmt::Write as _;
+use core::time::Duration;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::Contacts;
+use endseal_session::{Address, ConversationId, Notice, Received, ReceivedKind};
+
+use super::{called, identity_text, plural, with};
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::{self, Failure};
+use crate::json::{self, Value};
+use crate::output::{AtTerminal, Output};
+use crate::printable::printable;
+
+/// Messages that are in memory at once.
+const PAGE: usize = 64;
+
+/// Print the messages of the inbox
+///
+/// One is "NAME> text"; further lines of a text are indented, and what commands a terminal is replaced.
+/// With --json each message is one object on its own line, exactly as it was sent.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Delete each message once it was written: with -o, when the file is on the disk under its name
+    #[arg(long)]
+    take: bool,
+    /// Write to a file [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Replace the file
+    #[arg(short, long)]
+    force: bool,
+}
+
+pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let contacts = ctx.home()?.contacts()?;
+    with(wait, ctx, |engine, ctx| {
+        let mut out =
+            Output::create(args.output.as_deref(), args.force, AtTerminal::TextOnly, ctx)?;
+        let path = out.path().map(|path| path.display().to_string());
+        let is_stdout = out.is_stdout();
+        let mut after = 0;
+        let mut numbers = Vec::new();
+        let mut count = 0_u64;
+        loop {
+            let page = engine.inbox().page(after, PAGE)?;
+            let Some(last) = page.last() else { break };
+            after = last.number;
+            for message in &page {
+                let line = line(message, &contacts, ctx.global.json);
+                out.write_all(line.as_bytes()).map_err(|error| failure::standard(&error))?;
+            }
+            out.flush().map_err(|error| failure::standard(&error))?;
+            count += page.len() as u64;
+            numbers.extend(page.iter().map(|message| message.number));
+            if args.take && is_stdout {
+                engine.inbox().consume_many(&numbers)?;
+                numbers.clear();
+            }
+        }
+        out.commit_durably()?;
+        if args.take {
+            engine.inbox().consume_many(&numbers)?;
+        }
+        if is_stdout {
+            return Ok(Outcome::default());
+        }
+        let text = format!("{} written\n", plural(count, "message"));
+        let json = json::object([("messages", count.into()), ("output", path.into())]);
+        Ok(Outcome::new(text, json))
+    })
+}
+
+/// A message for people or programs, with its line end.
+fn line(message: &Received, contacts: &Contacts, as_json: bool) -> Zeroizing<String> {
+    if as_json {
+        return Zeroizing::new(format!("{}\n", object(message, contacts)));
+    }
+    let sender = called(message.sender.identity, contacts);
+    let mut line = Zeroizing::new(String::with_capacity(message.plaintext.len() + 128));
+    line.push_str(&sender);
+    if let ConversationId::Group(id) = &message.conversation {
+        // Writing to a string cannot fail.
+        let _ = write!(line, " in {}", group_name(id));
+    }
+    if message.kind == ReceivedKind::Text {
+        line.push_str("> ");
+        match core::str::from_utf8(&message.plaintext) {
+            Ok(text) => {
+                let mut lines = text.split('\n').map(printable).map(Zeroizing::new);
+                line.push_str(&lines.next().unwrap_or_default());
+                for further in lines {
+                    line.push_str("\n    ");
+                    line.push_str(&further);
+                }
+            }
+            Err(_) => {
+                let _ = write!(line, "({} bytes that are no text)", message.plaintext.len());
+            }
+        }
+    } else {
+        let _ = write!(line, ": {}", notice(message, contacts));
+    }
+    line.push('\n');
+    line
+}
+
+fn object(message: &Received, contacts: &Contacts) -> Value {
+    let text = match message.kind {
+        ReceivedKind::Text => core::str::from_utf8(&message.plaintext).ok(),
+        _ => None,
+    };
+    let (kind, notice) = match message.kind {
+        ReceivedKind::Text => ("text", None),
+        ReceivedKind::Change => ("change", Some(notice(message, contacts))),
+        _ => ("proposal", Some(notice(message, contacts))),
+    };
+    let group = match &message.conversation {
+        ConversationId::Group(id) => Some(hex(id)),
+        _ => None,
+    };
+    let data = (text.is_none() && notice.is_none()).then(|| hex(&message.plaintext));
+    json::object([
+        ("number", message.number.into()),
+        ("sender", identity_text(message.sender.identity).into()),
+        ("sender_name", contacts.name_of(&message.sender.identity).map(ToString::to_string).into()),
+        ("device", message.sender.device.number().into()),
+        ("group", group.into()),
+        ("id", hex(&message.id).into()),
+        ("kind", kind.into()),
+        ("text", text.into()),
+        ("data", data.into()),
+        ("notice", notice.into()),
+    ])
+}
+
+/// What changed in a group, in words.
+fn notice(message: &Received, contacts: &Contacts) -> String {
+    let names = |list: &[Address]| {
+        let names: Vec<_> = list
+            .iter()
+            .map(|it| format!("{} (device {})", called(it.identity, contacts), it.device))
+            .collect();
+        names.join(", ")
+    };
+    match Notice::parse(&message.plaintext) {
+        Some(Notice::Changed { epoch, is_removed, added, removed, .. }) => {
+            let mut text = format!("epoch {epoch}");
+            if !added.is_empty() {
+                let _ = write!(text, ", added {}", names(&added));
+            }
+            if !removed.is_empty() {
+                let _ = write!(text, ", removed {}", names(&removed));
+            }
+            text + if is_removed { ", this device is no member any more" } else { "" }
+        }
+        Some(Notice::Add(who)) => format!("proposes to add {}", names(&[who])),
+        Some(Notice::Remove(who)) => format!("proposes to remove {}", names(&[who])),
+        Some(Notice::Update) => "proposes new keys".to_owned(),
+        _ => "a change that this version does not know".to_owned(),
+    }
+}
+
+/// The id of a group as it was typed, if it is text.
+fn group_name(id: &[u8]) -> String {
+    core::str::from_utf8(id).map_or_else(|_| hex(id), printable)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,93 @@
+//! `endseal session receive`
+
+use core::fmt::Write as _;
+use core::time::Duration;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use endseal_node::sessions::{self, Tally};
+use endseal_session::BatchOptions;
+
+use super::{plural, with};
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::json::{self, Value};
+use crate::output::{DASH, Input};
+use crate::progress::Progress;
+
+/// Most threads that decrypt: beyond, the store is what limits.
+const MAX_THREADS: usize = 4;
+
+/// Take the messages of session files into the inbox
+///
+/// Each message that was opened is in the store before it is counted. The same file can be read again,
+/// also after the process was killed in the middle: nothing is delivered twice. The exit code is 1 if a
+/// message could not be opened.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Session files; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    input: Vec<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let threads = thread::available_parallelism().map_or(1, |it| it.get().min(MAX_THREADS));
+    let options = BatchOptions::default().threads(threads);
+    with(wait, ctx, |engine, ctx| {
+        let mut tally = Tally::default();
+        for path in &args.input {
+            let input = Input::open(Some(path), ctx)?;
+            let mut progress = Progress::new(ctx, "receiving", input.len);
+            let received =
+                sessions::receive(engine, input.reader, &options, &mut tally, &mut |at| {
+                    progress.at(at);
+                });
+            drop(progress);
+            received.map_err(|error| {
+                Failure::from(error)
+                    .because_text(format!("it is '{}'", name(path).display()))
+                    .because_text(format!("before it: {}", text(&tally)))
+            })?;
+        }
+        let text = format!("{}\n", text(&tally));
+        Ok(Outcome { refused: tally.failed() > 0, ..Outcome::new(text, summary(&tally)) })
+    })
+}
+
+fn name(path: &Path) -> PathBuf {
+    if path.as_os_str() == DASH { "standard input".into() } else { path.to_owned() }
+}
+
+/// What became of them, in one line.
+fn text(tally: &Tally) -> String {
+    let mut text = format!("{}: {} delivered", plural(tally.records, "message"), tally.delivered);
+    for (count, what) in [
+        (tally.already_delivered, "delivered before"),
+        (tally.buffered, "waiting for a later epoch"),
+        (tally.released, "that had waited"),
+        (tally.elsewhere, "for other devices"),
+        (tally.failed(), "failed"),
+    ] {
+        if count > 0 {
+            // Writing to a string cannot fail.
+            let _ = write!(text, ", {count} {what}");
+        }
+    }
+    let kinds: Vec<_> =
+        tally.failures.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
+    if kinds.is_empty() { text } else { format!("{text} ({})", kinds.join(", ")) }
+}
+
+fn summary(tally: &Tally) -> Value {
+    let failures = tally.failures.iter().map(|(kind, count)| ((*kind).to_owned(), (*count).into()));
+    json::object([
+        ("messages", tally.records.into()),
+        ("delivered", tally.delivered.into()),
+        ("already_delivered", tally.already_delivered.into()),
+        ("buffered", tally.buffered.into()),
+        ("released", tally.released.into()),
+        ("elsewhere", tally.elsewhere.into()),
+        ("failed", tally.failed().into()),
+        ("failures", Value::Object(failures.collect())),
+    ])
+}

@@ -1,0 +1,63 @@
+//! `endseal session reset`
+
+use core::num::NonZeroU32;
+use core::time::Duration;
+use std::io;
+
+use endseal_session::EngineError;
+
+use super::{Partner, plural, with};
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::{Failure, Kind};
+use crate::json;
+use crate::terminal::Terminal;
+
+/// Send no more on the sessions with somebody, and only receive
+///
+/// After that a new session is begun with a new bundle of theirs. It is what a store that was restored
+/// from a backup needs, and what helps if messages of a device cannot be opened any more.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Contact or identity
+    name: String,
+    /// Only those with this device
+    #[arg(long, value_name = "N")]
+    device: Option<NonZeroU32>,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+}
+
+pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let partner = Partner::find(&args.name, ctx)?;
+    if !args.yes {
+        ask(&partner)?;
+    }
+    let count = with(wait, ctx, |engine, _| {
+        let mut devices = partner.devices(engine)?;
+        devices.retain(|it| args.device.is_none_or(|no| no.get() == it.address.device.number()));
+        if devices.is_empty() {
+            return Err(Failure::usage(format!("no such device of {} is known", partner.name))
+                .hint("endseal session list shows all devices"));
+        }
+        let count: Result<usize, EngineError> = engine.transaction(|transaction| {
+            devices.iter().map(|it| transaction.reset_session(it.address)).sum()
+        });
+        Ok(count? as u64)
+    })?;
+    let text = format!("{} with {} reset\n", plural(count, "session"), partner.name);
+    let json = json::object([("name", partner.name.into()), ("sessions", count.into())]);
+    Ok(Outcome::new(text, json))
+}
+
+fn ask(partner: &Partner) -> Result<(), Failure> {
+    let refused = |error: io::Error| {
+        Failure::usage("a reset is asked for, and there is no answer").because(&error).hint("--yes")
+    };
+    let question = format!("Send no more on the sessions with {}? [y/N] ", partner.name);
+    let answer = Terminal::open().and_then(|terminal| terminal.confirm(&question));
+    match answer.map_err(refused)? {
+        true => Ok(()),
+        false => Err(Failure::new(Kind::Refused, "nothing was changed")),
+    }
+}

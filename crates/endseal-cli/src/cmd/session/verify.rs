@@ -1,0 +1,58 @@
+//! `endseal session verify`
+
+use core::time::Duration;
+
+use endseal_session::{EngineError, SafetyNumber};
+
+use super::{Partner, with};
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::json;
+
+/// Print the safety number, which is the same on both sides unless somebody stands between
+///
+/// Compare the digits by voice or in person, then say so with --confirm.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Contact or identity
+    name: String,
+    /// You have compared it, and it is the same
+    #[arg(long)]
+    confirm: bool,
+    /// Take that back
+    #[arg(long, conflicts_with = "confirm")]
+    unconfirm: bool,
+}
+
+pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let partner = Partner::find(&args.name, ctx)?;
+    let own = *ctx.home()?.identity()?.public().ed25519();
+    if own == partner.identity {
+        return Err(Failure::usage("that is your own identity"));
+    }
+    let number = SafetyNumber::of(&own, &partner.identity);
+    let mut verified = None;
+    if args.confirm || args.unconfirm {
+        verified = Some(args.confirm);
+        with(wait, ctx, |engine, _| {
+            let devices = partner.devices(engine)?;
+            if devices.is_empty() {
+                let message = format!("no device of {} is known yet", partner.name);
+                return Err(Failure::usage(message).hint("begin a session first: session begin"));
+            }
+            engine
+                .transaction(|transaction| {
+                    devices
+                        .iter()
+                        .try_for_each(|it| transaction.set_verified(it.address, args.confirm))
+                })
+                .map_err(|error: EngineError| Failure::from(error))
+        })?;
+    }
+    let json = json::object([
+        ("name", partner.name.into()),
+        ("safety_number", number.to_string().into()),
+        ("verified", verified.into()),
+    ]);
+    Ok(Outcome::new(format!("{number}\n"), json))
+}

@@ -1,0 +1,179 @@
+//! `endseal store`
+
+use core::fmt::Write as _;
+use core::time::Duration;
+use std::io::{self, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use endseal_store::{Depth, Statistics, Store, StoreError};
+
+use crate::cmd::session::StoreArgs;
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::{self, Failure};
+use crate::json::{self, Value};
+use crate::output::{AtTerminal, Output};
+use crate::passphrase;
+
+/// Check, copy and measure the store of sessions and their messages
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Look for damage; nothing is repaired. The exit code is 1 if there is some
+    Check {
+        /// Read and authenticate every byte, in use or not
+        #[arg(long)]
+        read_data: bool,
+    },
+    /// Copy the store into a new folder, under the same key
+    ///
+    /// The copy opens with the same identity: back that up, too. It is marked, so that it never sends by
+    /// mistake: after restoring it, sessions must be reset.
+    Backup {
+        /// A folder that is not there yet
+        dir: PathBuf,
+    },
+    /// Make the store from a backup, where there is none
+    ///
+    /// Its sessions only receive until they are reset: the keys that would come next may have been used
+    /// after the backup was made.
+    Restore {
+        /// The folder of the backup
+        dir: PathBuf,
+    },
+    /// Say how large it is, and what it holds
+    Stats,
+    /// Write the messages of the inbox in plaintext, one JSON object a line, all bytes in hexadecimal
+    Export {
+        /// Write to a file [default: standard output]
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// Replace the file
+        #[arg(short, long)]
+        force: bool,
+    },
+}
+
+pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let wait = args.store.wait();
+    match args.command {
+        Command::Check { read_data } => {
+            check(if read_data { Depth::ReadData } else { Depth::Structure }, wait, ctx)
+        }
+        Command::Backup { dir } => {
+            let mut store = open(wait, ctx)?;
+            store.backup(&dir)?;
+            store.close()?;
+            let text = format!("backup in '{}'\n", dir.display());
+            Ok(Outcome::new(text, json::object([("backup", dir.display().to_string().into())])))
+        }
+        Command::Restore { dir } => restore(&dir, ctx),
+        Command::Stats => {
+            let mut store = open(wait, ctx)?;
+            let statistics = store.statistics()?;
+            store.close()?;
+            Ok(numbers(&statistics))
+        }
+        Command::Export { output, force } => export(output.as_deref(), force, wait, ctx),
+    }
+}
+
+fn open(wait: Duration, ctx: &mut Ctx) -> Result<Store, Failure> {
+    let home = ctx.home()?;
+    let identity = passphrase::unlock(ctx, &home)?;
+    Ok(home.store(&identity, wait)?)
+}
+
+fn check(depth: Depth, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let mut store = open(wait, ctx)?;
+    let findings = store.check(depth)?;
+    if findings.is_empty() {
+        store.close()?;
+        return Ok(Outcome::new("no damage\n", json::object([("findings", Value::Array(vec![]))])));
+    }
+    // It may not close well; what there is to say of it is said here.
+    drop(store);
+    let findings: Vec<_> = findings.iter().map(ToString::to_string).collect();
+    let text: String = findings.iter().map(|finding| format!("damaged: {finding}\n")).collect();
+    let json = json::object([("findings", findings.into())]);
+    ctx.note("hint: move the store away, and put a backup in its place: endseal store restore DIR");
+    Ok(Outcome { refused: true, ..Outcome::new(text, json) })
+}
+
+fn restore(dir: &Path, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let home = ctx.home()?;
+    let identity = passphrase::unlock(ctx, &home)?;
+    let store = home.restore_store(dir, &identity)?;
+    let waits = store.is_restored();
+    store.close()?;
+    if waits {
+        ctx.note(
+            "sessions receive and do not send until they are reset: endseal session list shows \
+                  them, endseal session reset NAME resets them; then begin again with new bundles",
+        );
+    }
+    let path = home.store_path().display().to_string();
+    let json = json::object([("store", path.clone().into()), ("awaits_reset", waits.into())]);
+    Ok(Outcome::new(format!("store in '{path}'\n"), json))
+}
+
+fn numbers(it: &Statistics) -> Outcome {
+    let sizes = [
+        ("database bytes", it.database_len),
+        ("log bytes", it.log_len),
+        ("pages", it.pages),
+        ("free pages", it.free_pages),
+        ("generation", it.generation),
+    ];
+    let mut text = String::new();
+    for (name, number) in sizes.iter().chain(&it.rows) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{name:<14}  {number}");
+    }
+    let _ = writeln!(text, "{:<14}  {}", "restored", if it.restored { "yes" } else { "no" });
+    let rows = it.rows.iter().map(|(name, number)| ((*name).to_owned(), (*number).into()));
+    let json = json::object([
+        ("database_length", it.database_len.into()),
+        ("log_length", it.log_len.into()),
+        ("pages", it.pages.into()),
+        ("free_pages", it.free_pages.into()),
+        ("generation", it.generation.into()),
+        ("restored", it.restored.into()),
+        ("rows", Value::Object(rows.collect())),
+    ]);
+    Outcome::new(text, json)
+}
+
+fn export(
+    output: Option<&Path>,
+    force: bool,
+    wait: Duration,
+    ctx: &mut Ctx,
+) -> Result<Outcome, Failure> {
+    let output = Output::create(output, force, AtTerminal::TextOnly, ctx)?;
+    let (path, data_on_stdout) = (output.path(), output.is_stdout());
+    let mut store = open(wait, ctx)?;
+    let mut output = BufWriter::new(output);
+    let count = {
+        let transaction = store.read()?;
+        transaction.export(&mut output).map_err(|error| match error {
+            StoreError::Io(error) => failure::standard(&error),
+            other => other.into(),
+        })?
+    };
+    output.flush().map_err(|error| failure::standard(&error))?;
+    let output = output.into_inner().map_err(|error| failure::standard(&io::Error::from(error)))?;
+    output.commit()?;
+    store.close()?;
+    let path = path.map(|path| path.display().to_string());
+    let json = json::object([("messages", count.into()), ("output", path.into())]);
+    let text = if data_on_stdout { String::new() } else { format!("{count} messages written\n") };
+    Ok(Outcome { data_on_stdout, ..Outcome::new(text, json) })
+}

@@ -1,0 +1,148 @@
+//! Processes that are killed in the middle of sending and receiving: every text arrives once, in order.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::killed_at_the_end::shim;
+use crate::people::Person;
+use crate::scratch::Scratch;
+use crate::sessions::{correspondents, texts};
+
+const MESSAGES: usize = 5_000;
+/// More synchronisations of one kind than sending makes.
+const MANY: usize = 10;
+
+fn lines(count: usize) -> Vec<String> {
+    (1..=count).map(|number| format!("text {number}")).collect()
+}
+
+/// Runs it until it dies at that moment; whether it did.
+fn dies(mut command: Command, shim: &Path, moment: &str) -> bool {
+    command.env("LD_PRELOAD", shim).env("KILL_AT", moment);
+    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+    assert!(status.success() || status.code().is_none(), "{moment}: {status}");
+    status.code().is_none()
+}
+
+/// The sum of what was delivered now and before.
+#[track_caller]
+fn receive(bob: &Person<'_>, file: &str) -> (u64, u64) {
+    let ran = bob.run(&["--json", "session", "receive", file]).ok().json();
+    assert_eq!(ran["failed"], 0);
+    (ran["delivered"].as_u64().unwrap(), ran["already_delivered"].as_u64().unwrap())
+}
+
+#[test]
+fn a_receiver_that_dies_again_and_again_gets_each_text_once() {
+    let scratch = Scratch::new();
+    let shim = shim(&scratch);
+    let [alice, bob] = correspondents(&scratch);
+    let sent = lines(MESSAGES);
+    scratch.write("lines", sent.join("\n"));
+    alice.run(&["session", "send", "bob", "lines", "--lines", "-o", "out"]).ok();
+    let (mut before, mut deaths) = (0, 0);
+    // Each begins where the last one ended. There is a synchronisation in each transaction of 256.
+    let moments = ["2:before", "3:after", "4:before", "5:after", "4:after", "6:before"];
+    for moment in moments {
+        let moment = format!("fsync:{moment}");
+        deaths += usize::from(dies(bob.command(&["session", "receive", "out"]), &shim, &moment));
+        let now = texts(&bob);
+        assert!(now.len() >= before && now == sent[..now.len()], "{moment}: {} texts", now.len());
+        before = now.len();
+    }
+    assert_eq!(deaths, moments.len());
+    assert!((1..MESSAGES).contains(&before), "{before}");
+    let (now, earlier) = receive(&bob, "out");
+    assert_eq!((now + earlier, earlier), (MESSAGES as u64, before as u64));
+    assert_eq!(receive(&bob, "out"), (0, MESSAGES as u64));
+    assert_eq!(texts(&bob), sent);
+    bob.run(&["store", "check", "--read-data"]).ok();
+}
+
+#[test]
+fn a_sender_may_die_anywhere_and_each_text_arrives_once() {
+    let scratch = Scratch::new();
+    let shim = shim(&scratch);
+    let [alice, bob] = correspondents(&scratch);
+    let (mut sent, mut waited, mut deaths) = (Vec::new(), 0, 0);
+    // All moments at which something becomes durable.
+    let calls = ["fdatasync", "fsync"];
+    let moments = calls.iter().flat_map(|call| {
+        (1..=MANY).flat_map(move |number| ["before", "after"].map(|when| (*call, number, when)))
+    });
+    for (round, (call, number, when)) in moments.enumerate() {
+        let moment = format!("{call}:{number}:{when}");
+        let texts: Vec<_> = (1..=20).map(|i| format!("{moment}, text {i}")).collect();
+        let (lines, first, second) =
+            (format!("lines-{round}"), format!("out-{round}"), format!("resumed-{round}"));
+        scratch.write(&lines, texts.join("\n"));
+        let args = ["session", "send", "bob", &lines, "--lines", "-o", &first];
+        let died = dies(alice.command(&args), &shim, &moment);
+        deaths += usize::from(died);
+        // No run makes as many calls, so all of them were met.
+        assert!(!died || number < MANY, "{moment}");
+        // What a person does: write what waits; if nothing does and there is no file, begin anew.
+        let resume = ["--json", "session", "send", "bob", "--resume", "-o", &second];
+        let resumed = alice.run(&resume).ok().json()["messages"].as_u64().unwrap();
+        waited += usize::from(resumed > 0);
+        if resumed == 0 && !scratch.has(&first) {
+            alice.run(&args).ok();
+        }
+        sent.extend(texts);
+        // Either file, or both, in either order.
+        let mut files = vec![second.as_str(), first.as_str()];
+        files.retain(|file| scratch.has(file));
+        let arrived: u64 = files.iter().map(|file| receive(&bob, file).0).sum();
+        assert_eq!(arrived, 20, "{moment}");
+    }
+    assert!(deaths >= 12 && waited >= 4, "{deaths} deaths, {waited} times something waited");
+    assert_eq!(texts(&bob), sent);
+}
+
+#[test]
+fn what_waits_is_not_encrypted_again() {
+    let scratch = Scratch::new();
+    let shim = shim(&scratch);
+    let [alice, bob] = correspondents(&scratch);
+    scratch.write("lines", "1\n2\n3");
+    let args = ["session", "send", "bob", "lines", "--lines", "-o", "out"];
+    // Until the file has its name, while the messages are in the outbox still: before its folder is
+    // synchronised.
+    for number in 1.. {
+        assert!(dies(alice.command(&args), &shim, &format!("fsync:{number}:before")), "{number}");
+        if scratch.has("out") {
+            break;
+        }
+        let resumed = format!("resumed-{number}");
+        alice.run(&["session", "send", "bob", "--resume", "-o", &resumed]).ok();
+    }
+    let ran = alice.run(&["session", "send", "bob", "lines", "--lines", "-o", "again"]);
+    ran.fails(2, "3 messages for bob wait from an earlier run");
+    alice.run(&["session", "send", "bob", "--resume", "-o", "again"]).ok();
+    assert_eq!(scratch.read("again"), scratch.read("out"));
+    assert_eq!((receive(&bob, "again"), receive(&bob, "out")), ((3, 0), (0, 3)));
+}
+
+#[test]
+fn what_is_taken_is_written_first() {
+    let scratch = Scratch::new();
+    let shim = shim(&scratch);
+    let [alice, bob] = correspondents(&scratch);
+    let sent = lines(200);
+    scratch.write("lines", sent.join("\n"));
+    alice.run(&["session", "send", "bob", "lines", "--lines", "-o", "out"]).ok();
+    bob.run(&["session", "receive", "out"]).ok();
+    let args = ["--json", "session", "inbox", "--take", "-o", "taken"];
+    for number in 1.. {
+        assert!(dies(bob.command(&args), &shim, &format!("fsync:{number}:before")), "{number}");
+        assert_eq!(texts(&bob), sent, "{number}");
+        if scratch.has("taken") {
+            break;
+        }
+    }
+    let args = ["--json", "session", "inbox", "--take", "-fo", "taken"];
+    bob.run(&args).ok();
+    let taken = String::from_utf8(scratch.read("taken")).unwrap();
+    assert_eq!(taken.lines().count(), sent.len());
+    assert!(texts(&bob).is_empty());
+}

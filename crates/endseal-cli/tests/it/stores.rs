@@ -1,0 +1,125 @@
+//! The store under the sessions: protection, damage, backups.
+
+use std::fs;
+
+use crate::people::{Person, run};
+use crate::scratch::Scratch;
+use crate::sessions::{correspondents, texts};
+
+#[test]
+fn the_store_is_under_the_identity() {
+    let scratch = Scratch::new();
+    scratch.write("right", "correct horse\n");
+    scratch.write("wrong", "battery staple\n");
+    let alice = Person { name: "alice", scratch: &scratch };
+    alice.run(&["--passphrase-file", "right", "init"]).ok();
+    alice.run(&["--passphrase-file", "right", "session", "bundle", "-o", "b"]).ok();
+    let file = "alice/store/store.db";
+    let before = scratch.read(file);
+    alice.run(&["--passphrase-file", "wrong", "session", "list"]).fails(1, "passphrase");
+    alice.run(&["session", "list"]).fails(2, "a passphrase is needed");
+    assert_eq!(scratch.read(file), before);
+    alice.run(&["--passphrase-file", "right", "session", "list"]).ok();
+    // Another identity does not open it.
+    alice.run(&["init", "--force", "--no-passphrase"]).ok();
+    let ran = alice.run(&["session", "list"]).fails(4, "cannot open the store");
+    assert!(ran.err.contains("another identity"), "{}", ran.err);
+    // A new passphrase of the same identity does: nothing of the store depends on it.
+    let old = fs::read(scratch.path("alice/identity.endseal.old-1")).unwrap();
+    scratch.write("alice/identity.endseal", old);
+    let secret =
+        run(&mut alice.command(&["--passphrase-file", "right", "id", "export", "--secret"])).ok();
+    let args = ["--passphrase-file", "wrong", "id", "import", "--force"];
+    alice.feed(&args, &secret.out).ok();
+    alice.run(&["--passphrase-file", "wrong", "session", "list"]).ok();
+}
+
+#[test]
+fn a_damaged_store_is_told_of_and_left_as_it_is() {
+    let scratch = Scratch::new();
+    let [alice, bob] = correspondents(&scratch);
+    alice.feed(&["session", "send", "bob", "--lines", "-o", "out"], &b"text\n".repeat(300)).ok();
+    bob.run(&["session", "receive", "out"]).ok();
+    bob.run(&["store", "check"]).ok();
+    let good = scratch.read("bob/store/store.db");
+    // The first page, and another one.
+    let mut bad = good.clone();
+    bad[2_000] ^= 1;
+    scratch.write("bob/store/store.db", &bad);
+    for args in [&["session", "list"][..], &["store", "stats"], &["session", "receive", "out"]] {
+        let ran = bob.run(args).fails(4, "cannot open the store");
+        assert!(ran.err.contains("the store is damaged"), "{}", ran.err);
+        assert!(ran.err.contains("store restore"), "{}", ran.err);
+        assert!(scratch.read("bob/store/store.db") == bad);
+    }
+    let key = scratch.read("bob/store/key");
+    scratch.write("bob/store/store.db", &good);
+    scratch.write("bob/store/key", [&key[..161], &[key[161] ^ 1]].concat());
+    bob.run(&["session", "list"]).fails(4, "cannot open the store");
+    scratch.write("bob/store/key", key);
+    let page = good.len() - 3 * 4096;
+    let mut bad = good.clone();
+    bad[page + 100] ^= 1;
+    scratch.write("bob/store/store.db", &bad);
+    let ran = bob.run(&["--json", "store", "check", "--read-data"]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert!(!ran.json()["findings"].as_array().unwrap().is_empty());
+    scratch.write("bob/store/store.db", &good);
+    bob.run(&["store", "check", "--read-data"]).ok();
+    let ran = bob.run(&["--json", "store", "stats"]).ok().json();
+    // The file is one that is older than what was opened last, which is found out, too.
+    assert_eq!((&ran["rows"]["inbox"], &ran["restored"]), (&300.into(), &true.into()));
+}
+
+#[test]
+fn a_restored_store_receives_and_sends_after_a_reset() {
+    let scratch = Scratch::new();
+    let [alice, bob] = correspondents(&scratch);
+    alice.feed(&["session", "send", "bob", "-o", "first"], b"first").ok();
+    bob.run(&["session", "receive", "first"]).ok();
+    bob.run(&["store", "backup", "copy"]).ok();
+    bob.run(&["store", "backup", "copy"]).fails(2, "already");
+    bob.run(&["store", "restore", "copy"]).fails(2, "cannot restore");
+    fs::rename(scratch.path("bob/store"), scratch.path("lost")).unwrap();
+    bob.run(&["store", "restore", "missing"]).fails(2, "cannot restore");
+    alice.run(&["store", "backup", "hers"]).ok();
+    bob.run(&["store", "restore", "hers"]).fails(1, "cannot restore");
+    assert!(!scratch.has("bob/store"));
+    let ran = bob.run(&["store", "restore", "copy"]).ok();
+    assert!(ran.err.contains("session reset"), "{}", ran.err);
+    // It receives, what came later and what came before.
+    alice.feed(&["session", "send", "bob", "-o", "second"], b"second").ok();
+    bob.run(&["session", "receive", "second", "first"]).ok();
+    assert_eq!(texts(&bob), ["first", "second"]);
+    let send = ["session", "send", "alice", "-o", "back"];
+    bob.feed(&send, b"back").fails(1, "the store was restored");
+    bob.run(&["session", "reset", "alice", "--yes"]).ok();
+    bob.feed(&send, b"back").fails(2, "there is no session");
+    alice.run(&["session", "bundle", "-o", "alice.bundle"]).ok();
+    bob.run(&["session", "begin", "alice", "alice.bundle"]).ok();
+    bob.feed(&send, b"back").ok();
+    assert!(scratch.has("back"));
+    alice.run(&["session", "receive", "back"]).ok();
+    assert_eq!(texts(&alice), ["back"]);
+    // Alice answers on the new session, and what she sent on the old one is opened, too.
+    alice.feed(&["session", "send", "bob", "-o", "third"], b"third").ok();
+    bob.run(&["session", "receive", "third"]).ok();
+    assert_eq!(texts(&bob), ["first", "second", "third"]);
+    let listed = bob.run(&["--json", "session", "list"]).ok().json();
+    assert_eq!((&listed["restored"], &listed["devices"][0]["sending"]), (&false.into(), &1.into()));
+}
+
+#[test]
+fn an_export_has_every_text() {
+    let scratch = Scratch::new();
+    let [alice, bob] = correspondents(&scratch);
+    alice.feed(&["session", "send", "bob", "--lines", "-o", "out"], b"one\ntwo").ok();
+    bob.run(&["session", "receive", "out"]).ok();
+    bob.run(&["store", "export", "-o", "texts"]).ok();
+    let lines = String::from_utf8(scratch.read("texts")).unwrap();
+    let lines: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[1]["plaintext"], "74776f");
+    assert_eq!(bob.run(&["store", "export"]).ok().text().lines().count(), 2);
+}

@@ -1,0 +1,203 @@
+//! Texts that become ciphertexts in the outbox, and ciphertexts that leave it in a file.
+
+use core::{error, fmt};
+use std::io::{BufRead, BufReader, Read, Write as _};
+
+use endseal_crypto::secret::Zeroizing;
+use endseal_session::{
+    Address, ConversationId, Engine, EngineError, FileRecord, FileRoute, MAX_PLAINTEXT_LEN,
+};
+
+use super::TextError;
+use crate::atomic::AtomicFile;
+use crate::error::FileError;
+
+/// Ciphertexts that are in memory at once.
+const PAGE: usize = 64;
+
+/// The texts of an input: all of it as one, or one a line. What was read is wiped.
+#[allow(missing_debug_implementations, reason = "it holds what is secret")]
+pub struct Texts<R> {
+    input: BufReader<R>,
+    lines: bool,
+    number: u64,
+    text: Zeroizing<Vec<u8>>,
+}
+
+impl<R: Read> Texts<R> {
+    /// The input as one text.
+    #[must_use]
+    pub fn whole(input: R) -> Self {
+        Self::new(input, false)
+    }
+
+    /// The lines of the input, without their ends (LF, CR LF).
+    #[must_use]
+    pub fn lines(input: R) -> Self {
+        Self::new(input, true)
+    }
+
+    fn new(input: R, lines: bool) -> Self {
+        // Never reallocated, so that no copy stays behind.
+        let text = Zeroizing::new(Vec::with_capacity(MAX_PLAINTEXT_LEN + 3));
+        Self { input: BufReader::with_capacity(1 << 16, input), lines, number: 0, text }
+    }
+
+    fn next(&mut self) -> Result<Option<&[u8]>, TextError> {
+        self.text.clear();
+        let limit = MAX_PLAINTEXT_LEN as u64 + 2;
+        let mut rest = (&mut self.input).take(limit);
+        let read = if self.lines {
+            rest.read_until(b'\n', &mut self.text)
+        } else if self.number == 0 {
+            rest.read_to_end(&mut self.text)
+        } else {
+            return Ok(None);
+        };
+        let read = read.map_err(TextError::Input)?;
+        if read == 0 && self.lines {
+            return Ok(None);
+        }
+        self.number += 1;
+        let mut text = self.text.as_slice();
+        if self.lines
+            && let Some(line) = text.strip_suffix(b"\n")
+        {
+            text = line.strip_suffix(b"\r").unwrap_or(line);
+        }
+        if text.len() > MAX_PLAINTEXT_LEN {
+            return Err(TextError::TooLong(self.number));
+        }
+        Ok(Some(text))
+    }
+}
+
+/// Encrypts each text to each of the devices, in one transaction: all of them lie in the outbox when
+/// this returns, or none. How many texts there were.
+///
+/// # Errors
+/// [`TextError`].
+pub fn encrypt(
+    engine: &mut Engine,
+    to: &[Address],
+    mut texts: Texts<impl Read>,
+) -> Result<u64, TextError> {
+    engine.transaction(|transaction| {
+        while let Some(text) = texts.next()? {
+            for address in to {
+                transaction.encrypt(*address, text)?;
+            }
+        }
+        Ok(texts.number)
+    })
+}
+
+/// Encrypts each text to a group, likewise.
+///
+/// # Errors
+/// [`TextError`].
+pub fn encrypt_group(
+    engine: &mut Engine,
+    group: &[u8],
+    mut texts: Texts<impl Read>,
+) -> Result<u64, TextError> {
+    engine.transaction(|transaction| {
+        while let Some(text) = texts.next()? {
+            transaction.encrypt_group(group, text)?;
+        }
+        Ok(texts.number)
+    })
+}
+
+/// How many ciphertexts of a conversation wait in the outbox.
+///
+/// # Errors
+/// [`EngineError`].
+pub fn waiting(engine: &mut Engine, conversation: &ConversationId) -> Result<u64, EngineError> {
+    let (mut after, mut count) = (0, 0);
+    loop {
+        let page = engine.outbox().pending(after, PAGE)?;
+        let Some(last) = page.last() else { return Ok(count) };
+        after = last.number;
+        count += page.iter().map(|it| u64::from(it.conversation == *conversation)).sum::<u64>();
+    }
+}
+
+/// Writes the ciphertexts of a conversation that wait in the outbox to a session file
+/// (docs/spec/session-file.md). They leave the outbox when the file is durable under its name: whatever
+/// goes wrong before, they wait there still. How many.
+///
+/// # Errors
+/// [`WriteOutboxError`].
+pub fn write_outbox(
+    engine: &mut Engine,
+    conversation: &ConversationId,
+    mut file: AtomicFile,
+) -> Result<u64, WriteOutboxError> {
+    let own = engine.address();
+    let path = file.destination().to_owned();
+    let failed = |source| FileError::io("write", &path, source);
+    file.write_all(FileRecord::HEADER).map_err(failed)?;
+    let (mut after, mut numbers, mut records) = (0, Vec::new(), Vec::new());
+    loop {
+        let page = engine.outbox().pending(after, PAGE)?;
+        let Some(last) = page.last() else { break };
+        after = last.number;
+        records.clear();
+        for pending in page.iter().filter(|it| it.conversation == *conversation) {
+            let id = FileRecord::id_of(&pending.body);
+            let route = match (&pending.conversation, pending.recipient) {
+                (ConversationId::Group(id), _) => FileRoute::Group(id),
+                (_, Some(recipient)) => FileRoute::Devices { sender: own, recipient },
+                _ => return Err(EngineError::Damaged("outbox").into()),
+            };
+            let record = FileRecord { id: &id, route, body: &pending.body };
+            record.write_to(&mut records).map_err(|_| EngineError::Damaged("outbox"))?;
+            numbers.push(pending.number);
+        }
+        file.write_all(&records).map_err(failed)?;
+    }
+    file.commit_durably()?;
+    engine.outbox().sent_many(&numbers)?;
+    Ok(numbers.len() as u64)
+}
+
+/// Why ciphertexts did not leave the outbox.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum WriteOutboxError {
+    /// The store.
+    Engine(EngineError),
+    /// The file was not written.
+    File(FileError),
+}
+
+impl From<EngineError> for WriteOutboxError {
+    fn from(error: EngineError) -> Self {
+        Self::Engine(error)
+    }
+}
+
+impl From<FileError> for WriteOutboxError {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
+    }
+}
+
+impl fmt::Display for WriteOutboxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Engine(error) => error.fmt(f),
+            Self::File(error) => error.fmt(f),
+        }
+    }
+}
+
+impl error::Error for WriteOutboxError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Self::Engine(error) => error.source(),
+            Self::File(error) => error.source(),
+        }
+    }
+}

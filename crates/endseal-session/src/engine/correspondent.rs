@@ -1,0 +1,53 @@
+//! Whom this device knows.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use endseal_store::{Standing, Transaction};
+
+use super::clerk::address_of;
+use crate::{Address, EngineError};
+
+/// A device that this one knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Correspondent {
+    /// Which.
+    pub address: Address,
+    /// Whether people compared the safety number with its identity.
+    pub verified: bool,
+    /// Sessions with it that may send.
+    pub sending: usize,
+    /// Sessions with it that only receive.
+    pub receiving: usize,
+    /// Sessions with it that only receive until they are reset.
+    pub awaiting_reset: usize,
+}
+
+pub(super) fn all(transaction: &Transaction<'_>) -> Result<Vec<Correspondent>, EngineError> {
+    let mut known = BTreeMap::new();
+    for (reference, row) in transaction.addresses()? {
+        let address = address_of(transaction, reference)?;
+        known.insert(
+            reference,
+            Correspondent {
+                address,
+                verified: row.verified,
+                sending: 0,
+                receiving: 0,
+                awaiting_reset: 0,
+            },
+        );
+    }
+    for session in transaction.sessions()? {
+        let entry = known.get_mut(&session.address).ok_or(EngineError::Damaged("address"))?;
+        match session.standing {
+            Standing::Sends => entry.sending += 1,
+            Standing::Receives => entry.receiving += 1,
+            _ => entry.awaiting_reset += 1,
+        }
+    }
+    let mut list: Vec<_> = known.into_values().collect();
+    list.sort_unstable_by_key(|it| it.address);
+    Ok(list)
+}

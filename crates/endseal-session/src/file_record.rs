@@ -1,0 +1,246 @@
+//! What carries messages between stores: records of a session file.
+
+use core::fmt;
+
+use alloc::vec::Vec;
+use endseal_crypto::ed25519;
+use endseal_crypto::hash;
+use endseal_crypto::label::SESSION_FILE_ID;
+
+use crate::fields::Fields;
+use crate::{Address, DeviceId, MAX_GROUP_ID_LEN, MAX_MESSAGE_LEN};
+
+const MAGIC: &[u8; 14] = b"endseal msgs v";
+const VERSION: &[u8; 2] = b"1\n";
+const DEVICES: u8 = 1;
+const GROUP: u8 = 2;
+const ADDRESS_LEN: usize = 36;
+const ID_LEN: usize = 16;
+
+/// A message as it lies in a session file (docs/spec/session-file.md). Nothing of it is authenticated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "the fields of the format")]
+pub struct FileRecord<'a> {
+    /// What recognises the message if it comes again.
+    pub id: &'a [u8; ID_LEN],
+    /// Where it is from, and for whom.
+    pub route: FileRoute<'a>,
+    /// The message, 1 byte to [`MAX_MESSAGE_LEN`].
+    pub body: &'a [u8],
+}
+
+/// Where a message is from, and for whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FileRoute<'a> {
+    /// Between two devices.
+    Devices {
+        /// Where it says that it is from.
+        sender: Address,
+        /// For whom.
+        recipient: Address,
+    },
+    /// In a group, by its id: 1 to [`MAX_GROUP_ID_LEN`] bytes.
+    Group(&'a [u8]),
+}
+
+impl FileRecord<'_> {
+    /// What a session file begins with.
+    pub const HEADER: &'static [u8; 16] = b"endseal msgs v1\n";
+    /// Length of an id in bytes.
+    pub const ID_LEN: usize = ID_LEN;
+    /// The longest record in bytes.
+    pub const MAX_LEN: usize = 1 + ID_LEN + 2 * ADDRESS_LEN + 4 + MAX_MESSAGE_LEN;
+
+    /// The id of a ciphertext: the first 16 bytes of
+    /// `BLAKE3-derive("endseal/session-file@v1 message id", body)`.
+    #[must_use]
+    pub fn id_of(body: &[u8]) -> [u8; ID_LEN] {
+        let mut id = [0; ID_LEN];
+        hash::derive_into(SESSION_FILE_ID, &[body], &mut id);
+        id
+    }
+
+    /// Appends the encoding to `out`.
+    ///
+    /// # Errors
+    /// [`FileRecordError::Group`], [`FileRecordError::Length`]; nothing is appended then.
+    pub fn write_to(&self, out: &mut Vec<u8>) -> Result<(), FileRecordError> {
+        let len = u32::try_from(self.body.len()).map_err(|_| FileRecordError::Length)?;
+        if !(1..=MAX_MESSAGE_LEN).contains(&self.body.len()) {
+            return Err(FileRecordError::Length);
+        }
+        match self.route {
+            FileRoute::Devices { sender, recipient } => {
+                out.push(DEVICES);
+                out.extend_from_slice(self.id);
+                for address in [sender, recipient] {
+                    out.extend_from_slice(address.identity.as_bytes());
+                    out.extend_from_slice(&address.device.number().to_le_bytes());
+                }
+            }
+            FileRoute::Group(id) => {
+                let n = u8::try_from(id.len()).map_err(|_| FileRecordError::Group)?;
+                if !(1..=MAX_GROUP_ID_LEN).contains(&id.len()) {
+                    return Err(FileRecordError::Group);
+                }
+                out.push(GROUP);
+                out.extend_from_slice(self.id);
+                out.push(n);
+                out.extend_from_slice(id);
+            }
+        }
+        out.extend_from_slice(&len.to_le_bytes());
+        out.extend_from_slice(self.body);
+        Ok(())
+    }
+}
+
+/// Takes the records of a session file one after the other from whatever was read of it.
+#[derive(Clone, Debug, Default)]
+pub struct FileRecords {
+    begun: bool,
+    /// The sender and recipient of the last record, which are often those of the next: decoding a key
+    /// costs more than all else here.
+    last: [Option<([u8; ADDRESS_LEN], Address)>; 2],
+}
+
+impl FileRecords {
+    /// At the beginning of a file.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the next record from the front of `bytes`, and leaves there what follows it. `None` if more
+    /// bytes are needed: `bytes` is what is left then. If no more come, see [`Self::finish`].
+    ///
+    /// # Errors
+    /// [`FileRecordError`], as soon as a field is wrong. Nothing can be read after it.
+    pub fn next<'a>(
+        &mut self,
+        bytes: &mut &'a [u8],
+    ) -> Result<Option<FileRecord<'a>>, FileRecordError> {
+        if !self.begun {
+            let known = bytes.len().min(FileRecord::HEADER.len());
+            let (magic, version) = bytes[..known].split_at(known.min(MAGIC.len()));
+            if !MAGIC.starts_with(magic) {
+                return Err(FileRecordError::Header);
+            }
+            if !VERSION.starts_with(version) {
+                return Err(FileRecordError::Version);
+            }
+            if known < FileRecord::HEADER.len() {
+                return Ok(None);
+            }
+            *bytes = &bytes[known..];
+            self.begun = true;
+        }
+        let mut fields = Fields::new(bytes);
+        let record = self.record(&mut fields)?;
+        if record.is_some() {
+            *bytes = fields.rest();
+        }
+        Ok(record)
+    }
+
+    /// At the end of a file of which `rest` was left.
+    ///
+    /// # Errors
+    /// [`FileRecordError::Truncated`] if it ends too early.
+    pub fn finish(&self, rest: &[u8]) -> Result<(), FileRecordError> {
+        if self.begun && rest.is_empty() { Ok(()) } else { Err(FileRecordError::Truncated) }
+    }
+
+    fn record<'a>(
+        &mut self,
+        fields: &mut Fields<'a>,
+    ) -> Result<Option<FileRecord<'a>>, FileRecordError> {
+        let Some(kind) = fields.byte() else { return Ok(None) };
+        if kind != DEVICES && kind != GROUP {
+            return Err(FileRecordError::Kind);
+        }
+        let Some(id) = fields.array() else { return Ok(None) };
+        let route = if kind == DEVICES {
+            let Some(sender) = self.address(0, fields)? else { return Ok(None) };
+            let Some(recipient) = self.address(1, fields)? else { return Ok(None) };
+            FileRoute::Devices { sender, recipient }
+        } else {
+            let Some(len) = fields.byte() else { return Ok(None) };
+            if !(1..=MAX_GROUP_ID_LEN).contains(&usize::from(len)) {
+                return Err(FileRecordError::Group);
+            }
+            let Some(group) = fields.slice(usize::from(len)) else { return Ok(None) };
+            FileRoute::Group(group)
+        };
+        let Some(len) = fields.array() else { return Ok(None) };
+        let len = usize::try_from(u32::from_le_bytes(*len)).unwrap_or(usize::MAX);
+        if !(1..=MAX_MESSAGE_LEN).contains(&len) {
+            return Err(FileRecordError::Length);
+        }
+        Ok(fields.slice(len).map(|body| FileRecord { id, route, body }))
+    }
+
+    fn address(
+        &mut self,
+        which: usize,
+        fields: &mut Fields<'_>,
+    ) -> Result<Option<Address>, FileRecordError> {
+        let before = *fields;
+        if let (Some((bytes, address)), Some(now)) = (&self.last[which], fields.array())
+            && bytes == now
+        {
+            return Ok(Some(*address));
+        }
+        *fields = before;
+        let Some(key) = fields.array() else { return Ok(None) };
+        let identity = ed25519::PublicKey::from_bytes(key).map_err(|_| FileRecordError::Key)?;
+        let Some(device) = fields.array() else { return Ok(None) };
+        let number = DeviceId::new(u32::from_le_bytes(*device));
+        let address = Address { identity, device: number.ok_or(FileRecordError::Device)? };
+        let mut bytes = [0; ADDRESS_LEN];
+        bytes[..32].copy_from_slice(key);
+        bytes[32..].copy_from_slice(device);
+        self.last[which] = Some((bytes, address));
+        Ok(Some(address))
+    }
+}
+
+/// Why bytes are not a session file, or would not be one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FileRecordError {
+    /// Device 0.
+    Device,
+    /// The id of a group has not 1 to 63 bytes.
+    Group,
+    /// It does not begin as a session file does: another file.
+    Header,
+    /// An identity that is not a valid key.
+    Key,
+    /// A kind that is not known: damaged.
+    Kind,
+    /// The length of a message is 0 or more than 1 MiB.
+    Length,
+    /// It ends too early: cut short on its way.
+    Truncated,
+    /// A version that is not known: made by a newer program.
+    Version,
+}
+
+impl fmt::Display for FileRecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Device => "a record of the session file names device 0",
+            Self::Group => "a record of the session file names no group",
+            Self::Header => "it is not a session file",
+            Self::Key => "a record of the session file names an invalid identity",
+            Self::Kind => "a record of the session file has an unknown kind",
+            Self::Length => "a record of the session file has a length that no message has",
+            Self::Truncated => "the session file was cut short",
+            Self::Version => "the version of the session file is unknown",
+        })
+    }
+}
+
+impl core::error::Error for FileRecordError {}
