@@ -12,6 +12,7 @@
 // two envelopes must not be sealed at once.
 
 import { randomBytes } from 'node:crypto';
+import { Unsupported, within } from './parameters.mjs';
 
 const LIMITS = { members: 100_000, bytes: 1 << 26, count: 100_000, inputs: 4096 };
 const CONTENT_LIMIT = 1 << 30;
@@ -22,9 +23,6 @@ const CASES = {
   open: { params: ['members', 'bytes'], make: opening },
   open_many: { params: ['members', 'bytes', 'count'], make: opening },
 };
-
-/** A request that this subject cannot serve. */
-export class Unsupported extends Error {}
 
 /** Makes keys and inputs of a case: `step(n)` is the work of one iteration, `check()` proves it. */
 export async function prepare(subject, name, params, inputs) {
@@ -44,21 +42,6 @@ export async function prepare(subject, name, params, inputs) {
   const contents = Array.from({ length: messages }, () => content(bytes));
   const job = await found.make(subject, group, contents, params);
   return { step: (n) => job.step(n % inputs), check: job.check };
-}
-
-/** Whether there are exactly these parameters, each within its limits. */
-function within(given, names, limits) {
-  for (const name of Object.keys(given)) {
-    if (!names.includes(name)) {
-      throw new Unsupported(`this case has no parameter ${name}`);
-    }
-  }
-  for (const name of names) {
-    const least = name === 'bytes' ? 0 : 1;
-    if (!(given[name] >= least && given[name] <= limits[name])) {
-      throw new Unsupported(`${name} must be from ${least} to ${limits[name]}`);
-    }
-  }
 }
 
 function sealing(subject, group, contents, { members, count }) {

@@ -5,17 +5,19 @@
 use std::path::Path;
 use std::process::Command;
 
-/// A peer's folder below `peers/`, and what makes it ready.
+/// A peer's folder below `peers/`, and what makes it ready: programs with their arguments, one after
+/// the other.
 struct Recipe {
     name: &'static str,
-    program: &'static str,
-    arguments: &'static [&'static str],
+    steps: &'static [&'static str],
 }
 
 const RECIPES: &[Recipe] = &[
-    // Both native packages ship prebuilt binaries: no script has to run.
-    Recipe { name: "node", program: "npm", arguments: &["ci", "--ignore-scripts"] },
-    Recipe { name: "rust", program: "cargo", arguments: &["build", "--release", "--locked"] },
+    // The native packages ship prebuilt binaries: no script has to run. One of them is made to load
+    // with the C library of this machine.
+    Recipe { name: "node", steps: &["npm ci --ignore-scripts", "node prepare.mjs"] },
+    Recipe { name: "rust", steps: &["cargo build --release --locked"] },
+    Recipe { name: "jvm", steps: &["mvn --batch-mode --quiet package -DskipTests"] },
 ];
 
 pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String> {
@@ -23,26 +25,29 @@ pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String>
     let mut all_done = true;
     for recipe in wanted {
         let folder = root.join("peers").join(recipe.name);
-        println!("== peers/{}: {} {}", recipe.name, recipe.program, recipe.arguments.join(" "));
-        let status = Command::new(recipe.program)
-            .args(recipe.arguments)
-            .current_dir(&folder)
-            // `bench` looks for what is built below the peer's own folder.
-            .env_remove("CARGO_TARGET_DIR")
-            .status();
-        match status {
-            Ok(status) if status.success() => {}
-            Ok(status) => {
-                println!("peers/{}: {status}", recipe.name);
+        for step in recipe.steps {
+            println!("== peers/{}: {step}", recipe.name);
+            if let Err(why) = run(step, &folder) {
+                println!("peers/{}: {why}", recipe.name);
                 all_done = false;
-            }
-            Err(error) => {
-                println!("peers/{}: {} cannot be started: {error}", recipe.name, recipe.program);
-                all_done = false;
+                break;
             }
         }
     }
     Ok(all_done)
+}
+
+fn run(step: &str, folder: &Path) -> Result<(), String> {
+    let mut words = step.split(' ');
+    let program = words.next().unwrap_or_default();
+    let status = Command::new(program)
+        .args(words)
+        .current_dir(folder)
+        // `bench` looks for what is built below the peer's own folder.
+        .env_remove("CARGO_TARGET_DIR")
+        .status()
+        .map_err(|error| format!("{program} cannot be started: {error}"))?;
+    if status.success() { Ok(()) } else { Err(status.to_string()) }
 }
 
 fn chosen(arguments: &[String]) -> Result<Vec<&'static Recipe>, String> {
@@ -68,8 +73,8 @@ mod tests {
             let arguments: Vec<String> = arguments.iter().map(|a| (*a).to_owned()).collect();
             chosen(&arguments).map(|chosen| chosen.iter().map(|r| r.name).collect::<Vec<_>>())
         };
-        assert_eq!(names(&[]), Ok(vec!["node", "rust"]));
+        assert_eq!(names(&[]), Ok(vec!["node", "rust", "jvm"]));
         assert_eq!(names(&["rust"]), Ok(vec!["rust"]));
-        assert!(names(&["go"]).is_err_and(|error| error.contains("node, rust")));
+        assert!(names(&["go"]).is_err_and(|error| error.contains("node, rust, jvm")));
     }
 }

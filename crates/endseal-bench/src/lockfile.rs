@@ -13,6 +13,8 @@ pub(crate) enum Lockfile {
     Npm,
     /// `Cargo.lock`.
     Cargo,
+    /// `pom.xml` with exact versions; Maven has no other.
+    Maven,
 }
 
 /// Versions by package: a lock file may have several of one.
@@ -23,6 +25,7 @@ impl Lockfile {
         match self {
             Self::Npm => "package-lock.json",
             Self::Cargo => "Cargo.lock",
+            Self::Maven => "pom.xml",
         }
     }
 
@@ -35,6 +38,7 @@ impl Lockfile {
         match self {
             Self::Npm => npm(&text),
             Self::Cargo => Ok(cargo(&text)),
+            Self::Maven => Ok(maven(&text)),
         }
     }
 }
@@ -60,11 +64,29 @@ fn cargo(text: &str) -> Versions {
         let quoted = line.strip_prefix(key)?.strip_prefix(" = \"")?;
         quoted.strip_suffix('"').map(str::to_owned)
     };
+    pairs(text, |line| value(line, "name"), |line| value(line, "version"))
+}
+
+/// Ours has `artifactId` and `version` on lines of their own, one after the other; plug-ins too.
+fn maven(text: &str) -> Versions {
+    let value = |line: &str, key: &str| {
+        let rest = line.trim().strip_prefix('<')?.strip_prefix(key)?.strip_prefix('>')?;
+        rest.split_once("</").map(|(value, _)| value.to_owned())
+    };
+    pairs(text, |line| value(line, "artifactId"), |line| value(line, "version"))
+}
+
+/// Each version with the name before it.
+fn pairs(
+    text: &str,
+    name_of: impl Fn(&str) -> Option<String>,
+    version_of: impl Fn(&str) -> Option<String>,
+) -> Versions {
     let mut found = Versions::new();
     let mut name = None;
     for line in text.lines() {
-        name = value(line, "name").or(name);
-        if let Some(version) = value(line, "version")
+        name = name_of(line).or(name);
+        if let Some(version) = version_of(line)
             && let Some(name) = name.take()
         {
             found.entry(name).or_default().insert(version);
@@ -91,5 +113,11 @@ mod tests {
                 {"version": "1.2.0"}}}"#);
         assert_eq!(found.unwrap()["@noble/curves"], BTreeSet::from(["1.9.7".to_owned()]));
         assert!(npm("{}").is_err() && npm("").is_err());
+        let found = maven(
+            "<artifactId>peer</artifactId>\n<version>0</version>\n  <artifactId>jna</artifactId>\n  \
+             <version>5.13.0</version>\n",
+        );
+        assert_eq!((found.len(), found["jna"].len()), (2, 1));
+        assert!(found["jna"].contains("5.13.0") && maven("<version>1").is_empty());
     }
 }

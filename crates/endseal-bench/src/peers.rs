@@ -29,7 +29,7 @@ pub struct PeerProgram {
 pub const PEERS: &[PeerProgram] = &[
     PeerProgram {
         name: "node",
-        about: "the seed's method on @noble and on node:crypto; libsignal; libsodium",
+        about: "the seed's method on @noble and on node:crypto; libsignal; libsodium; CoreCrypto",
         program: "node",
         arguments: &["main.mjs"],
         folder: "node",
@@ -45,6 +45,16 @@ pub const PEERS: &[PeerProgram] = &[
         folder: "rust",
         needs: "target/release/endseal-peers",
         lockfile: Lockfile::Cargo,
+    },
+    PeerProgram {
+        name: "jvm",
+        about: "CoreCrypto before it had transactions",
+        program: "java",
+        // The heap would grow to a quarter of the memory before anything is collected.
+        arguments: &["-Xmx512m", "-jar", "target/endseal-peers-jvm.jar"],
+        folder: "jvm",
+        needs: "target/endseal-peers-jvm.jar",
+        lockfile: Lockfile::Maven,
     },
 ];
 

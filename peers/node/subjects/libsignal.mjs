@@ -14,16 +14,19 @@
 import { randomUUID } from 'node:crypto';
 import * as signal from '@signalapp/libsignal-client';
 import SentMessage from '@signalapp/libsignal-client/dist/SealedSenderMultiRecipientMessage.js';
+import { DEVICE, Identities, Sessions, bundle } from '../libsignal/stores.mjs';
+import { make } from '../libsignal/sessions.mjs';
 import { versions } from '../packages.mjs';
 
-const DEVICE = 1;
 const HOUR = 3_600_000;
 
 export default {
   subject: 'libsignal',
   about:
     'sealed sender v2 around a sender-key message; sessions and sender keys exist already; ' +
-    'seal_many: in turn, since each message moves the sender key on; open_many: Promise.all',
+    'seal_many: in turn, since each message moves the sender key on; open_many: Promise.all; ' +
+    'decrypt_batch: sessions without sealed sender, which is in the clear then, and not ' +
+    'committing; each record is saved in memory, as bytes',
   versions: versions('@signalapp/libsignal-client'),
   settings:
     'https://github.com/signalapp/libsignal/blob/main/node/ts/test/protocol/SealedSenderTest.ts',
@@ -37,6 +40,7 @@ export default {
   deliver,
   open,
   tamper,
+  sessions: { engines: ['pairwise'], transactions: false, make },
 };
 
 async function setup(members) {
@@ -79,15 +83,6 @@ function certify({ address, identities }, trustRoot) {
   const expiry = Date.now() + 1000 * HOUR;
   return signal.SenderCertificate.new(
     address.name(), null, DEVICE, key, expiry, serverCertificate, server,
-  );
-}
-
-/** What a member publishes. They share prekeys: only their identities matter to sealing. */
-function bundle({ secret, registration }, { ec, kem }) {
-  const [ecPublic, kemPublic] = [ec.getPublicKey(), kem.getPublicKey()];
-  return signal.PreKeyBundle.new(
-    registration, DEVICE, 1, ecPublic, 1, ecPublic, secret.sign(ecPublic.serialize()),
-    secret.getPublicKey(), 1, kemPublic, secret.sign(kemPublic.serialize()),
   );
 }
 
@@ -134,43 +129,6 @@ function tamper({ view, state }) {
   const changed = Uint8Array.from(view);
   changed[changed.length - 20] ^= 1;
   return { view: changed, state };
-}
-
-class Identities extends signal.IdentityKeyStore {
-  secret = signal.PrivateKey.generate();
-  registration = 1 + Math.floor(Math.random() * 0x3ffe);
-  #known = new Map();
-
-  async getIdentityKey() {
-    return this.secret;
-  }
-  async getLocalRegistrationId() {
-    return this.registration;
-  }
-  async saveIdentity(address, key) {
-    this.#known.set(address.toString(), key);
-    return signal.IdentityChange.NewOrUnchanged;
-  }
-  async isTrustedIdentity() {
-    return true;
-  }
-  async getIdentity(address) {
-    return this.#known.get(address.toString()) ?? null;
-  }
-}
-
-class Sessions extends signal.SessionStore {
-  #records = new Map();
-
-  async saveSession(address, record) {
-    this.#records.set(address.toString(), record);
-  }
-  async getSession(address) {
-    return this.#records.get(address.toString()) ?? null;
-  }
-  async getExistingSessions(addresses) {
-    return addresses.map((address) => this.#records.get(address.toString()));
-  }
 }
 
 /** The sender key of one sender and distribution. */
