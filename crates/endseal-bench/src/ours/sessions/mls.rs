@@ -6,7 +6,7 @@ use endseal_crypto::ed25519::{PublicKey, Seed, SigningKey};
 use endseal_crypto::hash;
 use endseal_crypto::peer_id::PeerId;
 use endseal_session::group::{Group, GroupDevice, GroupKey, Suite};
-use endseal_session::{Certificate, DeviceKeys, Engine, GroupChangeError, Message};
+use endseal_session::{Certificate, DeviceKeys, Engine, Message};
 
 use super::folder::Failure;
 use super::world::{FIRST, NOW, Sender};
@@ -37,7 +37,7 @@ pub(super) fn meet(
     let commit = group.add(packages.iter().map(Vec::as_slice), NOW_SINCE_1970)?;
     group.accept_pending()?;
     let welcome = commit.welcome.first().ok_or("nobody was welcomed")?;
-    receiver.transaction(|it| Ok::<_, GroupChangeError>(it.join_group(welcome)?))?;
+    receiver.transaction(|it| it.join_group(welcome))?;
     Ok(Box::new(Writer(group)))
 }
 

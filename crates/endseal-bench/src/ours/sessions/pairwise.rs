@@ -4,8 +4,7 @@ use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
 use endseal_session::olm::{OlmAccount, OlmRatchet};
 use endseal_session::{
-    Certificate, DeviceKeys, Engine, EngineError, Envelope, Message, PairwiseAccount as _, Ratchet,
-    RatchetBody,
+    Certificate, DeviceKeys, Engine, Envelope, Message, PairwiseAccount as _, Ratchet, RatchetBody,
 };
 
 use super::folder::Failure;
@@ -27,7 +26,7 @@ pub(super) fn meet(receiver: &mut Engine, conversation: usize) -> Result<Box<dyn
         group: *group.public_key(),
     };
     let certificate = Certificate::issue(&sender(conversation), &keys, NOW);
-    let bundles = receiver.transaction(|own| Ok::<_, EngineError>(own.prekey_bundles(1, NOW)?))?;
+    let bundles = receiver.transaction(|own| own.prekey_bundles(1, NOW))?;
     let mut ratchet = account.begin(bundles.first().ok_or("no prekey was made")?)?;
 
     let hello = ratchet.seal(b"hello")?;

@@ -99,7 +99,7 @@ pub(super) fn threads(document: &mut Document, figures: &Figures<'_>) {
         table.row(vec![
             job.into(),
             words::time(first.median).into(),
-            time_cell(figures.time(&two, OURS).map(|row| row)),
+            time_cell(figures.time(&two, OURS)),
             gain(OURS),
             gain(BARE),
         ]);
