@@ -42,8 +42,8 @@ const operations = {
     if (typeof subject !== 'string' || typeof name !== 'string' || !isObject(params)) {
       throw new Misunderstood('subject, case and params are needed');
     }
-    if (!isNumber(inputs) || !Object.entries(params).every(isParameter)) {
-      throw new Misunderstood('inputs and params but engine must be numbers below 2^53');
+    if (!isNumber(inputs) || !Object.values(params).every(isNumber)) {
+      throw new Misunderstood('inputs and params must be numbers below 2^53');
     }
     if (!subjects.has(subject)) {
       throw new Unsupported(`there is no subject ${subject}`);
@@ -163,10 +163,6 @@ function parse(line) {
 
 function isObject(value) {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isParameter([name, value]) {
-  return name === 'engine' ? typeof value === 'string' : isNumber(value);
 }
 
 function isNumber(value) {

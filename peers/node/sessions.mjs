@@ -2,7 +2,7 @@
 //
 //     engines                     which of `pairwise` and `mls` it has
 //     transactions                whether it has any; without, `per_commit` can only be 1
-//     make(params, inputs) -> job
+//     make(params, inputs) -> job     `engine` of `params` is the name of one
 //
 // A job has `measure(n)`, which gives what one iteration with the backlog `n` took; `check()`; and
 // `release()`. `iterate` and `examine` are the first two for a world, which a subject makes:
@@ -25,11 +25,15 @@ const CONTENT_BYTES = 100;
 /** The bit that `tamper` changes is in the last byte but so many. */
 const TAMPERED_FROM_END = 16;
 
-const NUMBERS = ['messages', 'conversations', 'per_commit', 'threads', 'members', 'inputs'];
+/** What the numbers of the protocol mean. */
+const ENGINES = ['pairwise', 'mls'];
+const NAMES =
+  ['messages', 'conversations', 'per_commit', 'engine', 'threads', 'members', 'inputs'];
 const LIMITS = {
   messages: 100_000,
   conversations: 1000,
   per_commit: 100_000,
+  engine: ENGINES.length,
   threads: 1,
   members: 1000,
   inputs: 4096,
@@ -38,13 +42,13 @@ const MESSAGE_LIMIT = 1 << 20;
 /** Members of all groups, whose keys and leaves somebody has to make. */
 const LEAF_LIMIT = 5000;
 
-/** Makes a case of the suite; `params` has no strings but `engine`. */
+/** Makes a case of the suite. */
 export async function prepare({ sessions }, params, inputs) {
-  const { engine, ...numbers } = params;
-  within({ ...numbers, inputs }, NUMBERS, LIMITS);
+  within({ ...params, inputs }, NAMES, LIMITS);
   const { messages, conversations, per_commit: perCommit, members } = params;
+  const engine = ENGINES[params.engine - 1];
   if (!sessions.engines.includes(engine)) {
-    throw new Unsupported(`engine must be one of: ${sessions.engines.join(', ')}`);
+    throw new Unsupported(`it has not the engine ${engine}`);
   }
   if (members < 2 || (engine === 'pairwise' && members !== 2)) {
     throw new Unsupported('members must be 2, or with mls at least 2');
@@ -58,7 +62,7 @@ export async function prepare({ sessions }, params, inputs) {
   if (messages * inputs > MESSAGE_LIMIT || conversations * members > LEAF_LIMIT) {
     throw new Unsupported('these are too many messages or members');
   }
-  return sessions.make(params, inputs);
+  return sessions.make({ ...params, engine }, inputs);
 }
 
 /** What is sent in one backlog. */

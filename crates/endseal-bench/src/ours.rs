@@ -2,4 +2,5 @@
 
 pub mod codec;
 pub mod envelope;
+pub mod sessions;
 pub mod transport;

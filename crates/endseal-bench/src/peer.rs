@@ -278,12 +278,17 @@ struct CheckAnswer {
 }
 
 /// Figures that a check may bring: their name there, their metric, its unit, and what is one of it.
-const FIGURES: [(&str, &str, &str, u64); 4] = [
+const FIGURES: [(&str, &str, &str, u64); 7] = [
     ("bytes_sent", "bytes_sent", "B", 1),
     ("bytes_received", "bytes_received", "B", 1),
     ("delayed_ns", "round_trips", "1", ROUND_TRIP_NS),
     ("idle_memory", "idle_memory", "B", 1),
+    ("bytes_written", "bytes_written", "B", 1),
+    ("state_bytes", "state_bytes", "B", 1),
+    ("recovered_percent", RECOVERED, "%", 1),
 ];
+/// The one of which more is better.
+const RECOVERED: &str = "recovered";
 /// More values of one figure are not kept.
 const MOST_SAMPLES: usize = 1000;
 
@@ -292,7 +297,8 @@ fn extra(figures: &BTreeMap<String, Vec<u64>>) -> Vec<Extra> {
     let known = FIGURES.iter().filter_map(|(name, metric, unit, one)| {
         let samples = figures.get(*name)?.iter().take(MOST_SAMPLES);
         let samples = samples.map(|sample| *sample as f64 / *one as f64).collect();
-        Some(Extra { metric, unit, better: Better::Less, samples })
+        let better = if *metric == RECOVERED { Better::More } else { Better::Less };
+        Some(Extra { metric, unit, better, samples })
     });
     known.collect()
 }

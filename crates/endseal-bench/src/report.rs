@@ -15,6 +15,7 @@ mod method;
 mod peers;
 mod seed;
 mod seed_tables;
+pub(crate) mod sessions;
 mod sizes;
 mod svg;
 pub(crate) mod transport;

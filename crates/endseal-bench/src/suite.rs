@@ -6,6 +6,7 @@ use crate::subject::Subject;
 
 pub mod codec;
 pub mod envelope;
+pub mod sessions;
 pub mod transport;
 
 /// How much of a suite is run.
@@ -112,7 +113,7 @@ pub(crate) struct Growing {
 }
 
 /// All suites.
-pub static SUITES: &[Suite] = &[envelope::SUITE, codec::SUITE, transport::SUITE];
+pub static SUITES: &[Suite] = &[envelope::SUITE, codec::SUITE, transport::SUITE, sessions::SUITE];
 
 impl Suite {
     /// The suite of that name.

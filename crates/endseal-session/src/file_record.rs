@@ -8,7 +8,8 @@ use endseal_crypto::hash;
 use endseal_crypto::label::SESSION_FILE_ID;
 
 use crate::fields::Fields;
-use crate::{Address, DeviceId, MAX_GROUP_ID_LEN, MAX_MESSAGE_LEN};
+use crate::group::MAX_GROUP_ID_LEN;
+use crate::{Address, DeviceId, MAX_MESSAGE_LEN};
 
 const MAGIC: &[u8; 14] = b"endseal msgs v";
 const VERSION: &[u8; 2] = b"1\n";

@@ -75,7 +75,6 @@ pub(crate) enum Scale {
     /// Ratios, which begin at 1 and go both ways.
     Ratio,
     /// Amounts, which begin at the left.
-    #[allow(dead_code, reason = "for suites without paired ratios")]
     Amount(Quantity),
 }
 

@@ -6,6 +6,7 @@ use super::document::Text;
 use super::words;
 use crate::record::{Growth, Params, Record, Row, SubjectInfo};
 use crate::stats::{Line, theil_sen};
+use crate::suite::sessions::{MLS, PAIRWISE};
 use crate::suite::{SUITES, Suite};
 
 /// Our subject.
@@ -64,6 +65,14 @@ pub(crate) fn describe_params(params: &Params) -> Vec<String> {
         "collect" => format!("{} collected", words::size_parameter(*value)),
         "blob_percent" if *value == 0 => "text".into(),
         "blob_percent" => format!("{} % blob", words::integer(*value)),
+        "messages" => format!("{} messages", words::integer(*value)),
+        "conversations" if *value == 1 => "1 conversation".into(),
+        "conversations" => format!("{} conversations", words::integer(*value)),
+        "per_commit" => format!("{} a transaction", words::integer(*value)),
+        "engine" if *value == PAIRWISE => "pairwise".into(),
+        "engine" if *value == MLS => "MLS".into(),
+        "threads" if *value == 1 => "1 thread".into(),
+        "threads" => format!("{} threads", words::integer(*value)),
         other => format!("{} {}", words::tame(other), words::integer(*value)),
     };
     // Members first, as people say it.

@@ -9,5 +9,6 @@ mod peers;
 mod report;
 mod run;
 mod schema;
+mod sessions;
 mod transport;
 mod vectors;

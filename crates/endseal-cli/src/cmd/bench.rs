@@ -7,6 +7,7 @@ use crate::failure::Failure;
 
 mod compare;
 mod doctor;
+mod drain;
 mod list;
 mod report;
 mod run;
@@ -29,6 +30,8 @@ pub(crate) struct Args {
 enum Command {
     List(list::Args),
     Doctor(doctor::Args),
+    #[command(hide = true)]
+    Drain(drain::Args),
     Run(run::Args),
     Report(report::Args),
     Compare(compare::Args),
@@ -42,5 +45,6 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Some(Command::Compare(args)) => compare::run(args, ctx),
         Some(Command::List(args)) => list::run(args, ctx),
         Some(Command::Doctor(args)) => doctor::run(args, ctx),
+        Some(Command::Drain(args)) => drain::run(args),
     }
 }

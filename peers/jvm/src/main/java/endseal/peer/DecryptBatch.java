@@ -45,11 +45,14 @@ final class DecryptBatch {
             "messages", 100_000L,
             "conversations", 1000L,
             "per_commit", 1L,
+            "engine", 2L,
             "threads", 1L,
             "members", 2L,
             "inputs", 4096L);
     /** Some 200 MB. */
     private static final long MESSAGE_LIMIT = 1 << 19;
+    /** The number of the pairwise engine in the protocol; 2 is MLS. */
+    private static final long PAIRWISE = 1;
     /** The bit that is changed by way of trial is in the last byte but so many. */
     private static final int TAMPERED_FROM_END = 16;
 
@@ -62,8 +65,7 @@ final class DecryptBatch {
         this.inputs = inputs;
     }
 
-    static DecryptBatch prepare(String engine, Map<String, Long> params, long inputs)
-            throws Exception {
+    static DecryptBatch prepare(Map<String, Long> params, long inputs) throws Exception {
         for (String name : params.keySet()) {
             if (!LIMITS.containsKey(name) || name.equals("inputs")) {
                 throw Refusal.unsupported("this case has no parameter " + name);
@@ -79,7 +81,7 @@ final class DecryptBatch {
             }
         }
         // The limit of `per_commit` is 1, because there are no transactions.
-        if (!engine.equals("pairwise") || given.get("members") != 2) {
+        if (given.get("engine") != PAIRWISE || given.get("members") != 2) {
             throw Refusal.unsupported("engine must be pairwise, and members 2");
         }
         if (given.get("messages") * inputs > MESSAGE_LIMIT) {

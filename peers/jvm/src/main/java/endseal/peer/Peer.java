@@ -77,16 +77,9 @@ final class Peer {
             throw Refusal.protocol("subject, case and params are needed");
         }
         long inputs = number(request.get("inputs"));
-        String engine = "";
         Map<String, Long> numbers = new HashMap<>();
         for (Map.Entry<String, JsonNode> field : params.properties()) {
-            if (!field.getKey().equals("engine")) {
-                numbers.put(field.getKey(), number(field.getValue()));
-            } else if (field.getValue().isTextual()) {
-                engine = field.getValue().textValue();
-            } else {
-                throw Refusal.protocol("engine must be a string");
-            }
+            numbers.put(field.getKey(), number(field.getValue()));
         }
         if (!subject.textValue().equals(DecryptBatch.SUBJECT)) {
             throw Refusal.unsupported("there is no such subject");
@@ -97,7 +90,7 @@ final class Peer {
         if (jobs.size() >= HANDLE_LIMIT) {
             throw new IllegalStateException(HANDLE_LIMIT + " handles are in use");
         }
-        DecryptBatch job = DecryptBatch.prepare(engine, numbers, inputs);
+        DecryptBatch job = DecryptBatch.prepare(numbers, inputs);
         lastHandle += 1;
         jobs.put(lastHandle, job);
         return lastHandle;

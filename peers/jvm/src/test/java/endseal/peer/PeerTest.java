@@ -21,7 +21,7 @@ final class PeerTest {
     private static final ObjectMapper MAPPER = new ObjectMapper();
     private static final String GOOD = "{'op':'prepare','subject':'core-crypto-jvm',"
             + "'case':'decrypt_batch','inputs':2,'params':{'messages':9,'conversations':2,"
-            + "'per_commit':1,'engine':'pairwise','threads':1,'members':2}}";
+            + "'per_commit':1,'engine':1,'threads':1,'members':2}}";
 
     /** A process of the peer; what it leaves in the folder for temporary files can be looked at. */
     private record Started(Process process, BufferedReader answers) implements AutoCloseable {
@@ -101,7 +101,8 @@ final class PeerTest {
         try (Started peer = Started.in(temporary)) {
             for (String[] change : new String[][] {
                 {"core-crypto-jvm", "core-crypto"}, {"decrypt_batch", "seal"},
-                {"'pairwise'", "'mls'"}, {"'engine':'pairwise',", ""},
+                {"'engine':1", "'engine':2"}, {"'engine':1,", ""},
+                {"'engine':1", "'engine':3"},
                 {"'per_commit':1", "'per_commit':2"},
                 {"'per_commit':1", "'per_commit':0"}, {"'per_commit':1,", ""},
                 {"'threads':1", "'threads':2"}, {"'members':2", "'members':1"},
@@ -133,7 +134,7 @@ final class PeerTest {
                     GOOD.replace("'members':2", "'members':null"),
                     GOOD.replace("'members':2", "'members':-1"),
                     GOOD.replace("'members':2", "'members':9007199254740992"),
-                    GOOD.replace("'pairwise'", "1"), GOOD.replace("'params'", "'parameters'"))) {
+                    GOOD.replace("'engine':1", "'engine':'pairwise'"), GOOD.replace("'params'", "'parameters'"))) {
                 JsonNode answer = peer.ask(line);
                 String at = line.substring(0, Math.min(60, line.length()));
                 assertEquals("protocol", error(answer), at);

@@ -1,0 +1,220 @@
+//! Sessions as subjects: the engine over its store, and the cryptography of the same messages alone.
+
+use std::collections::BTreeMap;
+
+use crate::clock::Elapsed;
+use crate::record::{Better, Params, SubjectInfo};
+use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
+
+mod bare;
+pub mod drain;
+mod examine;
+mod folder;
+mod mls;
+mod pairwise;
+mod send;
+mod shape;
+mod world;
+
+use folder::Failure;
+use shape::Shape;
+use world::World;
+
+/// The floor: no store, and one synchronisation.
+pub(crate) const BARE: &str = "bare";
+/// The case that is timed.
+pub(crate) const DECRYPT: &str = "decrypt_batch";
+/// Untimed: how much memory the same work takes.
+pub(crate) const MEMORY: &str = "memory";
+/// Untimed: what a message costs that is sent while a backlog is on its way.
+pub(crate) const SEND: &str = "send_during";
+
+/// Both subjects of the suite.
+pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
+    vec![Box::new(Sessions::new()), Box::new(Bare::new())]
+}
+
+fn info(subject: &str, about: &str, properties: &[&str]) -> SubjectInfo {
+    SubjectInfo {
+        subject: subject.into(),
+        suite: Some("sessions".into()),
+        about: about.into(),
+        runtime: "Rust, in process".into(),
+        versions: BTreeMap::from([("endseal".into(), env!("CARGO_PKG_VERSION").into())]),
+        settings: "docs/spec/session.md".into(),
+        properties: properties.iter().map(|it| (*it).into()).collect(),
+    }
+}
+
+const PROPERTIES: [&str; 6] =
+    ["confidential", "authenticated", "sender", "insider", "sender-hidden", "recipients-hidden"];
+
+/// The engine over its store.
+#[derive(Clone, Debug)]
+pub struct Sessions {
+    info: SubjectInfo,
+}
+
+impl Sessions {
+    /// The subject.
+    #[must_use]
+    pub fn new() -> Self {
+        let about = "one call for the backlog; SQLCipher, FULL; keeps the state, the contents, and \
+                     which messages were delivered; pairwise is Olm; with more than one thread, \
+                     another one writes";
+        let properties = [&PROPERTIES[..], &["durable"]].concat();
+        Self { info: info(crate::run::OURS, about, &properties) }
+    }
+}
+
+impl Default for Sessions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Subject for Sessions {
+    fn info(&self) -> &SubjectInfo {
+        &self.info
+    }
+
+    fn prepare(
+        &mut self,
+        case: &str,
+        params: &Params,
+        inputs: u32,
+    ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
+        let work = match case {
+            DECRYPT => Work::Decrypt,
+            MEMORY => Work::Memory,
+            SEND => Work::Send,
+            _ => return Err(SubjectError::Unsupported("there is no such case".into())),
+        };
+        let shape = Shape::new(params)?;
+        // Of what is not timed, no input comes twice.
+        let inputs = if work == Work::Decrypt { inputs } else { 1 };
+        let world = World::new(shape, inputs)?;
+        Ok(Box::new(Ready { work, world, next: 0, figures: Vec::new() }))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Work {
+    Decrypt,
+    Memory,
+    Send,
+}
+
+struct Ready {
+    work: Work,
+    world: World,
+    next: usize,
+    figures: Vec<Extra>,
+}
+
+impl Prepared for Ready {
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        let (checked, figures) = examine::check(&self.world)?;
+        self.figures = figures;
+        Ok(checked)
+    }
+
+    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
+        let mut sum = Spent::default();
+        for _ in 0..iterations {
+            sum.add(self.world.iterate(self.next)?);
+            self.next += 1;
+        }
+        Ok(sum.elapsed())
+    }
+
+    fn threads(&self) -> usize {
+        self.world.shape.threads
+    }
+
+    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
+        let mut figures = core::mem::take(&mut self.figures);
+        match self.work {
+            Work::Memory => figures.extend(drain::memory(&self.world)?),
+            Work::Send => figures.extend(send::latencies(&self.world)?),
+            Work::Decrypt if self.world.shape.is_whole() && self.world.shape.threads == 1 => {
+                figures.extend(examine::afterwards(&self.world)?);
+            }
+            Work::Decrypt => {}
+        }
+        Ok(figures)
+    }
+}
+
+/// The cryptography of the same messages in memory, and one synchronisation of the disk.
+#[derive(Clone, Debug)]
+pub struct Bare {
+    info: SubjectInfo,
+}
+
+impl Bare {
+    /// The subject.
+    #[must_use]
+    pub fn new() -> Self {
+        let about = "nothing but the cryptography of the same messages in memory, and then 4 KiB \
+                     appended to a file beside the store and synchronised: what a batch cannot go below";
+        Self { info: info(BARE, about, &PROPERTIES) }
+    }
+}
+
+impl Default for Bare {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Subject for Bare {
+    fn info(&self) -> &SubjectInfo {
+        &self.info
+    }
+
+    fn prepare(
+        &mut self,
+        case: &str,
+        params: &Params,
+        inputs: u32,
+    ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
+        if case != DECRYPT {
+            return Err(SubjectError::Unsupported("it has nothing but cryptography".into()));
+        }
+        let shape = Shape::new(params)?;
+        if !shape.is_whole() {
+            return Err(SubjectError::Unsupported("it has one transaction, which is none".into()));
+        }
+        Ok(Box::new(bare::Ready::new(World::new(shape, inputs)?)?))
+    }
+}
+
+/// Time of several iterations.
+#[derive(Default)]
+struct Spent {
+    wall_ns: f64,
+    cpu_ns: f64,
+}
+
+impl Spent {
+    fn add(&mut self, one: Elapsed) {
+        self.wall_ns += one.wall_ns;
+        self.cpu_ns += one.cpu_ns.unwrap_or_default();
+    }
+
+    fn elapsed(&self) -> Elapsed {
+        Elapsed::new(self.wall_ns, Some(self.cpu_ns))
+    }
+}
+
+/// A figure of which less is better.
+fn less(metric: &'static str, unit: &'static str, samples: Vec<f64>) -> Extra {
+    Extra { metric, unit, better: Better::Less, samples }
+}
+
+impl From<Failure> for SubjectError {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure.to_string())
+    }
+}

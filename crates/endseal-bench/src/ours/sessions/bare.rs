@@ -1,0 +1,211 @@
+//! The floor: the same messages are opened in memory, and a page is synchronised once.
+
+use std::hint::black_box;
+use std::thread;
+use std::time::Instant;
+
+use endseal_session::group::{Group, GroupDevice};
+use endseal_session::olm::OlmRatchet;
+use endseal_session::{Message, Ratchet as _, RatchetBody};
+use endseal_store::{OpenOptions, Store, Unlock};
+
+use super::folder::{self, Failure, Log};
+use super::shape::{self, Shape};
+use super::world::{Delivered, Names, World};
+use super::{Spent, less};
+use crate::clock::{self, Elapsed};
+use crate::subject::{Checked, Extra, Prepared, SubjectError};
+
+/// Synchronisations whose time is told.
+const SYNCHRONISATIONS: usize = 64;
+/// Where a store keeps the device of groups (docs/spec/session.md, "In the store").
+const DEVICE: u32 = 2;
+
+pub(super) struct Ready {
+    world: World,
+    log: Log,
+    /// The receiver's states, each as it was before the first message.
+    states: Vec<State>,
+    next: usize,
+    /// Of each iteration, without the synchronisation.
+    crypto_ns: Vec<f64>,
+}
+
+enum State {
+    Pairwise(OlmRatchet),
+    Mls(Box<Group>),
+}
+
+impl Ready {
+    pub(super) fn new(world: World) -> Result<Self, Failure> {
+        let states = states(&world)?;
+        let log = Log::new(&world.folder.at("log"))?;
+        Ok(Self { world, log, states, next: 0, crypto_ns: Vec::new() })
+    }
+
+    fn once(&mut self) -> Result<Elapsed, Failure> {
+        let shape = self.world.shape;
+        let backlog = &self.world.backlogs[self.next % self.world.backlogs.len()];
+        self.next += 1;
+        let mut states: Vec<State> = self.states.iter().map(State::fork).collect();
+        let by_conversation = sorted(&shape, &backlog.messages);
+        let (mut opened, mut synchronised, mut crypto_ns) = (0, Ok(()), 0.0);
+        let spent = clock::time_threads(|| {
+            let start = Instant::now();
+            opened = open_all(&mut states, &by_conversation, shape.threads);
+            crypto_ns = start.elapsed().as_secs_f64() * 1e9;
+            synchronised = self.log.append();
+        });
+        synchronised?;
+        if opened != backlog.messages.len() {
+            return Err(format!("{opened} of {} came out", backlog.messages.len()).into());
+        }
+        self.crypto_ns.push(crypto_ns);
+        Ok(spent)
+    }
+}
+
+/// Reads the states out of the receiver's store.
+fn states(world: &World) -> Result<Vec<State>, Failure> {
+    let place = world.place();
+    folder::put_back(&world.pristine(), &place)?;
+    let mut store = Store::open(&place, Unlock::None, OpenOptions::new())?;
+    let mut states = Vec::new();
+    {
+        let transaction = store.read()?;
+        match Names::new(&world.shape) {
+            Names::People(all) => {
+                for address in all {
+                    let known = transaction
+                        .find_address(address.identity.as_bytes(), address.device.number())?
+                        .ok_or("a sender is not known")?;
+                    let rows = transaction.sessions_of(known)?;
+                    let row = rows.first().ok_or("a sender has no session")?;
+                    states.push(State::Pairwise(OlmRatchet::load(&row.state)?));
+                }
+            }
+            Names::Groups(all) => {
+                let device = transaction.record(DEVICE, &[])?.ok_or("the store has no device")?;
+                let device = GroupDevice::from_bytes(&device)?;
+                for id in all {
+                    let row = transaction.group(&id)?.ok_or("a group is not known")?;
+                    states.push(State::Mls(Box::new(device.load(&row.state, Vec::new())?)));
+                }
+            }
+        }
+    }
+    store.close()?;
+    Ok(states)
+}
+
+/// The messages of each conversation, in order.
+fn sorted<'a>(shape: &Shape, messages: &'a [Delivered]) -> Vec<Vec<&'a [u8]>> {
+    let mut sorted = vec![Vec::new(); shape.conversations];
+    for it in messages {
+        sorted[it.conversation].push(&it.body[..]);
+    }
+    sorted
+}
+
+/// Opens everything; how many came out. Conversations are dealt out to the threads.
+fn open_all(states: &mut [State], messages: &[Vec<&[u8]>], threads: usize) -> usize {
+    let mut work: Vec<_> = states.iter_mut().zip(messages).collect();
+    let share = work.len().div_ceil(threads);
+    if share == work.len() {
+        return work.iter_mut().map(|(state, messages)| state.open(messages)).sum();
+    }
+    thread::scope(|scope| {
+        let parts: Vec<_> = work
+            .chunks_mut(share)
+            .map(|part| {
+                scope.spawn(|| {
+                    let opened = part.iter_mut().map(|(state, messages)| state.open(messages));
+                    opened.sum::<usize>()
+                })
+            })
+            .collect();
+        parts.into_iter().filter_map(|part| part.join().ok()).sum()
+    })
+}
+
+impl State {
+    fn fork(&self) -> Self {
+        match self {
+            Self::Pairwise(ratchet) => Self::Pairwise(ratchet.fork()),
+            Self::Mls(group) => Self::Mls(Box::new(group.fork())),
+        }
+    }
+
+    fn open(&mut self, messages: &[&[u8]]) -> usize {
+        match self {
+            Self::Pairwise(ratchet) => messages
+                .iter()
+                .filter(|message| match Message::parse(message) {
+                    Ok(Message::Ratchet { body, .. }) => {
+                        black_box(ratchet.open(RatchetBody::Ratchet(body))).is_ok()
+                    }
+                    _ => false,
+                })
+                .count(),
+            Self::Mls(group) => {
+                let bodies: Vec<&[u8]> = messages
+                    .iter()
+                    .filter_map(|message| match Message::parse(message) {
+                        Ok(Message::Group(body)) => Some(body),
+                        _ => None,
+                    })
+                    .collect();
+                black_box(group.open_many(&bodies)).iter().filter(|it| it.is_ok()).count()
+            }
+        }
+    }
+}
+
+impl Prepared for Ready {
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        let shape = self.world.shape;
+        let backlog = &self.world.backlogs[0];
+        let middle = backlog.messages.len() / 2;
+        let mut changed = backlog.messages.clone();
+        super::examine::tamper(&mut changed[middle].body);
+        let open = |messages: &[Delivered]| {
+            let mut states: Vec<State> = self.states.iter().map(State::fork).collect();
+            open_all(&mut states, &sorted(&shape, messages), shape.threads)
+        };
+        let all = backlog.messages.len();
+        Ok(Checked {
+            round_trip: open(&backlog.messages) == all,
+            tamper_refused: Some(open(&changed) == all - 1),
+            sealed_bytes: Some(backlog.messages[0].body.len() as u64),
+        })
+    }
+
+    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
+        let mut sum = Spent::default();
+        for _ in 0..iterations {
+            sum.add(self.once()?);
+        }
+        Ok(sum.elapsed())
+    }
+
+    fn threads(&self) -> usize {
+        let shape = &self.world.shape;
+        if shape.engine == shape::Engine::Mls && shape.conversations == 1 {
+            return 1;
+        }
+        shape.threads.min(shape.conversations)
+    }
+
+    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
+        let mut samples = self.log.sample(SYNCHRONISATIONS).map_err(Failure::from)?;
+        let all = samples.clone();
+        samples.sort_by(f64::total_cmp);
+        let p95 = samples[samples.len() * 95 / 100];
+        let crypto = core::mem::take(&mut self.crypto_ns);
+        Ok(vec![
+            less("synchronise", "ns", all),
+            less("synchronise_p95", "ns", vec![p95]),
+            less("crypto", "ns", crypto),
+        ])
+    }
+}

@@ -1,0 +1,133 @@
+//! How much memory a batch takes, in a process of its own: what a process gave back to the allocator
+//! before would hide it.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use endseal_session::{Engine, MAX_MESSAGE_LEN};
+use endseal_store::{OpenOptions, Store, Unlock};
+
+use super::folder::{self, Failure};
+use super::shape::Shape;
+use super::world::{Delivered, Names, World, all_delivered};
+use super::{Extra, less};
+use crate::record::Params;
+
+/// Processes whose memory is taken.
+const PROCESSES: usize = 5;
+
+static PROGRAM: OnceLock<(PathBuf, Vec<OsString>)> = OnceLock::new();
+
+/// Says which program passes its arguments, after `arguments`, on to [`serve`]. Without it memory is not
+/// measured.
+pub fn set_program(program: &Path, arguments: &[&str]) {
+    let arguments = arguments.iter().map(Into::into).collect();
+    // The first one stays.
+    let _ = PROGRAM.set((program.to_owned(), arguments));
+}
+
+/// Memory that the process got beyond what it had when the backlog lay before it.
+pub(super) fn memory(world: &World) -> Result<Vec<Extra>, Failure> {
+    let Some((program, arguments)) = PROGRAM.get() else { return Ok(Vec::new()) };
+    let (place, backlog) = (world.place(), world.folder.at("backlog"));
+    fs::write(&backlog, to_bytes(&world.backlog(0).messages))?;
+    let mut samples = Vec::new();
+    for _ in 0..PROCESSES {
+        folder::put_back(&world.pristine(), &place)?;
+        let output = Command::new(program)
+            .args(arguments)
+            .args([&place, &backlog])
+            .args(world.shape.arguments())
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .output()?;
+        let text = String::from_utf8(output.stdout)?;
+        let grown = text.strip_prefix("rss_growth ").ok_or("the process told no memory")?;
+        samples.push(grown.trim().parse()?);
+    }
+    Ok(vec![less("rss_growth", "B", samples)])
+}
+
+/// Opens the backlog of `arguments` and tells what memory that took: "rss_growth", bytes.
+///
+/// # Errors
+/// Why it could not be done: arguments of something else, or no Linux.
+pub fn serve(arguments: &[OsString]) -> Result<String, Box<dyn core::error::Error + Send + Sync>> {
+    let [place, backlog, shape @ ..] = arguments else {
+        return Err("a store and a backlog".into());
+    };
+    let shape = Shape::new(&parameters(shape)?)?;
+    let messages = read_all(Path::new(backlog))?;
+    if messages.iter().any(|it| it.conversation >= shape.conversations) {
+        return Err("the backlog is of another shape".into());
+    }
+    let names = Names::new(&shape);
+    let envelopes = names.envelopes(&messages);
+    let options = shape.options();
+    let store = Store::open(Path::new(place), Unlock::None, OpenOptions::new())?;
+    let mut receiver: Engine = Engine::open(store)?;
+    // Lets the highest amount begin anew, where the process may; otherwise it is a little more.
+    let _ = fs::write("/proc/self/clear_refs", "5");
+    let before = status("VmHWM:")?;
+    let report = receiver.decrypt_batch(&envelopes, &options)?;
+    let peak = status("VmHWM:")?;
+    all_delivered(&report, messages.len())?;
+    Ok(format!("rss_growth {}\n", peak.saturating_sub(before)))
+}
+
+fn parameters(arguments: &[OsString]) -> Result<Params, Failure> {
+    let mut params = Params::new();
+    for one in arguments {
+        let text = one.to_str().ok_or("a parameter is no text")?;
+        let (name, value) = text.split_once('=').ok_or("a parameter has no value")?;
+        params.insert(name.into(), value.parse()?);
+    }
+    Ok(params)
+}
+
+/// A line of `/proc/self/status`, in bytes.
+fn status(name: &str) -> Result<u64, Failure> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    let kib: u64 =
+        line.ok_or("the kernel does not tell")?.trim().trim_end_matches(" kB").parse()?;
+    Ok(kib * 1024)
+}
+
+/// Conversation and length as 32-bit numbers, id, body; of each message.
+fn to_bytes(messages: &[Delivered]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes();
+    for it in messages {
+        bytes.extend_from_slice(&number(it.conversation));
+        bytes.extend_from_slice(&number(it.body.len()));
+        bytes.extend_from_slice(&it.id);
+        bytes.extend_from_slice(&it.body);
+    }
+    bytes
+}
+
+/// Message by message, so that nothing of the file stays in memory.
+fn read_all(file: &Path) -> Result<Vec<Delivered>, Failure> {
+    let mut file = BufReader::new(File::open(file)?);
+    let mut messages = Vec::new();
+    while !file.fill_buf()?.is_empty() {
+        let conversation = number(&mut file)?;
+        let mut body = vec![0; number(&mut file)?.min(MAX_MESSAGE_LEN)];
+        let mut id = [0; 16];
+        file.read_exact(&mut id)?;
+        file.read_exact(&mut body)?;
+        messages.push(Delivered { conversation, id, body });
+    }
+    Ok(messages)
+}
+
+fn number(file: &mut impl Read) -> Result<usize, Failure> {
+    let mut bytes = [0; 4];
+    file.read_exact(&mut bytes)?;
+    Ok(usize::try_from(u32::from_le_bytes(bytes))?)
+}

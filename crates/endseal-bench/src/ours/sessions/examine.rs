@@ -1,0 +1,149 @@
+//! What a check looks at, and what is asked after the last round.
+
+use std::time::Instant;
+
+use endseal_session::{EngineError, Outcome};
+
+use super::folder::{self, Failure};
+use super::world::{Names, World, all_delivered};
+use super::{Better, Extra, less};
+use crate::subject::Checked;
+
+/// The bit that is changed is in the last byte but so many.
+const TAMPERED_FROM_END: usize = 16;
+/// How often what comes after a batch is timed.
+const AFTERWARDS: usize = 9;
+
+/// Changes one bit.
+pub(super) fn tamper(body: &mut [u8]) {
+    if let Some(at) = body.len().checked_sub(1 + TAMPERED_FROM_END) {
+        body[at] ^= 1;
+    }
+}
+
+/// The check of docs/spec/bench-peer.md, and the figures that it brings.
+pub(super) fn check(world: &World) -> Result<(Checked, Vec<Extra>), Failure> {
+    let (round_trip, mut figures) = plainly(world)?;
+    figures.push(recovered(world)?);
+    let checked = Checked {
+        round_trip,
+        tamper_refused: Some(refuses_one(world)?),
+        sealed_bytes: world.backlogs[0].messages.first().map(|it| it.body.len() as u64),
+    };
+    Ok((checked, figures))
+}
+
+#[allow(clippy::cast_precision_loss, reason = "bytes far below 2^53")]
+fn plainly(world: &World) -> Result<(bool, Vec<Extra>), Failure> {
+    let backlog = world.backlog(0);
+    let names = Names::new(&world.shape);
+    let envelopes = names.envelopes(&backlog.messages);
+    let mut receiver = world.open()?;
+    let before = folder::written();
+    let report = receiver.decrypt_batch(&envelopes, &world.shape.options())?;
+    let after = folder::written();
+    all_delivered(&report, envelopes.len())?;
+    let mut figures = Vec::new();
+    if let (Some(before), Some(after)) = (before, after) {
+        figures.push(less("bytes_written", "B", vec![(after - before) as f64]));
+    }
+    figures.push(less("commits", "1", vec![f64::from(report.commits)]));
+    figures.push(less("state_bytes", "B", vec![folder::length(&world.place())? as f64]));
+    let page = receiver.inbox().page(0, usize::MAX >> 1)?;
+    let same = page.len() == backlog.contents.len()
+        && page
+            .iter()
+            .zip(&backlog.contents)
+            .all(|(row, content)| row.plaintext[..] == content[..]);
+    let mut store = receiver.into_store();
+    figures.push(less("session_bytes", "B", session_bytes(world, &mut store)?));
+    store.close()?;
+    Ok((same, figures))
+}
+
+/// Lengths of the saved states of all conversations.
+#[allow(clippy::cast_precision_loss, reason = "bytes far below 2^53")]
+fn session_bytes(world: &World, store: &mut endseal_store::Store) -> Result<Vec<f64>, Failure> {
+    let transaction = store.read()?;
+    match Names::new(&world.shape) {
+        Names::People(_) => {
+            Ok(transaction.sessions()?.iter().map(|it| it.state_len as f64).collect())
+        }
+        Names::Groups(all) => {
+            let mut lengths = Vec::new();
+            for id in all {
+                lengths.extend(transaction.group(&id)?.map(|it| it.state.len() as f64));
+            }
+            Ok(lengths)
+        }
+    }
+}
+
+/// Whether only the message in the middle is refused when one bit of it is changed.
+fn refuses_one(world: &World) -> Result<bool, Failure> {
+    let mut messages = world.backlog(0).messages.clone();
+    let middle = messages.len() / 2;
+    tamper(&mut messages[middle].body);
+    let names = Names::new(&world.shape);
+    let mut receiver = world.open()?;
+    let whole = endseal_session::BatchOptions::whole().threads(world.shape.threads);
+    let report = receiver.decrypt_batch(&names.envelopes(&messages), &whole)?;
+    receiver.into_store().close()?;
+    Ok(report.outcomes.len() == messages.len()
+        && report.outcomes.iter().enumerate().all(|(index, outcome)| match outcome {
+            Outcome::Failed(_) => index == middle,
+            Outcome::Delivered(_) => index != middle,
+            _ => false,
+        }))
+}
+
+/// Which part of the first two messages comes out after their transaction was aborted.
+#[allow(clippy::cast_precision_loss, reason = "two messages")]
+fn recovered(world: &World) -> Result<Extra, Failure> {
+    let backlog = world.backlog(0);
+    let first = &backlog.messages[..backlog.messages.len().min(2)];
+    let names = Names::new(&world.shape);
+    let envelopes = names.envelopes(first);
+    let mut receiver = world.open()?;
+    let aborted = receiver.transaction(|own| {
+        for envelope in &envelopes {
+            own.decrypt(envelope)?;
+        }
+        Err::<(), EngineError>(EngineError::Ended)
+    });
+    if aborted.is_ok() {
+        return Err("a transaction that was aborted was committed".into());
+    }
+    let whole = endseal_session::BatchOptions::whole();
+    let report = receiver.decrypt_batch(&envelopes, &whole)?;
+    let page = receiver.inbox().page(0, usize::MAX >> 1)?;
+    receiver.into_store().close()?;
+    let delivered = |it: &&Outcome| matches!(it, Outcome::Delivered(_));
+    let kept = report.outcomes.iter().filter(delivered).count();
+    let same = page.iter().zip(&backlog.contents);
+    let same = same.filter(|(row, content)| row.plaintext[..] == content[..]).count();
+    let share = kept.min(same) as f64 / first.len() as f64;
+    Ok(Extra { metric: "recovered", unit: "%", better: Better::More, samples: vec![100.0 * share] })
+}
+
+/// The same backlog delivered again, and the log moved into the database.
+pub(super) fn afterwards(world: &World) -> Result<Vec<Extra>, Failure> {
+    let names = Names::new(&world.shape);
+    let (mut again, mut settle) = (Vec::new(), Vec::new());
+    for n in 0..AFTERWARDS {
+        let envelopes = names.envelopes(&world.backlog(n).messages);
+        let mut receiver = world.open()?;
+        receiver.decrypt_batch(&envelopes, &world.shape.options())?;
+        let start = Instant::now();
+        let report = receiver.decrypt_batch(&envelopes, &world.shape.options())?;
+        again.push(start.elapsed().as_secs_f64() * 1e9);
+        if !report.outcomes.iter().all(|it| matches!(it, Outcome::AlreadyDelivered(_))) {
+            return Err("a message was not known when it came again".into());
+        }
+        let start = Instant::now();
+        receiver.settle()?;
+        settle.push(start.elapsed().as_secs_f64() * 1e9);
+        receiver.into_store().close()?;
+    }
+    Ok(vec![less("again", "ns", again), less("settle", "ns", settle)])
+}

@@ -1,0 +1,99 @@
+//! Where stores lie: on the disk of the system's temporary files, put back before each iteration.
+
+use core::error::Error;
+use core::sync::atomic::{AtomicU32, Ordering};
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Why something could not be done.
+pub(super) type Failure = Box<dyn Error + Send + Sync>;
+
+/// A directory of its own, removed at the end.
+#[derive(Debug)]
+pub(super) struct Folder(PathBuf);
+
+impl Folder {
+    pub(super) fn new() -> io::Result<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("endseal-bench-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir(&path)?;
+        Ok(Self(path))
+    }
+
+    pub(super) fn at(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left is in the system's temporary files.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Puts `from` in the place of `to`, on the medium: what is not would be written by the first
+/// synchronisation that is timed.
+pub(super) fn put_back(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(to) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    fs::create_dir(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let copy = to.join(entry.file_name());
+        fs::copy(entry.path(), &copy)?;
+        File::open(&copy)?.sync_all()?;
+    }
+    File::open(to)?.sync_all()
+}
+
+/// Bytes of a directory's files.
+pub(super) fn length(of: &Path) -> io::Result<u64> {
+    let mut sum = 0;
+    for entry in fs::read_dir(of)? {
+        sum += entry?.metadata()?.len();
+    }
+    Ok(sum)
+}
+
+/// What this process gave to the kernel for storage, where the kernel counts it.
+pub(super) fn written() -> Option<u64> {
+    let counters = fs::read_to_string("/proc/self/io").ok()?;
+    let line = counters.lines().find_map(|line| line.strip_prefix("write_bytes: "))?;
+    line.parse().ok()
+}
+
+/// A file to which a page is appended, synchronised each time.
+#[derive(Debug)]
+pub(super) struct Log(File);
+
+impl Log {
+    pub(super) fn new(path: &Path) -> io::Result<Self> {
+        let mut log = Self(File::create(path)?);
+        log.append()?;
+        log.0.sync_all()?;
+        Ok(log)
+    }
+
+    pub(super) fn append(&mut self) -> io::Result<()> {
+        self.0.write_all(&[0xa5; 4096])?;
+        self.0.sync_data()
+    }
+
+    /// How long that takes, `count` times, in ns.
+    pub(super) fn sample(&mut self, count: usize) -> io::Result<Vec<f64>> {
+        (0..count)
+            .map(|_| {
+                let start = Instant::now();
+                self.append()?;
+                Ok(start.elapsed().as_secs_f64() * 1e9)
+            })
+            .collect()
+    }
+}

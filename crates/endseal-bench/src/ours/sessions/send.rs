@@ -1,0 +1,70 @@
+//! What a message costs that is sent while a backlog is on its way.
+
+use core::ops::ControlFlow;
+use std::time::Instant;
+
+use super::folder::Failure;
+use super::world::{Names, World, all_delivered};
+use super::{Extra, less};
+use crate::subject::SubjectError;
+
+/// Backlogs that are drained: with one message a chunk, enough for a percentile of 99.
+const DRAINS: usize = 12;
+
+/// Sends a message after each chunk. `send` is the call; `wait` is from the end of the call before it
+/// on, which is what somebody waits who asks as soon as the next chunk has begun.
+pub(super) fn latencies(world: &World) -> Result<Vec<Extra>, SubjectError> {
+    let Names::People(people) = Names::new(&world.shape) else {
+        return Err(SubjectError::Unsupported("it is measured between two devices".into()));
+    };
+    let (mut sends, mut waits) = (Vec::new(), Vec::new());
+    for _ in 0..DRAINS {
+        drain(world, &people, &mut sends, &mut waits)?;
+    }
+    for samples in [&mut sends, &mut waits] {
+        samples.sort_by(f64::total_cmp);
+    }
+    let at = |samples: &[f64], percent: usize| {
+        let last = samples.len().saturating_sub(1);
+        vec![samples.get((samples.len() * percent / 100).min(last)).copied().unwrap_or_default()]
+    };
+    Ok(vec![
+        less("send_p50", "ns", at(&sends, 50)),
+        less("send_p99", "ns", at(&sends, 99)),
+        less("wait_p50", "ns", at(&waits, 50)),
+        less("wait_p99", "ns", at(&waits, 99)),
+    ])
+}
+
+fn drain(
+    world: &World,
+    people: &[endseal_session::Address],
+    sends: &mut Vec<f64>,
+    waits: &mut Vec<f64>,
+) -> Result<(), Failure> {
+    let names = Names::new(&world.shape);
+    let envelopes = names.envelopes(&world.backlog(0).messages);
+    let mut receiver = world.open()?;
+    let (mut chunk, mut failed) = (0, None);
+    let mut free = Instant::now();
+    let report = receiver.decrypt_stream(&envelopes, &world.shape.options(), |_, turn| {
+        let start = Instant::now();
+        let sent = turn.encrypt(people[chunk % people.len()], &[0x5a; 100]);
+        let end = Instant::now();
+        sends.push((end - start).as_secs_f64() * 1e9);
+        waits.push((end - free).as_secs_f64() * 1e9);
+        (free, chunk) = (end, chunk + 1);
+        match sent {
+            Ok(_) => ControlFlow::Continue(()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    })?;
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    all_delivered(&report, envelopes.len())?;
+    Ok(receiver.into_store().close()?)
+}

@@ -1,0 +1,99 @@
+//! The parameters of the suite's cases.
+
+use endseal_session::BatchOptions;
+
+use crate::record::Params;
+use crate::subject::SubjectError;
+
+/// Which sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Engine {
+    Pairwise,
+    Mls,
+}
+
+/// What lies before the receiver, and how it is taken.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub(super) messages: usize,
+    pub(super) conversations: usize,
+    pub(super) per_commit: usize,
+    pub(super) engine: Engine,
+    pub(super) threads: usize,
+    pub(super) members: usize,
+}
+
+const NAMES: [&str; 6] =
+    ["messages", "conversations", "per_commit", "engine", "threads", "members"];
+/// As the peers have them; an identity's number is a byte, and one of them is the receiver's.
+const MOST: [u64; 6] = [100_000, 250, 100_000, 2, 64, 1000];
+
+impl Shape {
+    /// Takes exactly the parameters of the case.
+    pub(super) fn new(params: &Params) -> Result<Self, SubjectError> {
+        let unsupported = |why: &str| Err(SubjectError::Unsupported(why.into()));
+        if params.keys().any(|name| !NAMES.contains(&name.as_str())) {
+            return unsupported("this case has no such parameter");
+        }
+        let mut values = [0; 6];
+        for ((name, most), value) in NAMES.iter().zip(MOST).zip(&mut values) {
+            let given = params.get(*name).copied().unwrap_or_default();
+            if !(1..=most).contains(&given) {
+                return Err(SubjectError::Unsupported(format!("{name} must be from 1 to {most}")));
+            }
+            *value = usize::try_from(given).unwrap_or(usize::MAX);
+        }
+        let [messages, conversations, per_commit, engine, threads, members] = values;
+        let engine = if engine == 1 { Engine::Pairwise } else { Engine::Mls };
+        if members < 2 || (engine == Engine::Pairwise && members != 2) {
+            return unsupported("members must be 2, or with MLS at least 2");
+        }
+        if per_commit > messages {
+            return unsupported("per_commit must not be more than messages");
+        }
+        Ok(Self { messages, conversations, per_commit, engine, threads, members })
+    }
+
+    /// The parameters as `name=value`, for another process.
+    pub(super) fn arguments(&self) -> [String; 6] {
+        let engine = if self.engine == Engine::Pairwise { 1 } else { 2 };
+        let Self { messages, conversations, per_commit, threads, members, .. } = *self;
+        let values = [messages, conversations, per_commit, engine, threads, members];
+        core::array::from_fn(|i| format!("{}={}", NAMES[i], values[i]))
+    }
+
+    /// Whether all messages are one transaction.
+    pub(super) fn is_whole(&self) -> bool {
+        self.per_commit == self.messages
+    }
+
+    /// How the backlog is cut.
+    pub(super) fn options(&self) -> BatchOptions {
+        BatchOptions::whole().max_messages(self.per_commit).threads(self.threads)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn params(change: (&str, u64)) -> Params {
+        let mut params: Params = NAMES.iter().map(|name| ((*name).to_owned(), 2)).collect();
+        params.insert("engine".into(), 1);
+        params.insert(change.0.into(), change.1);
+        params
+    }
+
+    #[test]
+    fn exactly_the_parameters_of_the_case_are_taken() {
+        assert!(Shape::new(&params(("threads", 1))).unwrap().is_whole());
+        for wrong in [("bytes", 1), ("engine", 3), ("engine", 0), ("members", 3), ("per_commit", 3)]
+        {
+            let refused = Shape::new(&params(wrong));
+            assert!(matches!(refused, Err(SubjectError::Unsupported(_))), "{wrong:?}");
+        }
+        let mut less = params(("threads", 1));
+        less.remove("members");
+        assert!(Shape::new(&less).is_err());
+    }
+}

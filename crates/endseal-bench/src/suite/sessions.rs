@@ -1,0 +1,122 @@
+//! Station 5: backlogs of conversations, decrypted and kept, by how many messages are a transaction.
+
+use super::{Case, Extent, Growing, Suite};
+use crate::ours::sessions::{BARE, DECRYPT, MEMORY, SEND};
+use crate::record::Params;
+use crate::run::OURS;
+
+/// The seed's scenarios: messages, conversations.
+pub(crate) const SCENARIOS: [(u64, u64); 3] = [(2000, 1), (1000, 5), (5000, 6)];
+/// Between one message and all of them.
+pub(crate) const CHUNK: u64 = 100;
+/// The number of the ratchet between two devices.
+pub(crate) const PAIRWISE: u64 = 1;
+/// The number of MLS.
+pub(crate) const MLS: u64 = 2;
+/// Groups: messages, conversations, members.
+pub(crate) const GROUPS: [(u64, u64, u64); 4] =
+    [(1000, 1, 2), (1000, 1, 10), (1000, 1, 100), (1000, 5, 10)];
+/// Backlogs whose memory is compared, in chunks of [`DEFAULT_CHUNK`].
+pub(crate) const GROWING: [u64; 3] = [1000, 5000, 20_000];
+/// What the engine makes a transaction of unless told otherwise.
+pub(crate) const DEFAULT_CHUNK: u64 = 256;
+
+/// The suite.
+pub(super) const SUITE: Suite = Suite {
+    name: "sessions",
+    about: "a backlog of conversations decrypted and kept, few or many messages a transaction; \
+            station 5",
+    cases,
+    subjects: crate::ours::sessions::subjects,
+    sized: &[DECRYPT],
+    untimed: &[MEMORY, SEND],
+    compared: &[OURS],
+    floors: &[BARE],
+    grows_by: &[Growing {
+        parameter: "members",
+        unit: 1,
+        one: "a member",
+        many: "number of members",
+    }],
+    notes: &[(DECRYPT, KEPT)],
+    report: &crate::report::sessions::SessionsReport,
+};
+
+const KEPT: &str = "What is kept differs: endseal writes the states, the contents and the ids of all \
+    messages, core-crypto the states alone; bare writes one page of nothing. Peers are asked for one \
+    thread.";
+
+/// What is decrypted, and how.
+pub(crate) fn params(
+    (messages, conversations): (u64, u64),
+    per_commit: u64,
+    (engine, members): (u64, u64),
+    threads: u64,
+) -> Params {
+    let params = [
+        ("messages", messages),
+        ("conversations", conversations),
+        ("per_commit", per_commit),
+        ("engine", engine),
+        ("threads", threads),
+        ("members", members),
+    ];
+    params.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+/// The same between two devices.
+pub(crate) fn pairwise(scenario: (u64, u64), per_commit: u64, threads: u64) -> Params {
+    params(scenario, per_commit, (PAIRWISE, 2), threads)
+}
+
+/// The same in groups, in one transaction.
+pub(crate) fn groups((messages, conversations, members): (u64, u64, u64), threads: u64) -> Params {
+    params((messages, conversations), messages, (MLS, members), threads)
+}
+
+fn cases(extent: Extent) -> Vec<Case> {
+    let quick = extent == Extent::Quick;
+    let mut cases = Vec::new();
+    let mut push = |case, params| cases.push(Case { suite: "sessions", case, params });
+    for threads in [1, 2] {
+        for scenario in SCENARIOS {
+            push(DECRYPT, pairwise(scenario, scenario.0, threads));
+            push(DECRYPT, pairwise(scenario, CHUNK, threads));
+        }
+    }
+    // One message a transaction costs a synchronisation each, and seconds.
+    for scenario in SCENARIOS {
+        if !quick || scenario != SCENARIOS[2] {
+            push(DECRYPT, pairwise(scenario, 1, 1));
+        }
+        if !quick {
+            push(DECRYPT, pairwise(scenario, 1, 2));
+        }
+    }
+    for group in GROUPS.into_iter().filter(|(_, _, members)| !quick || *members < 100) {
+        for threads in [1, 2] {
+            push(DECRYPT, groups(group, threads));
+        }
+    }
+    let whole = SCENARIOS[2];
+    push(MEMORY, pairwise(whole, whole.0, 1));
+    for messages in GROWING {
+        push(MEMORY, pairwise((messages, 1), DEFAULT_CHUNK, 1));
+    }
+    push(SEND, pairwise(whole, DEFAULT_CHUNK, 1));
+    cases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_extent_contains_the_smaller_one() {
+        let (quick, default, full) =
+            (cases(Extent::Quick), cases(Extent::Default), cases(Extent::Full));
+        assert!(quick.iter().all(|case| default.contains(case)));
+        assert!(default.iter().all(|case| full.contains(case)));
+        assert!(quick.len() < default.len());
+    }
+}
