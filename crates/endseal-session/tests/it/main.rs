@@ -4,6 +4,8 @@
 
 mod device;
 mod engine;
+#[path = "../../../endseal-store/tests/faults/faults.rs"]
+mod faults;
 mod formats;
 mod group;
 mod model;

@@ -1,7 +1,8 @@
 //! Whatever ends a transaction, the same messages can be delivered again.
 
 use core::ops::ControlFlow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use core::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
 
 use endseal_session::{
     BatchOptions, EngineError, Envelope, Outcome, Received, ReceivedKind, SendError,
