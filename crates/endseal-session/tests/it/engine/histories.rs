@@ -3,22 +3,23 @@
 //! are aborted, between kills, restarts, and steps back to a backup. What the engine answers and holds is
 //! what the model says, everything arrives once, and the others can open whatever it sends, once.
 
+mod model;
+
 use core::mem::take;
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use endseal_session::group::GroupError;
 use endseal_session::{
-    Address, BatchOptions, EngineError, Envelope, Failure, Outcome, ReceivedKind, SendError,
+    Address, BatchOptions, EngineError, Outcome, ReceivedKind, Released, SendError,
 };
 
+use self::model::{Expected, Mail, Model, PAST, Row};
 use super::party::{NOW, Party, blake};
+use super::world::GROUP;
 use crate::random::Random;
 
-const GROUP: &[u8] = b"team";
 /// Steps on one store: checks read all of it.
 const LIFE: usize = 5_000;
-/// Past epochs that are opened.
-const PAST: u64 = 3;
 
 #[test]
 fn a_hundred_thousand_steps_go_as_the_model_says() {
@@ -90,120 +91,6 @@ impl Tally {
         self.aborts += other.aborts;
         self.kills += other.kills;
         self.restores += other.restores;
-    }
-}
-
-/// A message for the device.
-#[derive(Clone)]
-struct Mail {
-    /// A sender, or `None` for the group.
-    origin: Option<usize>,
-    id: Vec<u8>,
-    body: Vec<u8>,
-    /// What it says; `None` for a change.
-    text: Option<Vec<u8>>,
-    /// The epoch that it is of, in the group.
-    epoch: u64,
-    is_damaged: bool,
-}
-
-impl Mail {
-    fn envelope(&self, people: &[Party]) -> Envelope<'_> {
-        match self.origin {
-            Some(at) => Envelope::from_device(&self.id, people[at].address, &self.body),
-            None => Envelope::from_group(&self.id, GROUP, &self.body),
-        }
-    }
-}
-
-/// What the device should hold.
-#[derive(Clone, Default)]
-struct Model {
-    /// Ids that were delivered: the number and the body.
-    seen: HashMap<(Option<usize>, Vec<u8>), (u64, [u8; 32])>,
-    /// Bodies whose keys are used.
-    used: HashSet<[u8; 32]>,
-    waiting: Vec<Mail>,
-    epoch: u64,
-    /// The last number of the inbox, and what is in it.
-    number: u64,
-    inbox: VecDeque<(u64, Option<usize>, Option<Vec<u8>>)>,
-}
-
-/// What should become of a message.
-#[derive(Debug, PartialEq)]
-enum Expected {
-    Exactly(Outcome),
-    /// One of several failures: it depends on how long ago the key was used.
-    Failure,
-}
-
-impl Model {
-    /// What becomes of a message, and of those that it lets out of the buffer.
-    fn deliver(&mut self, mail: &Mail, released: &mut Vec<(Vec<u8>, Expected)>) -> Expected {
-        let digest = blake(&mail.body);
-        let key = (mail.origin, mail.id.clone());
-        if let Some((number, seen)) = self.seen.get(&key) {
-            return Expected::Exactly(if *seen == digest {
-                Outcome::AlreadyDelivered(*number)
-            } else {
-                Outcome::Failed(Failure::IdReused)
-            });
-        }
-        if mail.origin.is_none() {
-            if let Some(waiting) = self.waiting.iter().find(|it| it.id == mail.id) {
-                return Expected::Exactly(if waiting.body == mail.body {
-                    Outcome::Buffered(waiting.epoch)
-                } else {
-                    Outcome::Failed(Failure::IdReused)
-                });
-            }
-            if mail.epoch > self.epoch {
-                self.waiting.push(mail.clone());
-                return Expected::Exactly(Outcome::Buffered(mail.epoch));
-            }
-        }
-        let expected = self.open(mail);
-        if mail.origin.is_none() && mail.text.is_none() && expected != Expected::Failure {
-            self.release(released);
-        }
-        expected
-    }
-
-    fn open(&mut self, mail: &Mail) -> Expected {
-        let digest = blake(&mail.body);
-        if mail.is_damaged || self.used.contains(&digest) {
-            return Expected::Failure;
-        }
-        if mail.origin.is_none() {
-            let is_past = mail.epoch < self.epoch;
-            if is_past && (mail.text.is_none() || mail.epoch + PAST < self.epoch) {
-                return Expected::Failure;
-            }
-            if mail.text.is_none() {
-                self.epoch += 1;
-            }
-        }
-        self.number += 1;
-        self.used.insert(digest);
-        self.seen.insert((mail.origin, mail.id.clone()), (self.number, digest));
-        self.inbox.push_back((self.number, mail.origin, mail.text.clone()));
-        Expected::Exactly(Outcome::Delivered(self.number))
-    }
-
-    fn release(&mut self, released: &mut Vec<(Vec<u8>, Expected)>) {
-        let mut again = true;
-        while take(&mut again) {
-            let epoch = self.epoch;
-            let (now, later) =
-                take(&mut self.waiting).into_iter().partition(|it| it.epoch <= epoch);
-            self.waiting = later;
-            for mail in Vec::into_iter(now) {
-                let expected = self.open(&mail);
-                again |= mail.text.is_none() && expected != Expected::Failure;
-                released.push((mail.id, expected));
-            }
-        }
     }
 }
 
@@ -414,11 +301,7 @@ impl History {
         self.past.drain(..self.past.len().saturating_sub(200));
     }
 
-    fn check_released(
-        &mut self,
-        released: &[endseal_session::Released],
-        expected: Vec<(Vec<u8>, Expected)>,
-    ) {
+    fn check_released(&mut self, released: &[Released], expected: Vec<(Vec<u8>, Expected)>) {
         assert_eq!(released.len(), expected.len());
         self.tally.released += released.len();
         for (released, (id, expected)) in released.iter().zip(expected) {
@@ -548,8 +431,8 @@ impl History {
         let mut rows = page.into_iter();
         // What came before the history began.
         let expected = take(&mut self.model.inbox);
-        let first = expected.front().map_or(u64::MAX, |it| it.0);
-        for (number, origin, text) in expected {
+        let first = expected.front().map_or(u64::MAX, |it| it.number);
+        for Row { number, origin, text } in expected {
             let row = rows.find(|row| row.number >= first).unwrap();
             assert_eq!(row.number, number);
             assert_ne!(row.sender, own);

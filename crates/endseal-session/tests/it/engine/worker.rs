@@ -130,7 +130,7 @@ fn work_through(
             ack.write_all(format!("done {}\n", start + chunk.range.end).as_bytes()).unwrap();
             turns += 1;
             if sends {
-                let to = address(if turns % 2 == 0 { 2 } else { 3 });
+                let to = address(if turns.is_multiple_of(2) { 2 } else { 3 });
                 let text = format!("turn {turns} of {}", process::id());
                 match turn.encrypt(to, text.as_bytes()) {
                     Ok(sent) => say_left(ack, sent.number, &sent.body),
