@@ -28,26 +28,31 @@ fn main() {
     fs::create_dir(&place).unwrap();
     let mut store = Store::create(&place.join("store"), Protection::None, &mut OsRandom)
         .expect("a new directory");
+    let mut in_order =
+        Store::create(&place.join("in-order"), Protection::None, &mut OsRandom).unwrap();
     let mut table = Table::default();
-    for round in 0..ROUNDS {
+    // `cargo test --benches` runs this too: then once is enough to see that it works.
+    let rounds = if env::args().any(|arg| arg == "--bench") { ROUNDS } else { 1 };
+    for round in 0..rounds {
         let fresh = place.join(format!("fresh-{round}"));
         let mut store_of_round = Store::create(&fresh, Protection::None, &mut OsRandom).unwrap();
-        batch(&mut store_of_round, BATCH, &mut table, "fresh: ");
+        batch(&mut store_of_round, ids(BATCH), &mut table, "fresh: ");
         drop(store_of_round);
-        batch(&mut store, BATCH, &mut table, "");
+        batch(&mut store, ids(BATCH), &mut table, "");
+        batch(&mut in_order, ids_in_order(round, BATCH), &mut table, "in order: ");
         singles(&mut store, 100, &mut table);
         consume(&mut store, &mut table);
     }
     table.print();
-    drop(store);
+    drop((store, in_order));
     let len = fs::metadata(place.join("store/store.db")).unwrap().len();
     println!("database {} KiB", len / 1024);
     fs::remove_dir_all(&place).unwrap();
 }
 
 /// A batch in one transaction, with the state of each conversation once, and the parts that it has.
-fn batch(store: &mut Store, len: usize, table: &mut Table, which: &str) {
-    let ids = ids(len);
+fn batch(store: &mut Store, ids: Vec<[u8; 16]>, table: &mut Table, which: &str) {
+    let len = ids.len();
     let begin = Instant::now();
     let transaction = store.begin().unwrap();
     let places: Vec<_> = (0..CONVERSATIONS)
@@ -129,6 +134,16 @@ fn consume(store: &mut Store, table: &mut Table) {
 fn ids(len: usize) -> Vec<[u8; 16]> {
     let mut ids = vec![[0; 16]; len];
     ids.iter_mut().for_each(|id| OsRandom.fill(id).unwrap());
+    ids
+}
+
+/// As those are that begin with a time or a counter.
+fn ids_in_order(round: usize, len: usize) -> Vec<[u8; 16]> {
+    let mut ids = ids(len);
+    for (i, id) in ids.iter_mut().enumerate() {
+        let number = u64::try_from(round * len + i).unwrap();
+        id[..8].copy_from_slice(&number.to_be_bytes());
+    }
     ids
 }
 

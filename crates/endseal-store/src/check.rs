@@ -137,6 +137,11 @@ const RULES: &[(&str, &str)] = &[
     ),
 ];
 
+/// A number that is taken, and should not be.
+pub(crate) fn number_above() -> Finding {
+    Finding::Rows { rule: ABOVE, count: 1 }
+}
+
 const ABOVE: &str = "a message with a number that was not given out";
 
 /// How many numbers are above the last that was given out.

@@ -1,7 +1,6 @@
 //! The connection to the database: its key and its settings (docs/spec/store.md, "Database").
 
 use core::fmt::Write as _;
-use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
@@ -9,6 +8,7 @@ use endseal_crypto::secret::Zeroizing;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Error, OpenFlags};
 
+use crate::directory;
 use crate::key_file::StoreKey;
 
 /// Opens the database with its key and all settings. A wrong key shows at the first read. An empty file
@@ -34,9 +34,14 @@ pub(crate) fn open(path: &Path, key: &StoreKey) -> Result<Connection, Error> {
 /// failed synchronisation the kernel takes pages for written that are not. Whoever opens the database
 /// acts on what it reads, so that has to be on the medium first.
 pub(crate) fn settle_log(path: &Path) -> io::Result<bool> {
-    let mut file = match File::options().read(true).write(true).open(path) {
+    let mut file = match directory::private().open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // SQLite would make it, and does not mind if the directory cannot be synchronised.
+            directory::private().create_new(true).open(path)?;
+            directory::synchronise_parent(path)?;
+            return Ok(false);
+        }
         Err(error) => return Err(error),
     };
     let mut piece = vec![0; 1 << 16];

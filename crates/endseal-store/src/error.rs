@@ -60,6 +60,8 @@ pub enum StoreError {
     Damaged(Finding),
     /// The row is there already: the message was delivered before.
     Duplicate,
+    /// The transaction failed before with [`Self::Full`] or [`Self::Io`], and can only be dropped.
+    Ended,
     /// The medium is full. Nothing of the transaction was written; the store works on when there is
     /// room again.
     Full,
@@ -134,6 +136,7 @@ impl StoreError {
         match self {
             Self::Damaged(_) => "damaged",
             Self::Duplicate => "duplicate",
+            Self::Ended => "ended",
             Self::Full => "full",
             Self::Io(_) => "io",
             Self::Limit(_) => "limit",
@@ -177,6 +180,7 @@ impl fmt::Display for StoreError {
         match self {
             Self::Damaged(finding) => write!(f, "the store is damaged: {finding}"),
             Self::Duplicate => f.write_str("it is in the store already"),
+            Self::Ended => f.write_str("the transaction has failed before"),
             Self::Full => f.write_str(FULL),
             Self::Io(error) => write!(f, "the store cannot be used: {error}"),
             Self::Limit(limit) => write!(f, "too large for the store: {limit}"),

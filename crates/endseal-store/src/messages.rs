@@ -6,7 +6,7 @@ use crate::address::AddressRef;
 use crate::conversation::ConversationRef;
 use crate::error::StoreError;
 use crate::transaction::Transaction;
-use crate::{limits, rows};
+use crate::{check, limits, rows};
 
 /// Delivers messages in a transaction. It holds its statements, so that a message costs no look-up of
 /// them; make it once for a batch.
@@ -61,6 +61,7 @@ impl<'t> Messages<'t> {
         conversation: ConversationRef,
         message: &[u8],
     ) -> Result<Option<Seen>, StoreError> {
+        self.transaction.connection()?;
         let seen = self.seen.query_row((conversation.0, message), |row| {
             Ok(Seen { seq: rows::number(row, 0)?, digest: rows::array(row, 1)? })
         });
@@ -71,7 +72,8 @@ impl<'t> Messages<'t> {
     /// 0 for a message and 1 for a change of a group, and `digest` what [`Seen::digest`] says.
     ///
     /// # Errors
-    /// [`StoreError::Duplicate`] if a message of that id was delivered before, [`StoreError::Limit`].
+    /// [`StoreError::Duplicate`] if a message of that id was delivered before, [`StoreError::Limit`]. After
+    /// any other, drop the transaction.
     pub fn deliver(
         &mut self,
         conversation: ConversationRef,
@@ -83,12 +85,18 @@ impl<'t> Messages<'t> {
     ) -> Result<u64, StoreError> {
         limits::name(message)?;
         limits::body(plaintext)?;
+        self.transaction.connection()?;
         let seq = self.transaction.seq()? + 1;
         let number = limits::number(seq)?;
         self.mark.execute((conversation.0, message, number, digest))?;
-        // From here on the number is taken, even if the row fails: the transaction cannot go on then.
+        // From here on the number is taken. If the row fails, for want of room, the transaction has ended.
         self.transaction.set_seq(seq);
-        self.deliver.execute((number, conversation.0, sender.0, kind, message, plaintext))?;
+        let row = (number, conversation.0, sender.0, kind, message, plaintext);
+        self.deliver.execute(row).map_err(|error| match StoreError::from(error) {
+            // The number is there: the one that the store remembers is too low.
+            StoreError::Duplicate => StoreError::Damaged(check::number_above()),
+            error => error,
+        })?;
         Ok(seq)
     }
 }

@@ -158,12 +158,14 @@ impl Store {
     }
 
     /// What tells this store from every other, also from one that is made in its place: 16 random bytes.
+    /// Its backups have the same.
     #[must_use]
     pub fn id(&self) -> &[u8; 16] {
         &self.id
     }
 
-    /// How often the store was opened and closed. It changes whenever the store was closed in between.
+    /// A number that every opening and closing raises: who kept something of this store in memory and finds
+    /// another one drops it.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.generation

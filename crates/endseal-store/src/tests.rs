@@ -182,3 +182,57 @@ fn numbers_at_their_end_are_no_panic() {
     let refused = messages.deliver(here, b"n", sender, 0, &[0; 16], b"text");
     assert_eq!(refused.err().unwrap().code(), "limit");
 }
+
+#[test]
+fn a_number_that_is_taken_is_damage_and_not_a_message_that_was_delivered() {
+    let place = Place::new();
+    place.execute("UPDATE meta SET value = x'0000000000000000' WHERE name = 'seq'");
+    let mut store = place.open().unwrap();
+    let transaction = store.begin().unwrap();
+    let here = transaction.conversation_ref(b"here").unwrap();
+    let sender = transaction.address_ref(&[1; 32], 1).unwrap();
+    let mut messages = transaction.messages().unwrap();
+    let refused = messages.deliver(here, b"n", sender, 0, &[0; 16], b"text");
+    assert_eq!(refused.err().unwrap().code(), "damaged");
+}
+
+/// SQLite rolls a whole transaction back when there is no room for one statement, and would take the
+/// next ones for transactions of their own.
+#[test]
+fn a_transaction_that_found_no_room_cannot_go_on() {
+    let place = Place::new();
+    let mut store = place.open().unwrap();
+    let pages = store.statistics().unwrap().pages;
+    let limit = |store: &Store, pages: u64| {
+        let sql = format!("PRAGMA max_page_count = {pages}");
+        store.connection().unwrap().query_row(&sql, [], |_| Ok(())).unwrap();
+    };
+    limit(&store, pages + 20);
+    let transaction = store.begin().unwrap();
+    let here = transaction.conversation_ref(b"here").unwrap();
+    let sender = transaction.address_ref(&[1; 32], 1).unwrap();
+    transaction.put_record(1, b"", b"of this transaction").unwrap();
+    let mut messages = transaction.messages().unwrap();
+    let mut deliver =
+        |i: u64| messages.deliver(here, &i.to_le_bytes(), sender, 0, &[0; 16], &[7; 1_000]);
+    let first = (0..1_000).find_map(|i| deliver(i).err()).unwrap();
+    assert_eq!(first.code(), "full");
+    for i in 1_000..1_100 {
+        assert_eq!(deliver(i).err().unwrap().code(), "ended");
+    }
+    drop(messages);
+    assert_eq!(transaction.put_record(1, b"", b"later").err().unwrap().code(), "ended");
+    assert_eq!(transaction.record(1, b"").err().unwrap().code(), "ended");
+    assert_eq!(transaction.commit().err().unwrap().code(), "ended");
+    assert!(!store.is_uncertain());
+
+    limit(&store, 1_000_000);
+    let transaction = store.begin().unwrap();
+    assert_eq!(transaction.inbox_len().unwrap(), 1);
+    assert!(transaction.record(1, b"").unwrap().is_none());
+    let mut messages = transaction.messages().unwrap();
+    assert_eq!(messages.deliver(here, b"n", sender, 0, &[0; 16], b"text").unwrap(), 2);
+    drop(messages);
+    transaction.commit().unwrap();
+    assert_eq!(store.check(Depth::ReadData).unwrap(), []);
+}

@@ -51,6 +51,7 @@ impl<'s> Transaction<'s> {
     /// [`StoreError::Uncertain`] if the medium failed so that it may have happened or not: reopen the
     /// store. With every other error nothing happened.
     pub fn commit(mut self) -> Result<(), StoreError> {
+        self.connection()?;
         if let (true, Some(seq)) = (self.seq_moved.get(), self.seq.get()) {
             meta::set_number(self.connection()?, meta::SEQ, seq)?;
         }
@@ -77,8 +78,11 @@ impl<'s> Transaction<'s> {
         }
     }
 
+    /// The connection, in this transaction. SQLite rolls back by itself when a statement finds no room
+    /// or the medium fails; every statement after that would be a transaction of its own.
     pub(crate) fn connection(&self) -> Result<&Connection, StoreError> {
-        self.store.connection()
+        let connection = self.store.connection()?;
+        if connection.is_autocommit() { Err(StoreError::Ended) } else { Ok(connection) }
     }
 
     /// A statement of this crate. It is prepared once for each connection.

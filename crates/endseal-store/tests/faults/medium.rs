@@ -69,6 +69,11 @@ impl Medium {
                     apply(&mut file.content, &write, usize::MAX);
                 }
             }
+            Action::FailedSync { inode } => {
+                // The kernel takes for clean what it could not write, so no later synchronisation
+                // writes it: it is in memory until it is written again or the power goes.
+                self.files.entry(*inode).or_default().pending.clear();
+            }
             Action::Name { inode, path, .. } => {
                 // Opening what is known changes nothing.
                 if self.names.inodes.get(path) != Some(inode) {

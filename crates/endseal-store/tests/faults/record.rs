@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt as _};
 
-/// One thing that the worker did, and the system said was done.
+/// One thing that the worker did.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Action {
     /// Bytes at an offset of a file, which is named by its inode.
@@ -12,6 +12,8 @@ pub(crate) enum Action {
     Truncate { inode: u64, len: usize },
     /// A file or directory was synchronised.
     Sync { inode: u64 },
+    /// The system said that it could not synchronise a file or a directory.
+    FailedSync { inode: u64 },
     /// A path names a file or a directory: it was made or opened.
     Name { inode: u64, path: PathBuf, is_directory: bool },
     /// A path was renamed.
@@ -37,6 +39,7 @@ pub(crate) fn read_log(path: &Path) -> Vec<Action> {
             b'W' => Action::Write { inode, offset, bytes: bytes.to_vec() },
             b'T' => Action::Truncate { inode, len: offset },
             b'S' => Action::Sync { inode },
+            b'F' => Action::FailedSync { inode },
             b'C' => {
                 let path = PathBuf::from(OsStr::from_bytes(bytes));
                 let is_directory = offset == 1 || path.is_dir();

@@ -17,6 +17,7 @@
  *   W write    bytes            at an offset
  *   T truncate                  to an offset
  *   S sync
+ *   F sync     that failed
  *   C create   path             what the path names from now on; also of a directory
  *   R rename   old \0 new
  *   U unlink   path
@@ -225,6 +226,7 @@ int ftruncate(int fd, off_t len) { return truncate_to(fd, len); }
 static int sync_with(int (*real)(int), int fd) {
     if (place_of(fd) != INSIDE) return real(fd);
     if (fails(kind_sync)) {
+        record('F', inode(fd), 0, "", 0);
         errno = error_number;
         return -1;
     }

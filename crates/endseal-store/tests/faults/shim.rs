@@ -53,6 +53,18 @@ impl Shim {
         self.above(worker, directory).env("FAULT_LOG", log).output().unwrap()
     }
 
+    /// Runs `worker` to its end with a fault, and a record in `log`.
+    pub(crate) fn fail_and_record(
+        &self,
+        worker: &mut Command,
+        directory: &Path,
+        fault: Fault,
+        log: &Path,
+    ) -> Output {
+        worker.env("FAULT_LOG", log);
+        self.fail(worker, directory, fault, &log.with_extension("count")).0
+    }
+
     /// Runs `worker` to its end with a fault; and how many operations it did, failed ones included.
     pub(crate) fn fail(
         &self,

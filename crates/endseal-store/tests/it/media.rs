@@ -118,6 +118,40 @@ fn power_cuts_leave_whole_batches_and_what_was_promised() {
     assert!(cuts[0] > 10 && cuts[1] > 100, "{cuts:?}");
 }
 
+/// A synchronisation fails, the store is opened again and finds in the kernel's memory what the medium
+/// never got; then the power goes.
+#[test]
+fn what_a_failed_synchronisation_left_in_memory_alone_is_not_promised() {
+    let shim = Shim::compile();
+    let mut dice = Dice(5);
+    for at in 1.. {
+        let (place, logs) = (Place::quick(), Place::quick());
+        let log = logs.path().join("log");
+        let mut medium = Medium::of(place.path());
+        let fault = Fault { at, kind: Kind::Sync, errno: Fault::EIO, sticky: false };
+        let mut worker = command(&place.store(), 3, 50);
+        let output = shim.fail_and_record(&mut worker, place.path(), fault, &log);
+        assert!(output.status.code() == Some(0) || output.status.code() == Some(GAVE_UP));
+        let (mut said, mut failed) = (String::new(), false);
+        for action in read_log(&log) {
+            medium.apply(&action);
+            failed |= matches!(action, Action::FailedSync { .. });
+            let Action::Ack(line) = action else { continue };
+            said.push_str(core::str::from_utf8(&line).unwrap());
+            let left = Place::quick();
+            medium.cut(place.path(), &left.path().join("cut"), &mut |below| dice.roll(below));
+            let store = left.path().join("cut/store");
+            let mut store = Store::open(&store, Unlock::None, OpenOptions::new()).unwrap();
+            let there = count(&mut store, 50);
+            assert!(there >= acknowledged(&said).unwrap(), "{there}: {fault:?}, {said}");
+        }
+        if !failed {
+            assert!(at > 10, "{at}: the shim sees nothing");
+            return;
+        }
+    }
+}
+
 /// Whether there was a store.
 fn open_cut(directory: &Path, promised: Option<u64>, context: &str) -> bool {
     match Store::open(directory, Unlock::None, OpenOptions::new()) {
