@@ -326,6 +326,10 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             return Err(GroupChangeError::Exists);
         }
         membership.set(group);
+        // Epochs of the group that it replaces are none of this one, which could not go on after them.
+        let removed = self.transaction.remove_group(&id).map_err(EngineError::from);
+        self.failed |= removed.is_err();
+        removed?;
         self.release(&id)?;
         Ok(id)
     }

@@ -1,9 +1,12 @@
 //! The crate from outside.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "long ones say what they did")]
 #![allow(clippy::std_instead_of_alloc, reason = "tests have std")]
 
 mod device;
 mod engine;
+#[path = "../../../endseal-store/tests/faults/faults.rs"]
+mod faults;
 mod formats;
 mod group;
 mod model;

@@ -148,11 +148,14 @@ fn the_buffer_is_bounded_and_an_impossible_epoch_costs_itself_alone() {
 
 #[test]
 fn who_joins_anew_gets_what_waited() {
-    let Epochs { mut reader, .. } = epochs(0);
+    let Epochs { mut reader, commits, .. } = epochs(3);
+    for commit in &commits {
+        delivered(reader.receive_group(GROUP, &blake(commit), commit));
+    }
     let mut writer = Party::new(3);
     // Another group of that id, with which this reader gets in again.
     writer.engine().transaction(|t| t.create_group(GROUP, NOW)).unwrap();
-    for _ in 0..4 {
+    for _ in 0..8 {
         writer.change(GROUP, |group| group.update(NOW));
     }
     let package = reader.key_package();
@@ -160,12 +163,19 @@ fn who_joins_anew_gets_what_waited() {
     let body = writer.send_group(GROUP, &[b"text".to_vec()]).remove(0);
     let refused = reader.engine().transaction(|t| t.join_group(&welcome[0]));
     assert!(refused.is_err(), "it is in a group of that id");
-    assert_eq!(reader.receive_group(GROUP, b"text", &body), Outcome::Buffered(5));
+    assert_eq!(reader.receive_group(GROUP, b"text", &body), Outcome::Buffered(9));
     // After it was restored it may.
     reader.backup();
     reader.restore();
     reader.engine().transaction(|t| t.join_group(&welcome[0])).unwrap();
-    assert_eq!(reader.texts(), [b"text".to_vec()]);
+    assert_eq!(reader.texts()[3..], [b"text".to_vec()]);
     let again = reader.receive_group(GROUP, b"text", &body);
     assert!(matches!(again, Outcome::AlreadyDelivered(_)), "{again:?}");
+    // Past epochs of the group that was left are not taken for those of this one.
+    reader.kill();
+    for _ in 0..3 {
+        let (commit, _) = writer.change(GROUP, |group| group.update(NOW));
+        delivered(reader.receive_group(GROUP, &blake(&commit), &commit));
+        reader.restart();
+    }
 }

@@ -75,6 +75,14 @@ impl Party {
         Self { place, engine: Some(engine), address }
     }
 
+    /// Whoever has its store in a place.
+    pub(crate) fn at(place: Place) -> Self {
+        let store = open(&place);
+        let engine = Engine::open(store).unwrap();
+        let address = engine.address();
+        Self { place, engine: Some(engine), address }
+    }
+
     pub(crate) fn engine(&mut self) -> &mut Engine {
         self.engine.as_mut().unwrap()
     }
@@ -82,7 +90,7 @@ impl Party {
     /// Closes the store, as at the end of a process, and opens it again.
     pub(crate) fn restart(&mut self) {
         drop(self.engine.take());
-        let store = Store::open(&self.place.store(), Unlock::None, OpenOptions::new()).unwrap();
+        let store = open(&self.place);
         self.engine = Some(Engine::open(store).unwrap());
     }
 
@@ -139,10 +147,11 @@ impl Party {
     /// The end of a process that nobody asked: what is in its memory is lost, what it gave the system
     /// is not. The store goes on in a copy of its directory, taken while it was open.
     pub(crate) fn kill(&mut self) {
-        let place = Place::new();
-        copy(&self.place.store(), &place.store());
+        let left = self.place.path().join("left");
+        copy(&self.place.store(), &left);
         drop(self.engine.take());
-        self.place = place;
+        fs::remove_dir_all(self.place.store()).unwrap();
+        fs::rename(&left, self.place.store()).unwrap();
         self.restart();
     }
 
@@ -223,6 +232,13 @@ impl Party {
     pub(crate) fn receive(&mut self, envelopes: &[Envelope<'_>]) -> Vec<Outcome> {
         self.engine().decrypt_batch(envelopes, &BatchOptions::whole()).unwrap().outcomes
     }
+}
+
+/// Opens a store. A process that another test starts has our locks from its fork to its exec, so that
+/// one that was just given up may be held for a moment.
+fn open(place: &Place) -> Store {
+    let options = OpenOptions::new().wait(Duration::from_secs(10));
+    Store::open(&place.store(), Unlock::None, options).unwrap()
 }
 
 /// Ids that no two messages share.

@@ -1,0 +1,142 @@
+//! What a device answers and holds, as the specification says it, with no cryptography.
+
+use core::mem::take;
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use endseal_session::{Envelope, Failure, Outcome};
+
+use crate::engine::party::{Party, blake};
+use crate::engine::world::GROUP;
+
+/// Past epochs that are opened.
+pub(super) const PAST: u64 = 3;
+
+/// A message for the device.
+#[derive(Clone)]
+pub(super) struct Mail {
+    /// A sender, or `None` for the group.
+    pub(super) origin: Option<usize>,
+    pub(super) id: Vec<u8>,
+    pub(super) body: Vec<u8>,
+    /// What it says; `None` for a change.
+    pub(super) text: Option<Vec<u8>>,
+    /// The epoch that it is of, in the group.
+    pub(super) epoch: u64,
+    pub(super) is_damaged: bool,
+}
+
+impl Mail {
+    pub(super) fn envelope(&self, people: &[Party]) -> Envelope<'_> {
+        match self.origin {
+            Some(at) => Envelope::from_device(&self.id, people[at].address, &self.body),
+            None => Envelope::from_group(&self.id, GROUP, &self.body),
+        }
+    }
+}
+
+/// Whose message, and its id.
+type Key = (Option<usize>, Vec<u8>);
+
+/// What the device should hold.
+#[derive(Clone, Default)]
+pub(super) struct Model {
+    /// Ids that were delivered: the number and the body.
+    pub(super) seen: HashMap<Key, (u64, [u8; 32])>,
+    /// Bodies whose keys are used.
+    pub(super) used: HashSet<[u8; 32]>,
+    pub(super) waiting: Vec<Mail>,
+    pub(super) epoch: u64,
+    /// The last number of the inbox, and what is in it.
+    pub(super) number: u64,
+    pub(super) inbox: VecDeque<Row>,
+}
+
+/// A row of the inbox.
+#[derive(Clone)]
+pub(super) struct Row {
+    pub(super) number: u64,
+    pub(super) origin: Option<usize>,
+    pub(super) text: Option<Vec<u8>>,
+}
+
+/// What should become of a message.
+#[derive(Debug, PartialEq)]
+pub(super) enum Expected {
+    Exactly(Outcome),
+    /// One of several failures: it depends on how long ago the key was used.
+    Failure,
+}
+
+impl Model {
+    /// What becomes of a message, and of those that it lets out of the buffer.
+    pub(super) fn deliver(
+        &mut self,
+        mail: &Mail,
+        released: &mut Vec<(Vec<u8>, Expected)>,
+    ) -> Expected {
+        let digest = blake(&mail.body);
+        let key = (mail.origin, mail.id.clone());
+        if let Some((number, seen)) = self.seen.get(&key) {
+            return Expected::Exactly(if *seen == digest {
+                Outcome::AlreadyDelivered(*number)
+            } else {
+                Outcome::Failed(Failure::IdReused)
+            });
+        }
+        if mail.origin.is_none() {
+            if let Some(waiting) = self.waiting.iter().find(|it| it.id == mail.id) {
+                return Expected::Exactly(if waiting.body == mail.body {
+                    Outcome::Buffered(waiting.epoch)
+                } else {
+                    Outcome::Failed(Failure::IdReused)
+                });
+            }
+            if mail.epoch > self.epoch {
+                self.waiting.push(mail.clone());
+                return Expected::Exactly(Outcome::Buffered(mail.epoch));
+            }
+        }
+        let expected = self.open(mail);
+        if mail.origin.is_none() && mail.text.is_none() && expected != Expected::Failure {
+            self.release(released);
+        }
+        expected
+    }
+
+    fn open(&mut self, mail: &Mail) -> Expected {
+        let digest = blake(&mail.body);
+        if mail.is_damaged || self.used.contains(&digest) {
+            return Expected::Failure;
+        }
+        if mail.origin.is_none() {
+            let is_past = mail.epoch < self.epoch;
+            if is_past && (mail.text.is_none() || mail.epoch + PAST < self.epoch) {
+                return Expected::Failure;
+            }
+            if mail.text.is_none() {
+                self.epoch += 1;
+            }
+        }
+        self.number += 1;
+        self.used.insert(digest);
+        self.seen.insert((mail.origin, mail.id.clone()), (self.number, digest));
+        let (number, origin, text) = (self.number, mail.origin, mail.text.clone());
+        self.inbox.push_back(Row { number, origin, text });
+        Expected::Exactly(Outcome::Delivered(self.number))
+    }
+
+    fn release(&mut self, released: &mut Vec<(Vec<u8>, Expected)>) {
+        let mut again = true;
+        while take(&mut again) {
+            let epoch = self.epoch;
+            let (now, later) =
+                take(&mut self.waiting).into_iter().partition(|it| it.epoch <= epoch);
+            self.waiting = later;
+            for mail in Vec::into_iter(now) {
+                let expected = self.open(&mail);
+                again |= mail.text.is_none() && expected != Expected::Failure;
+                released.push((mail.id, expected));
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Processes that are killed, again and again, wherever they are: what was acknowledged is there, and
+//! everything is there once.
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Stdio;
+use std::thread;
+use std::time::Instant;
+
+use super::worker::{Said, Work};
+use super::world::{Mail, World};
+use crate::random::Random;
+
+const SIGKILL: i32 = 9;
+
+#[test]
+fn three_hundred_kills_lose_nothing_and_deliver_nothing_twice() {
+    kill(300, 1);
+}
+
+#[test]
+#[ignore = "minutes; docs/design/session-faults.md says how it went"]
+fn ten_thousand_kills_lose_nothing_and_deliver_nothing_twice() {
+    let kills = std::env::var("ENDSEAL_TEST_KILLS").map_or(10_000, |it| it.parse().unwrap());
+    let start = Instant::now();
+    let mut done = 0;
+    // A store of its own every so often: it is checked whole after every kill.
+    for seed in 0.. {
+        if done >= kills {
+            break;
+        }
+        done += kill(250.min(kills - done), seed);
+        println!("{done} kills, {:?}", start.elapsed());
+    }
+}
+
+/// Kills workers so often, in one store.
+fn kill(kills: usize, seed: u64) -> usize {
+    let mut random = Random(seed);
+    let mut world = World::new(seed);
+    let (mut killed, mut rounds, mut messages) = (0, 0, 0);
+    let mut left: BTreeMap<u64, [u8; 32]> = BTreeMap::new();
+    while killed < kills {
+        let mails = world.mails(20 + random.below(60));
+        let folder = world.reader.place.path().to_owned();
+        let backlog = folder.join("backlog");
+        Mail::write(&mails, &backlog);
+        world.reader.engine = None;
+        rounds += 1;
+        messages += mails.len();
+        loop {
+            let before = Said::read(&folder);
+            let work = Work {
+                folder: &folder,
+                backlog: &backlog,
+                // Some of what was acknowledged comes again.
+                from: before.done.saturating_sub(random.below(10)),
+                chunk: 1 + random.below(9),
+                threads: 1 + random.below(3),
+                sends: true,
+            };
+            let mut child =
+                work.command().stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            let target = before.lines + random.below(14);
+            let pause = Duration::from_micros(random.next() % 2_500);
+            let patience = Instant::now();
+            let mut status = None;
+            while Said::read(&folder).lines < target && status.is_none() {
+                assert!(patience.elapsed() < Duration::from_secs(60), "a worker hangs: {seed}");
+                thread::sleep(Duration::from_micros(300));
+                status = child.try_wait().unwrap();
+            }
+            thread::sleep(pause);
+            // One that has ended is not hurt.
+            child.kill().unwrap();
+            let status = child.wait().unwrap();
+            match status.signal() {
+                Some(signal) => {
+                    assert_eq!(signal, SIGKILL);
+                    killed += 1;
+                }
+                None => assert!(status.success(), "{status:?}, seed {seed}"),
+            }
+            let said = Said::read(&folder);
+            for (number, digest) in said.left {
+                let known = left.insert(number, digest);
+                assert!(known.is_none_or(|it| it == digest), "{number} was two messages: {seed}");
+            }
+            if said.ended {
+                break;
+            }
+        }
+        fs::remove_file(folder.join("ack")).unwrap();
+        world.reader.restart();
+        world.settle();
+    }
+    // What was said to have left is in the outbox with the same bytes, whatever came after.
+    let pending = world.reader.engine().outbox().pending(0, usize::MAX >> 1).unwrap();
+    let pending: BTreeMap<_, _> =
+        pending.into_iter().map(|it| (it.number, super::party::blake(&it.body))).collect();
+    for (number, digest) in &left {
+        assert_eq!(pending.get(number), Some(digest), "{seed}");
+    }
+    assert_eq!(world.reader.engine().store().check(endseal_store::Depth::ReadData).unwrap(), []);
+    println!(
+        "{killed} kills in {rounds} rounds, {messages} messages, {} left, seed {seed}",
+        pending.len()
+    );
+    killed
+}

@@ -1,0 +1,179 @@
+//! A panic while a message is opened: a ratchet that breaks at a text, on the caller's thread or another.
+
+use core::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
+
+use endseal_crypto::ed25519::{Seed, SigningKey};
+use endseal_crypto::peer_id::PeerId;
+use endseal_crypto::random::OsRandom;
+use endseal_crypto::secret::Zeroizing;
+use endseal_crypto::{ed25519, x25519};
+use endseal_session::olm::{OlmAccount, OlmRatchet};
+use endseal_session::{
+    AcceptError, AccountKeys, BatchOptions, BeginError, Certificate, DeviceId, Engine, Envelope,
+    NewDevice, OpenError, Outcome, PairwiseAccount, PrekeyBundle, Ratchet, RatchetBody,
+    RatchetLimits, SealError, Sealed, SessionTag, StateError, WrongCertificate,
+};
+use endseal_store::{OpenOptions, Protection, Store, Unlock};
+
+use super::party::{Party, Place, blake};
+
+const BREAKS: &[u8] = b"break";
+
+/// Olm that panics after it has opened a message with a certain text.
+struct Brittle(OlmRatchet);
+
+impl Ratchet for Brittle {
+    const ENGINE: u8 = OlmRatchet::ENGINE;
+
+    fn limits() -> RatchetLimits {
+        OlmRatchet::limits()
+    }
+
+    fn open(&mut self, body: RatchetBody<'_>) -> Result<Zeroizing<Vec<u8>>, OpenError> {
+        let text = self.0.open(body)?;
+        assert!(*text != BREAKS, "on purpose");
+        Ok(text)
+    }
+
+    fn seal(&mut self, plaintext: &[u8]) -> Result<Sealed, SealError> {
+        self.0.seal(plaintext)
+    }
+
+    fn fork(&self) -> Self {
+        Self(self.0.fork())
+    }
+
+    fn tag(&self) -> SessionTag {
+        self.0.tag()
+    }
+
+    fn has_received(&self) -> bool {
+        self.0.has_received()
+    }
+
+    fn save(&self) -> Zeroizing<Vec<u8>> {
+        self.0.save()
+    }
+
+    fn load(state: &[u8]) -> Result<Self, StateError> {
+        OlmRatchet::load(state).map(Self)
+    }
+}
+
+struct BrittleAccount(OlmAccount);
+
+impl PairwiseAccount for BrittleAccount {
+    type Ratchet = Brittle;
+
+    fn generate() -> Self {
+        Self(OlmAccount::generate())
+    }
+
+    fn keys(&self) -> AccountKeys {
+        self.0.keys()
+    }
+
+    fn sign(&self, message: &[u8]) -> ed25519::Signature {
+        self.0.sign(message)
+    }
+
+    fn one_time_keys(&mut self, count: usize) {
+        self.0.one_time_keys(count);
+    }
+
+    fn fallback_key(&mut self) {
+        self.0.fallback_key();
+    }
+
+    fn one_time_keys_left(&self) -> usize {
+        self.0.one_time_keys_left()
+    }
+
+    fn bundles(
+        &self,
+        certificate: &Certificate,
+        made_at: u64,
+    ) -> Result<Vec<PrekeyBundle>, WrongCertificate> {
+        self.0.bundles(certificate, made_at)
+    }
+
+    fn published(&mut self) {
+        self.0.published();
+    }
+
+    fn begin(&self, their: &PrekeyBundle) -> Result<Brittle, BeginError> {
+        self.0.begin(their).map(Brittle)
+    }
+
+    fn accept(
+        &mut self,
+        tag: SessionTag,
+        their_agreement_key: &x25519::PublicKey,
+        body: &[u8],
+    ) -> Result<(Brittle, Zeroizing<Vec<u8>>), AcceptError> {
+        let (ratchet, text) = self.0.accept(tag, their_agreement_key, body)?;
+        Ok((Brittle(ratchet), text))
+    }
+
+    fn fork(&self) -> Self {
+        Self(self.0.fork())
+    }
+
+    fn save(&self) -> Zeroizing<Vec<u8>> {
+        self.0.save()
+    }
+
+    fn load(state: &[u8]) -> Result<Self, StateError> {
+        OlmAccount::load(state).map(Self)
+    }
+}
+
+#[test]
+fn a_panic_while_a_message_is_opened_ends_the_batch_and_nothing_else() {
+    for threads in [1, 2, 4] {
+        let place = Place::new();
+        let store = Store::create(&place.store(), Protection::None, &mut OsRandom).unwrap();
+        let identity = SigningKey::from_seed(Seed::from_bytes(&[1; 32]));
+        let new = NewDevice {
+            identity: &identity,
+            device: DeviceId::new(1).unwrap(),
+            peer_id: PeerId::from_bytes(&[1; 32]),
+            now: 1_790_000_000_000,
+        };
+        let mut reader = Engine::<BrittleAccount>::create(store, new, &mut OsRandom).unwrap();
+        let to = reader.address();
+        let bundles = reader.transaction(|t| t.prekey_bundles(4, 7)).unwrap();
+        let mut mails = Vec::new();
+        for (number, bundle) in (2..6).zip(&bundles) {
+            let mut sender = Party::new(number);
+            sender.engine().transaction(|t| t.begin_session(bundle)).unwrap();
+            let mut texts: Vec<_> = (0..10_u8).map(|n| vec![number, n]).collect();
+            if number == 3 {
+                texts[7] = BREAKS.to_vec();
+            }
+            let bodies = sender.send_all(to, &texts.iter().collect::<Vec<_>>());
+            mails.extend(bodies.into_iter().map(|body| (sender.address, blake(&body), body)));
+        }
+        let envelopes: Vec<_> =
+            mails.iter().map(|(from, id, body)| Envelope::from_device(id, *from, body)).collect();
+        let options = BatchOptions::whole().threads(threads);
+        let unwound = catch_unwind(AssertUnwindSafe(|| reader.decrypt_batch(&envelopes, &options)));
+        assert!(unwound.is_err());
+        assert!(reader.inbox().is_empty().unwrap());
+        // The same engine goes on, and so does the next one, which opens that one, too.
+        let good: Vec<_> =
+            (0..).zip(&envelopes).filter(|(at, _)| *at != 17).map(|(_, it)| *it).collect();
+        let report = reader.decrypt_batch(&good, &options).unwrap();
+        assert!(report.outcomes.iter().all(|it| matches!(it, Outcome::Delivered(_))));
+        reader.into_store().close().unwrap();
+        let wait = OpenOptions::new().wait(core::time::Duration::from_secs(10));
+        let store = Store::open(&place.store(), Unlock::None, wait).unwrap();
+        let mut reader: Engine = Engine::open(store).unwrap();
+        let report = reader.decrypt_batch(&envelopes, &options).unwrap();
+        for (at, outcome) in report.outcomes.iter().enumerate() {
+            assert_eq!(matches!(outcome, Outcome::Delivered(40)), at == 17, "{at}: {outcome:?}");
+            assert!(outcome.is_kept());
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Media that fail, and power that goes, below an engine in the middle of a batch.
+
+use core::time::Duration;
+use std::fs;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use endseal_session::olm::OlmAccount;
+use endseal_session::{BatchOptions, Engine, EngineError};
+use endseal_store::{OpenOptions, OpenStoreError, Store, StoreError, Unlock};
+
+use super::party::{Party, Place, copy};
+use super::worker::{GAVE_UP, Said, Work};
+use super::world::{Mail, World};
+use crate::faults::{Action, Fault, Kind, Medium, Shim, read_log};
+use crate::random::Random;
+
+const LEN: usize = 200;
+/// Length of a page of the database in bytes.
+const PAGE: usize = 4_096;
+
+/// A store, and a backlog for it.
+struct Case {
+    world: World,
+    mails: Vec<Mail>,
+    template: Place,
+    shim: Shim,
+}
+
+impl Case {
+    fn new() -> Self {
+        let mut world = World::new(7);
+        let mails = world.mails(LEN);
+        let template = Place::new();
+        // Closed, so that the copy is one of a store at rest.
+        world.reader.restart();
+        world.reader.engine.take().unwrap().into_store().close().unwrap();
+        copy(&world.reader.place.store(), &template.store());
+        Mail::write(&mails, &template.path().join("backlog"));
+        Self { world, mails, template, shim: Shim::compile() }
+    }
+
+    fn work(&self, place: &Place, chunk: usize, threads: usize) -> Command {
+        copy(&self.template.store(), &place.store());
+        let backlog = self.template.path().join("backlog");
+        let folder = place.path();
+        Work { folder, backlog: &backlog, from: 0, chunk, threads, sends: true }.command()
+    }
+
+    /// Runs a worker above a medium that fails, and then whatever is left of the backlog in this process.
+    /// Whether the fault was reached.
+    fn fail(&mut self, fault: Fault, chunk: usize, threads: usize) -> bool {
+        let (place, count) = (Place::new(), Place::new());
+        let count = count.path().join("count");
+        let mut worker = self.work(&place, chunk, threads);
+        let (output, counted) = self.shim.fail(&mut worker, place.path(), fault, &count);
+        let said = Said::read(place.path());
+        let end = output.status.code();
+        let context = format!("{fault:?}, {said:?}, {}", String::from_utf8_lossy(&output.stderr));
+        assert!(end == Some(0) || end == Some(GAVE_UP), "{end:?}: {context}");
+        // One failure is got over in the same process.
+        assert!(fault.sticky || said.ended, "{context}");
+        self.check(place, &said);
+        counted >= fault.at
+    }
+
+    /// Opens what a worker left as the next process would.
+    fn check(&mut self, place: Place, said: &Said) {
+        let mut reader = Party::at(place);
+        let outbox = self.world.check_outbox(&mut reader);
+        for (number, digest) in &said.left {
+            assert_eq!(outbox.get(number), Some(digest));
+        }
+        self.world.check(&mut reader, &self.mails, said.done);
+        self.world.check_outbox(&mut reader);
+        assert!(!reader.engine().store().is_restored());
+    }
+
+    /// Every `step`th operation fails, beginning with one that `step` and chance decide.
+    fn fail_each(&mut self, kind: Kind, errno: i32, sticky: bool, step: u64) -> u64 {
+        let mut random = Random(step);
+        let mut at = 1 + random.next() % step;
+        let mut cases = 0;
+        loop {
+            let (chunk, threads) = [(LEN, 1), (50, 2), (64, 1)][random.below(3)];
+            if !self.fail(Fault { at, kind, errno, sticky }, chunk, threads) {
+                return cases;
+            }
+            cases += 1;
+            at += step;
+        }
+    }
+}
+
+#[test]
+fn failed_writes_and_synchronisations_are_got_over() {
+    let mut case = Case::new();
+    let writes = case.fail_each(Kind::Write, Fault::EIO, false, 29);
+    let full = case.fail_each(Kind::Write, Fault::ENOSPC, false, 31);
+    let synchronisations = case.fail_each(Kind::Sync, Fault::EIO, false, 2);
+    assert!(writes > 3 && full > 3 && synchronisations > 2, "the shim sees nothing");
+}
+
+#[test]
+fn a_medium_that_is_gone_or_full_keeps_what_was_acknowledged() {
+    let mut case = Case::new();
+    let gone = case.fail_each(Kind::Any, Fault::EIO, true, 37);
+    let full = case.fail_each(Kind::Write, Fault::ENOSPC, true, 41);
+    assert!(gone > 3 && full > 3, "the shim sees nothing");
+}
+
+#[test]
+#[ignore = "minutes; docs/design/session-faults.md says how it went"]
+fn every_write_and_every_synchronisation_fails() {
+    let mut case = Case::new();
+    for sticky in [false, true] {
+        for (kind, errno) in
+            [(Kind::Write, Fault::EIO), (Kind::Write, Fault::ENOSPC), (Kind::Sync, Fault::EIO)]
+        {
+            let cases = case.fail_each(kind, errno, sticky, 1);
+            println!("{cases} of {kind:?} with error {errno}, sticky {sticky}");
+        }
+    }
+}
+
+#[test]
+fn power_cuts_keep_what_was_acknowledged() {
+    cut(4, 1);
+}
+
+#[test]
+#[ignore = "minutes; docs/design/session-faults.md says how it went"]
+fn every_power_cut_keeps_what_was_acknowledged() {
+    cut(1, 3);
+}
+
+/// Cuts the power after every `step`th thing that a worker does to the medium, so many times each.
+fn cut(step: usize, times: usize) {
+    let mut case = Case::new();
+    let (place, log) = (Place::new(), Place::new());
+    let log = log.path().join("log");
+    let mut worker = case.work(&place, 40, 1);
+    let mut medium = Medium::of(place.path());
+    let output = case.shim.record(&mut worker, place.path(), &log);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let actions = read_log(&log);
+    let _ = fs::remove_file(place.path().join("ack"));
+    let mut random = Random(step as u64);
+    let (mut said, mut cuts) = (String::new(), 0);
+    for (at, action) in actions.iter().enumerate() {
+        medium.apply(action);
+        if let Action::Ack(line) = action {
+            said.push_str(core::str::from_utf8(line).unwrap());
+        }
+        if at % step != 0 {
+            continue;
+        }
+        for _ in 0..times {
+            let left = Place::new();
+            medium.cut(place.path(), left.path(), &mut |below| random.below(below));
+            case.check(left, &Said::parse(&said));
+            cuts += 1;
+        }
+    }
+    assert!(Said::parse(&said).ended && cuts > 20, "{cuts}");
+    println!("{cuts} power cuts in {} operations", actions.len());
+}
+
+/// A limit of the file's size stands for a medium without room: the process is told by an error, and the
+/// next one, which has room, goes on.
+#[test]
+fn without_room_nothing_is_lost() {
+    let mut case = Case::new();
+    let mut gave_up = 0;
+    // In units of 512 bytes; the signal is ignored, so that the write fails instead.
+    for blocks in [50, 150, 250, 350, 500, 700] {
+        let place = Place::new();
+        let worker = case.work(&place, 20, 1);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\""), "sh"]);
+        shell.arg(worker.get_program()).args(worker.get_args());
+        shell.envs(worker.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let end = shell.output().unwrap().status.code();
+        assert!(end == Some(0) || end == Some(GAVE_UP), "{end:?}");
+        gave_up += usize::from(end == Some(GAVE_UP));
+        let said = Said::read(place.path());
+        case.check(place, &said);
+    }
+    assert!(gave_up > 1, "there was room");
+}
+
+/// One process at a time: the second is refused, and when the first has died it goes on from there.
+#[test]
+fn two_processes_take_turns() {
+    let mut case = Case::new();
+    let place = Place::new();
+    let mut first = case.work(&place, 1, 2).stdout(Stdio::null()).spawn().unwrap();
+    while Said::read(place.path()).done < 20 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    let refused = Store::open(&place.store(), Unlock::None, OpenOptions::new());
+    let is_running = first.try_wait().unwrap().is_none();
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert!(is_running && matches!(refused, Err(OpenStoreError::Locked)));
+    let said = Said::read(place.path());
+    assert!(said.done < LEN);
+    case.check(place, &said);
+}
+
+/// A wrong secret, and a store with a page that is not what it was: clear errors, and nothing is written.
+#[test]
+fn a_wrong_secret_and_a_damaged_page_cost_no_row() {
+    let mut case = Case::new();
+    let place = Place::new();
+    copy(&case.template.store(), &place.store());
+    let path = place.store().join("store.db");
+    let open = |unlock| {
+        Store::open(&place.store(), unlock, OpenOptions::new().wait(Duration::from_secs(9)))
+    };
+    assert!(matches!(open(Unlock::Passphrase(b"no")), Err(OpenStoreError::Authentication)));
+    let good = fs::read(&path).unwrap();
+    let envelopes: Vec<_> = case.mails.iter().map(Mail::envelope).collect();
+    let (mut refused, mut failed) = (0, 0);
+    for page in 0..good.len() / PAGE {
+        let mut bad = good.clone();
+        bad[page * PAGE + 100] ^= 1;
+        fs::write(&path, &bad).unwrap();
+        // What is damaged may be met at once, in the middle of a batch, or not at all.
+        let engine = open(Unlock::None).map_err(drop);
+        match engine.and_then(|store| Engine::<OlmAccount>::open(store).map_err(drop)) {
+            Err(()) => refused += 1,
+            Ok(mut engine) => match engine.decrypt_batch(&envelopes, &BatchOptions::whole()) {
+                Ok(report) => assert!(report.outcomes.iter().all(|it| it.is_kept())),
+                Err(error) => {
+                    failed += 1;
+                    let is_damage = matches!(
+                        error.cause,
+                        EngineError::Store(StoreError::Damaged(_)) | EngineError::Damaged(_)
+                    );
+                    assert!(is_damage && error.done.outcomes.is_empty(), "{page}: {error:?}");
+                }
+            },
+        }
+        for file in fs::read_dir(place.store()).unwrap() {
+            fs::remove_file(file.unwrap().path()).unwrap();
+        }
+        copy(&case.template.store(), &place.store());
+    }
+    assert!(refused > 0 && failed > 0, "{refused} {failed}");
+    // With the page as it was, everything is there.
+    case.check(place, &Said::default());
+}
