@@ -9,5 +9,6 @@ mod home;
 mod pair;
 mod receipts;
 mod scratch;
+mod sessions;
 mod stalled;
 mod transfer_vectors;

@@ -1,0 +1,106 @@
+//! The store of a state directory, and session files that are larger than what is in memory of them.
+
+use core::time::Duration;
+use std::fs::File;
+use std::io::{self, Read};
+
+use endseal_crypto::identity::Identity;
+use endseal_crypto::random::OsRandom;
+use endseal_node::sessions::{self, ReceiveError, SessionsError, Tally, Texts};
+use endseal_node::{AtomicFile, Existing, Home, Readers};
+use endseal_session::{BatchOptions, ConversationId, DeviceId, Engine, EngineError};
+use endseal_store::{OpenStoreError, OuterKey, Protection, Store};
+
+use crate::scratch::Scratch;
+
+const NOW: u64 = 1_790_000_000_000;
+
+fn identity() -> Identity {
+    Identity::generate(&mut OsRandom).unwrap()
+}
+
+fn make(home: &Home, identity: &Identity, device: Option<u32>) -> Result<Engine, SessionsError> {
+    home.make_sessions(identity, device.and_then(DeviceId::new), NOW, Duration::ZERO)
+}
+
+#[test]
+fn a_store_that_was_left_without_a_device_gets_one() {
+    let scratch = Scratch::new();
+    let home = Home::create(&scratch.path("state")).unwrap();
+    let own = identity();
+    assert!(matches!(home.sessions(&own, Duration::ZERO), Err(SessionsError::Missing(_))));
+    let key = OuterKey::from_bytes(own.store_key().expose_secret());
+    let store =
+        Store::create(&home.store_path(), Protection::OuterKey(&key), &mut OsRandom).unwrap();
+    let id = *store.id();
+    store.close().unwrap();
+    let missing = home.sessions(&own, Duration::ZERO);
+    assert!(matches!(missing, Err(SessionsError::Engine(EngineError::NoDevice))));
+    let mut engine = make(&home, &own, Some(5)).unwrap();
+    assert_eq!(engine.store().id(), &id);
+    let address = engine.address();
+    assert_eq!((address.device.number(), &address.identity), (5, own.public().ed25519()));
+    let locked = make(&home, &own, None);
+    let Err(SessionsError::Open { error: OpenStoreError::Locked, .. }) = locked else {
+        panic!("two at once")
+    };
+    drop(engine);
+    assert_eq!(make(&home, &own, None).unwrap().address(), address);
+    assert!(matches!(make(&home, &own, Some(6)), Err(SessionsError::OtherDevice(_))));
+    let Err(SessionsError::Open { error, .. }) = make(&home, &identity(), None) else {
+        panic!("another identity")
+    };
+    assert!(matches!(error, OpenStoreError::Authentication));
+}
+
+/// Gives a file in small pieces, and fails where it ends.
+struct Failing(File);
+
+impl Read for Failing {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let most = out.len().min(10_000);
+        match self.0.read(&mut out[..most])? {
+            0 => Err(io::ErrorKind::ConnectionReset.into()),
+            len => Ok(len),
+        }
+    }
+}
+
+#[test]
+fn a_file_larger_than_a_piece_is_read_from_front_to_end() {
+    const TEXTS: u64 = 19;
+    let scratch = Scratch::new();
+    let [one, other] = ["one", "other"]
+        .map(|name| make(&Home::create(&scratch.path(name)).unwrap(), &identity(), None).unwrap());
+    let (mut alice, mut bob) = (one, other);
+    let bundles: Result<_, EngineError> = bob.transaction(|it| it.one_time_bundles(1, NOW));
+    let to = alice.transaction(|it| it.begin_session(&bundles.unwrap()[0])).unwrap();
+    // Lengths that put the ends of pieces anywhere within a record.
+    let line = |number: u64| vec![b'a'; 1_000_000 + usize::try_from(number).unwrap() * 1_237];
+    let lines: Vec<_> = (0..TEXTS).map(line).collect();
+    let count = sessions::encrypt(&mut alice, &[to], Texts::lines(&*lines.join(&b'\n')));
+    assert_eq!(count.unwrap(), TEXTS);
+    let conversation = ConversationId::Person(to.identity);
+    assert_eq!(sessions::waiting(&mut alice, &conversation).unwrap(), TEXTS);
+    let path = scratch.path("out");
+    let file = || AtomicFile::create(&path, Existing::Keep, Readers::Umask).unwrap();
+    let begun = file();
+    assert_eq!(sessions::write_outbox(&mut alice, &conversation, begun).unwrap(), TEXTS);
+    assert_eq!(sessions::waiting(&mut alice, &conversation).unwrap(), 0);
+
+    let (mut tally, mut at) = (Tally::default(), Vec::new());
+    let input = Failing(File::open(&path).unwrap());
+    let options = BatchOptions::default();
+    let failed =
+        sessions::receive(&mut bob, input, &options, &mut tally, &mut |done| at.push(done));
+    assert!(matches!(failed, Err(ReceiveError::Input(_))));
+    // All of it was there before the failure.
+    assert_eq!((tally.delivered, tally.failed()), (TEXTS, 0));
+    assert!(at.len() >= 3 && at.is_sorted(), "{at:?}");
+    assert_eq!(at.last(), Some(&path.metadata().unwrap().len()));
+    let input = File::open(&path).unwrap();
+    sessions::receive(&mut bob, input, &options, &mut tally, &mut |_| {}).unwrap();
+    assert_eq!((tally.records, tally.already_delivered), (2 * TEXTS, TEXTS));
+    let texts = bob.inbox().page(0, 100).unwrap();
+    assert!(texts.iter().map(|it| it.plaintext.as_slice()).eq(lines.iter().map(Vec::as_slice)));
+}
