@@ -109,11 +109,11 @@ impl Fresh {
 
     /// Takes down what became of a message.
     fn end<'e>(&mut self, entry: Entry<'e>, entries: &mut Vec<Entry<'e>>) {
-        if let Opened::Delivery(delivery) = &entry.result {
-            if let Some(id) = Id::new(&entry.id) {
-                let (digest, index, block) = (delivery.digest, entry.index, self.block);
-                self.ids.insert(id, Known { digest, index, block });
-            }
+        if let Opened::Delivery(delivery) = &entry.result
+            && let Some(id) = Id::new(&entry.id)
+        {
+            let (digest, index, block) = (delivery.digest, entry.index, self.block);
+            self.ids.insert(id, Known { digest, index, block });
         }
         entries.push(entry);
     }

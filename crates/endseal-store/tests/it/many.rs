@@ -30,12 +30,11 @@ fn rows(transaction: &Transaction<'_>) -> Vec<(u64, u8, Vec<u8>, Vec<u8>)> {
     transaction.inbox(0, usize::MAX >> 1).unwrap().into_iter().map(row).collect()
 }
 
+/// Numbers, what is seen afterwards, and the rows of the inbox.
+type Delivered = (Vec<u64>, Vec<Option<Seen>>, Vec<(u64, u8, Vec<u8>, Vec<u8>)>);
+
 /// Delivers to two conversations by turns; what is in the store then.
-fn deliver(
-    store: &mut Store,
-    all: &[Message],
-    together: bool,
-) -> (Vec<u64>, Vec<Option<Seen>>, Vec<(u64, u8, Vec<u8>, Vec<u8>)>) {
+fn deliver(store: &mut Store, all: &[Message], together: bool) -> Delivered {
     let transaction = store.begin().unwrap();
     let places = [b"here", b"away"].map(|name| transaction.conversation_ref(name).unwrap());
     let sender = transaction.address_ref(&[1; 32], 1).unwrap();
