@@ -43,6 +43,8 @@ fn addresses_are_found_again() {
     assert_eq!(transaction.address_ref(&[1; 32], 1).unwrap(), one);
     assert_eq!(transaction.find_address(&[1; 32], u32::MAX).unwrap(), Some(two));
     assert_eq!(transaction.find_address(&[2; 32], 1).unwrap(), None);
+    assert!(transaction.knows_identity(&[1; 32]).unwrap());
+    assert!(!transaction.knows_identity(&[2; 32]).unwrap());
     transaction.set_certificate(one, b"certificate").unwrap();
     transaction.set_verified(two, true).unwrap();
     transaction.commit().unwrap();
