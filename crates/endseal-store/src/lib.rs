@@ -66,7 +66,7 @@ pub use error::{
 pub use group::GroupRow;
 pub use inbox::InboxRow;
 pub use key_file::{OuterKey, Protection, ProtectionKind, Unlock};
-pub use messages::{Messages, Seen};
+pub use messages::{Messages, NewMessage, Seen};
 pub use outbox::OutboxRow;
 pub use session::{SessionRow, SessionSummary, Standing};
 pub use statistics::Statistics;

@@ -13,6 +13,7 @@ mod damage;
 #[path = "../faults/faults.rs"]
 mod faults;
 mod lifecycle;
+mod many;
 mod media;
 mod place;
 mod processes;
