@@ -25,6 +25,9 @@ use crate::{
 /// Messages that are looked up, opened and written together.
 pub(super) const BLOCK: usize = 128;
 
+/// Origins of a block that are looked through.
+const RECENT: usize = 8;
+
 /// Conversations that stay in memory between batches.
 const MAX_LANES: usize = 1_024;
 
@@ -147,31 +150,41 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
     pub(super) fn plan(&mut self, range: Range<usize>) -> (Block<'e>, Question<'e>) {
         let mut block = Block { range: range.clone(), groups: Vec::new(), malformed: Vec::new() };
         let mut question = Question { loads: Vec::new(), ids: Vec::new() };
-        // Few conversations make up a block; the one before is the most likely.
         let mut places: HashMap<Conversation, usize> = HashMap::new();
+        // Most blocks are of few conversations: to compare with some is cheaper than to hash.
+        let mut recent: Vec<(Origin<'e>, usize)> = Vec::with_capacity(RECENT);
         for index in range {
             let Some(envelope) = self.envelopes.get(index) else { continue };
-            let conversation = Conversation::of(envelope.origin);
             let valid = (1..=MAX_ID_LEN).contains(&envelope.id.len())
                 && envelope.position.len() <= MAX_ID_LEN;
-            let Some(conversation) = conversation.filter(|_| valid) else {
+            if !valid {
                 block.malformed.push(index);
                 continue;
-            };
+            }
             let sender = match envelope.origin {
                 Origin::Device(address) => Some(address),
                 Origin::Group(_) => None,
             };
-            let place = match places.get(&conversation) {
-                Some(place) => *place,
+            let known = recent.iter().find(|(origin, _)| *origin == envelope.origin);
+            let place = match known.map(|(_, place)| *place) {
+                Some(place) => place,
                 None => {
-                    places.insert(conversation.clone(), block.groups.len());
-                    block.groups.push((conversation.clone(), Vec::new()));
-                    question.ids.push((conversation.clone(), Vec::new()));
-                    block.groups.len() - 1
+                    let Some(conversation) = Conversation::of(envelope.origin) else {
+                        block.malformed.push(index);
+                        continue;
+                    };
+                    self.need(&conversation, sender, &mut question.loads);
+                    let place = *places.entry(conversation).or_insert_with_key(|conversation| {
+                        block.groups.push((conversation.clone(), Vec::new()));
+                        question.ids.push((conversation.clone(), Vec::new()));
+                        block.groups.len() - 1
+                    });
+                    if recent.len() < RECENT {
+                        recent.push((envelope.origin, place));
+                    }
+                    place
                 }
             };
-            self.need(&conversation, sender, &mut question.loads);
             if let (Some((_, tasks)), Some((_, ids))) =
                 (block.groups.get_mut(place), question.ids.get_mut(place))
             {

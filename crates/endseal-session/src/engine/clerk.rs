@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use endseal_crypto::ed25519;
-use endseal_store::{AddressRef, Messages, Transaction};
+use endseal_store::{AddressRef, ConversationRef, Messages, NewMessage, Transaction};
 
 use super::conversation::Conversation;
 use super::desk::{Answer, Departure, Load, Loaded, Question, Write};
@@ -53,11 +53,8 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
         for (conversation, ids) in question.ids {
             seen.push(
                 match self.references.find_conversation(self.transaction, &conversation)? {
-                    Some(reference) => ids
-                        .iter()
-                        .map(|id| self.messages.seen(reference, id))
-                        .collect::<Result<Vec<_>, _>>()?,
-                    None => ids.iter().map(|_| None).collect(),
+                    Some(reference) => self.messages.seen_many(reference, &ids)?,
+                    None => alloc::vec![None; ids.len()],
                 },
             );
         }
@@ -67,34 +64,63 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
     /// Writes what came out of a block: the numbers of what was delivered, in order.
     pub(super) fn write(&mut self, writes: Vec<Write<'_>>) -> Result<Vec<u64>, EngineError> {
         let mut numbers = Vec::with_capacity(writes.len());
-        for write in writes {
+        let mut due = Vec::with_capacity(writes.len());
+        let mut recent = Recent::default();
+        for write in &writes {
             match write {
-                Write::Deliver { conversation, id, delivery } => {
-                    let reference =
-                        self.references.conversation(self.transaction, &conversation)?;
-                    let sender = self.references.address(self.transaction, delivery.sender)?;
-                    numbers.push(self.messages.deliver(
-                        reference,
-                        &id,
-                        sender,
-                        delivery.kind,
-                        &delivery.digest,
-                        &delivery.plaintext,
-                    )?);
-                }
+                Write::Deliver { conversation, id, delivery } => due.push(NewMessage {
+                    conversation: self.conversation(&mut recent, conversation)?,
+                    message: id,
+                    sender: self.sender(&mut recent, delivery.sender)?,
+                    kind: delivery.kind,
+                    digest: &delivery.digest,
+                    plaintext: &delivery.plaintext,
+                }),
                 Write::Buffer { conversation, id, epoch, body } => {
-                    let reference =
-                        self.references.conversation(self.transaction, &conversation)?;
-                    self.messages.buffer(reference, epoch, &id, &body)?;
+                    numbers.extend(self.messages.deliver_many(&core::mem::take(&mut due))?);
+                    let reference = self.conversation(&mut recent, conversation)?;
+                    self.messages.buffer(reference, *epoch, id, body)?;
                 }
                 Write::Unbuffer { conversation, id } => {
-                    let reference =
-                        self.references.conversation(self.transaction, &conversation)?;
-                    self.messages.unbuffer(reference, &id)?;
+                    numbers.extend(self.messages.deliver_many(&core::mem::take(&mut due))?);
+                    let reference = self.conversation(&mut recent, conversation)?;
+                    self.messages.unbuffer(reference, id)?;
                 }
             }
         }
+        numbers.extend(self.messages.deliver_many(&due)?);
         Ok(numbers)
+    }
+
+    fn conversation<'w>(
+        &mut self,
+        recent: &mut Recent<'w>,
+        conversation: &'w Conversation,
+    ) -> Result<ConversationRef, EngineError> {
+        let known = recent.conversations.iter().find(|(it, _)| it.is_copy_of(conversation));
+        if let Some((_, reference)) = known {
+            return Ok(*reference);
+        }
+        let reference = self.references.conversation(self.transaction, conversation)?;
+        if recent.conversations.len() < RECENT {
+            recent.conversations.push((conversation, reference));
+        }
+        Ok(reference)
+    }
+
+    fn sender(
+        &mut self,
+        recent: &mut Recent<'_>,
+        sender: Address,
+    ) -> Result<AddressRef, EngineError> {
+        if let Some((_, reference)) = recent.senders.iter().find(|(it, _)| *it == sender) {
+            return Ok(*reference);
+        }
+        let reference = self.references.address(self.transaction, sender)?;
+        if recent.senders.len() < RECENT {
+            recent.senders.push((sender, reference));
+        }
+        Ok(reference)
     }
 
     /// Writes states, each once.
@@ -192,6 +218,17 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
         Ok(Loaded::Group { group, waiting })
     }
 }
+
+/// References of a block that were asked for already. Most blocks are of few conversations, and to
+/// compare with some is cheaper than to hash.
+#[derive(Default)]
+struct Recent<'w> {
+    conversations: Vec<(&'w Conversation, ConversationRef)>,
+    senders: Vec<(Address, AddressRef)>,
+}
+
+/// As many as are looked through.
+const RECENT: usize = 8;
 
 /// The address of a row.
 pub(super) fn address_of(

@@ -1,6 +1,6 @@
 //! The name of a conversation in the store (docs/spec/session.md, "Conversations").
 
-use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::Origin;
@@ -8,9 +8,10 @@ use crate::Origin;
 /// The longest id of a group, in bytes.
 pub const MAX_GROUP_ID_LEN: usize = 63;
 
-/// `1 || identity` between two people, `2 || id` in a group.
+/// `1 || identity` between two people, `2 || id` in a group. A copy is one more reference, because
+/// each message of a backlog carries one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Conversation(Box<[u8]>);
+pub(super) struct Conversation(Arc<[u8]>);
 
 pub(super) const PERSON: u8 = 1;
 pub(super) const GROUP: u8 = 2;
@@ -37,6 +38,11 @@ impl Conversation {
     /// The name in the store.
     pub(super) fn name(&self) -> &[u8] {
         &self.0
+    }
+
+    /// Whether this is a copy of `other`. Two that were made apart may be equal and are not this.
+    pub(super) fn is_copy_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// The group's id, if it is one.

@@ -6,6 +6,8 @@ mod membership;
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
+use core::borrow::Borrow;
+use core::hash::{Hash, Hasher};
 use std::collections::HashMap;
 
 pub(super) use correspondence::{Correspondence, Partner, RatchetEntry};
@@ -15,6 +17,7 @@ use super::desk::Loaded;
 use super::states::States;
 use super::task::{BodyDigest, Entry, Opened, Task, digest};
 use super::trust::Trust;
+use crate::envelope::MAX_ID_LEN;
 use crate::{EngineError, Failure, PairwiseAccount};
 
 /// One conversation: with a person, on all devices, or in a group.
@@ -29,19 +32,64 @@ pub(super) enum Lane<A: PairwiseAccount> {
 /// remembered.
 #[derive(Default)]
 pub(super) struct Fresh {
-    current: HashMap<Vec<u8>, (BodyDigest, usize)>,
-    previous: HashMap<Vec<u8>, (BodyDigest, usize)>,
+    ids: HashMap<Id, Known>,
+    block: u64,
 }
+
+/// What is known of an id that was delivered.
+struct Known {
+    digest: BodyDigest,
+    index: usize,
+    /// When.
+    block: u64,
+}
+
+/// An id in its place, so that a message costs no allocation for it.
+struct Id {
+    len: usize,
+    bytes: [u8; MAX_ID_LEN],
+}
+
+impl Id {
+    /// None if it is too long, which a message that was admitted is not.
+    fn new(id: &[u8]) -> Option<Self> {
+        let mut bytes = [0; MAX_ID_LEN];
+        bytes.get_mut(..id.len())?.copy_from_slice(id);
+        Some(Self { len: id.len(), bytes })
+    }
+}
+
+impl Borrow<[u8]> for Id {
+    fn borrow(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
+    }
+}
+
+// As the slice, by which it is looked up.
+impl Hash for Id {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Borrow::<[u8]>::borrow(self).hash(state);
+    }
+}
+
+impl PartialEq for Id {
+    fn eq(&self, other: &Self) -> bool {
+        Borrow::<[u8]>::borrow(self) == Borrow::<[u8]>::borrow(other)
+    }
+}
+
+impl Eq for Id {}
 
 impl Fresh {
     /// A block begins.
     fn turn(&mut self) {
-        core::mem::swap(&mut self.current, &mut self.previous);
-        self.current.clear();
+        self.block += 1;
+        let oldest = self.block - 1;
+        self.ids.retain(|_, known| known.block >= oldest);
     }
 
-    fn find(&self, id: &[u8]) -> Option<&(BodyDigest, usize)> {
-        self.current.get(id).or_else(|| self.previous.get(id))
+    fn find(&self, id: &[u8]) -> Option<&Known> {
+        self.ids.get(id)
     }
 
     /// The digest of a message that is not known; the answer to one that is goes to `entries`. This
@@ -50,7 +98,7 @@ impl Fresh {
         let digest = digest(task.body);
         let (before, answer) = match (&task.seen, self.find(task.id)) {
             (Some(seen), _) => (seen.digest, Opened::Known(seen.seq)),
-            (None, Some((before, index))) => (*before, Opened::Repeated(*index)),
+            (None, Some(known)) => (known.digest, Opened::Repeated(known.index)),
             (None, None) => return Some(digest),
         };
         let result = if before == digest { answer } else { Opened::Failed(Failure::IdReused) };
@@ -61,16 +109,18 @@ impl Fresh {
 
     /// Takes down what became of a message.
     fn end<'e>(&mut self, entry: Entry<'e>, entries: &mut Vec<Entry<'e>>) {
-        if let Opened::Delivery(delivery) = &entry.result {
-            self.current.insert(entry.id.to_vec(), (delivery.digest, entry.index));
+        if let Opened::Delivery(delivery) = &entry.result
+            && let Some(id) = Id::new(&entry.id)
+        {
+            let (digest, index, block) = (delivery.digest, entry.index, self.block);
+            self.ids.insert(id, Known { digest, index, block });
         }
         entries.push(entry);
     }
 
     /// The batch is over.
     pub(super) fn clear(&mut self) {
-        self.current.clear();
-        self.previous.clear();
+        self.ids.clear();
     }
 }
 
