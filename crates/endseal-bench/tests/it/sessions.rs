@@ -153,7 +153,7 @@ fn the_report_has_the_table_of_the_seed_and_judges_its_goals() {
         found.unwrap_or_else(|| panic!("no line starts with {start:?} in {text}")).to_owned()
     };
     for (start, wanted) in [
-        ("| 2,000 messages, 1 conversation | 10.2 s | 6.05 s | 40.83 %", "| 62.7 ms | 91.09 % |"),
+        ("| 2,000 messages, 1 conversation | 10.2 s → 6.05 s<br>40.83 %", "→ 62.7 ms<br>91.09 % |"),
         ("| mean gain |", "| 42.45 % |"),
         ("| 2,000 messages, 1 conversation, beside CoreCrypto's one tr", "| ≥ 8.00× | 11.0×"),
         ("| 2,000 messages, 1 conversation, beside CoreCrypto's one for", "| 124× | reached |"),

@@ -25,16 +25,20 @@ fn messages(count: usize) -> Vec<Message> {
         .collect()
 }
 
-fn rows(transaction: &Transaction<'_>) -> Vec<(u64, u8, Vec<u8>, Vec<u8>)> {
+/// Number, kind, id and plaintext of what is in the inbox.
+type Rows = Vec<(u64, u8, Vec<u8>, Vec<u8>)>;
+
+fn rows(transaction: &Transaction<'_>) -> Rows {
     let row = |it: InboxRow| (it.seq, it.kind, it.message, it.plaintext.to_vec());
     transaction.inbox(0, usize::MAX >> 1).unwrap().into_iter().map(row).collect()
 }
 
-/// Numbers, what is seen afterwards, and the rows of the inbox.
-type Delivered = (Vec<u64>, Vec<Option<Seen>>, Vec<(u64, u8, Vec<u8>, Vec<u8>)>);
-
 /// Delivers to two conversations by turns; what is in the store then.
-fn deliver(store: &mut Store, all: &[Message], together: bool) -> Delivered {
+fn deliver(
+    store: &mut Store,
+    all: &[Message],
+    together: bool,
+) -> (Vec<u64>, Vec<Option<Seen>>, Rows) {
     let transaction = store.begin().unwrap();
     let places = [b"here", b"away"].map(|name| transaction.conversation_ref(name).unwrap());
     let sender = transaction.address_ref(&[1; 32], 1).unwrap();

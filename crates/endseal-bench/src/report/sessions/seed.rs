@@ -40,18 +40,12 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
 
 fn rows(figures: &Figures<'_>) -> Table {
     let head = [
-        "Scenario",
-        "published before",
-        "after",
-        "gain",
-        BEFORE,
-        "core-crypto before",
-        "after",
-        "gain",
-        "endseal before",
-        "after",
-        "gain",
-        "after, beside core-crypto",
+        "Scenario, before \u{2192} after",
+        "as published",
+        "core-crypto-jvm here",
+        "core-crypto here",
+        "endseal here",
+        "after: factor",
     ];
     let mut table = Table::new("", &head);
     let mut gains: [Vec<Option<f64>>; 3] = Default::default();
@@ -62,40 +56,35 @@ fn rows(figures: &Figures<'_>) -> Table {
         for (all, one) in gains.iter_mut().zip(found) {
             all.push(one);
         }
-        let [published, theirs, ours] = found.map(gain_text);
-        let cell = |case: &Case, subject| time_cell(figures.time(case, subject));
+        let time = |case: &Case, subject| figures.time(case, subject).map(|row| row.median);
+        let both = |subject| (time(&one, subject), time(&all, subject));
+        let [published, theirs, ours] = found;
         table.row(vec![
             scenario_text(scenario).into(),
-            words::time(before * 1e6).into(),
-            words::time(after * 1e6).into(),
-            published,
-            cell(&one, BEFORE),
-            cell(&one, AFTER),
-            cell(&all, AFTER),
-            theirs,
-            cell(&one, OURS),
-            cell(&all, OURS),
-            ours,
+            from_to((Some(before * 1e6), Some(after * 1e6)), published),
+            time_cell(figures.time(&one, BEFORE)),
+            from_to(both(AFTER), theirs),
+            from_to(both(OURS), ours),
             figures.factor_text(&all, OURS, AFTER),
         ]);
     }
     let [published, theirs, ours] = gains.map(|all| gain_text(mean(&all)));
-    let none = || Text::from("–");
-    table.row(vec![
-        "mean gain".into(),
-        none(),
-        none(),
-        published,
-        none(),
-        none(),
-        none(),
-        theirs,
-        none(),
-        none(),
-        ours,
-        none(),
-    ]);
+    let none = || Text::from("\u{2013}");
+    table.row(vec!["mean gain".into(), published, none(), theirs, ours, none()]);
     table
+}
+
+/// "10.2 s → 6.05 s" and, below it, the gain.
+fn from_to((before, after): (Option<f64>, Option<f64>), gain: Option<f64>) -> Text {
+    if before.or(after).is_none() {
+        return Text::not_measured();
+    }
+    let time = |ns: Option<f64>| ns.map_or("\u{2013}".to_owned(), words::time);
+    let text = Text::from(format!("{} \u{2192} {}", time(before), time(after)));
+    match gain {
+        Some(_) => text.line_break().join(gain_text(gain)),
+        None => text,
+    }
 }
 
 /// As the seed states it: the share of the time that is gone.
