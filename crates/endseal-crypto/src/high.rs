@@ -1,14 +1,22 @@
 //! What the crate exports. Calls `mid`, never `low`.
 
+pub mod aes_siv;
 pub mod argon2id;
 pub mod ed25519;
 pub mod hazmat;
 pub mod hkdf;
 pub mod identity;
+pub mod key_wrap;
+#[cfg(feature = "std")]
+pub mod legacy_hash;
 pub mod mldsa65;
 pub mod mlkem768;
 pub mod peer_id;
 pub mod random;
+#[cfg(feature = "std")]
+pub mod rsa_oaep;
 pub mod secret;
 pub mod segment;
+#[cfg(feature = "std")]
+pub mod sha256;
 pub mod x25519;

@@ -4,11 +4,14 @@
 //! | to do this | use |
 //! |---|---|
 //! | encrypt a stream, a file or a stored object under a key | [`segment`] |
+//! | encrypt a name that must be found by its ciphertext | [`aes_siv`] |
+//! | wrap the key of a stream under another key | [`key_wrap`], `rsa_oaep` (feature `std`) |
 //! | agree on secrets with one party or with thousands | [`x25519`] |
 //! | the same against quantum computers | [`mlkem768`] beside [`x25519`] |
 //! | sign, verify, verify a batch | [`ed25519`] |
 //! | the same against quantum computers | [`mldsa65`] |
 //! | derive keys, digest content | [`hash`], [`hkdf`], with a label of [`label`] |
+//! | speak a protocol that wants SHA-256, HMAC, SHA-1 or MD5 | `sha256`, `legacy_hash` |
 //! | turn a passphrase into a key | [`argon2id`] |
 //! | hold a secret | [`secret_bytes!`] |
 //! | hold all keys of one person or machine | [`identity`] |
@@ -39,10 +42,14 @@ mod high;
 mod low;
 mod mid;
 
+#[cfg(feature = "std")]
+pub use high::rsa_oaep;
 pub use high::{
-    argon2id, ed25519, hazmat, hkdf, identity, mldsa65, mlkem768, peer_id, random, secret, segment,
-    x25519,
+    aes_siv, argon2id, ed25519, hazmat, hkdf, identity, key_wrap, mldsa65, mlkem768, peer_id,
+    random, secret, segment, x25519,
 };
+#[cfg(feature = "std")]
+pub use high::{legacy_hash, sha256};
 pub use mid::{hash, label};
 
 /// The batch kernel on raw bytes, for its tests and its benchmark.

@@ -13,8 +13,8 @@
 //! * whole: [`seal`], [`open`]
 //! * streams: [`SealWriter`], [`OpenReader`] (feature `std`)
 //! * random access: [`OpenSeek`] (feature `std`)
-//! * for formats that keep salt and commitment elsewhere: [`ChunkKeys`], [`SliceSealer`],
-//!   [`SliceOpener`]
+//! * for formats that keep salt and commitment elsewhere: [`ChunkKeys`], [`ChunkSealer`],
+//!   [`SliceSealer`], [`SliceOpener`]
 //!
 //! Limits: 2^38 chunks, 4 PiB.
 
@@ -26,6 +26,7 @@ use crate::mid::backend;
 use crate::random::{Random, RandomError};
 use crate::secret::{Zeroizing, constant_time_eq};
 
+mod chunk;
 #[cfg(feature = "std")]
 mod reader;
 #[cfg(feature = "std")]
@@ -36,6 +37,7 @@ mod tests;
 #[cfg(feature = "std")]
 mod writer;
 
+pub use chunk::{ChunkSealer, StreamTooLong};
 #[cfg(feature = "std")]
 pub use reader::OpenReader;
 #[cfg(feature = "std")]
@@ -139,11 +141,22 @@ impl ChunkKeys {
     }
 
     /// Opens chunk `index`; `sealed` is [`TAG_LEN`] longer than `out`.
-    fn open_chunk(&self, index: u64, sealed: &[u8], out: &mut [u8]) -> Result<(), Unauthentic> {
-        let (ciphertext, tag) = sealed.split_last_chunk().ok_or(Unauthentic)?;
-        if ciphertext.len() != out.len() || index >= MAX_CHUNKS {
+    ///
+    /// The caller MUST have compared the commitment, and MUST know from what it trusts how many
+    /// chunks there are, or see the last one, which is shorter than [`CHUNK_LEN`]: a chunk does not
+    /// tell whether another follows.
+    ///
+    /// # Errors
+    /// [`Unauthentic`] if it is another chunk or was changed, or the lengths are wrong; `out` is
+    /// zeroed.
+    pub fn open_chunk(&self, index: u64, sealed: &[u8], out: &mut [u8]) -> Result<(), Unauthentic> {
+        let Some((ciphertext, tag)) = sealed
+            .split_last_chunk()
+            .filter(|(ciphertext, _)| ciphertext.len() == out.len() && index < MAX_CHUNKS)
+        else {
+            out.fill(0);
             return Err(Unauthentic);
-        }
+        };
         self.aead.open(&self.nonce(index), ciphertext, tag, out).map_err(|()| Unauthentic)
     }
 }

@@ -47,7 +47,7 @@ fn expand(prk: &Prk, info: &[&[u8]], out: &mut [u8]) {
         .expect("HKDF fails only beyond 255 hash lengths, which the caller has excluded");
 }
 
-/// AES-GCM with 12-byte nonces, without associated data.
+/// AES-GCM with 12-byte nonces.
 pub(crate) struct AesGcm(LessSafeKey);
 
 impl AesGcm {
@@ -58,7 +58,6 @@ impl AesGcm {
     }
 
     /// `out` is as long as `plaintext`, and the caller keeps both below the limit of the mode.
-    #[allow(clippy::expect_used)]
     pub(crate) fn seal(
         &self,
         nonce: &[u8; 12],
@@ -66,9 +65,22 @@ impl AesGcm {
         out: &mut [u8],
         tag: &mut [u8; 16],
     ) {
+        self.seal_bound(nonce, &[], plaintext, out, tag);
+    }
+
+    /// [`Self::seal`] with associated data.
+    #[allow(clippy::expect_used)]
+    pub(crate) fn seal_bound(
+        &self,
+        nonce: &[u8; 12],
+        data: &[u8],
+        plaintext: &[u8],
+        out: &mut [u8],
+        tag: &mut [u8; 16],
+    ) {
         let nonce = Nonce::assume_unique_for_key(*nonce);
         self.0
-            .seal_out_of_place_scatter(nonce, Aad::empty(), plaintext, out, &[], tag)
+            .seal_out_of_place_scatter(nonce, Aad::from(data), plaintext, out, &[], tag)
             .expect("lengths are equal and below 2^36 bytes, the only ways to fail");
     }
 
@@ -80,8 +92,20 @@ impl AesGcm {
         tag: &[u8; 16],
         out: &mut [u8],
     ) -> Result<(), ()> {
+        self.open_bound(nonce, &[], ciphertext, tag, out)
+    }
+
+    /// [`Self::open`] with associated data.
+    pub(crate) fn open_bound(
+        &self,
+        nonce: &[u8; 12],
+        data: &[u8],
+        ciphertext: &[u8],
+        tag: &[u8; 16],
+        out: &mut [u8],
+    ) -> Result<(), ()> {
         let nonce = Nonce::assume_unique_for_key(*nonce);
-        self.0.open_separate_gather(nonce, Aad::empty(), ciphertext, tag, out).map_err(|_| {
+        self.0.open_separate_gather(nonce, Aad::from(data), ciphertext, tag, out).map_err(|_| {
             out.fill(0);
         })
     }

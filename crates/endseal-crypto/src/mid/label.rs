@@ -52,6 +52,32 @@ labels! {
     ROSTER_HEAD = "endseal/roster@v1 head";
     /// Roster: prefix of the context of the envelope that carries the epoch key.
     ROSTER_EPOCH_KEY = "endseal/roster@v1 epoch key";
+    /// S3 object: context of the chunks of a whole body (docs/spec/s3-object.md).
+    S3_BODY = "endseal/s3-object@v1 body";
+    /// S3 object: context of the chunks of a part.
+    S3_PART = "endseal/s3-object@v1 part";
+    /// S3 object: context of the chunks of the record.
+    S3_RECORD = "endseal/s3-object@v1 record";
+    /// S3 object: context of the chunks of user metadata.
+    S3_METADATA = "endseal/s3-object@v1 metadata";
+    /// S3 object: context of the backend's upload id.
+    S3_UPLOAD = "endseal/s3-object@v1 upload";
+    /// S3 object: context of the commitment of a multipart object.
+    S3_MULTIPART = "endseal/s3-object@v1 multipart";
+    /// S3 object: additional data of the wrapped content key.
+    S3_WRAP = "endseal/s3-object@v1 wrap";
+    /// S3 object: where a parked part lies, from the backend's upload id.
+    S3_PARKED = "endseal/s3-object@v1 parked";
+    /// S3 object: key of encrypted names from a bucket's secret.
+    S3_NAMES = "endseal/s3-object@v1 names";
+    /// S3 key ring: what shows that a key was read as it was written (docs/spec/s3-key-ring.md).
+    S3_KEY_RING_CHECK = "endseal/s3-key-ring@v1 check";
+    /// S3 key ring: the file key from the passphrase's output and the header.
+    S3_KEY_RING_FILE = "endseal/s3-key-ring@v1 file key";
+    /// S3 proxy: the id of an RSA key from its `SubjectPublicKeyInfo`.
+    S3_RSA_KEY_ID = "endseal/s3-proxy@v1 rsa key id";
+    /// S3 proxy: what finds an unwrapped key in memory; internal.
+    S3_KEY_CACHE = "endseal/s3-proxy@v1 key cache";
     /// Session: prefix of the message that an identity signs for a device (docs/spec/session.md).
     SESSION_CERTIFICATE = "endseal/session@v1 certificate";
     /// Session: prefix of the message that a device signs for a prekey.

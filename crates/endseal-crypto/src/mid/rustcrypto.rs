@@ -40,7 +40,7 @@ pub(crate) fn hkdf_sha512(salt: &[u8], secret: &[u8], info: &[&[u8]], out: &mut 
         .expect("HKDF fails only beyond 255 hash lengths, which the caller has excluded");
 }
 
-/// AES-GCM with 12-byte nonces, without associated data.
+/// AES-GCM with 12-byte nonces.
 #[allow(clippy::large_enum_variant, reason = "the large one is the one in use")]
 pub(crate) enum AesGcm {
     Aes128(aes_gcm::Aes128Gcm),
@@ -58,7 +58,6 @@ impl AesGcm {
     }
 
     /// `out` is as long as `plaintext`, and the caller keeps both below the limit of the mode.
-    #[allow(clippy::expect_used)]
     pub(crate) fn seal(
         &self,
         nonce: &[u8; 12],
@@ -66,10 +65,23 @@ impl AesGcm {
         out: &mut [u8],
         tag: &mut [u8; 16],
     ) {
+        self.seal_bound(nonce, &[], plaintext, out, tag);
+    }
+
+    /// [`Self::seal`] with associated data.
+    #[allow(clippy::expect_used)]
+    pub(crate) fn seal_bound(
+        &self,
+        nonce: &[u8; 12],
+        data: &[u8],
+        plaintext: &[u8],
+        out: &mut [u8],
+        tag: &mut [u8; 16],
+    ) {
         out.copy_from_slice(plaintext);
         let made = match self {
-            Self::Aes128(aead) => aead.encrypt_inout_detached(nonce.into(), &[], out.into()),
-            Self::Aes256(aead) => aead.encrypt_inout_detached(nonce.into(), &[], out.into()),
+            Self::Aes128(aead) => aead.encrypt_inout_detached(nonce.into(), data, out.into()),
+            Self::Aes256(aead) => aead.encrypt_inout_detached(nonce.into(), data, out.into()),
         };
         let made = made.expect("a chunk is below 2^36 bytes, the only way to fail");
         tag.copy_from_slice(&made);
@@ -83,11 +95,27 @@ impl AesGcm {
         tag: &[u8; 16],
         out: &mut [u8],
     ) -> Result<(), ()> {
+        self.open_bound(nonce, &[], ciphertext, tag, out)
+    }
+
+    /// [`Self::open`] with associated data.
+    pub(crate) fn open_bound(
+        &self,
+        nonce: &[u8; 12],
+        data: &[u8],
+        ciphertext: &[u8],
+        tag: &[u8; 16],
+        out: &mut [u8],
+    ) -> Result<(), ()> {
         out.copy_from_slice(ciphertext);
-        let data = (&mut *out).into();
+        let inout = (&mut *out).into();
         let opened = match self {
-            Self::Aes128(aead) => aead.decrypt_inout_detached(nonce.into(), &[], data, tag.into()),
-            Self::Aes256(aead) => aead.decrypt_inout_detached(nonce.into(), &[], data, tag.into()),
+            Self::Aes128(aead) => {
+                aead.decrypt_inout_detached(nonce.into(), data, inout, tag.into())
+            }
+            Self::Aes256(aead) => {
+                aead.decrypt_inout_detached(nonce.into(), data, inout, tag.into())
+            }
         };
         opened.map_err(|_| out.fill(0))
     }

@@ -26,6 +26,17 @@ fn aes_gcm() {
             assert_eq!(opened, plaintext);
             a.open(&nonce, &sealed_b, &tag_b, &mut opened).unwrap();
             assert_eq!(opened, plaintext);
+            let (mut bound_a, mut bound_b) = ([0; 16], [0; 16]);
+            a.seal_bound(&nonce, &plaintext, &plaintext, &mut sealed_a, &mut bound_a);
+            b.seal_bound(&nonce, &plaintext, &plaintext, &mut sealed_b, &mut bound_b);
+            assert_eq!((&sealed_a, bound_a), (&sealed_b, bound_b), "{len}");
+            assert_eq!(len == 0, bound_a == tag_a);
+            a.open_bound(&nonce, &plaintext, &sealed_b, &bound_b, &mut opened).unwrap();
+            assert_eq!(opened, plaintext);
+            b.open_bound(&nonce, &plaintext, &sealed_a, &bound_a, &mut opened).unwrap();
+            assert_eq!(opened, plaintext);
+            assert!(a.open_bound(&nonce, b"other", &sealed_a, &bound_a, &mut opened).is_err());
+            assert!(b.open_bound(&nonce, b"other", &sealed_a, &bound_a, &mut opened).is_err());
             tag_a[3] ^= 4;
             assert!(a.open(&nonce, &sealed_a, &tag_a, &mut opened).is_err());
             assert!(opened.iter().all(|&byte| byte == 0), "nothing unauthenticated leaves");

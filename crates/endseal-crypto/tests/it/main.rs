@@ -2,6 +2,8 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 
 mod ed25519;
+#[cfg(feature = "std")]
+mod rsa_oaep;
 mod secrets;
 mod wycheproof;
 mod x25519;

@@ -167,6 +167,29 @@ fn mldsa65_keys_and_signatures() {
     assert!(signed >= 80, "{signed}");
 }
 
+#[cfg(feature = "std")]
+#[test]
+fn rsa_oaep() {
+    use endseal_crypto::rsa_oaep::PrivateKey;
+
+    for bits in [2048, 3072, 4096] {
+        let mut opened = 0;
+        for (test, group) in tests(&format!("rsa_oaep_{bits}_sha256_mgf1sha256_test"), 37) {
+            let key = PrivateKey::from_pkcs8(&unhex(&group["privateKeyPkcs8"])).ok().unwrap();
+            let (label, message) = (unhex(&test["label"]), unhex(&test["msg"]));
+            let outcome = key.decrypt(&label, &unhex(&test["ct"]));
+            assert_eq!(outcome.is_ok(), test["result"] == "valid", "{test}");
+            let Ok(plaintext) = outcome else { continue };
+            assert_eq!(plaintext[..], message, "{test}");
+            let own = key.public().encrypt(&label, &message).unwrap();
+            assert_eq!(own.len(), bits / 8);
+            assert_eq!(key.decrypt(&label, &own).unwrap()[..], message, "{test}");
+            opened += 1;
+        }
+        assert!(opened >= 15, "{opened}");
+    }
+}
+
 fn mlkem768_secret(test: &Value) -> Option<mlkem768::SecretKey> {
     let seed = <[u8; 64]>::try_from(&unhex(&test["seed"])[..]).ok()?;
     Some(mlkem768::SecretKey::from_seed(mlkem768::Seed::from_bytes(&seed)))

@@ -91,6 +91,42 @@ fn pieces_of_any_size_give_the_same_stream() {
 }
 
 #[test]
+fn chunk_by_chunk_gives_the_same_stream() {
+    for len in BOUNDARIES.into_iter().filter(|len| *len <= 5 * CHUNK_LEN + 7) {
+        let plaintext = data(len);
+        let salt = [9; SALT_LEN];
+        let whole = seal_with_salt(&key(), &salt, b"", &plaintext);
+        let mut sealer = ChunkSealer::new(ChunkKeys::derive(&key(), &salt, b"").0);
+        let (full, last) = plaintext.as_chunks::<CHUNK_LEN>();
+        let mut out = vec![0; whole.len() - PREFIX_LEN];
+        let (sealed, sealed_last) = out.split_at_mut(full.len() * SEALED_CHUNK_LEN);
+        for (chunk, out) in full.iter().zip(sealed.as_chunks_mut().0) {
+            sealer.seal(chunk, out).unwrap();
+        }
+        sealer.seal_last(last, sealed_last);
+        assert_eq!(out, whole[PREFIX_LEN..], "{len}");
+
+        let keys = ChunkKeys::derive(&key(), &salt, b"").0;
+        for (index, chunk) in (0..).zip(out.chunks(SEALED_CHUNK_LEN)) {
+            let mut opened = vec![0xaa; chunk.len() - TAG_LEN];
+            keys.open_chunk(index, chunk, &mut opened).unwrap();
+            let start = usize::try_from(index).unwrap() * CHUNK_LEN;
+            assert_eq!(opened, plaintext[start..][..opened.len()]);
+            assert_eq!(keys.open_chunk(index + 1, chunk, &mut opened), Err(Unauthentic));
+            assert!(opened.iter().all(|byte| *byte == 0));
+            assert_eq!(keys.open_chunk(index, &chunk[1..], &mut opened), Err(Unauthentic));
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "shorter than the others")]
+fn a_full_last_chunk_is_the_callers_mistake() {
+    let sealer = ChunkSealer::new(ChunkKeys::derive(&key(), &[9; SALT_LEN], b"").0);
+    sealer.seal_last(&[0; CHUNK_LEN], &mut [0; SEALED_CHUNK_LEN]);
+}
+
+#[test]
 fn every_flipped_byte_is_refused() {
     let plaintext = data(CHUNK_LEN + 40);
     let sealed = seal(&key(), b"", &plaintext, &mut OsRandom).unwrap();

@@ -1,0 +1,122 @@
+//! Keys under keys: AES-256-GCM (NIST SP 800-38D) with random nonces.
+//!
+//! ```text
+//! wrapped = nonce (12) || AES-256-GCM(wrapping key, nonce, key, associated data = context) || tag (16)
+//! ```
+
+use alloc::vec::Vec;
+
+use crate::mid::backend;
+use crate::random::{Random, RandomError};
+use crate::segment::{InputKey, Unauthentic};
+
+const NONCE_LEN: usize = 12;
+const TAG_LEN: usize = 16;
+
+/// Length of a wrapped key.
+pub const WRAPPED_LEN: usize = NONCE_LEN + InputKey::LEN + TAG_LEN;
+
+crate::secret_bytes! {
+    /// What other keys are wrapped under. Uniformly random.
+    ///
+    /// Nonces are random: after 2^32 keys a wrapping key MUST be replaced (SP 800-38D, 8.3).
+    pub struct WrappingKey[32];
+}
+
+/// Wraps `key` under `wrapping`. `context` is bound, not sent.
+///
+/// # Errors
+/// [`RandomError`] if the source fails.
+pub fn wrap(
+    wrapping: &WrappingKey,
+    context: &[u8],
+    key: &InputKey,
+    random: &mut impl Random,
+) -> Result<Vec<u8>, RandomError> {
+    let mut nonce = [0; NONCE_LEN];
+    random.fill(&mut nonce)?;
+    Ok(wrap_with_nonce(wrapping, context, key, &nonce))
+}
+
+/// [`wrap`] with a given nonce.
+pub(crate) fn wrap_with_nonce(
+    wrapping: &WrappingKey,
+    context: &[u8],
+    key: &InputKey,
+    nonce: &[u8; NONCE_LEN],
+) -> Vec<u8> {
+    let (mut sealed, mut tag) = ([0; InputKey::LEN], [0; TAG_LEN]);
+    let key = &key.expose_secret()[..];
+    aead(wrapping).seal_bound(nonce, context, key, &mut sealed, &mut tag);
+    [&nonce[..], &sealed, &tag].concat()
+}
+
+/// Opens what [`wrap`] made.
+///
+/// # Errors
+/// [`Unauthentic`] if the wrapping key or context is another one, or anything was changed.
+pub fn unwrap(
+    wrapping: &WrappingKey,
+    context: &[u8],
+    wrapped: &[u8],
+) -> Result<InputKey, Unauthentic> {
+    let (nonce, rest) = wrapped.split_first_chunk().ok_or(Unauthentic)?;
+    let (sealed, tag) = rest.split_last_chunk().ok_or(Unauthentic)?;
+    let sealed: &[u8; InputKey::LEN] = sealed.try_into().map_err(|_| Unauthentic)?;
+    InputKey::try_init_with(|out| aead(wrapping).open_bound(nonce, context, sealed, tag, out))
+        .map_err(|()| Unauthentic)
+}
+
+#[allow(clippy::expect_used)]
+fn aead(wrapping: &WrappingKey) -> backend::AesGcm {
+    backend::AesGcm::new(wrapping.expose_secret()).expect("AES-256-GCM takes keys of 32 bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys() -> (WrappingKey, InputKey) {
+        (WrappingKey::from_bytes(&[1; 32]), InputKey::from_bytes(&[2; 32]))
+    }
+
+    fn wrapped() -> Vec<u8> {
+        let (wrapping, key) = keys();
+        wrap_with_nonce(&wrapping, b"context", &key, &[3; 12])
+    }
+
+    #[test]
+    fn a_key_opens_under_its_context_alone() {
+        let (wrapping, key) = keys();
+        assert_eq!(wrapped().len(), WRAPPED_LEN);
+        assert!(unwrap(&wrapping, b"context", &wrapped()).unwrap() == key);
+        let other = WrappingKey::from_bytes(&[9; 32]);
+        assert_eq!(unwrap(&wrapping, b"contexu", &wrapped()).err(), Some(Unauthentic));
+        assert_eq!(unwrap(&wrapping, b"", &wrapped()).err(), Some(Unauthentic));
+        assert_eq!(unwrap(&other, b"context", &wrapped()).err(), Some(Unauthentic));
+    }
+
+    #[test]
+    fn every_change_is_refused() {
+        let (wrapping, _) = keys();
+        for at in 0..WRAPPED_LEN {
+            let mut bad = wrapped();
+            bad[at] ^= 0x10;
+            assert_eq!(unwrap(&wrapping, b"context", &bad).err(), Some(Unauthentic), "{at}");
+            assert_eq!(unwrap(&wrapping, b"context", &wrapped()[..at]).err(), Some(Unauthentic));
+        }
+        let long = [&wrapped()[..], &[0]].concat();
+        assert_eq!(unwrap(&wrapping, b"context", &long).err(), Some(Unauthentic));
+    }
+
+    #[cfg(feature = "std")]
+    #[test]
+    fn two_wraps_of_one_key_differ() {
+        let (wrapping, key) = keys();
+        let mut random: crate::random::OsRandom = Default::default();
+        let mut one = || wrap(&wrapping, b"", &key, &mut random).unwrap();
+        let (a, b) = (one(), one());
+        assert_ne!(a, b);
+        assert!(unwrap(&wrapping, b"", &a).unwrap() == unwrap(&wrapping, b"", &b).unwrap());
+    }
+}

@@ -1,0 +1,168 @@
+//! RSAES-OAEP (RFC 8017, 7.1) with SHA-256 for the label and for MGF1, for keys that others manage.
+//!
+//! Not against quantum computers, and 100 times slower to open than to make: new uses take
+//! [`key_wrap`](crate::key_wrap) or an envelope. Feature `std`: no implementation without it has
+//! constant time.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::RangeInclusive;
+
+use aws_lc_rs::encoding::{AsDer as _, PublicKeyX509Der};
+use aws_lc_rs::rsa::{
+    OAEP_SHA256_MGF1SHA256, OaepPrivateDecryptingKey, OaepPublicEncryptingKey,
+    PrivateDecryptingKey, PublicEncryptingKey,
+};
+
+use crate::secret::Zeroizing;
+use crate::segment::Unauthentic;
+
+/// Lengths of the modulus in bits.
+pub const BITS: RangeInclusive<usize> = 2048..=4096;
+
+/// What OAEP with SHA-256 takes of the modulus' bytes.
+const OVERHEAD: usize = 2 * 32 + 2;
+
+/// A key that opens. AWS-LC wipes it.
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+pub struct PrivateKey {
+    own: OaepPrivateDecryptingKey,
+    public: PublicKey,
+}
+
+impl PrivateKey {
+    /// Reads a `PrivateKeyInfo` (PKCS#8, RFC 5208) in DER, which the caller MUST wipe.
+    ///
+    /// # Errors
+    /// [`InvalidRsaKey`] if it is none, its parts contradict each other, or its length is none of
+    /// [`BITS`].
+    pub fn from_pkcs8(der: &[u8]) -> Result<Self, InvalidRsaKey> {
+        let key = PrivateDecryptingKey::from_pkcs8(der).map_err(|_| InvalidRsaKey)?;
+        let spki: PublicKeyX509Der<'_> = key.public_key().as_der().map_err(|_| InvalidRsaKey)?;
+        // From its encoding: a public key that is taken from the private one still holds it.
+        let public = PublicKey::from_spki(spki.as_ref())?;
+        let own = OaepPrivateDecryptingKey::new(key).map_err(|_| InvalidRsaKey)?;
+        Ok(Self { own, public })
+    }
+
+    /// The key that makes what this one opens.
+    #[must_use]
+    pub fn public(&self) -> &PublicKey {
+        &self.public
+    }
+
+    /// Opens what [`PublicKey::encrypt`] made with the same label.
+    ///
+    /// # Errors
+    /// [`Unauthentic`] for everything that does not open. OAEP hides what was sent, but proves no
+    /// sender: anybody can make what opens.
+    pub fn decrypt(
+        &self,
+        label: &[u8],
+        ciphertext: &[u8],
+    ) -> Result<Zeroizing<Vec<u8>>, Unauthentic> {
+        if ciphertext.len() != self.own.key_size_bytes() {
+            return Err(Unauthentic);
+        }
+        let mut out = Zeroizing::new(vec![0; self.own.min_output_size()]);
+        let len = self
+            .own
+            .decrypt(&OAEP_SHA256_MGF1SHA256, ciphertext, &mut out, Some(label))
+            .map_err(|_| Unauthentic)?
+            .len();
+        out.truncate(len);
+        Ok(out)
+    }
+}
+
+/// A key that seals.
+pub struct PublicKey {
+    own: OaepPublicEncryptingKey,
+    spki: Vec<u8>,
+}
+
+impl PublicKey {
+    /// Reads a `SubjectPublicKeyInfo` (RFC 5280) in DER.
+    ///
+    /// # Errors
+    /// [`InvalidRsaKey`] if it is none, or its length is none of [`BITS`].
+    pub fn from_spki(der: &[u8]) -> Result<Self, InvalidRsaKey> {
+        let key = PublicEncryptingKey::from_der(der).map_err(|_| InvalidRsaKey)?;
+        if !BITS.contains(&key.key_size_bits()) {
+            return Err(InvalidRsaKey);
+        }
+        let spki: PublicKeyX509Der<'_> = key.as_der().map_err(|_| InvalidRsaKey)?;
+        let spki = spki.as_ref().to_vec();
+        let own = OaepPublicEncryptingKey::new(key).map_err(|_| InvalidRsaKey)?;
+        Ok(Self { own, spki })
+    }
+
+    /// The `SubjectPublicKeyInfo` in DER.
+    #[must_use]
+    pub fn spki(&self) -> &[u8] {
+        &self.spki
+    }
+
+    /// Length of what [`Self::encrypt`] makes: that of the modulus in bytes.
+    #[must_use]
+    pub fn ciphertext_len(&self) -> usize {
+        self.own.ciphertext_size()
+    }
+
+    /// Seals `plaintext`, which has at most [`Self::ciphertext_len`] - 66 bytes. `label` is bound, not
+    /// sent.
+    ///
+    /// # Errors
+    /// [`EncryptError`].
+    pub fn encrypt(&self, label: &[u8], plaintext: &[u8]) -> Result<Vec<u8>, EncryptError> {
+        if plaintext.len() > self.ciphertext_len() - OVERHEAD {
+            return Err(EncryptError::TooLong);
+        }
+        let mut out = vec![0; self.ciphertext_len()];
+        self.own
+            .encrypt(&OAEP_SHA256_MGF1SHA256, plaintext, &mut out, Some(label))
+            .map_err(|_| EncryptError::Random)?;
+        Ok(out)
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rsa_oaep::PublicKey({} bits)", self.own.key_size_bits())
+    }
+}
+
+/// No RSA key, or one of a length that is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InvalidRsaKey;
+
+impl fmt::Display for InvalidRsaKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not an RSA key of {} to {} bits", BITS.start(), BITS.end())
+    }
+}
+
+impl core::error::Error for InvalidRsaKey {}
+
+/// Why nothing was sealed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EncryptError {
+    /// The source of randomness failed.
+    Random,
+    /// More than the modulus has room for.
+    TooLong,
+}
+
+impl fmt::Display for EncryptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Random => "the source of randomness failed",
+            Self::TooLong => "more than an RSA key of this length can seal",
+        })
+    }
+}
+
+impl core::error::Error for EncryptError {}

@@ -1,0 +1,61 @@
+//! One chunk after the other, for formats and programs that keep the buffers themselves.
+
+use core::fmt;
+
+use super::{CHUNK_LEN, ChunkKeys, MAX_CHUNKS, SEALED_CHUNK_LEN, TAG_LEN};
+
+/// Seals chunks in their order, each once.
+#[allow(missing_debug_implementations, reason = "holds keys")]
+pub struct ChunkSealer {
+    keys: ChunkKeys,
+    index: u64,
+}
+
+impl ChunkSealer {
+    /// Begins with chunk 0.
+    #[must_use]
+    pub fn new(keys: ChunkKeys) -> Self {
+        Self { keys, index: 0 }
+    }
+
+    /// Seals the next chunk, which is not the last.
+    ///
+    /// # Errors
+    /// [`StreamTooLong`] if no chunk may follow it.
+    pub fn seal(
+        &mut self,
+        chunk: &[u8; CHUNK_LEN],
+        out: &mut [u8; SEALED_CHUNK_LEN],
+    ) -> Result<(), StreamTooLong> {
+        // The last chunk, still to come, counts too.
+        if self.index + 1 >= MAX_CHUNKS {
+            return Err(StreamTooLong);
+        }
+        self.keys.seal_chunk(self.index, chunk, out);
+        self.index += 1;
+        Ok(())
+    }
+
+    /// Seals the last chunk, which is shorter than the others and may be empty.
+    ///
+    /// # Panics
+    /// If `chunk` is not shorter than [`CHUNK_LEN`], or `out` is not [`TAG_LEN`] longer than `chunk`.
+    pub fn seal_last(self, chunk: &[u8], out: &mut [u8]) {
+        assert!(chunk.len() < CHUNK_LEN, "the last chunk is shorter than the others");
+        assert_eq!(out.len(), chunk.len() + TAG_LEN, "a sealed chunk has a tag");
+        self.keys.seal_chunk(self.index, chunk, out);
+    }
+}
+
+/// More came than chunks can hold under one key: 4 PiB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StreamTooLong;
+
+impl fmt::Display for StreamTooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a stream holds 4 PiB at most")
+    }
+}
+
+impl core::error::Error for StreamTooLong {}

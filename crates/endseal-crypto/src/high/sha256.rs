@@ -1,0 +1,100 @@
+//! SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104), as protocols of others ask for them.
+//!
+//! Formats of this project use BLAKE3 ([`hash`](crate::hash)). Only with the feature `std`.
+
+use aws_lc_rs::{digest as backend, hmac as backend_hmac};
+
+/// Length of a digest and of an authentication code in bytes.
+pub const LEN: usize = 32;
+
+/// `SHA-256(data)`.
+#[must_use]
+pub fn digest(data: &[u8]) -> [u8; LEN] {
+    let mut digest = Digest::new();
+    digest.update(data);
+    digest.finish()
+}
+
+/// `HMAC-SHA-256(key, part_0 || part_1 || …)`.
+///
+/// The concatenation is not framed: the caller MUST make it unambiguous. Codes MUST be compared with
+/// [`constant_time_eq`](crate::secret::constant_time_eq).
+#[must_use]
+pub fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; LEN] {
+    let key = backend_hmac::Key::new(backend_hmac::HMAC_SHA256, key);
+    let mut context = backend_hmac::Context::with_key(&key);
+    for part in parts {
+        context.update(part);
+    }
+    let mut out = [0; LEN];
+    out.copy_from_slice(context.sign().as_ref());
+    out
+}
+
+/// A digest of data that comes in pieces.
+#[derive(Clone)]
+pub struct Digest(backend::Context);
+
+impl Digest {
+    /// A digest of nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(backend::Context::new(&backend::SHA256))
+    }
+
+    /// Adds data.
+    pub fn update(&mut self, data: &[u8]) {
+        self.0.update(data);
+    }
+
+    /// The digest of all that was added.
+    #[must_use]
+    pub fn finish(self) -> [u8; LEN] {
+        let mut out = [0; LEN];
+        out.copy_from_slice(self.0.finish().as_ref());
+        out
+    }
+}
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl core::fmt::Debug for Digest {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Digest")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_and_whole_agree_with_the_twin() {
+        use sha2::Digest as _;
+        let data: alloc::vec::Vec<u8> = (0..1_000_u32).map(|i| i.to_le_bytes()[0]).collect();
+        for len in [0, 1, 55, 56, 63, 64, 65, 1_000] {
+            let mut pieces = Digest::new();
+            for piece in data[..len].chunks(7) {
+                pieces.update(piece);
+            }
+            let twin: [u8; LEN] = sha2::Sha256::digest(&data[..len]).into();
+            assert_eq!(pieces.finish(), twin);
+            assert_eq!(digest(&data[..len]), twin);
+        }
+    }
+
+    /// RFC 4231, test cases 2 and 3.
+    #[test]
+    fn hmac_gives_the_published_codes() {
+        let code = hmac(b"Jefe", &[b"what do ya want ", b"for nothing?"]);
+        assert_eq!(code[..4], [0x5b, 0xdc, 0xc1, 0x46]);
+        assert_eq!(code[28..], [0x64, 0xec, 0x38, 0x43]);
+        let code = hmac(&[0xaa; 20], &[&[0xdd; 50]]);
+        assert_eq!(code[..4], [0x77, 0x3e, 0xa9, 0x1e]);
+        assert_eq!(code[28..], [0xce, 0xd5, 0x65, 0xfe]);
+    }
+}
