@@ -38,7 +38,8 @@ impl Passphrase {
     }
 
     /// The bytes. The caller MUST NOT print, log or compare them with `==`.
-    pub(crate) fn expose_secret(&self) -> &[u8] {
+    #[must_use]
+    pub fn expose_secret(&self) -> &[u8] {
         &self.0
     }
 }
