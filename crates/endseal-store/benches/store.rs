@@ -10,12 +10,13 @@
 )]
 
 use core::time::Duration;
+use std::path::Path;
 use std::time::Instant;
 use std::{env, fs, process};
 
 use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_crypto::secret::Zeroizing;
-use endseal_store::{Protection, SessionRow, Standing, Store};
+use endseal_store::{NewMessage, OpenOptions, Protection, SessionRow, Standing, Store, Unlock};
 
 const ROUNDS: usize = 15;
 const BATCH: usize = 2_000;
@@ -42,6 +43,7 @@ fn main() {
         batch(&mut in_order, ids_in_order(round, BATCH), &mut table, "in order: ");
         singles(&mut store, 100, &mut table);
         consume(&mut store, &mut table);
+        most_recent(&place.join(format!("recent-{round}")), &mut table);
     }
     table.print();
     drop((store, in_order));
@@ -97,6 +99,40 @@ fn batch(store: &mut Store, ids: Vec<[u8; 16]>, table: &mut Table, which: &str) 
     store.checkpoint().unwrap();
     table.add(&format!("{which}checkpoint"), start.elapsed());
     table.bytes(&format!("{which}checkpoint"), written() - before);
+}
+
+/// As many messages in packs as stay there, and the first question after the store was opened, which
+/// reads all of them.
+fn most_recent(directory: &Path, table: &mut Table) {
+    let mut store = Store::create(directory, Protection::None, &mut OsRandom).unwrap();
+    let ids = ids(16_000);
+    let transaction = store.begin().unwrap();
+    let conversation = transaction.conversation_ref(&[1; 16]).unwrap();
+    let sender = transaction.address_ref(&[0; 32], 1).unwrap();
+    let new = |id| NewMessage {
+        conversation,
+        message: id,
+        sender,
+        kind: 0,
+        digest: &[1; 16],
+        plaintext: &[],
+    };
+    let all: Vec<_> = ids.iter().map(|id| new(id)).collect();
+    transaction.messages().unwrap().deliver_many(&all).unwrap();
+    transaction.commit().unwrap();
+    store.close().unwrap();
+    let mut store = Store::open(directory, Unlock::None, OpenOptions::new()).unwrap();
+    let transaction = store.begin().unwrap();
+    let start = Instant::now();
+    assert!(transaction.messages().unwrap().seen(conversation, &ids[0]).unwrap().is_some());
+    table.add("first look-up beside 16,000 in packs", start.elapsed());
+    let more: Vec<_> = self::ids(400);
+    let all: Vec<_> = more.iter().map(|id| new(id)).collect();
+    transaction.messages().unwrap().deliver_many(&all).unwrap();
+    transaction.commit().unwrap();
+    let start = Instant::now();
+    store.checkpoint().unwrap();
+    table.add("checkpoint that sorts 16,400 in", start.elapsed());
 }
 
 /// As many transactions of one message each.

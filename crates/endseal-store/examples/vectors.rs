@@ -17,16 +17,18 @@ fn main() {
     let folder = PathBuf::from(env::args_os().nth(1).expect("usage: vectors <directory>"));
     let folder = folder.join("store");
     fs::create_dir_all(&folder).unwrap();
-    let key = kept_store(&folder.join("v1"));
+    let key = kept_store(&folder, "v1");
+    kept_store(&folder, "v2");
     for (name, vector) in key_files(&key) {
         fs::write(folder.join(format!("{name}.json")), vector.to_json()).unwrap();
     }
 }
 
-/// Copies the store of version 1 that is kept, and gives its key. It cannot be made again: pages have
-/// random initialisation vectors.
-fn kept_store(to: &Path) -> Zeroizing<[u8; 48]> {
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/store/v1");
+/// Copies the store of a version that is kept, and gives its key. It cannot be made again: pages have
+/// random initialisation vectors, and this program makes the latest version.
+fn kept_store(folder: &Path, version: &str) -> Zeroizing<[u8; 48]> {
+    let to = &folder.join(version);
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/store").join(version);
     if !kept.exists() {
         fill(&mut Store::create(&kept, Protection::None, &mut OsRandom).unwrap());
         // What is left once it is closed are the database, the key file and files that are not kept.

@@ -1,5 +1,6 @@
 //! Looking for damage (docs/spec/store.md, "Checks").
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -9,7 +10,7 @@ use rusqlite::Connection;
 use crate::error::{Finding, StoreError};
 use crate::key_file::StoreKey;
 use crate::store::Store;
-use crate::{meta, rows};
+use crate::{meta, recent, rows};
 
 /// How far a check goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +58,11 @@ impl Store {
             Ok(0) => {}
             Ok(count) => findings.push(Finding::Rows { rule: ABOVE, count }),
             Err(error) => collect(&mut findings, Err(error), Finding::Engine)?,
+        }
+        match packs(connection) {
+            Ok(found) => findings.extend(found),
+            Err(StoreError::Damaged(found)) => findings.push(found),
+            Err(error) => return Err(error),
         }
         findings.dedup();
         Ok(findings)
@@ -120,12 +126,6 @@ const RULES: &[(&str, &str)] = &[
               + (SELECT count(*) FROM mls_group WHERE standing NOT BETWEEN 0 AND 2)",
     ),
     (
-        "a message in the inbox that was not seen",
-        "SELECT count(*) FROM inbox WHERE NOT EXISTS
-         (SELECT 1 FROM seen WHERE seen.conversation = inbox.conversation
-          AND seen.message = inbox.message AND seen.seq = inbox.seq)",
-    ),
-    (
         "a message in the inbox whose conversation or sender is unknown",
         "SELECT count(*) FROM inbox WHERE conversation NOT IN (SELECT ref FROM conversation)
          OR sender NOT IN (SELECT ref FROM address)",
@@ -143,6 +143,45 @@ pub(crate) fn number_above() -> Finding {
 }
 
 const ABOVE: &str = "a message with a number that was not given out";
+
+/// What is wrong with the packs, which SQL cannot look into, and with messages that should be in one.
+fn packs(connection: &Connection) -> Result<Vec<Finding>, StoreError> {
+    let seq = meta::number(connection, meta::SEQ)?;
+    let (mut marks, mut ids) = (HashSet::new(), HashSet::new());
+    let (mut above, mut twice) = (0, 0);
+    let mut sorted = connection
+        .prepare("SELECT EXISTS (SELECT 1 FROM seen WHERE conversation = ?1 AND message = ?2)")?;
+    let mut failed = None;
+    recent::each(connection, |mark, number| {
+        above += u64::from(number > seq);
+        let id = (mark.conversation, mark.message.to_vec());
+        match sorted.query_row((id.0, &id.1), |row| row.get::<_, bool>(0)) {
+            Ok(is_sorted) => twice += u64::from(is_sorted || !ids.insert(id.clone())),
+            Err(error) => failed = Some(error),
+        }
+        marks.insert((id, number));
+    })?;
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    let mut inbox = connection.prepare(
+        "SELECT conversation, message, seq FROM inbox WHERE NOT EXISTS
+         (SELECT 1 FROM seen WHERE seen.conversation = inbox.conversation
+          AND seen.message = inbox.message AND seen.seq = inbox.seq)",
+    )?;
+    let mut unseen = 0;
+    let mut found = inbox.query([])?;
+    while let Some(row) = found.next()? {
+        let id = (rows::number(row, 0)?, rows::bytes(row, 1)?);
+        unseen += u64::from(!marks.contains(&(id, rows::number(row, 2)?)));
+    }
+    let found = [(ABOVE, above), (UNSEEN, unseen), (TWICE, twice)];
+    let found = found.into_iter().filter(|(_, count)| *count > 0);
+    Ok(found.map(|(rule, count)| Finding::Rows { rule, count }).collect())
+}
+
+const UNSEEN: &str = "a message in the inbox that was not seen";
+const TWICE: &str = "a message that was delivered twice";
 
 /// How many numbers are above the last that was given out.
 fn numbers_above(connection: &Connection, seq: u64) -> Result<u64, rusqlite::Error> {

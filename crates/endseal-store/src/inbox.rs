@@ -76,6 +76,7 @@ impl Transaction<'_> {
     /// [`StoreError`].
     pub fn prune_seen(&self, conversation: ConversationRef, below: u64) -> Result<u64, StoreError> {
         let below = i64::try_from(below).unwrap_or(i64::MAX);
+        self.sort_in()?;
         let mut delete = self.statement(
             "DELETE FROM seen WHERE conversation = ?1 AND seq < ?2
              AND seq NOT IN (SELECT seq FROM inbox)",

@@ -44,6 +44,7 @@ mod lock;
 mod messages;
 mod meta;
 mod outbox;
+mod recent;
 mod record;
 mod rows;
 mod schema;

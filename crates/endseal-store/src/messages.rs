@@ -8,6 +8,7 @@ use rusqlite::{CachedStatement, OptionalExtension as _, ToSql};
 use crate::address::AddressRef;
 use crate::conversation::ConversationRef;
 use crate::error::StoreError;
+use crate::recent::Known;
 use crate::transaction::Transaction;
 use crate::{check, limits, rows};
 
@@ -17,7 +18,6 @@ use crate::{check, limits, rows};
 pub struct Messages<'t> {
     transaction: &'t Transaction<'t>,
     seen: CachedStatement<'t>,
-    mark: CachedStatement<'t>,
     deliver: CachedStatement<'t>,
     /// Those for [`WIDTH`] messages, once there are as many.
     wide: Wide<'t>,
@@ -26,7 +26,6 @@ pub struct Messages<'t> {
 #[derive(Default)]
 struct Wide<'t> {
     seen: Option<CachedStatement<'t>>,
-    mark: Option<CachedStatement<'t>>,
     deliver: Option<CachedStatement<'t>>,
 }
 
@@ -72,7 +71,6 @@ impl Transaction<'_> {
             seen: self.statement(
                 "SELECT seq, digest FROM seen WHERE conversation = ?1 AND message = ?2",
             )?,
-            mark: self.statement("INSERT INTO seen VALUES (?1, ?2, ?3, ?4)")?,
             deliver: self.statement("INSERT INTO inbox VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?,
             wide: Wide::default(),
         })
@@ -93,11 +91,41 @@ impl<'t> Messages<'t> {
         conversation: ConversationRef,
         message: &[u8],
     ) -> Result<Option<Seen>, StoreError> {
-        self.transaction.connection()?;
+        let known = self.transaction.recent()?.find(conversation.0, message);
+        match known {
+            Known::Delivered(seen) => Ok(Some(seen)),
+            Known::Fresh => Ok(None),
+            Known::Nothing => self.sorted(conversation, message),
+        }
+    }
+
+    /// What `seen` says of a message.
+    fn sorted(
+        &mut self,
+        conversation: ConversationRef,
+        message: &[u8],
+    ) -> Result<Option<Seen>, StoreError> {
+        if !self.has_sorted(conversation)? {
+            return Ok(None);
+        }
         let seen = self.seen.query_row((conversation.0, message), |row| {
             Ok(Seen { seq: rows::number(row, 0)?, digest: rows::array(row, 1)? })
         });
         Ok(seen.optional()?)
+    }
+
+    /// Whether `seen` has anything of a conversation.
+    fn has_sorted(&mut self, conversation: ConversationRef) -> Result<bool, StoreError> {
+        let mut recent = self.transaction.recent()?;
+        if let Some(known) = recent.is_sorted(conversation.0) {
+            return Ok(known);
+        }
+        let mut select = self
+            .transaction
+            .statement("SELECT EXISTS (SELECT 1 FROM seen WHERE conversation = ?1)")?;
+        let has = select.query_row([conversation.0], |row| row.get(0))?;
+        recent.note_sorted(conversation.0, has);
+        Ok(has)
     }
 
     /// [`Self::seen`] of many messages of one conversation, in their order.
@@ -110,77 +138,147 @@ impl<'t> Messages<'t> {
         messages: &[&[u8]],
     ) -> Result<Vec<Option<Seen>>, StoreError> {
         let mut found = vec![None; messages.len()];
-        let transaction = self.transaction;
-        for (messages, found) in messages.chunks(WIDTH).zip(found.chunks_mut(WIDTH)) {
-            if messages.len() < WIDTH {
-                for (message, found) in messages.iter().zip(found) {
-                    *found = self.seen(conversation, message)?;
+        let mut asked = Vec::new();
+        let has_sorted = self.has_sorted(conversation)?;
+        {
+            let mut recent = self.transaction.recent()?;
+            recent.expect(messages.len());
+            for (place, (message, found)) in messages.iter().zip(&mut found).enumerate() {
+                let known = if has_sorted || limits::name(message).is_err() {
+                    recent.find(conversation.0, message)
+                } else {
+                    recent.ask(conversation.0, message)
+                };
+                match known {
+                    Known::Delivered(seen) => *found = Some(seen),
+                    Known::Fresh => {}
+                    Known::Nothing => asked.push((*message, place)),
                 }
-                continue;
             }
-            let select = prepared(&mut self.wide.seen, transaction, &WIDE_SEEN)?;
-            select.raw_bind_parameter(1, conversation.0)?;
-            for (parameter, message) in (2..).zip(messages) {
-                select.raw_bind_parameter(parameter, message)?;
-            }
-            let mut rows = select.raw_query();
-            while let Some(row) = rows.next()? {
-                let place: usize = rows::number(row, 0)?;
-                if let Some(found) = found.get_mut(place) {
-                    let (seq, digest) = (rows::number(row, 1)?, rows::array(row, 2)?);
-                    *found = Some(Seen { seq, digest });
+        }
+        if has_sorted {
+            // In the order of the table.
+            asked.sort_unstable();
+            self.sorted_many(conversation, &asked, &mut found)?;
+            let mut recent = self.transaction.recent()?;
+            for (message, place) in asked {
+                if found.get(place).is_some_and(Option::is_none) && limits::name(message).is_ok() {
+                    recent.ask(conversation.0, message);
                 }
             }
         }
         Ok(found)
     }
 
+    /// What `seen` says of many messages, each with its place in `found`.
+    fn sorted_many(
+        &mut self,
+        conversation: ConversationRef,
+        asked: &[(&[u8], usize)],
+        found: &mut [Option<Seen>],
+    ) -> Result<(), StoreError> {
+        let transaction = self.transaction;
+        for asked in asked.chunks(WIDTH) {
+            if asked.len() < WIDTH {
+                for (message, place) in asked {
+                    let seen = self.sorted(conversation, message)?;
+                    if let Some(found) = found.get_mut(*place) {
+                        *found = seen;
+                    }
+                }
+                continue;
+            }
+            let select = prepared(&mut self.wide.seen, transaction, &WIDE_SEEN)?;
+            select.raw_bind_parameter(1, conversation.0)?;
+            for (parameter, (message, _)) in (2..).zip(asked) {
+                select.raw_bind_parameter(parameter, message)?;
+            }
+            let mut rows = select.raw_query();
+            while let Some(row) = rows.next()? {
+                let place: usize = rows::number(row, 0)?;
+                if let Some((_, place)) = asked.get(place)
+                    && let Some(found) = found.get_mut(*place)
+                {
+                    let (seq, digest) = (rows::number(row, 1)?, rows::array(row, 2)?);
+                    *found = Some(Seen { seq, digest });
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// [`Self::deliver`] for many messages: the numbers that they get, in their order.
     ///
     /// # Errors
-    /// As [`Self::deliver`]. Some of them may be delivered then: the transaction MUST be dropped.
+    /// As [`Self::deliver`]. Some of them may be delivered then, and the transaction can only be dropped.
     pub fn deliver_many(&mut self, all: &[NewMessage<'_>]) -> Result<Range<u64>, StoreError> {
         let first = self.transaction.seq()? + 1;
         for one in all {
             limits::name(one.message)?;
             limits::body(one.plaintext)?;
         }
-        let transaction = self.transaction;
         for some in all.chunks(WIDTH) {
-            let seq = transaction.seq()? + 1;
             if some.len() < WIDTH {
                 for one in some {
                     let NewMessage { conversation, message, sender, kind, digest, plaintext } =
                         *one;
-                    self.deliver(conversation, message, sender, kind, digest, plaintext)?;
+                    let delivered =
+                        self.deliver(conversation, message, sender, kind, digest, plaintext);
+                    delivered.inspect_err(|_| self.transaction.spoil())?;
                 }
-                continue;
+            } else {
+                self.deliver_wide(some).inspect_err(|_| self.transaction.spoil())?;
             }
-            let last = seq + (WIDTH as u64 - 1);
-            limits::number(last)?;
-            let mark = prepared(&mut self.wide.mark, transaction, &WIDE_MARK)?;
-            let mut parameters = Parameters { statement: mark, next: 1 };
-            for (seq, one) in (seq..).zip(some) {
-                parameters.bind(one.conversation.0)?;
-                parameters.bind(one.message)?;
-                parameters.bind(limits::number(seq)?)?;
-                parameters.bind(one.digest)?;
-            }
-            parameters.statement.raw_execute()?;
-            transaction.set_seq(last);
-            let deliver = prepared(&mut self.wide.deliver, transaction, &WIDE_DELIVER)?;
-            let mut parameters = Parameters { statement: deliver, next: 1 };
-            for (seq, one) in (seq..).zip(some) {
-                parameters.bind(limits::number(seq)?)?;
-                parameters.bind(one.conversation.0)?;
-                parameters.bind(one.sender.0)?;
-                parameters.bind(one.kind)?;
-                parameters.bind(one.message)?;
-                parameters.bind(one.plaintext)?;
-            }
-            parameters.statement.raw_execute()?;
         }
-        Ok(first..transaction.seq()? + 1)
+        Ok(first..self.transaction.seq()? + 1)
+    }
+
+    fn deliver_wide(&mut self, some: &[NewMessage<'_>]) -> Result<(), StoreError> {
+        let transaction = self.transaction;
+        let first = transaction.seq()? + 1;
+        let last = first + (WIDTH as u64 - 1);
+        limits::number(last)?;
+        transaction.note_recent();
+        for (seq, one) in (first..).zip(some) {
+            self.mark(one.conversation, one.message, seq, one.digest)?;
+        }
+        transaction.set_seq(last);
+        let deliver = prepared(&mut self.wide.deliver, transaction, &WIDE_DELIVER)?;
+        let mut parameters = Parameters { statement: deliver, next: 1 };
+        for (seq, one) in (first..).zip(some) {
+            parameters.bind(limits::number(seq)?)?;
+            parameters.bind(one.conversation.0)?;
+            parameters.bind(one.sender.0)?;
+            parameters.bind(one.kind)?;
+            parameters.bind(one.message)?;
+            parameters.bind(one.plaintext)?;
+        }
+        parameters.statement.raw_execute().map_err(number_taken)?;
+        Ok(())
+    }
+
+    /// Gives a message its number, if it was not delivered before.
+    fn mark(
+        &mut self,
+        conversation: ConversationRef,
+        message: &[u8],
+        seq: u64,
+        digest: &[u8; 16],
+    ) -> Result<(), StoreError> {
+        let known = self.transaction.recent()?.deliver(conversation.0, message, seq, digest);
+        match known {
+            Known::Delivered(_) => Err(StoreError::Duplicate),
+            Known::Fresh => Ok(()),
+            Known::Nothing if self.sorted(conversation, message)?.is_some() => {
+                Err(StoreError::Duplicate)
+            }
+            Known::Nothing => {
+                let mut recent = self.transaction.recent()?;
+                recent.ask(conversation.0, message);
+                recent.deliver(conversation.0, message, seq, digest);
+                Ok(())
+            }
+        }
     }
 
     /// Puts a message into the inbox and remembers its id for ever; the number that it gets. `kind` is
@@ -203,16 +301,23 @@ impl<'t> Messages<'t> {
         self.transaction.connection()?;
         let seq = self.transaction.seq()? + 1;
         let number = limits::number(seq)?;
-        self.mark.execute((conversation.0, message, number, digest))?;
-        // From here on the number is taken. If the row fails, for want of room, the transaction has ended.
-        self.transaction.set_seq(seq);
+        if self.seen(conversation, message)?.is_some() {
+            return Err(StoreError::Duplicate);
+        }
         let row = (number, conversation.0, sender.0, kind, message, plaintext);
-        self.deliver.execute(row).map_err(|error| match StoreError::from(error) {
-            // The number is there: the one that the store remembers is too low.
-            StoreError::Duplicate => StoreError::Damaged(check::number_above()),
-            error => error,
-        })?;
+        self.deliver.execute(row).map_err(number_taken)?;
+        self.transaction.note_recent();
+        self.mark(conversation, message, seq, digest)?;
+        self.transaction.set_seq(seq);
         Ok(seq)
+    }
+}
+
+fn number_taken(error: rusqlite::Error) -> StoreError {
+    match StoreError::from(error) {
+        // The number is there: the one that the store remembers is too low.
+        StoreError::Duplicate => StoreError::Damaged(check::number_above()),
+        error => error,
     }
 }
 
@@ -229,7 +334,6 @@ static WIDE_SEEN: LazyLock<String> = LazyLock::new(|| {
         asked.join(", ")
     )
 });
-static WIDE_MARK: LazyLock<String> = LazyLock::new(|| wide_insert("seen", 4));
 static WIDE_DELIVER: LazyLock<String> = LazyLock::new(|| wide_insert("inbox", 6));
 
 /// `OR FAIL` leaves the rows before the one that failed. Otherwise every page that the statement

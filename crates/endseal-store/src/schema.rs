@@ -8,7 +8,7 @@ use crate::error::{Finding, OpenStoreError};
 pub(crate) const APPLICATION_ID: i32 = 0x6573_6c31;
 
 /// What raises a database from version i to version i + 1, in order. The first makes a new one.
-const STEPS: &[&str] = &[include_str!("schema/v1.sql")];
+const STEPS: &[&str] = &[include_str!("schema/v1.sql"), include_str!("schema/v2.sql")];
 
 /// The version that this program writes.
 pub(crate) const VERSION: usize = STEPS.len();

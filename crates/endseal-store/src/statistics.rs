@@ -4,14 +4,14 @@ use std::fs;
 
 use crate::directory::{DATABASE, LOG};
 use crate::error::StoreError;
-use crate::rows;
 use crate::store::Store;
+use crate::{recent, rows};
 
 /// What a store holds, in numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// The rows of each table.
+    /// The rows of each table; of `seen`, all messages that were delivered and are remembered.
     pub rows: Vec<(&'static str, u64)>,
     /// Length of the database in bytes.
     pub database_len: u64,
@@ -35,9 +35,14 @@ impl Store {
     pub fn statistics(&mut self) -> Result<Statistics, StoreError> {
         let connection = self.connection()?;
         let number = |sql: &str| connection.query_row(sql, [], |row| rows::number(row, 0));
+        let mut packed = 0;
+        recent::each(connection, |_, _| packed += 1)?;
         let rows: Result<_, rusqlite::Error> = TABLES
             .iter()
-            .map(|table| Ok((*table, number(&format!("SELECT count(*) FROM {table}"))?)))
+            .map(|table| {
+                let rows = number(&format!("SELECT count(*) FROM {table}"))?;
+                Ok((*table, if *table == SEEN { rows + packed } else { rows }))
+            })
             .collect();
         let len = |name| fs::metadata(self.directory.join(name)).map(|file| file.len());
         Ok(Statistics {
@@ -52,6 +57,9 @@ impl Store {
     }
 }
 
+/// Its latest rows are in packs.
+const SEEN: &str = "seen";
+
 const TABLES: &[&str] = &[
     "record",
     "address",
@@ -59,7 +67,7 @@ const TABLES: &[&str] = &[
     "session",
     "mls_group",
     "mls_epoch",
-    "seen",
+    SEEN,
     "inbox",
     "buffered",
     "outbox",

@@ -1,5 +1,6 @@
 //! Making, opening and closing a store.
 
+use core::cell::{RefCell, RefMut};
 use core::hash::BuildHasher as _;
 use core::time::Duration;
 use std::fs;
@@ -15,6 +16,7 @@ use crate::directory::{self, DATABASE, KEY, LOCK, LOG};
 use crate::error::{CreateStoreError, Finding, OpenStoreError, ReprotectError, StoreError};
 use crate::key_file::{self, Protection, ProtectionKind, StoreKey, Unlock};
 use crate::lock::Lock;
+use crate::recent::{self, Recent};
 use crate::transaction::Transaction;
 use crate::{check, database, meta, schema};
 
@@ -35,6 +37,8 @@ pub struct Store {
     pub(crate) restored: bool,
     /// Whether commits are not synchronised at present.
     relaxed: bool,
+    /// The messages that were delivered last, once they were asked for.
+    recent: RefCell<Option<Recent>>,
 }
 
 /// How a store is opened.
@@ -260,12 +264,49 @@ impl Store {
     }
 
     /// Moves the log into the database and truncates it, so that states which were replaced are gone
-    /// from the files.
+    /// from the files. If many messages were delivered since, their ids are sorted in first.
     ///
     /// # Errors
     /// [`StoreError::Full`], [`StoreError::Io`]: the log is as it was, and nothing is lost.
+    /// [`StoreError::Uncertain`] if the medium failed in sorting in: reopen the store, which has all that
+    /// was committed.
     pub fn checkpoint(&mut self) -> Result<(), StoreError> {
+        self.sort_in()?;
         Ok(database::checkpoint(self.connection()?)?)
+    }
+
+    /// Sorts recent messages in with the others, if they are many.
+    fn sort_in(&mut self) -> Result<(), StoreError> {
+        if self.recent.get_mut().as_ref().is_none_or(|recent| recent.len() < recent::MANY) {
+            return Ok(());
+        }
+        // The checkpoint, which comes next, synchronises it.
+        self.relax(true)?;
+        let transaction = Transaction::begin(self, TransactionBehavior::Immediate)?;
+        match transaction.sort_in().and_then(|()| transaction.commit()) {
+            // They stay where they are: there is room for them.
+            Err(StoreError::Full) => Ok(()),
+            sorted => sorted,
+        }
+    }
+
+    /// What is in memory of the messages that were delivered last.
+    pub(crate) fn recent(&self, connection: &Connection) -> Result<RefMut<'_, Recent>, StoreError> {
+        let mut recent = self.recent.borrow_mut();
+        if recent.is_none() {
+            *recent = Some(Recent::load(connection)?);
+        }
+        RefMut::filter_map(recent, Option::as_mut).map_err(|_| StoreError::Ended)
+    }
+
+    /// The store knows it, and is asked again.
+    pub(crate) fn forget_recent(&self) {
+        self.recent.replace(None);
+    }
+
+    /// Between transactions.
+    pub(crate) fn tidy_recent(&self) {
+        self.recent.borrow_mut().take_if(|recent| recent.is_cluttered());
     }
 
     /// Closes the store: a checkpoint, and a note that the end was a good one.
@@ -302,12 +343,14 @@ impl Store {
             generation: 0,
             restored: false,
             relaxed: false,
+            recent: RefCell::new(None),
         };
         store.take(opened);
         Ok(store)
     }
 
     fn take(&mut self, opened: Opened) {
+        self.forget_recent();
         self.connection = Some(opened.connection);
         self.id = opened.id;
         self.generation = opened.generation;
@@ -316,6 +359,7 @@ impl Store {
     }
 
     fn finish(&mut self) -> Result<(), StoreError> {
+        self.sort_in()?;
         let Some(connection) = self.connection.take() else {
             return Err(StoreError::Uncertain);
         };

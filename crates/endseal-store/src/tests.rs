@@ -80,7 +80,7 @@ fn settings_are_those_of_the_specification() {
         ("cell_size_check", "1"),
         ("auto_vacuum", "0"),
         ("application_id", "1702063153"),
-        ("user_version", "1"),
+        ("user_version", "2"),
     ] {
         let value: rusqlite::types::Value =
             connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0)).unwrap();
@@ -97,11 +97,11 @@ fn settings_are_those_of_the_specification() {
 fn other_versions_and_other_databases_are_refused() {
     let place = Place::new();
     for (sql, expected) in [
-        ("PRAGMA user_version = 2", "later-version"),
+        ("PRAGMA user_version = 3", "later-version"),
         ("PRAGMA user_version = 2147483647", "later-version"),
         ("PRAGMA user_version = 0", "damaged"),
         ("PRAGMA user_version = -1", "damaged"),
-        ("PRAGMA user_version = 1; PRAGMA application_id = 7", "damaged"),
+        ("PRAGMA user_version = 2; PRAGMA application_id = 7", "damaged"),
         ("PRAGMA application_id = 0", "damaged"),
     ] {
         place.execute(sql);
@@ -118,7 +118,11 @@ fn other_versions_and_other_databases_are_refused() {
 fn rows_that_break_a_rule_are_found() {
     for (sql, expected) in [
         ("UPDATE meta SET value = x'0000000000000000' WHERE name = 'seq'", "not given out"),
-        ("DELETE FROM seen", "not seen"),
+        ("DELETE FROM recent", "not seen"),
+        ("UPDATE recent SET first = 9", "not given out"),
+        ("UPDATE recent SET pack = substr(pack, 2)", "is none"),
+        ("INSERT INTO seen VALUES (1, x'6d', 1, zeroblob(16))", "twice"),
+        ("INSERT INTO recent SELECT 2, pack FROM recent", "twice"),
         ("DELETE FROM conversation", "conversation or sender"),
         ("DELETE FROM address", "conversation or sender"),
         ("INSERT INTO outbox VALUES (1, 1, 99, x'')", "conversation or recipient"),
@@ -147,6 +151,21 @@ fn columns_of_another_type_are_damage() {
         let mut store = place.open().unwrap();
         let read = store.read().unwrap().inbox(0, 9);
         assert_eq!(read.err().unwrap().code(), "damaged", "{sql}");
+    }
+    for sql in [
+        "UPDATE recent SET pack = x'01'",
+        "UPDATE recent SET pack = 7",
+        "UPDATE recent SET pack = x''",
+        "UPDATE recent SET first = -1",
+        "UPDATE recent SET first = 0",
+    ] {
+        let place = Place::new();
+        place.execute(sql);
+        let mut store = place.open().unwrap();
+        let transaction = store.begin().unwrap();
+        let here = transaction.find_conversation(b"here").unwrap().unwrap();
+        let seen = transaction.messages().unwrap().seen(here, b"m");
+        assert_eq!(seen.err().unwrap().code(), "damaged", "{sql}");
     }
     for sql in [
         "UPDATE meta SET value = x'00' WHERE name = 'generation'",

@@ -1,12 +1,13 @@
 //! Transactions: all of it or nothing.
 
-use core::cell::Cell;
+use core::cell::{Cell, RefMut};
 
 use rusqlite::{CachedStatement, Connection, TransactionBehavior};
 
 use crate::error::StoreError;
 use crate::error::convert::is_full;
 use crate::meta;
+use crate::recent::{self, Recent};
 use crate::store::Store;
 
 /// A transaction. Dropped without [`Self::commit`], nothing of it happened.
@@ -24,6 +25,10 @@ pub struct Transaction<'s> {
     seq_moved: Cell<bool>,
     /// Whether a session or group changed, so that none may wait for a reset any more.
     standing_moved: Cell<bool>,
+    /// Whether recent messages are others in memory than they were before.
+    recent_moved: Cell<bool>,
+    /// Whether it was left half done by an error, and must not be committed.
+    spoilt: Cell<bool>,
 }
 
 impl<'s> Transaction<'s> {
@@ -42,6 +47,8 @@ impl<'s> Transaction<'s> {
             seq: Cell::new(None),
             seq_moved: Cell::new(false),
             standing_moved: Cell::new(false),
+            recent_moved: Cell::new(false),
+            spoilt: Cell::new(false),
         })
     }
 
@@ -51,7 +58,11 @@ impl<'s> Transaction<'s> {
     /// [`StoreError::Uncertain`] if the medium failed so that it may have happened or not: reopen the
     /// store. With every other error nothing happened.
     pub fn commit(mut self) -> Result<(), StoreError> {
+        if self.spoilt.get() {
+            return Err(StoreError::Ended);
+        }
         self.connection()?;
+        self.write_recent()?;
         if let (true, Some(seq)) = (self.seq_moved.get(), self.seq.get()) {
             meta::set_number(self.connection()?, meta::SEQ, seq)?;
         }
@@ -66,6 +77,7 @@ impl<'s> Transaction<'s> {
         match committed {
             Ok(_) => {
                 self.open = false;
+                self.store.tidy_recent();
                 self.store.restored = restored;
                 Ok(())
             }
@@ -106,6 +118,34 @@ impl<'s> Transaction<'s> {
         self.seq_moved.set(true);
     }
 
+    /// The messages that were delivered last, to be looked through or added to.
+    pub(crate) fn recent(&self) -> Result<RefMut<'_, Recent>, StoreError> {
+        self.store.recent(self.connection()?)
+    }
+
+    /// Before recent messages change in memory.
+    pub(crate) fn note_recent(&self) {
+        self.recent_moved.set(true);
+    }
+
+    /// Writes what was delivered to where it is found again.
+    fn write_recent(&self) -> Result<(), StoreError> {
+        if self.recent_moved.get() { self.recent()?.write(self.connection()?) } else { Ok(()) }
+    }
+
+    /// Sorts the messages that were delivered last in with the others.
+    pub(crate) fn sort_in(&self) -> Result<(), StoreError> {
+        self.write_recent()?;
+        self.note_recent();
+        self.store.forget_recent();
+        recent::sort_in(self.connection()?)
+    }
+
+    /// After an error that left something half done.
+    pub(crate) fn spoil(&self) {
+        self.spoilt.set(true);
+    }
+
     pub(crate) fn note_standing(&self) {
         self.standing_moved.set(true);
     }
@@ -113,6 +153,9 @@ impl<'s> Transaction<'s> {
     /// Whether nothing of the transaction is left.
     fn roll_back(&mut self) -> bool {
         self.open = false;
+        if self.recent_moved.get() {
+            self.store.forget_recent();
+        }
         self.store.connection().is_ok_and(|connection| {
             // SQLite may have rolled back by itself, and then says that there is nothing to do.
             connection.is_autocommit() || connection.execute_batch("ROLLBACK").is_ok()

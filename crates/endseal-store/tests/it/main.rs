@@ -18,5 +18,6 @@ mod media;
 mod place;
 mod processes;
 mod protection;
+mod recent;
 mod tables;
 mod vectors;

@@ -43,15 +43,29 @@ fn a_medium_that_is_gone_leaves_whole_batches_and_what_was_promised() {
     fail_each(|at| Fault { at, kind: Kind::Any, errno: Fault::EIO, sticky: true });
 }
 
+/// Writes fail and media are full while many messages are sorted in.
+#[test]
+fn a_failure_in_sorting_in_leaves_whole_batches_and_what_was_promised() {
+    for (errno, begin) in [(Fault::EIO, 1), (Fault::ENOSPC, 80)] {
+        let fault = |at| Fault { at, kind: Kind::Write, errno, sticky: false };
+        fail_some(16_500, (begin..).step_by(149), fault);
+    }
+}
+
 fn fail_each(fault: impl Fn(u64) -> Fault) {
+    fail_some(LEN, 1.., fault);
+}
+
+/// A store's life with one batch of `len` messages, for each operation that fails, up to the last one.
+fn fail_some(len: u64, operations: impl Iterator<Item = u64>, fault: impl Fn(u64) -> Fault) {
     let shim = Shim::compile();
     const BATCHES: u64 = 1;
-    for at in 1.. {
+    for at in operations {
         let fault = fault(at);
         // The name of the directory that the shim watches is the place's.
         let place = Place::quick();
         let count_file = Place::quick();
-        let mut worker = command(&place.store(), BATCHES, LEN);
+        let mut worker = command(&place.store(), BATCHES, len);
         let (output, counted) =
             shim.fail(&mut worker, place.path(), fault, &count_file.path().join("count"));
         let said = said(&place.store());
@@ -65,10 +79,10 @@ fn fail_each(fault: impl Fn(u64) -> Fault) {
         }
         match Store::open(&place.store(), Unlock::None, OpenOptions::new()) {
             Ok(mut store) => {
-                let there = count(&mut store, LEN);
+                let there = count(&mut store, len);
                 assert!(there >= acknowledged(&said).unwrap_or(0), "{there}: {context}");
                 assert!(!store.is_restored(), "{context}");
-                write(&mut store, there, LEN).unwrap();
+                write(&mut store, there, len).unwrap();
             }
             Err(error) => {
                 assert!(matches!(error, OpenStoreError::Missing), "{error:?}: {context}");

@@ -11,11 +11,11 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/store")
 }
 
-/// The store of version 1 without its key file.
-fn kept() -> Place {
+/// The store of a version without its key file.
+fn kept(version: &str) -> Place {
     let place = Place::new();
     fs::create_dir(place.store()).unwrap();
-    fs::copy(folder().join("v1/store.db"), place.store().join("store.db")).unwrap();
+    fs::copy(folder().join(version).join("store.db"), place.store().join("store.db")).unwrap();
     place
 }
 
@@ -42,7 +42,7 @@ fn key_files_open_the_store_that_they_are_of_or_nothing() {
             "outer" => Unlock::OuterKey(&outer),
             other => panic!("{other}"),
         };
-        let place = kept();
+        let place = kept("v1");
         fs::write(place.store().join("key"), unhex(&text("file"))).unwrap();
         let opened = Store::open(&place.store(), unlock, OpenOptions::new());
         let code = opened.map_or_else(|error| error.code(), |_| "ok");
@@ -54,8 +54,17 @@ fn key_files_open_the_store_that_they_are_of_or_nothing() {
 
 #[test]
 fn a_store_of_version_1_is_what_it_was() {
-    let place = kept();
-    fs::copy(folder().join("v1/key"), place.store().join("key")).unwrap();
+    is_what_it_was("v1");
+}
+
+#[test]
+fn a_store_of_version_2_is_what_it_was() {
+    is_what_it_was("v2");
+}
+
+fn is_what_it_was(version: &str) {
+    let place = kept(version);
+    fs::copy(folder().join(version).join("key"), place.store().join("key")).unwrap();
     let mut store = open(&place.store()).unwrap();
     assert_eq!(store.check(Depth::ReadData).unwrap(), []);
     assert!(!store.is_restored());

@@ -1,0 +1,294 @@
+//! Tombstones of the messages that were delivered last (docs/spec/store.md, "Recent messages"): a pack a
+//! transaction in the database, and all of them in memory while the store is open.
+//!
+//! Ids have no order. To put each into its place in `seen` at once changes a page a message as soon as
+//! there are many; a pack is one or two pages, and to sort many in together changes each page once.
+
+pub(crate) mod pack;
+
+use core::hash::{BuildHasher as _, BuildHasherDefault, Hasher};
+use std::collections::HashMap;
+use std::hash::RandomState;
+
+use rusqlite::Connection;
+
+use crate::error::{Finding, StoreError};
+use crate::messages::Seen;
+use crate::{limits, rows};
+use pack::Mark;
+
+/// Messages that are worth sorting in: with fewer, what is written twice costs more than is saved. In
+/// memory they take about 2 MB, and to read them takes 1.6 ms (docs/design/store-tuning.md).
+pub(crate) const MANY: usize = 16_384;
+
+/// Messages that were asked for and did not come, which are remembered.
+const MAX_ASKED: usize = 4_096;
+
+/// What is in the packs, and in none yet. Whatever rolls a transaction back drops it, if the
+/// transaction changed it.
+pub(crate) struct Recent {
+    entries: Vec<Entry>,
+    /// The ids, one after the other.
+    ids: Vec<u8>,
+    /// The last entry with a hash.
+    places: HashMap<u64, usize, BuildHasherDefault<AsIs>>,
+    /// Whoever delivers chooses the ids.
+    hasher: RandomState,
+    /// Entries that are in no pack yet, by their numbers.
+    due: Vec<usize>,
+    /// Entries that were delivered.
+    delivered: usize,
+    /// Whether a conversation has messages that were sorted in.
+    sorted: HashMap<i64, bool>,
+}
+
+struct Entry {
+    conversation: i64,
+    /// Where its id begins, and how long it is.
+    id: usize,
+    len: usize,
+    /// 0: it was asked for, and is not among those that were sorted in.
+    seq: u64,
+    digest: [u8; 16],
+    /// Another entry with this hash.
+    next: Option<usize>,
+}
+
+/// What is known of a message.
+pub(crate) enum Known {
+    Delivered(Seen),
+    /// It was not delivered: it was asked for, or gets its number now.
+    Fresh,
+    /// Nothing: `seen` has to be asked.
+    Nothing,
+}
+
+impl Recent {
+    fn new() -> Self {
+        Self {
+            entries: Vec::new(),
+            ids: Vec::new(),
+            places: HashMap::default(),
+            hasher: RandomState::new(),
+            due: Vec::new(),
+            delivered: 0,
+            sorted: HashMap::new(),
+        }
+    }
+
+    /// Reads all packs.
+    pub(crate) fn load(connection: &Connection) -> Result<Self, StoreError> {
+        let mut recent = Self::new();
+        each(connection, |mark, seq| {
+            let hash = recent.hash(mark.conversation, mark.message);
+            recent.push(hash, mark.conversation, mark.message, seq, mark.digest);
+        })?;
+        Ok(recent)
+    }
+
+    /// How many were delivered.
+    pub(crate) fn len(&self) -> usize {
+        self.delivered
+    }
+
+    /// Whether so much was asked for in vain that it is better to begin anew.
+    pub(crate) fn is_cluttered(&self) -> bool {
+        self.entries.len() - self.delivered > MAX_ASKED
+    }
+
+    /// Makes room for so many more.
+    pub(crate) fn expect(&mut self, messages: usize) {
+        self.entries.reserve(messages);
+        self.places.reserve(messages);
+    }
+
+    pub(crate) fn find(&self, conversation: i64, message: &[u8]) -> Known {
+        let hash = self.hash(conversation, message);
+        self.entry(hash, conversation, message)
+            .and_then(|at| self.entries.get(at))
+            .map_or(Known::Nothing, Entry::known)
+    }
+
+    /// [`Self::find`] of a message that is not in `seen`, which is noted.
+    pub(crate) fn ask(&mut self, conversation: i64, message: &[u8]) -> Known {
+        let hash = self.hash(conversation, message);
+        match self.entry(hash, conversation, message).and_then(|at| self.entries.get(at)) {
+            Some(entry) => entry.known(),
+            None => {
+                self.push(hash, conversation, message, 0, &[0; 16]);
+                Known::Fresh
+            }
+        }
+    }
+
+    /// [`Self::find`] that gives a message its number if it was asked for and not delivered.
+    pub(crate) fn deliver(
+        &mut self,
+        conversation: i64,
+        message: &[u8],
+        seq: u64,
+        digest: &[u8; 16],
+    ) -> Known {
+        let hash = self.hash(conversation, message);
+        let Some(at) = self.entry(hash, conversation, message) else { return Known::Nothing };
+        let Some(entry) = self.entries.get_mut(at) else { return Known::Nothing };
+        let known = entry.known();
+        if matches!(known, Known::Fresh) {
+            (entry.seq, entry.digest) = (seq, *digest);
+            self.due.push(at);
+            self.delivered += 1;
+        }
+        known
+    }
+
+    /// Whether `seen` has rows of a conversation, if that is known.
+    pub(crate) fn is_sorted(&self, conversation: i64) -> Option<bool> {
+        self.sorted.get(&conversation).copied()
+    }
+
+    pub(crate) fn note_sorted(&mut self, conversation: i64, is_sorted: bool) {
+        if self.sorted.len() >= MAX_ASKED {
+            self.sorted.clear();
+        }
+        self.sorted.insert(conversation, is_sorted);
+    }
+
+    /// Writes what is in no pack yet.
+    pub(crate) fn write(&mut self, connection: &Connection) -> Result<(), StoreError> {
+        for due in self.due.chunks(pack::MAX_LEN) {
+            let entries = || due.iter().filter_map(|at| self.entries.get(*at));
+            let Some(first) = entries().next() else { continue };
+            let mut pack = Vec::new();
+            for entry in entries() {
+                pack::push(
+                    &mut pack,
+                    Mark {
+                        conversation: entry.conversation,
+                        message: self.id(entry),
+                        digest: &entry.digest,
+                    },
+                );
+            }
+            let mut insert = connection.prepare_cached("INSERT INTO recent VALUES (?1, ?2)")?;
+            insert.execute((limits::number(first.seq)?, pack))?;
+        }
+        self.due.clear();
+        Ok(())
+    }
+
+    /// Adds a message that is not there.
+    fn push(&mut self, hash: u64, conversation: i64, message: &[u8], seq: u64, digest: &[u8; 16]) {
+        let at = self.entries.len();
+        let next = self.places.insert(hash, at);
+        let (id, len) = (self.ids.len(), message.len());
+        self.ids.extend_from_slice(message);
+        self.entries.push(Entry { conversation, id, len, seq, digest: *digest, next });
+        self.delivered += usize::from(seq > 0);
+    }
+
+    fn entry(&self, hash: u64, conversation: i64, message: &[u8]) -> Option<usize> {
+        let mut place = self.places.get(&hash).copied();
+        while let Some(at) = place {
+            let entry = self.entries.get(at)?;
+            if entry.conversation == conversation && self.id(entry) == message {
+                return Some(at);
+            }
+            place = entry.next;
+        }
+        None
+    }
+
+    fn id(&self, entry: &Entry) -> &[u8] {
+        self.ids.get(entry.id..entry.id + entry.len).unwrap_or_default()
+    }
+
+    fn hash(&self, conversation: i64, message: &[u8]) -> u64 {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write_i64(conversation);
+        hasher.write(message);
+        hasher.finish()
+    }
+}
+
+impl Entry {
+    fn known(&self) -> Known {
+        match self.seq {
+            0 => Known::Fresh,
+            seq => Known::Delivered(Seen { seq, digest: self.digest }),
+        }
+    }
+}
+
+/// All that is in the packs, in the order of delivery, with the numbers.
+pub(crate) fn each(
+    connection: &Connection,
+    mut take: impl FnMut(Mark<'_>, u64),
+) -> Result<(), StoreError> {
+    let mut select = connection.prepare_cached("SELECT first, pack FROM recent ORDER BY first")?;
+    let mut found = select.query([])?;
+    while let Some(row) = found.next()? {
+        let (first, mut rest) = (rows::number::<u64>(row, 0)?, rows::blob(row, 1)?);
+        if first == 0 || rest.is_empty() {
+            return Err(malformed());
+        }
+        for seq in first.. {
+            let mark = pack::next(&mut rest).ok_or_else(malformed)?;
+            limits::number(seq).map_err(|_| malformed())?;
+            take(mark, seq);
+            if rest.is_empty() {
+                break;
+            }
+            if seq - first + 1 == pack::MAX_LEN as u64 {
+                return Err(malformed());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Moves what is in the packs into `seen`, within a transaction.
+pub(crate) fn sort_in(connection: &Connection) -> Result<(), StoreError> {
+    let mut marks = Vec::new();
+    each(connection, |mark, seq| {
+        marks.push((mark.conversation, mark.message.to_vec(), seq, *mark.digest));
+    })?;
+    // In the order of the table, so that each of its pages is changed once.
+    marks.sort_unstable();
+    let mut insert = connection.prepare_cached("INSERT INTO seen VALUES (?1, ?2, ?3, ?4)")?;
+    for (conversation, message, seq, digest) in &marks {
+        let inserted = insert.execute((conversation, message, limits::number(*seq)?, digest));
+        inserted.map_err(|error| match StoreError::from(error) {
+            StoreError::Duplicate => malformed(),
+            error => error,
+        })?;
+    }
+    connection.prepare_cached("DELETE FROM recent")?.execute([])?;
+    Ok(())
+}
+
+fn malformed() -> StoreError {
+    StoreError::Damaged(Finding::Rows { rule: MALFORMED, count: 1 })
+}
+
+const MALFORMED: &str = "a pack of messages that is none";
+
+/// Takes a hash for its own.
+#[derive(Default)]
+struct AsIs(u64);
+
+impl Hasher for AsIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    /// Not used, and right all the same.
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = value;
+    }
+}

@@ -1,0 +1,1 @@
+CREATE TABLE recent (first INTEGER PRIMARY KEY, pack BLOB NOT NULL);

@@ -1,0 +1,188 @@
+//! Messages that were delivered last lie in packs until they are many. Nobody can tell, but by how long
+//! things take.
+
+use endseal_store::{ConversationRef, Depth, NewMessage, Store, StoreError, Transaction};
+
+use crate::place::Place;
+
+/// More than lie in packs after a checkpoint.
+const MANY: usize = 16_500;
+
+fn id(n: usize) -> [u8; 8] {
+    // In no order.
+    (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()
+}
+
+fn digest(n: usize) -> [u8; 16] {
+    u128::try_from(n).unwrap().to_le_bytes()
+}
+
+/// Delivers messages, to two conversations by turns.
+fn deliver(transaction: &Transaction<'_>, numbers: core::ops::Range<usize>) {
+    let places = places(transaction);
+    let sender = transaction.address_ref(&[1; 32], 1).unwrap();
+    let (ids, digests): (Vec<_>, Vec<_>) = numbers.clone().map(|n| (id(n), digest(n))).unzip();
+    let all: Vec<_> = numbers
+        .zip(ids.iter().zip(&digests))
+        .map(|(n, (message, digest))| NewMessage {
+            conversation: places[n % 2],
+            message,
+            sender,
+            kind: 0,
+            digest,
+            plaintext: b"text",
+        })
+        .collect();
+    let mut messages = transaction.messages().unwrap();
+    // Half of them were asked for, as the layer above does it.
+    let half: Vec<&[u8]> = all.iter().take(all.len() / 2).map(|it| it.message).collect();
+    for place in places {
+        let seen = messages.seen_many(place, &half).unwrap();
+        assert!(seen.iter().all(Option::is_none));
+    }
+    messages.deliver_many(&all).unwrap();
+}
+
+fn places(transaction: &Transaction<'_>) -> [ConversationRef; 2] {
+    [b"here", b"away"].map(|name| transaction.conversation_ref(name).unwrap())
+}
+
+/// The messages below `count` are known, one at a time and together, and nothing else is.
+fn assert_known(store: &mut Store, count: usize) {
+    let transaction = store.begin().unwrap();
+    let places = places(&transaction);
+    let mut messages = transaction.messages().unwrap();
+    let ids: Vec<_> = (0..count + 40).map(id).collect();
+    let all: Vec<&[u8]> = ids.iter().map(<[u8; 8]>::as_slice).collect();
+    let together = places.map(|place| messages.seen_many(place, &all).unwrap());
+    for (n, id) in ids.iter().enumerate() {
+        let seen = messages.seen(places[n % 2], id).unwrap();
+        assert_eq!(seen, together[n % 2][n]);
+        assert_eq!(
+            seen.map(|it| (it.seq, it.digest)),
+            (n < count).then(|| (n as u64 + 1, digest(n)))
+        );
+        assert_eq!(messages.seen(places[(n + 1) % 2], id).unwrap(), None);
+        assert_eq!(together[(n + 1) % 2][n], None);
+    }
+    drop(messages);
+    drop(transaction);
+    assert_eq!(store.check(Depth::Structure).unwrap(), []);
+    let rows = store.statistics().unwrap().rows;
+    let rows_of = |name| rows.iter().find(|(table, _)| *table == name).unwrap().1;
+    assert_eq!(rows_of("seen"), count as u64);
+}
+
+#[test]
+fn what_was_delivered_is_known_wherever_it_lies() {
+    let place = Place::quick();
+    let mut store = place.create();
+    let mut count = 0;
+    // One pack and many, some sorted in and some not, with the store opened anew in between.
+    for (step, some) in [1, 7, 100, 5_000, 3, MANY, 40, 2].into_iter().enumerate() {
+        let transaction = store.begin().unwrap();
+        deliver(&transaction, count..count + some);
+        count += some;
+        transaction.commit().unwrap();
+        assert_known(&mut store, count);
+        match step % 3 {
+            0 => {
+                store.close().unwrap();
+                store = place.open();
+            }
+            1 => store.checkpoint().unwrap(),
+            _ => {}
+        }
+        assert_known(&mut store, count);
+    }
+}
+
+#[test]
+fn what_was_rolled_back_was_not_delivered() {
+    for before in [0, 10, MANY] {
+        let place = Place::quick();
+        let mut store = place.create();
+        let transaction = store.begin().unwrap();
+        deliver(&transaction, 0..before);
+        transaction.commit().unwrap();
+        store.checkpoint().unwrap();
+        let transaction = store.begin().unwrap();
+        deliver(&transaction, before..before + 50);
+        drop(transaction);
+        assert_known(&mut store, before);
+        let transaction = store.begin().unwrap();
+        deliver(&transaction, before..before + 50);
+        transaction.commit().unwrap();
+        assert_known(&mut store, before + 50);
+    }
+}
+
+#[test]
+fn nothing_is_delivered_twice_wherever_it_lies() {
+    let place = Place::quick();
+    let mut store = place.create();
+    for (sorted, count) in [(false, 20), (true, MANY)] {
+        let known = store.statistics().unwrap().rows;
+        let known = known.iter().find(|(table, _)| *table == "seen").unwrap().1;
+        let known = usize::try_from(known).unwrap();
+        let transaction = store.begin().unwrap();
+        deliver(&transaction, known..known + count);
+        transaction.commit().unwrap();
+        if sorted {
+            store.checkpoint().unwrap();
+        }
+        let transaction = store.begin().unwrap();
+        let [here, _] = places(&transaction);
+        let sender = transaction.address_ref(&[1; 32], 1).unwrap();
+        let mut messages = transaction.messages().unwrap();
+        let again = messages.deliver(here, &id(4), sender, 0, &digest(4), b"text");
+        assert!(matches!(again, Err(StoreError::Duplicate)), "{again:?}");
+        let one = NewMessage {
+            conversation: here,
+            message: &id(4),
+            sender,
+            kind: 0,
+            digest: &digest(4),
+            plaintext: b"text",
+        };
+        let new: Vec<_> = (0..20).map(|n| id(1_000_000 + n)).collect();
+        let mut many: Vec<_> = new.iter().map(|id| NewMessage { message: id, ..one }).collect();
+        many[9] = one;
+        let again = messages.deliver_many(&many);
+        assert!(matches!(again, Err(StoreError::Duplicate)), "{again:?}");
+        drop(messages);
+        // Some of them are there, and must not stay.
+        let ended = transaction.commit();
+        assert!(matches!(ended, Err(StoreError::Ended)), "{ended:?}");
+        assert_known(&mut store, known + count);
+    }
+}
+
+#[test]
+fn what_was_forgotten_can_be_delivered_again() {
+    for count in [6, MANY] {
+        let place = Place::quick();
+        let mut store = place.create();
+        let transaction = store.begin().unwrap();
+        deliver(&transaction, 0..count);
+        let [here, away] = places(&transaction);
+        assert!(transaction.consume(1).unwrap() && transaction.consume(2).unwrap());
+        assert_eq!(transaction.prune_seen(here, 4).unwrap(), 1);
+        let sender = transaction.address_ref(&[1; 32], 1).unwrap();
+        let mut messages = transaction.messages().unwrap();
+        assert_eq!(messages.seen(here, &id(0)).unwrap(), None);
+        assert!(messages.seen(away, &id(1)).unwrap().is_some());
+        let seq = messages.deliver(here, &id(0), sender, 0, &digest(0), b"text").unwrap();
+        assert_eq!(seq, count as u64 + 1);
+        drop(messages);
+        transaction.commit().unwrap();
+        assert_eq!(store.check(Depth::Structure).unwrap(), []);
+        // Taken back, it is known as it was.
+        let transaction = store.begin().unwrap();
+        assert_eq!(transaction.prune_seen(away, 4).unwrap(), 1);
+        assert_eq!(transaction.messages().unwrap().seen_many(away, &[&id(1)]).unwrap(), [None]);
+        drop(transaction);
+        let transaction = store.begin().unwrap();
+        assert!(transaction.messages().unwrap().seen(away, &id(1)).unwrap().is_some());
+    }
+}
