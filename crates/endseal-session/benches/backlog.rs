@@ -21,6 +21,12 @@ const ROUNDS: usize = 7;
 
 fn main() {
     let base = std::env::temp_dir().join(format!("endseal-backlog-{}", std::process::id()));
+    let numbers: Vec<usize> = std::env::args().filter_map(|it| it.parse().ok()).collect();
+    if let [messages, people, chunk, threads, rounds] = numbers[..] {
+        one(&base, messages, people, chunk, threads, rounds);
+        let _ = fs::remove_dir_all(&base);
+        return;
+    }
     println!(
         "messages/conversations   bare    fsync | 1 a commit    100   whole | whole, 2 threads | settle  (ms)"
     );
@@ -45,6 +51,33 @@ fn main() {
         );
     }
     let _ = fs::remove_dir_all(&base);
+}
+
+/// One case alone, for profilers: messages, conversations, messages a transaction (0 for all), threads,
+/// rounds. What the caller's thread took of a processor tells more than the clock where others work too.
+fn one(base: &Path, messages: usize, people: usize, chunk: usize, threads: usize, rounds: usize) {
+    let work = Work::new(base, messages, people);
+    let options = BatchOptions::whole().threads(threads);
+    let options = if chunk > 0 { options.max_messages(chunk) } else { options };
+    let (mut bares, mut batches) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        bares.push(work.bare());
+        let (time, _, processor) = work.round(&options);
+        batches.push((time, processor));
+    }
+    bares.sort();
+    let bare = ms(bares[rounds / 2]);
+    batches.sort();
+    let least = batches.iter().map(|it| it.1).min().unwrap();
+    println!(
+        "{messages} / {people}, {chunk} a transaction, {threads} threads: {:.2} ms, least {:.2}; \
+         processor {:.2} ms, least {:.2}; bare {bare:.2} ms, least {:.2}",
+        ms(batches[rounds / 2].0),
+        ms(batches[0].0),
+        ms(batches[rounds / 2].1),
+        ms(least),
+        ms(bares[0]),
+    );
 }
 
 struct Work {
@@ -132,33 +165,46 @@ impl Work {
     }
 
     fn run(&self, options: &BatchOptions, rounds: usize) -> (Duration, Duration) {
-        let envelopes: Vec<_> = self
-            .messages
-            .iter()
-            .map(|(from, id, body)| Envelope::from_device(id, self.senders[*from], body))
-            .collect();
         let (mut times, mut settles) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
-            let _ = fs::remove_dir_all(&self.live);
-            fs::create_dir_all(&self.live).unwrap();
-            for entry in fs::read_dir(&self.kept).unwrap() {
-                let entry = entry.unwrap();
-                fs::copy(entry.path(), self.live.join(entry.file_name())).unwrap();
-            }
-            let store = Store::open(&self.live, Unlock::None, OpenOptions::new()).unwrap();
-            let mut engine = Engine::<endseal_session::olm::OlmAccount>::open(store).unwrap();
-            let start = Instant::now();
-            let report = engine.decrypt_batch(&envelopes, options).unwrap();
-            times.push(start.elapsed());
-            assert!(report.outcomes.iter().all(endseal_session::Outcome::is_kept));
-            let start = Instant::now();
-            engine.settle().unwrap();
-            settles.push(start.elapsed());
+            let (time, settle, _) = self.round(options);
+            times.push(time);
+            settles.push(settle);
         }
         times.sort();
         settles.sort();
         (times[rounds / 2], settles[rounds / 2])
     }
+
+    /// The batch, the settling after it, and what the batch took of a processor on this thread.
+    fn round(&self, options: &BatchOptions) -> (Duration, Duration, Duration) {
+        let envelopes: Vec<_> = self
+            .messages
+            .iter()
+            .map(|(from, id, body)| Envelope::from_device(id, self.senders[*from], body))
+            .collect();
+        let _ = fs::remove_dir_all(&self.live);
+        fs::create_dir_all(&self.live).unwrap();
+        for entry in fs::read_dir(&self.kept).unwrap() {
+            let entry = entry.unwrap();
+            fs::copy(entry.path(), self.live.join(entry.file_name())).unwrap();
+        }
+        let store = Store::open(&self.live, Unlock::None, OpenOptions::new()).unwrap();
+        let mut engine = Engine::<endseal_session::olm::OlmAccount>::open(store).unwrap();
+        let (start, used) = (Instant::now(), processor());
+        let report = engine.decrypt_batch(&envelopes, options).unwrap();
+        let (time, used) = (start.elapsed(), processor() - used);
+        assert!(report.outcomes.iter().all(endseal_session::Outcome::is_kept));
+        let start = Instant::now();
+        engine.settle().unwrap();
+        (time, start.elapsed(), used)
+    }
+}
+
+/// What this thread had of a processor; nothing where the kernel does not tell.
+fn processor() -> Duration {
+    let told = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    Duration::from_nanos(told.split(' ').next().and_then(|it| it.parse().ok()).unwrap_or(0))
 }
 
 fn party(dir: &Path, identity: u8) -> Engine {

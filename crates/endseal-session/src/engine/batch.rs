@@ -22,9 +22,6 @@ use crate::{
     Released,
 };
 
-/// Messages that are looked up, opened and written together.
-pub(super) const BLOCK: usize = 128;
-
 /// Origins of a block that are looked through.
 const RECENT: usize = 8;
 
@@ -260,16 +257,25 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
 
     /// Puts the lanes back, and says what is to be written, in the order of delivery.
     pub(super) fn end(&mut self, done: Vec<LaneDone<'e, A>>) -> Vec<Write<'e>> {
-        let mut entries = Vec::new();
-        for LaneDone { conversation, lane, fresh, entries: of_lane } in done {
-            entries.extend(of_lane.into_iter().map(|entry| (conversation.clone(), entry)));
+        // Lanes have their entries nearly in order: to sort each and then to merge them moves least.
+        let mut order = Vec::new();
+        let mut lanes = Vec::with_capacity(done.len());
+        for LaneDone { conversation, lane, fresh, mut entries } in done {
+            // Stable: what a message let out of the buffer stays behind it.
+            entries.sort_by_key(|entry| entry.index);
+            order.extend(entries.iter().map(|entry| (entry.index, lanes.len())));
+            lanes.push((conversation.clone(), entries.into_iter()));
             self.memory.lanes.insert(conversation, (lane, fresh));
         }
-        // Stable: what a message let out of the buffer stays behind it.
-        entries.sort_by_key(|(_, entry)| entry.index);
-        let mut writes = Vec::with_capacity(entries.len());
-        for (conversation, entry) in entries {
-            self.settle_entry(conversation, entry, &mut writes);
+        order.sort_unstable();
+        let mut writes = Vec::with_capacity(order.len());
+        for (_, lane) in order {
+            if let Some((conversation, entries)) = lanes.get_mut(lane)
+                && let Some(entry) = entries.next()
+            {
+                let conversation = conversation.clone();
+                self.settle_entry(conversation, entry, &mut writes);
+            }
         }
         writes
     }

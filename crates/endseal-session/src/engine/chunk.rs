@@ -3,25 +3,26 @@
 use core::ops::Range;
 use std::time::Instant;
 
-use super::batch::BLOCK;
 use crate::BatchOptions;
 
 /// The transaction that is being filled.
 pub(super) struct Chunk<'o> {
     options: &'o BatchOptions,
+    /// Messages that are looked up, opened and written together, at most.
+    block: usize,
     began: Instant,
     messages: usize,
 }
 
 impl<'o> Chunk<'o> {
-    pub(super) fn open(options: &'o BatchOptions) -> Self {
-        Self { options, began: Instant::now(), messages: 0 }
+    pub(super) fn open(options: &'o BatchOptions, block: usize) -> Self {
+        Self { options, block, began: Instant::now(), messages: 0 }
     }
 
     /// The next messages that are worked on together, from `at` on.
     pub(super) fn block(&self, at: usize, total: usize) -> Range<usize> {
         let room = self.options.max_messages.get().saturating_sub(self.messages).max(1);
-        at..total.min(at.saturating_add(room.min(BLOCK)))
+        at..total.min(at.saturating_add(room.min(self.block)))
     }
 
     /// Takes in a block; whether the transaction is full.

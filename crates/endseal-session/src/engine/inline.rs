@@ -13,6 +13,9 @@ use super::states::States;
 use crate::group::GroupDevice;
 use crate::{Address, BatchOptions, Durability, EngineError, PairwiseAccount};
 
+/// Messages of a block. Twice and four times as many gain nothing.
+const BLOCK: usize = 128;
+
 /// The store, at hand.
 pub(super) struct Counter<'a> {
     pub(super) store: &'a mut Store,
@@ -46,7 +49,7 @@ pub(super) fn run<A: PairwiseAccount>(
         let transaction = begin(counter.store, counter.durability)?;
         {
             let mut clerk = Clerk::new(&transaction, counter.references, counter.groups)?;
-            let mut chunk = Chunk::open(options);
+            let mut chunk = Chunk::open(options, BLOCK);
             loop {
                 let range = chunk.block(at, total);
                 let end = range.end;

@@ -21,6 +21,10 @@ use super::progress::{Progress, Watch};
 use super::states::States;
 use crate::{Address, BatchOptions, Durability, EngineError, PairwiseAccount};
 
+/// Messages of a block. Threads wait for each other once a block (docs/design/store-tuning.md,
+/// "Backlogs").
+const BLOCK: usize = 512;
+
 /// What the store's thread is asked for.
 enum Job<'e> {
     Answer(Question<'e>),
@@ -57,7 +61,7 @@ pub(super) fn run<'e, A: PairwiseAccount>(
         crew.start(scope, options.threads.get() - 1, &trust);
         let mut remote = Remote { jobs, replies, commits: VecDeque::new(), due: 0 };
         let mut work = || -> Result<(), EngineError> {
-            let mut chunk = Chunk::open(options);
+            let mut chunk = Chunk::open(options, BLOCK);
             let mut at = progress.committed;
             let mut next = ask(&mut remote, batch, &chunk, at, total)?;
             while let Some((block, end)) = next {
@@ -67,7 +71,7 @@ pub(super) fn run<'e, A: PairwiseAccount>(
                 // The next block is planned while this one's lanes are in place.
                 let full = chunk.add(end - at);
                 if full {
-                    chunk = Chunk::open(options);
+                    chunk = Chunk::open(options, BLOCK);
                 }
                 let last = progress.stopped;
                 next = if last { None } else { ask(&mut remote, batch, &chunk, end, total)? };

@@ -193,6 +193,12 @@ fn without_room_nothing_is_lost() {
 #[test]
 fn two_processes_take_turns() {
     let mut case = Case::new();
+    // Where others keep the machine busy, the first may be through before it is looked at.
+    assert!((0..10).any(|_| a_second_process_is_refused(&mut case)));
+}
+
+/// Whether the first was in the middle of its work.
+fn a_second_process_is_refused(case: &mut Case) -> bool {
     let place = Place::new();
     let mut first = case.work(&place, 1, 2).stdout(Stdio::null()).spawn().unwrap();
     while Said::read(place.path()).done < 20 {
@@ -202,10 +208,11 @@ fn two_processes_take_turns() {
     let is_running = first.try_wait().unwrap().is_none();
     first.kill().unwrap();
     first.wait().unwrap();
-    assert!(is_running && matches!(refused, Err(OpenStoreError::Locked)));
     let said = Said::read(place.path());
-    assert!(said.done < LEN);
+    let in_the_middle = is_running && said.done < LEN;
+    assert!(!in_the_middle || matches!(refused, Err(OpenStoreError::Locked)));
     case.check(place, &said);
+    in_the_middle
 }
 
 /// A wrong secret, and a store with a page that is not what it was: clear errors, and nothing is written.
