@@ -1,0 +1,157 @@
+//! Whole objects.
+
+use std::path::Path;
+
+use super::{KEY, base64, flipped, header, record_head, replaced, tail, vector, whole_object};
+
+pub(super) fn write(dir: &Path) {
+    successes(dir);
+    bodies(dir);
+    tails(dir);
+}
+
+fn successes(dir: &Path) {
+    for (scenario, comment, len) in [
+        ("whole-empty", "no content", 0),
+        ("whole-1", "one byte", 1),
+        ("whole-16384", "a full chunk, and an empty one", 16_384),
+        ("whole-16385", "a full chunk and a byte", 16_385),
+    ] {
+        vector(scenario, comment, "ok")
+            .with("header", &base64(&header(1, 2, len)))
+            .with_hex("body", &whole_object(len, &record_head(1, 0, len)))
+            .with_json("plaintext-length", &len.to_string())
+            .write(dir);
+    }
+    for (scenario, comment, binding) in [
+        ("whole-binding-none", "bound to nothing", 0),
+        ("whole-binding-bucket", "bound to the bucket", 1),
+    ] {
+        vector(scenario, comment, "ok")
+            .with_json("demanded-binding", &binding.to_string())
+            .with("header", &base64(&header(1, binding, 9)))
+            .with_hex("body", &whole_object(9, &record_head(1, 0, 9)))
+            .with_json("plaintext-length", "9")
+            .write(dir);
+    }
+    for (scenario, comment, kind, len) in [
+        ("whole-crc32c", "with a CRC32C", 2_u8, 4),
+        ("whole-crc64nvme", "with a CRC64NVME", 3, 8),
+        ("whole-sha1", "with a SHA-1", 4, 20),
+        ("whole-sha256", "with a SHA-256", 5, 32),
+    ] {
+        let checksum = vec![0xcc; len];
+        let record = replaced(&record_head(1, 0, 9), 2, &[&[kind], &checksum[..]].concat());
+        vector(scenario, comment, "ok")
+            .with("header", &base64(&header(1, 2, 9)))
+            .with_hex("body", &whole_object(9, &record))
+            .with_json("plaintext-length", "9")
+            .with_json("checksum-kind", &kind.to_string())
+            .with_hex("checksum", &checksum)
+            .write(dir);
+    }
+}
+
+fn bodies(dir: &Path) {
+    let len = 16_385;
+    let good = whole_object(len, &record_head(1, 0, len));
+    let text = base64(&header(1, 2, len));
+    let (chunk, last, behind) = (&good[..16_400], &good[16_400..16_417], &good[16_417..]);
+    let end = good.len();
+    for (scenario, comment, body) in [
+        ("body-first-byte", "the first byte flipped", flipped(&good, 0)),
+        ("body-tag", "a tag flipped", flipped(&good, 16_399)),
+        ("body-last-chunk", "the last chunk flipped", flipped(&good, 16_400)),
+        ("body-pad", "the first byte of the pad is 1", flipped(&good, 16_417)),
+        ("body-pad-last", "the last byte of the pad is 1", flipped(&good, end - 93)),
+        ("body-tail-salt", "the tail's salt flipped", flipped(&good, end - 92)),
+        ("body-record", "the record flipped", flipped(&good, end - 60)),
+        ("body-record-tag", "the record's tag flipped", flipped(&good, end - 5)),
+        ("body-length-0", "length is 0", replaced(&good, end - 4, &[0; 4])),
+        ("body-length-89", "length is 89", replaced(&good, end - 4, &[0, 0, 0, 89])),
+        ("body-length-120", "length of one entry", replaced(&good, end - 4, &[0, 0, 0, 120])),
+        ("body-length-max", "length is 2^32 - 1", replaced(&good, end - 4, &[0xff; 4])),
+        ("body-cut", "the last byte is missing", good[..end - 1].to_vec()),
+        ("body-cut-chunk", "cut behind the first chunk", chunk.to_vec()),
+        ("body-no-tail", "no tail", good[..16_417].to_vec()),
+        ("body-longer", "a byte behind it", [&good[..], &[0]].concat()),
+        ("body-chunk-dropped", "the first chunk is missing", good[16_400..].to_vec()),
+        ("body-chunk-twice", "the first chunk twice", [chunk, &good].concat()),
+        ("body-chunks-swapped", "last chunk first", [last, chunk, behind].concat()),
+        ("body-empty", "nothing", Vec::new()),
+    ] {
+        vector(scenario, comment, "unauthentic")
+            .with("header", &text)
+            .with_hex("body", &body)
+            .write(dir);
+    }
+    // T of the backend's length is right, but of another content.
+    vector("body-shorter-content", "the body of 9 bytes under the header of 10", "unauthentic")
+        .with("header", &base64(&header(1, 2, 10)))
+        .with_hex("body", &whole_object(9, &record_head(1, 0, 9)))
+        .write(dir);
+    let other = format!("{KEY}2");
+    for (scenario, comment, bucket, key, demanded) in [
+        ("place-key", "under another key of the bucket", "bucket", other.as_str(), 2),
+        ("place-bucket", "in another bucket", "bucket2", KEY, 2),
+        ("place-boundary", "bucket and key run together", "bucketfolder", "/key", 2),
+    ] {
+        crate::json::Vector::new(scenario, comment, "unauthentic")
+            .with("kind", "object")
+            .with("bucket", bucket)
+            .with("key", key)
+            .with_hex("wrapping-key", &super::WRAPPING_KEY)
+            .with_json("demanded-binding", &demanded.to_string())
+            .with("header", &base64(&header(1, 2, 9)))
+            .with_hex("body", &whole_object(9, &record_head(1, 0, 9)))
+            .write(dir);
+    }
+    for (binding, demanded) in [(0, 1), (0, 2), (1, 2)] {
+        let scenario = format!("place-binding-{binding}-for-{demanded}");
+        vector(&scenario, "a lower binding than the reader demands", "unauthentic")
+            .with_json("demanded-binding", &demanded.to_string())
+            .with("header", &base64(&header(1, binding, 9)))
+            .with_hex("body", &whole_object(9, &record_head(1, 0, 9)))
+            .write(dir);
+    }
+}
+
+/// Records that are sealed as they stand, so that nothing but the field is wrong.
+fn tails(dir: &Path) {
+    let good = record_head(1, 0, 9);
+    let with = |at, field: &[u8]| replaced(&good, at, field);
+    let body = whole_object(9, &good)[..25].to_vec();
+    for (scenario, comment, record) in [
+        ("record-version-0", "version 0", with(0, &[0])),
+        ("record-version-2", "version 2", with(0, &[2])),
+        ("record-form-2", "the form of multipart objects", with(1, &[2])),
+        ("record-checksum-kind-6", "an unknown checksum kind", with(2, &[6])),
+        ("record-checksum-none", "a checksum of kind 0", with(3, &[1])),
+        ("record-checksum-behind", "a byte behind a CRC32", with(2, &[1, 9, 9, 9, 9, 1])),
+        ("record-flag-2", "an unknown flag", with(35, &[2])),
+        ("record-composite-none", "composite without a checksum", with(35, &[1])),
+        (
+            "record-composite-whole",
+            "composite without parts",
+            with(2, &{
+                let mut fields = [0; 34];
+                (fields[0], fields[1], fields[33]) = (1, 9, 1);
+                fields
+            }),
+        ),
+        ("record-parts-1", "a part without an entry", with(36, &[0, 0, 0, 1])),
+        ("record-length-8", "another P", with(47, &[8])),
+        ("record-cut", "47 bytes", good[..47].to_vec()),
+        ("record-longer", "49 bytes", [&good[..], &[0]].concat()),
+        ("record-empty", "nothing", Vec::new()),
+    ] {
+        vector(scenario, comment, "unauthentic")
+            .with("header", &base64(&header(1, 2, 9)))
+            .with_hex("body", &[&body[..], &tail(1, 9, 25, &record)].concat())
+            .write(dir);
+    }
+    vector("record-context", "sealed as that of a multipart object", "unauthentic")
+        .with("header", &base64(&header(1, 2, 9)))
+        .with_hex("body", &[&body[..], &tail(2, 9, 25, &good)].concat())
+        .write(dir);
+}

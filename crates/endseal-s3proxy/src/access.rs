@@ -1,0 +1,273 @@
+//! Who may come in, and do what: access keys of clients, their buckets and permissions.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use endseal_crypto::secret::Zeroizing;
+
+use crate::error::S3Error;
+use crate::glob::Glob;
+use crate::operation::Operation;
+use crate::sigv4::{SecretKey, SecretKeys, Signer};
+use crate::target::Target;
+
+/// A secret access key of S3.
+#[derive(Clone)]
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+pub struct SecretAccessKey(Arc<Zeroizing<String>>);
+
+impl SecretAccessKey {
+    /// Takes a secret over.
+    #[must_use]
+    pub fn new(secret: String) -> Self {
+        Self(Arc::new(Zeroizing::new(secret)))
+    }
+
+    /// The secret as it verifies and signs.
+    #[must_use]
+    pub fn to_key(&self) -> SecretKey {
+        SecretKey::new(String::clone(&self.0))
+    }
+}
+
+/// What a client may do, out of `list`, `read`, `write`, `admin`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Permissions(u8);
+
+impl Permissions {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+    /// List buckets, objects, uploads.
+    pub const LIST: Self = Self(1);
+    /// Read objects and what is about them.
+    pub const READ: Self = Self(2);
+    /// Write and delete objects.
+    pub const WRITE: Self = Self(4);
+    /// Create and delete buckets, change what is about them.
+    pub const ADMIN: Self = Self(8);
+    /// Everything.
+    pub const ALL: Self = Self(15);
+
+    /// The permission of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "list" => Some(Self::LIST),
+            "read" => Some(Self::READ),
+            "write" => Some(Self::WRITE),
+            "admin" => Some(Self::ADMIN),
+            _ => None,
+        }
+    }
+
+    /// These and those.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether all of `other` are among these.
+    #[must_use]
+    pub const fn include(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// A client: an access key, its secret, and what may be done with it.
+#[derive(Clone)]
+#[allow(missing_debug_implementations, reason = "it holds a secret access key")]
+pub struct Client {
+    access_key: String,
+    secret: SecretAccessKey,
+    buckets: Vec<Glob>,
+    permissions: Permissions,
+    mapped: Option<(String, SecretAccessKey)>,
+}
+
+impl Client {
+    /// A client that may do everything, with the proxy's own credentials at the backend.
+    #[must_use]
+    pub fn new(access_key: &str, secret: SecretAccessKey) -> Self {
+        Self {
+            access_key: access_key.to_owned(),
+            secret,
+            buckets: vec![Glob::new("*")],
+            permissions: Permissions::ALL,
+            mapped: None,
+        }
+    }
+
+    /// The same client, only in these buckets. It may not list buckets.
+    #[must_use]
+    pub fn with_buckets(mut self, buckets: Vec<Glob>) -> Self {
+        self.buckets = buckets;
+        self
+    }
+
+    /// The same client with these permissions.
+    #[must_use]
+    pub const fn with_permissions(mut self, permissions: Permissions) -> Self {
+        self.permissions = permissions;
+        self
+    }
+
+    /// The same client with credentials of its own at the backend.
+    #[must_use]
+    pub fn mapped(mut self, access_key: &str, secret: SecretAccessKey) -> Self {
+        self.mapped = Some((access_key.to_owned(), secret));
+        self
+    }
+
+    /// Whether it has credentials of its own at the backend.
+    #[must_use]
+    pub const fn is_mapped(&self) -> bool {
+        self.mapped.is_some()
+    }
+
+    /// Its access key.
+    #[must_use]
+    pub fn access_key(&self) -> &str {
+        &self.access_key
+    }
+
+    /// Whether it may use a bucket; without a bucket, whether it may use all.
+    #[must_use]
+    pub fn may_use(&self, bucket: Option<&str>) -> bool {
+        match bucket {
+            Some(bucket) => self.buckets.iter().any(|glob| glob.matches(bucket)),
+            None => self.buckets.iter().any(|glob| *glob == Glob::new("*")),
+        }
+    }
+
+    /// Refuses what it may not do.
+    ///
+    /// # Errors
+    /// `AccessDenied`.
+    pub(crate) fn check(
+        &self,
+        operation: Operation,
+        method: &http::Method,
+        target: &Target,
+    ) -> Result<(), S3Error> {
+        let needed = needed(operation, method, target);
+        if self.may_use(target.bucket()) && self.permissions.include(needed) {
+            Ok(())
+        } else {
+            Err(S3Error::access_denied())
+        }
+    }
+}
+
+/// What an operation needs.
+fn needed(operation: Operation, method: &http::Method, target: &Target) -> Permissions {
+    match operation {
+        Operation::GetObject
+        | Operation::HeadObject
+        | Operation::GetObjectAttributes
+        | Operation::NotOnSealed => Permissions::READ,
+        Operation::CopyObject | Operation::UploadPartCopy => {
+            Permissions::READ.with(Permissions::WRITE)
+        }
+        Operation::PutObject
+        | Operation::CreateMultipartUpload
+        | Operation::UploadPart
+        | Operation::CompleteMultipartUpload
+        | Operation::AbortMultipartUpload
+        | Operation::DeleteObjects
+        | Operation::PostObject => Permissions::WRITE,
+        Operation::ListParts | Operation::ListObjects | Operation::ListObjectVersions => {
+            Permissions::LIST
+        }
+        Operation::Other => match (*method == http::Method::GET, *method == http::Method::HEAD) {
+            (false, false) if target.key().is_some() => Permissions::WRITE,
+            (false, false) => Permissions::ADMIN,
+            _ if target.key().is_some() => Permissions::READ,
+            _ => Permissions::LIST,
+        },
+    }
+}
+
+/// All clients, by their access keys.
+#[derive(Clone, Default)]
+#[allow(missing_debug_implementations, reason = "it holds secret access keys")]
+pub struct Clients(Arc<HashMap<String, Known>>);
+
+/// A client, what verifies its requests, and what signs them for the backend.
+struct Known {
+    client: Arc<Client>,
+    secret: Arc<SecretKey>,
+    signer: Option<Arc<Signer>>,
+}
+
+impl Clients {
+    /// Clients, and the region in which those with credentials of their own at the backend have
+    /// them; of several with the same access key the last counts.
+    #[must_use]
+    pub fn new(clients: &[Client], region: &str) -> Self {
+        let known = |client: &Client| {
+            let signer = client.mapped.as_ref().map(|(access_key, secret)| {
+                Arc::new(Signer::new(access_key.clone(), secret.to_key(), region.to_owned()))
+            });
+            let secret = Arc::new(client.secret.to_key());
+            (client.access_key.clone(), Known { client: Arc::new(client.clone()), secret, signer })
+        };
+        Self(Arc::new(clients.iter().map(known).collect()))
+    }
+
+    /// The client of an access key.
+    #[must_use]
+    pub fn get(&self, access_key: &str) -> Option<&Arc<Client>> {
+        Some(&self.0.get(access_key)?.client)
+    }
+
+    /// What signs a client's requests for the backend, where it is not the proxy's own.
+    #[must_use]
+    pub fn signer(&self, access_key: &str) -> Option<Arc<Signer>> {
+        self.0.get(access_key)?.signer.clone()
+    }
+}
+
+impl SecretKeys for Clients {
+    fn secret_key(&self, access_key: &str) -> Option<Arc<SecretKey>> {
+        Some(Arc::clone(&self.0.get(access_key)?.secret))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderMap, Method, Uri};
+
+    use super::{Client, Permissions, SecretAccessKey};
+    use crate::glob::Glob;
+    use crate::operation::Operation;
+    use crate::target::Target;
+
+    fn allowed(client: &Client, method: Method, uri: &str) -> bool {
+        let uri: Uri = uri.parse().unwrap();
+        let target = Target::parse(&uri, None, &[]).unwrap();
+        let operation = Operation::of(&method, &target, &HeaderMap::new());
+        client.check(operation, &method, &target).is_ok()
+    }
+
+    #[test]
+    fn a_reader_of_one_bucket_reads_there_alone() {
+        let secret = SecretAccessKey::new("secret".to_owned());
+        let reader = Client::new("reader", secret)
+            .with_buckets(vec![Glob::new("logs-*")])
+            .with_permissions(Permissions::LIST.with(Permissions::READ));
+        for (method, uri, may) in [
+            (Method::GET, "/logs-1/k", true),
+            (Method::HEAD, "/logs-1/k", true),
+            (Method::GET, "/logs-1", true),
+            (Method::GET, "/logs-1/k?acl", true),
+            (Method::PUT, "/logs-1/k", false),
+            (Method::PUT, "/logs-1/k?acl", false),
+            (Method::DELETE, "/logs-1/k", false),
+            (Method::DELETE, "/logs-1", false),
+            (Method::GET, "/other/k", false),
+            (Method::GET, "/", false),
+        ] {
+            assert_eq!(allowed(&reader, method.clone(), uri), may, "{method} {uri}");
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Bodies on their way through: content that is sealed towards the backend, sealed objects that are
+//! opened towards the client. Each is drawn by whoever sends it: no task, no channel, no more memory
+//! than the pieces on their way.
+
+mod content;
+mod form_file;
+mod framed;
+mod opened;
+mod outgoing;
+mod plain;
+mod sealed;
+mod upload;
+
+pub(crate) use content::Content;
+pub(crate) use form_file::{FormFile, find};
+pub(crate) use framed::Framed;
+pub(crate) use opened::{Opened, Opener};
+pub use outgoing::Outgoing;
+pub(crate) use plain::Plain;
+pub(crate) use sealed::{Report, Sealed, Sealer, shown, stored};
+pub(crate) use upload::{Leftover, Upload};

@@ -1,0 +1,147 @@
+//! Content to be sealed: what a client uploads, or what another object holds.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http::HeaderMap;
+use http_body::Body as _;
+
+use crate::aws_chunked::Decoder;
+use crate::body::{FormFile, Opened, Upload};
+use crate::checksum::{Digests, Outcome};
+use crate::client::ResponseBody;
+use crate::error::S3Error;
+
+/// Content that comes in pieces, with what its request says that it must be.
+pub(crate) struct Content {
+    source: Source,
+    /// Bytes that are still to come.
+    left: u64,
+    digests: Digests,
+    trailers: Option<HeaderMap>,
+}
+
+enum Source {
+    /// As it comes.
+    Plain(Upload),
+    /// In chunks; some pieces of them wait.
+    Chunked { incoming: Upload, decoder: Option<Decoder>, waiting: VecDeque<Bytes> },
+    /// Another object, or a range of it.
+    Opened(Opened),
+    /// An object of the backend that is not sealed.
+    Backend(ResponseBody),
+    /// The file of a form.
+    Form(FormFile),
+}
+
+impl Content {
+    /// What a client sends as it is; `digests` are compared at its end.
+    pub(crate) fn plain(incoming: Upload, len: u64, digests: Digests) -> Self {
+        Self { source: Source::Plain(incoming), left: len, digests, trailers: None }
+    }
+
+    /// What a client sends in chunks.
+    pub(crate) fn chunked(incoming: Upload, decoder: Decoder, len: u64, digests: Digests) -> Self {
+        let source = Source::Chunked { incoming, decoder: Some(decoder), waiting: VecDeque::new() };
+        Self { source, left: len, digests, trailers: None }
+    }
+
+    /// Content of an object that was opened.
+    pub(crate) fn opened(opened: Opened, len: u64) -> Self {
+        let source = Source::Opened(opened);
+        Self { source, left: len, digests: Digests::new(), trailers: None }
+    }
+
+    /// Content of the backend that is not sealed.
+    pub(crate) fn backend(body: ResponseBody, len: u64) -> Self {
+        let source = Source::Backend(body);
+        Self { source, left: len, digests: Digests::new(), trailers: None }
+    }
+
+    /// The file of a form; `digests` are compared at its end.
+    pub(crate) fn form(file: FormFile, len: u64, digests: Digests) -> Self {
+        Self { source: Source::Form(file), left: len, digests, trailers: None }
+    }
+
+    /// Its length.
+    pub(crate) const fn len(&self) -> u64 {
+        self.left
+    }
+
+    /// The next piece; `None` after the last.
+    ///
+    /// # Errors
+    /// If it ends early, goes on too long, breaks off, or its chunks are wrong.
+    pub(crate) fn poll_piece(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, S3Error>>> {
+        let piece = match ready!(self.source.poll(cx, &mut self.trailers)) {
+            Some(Ok(piece)) => piece,
+            None if self.left > 0 => return Poll::Ready(Some(Err(S3Error::incomplete_body()))),
+            other => return Poll::Ready(other),
+        };
+        let Some(left) = self.left.checked_sub(piece.len() as u64) else {
+            return Poll::Ready(Some(Err(S3Error::incomplete_body())));
+        };
+        self.left = left;
+        self.digests.update(&piece);
+        Poll::Ready(Some(Ok(piece)))
+    }
+
+    /// Compares what the request said of the content, after its last piece.
+    ///
+    /// # Errors
+    /// `BadDigest` and its like.
+    pub(crate) fn finish(&mut self) -> Result<Outcome, S3Error> {
+        let digests = core::mem::take(&mut self.digests);
+        Ok(digests.finish(self.trailers.as_ref())?)
+    }
+}
+
+impl Source {
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        trailers: &mut Option<HeaderMap>,
+    ) -> Poll<Option<Result<Bytes, S3Error>>> {
+        match self {
+            Self::Plain(incoming) => incoming.poll_piece(cx),
+            Self::Opened(opened) => opened.poll_piece(cx),
+            Self::Form(file) => file.poll_piece(cx),
+            Self::Backend(body) => loop {
+                return Poll::Ready(match ready!(Pin::new(&mut *body).poll_frame(cx)) {
+                    None => None,
+                    Some(Err(_)) => Some(Err(S3Error::unavailable())),
+                    Some(Ok(frame)) => match frame.into_data() {
+                        Ok(data) if !data.is_empty() => Some(Ok(data)),
+                        _ => continue,
+                    },
+                });
+            },
+            Self::Chunked { incoming, decoder, waiting } => loop {
+                if let Some(piece) = waiting.pop_front() {
+                    return Poll::Ready(Some(Ok(piece)));
+                }
+                let Some(decoding) = decoder else { return Poll::Ready(None) };
+                match ready!(incoming.poll_piece(cx)) {
+                    Some(Ok(data)) => {
+                        if let Err(error) = decoding.push(data, waiting) {
+                            return Poll::Ready(Some(Err(error.into())));
+                        }
+                    }
+                    Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                    None => {
+                        let Some(decoder) = decoder.take() else { return Poll::Ready(None) };
+                        match decoder.finish() {
+                            Ok(found) => *trailers = Some(found),
+                            Err(error) => return Poll::Ready(Some(Err(error.into()))),
+                        }
+                    }
+                }
+            },
+        }
+    }
+}

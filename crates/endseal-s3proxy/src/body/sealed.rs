@@ -1,0 +1,165 @@
+//! Content, sealed on its way to the backend.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+
+use bytes::{Bytes, BytesMut};
+use endseal_crypto::random::OsRandom;
+use http_body::Frame;
+
+use crate::body::Content;
+use crate::checksum::{ChecksumValue, Outcome};
+use crate::client::SourceError;
+use crate::error::S3Error;
+use crate::metrics::Metrics;
+use crate::object::{Checksum, ChecksumKind, PartSealer, Record, SealError, WholeSealer};
+
+/// What seals: all of an object, or a part of one.
+pub(crate) enum Sealer {
+    Whole(WholeSealer),
+    Part(PartSealer),
+}
+
+impl Sealer {
+    fn push(&mut self, data: &[u8], out: &mut BytesMut) -> Result<(), SealError> {
+        match self {
+            Self::Whole(sealer) => sealer.push(data, out),
+            Self::Part(sealer) => sealer.push(data, out),
+        }
+    }
+
+    fn finish(self, checksum: Option<Checksum>, out: &mut BytesMut) -> Result<(), SealError> {
+        match self {
+            Self::Whole(sealer) => sealer.finish(checksum, &mut OsRandom, out),
+            Self::Part(sealer) => sealer.finish(out),
+        }
+    }
+}
+
+/// How it went, told to whoever waits for the backend's answer.
+#[derive(Clone, Default)]
+pub(crate) struct Report(Arc<Mutex<Option<Result<Outcome, S3Error>>>>);
+
+impl Report {
+    fn tell(&self, outcome: Result<Outcome, S3Error>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+    }
+
+    /// How sealing went; `None` if the content was not taken to its end.
+    pub(crate) fn take(&self) -> Option<Result<Outcome, S3Error>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// The sealed bytes of content, as the body of a request to the backend.
+///
+/// The last chunk leaves only when everything that the client said of the content was found true:
+/// before that the backend has less than it was told to expect, and keeps nothing.
+pub(crate) struct Sealed {
+    content: Content,
+    sealer: Option<Sealer>,
+    out: BytesMut,
+    report: Report,
+    metrics: Arc<Metrics>,
+}
+
+impl Sealed {
+    pub(crate) fn new(
+        content: Content,
+        sealer: Sealer,
+        report: Report,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        Self { content, sealer: Some(sealer), out: BytesMut::new(), report, metrics }
+    }
+
+    fn finish(&mut self) -> Result<(), S3Error> {
+        let outcome = self.content.finish()?;
+        let Some(sealer) = self.sealer.take() else { return Ok(()) };
+        let checksum = outcome.checksum.as_ref().and_then(stored);
+        sealer.finish(checksum, &mut self.out).map_err(seal_error)?;
+        self.report.tell(Ok(outcome));
+        Ok(())
+    }
+
+    fn next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, S3Error>>> {
+        while let Some(sealer) = &mut self.sealer {
+            match ready!(self.content.poll_piece(cx)) {
+                Some(Ok(piece)) => {
+                    self.metrics
+                        .sealed
+                        .fetch_add(piece.len() as u64, core::sync::atomic::Ordering::Relaxed);
+                    // Room for the tags too, so that it does not grow while it is filled.
+                    self.out.reserve(piece.len() + piece.len() / 512 + 16_512);
+                    if let Err(error) = sealer.push(&piece, &mut self.out) {
+                        return Poll::Ready(Some(Err(seal_error(error))));
+                    }
+                }
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => {
+                    if let Err(error) = self.finish() {
+                        return Poll::Ready(Some(Err(error)));
+                    }
+                }
+            }
+            if !self.out.is_empty() {
+                return Poll::Ready(Some(Ok(self.out.split().freeze())));
+            }
+        }
+        Poll::Ready(None)
+    }
+}
+
+impl http_body::Body for Sealed {
+    type Data = Bytes;
+    type Error = SourceError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, SourceError>>> {
+        Poll::Ready(match ready!(self.next(cx)) {
+            Some(Ok(data)) => Some(Ok(Frame::data(data))),
+            Some(Err(error)) => {
+                self.sealer = None;
+                self.report.tell(Err(error.clone()));
+                Some(Err(Box::new(error)))
+            }
+            None => None,
+        })
+    }
+}
+
+/// The checksum as the record keeps it.
+pub(crate) fn stored(value: &ChecksumValue) -> Option<Checksum> {
+    let kind = match value.kind() {
+        crate::checksum::ChecksumKind::Crc32 => ChecksumKind::Crc32,
+        crate::checksum::ChecksumKind::Crc32c => ChecksumKind::Crc32c,
+        crate::checksum::ChecksumKind::Crc64Nvme => ChecksumKind::Crc64Nvme,
+        crate::checksum::ChecksumKind::Sha1 => ChecksumKind::Sha1,
+        crate::checksum::ChecksumKind::Sha256 => ChecksumKind::Sha256,
+    };
+    Checksum::new(kind, value.as_bytes())
+}
+
+/// The checksum of a record as headers have it.
+pub(crate) fn shown(record: &Record) -> Option<ChecksumValue> {
+    let checksum = record.checksum()?;
+    let kind = match checksum.kind() {
+        ChecksumKind::Crc32 => crate::checksum::ChecksumKind::Crc32,
+        ChecksumKind::Crc32c => crate::checksum::ChecksumKind::Crc32c,
+        ChecksumKind::Crc64Nvme => crate::checksum::ChecksumKind::Crc64Nvme,
+        ChecksumKind::Sha1 => crate::checksum::ChecksumKind::Sha1,
+        ChecksumKind::Sha256 => crate::checksum::ChecksumKind::Sha256,
+    };
+    ChecksumValue::from_bytes(kind, checksum.value())
+}
+
+fn seal_error(error: SealError) -> S3Error {
+    match error {
+        SealError::Length => S3Error::incomplete_body(),
+        SealError::ContentTooLong => S3Error::too_large(),
+        _ => S3Error::internal(),
+    }
+}

@@ -1,0 +1,17 @@
+//! The checksums of S3: what a client says of its content, in headers or behind it.
+//!
+//! [`Digests`] computes what a request asks for and nothing else, since hashing costs more than
+//! sealing. [`combined`] and [`composite`] make the checksum of a multipart object out of those of
+//! its parts.
+
+mod digests;
+mod error;
+mod hasher;
+mod kind;
+mod multipart;
+
+pub use digests::{Digests, Outcome};
+pub use error::ChecksumError;
+pub use hasher::Hasher;
+pub use kind::{ChecksumKind, ChecksumValue};
+pub use multipart::{ChecksumType, combined, composite, parse_composite};

@@ -1,0 +1,64 @@
+//! From a target to a connection.
+
+use std::io;
+
+use rustls::pki_types::ServerName;
+use tokio::net::{TcpStream, lookup_host};
+use tokio::time::{Instant, timeout_at};
+use tokio_rustls::TlsConnector;
+
+use super::error::ClientError;
+use super::limits::Limits;
+use super::socket::Socket;
+use super::target::Target;
+
+/// Resolves, connects and, over TLS, shakes hands, all of it within the limit.
+pub(super) async fn connect(
+    target: &Target,
+    tls: Option<&TlsConnector>,
+    limits: &Limits,
+) -> Result<Socket, ClientError> {
+    let deadline = Instant::now() + limits.connect;
+    let stream = timeout_at(deadline, tcp(target, deadline))
+        .await
+        .map_err(|_| ClientError::ConnectTimeout)?
+        .map_err(ClientError::Connect)?;
+    let Some(connector) = tls else { return Ok(Socket::plain(stream)) };
+    let name = ServerName::try_from(target.host().to_owned()).map_err(|error| {
+        ClientError::Connect(io::Error::new(io::ErrorKind::InvalidInput, error))
+    })?;
+    timeout_at(deadline, connector.connect(name, stream))
+        .await
+        .map_err(|_| ClientError::ConnectTimeout)?
+        .map(Socket::tls)
+        .map_err(tls_error)
+}
+
+/// Tries one address after the other. Each has its share of the time that is left, so that one that
+/// does not answer leaves some to the next.
+async fn tcp(target: &Target, deadline: Instant) -> io::Result<TcpStream> {
+    let addresses: Vec<_> = lookup_host((target.host(), target.port())).await?.collect();
+    let mut failure = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    for (tried, address) in addresses.iter().enumerate() {
+        let now = Instant::now();
+        let others = u32::try_from(addresses.len() - tried).unwrap_or(u32::MAX);
+        let share = now + deadline.saturating_duration_since(now) / others;
+        match timeout_at(share, TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => {
+                // A request's last segment does not wait for an acknowledgement.
+                stream.set_nodelay(true)?;
+                return Ok(stream);
+            }
+            Ok(Err(error)) => failure = error,
+            Err(_) => failure = io::ErrorKind::TimedOut.into(),
+        }
+    }
+    Err(failure)
+}
+
+fn tls_error(error: io::Error) -> ClientError {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        Some(tls) => ClientError::Tls(tls.clone()),
+        None => ClientError::Connect(error),
+    }
+}

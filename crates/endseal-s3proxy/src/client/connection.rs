@@ -1,0 +1,90 @@
+//! One HTTP/1.1 connection, which lives in the task that uses it.
+//!
+//! hyper divides a connection into a handle and a future that does the work. Here both are in one
+//! place: whoever waits for a response or a frame polls the future first. So a body crosses no task,
+//! and dropping what one waits for closes the socket.
+
+use alloc::sync::Arc;
+use core::future::Future as _;
+use core::pin::{Pin, pin};
+use core::task::{Context, Poll, Waker};
+
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::client::conn::{TrySendError, http1};
+use hyper_util::rt::TokioIo;
+
+use super::error::ClientError;
+use super::limits::Limits;
+use super::sent::SentBody;
+use super::socket::{Activity, Socket};
+
+pub(super) struct Connection {
+    handle: http1::SendRequest<SentBody>,
+    /// None when it has ended.
+    work: Option<Pin<Box<Work>>>,
+    activity: Arc<Activity>,
+}
+
+type Work = http1::Connection<TokioIo<Socket>, SentBody>;
+
+/// hyper's answer to one request.
+pub(super) type Promise = Pin<
+    Box<
+        dyn Future<Output = Result<Response<Incoming>, TrySendError<Request<SentBody>>>>
+            + Send
+            + Sync,
+    >,
+>;
+
+impl Connection {
+    pub(super) async fn new(socket: Socket, limits: &Limits) -> Result<Self, ClientError> {
+        let activity = socket.activity();
+        let (handle, work) = http1::Builder::new()
+            .max_buf_size(limits.buffer.max(MIN_BUFFER))
+            // User metadata alone can be hundreds of fields.
+            .max_headers(MAX_HEADERS)
+            .handshake(TokioIo::new(socket))
+            .await
+            .map_err(|_| ClientError::Broken)?;
+        Ok(Self { handle, work: Some(Box::pin(work)), activity })
+    }
+
+    pub(super) fn activity(&self) -> &Activity {
+        &self.activity
+    }
+
+    /// Hands a request over; it is sent by [`Self::work`].
+    pub(super) fn start(&mut self, request: Request<SentBody>) -> Promise {
+        Box::pin(self.handle.try_send_request(request))
+    }
+
+    /// Reads and writes what can be. False when the connection has ended.
+    pub(super) fn work(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some(work) = &mut self.work else { return false };
+        if work.as_mut().poll(cx).is_pending() {
+            return true;
+        }
+        // How it ended is told to whoever waits for a response or a body.
+        self.work = None;
+        false
+    }
+
+    /// Whether it can take another request: both messages were read and written to their ends, and
+    /// the server neither closed nor announced that it would.
+    pub(super) fn is_idle(&mut self) -> bool {
+        // An idle connection has nothing that could wake anybody but its end, which the next look
+        // finds. Readiness of the socket is kept up by the runtime, so that most looks are no
+        // system call.
+        self.work(&mut Context::from_waker(Waker::noop())) && self.handle.is_ready()
+    }
+}
+
+/// Polls something that only [`Connection::work`] makes ready, right after it: nobody has to be woken.
+pub(super) fn look<F: Future + ?Sized>(future: Pin<&mut F>) -> Poll<F::Output> {
+    pin!(future).poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// The least that hyper takes.
+const MIN_BUFFER: usize = 8192;
+const MAX_HEADERS: usize = 512;

@@ -1,0 +1,171 @@
+//! One request and its response over one connection.
+
+use alloc::sync::Arc;
+use core::future::poll_fn;
+use core::task::{Context, Poll, ready};
+
+use http::{Request, Response, request};
+use hyper::body::Incoming;
+use hyper::client::conn::TrySendError;
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::connection::{Connection, look};
+use super::counters::{Counters, add};
+use super::error::ClientError;
+use super::pool::Pool;
+use super::sent::{Phase, Progress, SentBody};
+use super::stall::Stall;
+
+/// A connection in use. Dropping it closes the socket.
+pub(super) struct Exchange {
+    connection: Option<Connection>,
+    stall: Stall,
+    pool: Arc<Pool>,
+    counters: Arc<Counters>,
+    /// What had gone through the socket before: read, written.
+    before: (u64, u64),
+    _permit: OwnedSemaphorePermit,
+}
+
+/// Whether a server can have seen a request that failed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// Nothing of it was sent.
+    No,
+    /// The connection broke without a byte of a response.
+    Perhaps,
+    Yes,
+}
+
+impl Exchange {
+    pub(super) fn new(
+        connection: Connection,
+        pool: &Arc<Pool>,
+        counters: &Arc<Counters>,
+        permit: OwnedSemaphorePermit,
+    ) -> Self {
+        let before = (connection.activity().read(), connection.activity().written());
+        Self {
+            connection: Some(connection),
+            stall: Stall::default(),
+            pool: Arc::clone(pool),
+            counters: Arc::clone(counters),
+            before,
+            _permit: permit,
+        }
+    }
+
+    /// Sends the request and waits for the head of a response.
+    pub(super) async fn run(
+        &mut self,
+        head: request::Parts,
+        progress: &Arc<Progress>,
+    ) -> Result<Response<Incoming>, (ClientError, Seen)> {
+        let Some(connection) = &mut self.connection else {
+            return Err((ClientError::Broken, Seen::No));
+        };
+        connection.activity().set_uploading(progress.phase() != Phase::Done);
+        let mut promise = connection.start(Request::from_parts(head, progress.sent()));
+        let mut last = (connection.activity().written(), progress.phase());
+        let limits = *self.pool.limits();
+        let stall = &mut self.stall;
+        let outcome = poll_fn(|cx| {
+            connection.work(cx);
+            if let Poll::Ready(outcome) = look(promise.as_mut()) {
+                return Poll::Ready(Ok(outcome));
+            }
+            let now = (connection.activity().written(), progress.phase());
+            if now != last {
+                last = now;
+                stall.progress();
+            }
+            let (limit, error) = match now.1 {
+                Phase::Done => (limits.first_byte, ClientError::ResponseTimeout),
+                Phase::Flowing => (limits.idle, ClientError::Stalled),
+                Phase::SourceWaits => (limits.idle, ClientError::SourceStalled),
+            };
+            ready!(stall.poll(cx, limit));
+            Poll::Ready(Err(error))
+        })
+        .await;
+        self.stall.progress();
+        match outcome {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => Err(self.judge(error, progress)),
+            Err(timeout) => Err((timeout, Seen::Yes)),
+        }
+    }
+
+    fn judge(
+        &self,
+        error: TrySendError<Request<SentBody>>,
+        progress: &Progress,
+    ) -> (ClientError, Seen) {
+        if let Some(failure) = progress.take_failure() {
+            return (ClientError::Source(failure), Seen::Yes);
+        }
+        let unsent = error.message().is_some();
+        let error = error.into_error();
+        if error.is_parse() {
+            return (ClientError::InvalidResponse, Seen::Yes);
+        }
+        if error.is_user() && !unsent {
+            return (ClientError::InvalidRequest, Seen::Yes);
+        }
+        let silent =
+            self.connection.as_ref().is_some_and(|own| own.activity().read() == self.before.0);
+        let seen = match (unsent, silent) {
+            (true, _) => Seen::No,
+            (false, true) => Seen::Perhaps,
+            (false, false) => Seen::Yes,
+        };
+        (ClientError::Broken, seen)
+    }
+
+    /// Reads and writes what can be.
+    pub(super) fn work(&mut self, cx: &mut Context<'_>) {
+        if let Some(connection) = &mut self.connection {
+            connection.work(cx);
+        }
+    }
+
+    /// The timer of this exchange.
+    pub(super) fn poll_stalled(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let limit = self.pool.limits().idle;
+        self.stall.poll(cx, limit)
+    }
+
+    pub(super) fn progress(&mut self) {
+        self.stall.progress();
+    }
+
+    pub(super) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Both messages are at their end: the connection goes back, if it can be used again.
+    pub(super) fn finish(mut self) {
+        self.account();
+        // A server may answer before it has all of a body: such a connection is of no use any more.
+        if let Some(mut connection) = self.connection.take()
+            && connection.is_idle()
+        {
+            connection.activity().set_uploading(false);
+            self.pool.put(connection);
+        }
+    }
+
+    fn account(&mut self) {
+        let Some(connection) = &self.connection else { return };
+        let (read, written) = self.before;
+        self.before = (connection.activity().read(), connection.activity().written());
+        add(&self.counters.bytes_received, self.before.0 - read);
+        add(&self.counters.bytes_sent, self.before.1 - written);
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        self.account();
+    }
+}

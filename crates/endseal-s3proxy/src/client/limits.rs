@@ -1,0 +1,43 @@
+//! Bounds of a client.
+
+use core::time::Duration;
+
+/// What a client spends at most. Every field can be set alone:
+/// `Limits { connections: 64, ..Limits::default() }`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "settings with defaults")]
+pub struct Limits {
+    /// Connections at once, idle ones included.
+    pub connections: usize,
+    /// How long a request waits for one of them.
+    pub queue: Duration,
+    /// Name resolution, TCP and TLS together.
+    pub connect: Duration,
+    /// From the last byte of the request to the first of the response.
+    pub first_byte: Duration,
+    /// Without a byte in the middle of a body, in either direction.
+    pub idle: Duration,
+    /// Connections that are kept for the next request.
+    pub kept: usize,
+    /// How long they are kept. Should be below what the server does.
+    pub kept_for: Duration,
+    /// About how many bytes one read takes, what waits to be written, and a response's head may have:
+    /// 8 KiB and more. Buffers grow to it only where so much comes at once, and may have room for twice
+    /// as much. Larger ones take memory and save little.
+    pub buffer: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 256,
+            queue: Duration::from_secs(10),
+            connect: Duration::from_secs(5),
+            first_byte: Duration::from_secs(60),
+            idle: Duration::from_secs(30),
+            kept: 64,
+            kept_for: Duration::from_secs(20),
+            buffer: 64 * 1024,
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Connections between requests: how many there are, and which are kept.
+
+use alloc::collections::VecDeque;
+use alloc::sync::{Arc, Weak};
+use core::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::connection::Connection;
+use super::error::ClientError;
+use super::limits::Limits;
+
+pub(super) struct Pool {
+    limits: Limits,
+    /// One for each connection that is in use. A request takes a kept connection before it opens one,
+    /// so that there are never more connections than permits, kept ones included.
+    permits: Arc<Semaphore>,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    /// In the order in which they became idle.
+    connections: VecDeque<(Connection, Instant)>,
+    swept: bool,
+}
+
+impl Pool {
+    pub(super) fn new(limits: Limits) -> Arc<Self> {
+        let connections = limits.connections.clamp(1, Semaphore::MAX_PERMITS);
+        let permits = Arc::new(Semaphore::new(connections));
+        Arc::new(Self { limits, permits, kept: Mutex::default() })
+    }
+
+    pub(super) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The right to one connection.
+    pub(super) async fn permit(&self) -> Result<OwnedSemaphorePermit, ClientError> {
+        let permit = timeout(self.limits.queue, Arc::clone(&self.permits).acquire_owned()).await;
+        // The semaphore is never closed.
+        permit.ok().and_then(Result::ok).ok_or(ClientError::Busy)
+    }
+
+    /// The connection that was used last, if it is still good.
+    pub(super) fn take(&self) -> Option<Connection> {
+        loop {
+            let (mut connection, since) = self.lock().connections.pop_back()?;
+            if since.elapsed() < self.limits.kept_for && connection.is_idle() {
+                return Some(connection);
+            }
+        }
+    }
+
+    /// Keeps a connection if it is idle and there is room.
+    pub(super) fn put(self: &Arc<Self>, mut connection: Connection) {
+        if !connection.is_idle() {
+            return;
+        }
+        let mut kept = self.lock();
+        if kept.connections.len() >= self.limits.kept {
+            return;
+        }
+        kept.connections.push_back((connection, Instant::now()));
+        if !kept.swept
+            && let Ok(runtime) = Handle::try_current()
+        {
+            kept.swept = true;
+            runtime.spawn(sweep(Arc::downgrade(self), self.limits.kept_for));
+        }
+    }
+
+    pub(super) fn kept(&self) -> usize {
+        self.lock().connections.len()
+    }
+
+    /// Connections in use.
+    pub(super) fn used(&self) -> usize {
+        let all = self.limits.connections.clamp(1, Semaphore::MAX_PERMITS);
+        all.saturating_sub(self.permits.available_permits())
+    }
+
+    /// Closes what was kept for too long. False when nothing is left.
+    fn drop_old(&self) -> bool {
+        let mut kept = self.lock();
+        let old = |(_, since): &(Connection, Instant)| since.elapsed() >= self.limits.kept_for;
+        while kept.connections.front().is_some_and(old) {
+            kept.connections.pop_front();
+        }
+        kept.swept = !kept.connections.is_empty();
+        kept.swept
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        // Nothing that can panic happens between two consistent states.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs while there are kept connections, so that they are closed in time when requests stay away.
+async fn sweep(pool: Weak<Pool>, kept_for: Duration) {
+    loop {
+        sleep((kept_for / 2).max(Duration::from_millis(10))).await;
+        if !pool.upgrade().is_some_and(|pool| pool.drop_old()) {
+            return;
+        }
+    }
+}

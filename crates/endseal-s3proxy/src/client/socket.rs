@@ -1,0 +1,153 @@
+//! A connection's bytes, plain or over TLS, counted.
+
+use alloc::sync::Arc;
+use core::pin::Pin;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::task::{Context, Poll};
+use std::io::{self, IoSlice};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
+
+/// How much went through a socket: shows whether there is progress.
+#[derive(Debug, Default)]
+pub(super) struct Activity {
+    read: AtomicU64,
+    written: AtomicU64,
+    /// Whether the body of a request is on its way.
+    uploads: AtomicBool,
+}
+
+impl Activity {
+    pub(super) fn read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// Says whether the body of a request is on its way. As long as one is, the connection ends by a
+    /// reset: some servers take an orderly end for the end of the body, and keep what they have.
+    pub(super) fn set_uploading(&self, uploads: bool) {
+        self.uploads.store(uploads, Ordering::Relaxed);
+    }
+
+    fn is_uploading(&self) -> bool {
+        self.uploads.load(Ordering::Relaxed)
+    }
+}
+
+pub(super) struct Socket {
+    stream: Stream,
+    activity: Arc<Activity>,
+}
+
+enum Stream {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl Socket {
+    pub(super) fn plain(stream: TcpStream) -> Self {
+        Self { stream: Stream::Plain(stream), activity: Arc::default() }
+    }
+
+    pub(super) fn tls(stream: TlsStream<TcpStream>) -> Self {
+        Self { stream: Stream::Tls(Box::new(stream)), activity: Arc::default() }
+    }
+
+    pub(super) fn activity(&self) -> Arc<Activity> {
+        Arc::clone(&self.activity)
+    }
+
+    fn reset_at_drop(&self) {
+        let stream = match &self.stream {
+            Stream::Plain(stream) => stream,
+            Stream::Tls(stream) => stream.get_ref().0,
+        };
+        // If it fails, the connection has ended already.
+        let _ = stream.set_zero_linger();
+    }
+
+    fn wrote(&self, outcome: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(n)) = outcome {
+            self.activity.written.fetch_add(n as u64, Ordering::Relaxed);
+        }
+        outcome
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        if self.activity.is_uploading() {
+            self.reset_at_drop();
+        }
+    }
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let outcome = match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Stream::Tls(stream) => Pin::new(stream).poll_read(cx, buffer),
+        };
+        let n = buffer.filled().len() - before;
+        self.activity.read.fetch_add(n as u64, Ordering::Relaxed);
+        outcome
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let outcome = match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_write(cx, buffer),
+            Stream::Tls(stream) => Pin::new(stream).poll_write(cx, buffer),
+        };
+        self.wrote(outcome)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffers: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let outcome = match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, buffers),
+            Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, buffers),
+        };
+        self.wrote(outcome)
+    }
+
+    /// Both take several buffers, so that hyper queues the frames of a body instead of copying them.
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Stream::Tls(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.activity.is_uploading() {
+            return Poll::Ready(Ok(()));
+        }
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}

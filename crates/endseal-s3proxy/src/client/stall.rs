@@ -1,0 +1,89 @@
+//! A timer that costs nothing while there is progress.
+
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
+use core::time::Duration;
+
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// Counts the time without progress.
+#[derive(Default)]
+pub(crate) struct Stall {
+    since: Option<Instant>,
+    /// May ring too early: it is set back then, which is rarer than progress is.
+    alarm: Option<Pin<Box<Sleep>>>,
+}
+
+impl Stall {
+    /// There was progress, or nobody waits.
+    pub(crate) fn progress(&mut self) {
+        self.since = None;
+    }
+
+    /// Ready when there was no progress for as long as `limit`, counted from the first call after the
+    /// last progress.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>, limit: Duration) -> Poll<()> {
+        let deadline = *self.since.get_or_insert_with(Instant::now) + limit;
+        let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+        if alarm.deadline() > deadline {
+            alarm.as_mut().reset(deadline);
+        }
+        loop {
+            ready!(alarm.as_mut().poll(cx));
+            if alarm.deadline() >= deadline {
+                return Poll::Ready(());
+            }
+            alarm.as_mut().reset(deadline);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::future::poll_fn;
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(10);
+
+    async fn wait(stall: &mut Stall, limit: Duration) -> Duration {
+        let start = Instant::now();
+        poll_fn(|cx| stall.poll(cx, limit)).await;
+        start.elapsed()
+    }
+
+    fn peek(stall: &mut Stall) -> bool {
+        stall.poll(&mut Context::from_waker(core::task::Waker::noop()), LIMIT).is_ready()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_rings_after_the_limit_without_progress() {
+        let mut stall = Stall::default();
+        let waited = wait(&mut stall, LIMIT).await;
+        assert!((LIMIT..LIMIT * 2).contains(&waited), "{waited:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn progress_starts_the_time_anew() {
+        let mut stall = Stall::default();
+        for _ in 0..5 {
+            assert!(!peek(&mut stall));
+            tokio::time::advance(Duration::from_secs(9)).await;
+            assert!(!peek(&mut stall));
+            stall.progress();
+        }
+        assert!(!peek(&mut stall));
+        tokio::time::advance(Duration::from_secs(9)).await;
+        assert!(!peek(&mut stall));
+        let waited = wait(&mut stall, LIMIT).await;
+        assert!((900..1500).contains(&waited.as_millis()), "{waited:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_shorter_limit_rings_earlier() {
+        let mut stall = Stall::default();
+        assert!(!peek(&mut stall));
+        let waited = wait(&mut stall, Duration::from_secs(2)).await;
+        assert!((2000..2500).contains(&waited.as_millis()), "{waited:?}");
+    }
+}

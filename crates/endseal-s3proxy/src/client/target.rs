@@ -1,0 +1,185 @@
+//! Where requests go.
+
+use core::fmt;
+
+use http::Uri;
+use http::uri::PathAndQuery;
+
+/// A server: scheme, host, port, and the path below which it lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    tls: bool,
+    host: Box<str>,
+    port: u16,
+    authority: Box<str>,
+    base_path: Box<str>,
+}
+
+impl Target {
+    /// Reads `http://host`, `https://host:port` or `https://host:port/base/path`.
+    ///
+    /// # Errors
+    /// [`InvalidTarget`], which says what is wrong with it.
+    pub fn parse(url: &str) -> Result<Self, InvalidTarget> {
+        if url.contains('#') {
+            return Err(InvalidTarget::Rest);
+        }
+        let uri: Uri = url.parse().map_err(|_| InvalidTarget::Url)?;
+        let tls = match uri.scheme_str() {
+            Some("http") => false,
+            Some("https") => true,
+            _ => return Err(InvalidTarget::Scheme),
+        };
+        let authority = uri.authority().ok_or(InvalidTarget::Url)?;
+        if authority.as_str().contains('@') {
+            return Err(InvalidTarget::Credentials);
+        }
+        if uri.query().is_some() {
+            return Err(InvalidTarget::Rest);
+        }
+        let host = authority.host();
+        if host.is_empty() || (authority.port().is_none() && authority.as_str() != host) {
+            return Err(InvalidTarget::Url);
+        }
+        let default = if tls { 443 } else { 80 };
+        let port = authority.port_u16().unwrap_or(default);
+        if port == 0 {
+            return Err(InvalidTarget::Url);
+        }
+        // Clients leave the default port out of `Host`, and signatures cover that field.
+        let shown = if port == default { host.into() } else { format!("{host}:{port}") };
+        Ok(Self {
+            tls,
+            host: host.trim_start_matches('[').trim_end_matches(']').into(),
+            port,
+            authority: shown.into(),
+            base_path: uri.path().trim_end_matches('/').into(),
+        })
+    }
+
+    /// Whether connections are TLS.
+    #[must_use]
+    pub fn is_tls(&self) -> bool {
+        self.tls
+    }
+
+    /// Name or address, an IPv6 address without brackets.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The port, also where it is the scheme's own.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The value of `Host`, which signatures cover: without the scheme's own port.
+    #[must_use]
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// The path of the server, without a slash at its end: empty for most.
+    #[must_use]
+    pub fn base_path(&self) -> &str {
+        &self.base_path
+    }
+
+    /// The target of a request for `path_and_query`, which begins with a slash and is taken as it is.
+    ///
+    /// # Errors
+    /// [`InvalidTarget::Url`] if it holds what no request line can.
+    pub fn request_target(&self, path_and_query: &str) -> Result<Uri, InvalidTarget> {
+        let joined = if self.base_path.is_empty() {
+            PathAndQuery::try_from(path_and_query)
+        } else {
+            PathAndQuery::from_maybe_shared(format!("{}{path_and_query}", self.base_path))
+        };
+        joined.map(Uri::from).map_err(|_| InvalidTarget::Url)
+    }
+}
+
+/// Why a text is not the URL of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InvalidTarget {
+    /// A user or password in it: credentials belong into their own settings.
+    Credentials,
+    /// A query or a fragment.
+    Rest,
+    /// Neither `http` nor `https`.
+    Scheme,
+    /// No URL at all.
+    Url,
+}
+
+impl fmt::Display for InvalidTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Credentials => "a server's URL holds no credentials",
+            Self::Rest => "a server's URL has neither query nor fragment",
+            Self::Scheme => "a server's URL begins with http:// or https://",
+            Self::Url => "not a URL",
+        })
+    }
+}
+
+impl core::error::Error for InvalidTarget {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(url: &str) -> (bool, String, u16, String, String) {
+        let Target { tls, host, port, authority, base_path } = Target::parse(url).unwrap();
+        (tls, host.into(), port, authority.into(), base_path.into())
+    }
+
+    #[test]
+    fn urls_of_servers_are_read() {
+        for (url, tls, host, port, authority, base) in [
+            ("http://127.0.0.1:9000", false, "127.0.0.1", 9000, "127.0.0.1:9000", ""),
+            ("https://s3.example.com", true, "s3.example.com", 443, "s3.example.com", ""),
+            ("https://s3.example.com:443/", true, "s3.example.com", 443, "s3.example.com", ""),
+            ("http://h:80/base/x/", false, "h", 80, "h", "/base/x"),
+            ("http://h:443", false, "h", 443, "h:443", ""),
+            ("http://[::1]:9000", false, "::1", 9000, "[::1]:9000", ""),
+        ] {
+            let expected = (tls, host.into(), port, authority.into(), base.into());
+            assert_eq!(parsed(url), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_server_is_refused() {
+        for (url, error) in [
+            ("", InvalidTarget::Url),
+            ("host:9000", InvalidTarget::Scheme),
+            ("ftp://host", InvalidTarget::Scheme),
+            ("http://", InvalidTarget::Url),
+            ("http://:80", InvalidTarget::Url),
+            ("http://h:0", InvalidTarget::Url),
+            ("http://h:65536", InvalidTarget::Url),
+            ("http://u:p@h", InvalidTarget::Credentials),
+            ("http://h/?a", InvalidTarget::Rest),
+            ("http://h/#a", InvalidTarget::Rest),
+            ("http://h h", InvalidTarget::Url),
+        ] {
+            assert_eq!(Target::parse(url), Err(error), "{url}");
+        }
+    }
+
+    #[test]
+    fn paths_are_kept_as_they_are() {
+        let plain = Target::parse("http://h").unwrap();
+        let based = Target::parse("http://h/base/").unwrap();
+        for path in ["/", "/b/a//b/../c", "/b/%2F%20+?list-type=2&prefix=a%2Fb", "/b/k?uploads"] {
+            assert_eq!(plain.request_target(path).unwrap().to_string(), path);
+            assert_eq!(based.request_target(path).unwrap().to_string(), format!("/base{path}"));
+        }
+        assert_eq!(plain.request_target("/a b"), Err(InvalidTarget::Url));
+        assert_eq!(plain.request_target("/a\r\nb"), Err(InvalidTarget::Url));
+    }
+}

@@ -1,0 +1,49 @@
+//! What the proxy does with each operation.
+
+mod attributes;
+mod conditions;
+mod content;
+mod copy_object;
+mod delete_objects;
+mod get_object;
+mod head_object;
+mod list_objects;
+mod multipart;
+mod pass_through;
+mod post_object;
+mod put_object;
+
+use http::Response;
+
+pub(crate) use self::post_object::post_object;
+use crate::body::Outgoing;
+use crate::error::S3Error;
+use crate::operation::Operation;
+use crate::proxy::{Call, Proxy};
+
+/// Takes care of a request that may be made.
+///
+/// # Errors
+/// What the client is told.
+pub(crate) async fn handle(proxy: &Proxy, call: Call) -> Result<Response<Outgoing>, S3Error> {
+    match call.operation {
+        Operation::PutObject => put_object::put_object(proxy, call).await,
+        Operation::GetObject => get_object::get_object(proxy, &call).await,
+        Operation::HeadObject => head_object::head_object(proxy, &call).await,
+        Operation::CopyObject => copy_object::copy_object(proxy, &call).await,
+        Operation::GetObjectAttributes => attributes::get_object_attributes(proxy, &call).await,
+        Operation::CreateMultipartUpload => multipart::create(proxy, &call).await,
+        Operation::UploadPart => multipart::upload_part(proxy, call).await,
+        Operation::UploadPartCopy => multipart::upload_part_copy(proxy, &call).await,
+        Operation::CompleteMultipartUpload => multipart::complete(proxy, call).await,
+        Operation::AbortMultipartUpload => multipart::abort(proxy, &call).await,
+        Operation::ListParts => multipart::list_parts(proxy, &call).await,
+        Operation::ListObjects | Operation::ListObjectVersions => {
+            list_objects::list_objects(proxy, &call).await
+        }
+        Operation::DeleteObjects => delete_objects::delete_objects(proxy, call).await,
+        Operation::NotOnSealed => Err(S3Error::not_implemented()),
+        Operation::PostObject => Err(S3Error::internal()),
+        Operation::Other => pass_through::pass_through(proxy, call).await,
+    }
+}

@@ -1,0 +1,79 @@
+//! The content of a request: how long it is, how it comes, what must be true of it.
+
+use bytes::{Bytes, BytesMut};
+use core::future::poll_fn;
+use core::time::Duration;
+use http::HeaderMap;
+
+use tokio::time::timeout;
+
+use crate::aws_chunked::{Decoder, Limits};
+use crate::body::{Content, Upload};
+use crate::checksum::Digests;
+use crate::error::S3Error;
+use crate::headers;
+use crate::sigv4::Payload;
+
+/// Time for a document of a request.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The content of an upload, and the length that the client announced.
+///
+/// # Errors
+/// If it announced none, or contradicts itself.
+pub(super) fn of(
+    headers: &HeaderMap,
+    payload: &Payload,
+    body: Upload,
+    digests: Digests,
+) -> Result<Content, S3Error> {
+    match Decoder::of_request(payload, headers, Limits::default())? {
+        Some(decoder) => {
+            let len = number(headers, "x-amz-decoded-content-length")?;
+            let len = len.ok_or_else(S3Error::missing_length)?;
+            Ok(Content::chunked(body, decoder, len, digests))
+        }
+        None => {
+            let len = number(headers, "content-length")?;
+            Ok(Content::plain(body, len.ok_or_else(S3Error::missing_length)?, digests))
+        }
+    }
+}
+
+/// What the headers say of the content.
+///
+/// # Errors
+/// Malformed checksums.
+pub(super) fn digests(headers: &HeaderMap, payload: &Payload) -> Result<Digests, S3Error> {
+    Ok(Digests::of_request(headers, payload.sha256())?)
+}
+
+/// All of a content that is known to be small, after its digests were compared.
+///
+/// # Errors
+/// If it is longer than `limit`, or not what its request says.
+pub(super) async fn collect(content: Content, limit: u64) -> Result<Bytes, S3Error> {
+    timeout(PATIENCE, all(content, limit)).await.map_err(|_| S3Error::request_timeout())?
+}
+
+async fn all(mut content: Content, limit: u64) -> Result<Bytes, S3Error> {
+    if content.len() > limit {
+        return Err(S3Error::malformed_xml());
+    }
+    let mut all = BytesMut::new();
+    while let Some(piece) = poll_fn(|cx| content.poll_piece(cx)).await {
+        all.extend_from_slice(&piece?);
+    }
+    content.finish()?;
+    Ok(all.freeze())
+}
+
+fn number(headers: &HeaderMap, name: &str) -> Result<Option<u64>, S3Error> {
+    match headers::text(headers, name) {
+        None => Ok(None),
+        Some(text) => text
+            .parse()
+            .map(Some)
+            .map_err(|_| S3Error::invalid_argument(format!("{name} is no number."))),
+    }
+}

@@ -1,0 +1,277 @@
+//! `CopyObject`: the backend copies the sealed bytes, the proxy wraps the content key for the new
+//! place. No body passes.
+
+use http::header::CONTENT_LENGTH;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
+
+use super::put_object::set_metadata;
+use super::{conditions, put_object};
+use crate::body::{Content, Outgoing};
+use crate::bucket::Plaintext;
+use crate::error::S3Error;
+use crate::headers::{self, USER_METADATA};
+use crate::object::{self, entity_tag, user_metadata};
+use crate::proxy::{Call, Found, Proxy, SealedObject, Sought, object_len, pass, read};
+use crate::target::{Query, Target};
+use crate::xml::{self, ResultChange};
+
+/// An answer with one entity tag and a date.
+const MAX_ANSWER: usize = 64 * 1024;
+
+/// Headers that stand beside an object and that a copy takes over.
+const BESIDE: [&str; 8] = [
+    "cache-control",
+    "content-disposition",
+    "content-encoding",
+    "content-language",
+    "content-type",
+    "expires",
+    "x-amz-website-redirect-location",
+    "x-amz-storage-class",
+];
+
+/// Where a copy comes from.
+pub(super) struct Source {
+    pub(super) target: Target,
+}
+
+impl Source {
+    /// Reads `x-amz-copy-source`.
+    ///
+    /// # Errors
+    /// If it names no object, one of the proxy's own, or one that the client may not read.
+    pub(super) fn of(call: &Call) -> Result<Self, S3Error> {
+        let value = headers::text(&call.headers, "x-amz-copy-source");
+        let value = value.ok_or_else(S3Error::internal)?;
+        let path = value.strip_prefix('/').unwrap_or(value);
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let uri = format!("/{path}").parse::<Uri>().map_err(|_| no_source())?;
+        let target = Target::parse(&uri, None, &[])?;
+        let (Some(bucket), Some(key)) = (target.bucket(), target.key()) else {
+            return Err(no_source());
+        };
+        if !call.client.may_use(Some(bucket)) {
+            return Err(S3Error::access_denied());
+        }
+        let version = query.split('&').find_map(|parameter| parameter.strip_prefix("versionId="));
+        let query = match version {
+            Some(version) => Query::new().with("versionId", version),
+            None => Query::new(),
+        };
+        Ok(Self { target: Target::of(bucket, Some(key), query) })
+    }
+
+    /// The source as a header for the backend.
+    pub(super) fn header(&self) -> String {
+        let path = self.target.path();
+        let query = self.target.query().encode();
+        if query.is_empty() { path } else { format!("{path}?{query}") }
+    }
+}
+
+fn no_source() -> S3Error {
+    S3Error::invalid_argument(
+        "Copy Source must mention the source bucket and key: sourcebucket/sourcekey",
+    )
+}
+
+/// Copies an object.
+pub(super) async fn copy_object(proxy: &Proxy, call: &Call) -> Result<Response<Outgoing>, S3Error> {
+    let source = Source::of(call)?;
+    let from = Sought::of(&call.signer, &source.target)?;
+    let to = Sought::of(&call.signer, &call.target)?;
+    let replaces = directive(&call.headers)?;
+    let has_changes = replaces
+        || from.version.is_some()
+        || [
+            "x-amz-storage-class",
+            "x-amz-website-redirect-location",
+            "x-amz-server-side-encryption",
+        ]
+        .iter()
+        .any(|name| call.headers.contains_key(*name));
+    if (from.bucket, from.key) == (to.bucket, to.key) && !has_changes {
+        return Err(S3Error::illegal_copy());
+    }
+    // Here, as the copy itself has a condition of its own beside which others would not count.
+    let head = proxy.head(&from, conditions::of_source(&call.headers)).await?;
+    if head.status() != StatusCode::OK {
+        return not_there(proxy, &from, head.status()).await;
+    }
+    let sealed_len = object_len(&head).ok_or_else(S3Error::internal)?;
+    let found = proxy.examine(&from, head.headers(), sealed_len).await?;
+    match found {
+        Found::Sealed(object) => {
+            let headers = sealed_headers(proxy, call, &to, &head, &object, replaces).await?;
+            copy_sealed(proxy, call, &source, headers, &object).await
+        }
+        Found::Plain if proxy.rule(to.bucket).plaintext == Plaintext::Allow => {
+            let mut headers = headers::forwarded(&call.headers);
+            headers::insert(&mut headers, "x-amz-copy-source", &source.header())?;
+            let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await?;
+            Ok(pass(response))
+        }
+        Found::Plain => seal_copy(proxy, call, &from, &to, &head, replaces).await,
+    }
+}
+
+/// Whether metadata are replaced.
+fn directive(headers: &HeaderMap) -> Result<bool, S3Error> {
+    match headers::text(headers, "x-amz-metadata-directive") {
+        None => Ok(false),
+        Some(word) if word.eq_ignore_ascii_case("COPY") => Ok(false),
+        Some(word) if word.eq_ignore_ascii_case("REPLACE") => Ok(true),
+        Some(_) => Err(S3Error::invalid_argument("Unknown metadata directive.")),
+    }
+}
+
+/// The answer for a source that is not there. An answer to `HEAD` tells no reason: one to `GET`
+/// does.
+pub(super) async fn not_there(
+    proxy: &Proxy,
+    from: &Sought<'_>,
+    status: StatusCode,
+) -> Result<Response<Outgoing>, S3Error> {
+    if matches!(status, StatusCode::NOT_MODIFIED | StatusCode::PRECONDITION_FAILED) {
+        return Err(S3Error::precondition_failed());
+    }
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        return Err(S3Error::invalid_request(
+            "The source of a copy request may not specifically refer to a delete marker by version id.",
+        ));
+    }
+    let mut headers = HeaderMap::new();
+    headers::insert(&mut headers, "range", "bytes=0-0")?;
+    let response = proxy.ask(from.signer, &Method::GET, &from.target(), headers).await?;
+    if response.status().is_success() { Err(S3Error::unavailable()) } else { Ok(pass(response)) }
+}
+
+/// Headers of the copy: those of the source or of the request, and the object's own with its key
+/// wrapped for the new place.
+async fn sealed_headers(
+    proxy: &Proxy,
+    call: &Call,
+    to: &Sought<'_>,
+    head: &Response<crate::client::ResponseBody>,
+    object: &SealedObject,
+    replaces: bool,
+) -> Result<HeaderMap, S3Error> {
+    let header = proxy.rewrap(&object.header, &object.key, to.place()?).await?;
+    let mut headers = headers::about_sealed(&call.headers);
+    if !replaces {
+        copy_beside(head.headers(), &mut headers);
+        let own = format!("{USER_METADATA}{}", object::HEADER_METADATA);
+        headers.remove(&own);
+        let sealed = format!("{USER_METADATA}{}", object::USER_METADATA);
+        if let Some(value) = headers.remove(&sealed) {
+            // Sealed under the same content key: opened here, it is sealed or not as the bucket says.
+            let text = value.to_str().map_err(|_| S3Error::not_authentic())?;
+            let metadata = user_metadata::open(&object.header, &object.key, text)
+                .map_err(|_| S3Error::not_authentic())?;
+            for (entry, value) in metadata.iter() {
+                let name = format!("{USER_METADATA}{entry}").parse::<HeaderName>();
+                if let (Ok(name), Ok(value)) = (name, HeaderValue::from_bytes(value)) {
+                    headers.insert(name, value);
+                }
+            }
+        }
+    }
+    set_metadata(proxy, to.bucket, &mut headers, &header, &object.key)?;
+    headers::insert(&mut headers, "x-amz-metadata-directive", "REPLACE")?;
+    Ok(headers)
+}
+
+/// What stands beside the source, beside the copy.
+fn copy_beside(source: &HeaderMap, headers: &mut HeaderMap) {
+    headers::remove(headers, |name| name.as_str().starts_with(USER_METADATA));
+    for (name, value) in &headers::returned(source) {
+        let beside = BESIDE.contains(&name.as_str()) && name.as_str() != "x-amz-storage-class";
+        if beside || name.as_str().starts_with(USER_METADATA) {
+            headers.insert(name.clone(), value.clone());
+        }
+    }
+}
+
+async fn copy_sealed(
+    proxy: &Proxy,
+    call: &Call,
+    source: &Source,
+    mut headers: HeaderMap,
+    object: &SealedObject,
+) -> Result<Response<Outgoing>, S3Error> {
+    conditions::to_backend(&mut headers);
+    headers::remove(&mut headers, |name| name.as_str().starts_with("x-amz-copy-source-if-"));
+    headers::insert(&mut headers, "x-amz-copy-source", &source.header())?;
+    // The header belongs to these bytes and no others.
+    if let Some(tag) = &object.entity_tag {
+        headers::insert(&mut headers, "x-amz-copy-source-if-match", tag)?;
+    }
+    let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await?;
+    if !response.status().is_success() {
+        return Ok(pass(response));
+    }
+    rewrite_answer(response).await
+}
+
+/// The backend's answer to a copy, with the tag that clients see.
+pub(super) async fn rewrite_answer(
+    response: Response<crate::client::ResponseBody>,
+) -> Result<Response<Outgoing>, S3Error> {
+    let (head, body) = response.into_parts();
+    let document = read(body, MAX_ANSWER).await?;
+    let fields = xml::Fields::read(&document).map_err(|_| S3Error::internal())?;
+    let change = ResultChange {
+        etag: fields.etag.as_deref().map(entity_tag::to_client),
+        checksum: xml::ChecksumChange::Drop,
+        ..ResultChange::default()
+    };
+    let document = xml::rewrite_result(&document, &change).map_err(|_| S3Error::internal())?;
+    let mut answer = Response::from_parts(head, Outgoing::full(document));
+    let headers = headers::returned(answer.headers());
+    *answer.headers_mut() = headers;
+    answer.headers_mut().remove(CONTENT_LENGTH);
+    Ok(answer)
+}
+
+/// Copies plaintext to where it is sealed: the content passes.
+async fn seal_copy(
+    proxy: &Proxy,
+    call: &Call,
+    from: &Sought<'_>,
+    to: &Sought<'_>,
+    head: &Response<crate::client::ResponseBody>,
+    replaces: bool,
+) -> Result<Response<Outgoing>, S3Error> {
+    let conditional = conditions::of_source(&call.headers);
+    let response = proxy.ask(from.signer, &Method::GET, &from.target(), conditional).await?;
+    if response.status() != StatusCode::OK {
+        return match response.status() {
+            StatusCode::NOT_MODIFIED => Err(S3Error::precondition_failed()),
+            _ => Ok(pass(response)),
+        };
+    }
+    let len = object_len(&response).ok_or_else(S3Error::internal)?;
+    let content = Content::backend(response.into_body(), len);
+    let mut headers = headers::about_sealed(&call.headers);
+    headers::remove(&mut headers, |name| {
+        name.as_str().starts_with("x-amz-copy-source")
+            || name.as_str() == "x-amz-metadata-directive"
+            || name.as_str() == "x-amz-tagging-directive"
+    });
+    if !replaces {
+        copy_beside(head.headers(), &mut headers);
+    }
+    let answer = put_object::seal(proxy, to, headers, content).await?;
+    if !answer.status().is_success() {
+        return Ok(answer);
+    }
+    let (mut head, _) = answer.into_parts();
+    let tag = head.headers.remove("etag");
+    let tag = tag.as_ref().and_then(|tag| tag.to_str().ok()).unwrap_or_default();
+    let mut document = xml::Builder::new("CopyObjectResult");
+    document.leaf("ETag", tag);
+    document
+        .leaf("LastModified", &crate::sigv4::Timestamp::of(std::time::SystemTime::now()).to_iso());
+    head.headers.remove(CONTENT_LENGTH);
+    Ok(Response::from_parts(head, Outgoing::full(document.finish())))
+}

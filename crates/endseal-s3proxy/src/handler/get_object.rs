@@ -1,0 +1,351 @@
+//! `GetObject`: the sealed object is opened while it goes through.
+
+use core::ops::Range;
+
+use http::header::{CONTENT_LENGTH, CONTENT_RANGE, RANGE};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+
+use super::conditions;
+use crate::body::{Opened, Opener, Outgoing, shown};
+use crate::byte_range::ByteRange;
+use crate::client::ResponseBody;
+use crate::error::S3Error;
+use crate::headers::{self, USER_METADATA};
+use crate::object::{self, PartNumber, RangePlan, Record, SALT_LEN, WholeOpener, user_metadata};
+use crate::proxy::{
+    Call, Found, Proxy, SealedObject, Sought, content_range, object_len, pass, read,
+};
+
+/// Objects up to here are opened before their answer begins.
+const SMALL: u64 = 128 * 1024;
+
+/// Chunks of content and of the sealed object.
+const CHUNK: u64 = 16_384;
+const SEALED_CHUNK: u64 = CHUNK + 16;
+
+/// What of an object is wanted.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    pub(super) range: Option<ByteRange>,
+    pub(super) part: Option<PartNumber>,
+    pub(super) checksum: bool,
+}
+
+impl Wanted {
+    /// What a request asks for.
+    ///
+    /// # Errors
+    /// A part number that is none, or with a range.
+    pub(super) fn of(call: &Call) -> Result<Self, S3Error> {
+        let range = headers::text(&call.headers, RANGE.as_str()).and_then(ByteRange::parse);
+        let part = call
+            .target
+            .query()
+            .get("partNumber")
+            .map(|text| {
+                text.parse().ok().and_then(PartNumber::new).ok_or_else(|| {
+                    S3Error::invalid_argument("Part number must be an integer between 1 and 10000.")
+                })
+            })
+            .transpose()?;
+        if range.is_some() && part.is_some() {
+            return Err(S3Error::invalid_request(
+                "Cannot specify both Range header and partNumber query parameter.",
+            ));
+        }
+        let mode = headers::text(&call.headers, "x-amz-checksum-mode");
+        let checksum = mode.is_some_and(|mode| mode.eq_ignore_ascii_case("enabled"));
+        Ok(Self { range, part, checksum })
+    }
+}
+
+/// Opens an object, or a range of it.
+pub(super) async fn get_object(proxy: &Proxy, call: &Call) -> Result<Response<Outgoing>, S3Error> {
+    let sought = Sought::of(&call.signer, &call.target)?;
+    let wanted = Wanted::of(call)?;
+    let mut headers = headers::about_sealed(&call.headers);
+    headers.remove("x-amz-checksum-mode");
+    conditions::to_backend(&mut headers);
+    let target = call.target.without(|name| name == "partNumber");
+    // Of a whole object, these are the bytes. Of any other, the answer tells what it is.
+    let guess = wanted.range.and_then(guess);
+    let mut first = headers.clone();
+    let needs_length = wanted.part.is_some() || matches!(wanted.range, Some(ByteRange::Suffix(_)));
+    let method = if needs_length { Method::HEAD } else { Method::GET };
+    if let Some(guess) = &guess {
+        headers::insert(&mut first, RANGE.as_str(), guess)?;
+    }
+    let response = proxy.ask(&call.signer, &method, &target, first).await?;
+    match response.status() {
+        StatusCode::OK | StatusCode::PARTIAL_CONTENT => {}
+        StatusCode::RANGE_NOT_SATISFIABLE => return Err(beyond(proxy, &sought).await?),
+        _ if needs_length => {
+            // An answer to HEAD tells no reason.
+            let response = proxy.ask(&call.signer, &Method::GET, &target, headers).await?;
+            return Ok(answer_as_is(response));
+        }
+        _ => return Ok(answer_as_is(response)),
+    }
+    let sealed_len = object_len(&response).ok_or_else(S3Error::internal)?;
+    match proxy.examine(&sought, response.headers(), sealed_len).await? {
+        Found::Sealed(object) => open(proxy, &sought, &wanted, response, &object).await,
+        Found::Plain if guess.is_none() && !needs_length => Ok(pass(response)),
+        Found::Plain => {
+            drop(response);
+            let mut headers = headers;
+            if let Some(range) = call.headers.get(RANGE) {
+                headers.insert(RANGE, range.clone());
+            }
+            let response = proxy.ask(&call.signer, &Method::GET, &call.target, headers).await?;
+            Ok(pass(response))
+        }
+    }
+}
+
+/// The bytes of a whole object that a range needs, as a header.
+fn guess(range: ByteRange) -> Option<String> {
+    let start = |first: u64| (first / CHUNK).saturating_mul(SEALED_CHUNK);
+    match range {
+        ByteRange::Closed(first, last) => {
+            let end = (last / CHUNK).saturating_add(1).saturating_mul(SEALED_CHUNK);
+            Some(format!("bytes={}-{}", start(first), end - 1))
+        }
+        ByteRange::From(first) => Some(format!("bytes={}-", start(first))),
+        ByteRange::Suffix(_) => None,
+    }
+}
+
+/// The answer to a range beyond the end of the sealed object, and so of the content.
+async fn beyond(proxy: &Proxy, sought: &Sought<'_>) -> Result<S3Error, S3Error> {
+    let response = proxy.head(sought, HeaderMap::new()).await?;
+    let len = object_len(&response).ok_or_else(S3Error::internal)?;
+    let len = match proxy.examine(sought, response.headers(), len).await? {
+        Found::Sealed(object) => object.content_len,
+        Found::Plain => len,
+    };
+    Ok(S3Error::invalid_range().with_content_len(len))
+}
+
+/// An answer without content: not modified, not found, a condition that does not hold.
+pub(super) fn answer_as_is(response: Response<ResponseBody>) -> Response<Outgoing> {
+    let mut response = pass(response);
+    conditions::to_client(response.headers_mut());
+    response
+}
+
+/// Opens what an answer of the backend begins, or asks again for what else is needed.
+async fn open(
+    proxy: &Proxy,
+    sought: &Sought<'_>,
+    wanted: &Wanted,
+    response: Response<ResponseBody>,
+    object: &SealedObject,
+) -> Result<Response<Outgoing>, S3Error> {
+    let is_whole = wanted.range.is_none() && wanted.part.is_none();
+    let small = is_whole && object.sealed_len <= SMALL && !object.is_multipart();
+    let needs_record = object.is_multipart() || (wanted.checksum && is_whole && !small);
+    let record = if needs_record { Some(proxy.record(sought, object).await?) } else { None };
+    let content = content(wanted, object, record.as_ref())?;
+    let mut answer = answer_head(response.headers(), object, &content, wanted)?;
+    if small {
+        let (opened, record) = open_small(proxy, response, object).await?;
+        if wanted.checksum {
+            set_checksum(answer.headers_mut(), &record)?;
+        }
+        return Ok(answer.map(|()| Outgoing::full(opened)));
+    }
+    if let (true, true, Some(record)) = (wanted.checksum, is_whole, &record) {
+        set_checksum(answer.headers_mut(), record)?;
+    }
+    if let (Some(_), Some(record)) = (wanted.part, &record) {
+        let count = HeaderValue::from(record.entries().len());
+        answer.headers_mut().insert("x-amz-mp-parts-count", count);
+    }
+    let len = content.end - content.start;
+    let opened = if is_whole && !object.is_multipart() {
+        let opener = WholeOpener::new(&object.header, &object.key);
+        let opener = Opener::Whole(opener.map_err(|_| S3Error::not_authentic())?);
+        Opened::new(response.into_body(), opener, 0..object.sealed_len, proxy.metrics.clone())
+    } else {
+        open_range(proxy, sought, Some(response), object, record.as_ref(), content).await?
+    };
+    let mut opened = opened;
+    if len <= SMALL {
+        let content = opened.collect().await?;
+        return Ok(answer.map(|()| Outgoing::full(content)));
+    }
+    opened.begin().await?;
+    Ok(answer.map(|()| Outgoing::opened(opened, len)))
+}
+
+/// Opens a range of the content: out of `response`, if that has the bytes, or out of another one.
+pub(super) async fn open_range(
+    proxy: &Proxy,
+    sought: &Sought<'_>,
+    response: Option<Response<ResponseBody>>,
+    object: &SealedObject,
+    record: Option<&Record>,
+    content: Range<u64>,
+) -> Result<Opened, S3Error> {
+    let plan = match record.filter(|_| object.is_multipart()) {
+        Some(record) => RangePlan::multipart(record, content),
+        None => RangePlan::whole(object.content_len, content),
+    };
+    let plan = plan.ok_or_else(S3Error::internal)?;
+    let salt = match plan.salt() {
+        Some(range) => Some(salt(proxy, sought, object, &range).await?),
+        None => None,
+    };
+    let sealed = plan.sealed();
+    let opener =
+        plan.opener(&object.header, &object.key, salt).map_err(|_| S3Error::not_authentic())?;
+    let opener = Opener::Range(opener);
+    let response = response.filter(|response| {
+        let start = match response.status() {
+            StatusCode::PARTIAL_CONTENT => content_range(response.headers()).map(|range| range.0),
+            _ => Some(0),
+        };
+        // What is before the range is read in vain: the salt of a part at most.
+        let has_body = headers::text(response.headers(), CONTENT_LENGTH.as_str())
+            .and_then(|len| len.parse::<u64>().ok());
+        let end = start.zip(has_body).map(|(start, len)| start + len);
+        start.is_some_and(|start| start <= sealed.start && sealed.start - start <= 64)
+            && end.is_some_and(|end| end >= sealed.end)
+            && !is_head(response)
+    });
+    let (body, start) = match response {
+        Some(response) => {
+            let start = content_range(response.headers()).map_or(0, |range| range.0);
+            (response.into_body(), start)
+        }
+        None if sealed.is_empty() => return Ok(Opened::nothing(opener, proxy.metrics.clone())),
+        None => (proxy.range(sought, object, &sealed).await?.into_body(), sealed.start),
+    };
+    let within = sealed.start - start..sealed.end - start;
+    Ok(Opened::new(body, opener, within, proxy.metrics.clone()))
+}
+
+/// Whether an answer is one to `HEAD`: it has a length and no body.
+fn is_head(response: &Response<ResponseBody>) -> bool {
+    use http_body::Body as _;
+    response.body().is_end_stream()
+}
+
+async fn salt(
+    proxy: &Proxy,
+    sought: &Sought<'_>,
+    object: &SealedObject,
+    range: &Range<u64>,
+) -> Result<[u8; SALT_LEN], S3Error> {
+    let response = proxy.range(sought, object, range).await?;
+    let salt = read(response.into_body(), SALT_LEN).await?;
+    salt.as_ref().try_into().map_err(|_| S3Error::unavailable())
+}
+
+async fn open_small(
+    proxy: &Proxy,
+    response: Response<ResponseBody>,
+    object: &SealedObject,
+) -> Result<(bytes::Bytes, Record), S3Error> {
+    let limit = usize::try_from(object.sealed_len).map_err(|_| S3Error::internal())?;
+    let sealed = read(response.into_body(), limit).await?;
+    let mut out = bytes::BytesMut::with_capacity(sealed.len());
+    let opened = WholeOpener::new(&object.header, &object.key).and_then(|mut opener| {
+        opener.push(&sealed, &mut out)?;
+        opener.finish(&mut out)
+    });
+    match opened {
+        Ok(record) => {
+            proxy.metrics.opened(out.len());
+            Ok((out.freeze(), record))
+        }
+        Err(_) if sealed.len() < limit => Err(S3Error::unavailable()),
+        Err(_) => Err(proxy.metrics.not_authentic()),
+    }
+}
+
+/// The bytes of the content that are wanted.
+///
+/// # Errors
+/// `InvalidRange`, `InvalidPartNumber`.
+pub(super) fn content(
+    wanted: &Wanted,
+    object: &SealedObject,
+    record: Option<&Record>,
+) -> Result<Range<u64>, S3Error> {
+    let len = object.content_len;
+    if let Some(part) = wanted.part {
+        let range = match record.filter(|_| object.is_multipart()) {
+            // Part numbers of a request count the parts that there are.
+            Some(record) => record
+                .entries()
+                .get(usize::from(part.get()) - 1)
+                .and_then(|entry| record.part_range(entry.number)),
+            None => (part.get() == 1).then_some(0..len),
+        };
+        return range.ok_or_else(S3Error::invalid_part_number);
+    }
+    match wanted.range {
+        Some(range) => range.of(len).ok_or_else(|| S3Error::invalid_range().with_content_len(len)),
+        None => Ok(0..len),
+    }
+}
+
+/// Status and headers of an answer with these bytes of the content.
+pub(super) fn answer_head(
+    backend: &HeaderMap,
+    object: &SealedObject,
+    content: &Range<u64>,
+    wanted: &Wanted,
+) -> Result<Response<()>, S3Error> {
+    let mut answer = Response::new(());
+    let mut headers = headers::returned_unsealed(backend);
+    conditions::to_client(&mut headers);
+    restore_metadata(backend, object, &mut headers)?;
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(content.end - content.start));
+    headers.insert("accept-ranges", HeaderValue::from_static("bytes"));
+    let is_partial =
+        wanted.range.is_some() || (wanted.part.is_some() && content.start < content.end);
+    if is_partial {
+        *answer.status_mut() = StatusCode::PARTIAL_CONTENT;
+        let last = content.end.saturating_sub(1);
+        let value = format!("bytes {}-{last}/{}", content.start, object.content_len);
+        headers::insert(&mut headers, CONTENT_RANGE.as_str(), &value)?;
+    }
+    *answer.headers_mut() = headers;
+    Ok(answer)
+}
+
+/// Puts sealed user metadata back in their place.
+fn restore_metadata(
+    backend: &HeaderMap,
+    object: &SealedObject,
+    headers: &mut HeaderMap,
+) -> Result<(), S3Error> {
+    let name = format!("{USER_METADATA}{}", object::USER_METADATA);
+    let Some(value) = backend.get(&name) else { return Ok(()) };
+    let metadata = value
+        .to_str()
+        .ok()
+        .and_then(|text| user_metadata::open(&object.header, &object.key, text).ok())
+        .ok_or_else(S3Error::not_authentic)?;
+    for (entry, value) in metadata.iter() {
+        let name = format!("{USER_METADATA}{entry}").parse::<http::HeaderName>();
+        if let (Ok(name), Ok(value)) = (name, HeaderValue::from_bytes(value)) {
+            headers.insert(name, value);
+        }
+    }
+    Ok(())
+}
+
+/// Tells the checksum that the client gave when it wrote the object.
+pub(super) fn set_checksum(headers: &mut HeaderMap, record: &Record) -> Result<(), S3Error> {
+    let Some(checksum) = shown(record) else { return Ok(()) };
+    let (text, kind) = if record.is_composite() {
+        (format!("{}-{}", checksum.to_base64(), record.entries().len()), "COMPOSITE")
+    } else {
+        (checksum.to_base64(), "FULL_OBJECT")
+    };
+    headers::insert(headers, checksum.kind().header(), &text)?;
+    headers::insert(headers, "x-amz-checksum-type", kind)
+}

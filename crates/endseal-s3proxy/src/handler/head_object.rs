@@ -1,0 +1,50 @@
+//! `HeadObject`: what is known of an object, in terms of its content.
+
+use http::header::HeaderValue;
+use http::{Method, Response, StatusCode};
+
+use super::conditions;
+use super::get_object::{Wanted, answer_as_is, answer_head, content, set_checksum};
+use crate::body::Outgoing;
+use crate::error::S3Error;
+use crate::headers;
+use crate::proxy::{Call, Found, Proxy, Sought, object_len, pass};
+
+/// Answers with the headers that `GetObject` would have.
+pub(super) async fn head_object(proxy: &Proxy, call: &Call) -> Result<Response<Outgoing>, S3Error> {
+    let sought = Sought::of(&call.signer, &call.target)?;
+    let wanted = Wanted::of(call)?;
+    let mut headers = headers::about_sealed(&call.headers);
+    headers.remove("x-amz-checksum-mode");
+    conditions::to_backend(&mut headers);
+    let target = call.target.without(|name| name == "partNumber");
+    let response = proxy.ask(&call.signer, &Method::HEAD, &target, headers.clone()).await?;
+    if response.status() != StatusCode::OK {
+        return Ok(answer_as_is(response));
+    }
+    let sealed_len = object_len(&response).ok_or_else(S3Error::internal)?;
+    let Found::Sealed(object) = proxy.examine(&sought, response.headers(), sealed_len).await?
+    else {
+        if wanted.range.is_some() || wanted.part.is_some() {
+            let headers = headers::forwarded(&call.headers);
+            let response = proxy.ask(&call.signer, &Method::HEAD, &call.target, headers).await?;
+            return Ok(pass(response));
+        }
+        return Ok(pass(response));
+    };
+    let is_whole = wanted.range.is_none() && wanted.part.is_none();
+    let needs_record =
+        (wanted.checksum && is_whole) || (wanted.part.is_some() && object.is_multipart());
+    let record = if needs_record { Some(proxy.record(&sought, &object).await?) } else { None };
+    let range = content(&wanted, &object, record.as_ref())?;
+    let mut answer = answer_head(response.headers(), &object, &range, &wanted)?;
+    if let Some(record) = &record {
+        if wanted.part.is_some() {
+            let count = HeaderValue::from(record.entries().len());
+            answer.headers_mut().insert("x-amz-mp-parts-count", count);
+        } else {
+            set_checksum(answer.headers_mut(), record)?;
+        }
+    }
+    Ok(answer.map(|()| Outgoing::empty()))
+}

@@ -1,0 +1,107 @@
+//! `ListObjects`, `ListObjectsV2`, `ListObjectVersions`: sizes and entity tags of content, without
+//! asking for anything but the list.
+
+use http::header::CONTENT_LENGTH;
+use http::{HeaderMap, Method, Response, StatusCode};
+
+use crate::body::Outgoing;
+use crate::bucket::Plaintext;
+use crate::error::S3Error;
+use crate::headers;
+use crate::object::{entity_tag, size};
+use crate::proxy::{Call, Found, Proxy, Sought, object_len, pass, read};
+use crate::target::is_reserved;
+use crate::xml::{self, Change, Entry, EntryKind, Replacement};
+
+/// A list is at most 1,000 entries with keys of 1,024 bytes, escaped.
+const MAX_LIST: usize = 16 << 20;
+
+/// Lists what the bucket holds in terms of content.
+pub(super) async fn list_objects(
+    proxy: &Proxy,
+    call: &Call,
+) -> Result<Response<Outgoing>, S3Error> {
+    let headers = headers::forwarded(&call.headers);
+    let response = proxy.ask(&call.signer, &Method::GET, &call.target, headers).await?;
+    if response.status() != StatusCode::OK {
+        return Ok(pass(response));
+    }
+    let (head, body) = response.into_parts();
+    let list = read(body, MAX_LIST).await?;
+    let bucket = call.target.bucket().ok_or_else(S3Error::internal)?;
+    let plain = plaintext(proxy, call, bucket, &list).await?;
+    let document = xml::rewrite(&list, |entry: &Entry<'_>| change(entry, &plain))
+        .map_err(|_| S3Error::internal())?;
+    let mut answer = Response::from_parts(head, Outgoing::full(document));
+    let headers = headers::returned(answer.headers());
+    *answer.headers_mut() = headers;
+    answer.headers_mut().remove(CONTENT_LENGTH);
+    Ok(answer)
+}
+
+/// Keys and versions of a list that are not sealed.
+type Plain = Vec<(String, Option<String>)>;
+
+/// Asks for each object of a bucket that may hold plaintext: lengths alone do not tell.
+async fn plaintext(
+    proxy: &Proxy,
+    call: &Call,
+    bucket: &str,
+    list: &[u8],
+) -> Result<Plain, S3Error> {
+    if proxy.rule(bucket).plaintext == Plaintext::Forbid {
+        return Ok(Vec::new());
+    }
+    let mut objects = Vec::new();
+    xml::entries(list, |entry| {
+        if matches!(entry.kind, EntryKind::Object | EntryKind::Version)
+            && let Some(key) = &entry.key
+            && !is_reserved(key)
+        {
+            objects.push((key.to_string(), entry.version_id.as_deref().map(str::to_owned)));
+        }
+    })
+    .map_err(|_| S3Error::internal())?;
+    let mut plain = Vec::new();
+    for (key, version) in objects {
+        let sought = Sought {
+            signer: &call.signer,
+            bucket,
+            key: &key,
+            version: version.as_deref().filter(|_| call.target.query().has("versions")),
+        };
+        let response = proxy.head(&sought, HeaderMap::new()).await?;
+        let len = object_len(&response).unwrap_or(0);
+        let found = proxy.examine(&sought, response.headers(), len).await;
+        if response.status() == StatusCode::OK && matches!(found, Ok(Found::Plain)) {
+            plain.push((key, version));
+        }
+    }
+    Ok(plain)
+}
+
+fn change(entry: &Entry<'_>, plain: &Plain) -> Change {
+    let Some(key) = entry.key.as_deref() else { return Change::Keep };
+    if is_reserved(key) || (entry.kind == EntryKind::CommonPrefix && is_own_folder(key)) {
+        return Change::Drop;
+    }
+    if !matches!(entry.kind, EntryKind::Object | EntryKind::Version) {
+        return Change::Keep;
+    }
+    let version = entry.version_id.as_deref();
+    if plain.iter().any(|(name, known)| name == key && known.as_deref() == version) {
+        return Change::Keep;
+    }
+    Change::Set(Replacement {
+        // What is no length of a sealed object is left: reading it will be refused.
+        size: entry.size.and_then(size::plaintext_len),
+        etag: entry.etag.as_deref().map(entity_tag::to_client),
+        checksum: xml::ChecksumChange::Drop,
+        ..Replacement::default()
+    })
+}
+
+/// Whether a common prefix holds nothing but what is the proxy's own.
+fn is_own_folder(prefix: &str) -> bool {
+    prefix.starts_with(crate::object::RESERVED_PREFIX)
+}

@@ -1,0 +1,15 @@
+//! Uploads in parts (docs/spec/s3-object.md, "Writing a multipart object"). The upload id holds all
+//! there is to know: whoever has the key provider can take any part.
+
+mod abort;
+mod complete;
+mod create;
+mod list_parts;
+mod part;
+mod upload;
+
+pub(super) use self::abort::abort;
+pub(super) use self::complete::complete;
+pub(super) use self::create::create;
+pub(super) use self::list_parts::list_parts;
+pub(super) use self::part::{upload_part, upload_part_copy};

@@ -1,0 +1,29 @@
+//! `AbortMultipartUpload`
+
+use http::{Method, Response};
+
+use super::upload::Upload;
+use crate::body::Outgoing;
+use crate::error::S3Error;
+use crate::headers;
+use crate::object::UploadId;
+use crate::proxy::{Call, Proxy, pass};
+use crate::target::Query;
+
+/// Gives an upload up, with what is parked for it. An id as the backend lists it will do.
+pub(in crate::handler) async fn abort(
+    proxy: &Proxy,
+    call: &Call,
+) -> Result<Response<Outgoing>, S3Error> {
+    let headers = headers::forwarded(&call.headers);
+    let id = call.target.query().get("uploadId").unwrap_or_default();
+    if UploadId::parse(id).is_err() {
+        let response = proxy.ask(&call.signer, &Method::DELETE, &call.target, headers).await?;
+        return Ok(pass(response));
+    }
+    let upload = Upload::of(proxy, call).await?;
+    upload.unpark_all(proxy).await;
+    let target = upload.target(Query::new());
+    let response = proxy.ask(&call.signer, &Method::DELETE, &target, headers).await?;
+    Ok(pass(response))
+}

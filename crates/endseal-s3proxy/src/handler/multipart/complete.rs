@@ -1,0 +1,241 @@
+//! `CompleteMultipartUpload`: the record is written behind the parts, then the backend completes.
+
+use bytes::{Bytes, BytesMut};
+use endseal_crypto::random::OsRandom;
+use http::header::{CONTENT_LENGTH, ETAG};
+use http::{HeaderMap, Method, Response, StatusCode};
+
+use super::part::is_plain;
+use super::upload::{StoredPart, Upload};
+use crate::body::{Outgoing, stored};
+use crate::checksum::{ChecksumType, ChecksumValue, combined, composite};
+use crate::client::Body;
+use crate::error::S3Error;
+use crate::handler::{conditions, content, pass_through};
+use crate::headers;
+use crate::object::entity_tag::{self, PartTag};
+use crate::object::{Entry, PartNumber, Record, RecordError, size};
+use crate::proxy::{Call, Proxy, pass, read};
+use crate::sigv4::PayloadHash;
+use crate::target::Query;
+use crate::xml::{self, ChecksumChange, CompletedPart, ResultChange};
+
+/// 10,000 parts with tags and checksums.
+const MAX_REQUEST: u64 = 4 << 20;
+
+/// Completes an upload.
+pub(in crate::handler) async fn complete(
+    proxy: &Proxy,
+    mut call: Call,
+) -> Result<Response<Outgoing>, S3Error> {
+    if is_plain(proxy, &call) {
+        return pass_through::pass_through(proxy, call).await;
+    }
+    let digests = crate::checksum::Digests::of_request(
+        &without_object_checksums(&call.headers),
+        call.payload.sha256(),
+    )?;
+    let Some(body) = call.body.take() else { return Err(S3Error::internal()) };
+    let content = content::of(&call.headers, &call.payload, body, digests)?;
+    let document = content::collect(content, MAX_REQUEST).await?;
+    let named = xml::read_complete(&document)?;
+    let upload = Upload::of(proxy, &call).await?;
+    let chosen = choose(proxy, &upload, &named).await?;
+    let entries: Vec<Entry> = chosen.iter().map(|(entry, _)| *entry).collect();
+    let checksum = Checksum::of(&call.headers, &named, &entries)?;
+    let value = checksum.as_ref().and_then(|checksum| stored(&checksum.value));
+    let is_composite =
+        checksum.as_ref().is_some_and(|checksum| checksum.kind == ChecksumType::Composite);
+    let record = Record::multipart(entries, value, is_composite).map_err(record_error)?;
+    let completed = write_end(proxy, &upload, &record, &chosen).await?;
+
+    let mut headers = headers::about_sealed(&call.headers);
+    conditions::to_backend(&mut headers);
+    headers.remove("x-amz-mp-object-size");
+    let request = xml::write_complete(&completed);
+    let hash = PayloadHash::Sha256(endseal_crypto::sha256::digest(&request));
+    let target = upload.target(Query::new());
+    let body = Body::full(request.into());
+    let response = proxy.send(&call.signer, &Method::POST, &target, headers, body, hash).await?;
+    if !response.status().is_success() {
+        return Ok(pass(response));
+    }
+    let (mut head, body) = response.into_parts();
+    let document = read(body, 64 * 1024).await?;
+    let fields = xml::Fields::read(&document).map_err(|_| S3Error::internal())?;
+    // S3 may find out that it cannot complete after it has begun to answer.
+    if fields.root != "Error" {
+        upload.unpark_all(proxy).await;
+    }
+    let change = ResultChange {
+        etag: fields.etag.as_deref().map(entity_tag::to_client),
+        checksum: match checksum {
+            Some(checksum) => ChecksumChange::Set {
+                value: checksum.value,
+                kind: Some(checksum.kind),
+                parts: u16::try_from(record.entries().len()).ok().filter(|_| is_composite),
+            },
+            None => ChecksumChange::Drop,
+        },
+        ..ResultChange::default()
+    };
+    let document = xml::rewrite_result(&document, &change).map_err(|_| S3Error::internal())?;
+    head.headers = headers::returned(&head.headers);
+    head.headers.remove(CONTENT_LENGTH);
+    Ok(Response::from_parts(head, Outgoing::full(document)))
+}
+
+/// Checksum headers of this request speak of the object, not of its own body.
+fn without_object_checksums(headers: &HeaderMap) -> HeaderMap {
+    let mut out = headers.clone();
+    headers::remove(&mut out, |name| headers::is_checksum(name.as_str()));
+    out
+}
+
+/// The parts that the client names, as they lie at the backend.
+///
+/// # Errors
+/// `InvalidPartOrder`, `InvalidPart`, `EntityTooSmall`.
+async fn choose(
+    proxy: &Proxy,
+    upload: &Upload<'_>,
+    named: &[CompletedPart],
+) -> Result<Vec<(Entry, StoredPart)>, S3Error> {
+    if named.windows(2).any(|pair| pair[0].number >= pair[1].number) {
+        return Err(S3Error::invalid_part_order());
+    }
+    let (Some(first), Some(last)) = (named.first(), named.last()) else {
+        return Err(S3Error::malformed_xml());
+    };
+    let mut listed = upload.listed(proxy, first.number..=last.number).await?;
+    let mut chosen = Vec::with_capacity(named.len());
+    for part in named {
+        let number = PartNumber::new(part.number).ok_or_else(S3Error::invalid_part)?;
+        let tag = PartTag::parse(&part.etag).map_err(|_| S3Error::invalid_part())?;
+        let at = listed
+            .iter()
+            .position(|stored| stored.number == number && stored.entity_tag == tag.backend());
+        let stored = match at {
+            Some(at) => listed.swap_remove(at),
+            None => upload
+                .parked_part(proxy, number)
+                .await?
+                .filter(|stored| stored.entity_tag == tag.backend())
+                .ok_or_else(S3Error::invalid_part)?,
+        };
+        if stored.plaintext_len < size::MIN_PART && part.number != last.number {
+            return Err(S3Error::too_small());
+        }
+        let entry = Entry { number, plaintext_len: stored.plaintext_len, salt: tag.salt() };
+        chosen.push((entry, stored));
+    }
+    Ok(chosen)
+}
+
+/// The checksum of the object, out of those of its parts.
+struct Checksum {
+    value: ChecksumValue,
+    kind: ChecksumType,
+}
+
+impl Checksum {
+    /// The checksum, if the client names one of each part; compared with that of the object, if it
+    /// names one too.
+    ///
+    /// # Errors
+    /// `BadDigest` if they differ.
+    fn of(
+        headers: &HeaderMap,
+        named: &[CompletedPart],
+        entries: &[Entry],
+    ) -> Result<Option<Self>, S3Error> {
+        let values: Option<Vec<ChecksumValue>> = named.iter().map(|part| part.checksum).collect();
+        let Some(values) = values else { return Ok(None) };
+        let Some(algorithm) = values.first().map(ChecksumValue::kind) else { return Ok(None) };
+        let kind = headers::text(headers, "x-amz-checksum-type").and_then(ChecksumType::from_name);
+        let kind = kind.unwrap_or_else(|| ChecksumType::default_of(algorithm));
+        let value = match kind {
+            ChecksumType::FullObject => {
+                let parts = values.iter().zip(entries);
+                let parts: Vec<_> =
+                    parts.map(|(value, entry)| (*value, entry.plaintext_len)).collect();
+                combined(algorithm, &parts)
+            }
+            _ => composite(algorithm, &values),
+        };
+        let Some(value) = value else { return Ok(None) };
+        let given = headers::text(headers, algorithm.header());
+        let given = given.map(|text| text.split('-').next().unwrap_or_default());
+        if given.is_some_and(|given| given != value.to_base64()) {
+            return Err(S3Error::bad_digest());
+        }
+        Ok(Some(Self { value, kind }))
+    }
+}
+
+fn record_error(error: RecordError) -> S3Error {
+    match error {
+        RecordError::Order => S3Error::invalid_part_order(),
+        RecordError::PartTooSmall => S3Error::too_small(),
+        RecordError::ContentTooLong => S3Error::too_large(),
+        _ => S3Error::malformed_xml(),
+    }
+}
+
+/// Uploads the tail, behind the last part or joined to it, and tells the parts that the backend is
+/// to complete.
+async fn write_end(
+    proxy: &Proxy,
+    upload: &Upload<'_>,
+    record: &Record,
+    chosen: &[(Entry, StoredPart)],
+) -> Result<Vec<CompletedPart>, S3Error> {
+    let mut end = BytesMut::new();
+    let (last, before) = chosen.split_last().ok_or_else(S3Error::malformed_xml)?;
+    let mut completed: Vec<CompletedPart> = before.iter().map(|(_, part)| named(part)).collect();
+    let number = if last.1.parked {
+        end.extend_from_slice(&unpark(proxy, upload, &last.1).await?);
+        last.0.number
+    } else {
+        completed.push(named(&last.1));
+        let next = last.0.number.get().checked_add(1).and_then(PartNumber::new);
+        next.ok_or_else(S3Error::invalid_part)?
+    };
+    record.seal_tail(&upload.key, &mut OsRandom, &mut end).map_err(|_| S3Error::internal())?;
+    let query = Query::new().with("partNumber", &number.get().to_string());
+    let target = upload.target(query);
+    let body = Body::full(end.freeze());
+    let headers = HeaderMap::new();
+    let signer = upload.sought.signer;
+    let response =
+        proxy.send(signer, &Method::PUT, &target, headers, body, PayloadHash::Unsigned).await?;
+    let tag = headers::text(response.headers(), ETAG.as_str()).map(str::to_owned);
+    match (response.status(), tag) {
+        (StatusCode::OK, Some(etag)) => {
+            completed.push(CompletedPart { number: number.get(), etag, checksum: None });
+            Ok(completed)
+        }
+        (StatusCode::NOT_FOUND, _) => Err(S3Error::no_such_upload()),
+        _ => Err(S3Error::unavailable()),
+    }
+}
+
+fn named(part: &StoredPart) -> CompletedPart {
+    let etag = format!("\"{}\"", part.entity_tag);
+    CompletedPart { number: part.number.get(), etag, checksum: None }
+}
+
+/// Reads a parked part back.
+async fn unpark(proxy: &Proxy, upload: &Upload<'_>, part: &StoredPart) -> Result<Bytes, S3Error> {
+    let len = size::part_len(part.plaintext_len).ok_or_else(S3Error::internal)?;
+    let limit = usize::try_from(len).map_err(|_| S3Error::internal())?;
+    let mut headers = HeaderMap::new();
+    headers::insert(&mut headers, "if-match", &format!("\"{}\"", part.entity_tag))?;
+    let target = upload.parked(part.number);
+    let response = proxy.ask(upload.sought.signer, &Method::GET, &target, headers).await?;
+    if response.status() != StatusCode::OK {
+        return Err(S3Error::invalid_part());
+    }
+    let bytes = read(response.into_body(), limit).await?;
+    if bytes.len() == limit { Ok(bytes) } else { Err(S3Error::unavailable()) }
+}

@@ -1,0 +1,91 @@
+//! `ListParts`
+
+use http::header::CONTENT_LENGTH;
+use http::{HeaderMap, Method, Response, StatusCode};
+
+use super::part::is_plain;
+use super::upload::{StoredPart, Upload};
+use crate::body::Outgoing;
+use crate::error::S3Error;
+use crate::headers;
+use crate::object::entity_tag::PartTag;
+use crate::object::size;
+use crate::proxy::{Call, Proxy, pass, read};
+use crate::xml::{self, Change, Entry, ListedPart, Name, Replacement, Rules};
+
+const MAX_LIST: usize = 4 << 20;
+
+/// Lists the parts of an upload: those of the backend and those that are parked.
+pub(in crate::handler) async fn list_parts(
+    proxy: &Proxy,
+    call: &Call,
+) -> Result<Response<Outgoing>, S3Error> {
+    if is_plain(proxy, call) {
+        let headers = headers::forwarded(&call.headers);
+        let response = proxy.ask(&call.signer, &Method::GET, &call.target, headers).await?;
+        return Ok(pass(response));
+    }
+    let upload = Upload::of(proxy, call).await?;
+    let query = call.target.query().clone().without(|name| name == "uploadId");
+    let target = upload.target(query);
+    let response = proxy.ask(&call.signer, &Method::GET, &target, HeaderMap::new()).await?;
+    if response.status() != StatusCode::OK {
+        return Ok(pass(response));
+    }
+    let (head, body) = response.into_parts();
+    let list = read(body, MAX_LIST).await?;
+    let page = xml::read_parts(&list).map_err(|_| S3Error::internal())?;
+    let marker = call.target.query().get("part-number-marker");
+    let marker = marker.and_then(|marker| marker.parse().ok()).unwrap_or(0_u64);
+    let mut parked = upload.parked_parts(proxy).await?;
+    // Those that belong on this page.
+    parked.retain(|part| {
+        let number = u64::from(part.number.get());
+        number > marker && page.next.is_none_or(|next| number <= next)
+    });
+    let id = call.target.query().get("uploadId").unwrap_or_default();
+    let document =
+        xml::rewrite(&list, Shown { upload_id: id, parked }).map_err(|_| S3Error::internal())?;
+    let mut answer = Response::from_parts(head, Outgoing::full(document));
+    let headers = headers::returned(answer.headers());
+    *answer.headers_mut() = headers;
+    answer.headers_mut().remove(CONTENT_LENGTH);
+    Ok(answer)
+}
+
+struct Shown<'a> {
+    upload_id: &'a str,
+    parked: Vec<StoredPart>,
+}
+
+impl Rules for Shown<'_> {
+    fn entry(&mut self, entry: &Entry<'_>) -> Change {
+        let number = entry.part_number.unwrap_or(0);
+        if self.parked.iter().any(|part| u64::from(part.number.get()) == number) {
+            // Uploaded again, as a short part.
+            return Change::Drop;
+        }
+        Change::Set(Replacement {
+            size: entry.size.and_then(size::part_plaintext_len),
+            etag: entry.etag.as_deref().map(|tag| PartTag::new(tag, None).encode()),
+            checksum: xml::ChecksumChange::Drop,
+            ..Replacement::default()
+        })
+    }
+
+    fn name(&mut self, name: Name, _: &str) -> Option<String> {
+        (name == Name::UploadId).then(|| self.upload_id.to_owned())
+    }
+
+    fn more_parts(&mut self) -> Vec<ListedPart> {
+        self.parked
+            .iter()
+            .map(|part| ListedPart {
+                number: part.number.get(),
+                etag: PartTag::new(&part.entity_tag, None).encode(),
+                size: part.plaintext_len,
+                last_modified: part.last_modified.clone(),
+            })
+            .collect()
+    }
+}

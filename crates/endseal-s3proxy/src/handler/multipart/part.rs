@@ -1,0 +1,189 @@
+//! `UploadPart` and `UploadPartCopy`
+
+use endseal_crypto::random::OsRandom;
+use http::header::ETAG;
+use http::{HeaderMap, Method, Response, StatusCode};
+
+use super::upload::Upload;
+use crate::body::{Content, Outgoing, Report, Sealed, Sealer};
+use crate::byte_range::ByteRange;
+use crate::client::Body;
+use crate::error::S3Error;
+use crate::handler::copy_object::{Source, not_there};
+use crate::handler::get_object::open_range;
+use crate::handler::{conditions, content, pass_through, put_object};
+use crate::headers;
+use crate::object::entity_tag::PartTag;
+use crate::object::{PartNumber, PartSealer, RESERVED_PREFIX, UploadId, size};
+use crate::proxy::{Call, Found, Proxy, Sought, object_len, pass};
+use crate::sigv4::PayloadHash;
+use crate::xml;
+
+/// Most content of a part: sealed it is 5 GiB.
+const MAX_PART: u64 = {
+    let limit = 5 << 30;
+    limit - limit / 1024 - 4096
+};
+
+/// Seals a part.
+pub(in crate::handler) async fn upload_part(
+    proxy: &Proxy,
+    mut call: Call,
+) -> Result<Response<Outgoing>, S3Error> {
+    if is_plain(proxy, &call) {
+        return pass_through::pass_through(proxy, call).await;
+    }
+    let digests = content::digests(&call.headers, &call.payload)?;
+    let Some(body) = call.body.take() else { return Err(S3Error::internal()) };
+    let content = content::of(&call.headers, &call.payload, body, digests)?;
+    let upload = Upload::of(proxy, &call).await?;
+    let number = number(&call)?;
+    let (response, salt) = send(proxy, &call, &upload, number, content).await?;
+    let mut answer = response;
+    if answer.status().is_success() {
+        set_tag(answer.headers_mut(), salt)?;
+    }
+    Ok(answer)
+}
+
+/// Whether an upload is one of the backend's own, in a bucket that allows plaintext.
+pub(super) fn is_plain(proxy: &Proxy, call: &Call) -> bool {
+    let allows = call
+        .target
+        .bucket()
+        .is_some_and(|bucket| proxy.rule(bucket).plaintext == crate::bucket::Plaintext::Allow);
+    let id = call.target.query().get("uploadId").unwrap_or_default();
+    allows && UploadId::parse(id).is_err()
+}
+
+/// Seals what another object holds as a part. The content passes: it gets another key.
+pub(in crate::handler) async fn upload_part_copy(
+    proxy: &Proxy,
+    call: &Call,
+) -> Result<Response<Outgoing>, S3Error> {
+    let source = Source::of(call)?;
+    let from = Sought::of(&call.signer, &source.target)?;
+    let upload = Upload::of(proxy, call).await?;
+    let number = number(call)?;
+    let conditional = conditions::of_source(&call.headers);
+    let head = proxy.head(&from, conditional).await?;
+    match head.status() {
+        StatusCode::OK => {}
+        status => return not_there(proxy, &from, status).await,
+    }
+    let stored_len = object_len(&head).ok_or_else(S3Error::internal)?;
+    let found = proxy.examine(&from, head.headers(), stored_len).await?;
+    let content_len = match &found {
+        Found::Sealed(object) => object.content_len,
+        Found::Plain => stored_len,
+    };
+    let range = match headers::text(&call.headers, "x-amz-copy-source-range") {
+        None => 0..content_len,
+        Some(text) => match ByteRange::parse(text) {
+            // Unlike reading, a copy does not cut a range that goes beyond the end.
+            Some(ByteRange::Closed(first, last)) if last < content_len => first..last + 1,
+            Some(_) => {
+                return Err(S3Error::invalid_argument(format!(
+                    "Range specified is not valid for source object of size: {content_len}"
+                )));
+            }
+            None => {
+                return Err(S3Error::invalid_argument(
+                    "The x-amz-copy-source-range value must be of the form bytes=first-last.",
+                ));
+            }
+        },
+    };
+    let len = range.end - range.start;
+    let content = match &found {
+        Found::Sealed(object) => {
+            let record = match object.is_multipart() {
+                true => Some(proxy.record(&from, object).await?),
+                false => None,
+            };
+            let opened = open_range(proxy, &from, None, object, record.as_ref(), range).await?;
+            Content::opened(opened, len)
+        }
+        Found::Plain => {
+            let mut headers = HeaderMap::new();
+            if len < stored_len {
+                let range = format!("bytes={}-{}", range.start, range.end - 1);
+                headers::insert(&mut headers, "range", &range)?;
+            }
+            let response = proxy.ask(from.signer, &Method::GET, &from.target(), headers).await?;
+            if !response.status().is_success() {
+                return Ok(pass(response));
+            }
+            Content::backend(response.into_body(), len)
+        }
+    };
+    let (answer, salt) = send(proxy, call, &upload, number, content).await?;
+    if !answer.status().is_success() {
+        return Ok(answer);
+    }
+    let (mut head, _) = answer.into_parts();
+    set_tag(&mut head.headers, salt)?;
+    let tag = head.headers.remove(ETAG);
+    let tag = tag.as_ref().and_then(|tag| tag.to_str().ok()).unwrap_or_default();
+    let mut document = xml::Builder::new("CopyPartResult");
+    let now = crate::sigv4::Timestamp::of(std::time::SystemTime::now());
+    document.leaf("LastModified", &now.to_iso()).leaf("ETag", tag);
+    head.headers.remove("content-length");
+    Ok(Response::from_parts(head, Outgoing::full(document.finish())))
+}
+
+fn number(call: &Call) -> Result<PartNumber, S3Error> {
+    let text = call.target.query().get("partNumber").unwrap_or_default();
+    text.parse().ok().and_then(PartNumber::new).ok_or_else(|| {
+        S3Error::invalid_argument("Part number must be an integer between 1 and 10000, inclusive")
+    })
+}
+
+/// Seals content as a part: to the backend's upload, or parked if it is too short for any but the
+/// last.
+async fn send(
+    proxy: &Proxy,
+    call: &Call,
+    upload: &Upload<'_>,
+    number: PartNumber,
+    content: Content,
+) -> Result<(Response<Outgoing>, [u8; crate::object::SALT_LEN]), S3Error> {
+    let len = content.len();
+    if len > MAX_PART {
+        return Err(S3Error::too_large());
+    }
+    let parks = len < size::MIN_PART;
+    if number == PartNumber::MAX && !parks {
+        return Err(S3Error::invalid_argument(
+            "Part 10000 must have less than 5 MiB, as what ends a sealed object is joined to it.",
+        ));
+    }
+    let sealer = PartSealer::new(&upload.key, number, len, &mut OsRandom)
+        .map_err(|_| S3Error::internal())?;
+    let salt = sealer.salt();
+    let sealed_len = size::part_len(len).ok_or_else(S3Error::too_large)?;
+    let report = Report::default();
+    let body = Sealed::new(content, Sealer::Part(sealer), report.clone(), proxy.metrics.clone());
+    let body = Body::stream(sealed_len, body);
+    let (target, headers) = if parks {
+        // Parts of an upload that does not exist would lie there for ever.
+        upload.listed(proxy, number.get()..=number.get()).await?;
+        debug_assert!(RESERVED_PREFIX.ends_with('/'));
+        (upload.parked(number), HeaderMap::new())
+    } else {
+        let query = call.target.query().clone().without(|name| name == "uploadId");
+        (upload.target(query), headers::about_sealed(&call.headers))
+    };
+    let mut headers = headers;
+    headers::remove(&mut headers, |name| name.as_str().starts_with("x-amz-copy-source"));
+    let sent =
+        proxy.send(&call.signer, &Method::PUT, &target, headers, body, PayloadHash::Unsigned).await;
+    put_object::finish_raw(sent, &report).map(|answer| (answer, salt))
+}
+
+/// The tag that tells which upload of the part it is.
+fn set_tag(headers: &mut HeaderMap, salt: [u8; crate::object::SALT_LEN]) -> Result<(), S3Error> {
+    let tag = headers::text(headers, ETAG.as_str()).ok_or_else(S3Error::internal)?;
+    let tag = PartTag::new(tag, Some(salt)).encode();
+    headers::insert(headers, ETAG.as_str(), &tag)
+}

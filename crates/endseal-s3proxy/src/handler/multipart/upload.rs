@@ -1,0 +1,198 @@
+//! An upload that was begun: what its id says, and what lies at the backend.
+
+use core::ops::RangeInclusive;
+
+use http::{HeaderMap, Method, StatusCode};
+
+use crate::error::S3Error;
+use crate::object::{ContentKey, PartNumber, UploadId, parked_key, size};
+use crate::proxy::{Call, Proxy, Sought, object_len, read};
+use crate::target::{Query, Target};
+use crate::xml::{self, ListedPart};
+
+/// 1,000 parts and what is around them.
+const MAX_LIST: usize = 4 << 20;
+
+/// An upload, whose id is authentic.
+pub(super) struct Upload<'a> {
+    pub(super) sought: Sought<'a>,
+    pub(super) key: ContentKey,
+    /// The backend's upload id.
+    pub(super) backend_id: String,
+}
+
+/// A part that lies at the backend.
+pub(super) struct StoredPart {
+    pub(super) number: PartNumber,
+    /// The backend's, without quotes.
+    pub(super) entity_tag: String,
+    pub(super) plaintext_len: u64,
+    pub(super) last_modified: Option<String>,
+    /// Whether it lies in an object of its own.
+    pub(super) parked: bool,
+}
+
+impl<'a> Upload<'a> {
+    /// The upload that a request names.
+    ///
+    /// # Errors
+    /// `NoSuchUpload` for an id that is not of this proxy, or of another place.
+    pub(super) async fn of(proxy: &Proxy, call: &'a Call) -> Result<Self, S3Error> {
+        let sought = Sought::of(&call.signer, &call.target)?;
+        let text = call.target.query().get("uploadId").unwrap_or_default();
+        let id = UploadId::parse(text).map_err(|_| S3Error::no_such_upload())?;
+        let place = sought.place()?;
+        let key = proxy.open_key(id.header(), place).await.map_err(|error| {
+            let unauthentic = error.code() == S3Error::not_authentic().code();
+            if unauthentic { S3Error::no_such_upload() } else { error }
+        })?;
+        let backend_id = id.open(&key, &place).map_err(|_| S3Error::no_such_upload())?;
+        Ok(Self { sought, key, backend_id })
+    }
+
+    /// The target of a request about the upload.
+    pub(super) fn target(&self, query: Query) -> Target {
+        let query = query.with("uploadId", &self.backend_id);
+        Target::of(self.sought.bucket, Some(self.sought.key), query)
+    }
+
+    /// Where part `number` is parked.
+    pub(super) fn parked(&self, number: PartNumber) -> Target {
+        let key = parked_key(&self.backend_id, number);
+        Target::of(self.sought.bucket, Some(&key), Query::new())
+    }
+
+    /// The parts that the backend has under the upload with these numbers.
+    ///
+    /// # Errors
+    /// What the backend says, `NoSuchUpload` among it.
+    pub(super) async fn listed(
+        &self,
+        proxy: &Proxy,
+        numbers: RangeInclusive<u16>,
+    ) -> Result<Vec<StoredPart>, S3Error> {
+        let mut marker = numbers.start().saturating_sub(1);
+        let mut parts = Vec::new();
+        loop {
+            let query = Query::new().with("max-parts", "1000");
+            let query = query.with("part-number-marker", &marker.to_string());
+            let target = self.target(query);
+            let response =
+                proxy.ask(self.sought.signer, &Method::GET, &target, HeaderMap::new()).await?;
+            match response.status() {
+                StatusCode::OK => {}
+                StatusCode::NOT_FOUND => return Err(S3Error::no_such_upload()),
+                StatusCode::FORBIDDEN => return Err(S3Error::access_denied()),
+                _ => return Err(S3Error::unavailable()),
+            }
+            let document = read(response.into_body(), MAX_LIST).await?;
+            let page = xml::read_parts(&document).map_err(|_| S3Error::internal())?;
+            for part in &page.parts {
+                if numbers.contains(&part.number) {
+                    parts.push(StoredPart::of(part)?);
+                }
+            }
+            let next = page.next.and_then(|next| u16::try_from(next).ok());
+            match next.filter(|next| *next > marker && next < numbers.end()) {
+                Some(next) => marker = next,
+                None => return Ok(parts),
+            }
+        }
+    }
+
+    /// Part `number`, if it is parked.
+    ///
+    /// # Errors
+    /// If the backend does not answer.
+    pub(super) async fn parked_part(
+        &self,
+        proxy: &Proxy,
+        number: PartNumber,
+    ) -> Result<Option<StoredPart>, S3Error> {
+        let target = self.parked(number);
+        let response =
+            proxy.ask(self.sought.signer, &Method::HEAD, &target, HeaderMap::new()).await?;
+        match response.status() {
+            StatusCode::OK => {}
+            StatusCode::NOT_FOUND => return Ok(None),
+            _ => return Err(S3Error::unavailable()),
+        }
+        let len = object_len(&response).and_then(size::part_plaintext_len);
+        let tag = crate::headers::text(response.headers(), "etag");
+        let (Some(plaintext_len), Some(tag)) = (len, tag) else {
+            return Err(S3Error::not_authentic());
+        };
+        Ok(Some(StoredPart {
+            number,
+            entity_tag: tag.trim_matches('"').to_owned(),
+            plaintext_len,
+            last_modified: None,
+            parked: true,
+        }))
+    }
+
+    /// The parts that are parked.
+    ///
+    /// # Errors
+    /// If the backend does not answer.
+    pub(super) async fn parked_parts(&self, proxy: &Proxy) -> Result<Vec<StoredPart>, S3Error> {
+        let mut parts = Vec::new();
+        for number in self.parked_numbers(proxy).await? {
+            parts.extend(self.parked_part(proxy, number).await?);
+        }
+        Ok(parts)
+    }
+
+    /// The numbers of the parts that are parked.
+    async fn parked_numbers(&self, proxy: &Proxy) -> Result<Vec<PartNumber>, S3Error> {
+        let folder = self.parked(PartNumber::MAX);
+        let folder = folder.key().and_then(|key| key.rsplit_once('/')).map(|(folder, _)| folder);
+        let prefix = format!("{}/", folder.ok_or_else(S3Error::internal)?);
+        let query = Query::new().with("list-type", "2").with("prefix", &prefix);
+        let target = Target::of(self.sought.bucket, None, query);
+        let response =
+            proxy.ask(self.sought.signer, &Method::GET, &target, HeaderMap::new()).await?;
+        if response.status() != StatusCode::OK {
+            return Err(S3Error::unavailable());
+        }
+        let document = read(response.into_body(), MAX_LIST).await?;
+        let mut numbers = Vec::new();
+        xml::entries(&document, |entry| {
+            let number = entry.key.as_deref().and_then(|key| key.strip_prefix(&prefix));
+            numbers.extend(number.and_then(|number| number.parse().ok()).and_then(PartNumber::new));
+        })
+        .map_err(|_| S3Error::internal())?;
+        Ok(numbers)
+    }
+
+    /// Deletes all that is parked. What cannot be deleted stays: it is sealed, and opens
+    /// for nobody. A lifecycle rule of the bucket for `.endseal/parked/` takes it away.
+    pub(super) async fn unpark_all(&self, proxy: &Proxy) {
+        for number in self.parked_numbers(proxy).await.unwrap_or_default() {
+            self.unpark(proxy, number).await;
+        }
+    }
+
+    /// Deletes what is parked for part `number`.
+    async fn unpark(&self, proxy: &Proxy, number: PartNumber) {
+        let target = self.parked(number);
+        let _ = proxy.ask(self.sought.signer, &Method::DELETE, &target, HeaderMap::new()).await;
+    }
+}
+
+impl StoredPart {
+    fn of(part: &ListedPart) -> Result<Self, S3Error> {
+        let number = PartNumber::new(part.number);
+        let plaintext_len = size::part_plaintext_len(part.size);
+        let (Some(number), Some(plaintext_len)) = (number, plaintext_len) else {
+            return Err(S3Error::not_authentic());
+        };
+        Ok(Self {
+            number,
+            entity_tag: part.etag.trim_matches('"').to_owned(),
+            plaintext_len,
+            last_modified: part.last_modified.clone(),
+            parked: false,
+        })
+    }
+}

@@ -1,0 +1,57 @@
+//! Operations that do not touch content: they go through as they are, signed anew.
+
+use http::Response;
+use http::header::CONTENT_LENGTH;
+
+use crate::aws_chunked::{Decoder, Limits};
+use crate::body::{Content, Outgoing, Plain, Upload};
+use crate::checksum::Digests;
+use crate::client::Body;
+use crate::error::S3Error;
+use crate::headers;
+use crate::proxy::{Call, Proxy, pass};
+use crate::sigv4::{Payload, PayloadHash};
+
+/// Sends the request on, and the answer back.
+pub(super) async fn pass_through(proxy: &Proxy, call: Call) -> Result<Response<Outgoing>, S3Error> {
+    let mut headers = headers::forwarded(&call.headers);
+    super::conditions::to_backend(&mut headers);
+    let incoming = call.body.ok_or_else(S3Error::internal)?;
+    let (body, hash) = body(incoming, &call.headers, &call.payload)?;
+    let response =
+        proxy.send(&call.signer, &call.method, &call.target, headers, body, hash).await?;
+    let mut response = pass(response);
+    // Of the object that was tagged, retained and so on.
+    super::conditions::to_client(response.headers_mut());
+    Ok(response)
+}
+
+/// The body of a request as the backend gets it: without chunks. A digest stays what it was, for
+/// the backend to compare.
+fn body(
+    incoming: Upload,
+    headers: &http::HeaderMap,
+    payload: &Payload,
+) -> Result<(Body, PayloadHash), S3Error> {
+    if Decoder::of_request(payload, headers, Limits::default())?.is_some() {
+        let digests = Digests::of_request(headers, None)?;
+        let content = super::content::of(headers, payload, incoming, digests)?;
+        let len = content.len();
+        return Ok((Body::stream(len, Plain::new(content)), PayloadHash::Unsigned));
+    }
+    let hash = match payload {
+        Payload::Sha256(digest) => PayloadHash::Sha256(*digest),
+        _ => PayloadHash::Unsigned,
+    };
+    let len = headers::text(headers, CONTENT_LENGTH.as_str());
+    let len = match len {
+        Some(len) => len.parse().map_err(|_| S3Error::missing_length())?,
+        None if headers.contains_key("transfer-encoding") => return Err(S3Error::missing_length()),
+        None => 0,
+    };
+    if len == 0 {
+        return Ok((Body::empty(), hash));
+    }
+    let content = Content::plain(incoming, len, Digests::new());
+    Ok((Body::stream(len, Plain::new(content)), hash))
+}

@@ -1,0 +1,169 @@
+//! `PutObject`: content is sealed while it goes through.
+
+use endseal_crypto::random::OsRandom;
+use http::{HeaderMap, HeaderValue, Method, Response};
+
+use super::{conditions, content};
+use crate::body::{Content, Framed, Outgoing, Plain, Report, Sealed, Sealer};
+use crate::bucket::Plaintext;
+use crate::client::{Body, ResponseBody};
+use crate::error::S3Error;
+use crate::headers::{self, USER_METADATA};
+use crate::object::user_metadata::{self, MetadataError, UserMetadata};
+use crate::object::{self, ContentKey, Header, size};
+use crate::proxy::{Call, Proxy, Sought, pass};
+use crate::sigv4::PayloadHash;
+
+/// Most content of one request: with what sealing adds it is 5 GiB at the backend.
+const MAX_PUT: u64 = {
+    let limit = 5 << 30;
+    let tags = limit / 1024 + limit / (64 * 1024) + 4096;
+    limit - tags
+};
+
+/// Seals an object.
+pub(super) async fn put_object(proxy: &Proxy, call: Call) -> Result<Response<Outgoing>, S3Error> {
+    let sought = Sought::of(&call.signer, &call.target)?;
+    let digests = content::digests(&call.headers, &call.payload)?;
+    let body = call.body.ok_or_else(S3Error::internal)?;
+    let content = content::of(&call.headers, &call.payload, body, digests)?;
+    let mut headers = headers::about_sealed(&call.headers);
+    conditions::to_backend(&mut headers);
+    store(proxy, &sought, headers, content).await
+}
+
+/// Stores content as the bucket's rule says: sealed, or as it is.
+pub(super) async fn store(
+    proxy: &Proxy,
+    sought: &Sought<'_>,
+    headers: HeaderMap,
+    content: Content,
+) -> Result<Response<Outgoing>, S3Error> {
+    if proxy.rule(sought.bucket).plaintext == Plaintext::Allow {
+        headers::check_user_metadata(&headers)?;
+        let len = content.len();
+        let body = Body::stream(len, Plain::new(content));
+        let target = sought.target();
+        let hash = PayloadHash::Unsigned;
+        let response =
+            proxy.send(sought.signer, &Method::PUT, &target, headers, body, hash).await?;
+        let mut response = pass(response);
+        conditions::to_client(response.headers_mut());
+        return Ok(response);
+    }
+    seal(proxy, sought, headers, content).await
+}
+
+/// Seals content as an object, with the headers that are to stand beside it.
+pub(super) async fn seal(
+    proxy: &Proxy,
+    sought: &Sought<'_>,
+    mut headers: HeaderMap,
+    content: Content,
+) -> Result<Response<Outgoing>, S3Error> {
+    let len = content.len();
+    if len > MAX_PUT {
+        return Err(S3Error::too_large());
+    }
+    let keys = proxy.new_key(sought.place()?).await?;
+    let (header, sealer) = Header::whole(
+        &keys.key,
+        len,
+        keys.binding,
+        keys.wrapped.key_id.as_str(),
+        &keys.wrapped.bytes,
+        &mut OsRandom,
+    )
+    .map_err(|_| S3Error::internal())?;
+    set_metadata(proxy, sought.bucket, &mut headers, &header, &keys.key)?;
+    let sealed_len = size::sealed_len(len).ok_or_else(S3Error::too_large)?;
+    let report = Report::default();
+    let body = Sealed::new(content, Sealer::Whole(sealer), report.clone(), proxy.metrics.clone());
+    let (body, hash) = if proxy.has_trailers() {
+        let body = Framed::body(body, sealed_len, &mut headers)?;
+        (body, PayloadHash::StreamingUnsignedTrailer)
+    } else {
+        (Body::stream(sealed_len, body), PayloadHash::Unsigned)
+    };
+    let target = sought.target();
+    let response = proxy.send(sought.signer, &Method::PUT, &target, headers, body, hash).await;
+    finish(response, &report)
+}
+
+/// Sets the object's header, and seals user metadata where the bucket's rule says so.
+///
+/// # Errors
+/// If there is no room for it, or an entry is the proxy's own.
+pub(super) fn set_metadata(
+    proxy: &Proxy,
+    bucket: &str,
+    headers: &mut HeaderMap,
+    header: &Header,
+    key: &ContentKey,
+) -> Result<(), S3Error> {
+    let mut user = headers::check_user_metadata(headers)?;
+    if proxy.rule(bucket).seal_metadata && user > 0 {
+        let mut metadata = UserMetadata::new();
+        for (name, value) in headers.iter() {
+            if let Some(entry) = name.as_str().strip_prefix(USER_METADATA) {
+                metadata.insert(entry, value.as_bytes()).map_err(metadata_error)?;
+            }
+        }
+        headers::remove(headers, |name| name.as_str().starts_with(USER_METADATA));
+        let text = user_metadata::seal(header, key, &metadata, &mut OsRandom);
+        let name = format!("{USER_METADATA}{}", object::USER_METADATA);
+        headers::insert(headers, &name, &text.map_err(metadata_error)?)?;
+        user = 0;
+    }
+    headers::set_header(headers, &header.encode(), user)
+}
+
+fn metadata_error(error: MetadataError) -> S3Error {
+    match error {
+        MetadataError::TooLong => S3Error::metadata_too_large(),
+        MetadataError::Random => S3Error::internal(),
+        _ => S3Error::invalid_argument("User metadata has an entry twice, or one that cannot be."),
+    }
+}
+
+/// The answer to an upload of an object.
+fn finish(
+    response: Result<Response<ResponseBody>, S3Error>,
+    report: &Report,
+) -> Result<Response<Outgoing>, S3Error> {
+    let mut answer = finish_raw(response, report)?;
+    if answer.status().is_success() {
+        conditions::to_client(answer.headers_mut());
+    }
+    Ok(answer)
+}
+
+/// The answer to an upload: the backend's, about the content and not the sealed bytes, but for the
+/// entity tag.
+///
+/// # Errors
+/// Why sealing stopped, or that the backend did not answer.
+pub(super) fn finish_raw(
+    response: Result<Response<ResponseBody>, S3Error>,
+    report: &Report,
+) -> Result<Response<Outgoing>, S3Error> {
+    let outcome = match report.take() {
+        // It says more than that the backend did not get everything.
+        Some(Err(error)) => return Err(error),
+        Some(Ok(outcome)) => Some(outcome),
+        None => None,
+    };
+    let mut answer = pass(response?);
+    if !answer.status().is_success() {
+        return Ok(answer);
+    }
+    // A success without all of the content is none.
+    let outcome = outcome.ok_or_else(S3Error::internal)?;
+    let headers = answer.headers_mut();
+    headers::remove(headers, |name| headers::is_checksum(name.as_str()));
+    if let Some(checksum) = outcome.checksum {
+        headers::insert(headers, checksum.kind().header(), &checksum.to_base64())?;
+        headers.insert("x-amz-checksum-type", HeaderValue::from_static("FULL_OBJECT"));
+    }
+    Ok(answer)
+}

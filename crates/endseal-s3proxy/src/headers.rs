@@ -1,0 +1,227 @@
+//! Which headers go through to the backend and back, and which are the proxy's own business.
+
+use http::header::{
+    AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, DATE, EXPECT, HOST, TE, TRAILER,
+    TRANSFER_ENCODING, UPGRADE,
+};
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::error::S3Error;
+use crate::object;
+
+/// Before the names of user metadata.
+pub(crate) const USER_METADATA: &str = "x-amz-meta-";
+
+/// Bytes of names and values of user metadata at most, as S3 has it.
+const MAX_USER_METADATA: usize = 2_048;
+
+/// What concerns one connection, or is made anew for the other one.
+fn is_own(name: &HeaderName) -> bool {
+    [AUTHORIZATION, CONNECTION, CONTENT_LENGTH, DATE, EXPECT, HOST, TE, TRAILER, TRANSFER_ENCODING]
+        .contains(name)
+        || *name == UPGRADE
+        || matches!(
+            name.as_str(),
+            "keep-alive"
+                | "proxy-authorization"
+                | "proxy-connection"
+                | "x-amz-content-sha256"
+                | "x-amz-date"
+                | "x-amz-decoded-content-length"
+                | "x-amz-security-token"
+                | "x-amz-trailer"
+                | "x-forwarded-for"
+                | "forwarded"
+        )
+}
+
+/// What describes the bytes of the content: wrong for those of the sealed object.
+fn describes_content(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    name == "content-md5"
+        || name == "x-amz-sdk-checksum-algorithm"
+        || name == "range"
+        || is_checksum(name)
+}
+
+/// Whether a header tells a checksum of the content, or how to make or tell one.
+pub(crate) fn is_checksum(name: &str) -> bool {
+    name.starts_with("x-amz-checksum-")
+}
+
+/// Headers of a request that goes through as it is.
+pub(crate) fn forwarded(headers: &HeaderMap) -> HeaderMap {
+    let mut out = HeaderMap::with_capacity(headers.len() + 8);
+    for (name, value) in headers {
+        if !is_own(name) {
+            out.append(name.clone(), value.clone());
+        }
+    }
+    strip_aws_chunked(&mut out);
+    out
+}
+
+/// Headers of a request about content: [`forwarded`], but for what describes the content.
+pub(crate) fn about_sealed(headers: &HeaderMap) -> HeaderMap {
+    let mut out = forwarded(headers);
+    remove(&mut out, describes_content);
+    out
+}
+
+/// Removes `aws-chunked` from `Content-Encoding`: it is the encoding of the request, not the
+/// object's.
+pub(crate) fn strip_aws_chunked(headers: &mut HeaderMap) {
+    let Some(value) = headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()) else {
+        return;
+    };
+    let rest: Vec<&str> = value
+        .split(',')
+        .map(str::trim)
+        .filter(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case("aws-chunked"))
+        .collect();
+    match HeaderValue::from_str(&rest.join(",")) {
+        Ok(value) if !rest.is_empty() => drop(headers.insert(CONTENT_ENCODING, value)),
+        _ => drop(headers.remove(CONTENT_ENCODING)),
+    }
+}
+
+/// Removes the headers that `unwanted` names.
+pub(crate) fn remove(headers: &mut HeaderMap, unwanted: impl Fn(&HeaderName) -> bool) {
+    let names: Vec<HeaderName> = headers.keys().filter(|name| unwanted(name)).cloned().collect();
+    for name in names {
+        headers.remove(name);
+    }
+}
+
+/// Refuses metadata entries that are the proxy's, and returns how many bytes the others take.
+///
+/// # Errors
+/// `InvalidArgument`.
+pub(crate) fn check_user_metadata(headers: &HeaderMap) -> Result<usize, S3Error> {
+    let mut len = 0;
+    for (name, value) in headers {
+        let Some(entry) = name.as_str().strip_prefix(USER_METADATA) else { continue };
+        if entry == object::HEADER_METADATA || entry == object::USER_METADATA {
+            return Err(S3Error::invalid_argument(
+                "User metadata 'endseal' and 'endseal-m' belong to the proxy.",
+            ));
+        }
+        len += entry.len() + value.len();
+    }
+    Ok(len)
+}
+
+/// Sets the metadata entry of the object's header.
+///
+/// # Errors
+/// `MetadataTooLarge` if `user_metadata` bytes leave no room for it.
+pub(crate) fn set_header(
+    headers: &mut HeaderMap,
+    header: &str,
+    user_metadata: usize,
+) -> Result<(), S3Error> {
+    let name = format!("{USER_METADATA}{}", object::HEADER_METADATA);
+    if user_metadata + object::HEADER_METADATA.len() + header.len() > MAX_USER_METADATA {
+        return Err(S3Error::metadata_too_large());
+    }
+    insert(headers, &name, header)
+}
+
+/// The value of a header as text.
+pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// Sets a header.
+///
+/// # Errors
+/// `InternalError` if name or value cannot stand in a header.
+pub(crate) fn insert(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), S3Error> {
+    let name: HeaderName = name.parse().map_err(|_| S3Error::internal())?;
+    let value = HeaderValue::from_str(value).map_err(|_| S3Error::internal())?;
+    headers.insert(name, value);
+    Ok(())
+}
+
+/// Headers of the backend's answer that the client sees as they are.
+pub(crate) fn returned(headers: &HeaderMap) -> HeaderMap {
+    let mut out = headers.clone();
+    remove(&mut out, |name| {
+        [CONNECTION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE].contains(name)
+            || name.as_str() == "keep-alive"
+            || name.as_str() == "proxy-authenticate"
+    });
+    // Some servers keep the encoding of an upload with the object.
+    strip_aws_chunked(&mut out);
+    out
+}
+
+/// The same for an answer about a sealed object: without what describes the sealed bytes, and
+/// without the proxy's metadata.
+pub(crate) fn returned_unsealed(headers: &HeaderMap) -> HeaderMap {
+    let mut out = returned(headers);
+    remove(&mut out, |name| {
+        let name = name.as_str();
+        let own = name.strip_prefix(USER_METADATA).is_some_and(|entry| {
+            entry == object::HEADER_METADATA || entry == object::USER_METADATA
+        });
+        own || is_checksum(name)
+            || matches!(
+                name,
+                "content-length" | "content-range" | "content-md5" | "x-amz-mp-parts-count"
+            )
+    });
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderMap;
+
+    use super::{about_sealed, check_user_metadata, forwarded, set_header};
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(n, v)| (n.parse().unwrap(), v.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn encodings_of_the_request_do_not_stay() {
+        for (given, expected) in [
+            ("aws-chunked", None),
+            ("aws-chunked,gzip", Some("gzip")),
+            ("gzip, AWS-chunked", Some("gzip")),
+            ("gzip", Some("gzip")),
+        ] {
+            let out = forwarded(&headers(&[("content-encoding", given)]));
+            assert_eq!(out.get("content-encoding").map(|v| v.to_str().unwrap()), expected);
+        }
+    }
+
+    #[test]
+    fn what_describes_the_content_stays_here() {
+        let out = about_sealed(&headers(&[
+            ("content-type", "text/plain"),
+            ("content-md5", "x"),
+            ("x-amz-checksum-crc32c", "x"),
+            ("x-amz-meta-a", "b"),
+            ("range", "bytes=0-1"),
+            ("authorization", "secret"),
+            ("x-amz-decoded-content-length", "3"),
+        ]));
+        let mut names: Vec<&str> = out.keys().map(|name| name.as_str()).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["content-type", "x-amz-meta-a"]);
+    }
+
+    #[test]
+    fn metadata_that_leave_no_room_are_an_error() {
+        let own = headers(&[("x-amz-meta-endseal", "x")]);
+        assert_eq!(check_user_metadata(&own).unwrap_err().code(), "InvalidArgument");
+        let user = headers(&[("x-amz-meta-name", "value")]);
+        assert_eq!(check_user_metadata(&user).unwrap(), 9);
+        let mut out = HeaderMap::new();
+        assert!(set_header(&mut out, &"h".repeat(200), 1_841).is_ok());
+        let error = set_header(&mut out, &"h".repeat(200), 1_842).unwrap_err();
+        assert_eq!(error.code(), "MetadataTooLarge");
+    }
+}

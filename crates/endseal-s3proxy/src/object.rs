@@ -1,0 +1,50 @@
+//! The S3 object of docs/spec/s3-object.md: bytes in, bytes out.
+//!
+//! | to do this | use |
+//! |---|---|
+//! | the length of the sealed object, and back | [`size`] |
+//! | the metadata entry that every object has | [`Header`], [`Binding`], [`Place`] |
+//! | seal an object in one request | [`Header::whole`], then its [`WholeSealer`] |
+//! | seal one in parts | [`Header::multipart`], [`UploadId`], [`PartSealer`], [`parked_key`], [`Record`] |
+//! | read all of a whole object | [`WholeOpener`] |
+//! | read a range, or all of a multipart object | [`Record::open_tail`], [`RangePlan`], [`RangeOpener`] |
+//! | tags, metadata and names | [`entity_tag`], [`user_metadata`], [`names`] |
+//!
+//! Everything that opens takes the header and the content key, and compares the commitment before
+//! it uses the key. Everything that is not authentic is one error: [`Unauthentic`].
+
+mod base64url;
+mod body;
+mod checksum;
+mod chunks;
+pub mod entity_tag;
+mod error;
+mod header;
+pub mod names;
+mod parked;
+mod part;
+mod place;
+mod range;
+mod record;
+pub mod size;
+mod tail;
+mod upload_id;
+pub mod user_metadata;
+
+pub use endseal_crypto::segment::{InputKey as ContentKey, SALT_LEN};
+
+pub use body::{WholeOpener, WholeSealer};
+pub use checksum::{Checksum, ChecksumKind};
+pub use error::{HeaderError, RecordError, SealError, Unauthentic, UploadIdError};
+pub use header::{Form, Header};
+pub use parked::{RESERVED_PREFIX, parked_key};
+pub use part::{PartNumber, PartSealer};
+pub use place::{Binding, Place};
+pub use range::{RangeOpener, RangePlan};
+pub use record::{Entry, Record};
+pub use upload_id::UploadId;
+
+/// Name of the metadata entry with the header: `x-amz-meta-endseal`.
+pub const HEADER_METADATA: &str = "endseal";
+/// Name of the metadata entry with encrypted user metadata: `x-amz-meta-endseal-m`.
+pub const USER_METADATA: &str = "endseal-m";

@@ -1,0 +1,48 @@
+//! base64url (RFC 4648, section 5) without padding, in the one encoding that a value has.
+
+use base64ct::{Base64UrlUnpadded, Encoding as _};
+
+use super::Unauthentic;
+
+pub(super) fn encode(bytes: &[u8]) -> String {
+    Base64UrlUnpadded::encode_string(bytes)
+}
+
+/// What `text` encodes, if that is `max` bytes at most: padding, other characters and bits set
+/// behind the last byte are refused, and so is what is too long, before it is decoded.
+pub(super) fn decode(text: &str, max: usize) -> Result<Vec<u8>, Unauthentic> {
+    if text.len() > encoded_len(max) {
+        return Err(Unauthentic);
+    }
+    Base64UrlUnpadded::decode_vec(text).map_err(|_| Unauthentic)
+}
+
+/// Characters for that many bytes.
+pub(super) const fn encoded_len(bytes: usize) -> usize {
+    (bytes * 4).div_ceil(3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_encoding_that_is_written_is_read() {
+        for len in 0..70 {
+            let bytes: Vec<u8> = (0..len).map(|i: u8| i.wrapping_mul(91) ^ 0xfb).collect();
+            let text = encode(&bytes);
+            assert_eq!(text.len(), encoded_len(bytes.len()));
+            assert_eq!(decode(&text, bytes.len()), Ok(bytes.clone()));
+            if len > 0 {
+                assert_eq!(decode(&text, bytes.len() - 1), Err(Unauthentic));
+            }
+        }
+        // Padding, the other alphabet, blanks, a length that nothing has, bits behind the last byte.
+        for text in
+            ["AA==", "AA=", "A", "AAAAA", "A+AA", "A/AA", " AAA", "AAA\n", "AB", "AAB", "\u{e9}"]
+        {
+            assert_eq!(decode(text, 100), Err(Unauthentic), "{text:?}");
+        }
+        assert_eq!(decode("-_8", 2), Ok(vec![0xfb, 0xff]));
+    }
+}

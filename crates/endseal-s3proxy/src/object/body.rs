@@ -1,0 +1,57 @@
+//! "Body of a whole object": sealed in one request, read from its first byte to its last.
+
+use bytes::BytesMut;
+use endseal_crypto::random::Random;
+use endseal_crypto::segment::ChunkKeys;
+
+use super::checksum::Checksum;
+use super::chunks::ContentSealer;
+use super::record::Record;
+use super::{ContentKey, SealError};
+
+mod opener;
+
+pub use opener::WholeOpener;
+
+/// Seals the content of a whole object. [`Header::whole`](super::Header::whole) makes it.
+///
+/// What is dropped before [`finish`](Self::finish) is a truncated object, which does not open.
+#[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
+pub struct WholeSealer {
+    content: ContentSealer,
+    key: ContentKey,
+    plaintext_len: u64,
+}
+
+impl WholeSealer {
+    pub(super) fn new(key: &ContentKey, keys: ChunkKeys, plaintext_len: u64) -> Self {
+        let key = ContentKey::from_bytes(key.expose_secret());
+        Self { content: ContentSealer::new(keys, plaintext_len), key, plaintext_len }
+    }
+
+    /// Seals the next content to the end of `out`, in chunks of 16 KiB; what does not fill one waits
+    /// for the next call.
+    ///
+    /// # Errors
+    /// [`SealError::Length`] if more comes than the header says; nothing of `data` is sealed then.
+    pub fn push(&mut self, data: &[u8], out: &mut BytesMut) -> Result<(), SealError> {
+        self.content.push(data, out)
+    }
+
+    /// Seals the last chunk and the tail. Whatever speaks against the content (a wrong checksum, a
+    /// wrong signature) MUST be known before: without this call the object does not open.
+    ///
+    /// # Errors
+    /// [`SealError::Length`] if less came than the header says, or [`SealError::Random`].
+    pub fn finish(
+        self,
+        checksum: Option<Checksum>,
+        random: &mut impl Random,
+        out: &mut BytesMut,
+    ) -> Result<(), SealError> {
+        self.content.finish(out)?;
+        let record =
+            Record::whole(self.plaintext_len, checksum).ok_or(SealError::ContentTooLong)?;
+        record.seal_tail(&self.key, random, out)
+    }
+}

@@ -1,0 +1,163 @@
+//! Chunks whose content, or whose sealed bytes, come in pieces of any size.
+
+use bytes::BytesMut;
+use endseal_crypto::label::Label;
+use endseal_crypto::secret::Zeroizing;
+use endseal_crypto::segment::{
+    CHUNK_LEN, ChunkKeys, ChunkSealer, SALT_LEN, SEALED_CHUNK_LEN, SliceOpener, SliceSealer,
+    TAG_LEN, chunks_len,
+};
+
+use super::{ContentKey, SealError, Unauthentic};
+
+/// `context(kind, rest)`; the labels are `"endseal/s3-object@v1 " || kind`.
+pub(super) fn context(kind: Label, rest: &[u8]) -> Vec<u8> {
+    [kind.as_str().as_bytes(), rest].concat()
+}
+
+/// Seals content of a length that was announced.
+pub(super) struct ContentSealer {
+    chunks: ChunkSealer,
+    /// The start of a chunk whose rest has not come yet.
+    pending: Zeroizing<Vec<u8>>,
+    remaining: u64,
+}
+
+impl ContentSealer {
+    pub(super) fn new(keys: ChunkKeys, len: u64) -> Self {
+        // All of its room at once: a vector that grows leaves plaintext behind.
+        let room = usize::try_from(len).map_or(CHUNK_LEN, |len| len.min(CHUNK_LEN));
+        let pending = Zeroizing::new(Vec::with_capacity(room));
+        Self { chunks: ChunkSealer::new(keys), pending, remaining: len }
+    }
+
+    /// Seals full chunks straight from `data`; only one that straddles two calls is copied.
+    pub(super) fn push(&mut self, data: &[u8], out: &mut BytesMut) -> Result<(), SealError> {
+        self.remaining = self.remaining.checked_sub(data.len() as u64).ok_or(SealError::Length)?;
+        let mut data = data;
+        if !self.pending.is_empty() {
+            let (head, rest) = data.split_at(data.len().min(CHUNK_LEN - self.pending.len()));
+            self.pending.extend_from_slice(head);
+            data = rest;
+            // Not full yet: `data` is used up.
+            let Some(chunk) = self.pending.as_array() else { return Ok(()) };
+            seal(&mut self.chunks, chunk, out)?;
+            self.pending.clear();
+        }
+        let (full, rest) = data.as_chunks();
+        out.reserve(full.len() * SEALED_CHUNK_LEN);
+        for chunk in full {
+            seal(&mut self.chunks, chunk, out)?;
+        }
+        self.pending.extend_from_slice(rest);
+        Ok(())
+    }
+
+    /// Seals the last chunk.
+    pub(super) fn finish(self, out: &mut BytesMut) -> Result<(), SealError> {
+        if self.remaining > 0 {
+            return Err(SealError::Length);
+        }
+        let start = out.len();
+        out.resize(start + self.pending.len() + TAG_LEN, 0);
+        self.chunks.seal_last(&self.pending, &mut out[start..]);
+        Ok(())
+    }
+}
+
+fn seal(
+    chunks: &mut ChunkSealer,
+    chunk: &[u8; CHUNK_LEN],
+    out: &mut BytesMut,
+) -> Result<(), SealError> {
+    let start = out.len();
+    out.resize(start + SEALED_CHUNK_LEN, 0);
+    let sealed = out[start..].as_mut_array().ok_or(SealError::Length)?;
+    // Never longer than the 4 PiB that chunks hold: what was announced is at most 5 TiB.
+    chunks.seal(chunk, sealed).map_err(|_| SealError::ContentTooLong)
+}
+
+/// Opens one chunk to the end of `out`, which stays as it was if the chunk is not authentic.
+pub(super) fn open_onto(
+    keys: &ChunkKeys,
+    index: u64,
+    sealed: &[u8],
+    out: &mut BytesMut,
+) -> Result<(), Unauthentic> {
+    let start = out.len();
+    let len = sealed.len().checked_sub(TAG_LEN).ok_or(Unauthentic)?;
+    out.resize(start + len, 0);
+    keys.open_chunk(index, sealed, &mut out[start..]).map_err(|_| {
+        out.truncate(start);
+        Unauthentic
+    })
+}
+
+/// `salt (24) || chunks` of a message that is in memory.
+pub(super) fn seal_message(
+    key: &ContentKey,
+    context: &[u8],
+    salt: &[u8; SALT_LEN],
+    message: &[u8],
+) -> Vec<u8> {
+    let sealed = message.len() + (message.len() / CHUNK_LEN + 1) * TAG_LEN;
+    let mut out = vec![0; SALT_LEN + sealed];
+    let (salt_out, chunks) = out.split_at_mut(SALT_LEN);
+    salt_out.copy_from_slice(salt);
+    let mut sealer = SliceSealer::new(ChunkKeys::derive(key, salt, context).0, chunks);
+    sealer.push(message);
+    sealer.finish();
+    out
+}
+
+/// Opens what [`seal_message`] made.
+pub(super) fn open_message(
+    key: &ContentKey,
+    context: &[u8],
+    sealed: &[u8],
+) -> Result<Zeroizing<Vec<u8>>, Unauthentic> {
+    let (salt, chunks) = sealed.split_first_chunk().ok_or(Unauthentic)?;
+    let mut opener = SliceOpener::new(ChunkKeys::derive(key, salt, context).0, chunks)?;
+    let mut out = Zeroizing::new(vec![0; opener.remaining()]);
+    opener.pull(&mut out)?;
+    Ok(out)
+}
+
+/// The length of what [`seal_message`] makes.
+pub(super) const fn message_len(plaintext: u64) -> Option<u64> {
+    match chunks_len(plaintext) {
+        Some(chunks) => Some(SALT_LEN as u64 + chunks),
+        None => None,
+    }
+}
+
+/// Takes items of known lengths from pieces: without a copy where an item lies in one piece.
+#[derive(Default)]
+pub(super) struct Gather {
+    buffer: Vec<u8>,
+    given: bool,
+}
+
+impl Gather {
+    /// The next item of `len` bytes, above 0, if it is complete; `input` moves behind what was used.
+    pub(super) fn take<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut &'i [u8],
+        len: usize,
+    ) -> Option<&'a [u8]> {
+        if self.given {
+            self.buffer.clear();
+            self.given = false;
+        }
+        let missing = len.saturating_sub(self.buffer.len()).min(input.len());
+        let (head, rest) = input.split_at(missing);
+        *input = rest;
+        if head.len() == len {
+            return Some(head);
+        }
+        self.buffer.reserve_exact(len - self.buffer.len());
+        self.buffer.extend_from_slice(head);
+        self.given = self.buffer.len() == len;
+        self.given.then_some(&self.buffer)
+    }
+}

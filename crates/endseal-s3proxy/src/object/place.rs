@@ -1,0 +1,122 @@
+//! "Place": what a wrapped key is bound to.
+
+use endseal_crypto::label::S3_WRAP;
+
+/// The place that a wrapped key is bound to, from the weakest to the strongest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(clippy::exhaustive_enums, reason = "the format has these")]
+pub enum Binding {
+    /// None: the object opens wherever it lies.
+    None,
+    /// The bucket.
+    Bucket,
+    /// The bucket and the key.
+    Key,
+}
+
+impl Binding {
+    pub(super) const fn to_byte(self) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::Bucket => 1,
+            Self::Key => 2,
+        }
+    }
+
+    pub(super) const fn from_byte(byte: u8) -> Option<Self> {
+        match byte {
+            0 => Some(Self::None),
+            1 => Some(Self::Bucket),
+            2 => Some(Self::Key),
+            _ => None,
+        }
+    }
+}
+
+/// Where an object lies, as clients name it: before names are encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place<'a> {
+    bucket: &'a str,
+    key: &'a str,
+}
+
+impl<'a> Place<'a> {
+    /// `None` if the bucket's name or the key is empty, or longer than S3 allows: 255 bytes for a
+    /// bucket (63 where it is new), 1,024 for a key.
+    #[must_use]
+    pub fn new(bucket: &'a str, key: &'a str) -> Option<Self> {
+        let fits = |text: &str, max| (1..=max).contains(&text.len());
+        (fits(bucket, 255) && fits(key, 1_024)).then_some(Self { bucket, key })
+    }
+
+    /// The bucket.
+    #[must_use]
+    pub fn bucket(&self) -> &'a str {
+        self.bucket
+    }
+
+    /// The key.
+    #[must_use]
+    pub fn key(&self) -> &'a str {
+        self.key
+    }
+
+    /// `"endseal/s3-object@v1 wrap" || place(binding, bucket, key)`: the additional data with which
+    /// a provider wraps a content key for this place.
+    #[must_use]
+    pub fn wrap_context(&self, binding: Binding) -> Vec<u8> {
+        [S3_WRAP.as_str().as_bytes(), &self.to_bytes(binding)].concat()
+    }
+
+    /// `place(binding, bucket, key)`.
+    pub(super) fn to_bytes(self, binding: Binding) -> Vec<u8> {
+        let mut out = vec![binding.to_byte()];
+        let names = match binding {
+            Binding::None => &[][..],
+            Binding::Bucket => &[self.bucket],
+            Binding::Key => &[self.bucket, self.key],
+        };
+        for name in names {
+            // Both lengths are below 2^16: `new` has seen to that.
+            let [.., high, low] = name.len().to_be_bytes();
+            out.extend([high, low]);
+            out.extend(name.as_bytes());
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_those_of_the_specification() {
+        let key = "k".repeat(300);
+        let place = Place::new("photos", &key).unwrap();
+        assert_eq!(place.to_bytes(Binding::None), [0]);
+        assert_eq!(place.to_bytes(Binding::Bucket), *b"\x01\x00\x06photos");
+        assert_eq!(place.to_bytes(Binding::Key)[..11], *b"\x02\x00\x06photos\x01\x2c");
+        assert_eq!(place.to_bytes(Binding::Key).len(), 311);
+        assert_eq!(place.wrap_context(Binding::None), *b"endseal/s3-object@v1 wrap\0");
+    }
+
+    #[test]
+    fn names_beyond_the_limits_are_no_place() {
+        for (bucket, key, fits) in
+            [(0, 1, false), (1, 0, false), (1, 1, true), (255, 1_024, true), (256, 1, false)]
+        {
+            let (bucket, key) = ("b".repeat(bucket), "k".repeat(key));
+            assert_eq!(Place::new(&bucket, &key).is_some(), fits);
+        }
+        assert_eq!(Place::new("b", &"k".repeat(1_025)), None);
+    }
+
+    #[test]
+    fn stronger_bindings_are_greater() {
+        assert!(Binding::None < Binding::Bucket && Binding::Bucket < Binding::Key);
+        for byte in 0..=255 {
+            assert_eq!(Binding::from_byte(byte).map(Binding::to_byte).is_some(), byte < 3);
+        }
+    }
+}

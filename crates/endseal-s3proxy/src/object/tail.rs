@@ -1,0 +1,113 @@
+//! "Tail": pad, record and their length, behind the content.
+
+use bytes::BytesMut;
+use endseal_crypto::label::S3_RECORD;
+use endseal_crypto::random::Random;
+use endseal_crypto::segment::{self, SALT_LEN};
+
+use super::chunks::{context, message_len, open_message, seal_message};
+use super::header::{Form, Header};
+use super::record::{ENTRY_LEN, FIXED_LEN, Record};
+use super::size::{plaintext_len, sealed_len, slots};
+use super::{ContentKey, SealError, Unauthentic};
+
+const LENGTH_LEN: usize = 4;
+
+impl Record {
+    /// Adds the tail to `out`: as much pad as gives the object the length T(P), then the record.
+    /// Before it in the object lie exactly [`body_len`](Self::body_len) bytes.
+    ///
+    /// # Errors
+    /// [`SealError::Random`].
+    pub fn seal_tail(
+        &self,
+        key: &ContentKey,
+        random: &mut impl Random,
+        out: &mut BytesMut,
+    ) -> Result<(), SealError> {
+        let mut salt = [0; SALT_LEN];
+        random.fill(&mut salt)?;
+        let record = seal_message(key, &record_context(self.form()), &salt, &self.to_bytes());
+        let pad = pad_len(self, record.len() + LENGTH_LEN).ok_or(SealError::ContentTooLong)?;
+        out.resize(out.len() + pad, 0);
+        out.extend_from_slice(&record);
+        // At most 320,408 bytes.
+        let [.., a, b, c, d] = record.len().to_be_bytes();
+        out.extend_from_slice(&[a, b, c, d]);
+        Ok(())
+    }
+
+    /// Opens the record of an object of `sealed_len` bytes. `tail` is what the object ends with: the
+    /// last [`tail_len_max`](super::size::tail_len_max) bytes for the content's length, which
+    /// [`plaintext_len`](super::size::plaintext_len) tells, or all of it if it has not as many.
+    ///
+    /// # Errors
+    /// [`Unauthentic`] if `key` is not the key of `header`, `sealed_len` is the length of no object
+    /// of this format, or anything of the tail is not as specified.
+    pub fn open_tail(
+        header: &Header,
+        key: &ContentKey,
+        sealed_len: u64,
+        tail: &[u8],
+    ) -> Result<Self, Unauthentic> {
+        header.verify(key)?;
+        let content = plaintext_len(sealed_len).ok_or(Unauthentic)?;
+        if header.plaintext_len().is_some_and(|announced| announced != content) {
+            return Err(Unauthentic);
+        }
+        let record = open_frame(key, header.form(), slots(content), tail)?;
+        if record.plaintext_len() != content {
+            return Err(Unauthentic);
+        }
+        let frame = frame_len(&record).ok_or(Unauthentic)?;
+        let pad = pad_len(&record, frame).ok_or(Unauthentic)?;
+        let start = tail.len().checked_sub(frame + pad).ok_or(Unauthentic)?;
+        let is_zero = tail[start..].iter().take(pad).all(|byte| *byte == 0);
+        if is_zero { Ok(record) } else { Err(Unauthentic) }
+    }
+}
+
+/// Opens the record at the end of `tail`, which may have anything before it. Its length is checked
+/// before anything is done for it: no entry for a whole object, at most `max_parts` for the other.
+pub(super) fn open_frame(
+    key: &ContentKey,
+    form: Form,
+    max_parts: u64,
+    tail: &[u8],
+) -> Result<Record, Unauthentic> {
+    let (before, length) = tail.split_last_chunk::<LENGTH_LEN>().ok_or(Unauthentic)?;
+    let length = u64::from(u32::from_be_bytes(*length));
+    let chunks = length.checked_sub(SALT_LEN as u64).ok_or(Unauthentic)?;
+    let entries = segment::plaintext_len(chunks)
+        .and_then(|record| record.checked_sub(FIXED_LEN as u64))
+        .filter(|entries| entries % ENTRY_LEN as u64 == 0)
+        .ok_or(Unauthentic)?;
+    let parts = entries / ENTRY_LEN as u64;
+    let is_possible = match form {
+        Form::Whole => parts == 0,
+        Form::Multipart => (1..=max_parts).contains(&parts),
+    };
+    let start = usize::try_from(length).ok().and_then(|len| before.len().checked_sub(len));
+    let sealed = start.and_then(|start| before.get(start..)).filter(|_| is_possible);
+    let record = open_message(key, &record_context(form), sealed.ok_or(Unauthentic)?)?;
+    Record::from_bytes(&record).filter(|record| record.form() == form).ok_or(Unauthentic)
+}
+
+fn record_context(form: Form) -> Vec<u8> {
+    context(S3_RECORD, &[form.to_byte()])
+}
+
+/// Length of salt, chunks and `length`.
+fn frame_len(record: &Record) -> Option<usize> {
+    let plaintext = FIXED_LEN + ENTRY_LEN * record.entries().len();
+    usize::try_from(message_len(plaintext as u64)?).ok()?.checked_add(LENGTH_LEN)
+}
+
+/// The pad of an object with that record, whose tail without pad has `frame` bytes. Never negative,
+/// as the specification proves.
+fn pad_len(record: &Record, frame: usize) -> Option<usize> {
+    let pad = sealed_len(record.plaintext_len())?
+        .checked_sub(record.body_len())?
+        .checked_sub(frame as u64)?;
+    usize::try_from(pad).ok()
+}

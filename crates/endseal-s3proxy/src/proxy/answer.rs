@@ -1,0 +1,28 @@
+//! Answers to what asks after the proxy itself.
+
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+
+use crate::body::Outgoing;
+use crate::proxy::Proxy;
+
+impl Proxy {
+    /// `GET /healthz` (it runs) and `GET /readyz` (backend and key provider answer), from who gives
+    /// no signature: a signed request for those paths is one for buckets of that name.
+    pub(super) async fn health(&self, request: &Request<Incoming>) -> Option<Response<Outgoing>> {
+        let path = request.uri().path();
+        if !matches!(path, "/healthz" | "/readyz")
+            || !matches!(*request.method(), Method::GET | Method::HEAD)
+            || request.headers().contains_key("authorization")
+            || request.uri().query().is_some()
+        {
+            return None;
+        }
+        let problem = if path == "/readyz" { self.ready().await.err() } else { None };
+        let mut response = Response::new(Outgoing::full(problem.unwrap_or("ok")));
+        if problem.is_some() {
+            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+        }
+        Some(response)
+    }
+}

@@ -1,0 +1,115 @@
+//! Requests to the backend: signed, sent, and what their failures mean to a client.
+
+use std::time::SystemTime;
+
+use bytes::{Bytes, BytesMut};
+use core::future::poll_fn;
+use core::pin::Pin;
+use http::header::{HOST, HeaderValue};
+use http::{HeaderMap, Method, Request, Response};
+use http_body::Body as _;
+
+use crate::body::Outgoing;
+use crate::client::{Body, ClientError, ResponseBody};
+use crate::error::S3Error;
+use crate::headers;
+use crate::proxy::Proxy;
+use crate::sigv4::{PayloadHash, Signer};
+use crate::target::Target;
+
+impl Proxy {
+    /// Sends a request, signed anew.
+    ///
+    /// # Errors
+    /// If no answer comes, or the body's source fails: then with its error.
+    pub(crate) async fn send(
+        &self,
+        signer: &Signer,
+        method: &Method,
+        target: &Target,
+        headers: HeaderMap,
+        body: Body,
+        hash: PayloadHash,
+    ) -> Result<Response<ResponseBody>, S3Error> {
+        let query = target.query().encode();
+        let path = target.path();
+        let path_and_query = if query.is_empty() { path } else { format!("{path}?{query}") };
+        let uri = self
+            .backend
+            .target()
+            .request_target(&path_and_query)
+            .map_err(|_| S3Error::invalid_uri())?;
+        let mut headers = headers;
+        let host = HeaderValue::from_str(self.backend.target().authority());
+        headers.insert(HOST, host.map_err(|_| S3Error::internal())?);
+        signer
+            .sign(method.as_str(), uri.path(), uri.query(), &mut headers, hash, SystemTime::now())
+            .map_err(|_| S3Error::internal())?;
+        let mut request = Request::new(body);
+        *request.method_mut() = method.clone();
+        *request.uri_mut() = uri;
+        *request.headers_mut() = headers;
+        self.backend.send(request).await.map_err(client_error)
+    }
+
+    /// Sends a request without a body.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub(crate) async fn ask(
+        &self,
+        signer: &Signer,
+        method: &Method,
+        target: &Target,
+        headers: HeaderMap,
+    ) -> Result<Response<ResponseBody>, S3Error> {
+        self.send(signer, method, target, headers, Body::empty(), PayloadHash::Unsigned).await
+    }
+
+    /// Asks the backend for its buckets; any answer will do.
+    pub(super) async fn probe_backend(&self) -> Result<(), S3Error> {
+        let uri = self.backend.target().request_target("/").map_err(|_| S3Error::internal())?;
+        let mut request = Request::new(Body::empty());
+        *request.uri_mut() = uri;
+        let response = self.backend.send(request).await.map_err(client_error)?;
+        read(response.into_body(), 64 * 1024).await.map(drop)
+    }
+}
+
+fn client_error(error: ClientError) -> S3Error {
+    match error {
+        ClientError::Source(source) => match source.downcast::<S3Error>() {
+            Ok(error) => *error,
+            Err(_) => S3Error::incomplete_body(),
+        },
+        ClientError::SourceStalled => S3Error::request_timeout(),
+        ClientError::Busy => S3Error::slow_down().with_retry_after(1),
+        ClientError::InvalidRequest => S3Error::internal(),
+        _ => S3Error::unavailable().with_retry_after(1),
+    }
+}
+
+/// All of a body that is known to be small.
+///
+/// # Errors
+/// If it is longer than `limit`, or breaks off.
+pub(crate) async fn read(mut body: ResponseBody, limit: usize) -> Result<Bytes, S3Error> {
+    let mut all = BytesMut::new();
+    while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+        let frame = frame.map_err(|_| S3Error::unavailable())?;
+        if let Ok(data) = frame.into_data() {
+            if all.len() + data.len() > limit {
+                return Err(S3Error::internal());
+            }
+            all.extend_from_slice(&data);
+        }
+    }
+    Ok(all.freeze())
+}
+
+/// An answer of the backend as it is.
+pub(crate) fn pass(response: Response<ResponseBody>) -> Response<Outgoing> {
+    let (mut head, body) = response.into_parts();
+    head.headers = headers::returned(&head.headers);
+    Response::from_parts(head, Outgoing::backend(body))
+}

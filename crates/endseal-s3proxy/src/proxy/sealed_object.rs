@@ -1,0 +1,213 @@
+//! An object of the backend, examined: sealed or not, its key, its length, its record.
+
+use core::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
+
+use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_MATCH, RANGE};
+use http::{HeaderMap, Method, Response, StatusCode};
+
+use crate::bucket::Plaintext;
+use crate::client::ResponseBody;
+use crate::error::S3Error;
+use crate::headers::{self, USER_METADATA};
+use crate::object::{self, ContentKey, Form, Header, Place, Record, size};
+use crate::proxy::{Proxy, backend};
+use crate::sigv4::Signer;
+use crate::target::{Query, Target};
+
+/// An object that is wanted.
+pub(crate) struct Sought<'a> {
+    pub(crate) signer: &'a Signer,
+    pub(crate) bucket: &'a str,
+    pub(crate) key: &'a str,
+    pub(crate) version: Option<&'a str>,
+}
+
+impl<'a> Sought<'a> {
+    /// The object that a request is about.
+    ///
+    /// # Errors
+    /// If it names none.
+    pub(crate) fn of(signer: &'a Signer, target: &'a Target) -> Result<Self, S3Error> {
+        let (Some(bucket), Some(key)) = (target.bucket(), target.key()) else {
+            return Err(S3Error::internal());
+        };
+        Ok(Self { signer, bucket, key, version: target.query().get("versionId") })
+    }
+
+    /// Where its content key belongs.
+    ///
+    /// # Errors
+    /// If the names are longer than any place.
+    pub(crate) fn place(&self) -> Result<Place<'a>, S3Error> {
+        Place::new(self.bucket, self.key).ok_or_else(S3Error::invalid_uri)
+    }
+
+    /// Its target at the backend.
+    pub(crate) fn target(&self) -> Target {
+        let query = match self.version {
+            Some(version) => Query::new().with("versionId", version),
+            None => Query::new(),
+        };
+        Target::of(self.bucket, Some(self.key), query)
+    }
+}
+
+/// What was found.
+pub(crate) enum Found {
+    /// A sealed object, whose key is here.
+    Sealed(SealedObject),
+    /// Plaintext, which the bucket's rule allows to read.
+    Plain,
+}
+
+/// A sealed object whose header is authentic.
+pub(crate) struct SealedObject {
+    pub(crate) header: Header,
+    pub(crate) key: ContentKey,
+    /// Length of the content. For multipart what the length of the object says.
+    pub(crate) content_len: u64,
+    pub(crate) sealed_len: u64,
+    /// The backend's.
+    pub(crate) entity_tag: Option<String>,
+}
+
+impl Proxy {
+    /// Examines what the backend says of an object: an answer to `HEAD` or `GET`.
+    ///
+    /// # Errors
+    /// `ObjectNotAuthentic`, `InvalidObjectState` for plaintext where that is forbidden.
+    pub(crate) async fn examine(
+        &self,
+        sought: &Sought<'_>,
+        response: &HeaderMap,
+        sealed_len: u64,
+    ) -> Result<Found, S3Error> {
+        let name = format!("{USER_METADATA}{}", object::HEADER_METADATA);
+        let mut values = response.get_all(&name).iter();
+        let Some(value) = values.next() else {
+            if self.rule(sought.bucket).plaintext == Plaintext::Forbid {
+                self.metrics.plaintext.fetch_add(1, Relaxed);
+                return Err(S3Error::plaintext());
+            }
+            return Ok(Found::Plain);
+        };
+        let found = self.open(sought, value.to_str().ok(), sealed_len).await;
+        if found.as_ref().is_err_and(|error| error.code() == S3Error::not_authentic().code()) {
+            self.metrics.unauthentic.fetch_add(1, Relaxed);
+        }
+        let (header, key, content_len) = found?;
+        let entity_tag = headers::text(response, ETAG.as_str()).map(str::to_owned);
+        Ok(Found::Sealed(SealedObject { header, key, content_len, sealed_len, entity_tag }))
+    }
+
+    async fn open(
+        &self,
+        sought: &Sought<'_>,
+        header: Option<&str>,
+        sealed_len: u64,
+    ) -> Result<(Header, ContentKey, u64), S3Error> {
+        let header = header.and_then(|text| Header::parse(text).ok());
+        let header = header.ok_or_else(S3Error::not_authentic)?;
+        let content_len = size::plaintext_len(sealed_len).ok_or_else(S3Error::not_authentic)?;
+        if header.plaintext_len().is_some_and(|announced| announced != content_len) {
+            return Err(S3Error::not_authentic());
+        }
+        let key = self.open_key(&header, sought.place()?).await?;
+        Ok((header, key, content_len))
+    }
+
+    /// Reads the record at the object's end.
+    ///
+    /// # Errors
+    /// `ObjectNotAuthentic`, `PreconditionFailed` if the object was replaced in between.
+    pub(crate) async fn record(
+        &self,
+        sought: &Sought<'_>,
+        object: &SealedObject,
+    ) -> Result<Record, S3Error> {
+        let wanted = size::tail_len_max(object.content_len).min(object.sealed_len);
+        let range = object.sealed_len - wanted..object.sealed_len;
+        let response = self.range(sought, object, &range).await?;
+        let limit = usize::try_from(wanted).map_err(|_| S3Error::internal())?;
+        let tail = backend::read(response.into_body(), limit).await?;
+        if tail.len() != limit {
+            return Err(S3Error::unavailable());
+        }
+        let record = Record::open_tail(&object.header, &object.key, object.sealed_len, &tail);
+        record.map_err(|_| {
+            self.metrics.unauthentic.fetch_add(1, Relaxed);
+            S3Error::not_authentic()
+        })
+    }
+
+    /// Asks for bytes of the sealed object, of the one that was examined and no other.
+    ///
+    /// # Errors
+    /// If the backend gives others.
+    pub(crate) async fn range(
+        &self,
+        sought: &Sought<'_>,
+        object: &SealedObject,
+        range: &Range<u64>,
+    ) -> Result<Response<ResponseBody>, S3Error> {
+        let mut headers = HeaderMap::new();
+        let last = range.end.saturating_sub(1);
+        headers::insert(&mut headers, RANGE.as_str(), &format!("bytes={}-{last}", range.start))?;
+        if let Some(tag) = &object.entity_tag {
+            headers::insert(&mut headers, IF_MATCH.as_str(), tag)?;
+        }
+        let target = sought.target();
+        let response = self.ask(sought.signer, &Method::GET, &target, headers).await?;
+        let whole = *range == (0..object.sealed_len);
+        match response.status() {
+            StatusCode::PARTIAL_CONTENT => {
+                let (start, total) = content_range(response.headers()).unwrap_or((0, None));
+                if start != range.start || total != Some(object.sealed_len) {
+                    return Err(S3Error::unavailable());
+                }
+                Ok(response)
+            }
+            StatusCode::OK if whole => Ok(response),
+            StatusCode::PRECONDITION_FAILED => Err(S3Error::precondition_failed()
+                .with_message("The object was replaced while it was read.")),
+            StatusCode::NOT_FOUND => Err(S3Error::no_such_key()),
+            _ => Err(S3Error::unavailable()),
+        }
+    }
+
+    /// Asks what the backend knows of an object.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask).
+    pub(crate) async fn head(
+        &self,
+        sought: &Sought<'_>,
+        headers: HeaderMap,
+    ) -> Result<Response<ResponseBody>, S3Error> {
+        self.ask(sought.signer, &Method::HEAD, &sought.target(), headers).await
+    }
+}
+
+impl SealedObject {
+    /// Whether it has a record with parts.
+    pub(crate) fn is_multipart(&self) -> bool {
+        self.header.form() == Form::Multipart
+    }
+}
+
+/// Length of the object that an answer is about: all of it, also if the answer is a range.
+pub(crate) fn object_len<B>(response: &Response<B>) -> Option<u64> {
+    if response.status() == StatusCode::PARTIAL_CONTENT {
+        return content_range(response.headers())?.1;
+    }
+    headers::text(response.headers(), CONTENT_LENGTH.as_str())?.parse().ok()
+}
+
+/// First byte and length of the whole out of `Content-Range: bytes first-last/length`.
+pub(crate) fn content_range(headers: &HeaderMap) -> Option<(u64, Option<u64>)> {
+    let value = headers::text(headers, CONTENT_RANGE.as_str())?;
+    let (range, total) = value.strip_prefix("bytes ")?.split_once('/')?;
+    let first = range.split_once('-').map_or(Some(0), |(first, _)| first.parse().ok())?;
+    Some((first, total.parse().ok()))
+}

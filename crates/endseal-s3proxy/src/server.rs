@@ -1,0 +1,177 @@
+//! The front: sockets, TLS, bounds of connections, and an end that lets requests end.
+
+use core::net::SocketAddr;
+use core::pin::pin;
+use core::time::Duration;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+
+use crate::config::TlsFiles;
+use crate::front::Front;
+use crate::proxy::Proxy;
+
+/// A proxy that listens.
+#[derive(Clone)]
+#[allow(missing_debug_implementations, reason = "the proxy holds secret access keys")]
+pub struct Server {
+    proxy: Arc<Proxy>,
+    tls: Option<TlsAcceptor>,
+}
+
+/// Longest time for a handshake of TLS.
+const TLS_HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// Bytes of a connection's read buffer at most: with it frames of bodies are long, and few.
+const READ_BUFFER: usize = 128 * 1024;
+
+impl Server {
+    /// A server in front of a proxy.
+    ///
+    /// # Errors
+    /// If the files of TLS cannot be read, or hold no chain and key that fit.
+    pub fn new(proxy: Arc<Proxy>, tls: Option<&TlsFiles>) -> io::Result<Self> {
+        let tls = tls.map(acceptor).transpose()?;
+        Ok(Self { proxy, tls })
+    }
+
+    /// Serves what comes in until `stop` turns true, then waits for requests on their way, at most
+    /// as long as the limits say. Returns how many connections were cut.
+    ///
+    /// # Errors
+    /// If the listener breaks for good.
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        stop: watch::Receiver<bool>,
+    ) -> io::Result<usize> {
+        let limits = self.proxy.limits();
+        let connections = limits.connections;
+        let drain = limits.drain;
+        let free = Arc::new(Semaphore::new(connections));
+        let mut stopping = stop.clone();
+        loop {
+            let permit = tokio::select! {
+                permit = Arc::clone(&free).acquire_owned() => permit.map_err(io::Error::other)?,
+                () = stopped(&mut stopping) => break,
+            };
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                () = stopped(&mut stopping) => break,
+            };
+            match accepted {
+                Ok((stream, peer)) => {
+                    let server = self.clone();
+                    let stop = stop.clone();
+                    tokio::spawn(
+                        async move { server.connection(stream, peer, stop, permit).await },
+                    );
+                }
+                // Of one connection, or for want of file descriptors: others may still come.
+                Err(_) => sleep(Duration::from_millis(20)).await,
+            }
+        }
+        drop(listener);
+        let all = u32::try_from(connections).unwrap_or(u32::MAX);
+        // Each connection holds one of the permits until it ends.
+        match timeout(drain, free.acquire_many(all)).await {
+            Ok(_) => Ok(0),
+            Err(_) => Ok(connections.saturating_sub(free.available_permits())),
+        }
+    }
+
+    async fn connection(
+        self,
+        stream: TcpStream,
+        peer: SocketAddr,
+        stop: watch::Receiver<bool>,
+        permit: OwnedSemaphorePermit,
+    ) {
+        // Without it small answers wait for the client's acknowledgement.
+        let _ = stream.set_nodelay(true);
+        match &self.tls {
+            None => self.http(stream, peer, stop).await,
+            Some(tls) => {
+                if let Ok(Ok(stream)) = timeout(TLS_HANDSHAKE, tls.accept(stream)).await {
+                    self.http(stream, peer, stop).await;
+                }
+            }
+        }
+        drop(permit);
+    }
+
+    async fn http(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        peer: SocketAddr,
+        mut stop: watch::Receiver<bool>,
+    ) {
+        let limits = self.proxy.limits();
+        let mut builder = http1::Builder::new();
+        builder
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.header_timeout)
+            .max_buf_size((limits.header_bytes + 16 * 1024).max(READ_BUFFER))
+            .max_headers(200)
+            .half_close(false);
+        let proxy = Arc::clone(&self.proxy);
+        let service = service_fn(move |request| {
+            let proxy = Arc::clone(&proxy);
+            async move { Ok::<_, core::convert::Infallible>(proxy.answer(request, peer).await) }
+        });
+        let mut connection = pin!(builder.serve_connection(
+            TokioIo::new(Front::new(stream, limits.idle_timeout, limits.min_rate)),
+            service
+        ));
+        tokio::select! {
+            // Clients that vanish, and bodies that were cut because they did not authenticate, end
+            // here with an error that their request has counted already.
+            _ = connection.as_mut() => {}
+            () = stopped(&mut stop) => {
+                connection.as_mut().graceful_shutdown();
+                let _ = connection.await;
+            }
+        }
+    }
+}
+
+/// Returns when `stop` turns true, or nobody is left who could say so.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+fn acceptor(files: &TlsFiles) -> io::Result<TlsAcceptor> {
+    let chain = CertificateDer::pem_slice_iter(&read(&files.certificate)?)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| named(&files.certificate, error))?;
+    let key = PrivateKeyDer::from_pem_slice(&read(&files.key)?)
+        .map_err(|error| named(&files.key, error))?;
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let mut config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
+        .map_err(|error| named(&files.certificate, error))?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    fs::read(path)
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+}
+
+fn named(path: &Path, error: impl core::fmt::Display) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("{}: {error}", path.display()))
+}

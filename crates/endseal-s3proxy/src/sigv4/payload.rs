@@ -1,0 +1,141 @@
+//! How a request says that its content is hashed (`x-amz-content-sha256`).
+
+use std::borrow::Cow;
+
+use super::{ChunkSigner, SignatureError, uri};
+
+/// The value of `x-amz-content-sha256`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PayloadHash {
+    /// `UNSIGNED-PAYLOAD`.
+    Unsigned,
+    /// The digest of the content.
+    Sha256([u8; 32]),
+    /// `STREAMING-AWS4-HMAC-SHA256-PAYLOAD`: signed chunks.
+    Streaming,
+    /// `STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER`: signed chunks and a signed trailer.
+    StreamingTrailer,
+    /// `STREAMING-UNSIGNED-PAYLOAD-TRAILER`: chunks and a trailer, none of them signed.
+    StreamingUnsignedTrailer,
+}
+
+impl PayloadHash {
+    const WORDS: [(Self, &'static str); 4] = [
+        (Self::Unsigned, "UNSIGNED-PAYLOAD"),
+        (Self::Streaming, "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"),
+        (Self::StreamingTrailer, "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER"),
+        (Self::StreamingUnsignedTrailer, "STREAMING-UNSIGNED-PAYLOAD-TRAILER"),
+    ];
+
+    /// Reads the header.
+    ///
+    /// # Errors
+    /// [`SignatureError::UnsupportedMechanism`] for chunks of Version 4A,
+    /// [`SignatureError::InvalidContentSha256`] for all else.
+    pub fn parse(text: &str) -> Result<Self, SignatureError> {
+        if let Some((word, _)) = Self::WORDS.into_iter().find(|(_, word)| *word == text) {
+            return Ok(word);
+        }
+        if text.starts_with("STREAMING-AWS4-ECDSA-") {
+            return Err(SignatureError::UnsupportedMechanism);
+        }
+        digest(text.as_bytes()).map(Self::Sha256).ok_or(SignatureError::InvalidContentSha256)
+    }
+
+    /// Writes the header.
+    #[must_use]
+    pub fn to_text(&self) -> Cow<'static, str> {
+        match self {
+            Self::Sha256(digest) => hex(digest).into(),
+            _ => Self::WORDS.iter().find(|(word, _)| word == self).map_or("", |it| it.1).into(),
+        }
+    }
+}
+
+/// How the content of a verified request is to be taken.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Payload {
+    /// As it comes; the signature says nothing of it.
+    Unsigned,
+    /// As it comes. The caller MUST compare its SHA-256 before it takes the content for good.
+    Sha256([u8; 32]),
+    /// In signed chunks.
+    StreamingSigned {
+        /// Verifies them.
+        seed: ChunkSigner,
+        /// Whether a signed trailer follows.
+        trailer: bool,
+    },
+    /// In chunks with a trailer, none of them signed.
+    StreamingUnsignedTrailer,
+}
+
+impl Payload {
+    /// The digest, if it was given; for [`Digests`](crate::checksum::Digests).
+    #[must_use]
+    pub fn sha256(&self) -> Option<[u8; 32]> {
+        match self {
+            Self::Sha256(digest) => Some(*digest),
+            _ => None,
+        }
+    }
+
+    /// Whether the content comes in chunks by what the signature says.
+    #[must_use]
+    pub fn is_streaming(&self) -> bool {
+        matches!(self, Self::StreamingSigned { .. } | Self::StreamingUnsignedTrailer)
+    }
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        for half in [byte >> 4, byte & 15] {
+            out.push(char::from(if half < 10 { b'0' + half } else { b'a' + half - 10 }));
+        }
+    }
+    out
+}
+
+/// 64 hexadecimal digits.
+pub(crate) fn digest(text: &[u8]) -> Option<[u8; 32]> {
+    let digits: &[u8; 64] = text.try_into().ok()?;
+    let mut out = [0; 32];
+    for (byte, pair) in out.iter_mut().zip(digits.chunks(2)) {
+        *byte = uri::digit(pair[0])? << 4 | uri::digit(pair[1])?;
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_comes_back() {
+        for (word, text) in PayloadHash::WORDS {
+            assert_eq!(PayloadHash::parse(text), Ok(word));
+            assert_eq!(word.to_text(), text);
+        }
+        let digest = PayloadHash::Sha256([0xa5; 32]);
+        assert_eq!(PayloadHash::parse(&"a5".repeat(32)), Ok(digest));
+        assert_eq!(PayloadHash::parse(&"A5".repeat(32)), Ok(digest));
+        assert_eq!(digest.to_text(), "a5".repeat(32));
+    }
+
+    #[test]
+    fn other_values_are_refused() {
+        let (short, letter) = ("a5".repeat(31), "g5".repeat(32));
+        for wrong in ["", "unsigned-payload", "STREAMING-", short.as_str(), letter.as_str()] {
+            assert_eq!(PayloadHash::parse(wrong), Err(SignatureError::InvalidContentSha256));
+        }
+        for wrong in [
+            "STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD",
+            "STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD-TRAILER",
+        ] {
+            assert_eq!(PayloadHash::parse(wrong), Err(SignatureError::UnsupportedMechanism));
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! `<access key>/<day>/<region>/s3/aws4_request`.
+
+use super::Timestamp;
+
+/// Longest region that is taken.
+const MAX_REGION: usize = 64;
+
+/// For whom, when and where a signature is good.
+#[derive(Clone, Copy)]
+pub(super) struct Scope<'a> {
+    pub(super) access_key: &'a str,
+    pub(super) day: &'a str,
+    pub(super) region: &'a str,
+}
+
+impl<'a> Scope<'a> {
+    /// Reads a credential. An access key may contain slashes, the rest not.
+    pub(super) fn parse(credential: &'a str) -> Result<Self, &'static str> {
+        const SHAPE: &str =
+            "The credential must have the form <access key>/<YYYYMMDD>/<region>/s3/aws4_request.";
+        let mut fields = credential.rsplitn(5, '/');
+        let mut next = || fields.next().filter(|it| !it.is_empty()).ok_or(SHAPE);
+        let (end, service, region, day) = (next()?, next()?, next()?, next()?);
+        let access_key = next()?;
+        if service != "s3" {
+            return Err("The credential's service is wrong; expecting 's3'.");
+        }
+        if end != "aws4_request" {
+            return Err("The credential must end in 'aws4_request'.");
+        }
+        if Timestamp::from_basic(&format!("{day}T000000Z")).is_none() {
+            return Err("The credential's date is malformed; expecting YYYYMMDD.");
+        }
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+        if region.len() > MAX_REGION || !region.bytes().all(plain) {
+            return Err("The credential's region is malformed.");
+        }
+        Ok(Self { access_key, day, region })
+    }
+
+    /// What is signed of it.
+    pub(super) fn signed(&self) -> String {
+        format!("{}/{}/s3/aws4_request", self.day, self.region)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_read_from_their_end() {
+        let scope = Scope::parse("a/b/20130524/us-east-1/s3/aws4_request")
+            .unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!((scope.access_key, scope.day, scope.region), ("a/b", "20130524", "us-east-1"));
+        assert_eq!(scope.signed(), "20130524/us-east-1/s3/aws4_request");
+    }
+
+    #[test]
+    fn malformed_credentials_are_refused() {
+        let long = format!("a/20130524/{}/s3/aws4_request", "r".repeat(65));
+        for wrong in [
+            "",
+            "a",
+            "////",
+            "/20130524/r/s3/aws4_request",
+            "a/20130524//s3/aws4_request",
+            "a/20130524/r/iam/aws4_request",
+            "a/20130524/r/s3/aws4",
+            "a/2013052/r/s3/aws4_request",
+            "a/20130231/r/s3/aws4_request",
+            "a/20130524/r\n/s3/aws4_request",
+            &long,
+        ] {
+            assert!(Scope::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Secret access keys, and the keys derived from them for a day and a region.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use endseal_crypto::secret::{Zeroize as _, Zeroizing};
+use endseal_crypto::{secret_bytes, sha256};
+
+use super::scope::Scope;
+
+/// Derived keys that are kept. Each is of one secret, day and region.
+const CACHE: usize = 256;
+
+/// A secret access key, wiped when dropped.
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+pub struct SecretKey {
+    text: Zeroizing<String>,
+    /// Names the secret in the cache.
+    digest: Zeroizing<[u8; 32]>,
+}
+
+impl SecretKey {
+    /// Takes the text of the secret.
+    #[must_use]
+    pub fn new(text: String) -> Self {
+        let text = Zeroizing::new(text);
+        let digest = Zeroizing::new(sha256::digest(text.as_bytes()));
+        Self { text, digest }
+    }
+
+    /// `HMAC(HMAC(HMAC(HMAC("AWS4" || secret, day), region), "s3"), "aws4_request")`.
+    pub(super) fn derive(&self, day: &str, region: &str) -> SigningKey {
+        let mut first = Zeroizing::new(Vec::with_capacity(4 + self.text.len()));
+        first.extend_from_slice(b"AWS4");
+        first.extend_from_slice(self.text.as_bytes());
+        let mut key = Zeroizing::new(sha256::hmac(&first, &[day.as_bytes()]));
+        for part in [region, "s3", "aws4_request"] {
+            key = Zeroizing::new(sha256::hmac(&key[..], &[part.as_bytes()]));
+        }
+        SigningKey::from_bytes(&key)
+    }
+}
+
+/// Where the verifier finds secrets.
+pub trait SecretKeys {
+    /// The secret of an access key, or `None` if there is no such key.
+    fn secret_key(&self, access_key: &str) -> Option<Arc<SecretKey>>;
+}
+
+impl SecretKeys for HashMap<String, Arc<SecretKey>> {
+    fn secret_key(&self, access_key: &str) -> Option<Arc<SecretKey>> {
+        self.get(access_key).cloned()
+    }
+}
+
+impl<T: SecretKeys + ?Sized> SecretKeys for Arc<T> {
+    fn secret_key(&self, access_key: &str) -> Option<Arc<SecretKey>> {
+        (**self).secret_key(access_key)
+    }
+}
+
+secret_bytes! {
+    /// Signs the requests of one secret, day and region.
+    pub(super) struct SigningKey[32];
+}
+
+impl SigningKey {
+    pub(super) fn sign(&self, string_to_sign: &[u8]) -> [u8; 32] {
+        sha256::hmac(self.expose_secret(), &[string_to_sign])
+    }
+}
+
+/// Derived keys of those who were verified lately.
+pub(super) struct KeyCache(Mutex<Cached>);
+
+#[derive(Default)]
+struct Cached {
+    keys: HashMap<Name, (Arc<SigningKey>, u64)>,
+    /// Counts uses, so that the one unused longest is known.
+    clock: u64,
+}
+
+#[derive(PartialEq, Eq, Hash)]
+struct Name {
+    secret: [u8; 32],
+    day: String,
+    region: String,
+}
+
+impl Drop for Name {
+    fn drop(&mut self) {
+        self.secret.zeroize();
+    }
+}
+
+impl Name {
+    fn new(secret: &SecretKey, scope: &Scope<'_>) -> Self {
+        Self { secret: *secret.digest, day: scope.day.into(), region: scope.region.into() }
+    }
+}
+
+impl KeyCache {
+    pub(super) fn new() -> Self {
+        Self(Mutex::default())
+    }
+
+    /// The derived key, and whether it was kept.
+    pub(super) fn find(&self, secret: &SecretKey, scope: &Scope<'_>) -> (Arc<SigningKey>, bool) {
+        let name = Name::new(secret, scope);
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cached.clock += 1;
+        let clock = cached.clock;
+        if let Some((key, used)) = cached.keys.get_mut(&name) {
+            *used = clock;
+            return (Arc::clone(key), true);
+        }
+        drop(cached);
+        (Arc::new(secret.derive(scope.day, scope.region)), false)
+    }
+
+    /// Keeps a key. Only for signatures that were right: whoever does not know the secret could
+    /// otherwise drive the others out.
+    pub(super) fn keep(&self, secret: &SecretKey, scope: &Scope<'_>, key: Arc<SigningKey>) {
+        let name = Name::new(secret, scope);
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if cached.keys.len() >= CACHE {
+            let oldest = cached.keys.values().map(|(_, used)| *used).min();
+            cached.keys.retain(|_, (_, used)| Some(*used) != oldest);
+        }
+        let clock = cached.clock;
+        cached.keys.insert(name, (key, clock));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scope<'a>(day: &'a str, region: &'a str) -> Scope<'a> {
+        Scope { access_key: "a", day, region }
+    }
+
+    #[test]
+    fn a_kept_key_is_the_derived_one() {
+        let secret = SecretKey::new("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY".into());
+        let cache = KeyCache::new();
+        let scope = scope("20130524", "us-east-1");
+        let (key, kept) = cache.find(&secret, &scope);
+        assert!(!kept);
+        cache.keep(&secret, &scope, Arc::clone(&key));
+        let (again, kept) = cache.find(&secret, &scope);
+        assert!(kept && *again == *key);
+        let other = SecretKey::new("another".into());
+        let (alien, kept) = cache.find(&other, &scope);
+        assert!(!kept && *alien != *key);
+    }
+
+    #[test]
+    fn the_cache_is_bounded_and_keeps_what_is_used() {
+        let secret = SecretKey::new("secret".into());
+        let cache = KeyCache::new();
+        for i in 0..2_000 {
+            let region = i.to_string();
+            let scope = scope("20130524", &region);
+            let (key, _) = cache.find(&secret, &scope);
+            cache.keep(&secret, &scope, key);
+            assert!(cache.find(&secret, &Scope { region: "0", ..scope }).1);
+        }
+        assert_eq!(cache.0.lock().unwrap().keys.len(), CACHE);
+    }
+}

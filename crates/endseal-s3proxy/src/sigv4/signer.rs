@@ -1,0 +1,209 @@
+//! Signatures of our own: of requests to the backend, and presigned ones for tools and tests.
+
+use core::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use super::canonical::{ALGORITHM, Canonical, Target};
+use super::payload::hex;
+use super::presigned::{MAX_EXPIRES, SIGNATURE};
+use super::scope::Scope;
+use super::secret::SigningKey;
+use super::{ChunkSigner, Payload, PayloadHash, SecretKey, Timestamp, uri};
+
+const DATE: HeaderName = HeaderName::from_static("x-amz-date");
+const CONTENT_SHA256: HeaderName = HeaderName::from_static("x-amz-content-sha256");
+
+/// Signs requests with one secret for one region.
+#[allow(missing_debug_implementations, reason = "it holds a secret")]
+pub struct Signer {
+    access_key: String,
+    secret: SecretKey,
+    region: String,
+    /// The derived key of the day last used.
+    current: Mutex<Option<(String, Arc<SigningKey>)>>,
+}
+
+/// Why a request could not be signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SignError {
+    /// Path or query have a broken percent-encoding.
+    InvalidUri,
+    /// There is no `host` header, which must be signed.
+    MissingHost,
+    /// Access key or region cannot stand in a header.
+    InvalidCredential,
+    /// An expiry of more than 7 days.
+    InvalidExpiry,
+}
+
+impl fmt::Display for SignError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::InvalidUri => "the URI to be signed has a broken percent-encoding",
+            Self::MissingHost => "a request to be signed needs a host header",
+            Self::InvalidCredential => "access key or region cannot stand in a header",
+            Self::InvalidExpiry => "a presigned request is good for 7 days at most",
+        })
+    }
+}
+
+impl core::error::Error for SignError {}
+
+impl Signer {
+    /// A signer with this secret.
+    #[must_use]
+    pub fn new(access_key: String, secret: SecretKey, region: String) -> Self {
+        Self { access_key, secret, region, current: Mutex::default() }
+    }
+
+    /// Signs a request in its headers: sets `x-amz-date`, `x-amz-content-sha256` and
+    /// `authorization`, and takes `date` and the tokens of another signature away. Signed are `host`,
+    /// `content-type`, `content-md5` and all `x-amz-` headers: what is added later is not.
+    ///
+    /// `path` and `query` are as they will be sent. The result says how the content has to be sent,
+    /// with the signer of its chunks if they are to be signed.
+    ///
+    /// # Errors
+    /// [`SignError`]; the headers are then half done.
+    pub fn sign(
+        &self,
+        method: &str,
+        path: &str,
+        query: Option<&str>,
+        headers: &mut HeaderMap,
+        payload: PayloadHash,
+        now: SystemTime,
+    ) -> Result<Payload, SignError> {
+        let time = Timestamp::of(now);
+        for name in ["authorization", "date", "x-amz-security-token"] {
+            headers.remove(name);
+        }
+        let hash = payload.to_text();
+        let text =
+            |text: &str| HeaderValue::from_str(text).map_err(|_| SignError::InvalidCredential);
+        headers.insert(DATE, text(&time.to_basic())?);
+        headers.insert(CONTENT_SHA256, text(&hash)?);
+        let day = time.to_day();
+        let scope = self.scope(&day);
+        let (signature, names, key) = {
+            let signed = signed_names(headers)?;
+            let canonical =
+                Canonical { method, headers, signed: &signed, payload: &hash, time, scope: &scope };
+            let target =
+                Target::normalized(path, query, None).map_err(|_| SignError::InvalidUri)?;
+            let key = self.key(&day);
+            (key.sign(canonical.string_to_sign(&target).as_bytes()), signed.join(";"), key)
+        };
+        let header = format!(
+            "{ALGORITHM} Credential={}/{},SignedHeaders={names},Signature={}",
+            self.access_key,
+            scope.signed(),
+            hex(&signature)
+        );
+        headers.insert(AUTHORIZATION, text(&header)?);
+        Ok(payload.with_seed(|| ChunkSigner::new(key, time, &scope, signature)))
+    }
+
+    /// The query of a request that is good for `expires` seconds from now, with `query` in it.
+    /// `headers` are those that the request will have; signed are the same as by
+    /// [`sign`](Self::sign). The content is `UNSIGNED-PAYLOAD`, unless
+    /// `x-amz-content-sha256` is among the headers.
+    ///
+    /// # Errors
+    /// [`SignError`].
+    pub fn presign(
+        &self,
+        method: &str,
+        path: &str,
+        query: Option<&str>,
+        headers: &HeaderMap,
+        expires: u32,
+        now: SystemTime,
+    ) -> Result<String, SignError> {
+        if i64::from(expires) > MAX_EXPIRES {
+            return Err(SignError::InvalidExpiry);
+        }
+        let time = Timestamp::of(now);
+        let day = time.to_day();
+        let scope = self.scope(&day);
+        let signed = signed_names(headers)?;
+        let credential = format!("{}/{}", self.access_key, scope.signed());
+        let mut all =
+            query.filter(|it| !it.is_empty()).map_or(String::new(), |it| format!("{it}&"));
+        for (name, value) in [
+            ("X-Amz-Algorithm", ALGORITHM),
+            ("X-Amz-Credential", &credential),
+            ("X-Amz-Date", &time.to_basic()),
+            ("X-Amz-Expires", &expires.to_string()),
+            ("X-Amz-SignedHeaders", &signed.join(";")),
+        ] {
+            all.push_str(&format!("{name}={}&", uri::encode_component(value.as_bytes())));
+        }
+        all.pop();
+        let hash = headers.get(CONTENT_SHA256).and_then(|it| it.to_str().ok());
+        let canonical = Canonical {
+            method,
+            headers,
+            signed: &signed,
+            payload: hash.unwrap_or("UNSIGNED-PAYLOAD"),
+            time,
+            scope: &scope,
+        };
+        let target =
+            Target::normalized(path, Some(&all), None).map_err(|_| SignError::InvalidUri)?;
+        let signature = self.key(&day).sign(canonical.string_to_sign(&target).as_bytes());
+        Ok(format!("{all}&{SIGNATURE}={}", hex(&signature)))
+    }
+
+    /// The fields that let in a form with this policy (base64 of JSON), which MUST allow them:
+    /// `x-amz-algorithm`, `x-amz-credential`, `x-amz-date`; then `policy` and `x-amz-signature`. The
+    /// policy must name the first three, hence the call with `None` before it is written.
+    #[must_use]
+    pub fn form(&self, policy: Option<&str>, now: SystemTime) -> Vec<(&'static str, String)> {
+        let time = Timestamp::of(now);
+        let day = time.to_day();
+        let mut fields = vec![
+            ("x-amz-algorithm", ALGORITHM.to_owned()),
+            ("x-amz-credential", format!("{}/{}", self.access_key, self.scope(&day).signed())),
+            ("x-amz-date", time.to_basic()),
+        ];
+        if let Some(policy) = policy {
+            fields.push(("policy", policy.to_owned()));
+            fields.push(("x-amz-signature", hex(&self.key(&day).sign(policy.as_bytes()))));
+        }
+        fields
+    }
+
+    fn scope<'a>(&'a self, day: &'a str) -> Scope<'a> {
+        Scope { access_key: &self.access_key, day, region: &self.region }
+    }
+
+    fn key(&self, day: &str) -> Arc<SigningKey> {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*current {
+            Some((of, key)) if of == day => Arc::clone(key),
+            _ => {
+                let key = Arc::new(self.secret.derive(day, &self.region));
+                *current = Some((day.to_owned(), Arc::clone(&key)));
+                key
+            }
+        }
+    }
+}
+
+fn signed_names(headers: &HeaderMap) -> Result<Vec<&str>, SignError> {
+    let mut names: Vec<&str> = headers
+        .keys()
+        .map(HeaderName::as_str)
+        .filter(|it| {
+            matches!(*it, "host" | "content-type" | "content-md5") || it.starts_with("x-amz-")
+        })
+        .collect();
+    names.sort_unstable();
+    if names.contains(&"host") { Ok(names) } else { Err(SignError::MissingHost) }
+}

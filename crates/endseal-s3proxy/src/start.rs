@@ -1,0 +1,150 @@
+//! From a configuration to a proxy: files read, keys loaded, clients made.
+
+use core::fmt;
+use core::time::Duration;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::client::{self, Client, Target, Trust};
+use crate::config::{Config, Keys, Limits};
+use crate::folder::FolderServer;
+use crate::log::Log;
+use crate::provider::cache::CacheLimits;
+use crate::provider::ring::{RingFile, read_passphrase};
+use crate::provider::rsa::RsaKey;
+use crate::provider::vault::{TokenSource, VaultSettings};
+use crate::provider::{Cached, KeyId, KeyProvider, RingProvider, RsaProvider, VaultProvider};
+use crate::proxy::Proxy;
+
+/// Why a proxy could not be started: what was to be done, and what came of it.
+#[derive(Debug)]
+pub struct StartError {
+    what: String,
+    why: String,
+}
+
+impl StartError {
+    pub(crate) fn new(what: impl Into<String>, why: impl fmt::Display) -> Self {
+        Self { what: what.into(), why: why.to_string() }
+    }
+
+    pub(crate) fn of_file(path: &Path, why: impl fmt::Display) -> Self {
+        Self::new(path.display().to_string(), why)
+    }
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.what, self.why)
+    }
+}
+
+impl core::error::Error for StartError {}
+
+impl Proxy {
+    /// Makes a proxy of its configuration: reads its keys, and connects to nobody yet. Called in a
+    /// tokio runtime.
+    ///
+    /// # Errors
+    /// [`StartError`], which names the file or entry.
+    pub fn start(config: &Config, log: Box<dyn Log>) -> Result<Self, StartError> {
+        if config.clients.is_empty() {
+            return Err(StartError::new(
+                "client",
+                "nobody could come in: no [[client]] is configured",
+            ));
+        }
+        let limits = client_limits(&config.limits);
+        if let Some(folder) = &config.backend.folder {
+            let served =
+                FolderServer::start(folder).map_err(|error| StartError::of_file(folder, error))?;
+            let config = Config { backend: served.backend(), ..config.clone() };
+            let mut proxy = Self::start(&config, log)?;
+            proxy.folder = Some(served);
+            return Ok(proxy);
+        }
+        let backend = &config.backend;
+        let backend = client("backend.url", &backend.url, backend.ca_file.as_deref(), limits)?;
+        let provider = provider(&config.keys)?;
+        let cached = Arc::new(Cached::new(provider, CacheLimits::default()));
+        let mut proxy = Self::new(config, Arc::<Cached>::clone(&cached), backend, log);
+        proxy.cache = Some(cached);
+        Ok(proxy)
+    }
+}
+
+/// The bounds of requests to the backend.
+fn client_limits(limits: &Limits) -> client::Limits {
+    client::Limits {
+        connections: limits.backend_connections,
+        first_byte: limits.backend_timeout,
+        idle: limits.idle_timeout,
+        ..client::Limits::default()
+    }
+}
+
+fn client(
+    entry: &str,
+    url: &str,
+    ca_file: Option<&Path>,
+    limits: client::Limits,
+) -> Result<Client, StartError> {
+    let target = Target::parse(url).map_err(|error| StartError::new(entry, error))?;
+    let mut trust = Trust::public();
+    if let Some(path) = ca_file {
+        let pem = fs::read(path).map_err(|error| StartError::of_file(path, error))?;
+        trust = trust.with_authorities(&pem).map_err(|error| StartError::of_file(path, error))?;
+    }
+    Ok(Client::new(target, trust, limits))
+}
+
+/// The key provider of a configuration, without a cache.
+///
+/// # Errors
+/// [`StartError`].
+pub(crate) fn provider(keys: &Keys) -> Result<Arc<dyn KeyProvider>, StartError> {
+    match keys {
+        Keys::Ring { file, passphrase_file } => {
+            let passphrase = match passphrase_file {
+                Some(path) => {
+                    Some(read_passphrase(path).map_err(|error| StartError::of_file(path, error))?)
+                }
+                None => None,
+            };
+            let ring = RingFile::at(file)
+                .load(passphrase.as_ref())
+                .map_err(|error| StartError::of_file(file, error))?;
+            Ok(Arc::new(RingProvider::new(ring)))
+        }
+        Keys::Rsa { files } => {
+            let mut read = files.iter().map(|path| rsa_key(path));
+            let first =
+                read.next().ok_or_else(|| StartError::new("keys.files", "names no file"))??;
+            let others = read.collect::<Result<Vec<_>, _>>()?;
+            Ok(Arc::new(RsaProvider::new(first, others)))
+        }
+        Keys::Vault { id, url, mount, key, token_file, namespace, ca_file } => {
+            let limits = client::Limits {
+                connections: 32,
+                first_byte: Duration::from_secs(10),
+                ..client::Limits::default()
+            };
+            let client = client("keys.url", url, ca_file.as_deref(), limits)?;
+            let settings = VaultSettings {
+                id: KeyId::new(id).map_err(|error| StartError::new("keys.id", error))?,
+                mount: mount.clone(),
+                key: key.clone(),
+                namespace: namespace.clone(),
+                token: TokenSource::File(PathBuf::clone(token_file)),
+            };
+            let provider = VaultProvider::new(client, settings);
+            Ok(Arc::new(provider.map_err(|error| StartError::new("keys", error))?))
+        }
+    }
+}
+
+fn rsa_key(path: &Path) -> Result<RsaKey, StartError> {
+    let bytes = fs::read(path).map_err(|error| StartError::of_file(path, error))?;
+    RsaKey::read(&bytes).map_err(|error| StartError::of_file(path, error))
+}

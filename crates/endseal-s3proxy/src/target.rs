@@ -1,0 +1,324 @@
+//! What a request is about: bucket, key and query, out of a path or a host name.
+
+use http::Uri;
+
+use crate::error::S3Error;
+use crate::object::RESERVED_PREFIX;
+use crate::sigv4::uri;
+
+/// Longest key in bytes, as S3 has it.
+pub(crate) const MAX_KEY: usize = 1_024;
+
+/// Bucket, key and query of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    bucket: Option<String>,
+    key: Option<String>,
+    query: Query,
+}
+
+impl Target {
+    /// Reads the target of a request. Where `host` is a label before one of `domains`, the label is
+    /// the bucket, otherwise the first component of the path is.
+    ///
+    /// # Errors
+    /// `InvalidURI` for escapes that are none or are no UTF-8, a null byte, and keys that are too
+    /// long; `InvalidBucketName` for names that no bucket can have; `AccessDenied` for keys that
+    /// belong to the proxy.
+    pub(crate) fn parse(
+        uri: &Uri,
+        host: Option<&str>,
+        domains: &[String],
+    ) -> Result<Self, S3Error> {
+        let target = Self::of_backend(uri, host, domains)?;
+        match target.key() {
+            Some(key) if is_reserved(key) => Err(S3Error::reserved_key()),
+            _ => Ok(target),
+        }
+    }
+
+    /// Reads the target of a request to a backend, where the proxy's own keys are keys as others.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), but for `AccessDenied`.
+    pub(crate) fn of_backend(
+        uri: &Uri,
+        host: Option<&str>,
+        domains: &[String],
+    ) -> Result<Self, S3Error> {
+        let path = uri.path().strip_prefix('/').ok_or_else(S3Error::invalid_uri)?;
+        let (bucket, key) = match virtual_bucket(host, domains) {
+            Some(bucket) => (bucket.to_owned(), path),
+            None => {
+                let (bucket, key) = path.split_once('/').unwrap_or((path, ""));
+                (decoded(bucket)?, key)
+            }
+        };
+        let key = decoded(key)?;
+        let query = Query::parse(uri.query().unwrap_or(""))?;
+        if bucket.is_empty() {
+            return Ok(Self { bucket: None, key: None, query });
+        }
+        check_bucket(&bucket)?;
+        check_len(&key)?;
+        let key = (!key.is_empty()).then_some(key);
+        Ok(Self { bucket: Some(bucket), key, query })
+    }
+
+    /// The same target without some parameters.
+    #[must_use]
+    pub(crate) fn without(&self, unwanted: impl Fn(&str) -> bool) -> Self {
+        Self { query: self.query.clone().without(unwanted), ..self.clone() }
+    }
+
+    /// The same target without a signature in the query.
+    #[must_use]
+    pub(crate) fn without_signature(&self) -> Self {
+        self.without(|name| name.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("x-amz-")))
+    }
+
+    /// A target of the proxy's own making.
+    #[must_use]
+    pub(crate) fn of(bucket: &str, key: Option<&str>, query: Query) -> Self {
+        Self { bucket: Some(bucket.to_owned()), key: key.map(str::to_owned), query }
+    }
+
+    /// The bucket, if the request names one.
+    #[must_use]
+    pub(crate) fn bucket(&self) -> Option<&str> {
+        self.bucket.as_deref()
+    }
+
+    /// The key, if the request names one.
+    #[must_use]
+    pub(crate) fn key(&self) -> Option<&str> {
+        self.key.as_deref()
+    }
+
+    /// The query.
+    #[must_use]
+    pub(crate) const fn query(&self) -> &Query {
+        &self.query
+    }
+
+    /// The path that names the same at the backend: `/bucket/key`, escaped as S3 signs it.
+    #[must_use]
+    pub(crate) fn path(&self) -> String {
+        let mut path = String::from("/");
+        if let Some(bucket) = &self.bucket {
+            path.push_str(&uri::encode_component(bucket.as_bytes()));
+        }
+        if let Some(key) = &self.key {
+            path.push('/');
+            path.push_str(&uri::encode_path(key.as_bytes()));
+        }
+        path
+    }
+}
+
+/// A component of a path as text.
+fn decoded(component: &str) -> Result<String, S3Error> {
+    let bytes = uri::decode_path(component).map_err(|_| S3Error::invalid_uri())?;
+    let text = String::from_utf8(bytes).map_err(|_| S3Error::invalid_uri())?;
+    if text.contains('\0') { Err(S3Error::invalid_uri()) } else { Ok(text) }
+}
+
+/// The label of a host before one of the domains.
+fn virtual_bucket<'a>(host: Option<&'a str>, domains: &[String]) -> Option<&'a str> {
+    let host = host?;
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    domains.iter().find_map(|domain| {
+        let at = name.len().checked_sub(domain.len())?;
+        let (label, rest) = (name.get(..at)?, name.get(at..)?);
+        let label = label.strip_suffix('.')?;
+        (rest.eq_ignore_ascii_case(domain) && !label.is_empty()).then_some(label)
+    })
+}
+
+/// A bucket's name as servers have them: letters, digits, and `.`, `-`, `_` within.
+fn check_bucket(bucket: &str) -> Result<(), S3Error> {
+    let inner = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
+    let bytes = bucket.as_bytes();
+    let edges = [bytes.first(), bytes.last()];
+    let good = (1..=255).contains(&bytes.len())
+        && bytes.iter().all(|&b| inner(b))
+        && edges.iter().flatten().all(|b| b.is_ascii_alphanumeric() || **b == b'_')
+        && !bucket.contains("..");
+    if good { Ok(()) } else { Err(S3Error::invalid_bucket()) }
+}
+
+/// Refuses keys that are too long, and those of the proxy. Servers that keep objects in folders
+/// drop empty components and resolve dots, so what they would make of the key counts too.
+///
+/// # Errors
+/// `InvalidURI` or `AccessDenied`.
+pub(crate) fn check_key(key: &str) -> Result<(), S3Error> {
+    check_len(key)?;
+    if is_reserved(key) { Err(S3Error::reserved_key()) } else { Ok(()) }
+}
+
+fn check_len(key: &str) -> Result<(), S3Error> {
+    if key.len() > MAX_KEY {
+        return Err(S3Error::invalid_uri().with_message("A key has at most 1,024 bytes."));
+    }
+    Ok(())
+}
+
+/// Whether a key lies where the proxy keeps what is its own.
+#[must_use]
+pub(crate) fn is_reserved(key: &str) -> bool {
+    let folder = RESERVED_PREFIX.trim_end_matches('/');
+    if key.starts_with(RESERVED_PREFIX) {
+        return true;
+    }
+    let mut resolved: Vec<&str> = Vec::new();
+    for component in key.split('/') {
+        match component {
+            "" | "." => {}
+            ".." => drop(resolved.pop()),
+            name => resolved.push(name),
+        }
+    }
+    resolved.len() > 1 && resolved.first() == Some(&folder)
+}
+
+/// The parameters of a query, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Query(Vec<(String, Option<String>)>);
+
+impl Query {
+    /// No parameters.
+    #[must_use]
+    pub(crate) const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    fn parse(raw: &str) -> Result<Self, S3Error> {
+        let mut parameters = Vec::new();
+        for parameter in raw.split('&').filter(|parameter| !parameter.is_empty()) {
+            let (name, value) = match parameter.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (parameter, None),
+            };
+            let name = decoded(&name.replace('+', "%20"))?;
+            let value = value.map(|value| decoded(&value.replace('+', "%20"))).transpose()?;
+            parameters.push((name, value));
+        }
+        Ok(Self(parameters))
+    }
+
+    /// The same query with one parameter more.
+    #[must_use]
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+        self.0.push((name.to_owned(), Some(value.to_owned())));
+        self
+    }
+
+    /// The same query without some parameters.
+    #[must_use]
+    pub(crate) fn without(mut self, unwanted: impl Fn(&str) -> bool) -> Self {
+        self.0.retain(|(name, _)| !unwanted(name));
+        self
+    }
+
+    /// Whether there is a parameter of that name.
+    #[must_use]
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(known, _)| known == name)
+    }
+
+    /// The value of the first parameter of that name; empty if it has none.
+    #[must_use]
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(known, _)| known == name)?;
+        Some(found.1.as_deref().unwrap_or(""))
+    }
+
+    /// Names of the parameters, in their order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The query as it goes to the backend, without `?`.
+    #[must_use]
+    pub(crate) fn encode(&self) -> String {
+        let mut out = String::new();
+        for (name, value) in &self.0 {
+            if !out.is_empty() {
+                out.push('&');
+            }
+            uri::encode_into(name.as_bytes(), true, &mut out);
+            if let Some(value) = value {
+                out.push('=');
+                uri::encode_into(value.as_bytes(), true, &mut out);
+            }
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Uri;
+
+    use super::{Query, Target, is_reserved};
+
+    fn parse(uri: &str, host: &str) -> Result<Target, &'static str> {
+        let uri: Uri = uri.parse().unwrap();
+        let domains = ["s3.example.org".to_owned(), "localhost".to_owned()];
+        Target::parse(&uri, Some(host), &domains).map_err(|error| error.code())
+    }
+
+    #[test]
+    fn paths_and_hosts_name_the_same() {
+        let path = parse("/photos/a%20b/c%2Bd?uploads&prefix=x%2Fy+z", "127.0.0.1:80").unwrap();
+        let host =
+            parse("/a%20b/c%2Bd?uploads&prefix=x%2Fy+z", "photos.s3.example.org:80").unwrap();
+        assert_eq!(path, host);
+        assert_eq!((path.bucket(), path.key()), (Some("photos"), Some("a b/c+d")));
+        assert_eq!(path.path(), "/photos/a%20b/c%2Bd");
+        assert_eq!(path.query().get("prefix"), Some("x/y z"));
+        assert_eq!(path.query().encode(), "uploads&prefix=x%2Fy%20z");
+        assert_eq!(parse("/", "localhost").unwrap().bucket(), None);
+        assert_eq!(parse("/b", "localhost").unwrap().key(), None);
+        assert_eq!(parse("/b/", "localhost").unwrap().key(), None);
+        assert_eq!(parse("/b//", "localhost").unwrap().key(), Some("/"));
+    }
+
+    #[test]
+    fn what_is_no_target_is_refused() {
+        for (uri, code) in [
+            ("/b/%zz", "InvalidURI"),
+            ("/b/%ff", "InvalidURI"),
+            ("/b/%00", "InvalidURI"),
+            ("/b/%2", "InvalidURI"),
+            ("/../k", "InvalidBucketName"),
+            ("/b%2Fc/k", "InvalidBucketName"),
+            ("/-b/k", "InvalidBucketName"),
+            ("/b/.endseal/parked/x", "AccessDenied"),
+            ("/b/%2Eendseal/parked/x", "AccessDenied"),
+        ] {
+            assert_eq!(parse(uri, "h").unwrap_err(), code, "{uri}");
+        }
+        let long = format!("/b/{}", "k".repeat(1025));
+        assert_eq!(parse(&long, "h").unwrap_err(), "InvalidURI");
+    }
+
+    #[test]
+    fn the_proxys_own_keys_are_known_in_disguise() {
+        for key in
+            [".endseal/x", "/.endseal/x", "a/../.endseal/x", "./.endseal//x", "../.endseal/x"]
+        {
+            assert!(is_reserved(key), "{key}");
+        }
+        for key in ["a/.endseal/x", ".endsealed/x", ".endseal", ".endseal/../x"] {
+            assert!(!is_reserved(key) || key == ".endseal/../x", "{key}");
+        }
+    }
+
+    #[test]
+    fn queries_are_edited() {
+        let query = Query::new().with("uploadId", "a b").with("acl", "");
+        assert_eq!(query.without(|name| name == "acl").encode(), "uploadId=a%20b");
+    }
+}

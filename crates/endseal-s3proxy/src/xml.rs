@@ -1,0 +1,47 @@
+//! The XML bodies of S3 that the proxy reads or changes.
+//!
+//! A body that is changed is not modelled: [`rewrite()`] and [`rewrite_result`] find what they know
+//! and copy everything else, unknown elements, attributes, comments and blanks included, byte for
+//! byte. Entities but the five of XML 1.0 and document types are refused, and nothing is expanded.
+//!
+//! | body | use |
+//! |---|---|
+//! | `ListBucketResult` (v1, v2), `ListVersionsResult`, `ListMultipartUploadsResult`, `ListPartsResult`, `Delete`, `DeleteResult` | [`rewrite()`], [`entries`] |
+//! | `InitiateMultipartUploadResult`, `CompleteMultipartUploadResult`, `CopyObjectResult`, `CopyPartResult`, `PostResponse`, `Error` | [`rewrite_result`], [`Fields`] |
+//! | `CompleteMultipartUpload` | [`read_complete`], [`write_complete`] |
+//! | `Delete` | [`read_delete`] |
+//! | `ListPartsResult` | [`read_parts`] |
+//! | `Tagging` | [`read_tags`] |
+//! | `GetObjectAttributesResponse` | [`rewrite_attributes`] |
+//! | `Error`, `CopyPartResult` and others of our own | [`ErrorDocument`], [`Builder`] |
+
+mod attributes;
+mod builder;
+mod complete;
+mod delete;
+mod edit;
+mod entry;
+mod error;
+mod fault;
+mod parts;
+mod result;
+mod rewrite;
+mod tagging;
+mod text;
+mod tree;
+
+pub use attributes::{AttributesChange, PartAttributes, PartsAttributes, rewrite_attributes};
+pub use builder::Builder;
+pub use complete::{CompletedPart, read_complete, write_complete};
+pub use delete::{DeleteRequest, DeletedObject, read_delete};
+pub use entry::{Change, ChecksumChange, Entry, EntryKind, Replacement};
+pub use error::XmlError;
+pub use fault::ErrorDocument;
+pub use parts::{ListedPart, PartsPage, read_parts};
+pub use result::{Fields, ResultChange, rewrite_result};
+pub use rewrite::{Name, Rules, entries, rewrite};
+pub use tagging::read_tags;
+pub use tree::{MAX_DOCUMENT, root_name};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! `GetObjectAttributesResponse`.
+
+use super::edit::Edits;
+use super::tree::Tree;
+use super::{Builder, ChecksumChange, XmlError};
+use crate::checksum::ChecksumValue;
+
+/// New values of an object's attributes; `None` leaves the old.
+///
+/// `ETag`, `ObjectSize` and `ObjectParts` are not added where they are not: the client did not ask.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "written out by whoever asks")]
+pub struct AttributesChange {
+    /// `ETag`, here without quotes.
+    pub etag: Option<String>,
+    /// `ObjectSize` in bytes.
+    pub size: Option<u64>,
+    /// `Checksum`. A value is added only if the caller says so by setting it: it knows what was
+    /// asked for.
+    pub checksum: ChecksumChange,
+    /// `ObjectParts`.
+    pub parts: PartsAttributes,
+}
+
+/// What becomes of `ObjectParts`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PartsAttributes {
+    /// They stay.
+    #[default]
+    Keep,
+    /// They are taken out: the object has no parts towards clients.
+    Drop,
+    /// These take their place, also if there were none.
+    Set {
+        /// `PartsCount`: all parts of the object.
+        total: u16,
+        /// `PartNumberMarker`.
+        marker: u16,
+        /// `MaxParts`.
+        max: u16,
+        /// Those of this page.
+        parts: Vec<PartAttributes>,
+        /// Whether more follow.
+        truncated: bool,
+    },
+}
+
+/// A part as the attributes list it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "written out by whoever asks")]
+pub struct PartAttributes {
+    /// `PartNumber`.
+    pub number: u16,
+    /// `Size` in bytes.
+    pub size: u64,
+    /// Its checksum, if known.
+    pub checksum: Option<ChecksumValue>,
+}
+
+/// The attributes with other values, everything else as it was.
+///
+/// # Errors
+/// [`XmlError`].
+pub fn rewrite_attributes(xml: &[u8], change: &AttributesChange) -> Result<Vec<u8>, XmlError> {
+    let tree = Tree::parse(xml)?;
+    // Some servers name it after the operation.
+    let root = match tree.root().name() {
+        "GetObjectAttributesResponse" | "GetObjectAttributesOutput" => tree.root(),
+        _ => return Err(XmlError::UnexpectedRoot),
+    };
+    let mut edits = Edits::default();
+    if let Some(etag) = &change.etag {
+        edits.set_child(&root, "ETag", etag);
+    }
+    if let Some(size) = change.size {
+        edits.set_child(&root, "ObjectSize", &size.to_string());
+    }
+    if change.checksum != ChecksumChange::Keep {
+        root.children().filter(|it| it.name() == "Checksum").for_each(|it| edits.remove(&it));
+    }
+    let mut fragment = Builder::fragment();
+    if let ChecksumChange::Set { .. } = change.checksum {
+        fragment.open("Checksum");
+        change.checksum.write(&mut fragment);
+        fragment.close();
+    }
+    if change.parts != PartsAttributes::Keep {
+        root.children().filter(|it| it.name() == "ObjectParts").for_each(|it| edits.remove(&it));
+        change.parts.write(&mut fragment);
+    }
+    edits.append(&root, fragment);
+    Ok(edits.apply(&tree))
+}
+
+impl PartsAttributes {
+    fn write(&self, builder: &mut Builder) {
+        let Self::Set { total, marker, max, parts, truncated } = self else { return };
+        let next = parts.last().map_or(*marker, |part| part.number);
+        builder
+            .open("ObjectParts")
+            .leaf("IsTruncated", if *truncated { "true" } else { "false" })
+            .leaf("MaxParts", &max.to_string())
+            .leaf("NextPartNumberMarker", &next.to_string())
+            .leaf("PartNumberMarker", &marker.to_string());
+        for part in parts {
+            builder.open("Part").leaf("PartNumber", &part.number.to_string());
+            builder.leaf("Size", &part.size.to_string());
+            if let Some(checksum) = &part.checksum {
+                builder.leaf(checksum.kind().element(), &checksum.to_base64());
+            }
+            builder.close();
+        }
+        builder.leaf("PartsCount", &total.to_string()).close();
+    }
+}

@@ -1,0 +1,65 @@
+//! What can be wrong with an XML body.
+
+use core::fmt;
+
+/// Why an XML body was refused.
+///
+/// Of a client's request all of them are `MalformedXML`; of the backend's answer, its fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum XmlError {
+    /// Longer than [`MAX_DOCUMENT`](super::MAX_DOCUMENT).
+    TooLong,
+    /// Elements within elements within elements, or more of them than any body needs.
+    TooComplex,
+    /// No UTF-8.
+    NotUtf8,
+    /// No well-formed XML.
+    Syntax,
+    /// A document type, or an entity that would have to be declared in one.
+    DocumentType,
+    /// Another document than expected.
+    UnexpectedRoot,
+    /// An element that must be there is not.
+    Missing(&'static str),
+    /// The content of an element is not what it must be.
+    Invalid(&'static str),
+    /// More entries than S3 takes.
+    TooMany,
+}
+
+impl XmlError {
+    /// S3's error code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        "MalformedXML"
+    }
+
+    /// The HTTP status that goes with it.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        400
+    }
+}
+
+impl fmt::Display for XmlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "The XML you provided was not well-formed or did not validate against our published \
+             schema",
+        )?;
+        match self {
+            Self::TooLong => f.write_str(": it is too long"),
+            Self::TooComplex => f.write_str(": it has too many or too deep elements"),
+            Self::NotUtf8 => f.write_str(": it is not UTF-8"),
+            Self::Syntax => Ok(()),
+            Self::DocumentType => f.write_str(": it has a document type or an unknown entity"),
+            Self::UnexpectedRoot => f.write_str(": it is another document"),
+            Self::Missing(name) => write!(f, ": {name} is missing"),
+            Self::Invalid(name) => write!(f, ": {name} is invalid"),
+            Self::TooMany => f.write_str(": it has too many entries"),
+        }
+    }
+}
+
+impl core::error::Error for XmlError {}

@@ -1,0 +1,33 @@
+//! `Error`: what went wrong, for clients.
+
+use super::Builder;
+
+/// An error of our own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "written out by whoever asks")]
+pub struct ErrorDocument<'a> {
+    /// S3's code.
+    pub code: &'a str,
+    /// For people.
+    pub message: &'a str,
+    /// The path that was asked for.
+    pub resource: &'a str,
+    /// Names the request in logs.
+    pub request_id: &'a str,
+    /// More elements, such as `("BucketName", "b")`.
+    pub more: &'a [(&'static str, &'a str)],
+}
+
+impl ErrorDocument<'_> {
+    /// The document.
+    #[must_use]
+    pub fn to_xml(&self) -> Vec<u8> {
+        let mut builder = Builder::plain("Error");
+        builder.leaf("Code", self.code).leaf("Message", self.message);
+        for (name, value) in self.more {
+            builder.leaf(name, value);
+        }
+        builder.leaf("Resource", self.resource).leaf("RequestId", self.request_id);
+        builder.finish()
+    }
+}

@@ -1,0 +1,71 @@
+//! `ListPartsResult`: the backend's list of parts.
+
+use super::tree::Tree;
+use super::{Builder, XmlError};
+
+/// A page of a list of parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PartsPage {
+    /// In the order of the page.
+    pub parts: Vec<ListedPart>,
+    /// `NextPartNumberMarker`, if the list goes on.
+    pub next: Option<u64>,
+}
+
+/// A part as it is listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "written out by whoever asks")]
+pub struct ListedPart {
+    /// `PartNumber`, 1 to 10,000.
+    pub number: u16,
+    /// `ETag` as it stands.
+    pub etag: String,
+    /// `Size` in bytes.
+    pub size: u64,
+    /// `LastModified` as it stands.
+    pub last_modified: Option<String>,
+}
+
+/// Reads a page.
+///
+/// # Errors
+/// [`XmlError`]: a part without number, tag or size, or a page that goes on and does not say where.
+pub fn read_parts(xml: &[u8]) -> Result<PartsPage, XmlError> {
+    let tree = Tree::parse(xml)?;
+    let root = tree.expect_root("ListPartsResult")?;
+    let mut parts = Vec::new();
+    for element in root.children().filter(|child| child.name() == "Part") {
+        let number = element.child_number("PartNumber")?.ok_or(XmlError::Missing("PartNumber"))?;
+        let number = u16::try_from(number).ok().filter(|it| (1..=10_000).contains(it));
+        let etag = element.child_text("ETag")?.ok_or(XmlError::Missing("ETag"))?;
+        parts.push(ListedPart {
+            number: number.ok_or(XmlError::Invalid("PartNumber"))?,
+            etag: etag.trim().to_owned(),
+            size: element.child_number("Size")?.ok_or(XmlError::Missing("Size"))?,
+            last_modified: element.child_text("LastModified")?.map(|it| it.trim().to_owned()),
+        });
+    }
+    let truncated = root.child_text("IsTruncated")?;
+    let next = if truncated.is_some_and(|it| it.trim().eq_ignore_ascii_case("true")) {
+        let marker = root.child_number("NextPartNumberMarker")?;
+        Some(marker.ok_or(XmlError::Missing("NextPartNumberMarker"))?)
+    } else {
+        None
+    };
+    Ok(PartsPage { parts, next })
+}
+
+impl ListedPart {
+    pub(super) fn write_all(parts: &[Self]) -> Builder {
+        let mut builder = Builder::fragment();
+        for part in parts {
+            builder.open("Part").leaf("PartNumber", &part.number.to_string());
+            if let Some(time) = &part.last_modified {
+                builder.leaf("LastModified", time);
+            }
+            builder.leaf("ETag", &part.etag).leaf("Size", &part.size.to_string()).close();
+        }
+        builder
+    }
+}

@@ -1,0 +1,192 @@
+//! Lists: entries changed or taken out, everything else as it was.
+
+use super::edit::Edits;
+use super::entry::{decode, encode};
+use super::tree::{Element, Tree};
+use super::{Change, Entry, EntryKind, ListedPart, XmlError};
+
+/// A key or prefix that stands outside the entries, or the upload that they belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Name {
+    /// `Prefix`: what the client asked for.
+    Prefix,
+    /// `Marker`, `KeyMarker`, `StartAfter`: where the client wanted to begin.
+    Marker,
+    /// `NextMarker`, `NextKeyMarker`: where the next page begins.
+    NextMarker,
+    /// `Key` of a list of parts.
+    Key,
+    /// `UploadId` of a list of parts.
+    UploadId,
+}
+
+/// What is to be done with a list. A closure over entries leaves all names as they are.
+pub trait Rules {
+    /// What is to become of an entry.
+    fn entry(&mut self, entry: &Entry<'_>) -> Change;
+
+    /// The new value of a name outside the entries; `None` leaves the old.
+    fn name(&mut self, name: Name, value: &str) -> Option<String> {
+        let _ = (name, value);
+        None
+    }
+
+    /// Parts behind those of the list.
+    fn more_parts(&mut self) -> Vec<ListedPart> {
+        Vec::new()
+    }
+}
+
+impl<F: FnMut(&Entry<'_>) -> Change> Rules for F {
+    fn entry(&mut self, entry: &Entry<'_>) -> Change {
+        self(entry)
+    }
+}
+
+/// The document with its entries as `rules` want them. `KeyCount` follows the entries taken out;
+/// all else is copied.
+///
+/// # Errors
+/// [`XmlError`]; [`XmlError::UnexpectedRoot`] for a document that is no list (see the
+/// [module](super)).
+pub fn rewrite(xml: &[u8], mut rules: impl Rules) -> Result<Vec<u8>, XmlError> {
+    let tree = Tree::parse(xml)?;
+    let root = tree.root();
+    check_list(&root)?;
+    let url = is_url_encoded(&root)?;
+    let mut edits = Edits::default();
+    let mut dropped = 0;
+    let mut last_part = None;
+    for element in root.children() {
+        if element.name() == "CommonPrefixes" {
+            dropped += common_prefixes(&element, url, &mut rules, &mut edits)?;
+            continue;
+        }
+        if let Some(kind) = entry_kind(&root, &element) {
+            if one(kind, &element, url, &mut rules, &mut edits)? {
+                dropped += 1;
+                edits.remove(&element);
+            }
+            if kind == EntryKind::Part {
+                last_part = Some(element);
+            }
+            continue;
+        }
+        let Some((name, label)) = outside(&root, &element) else { continue };
+        let value = element.text(label)?;
+        let key = url && name != Name::UploadId;
+        let value = if key { decode(&value)?.into() } else { value };
+        if let Some(new) = rules.name(name, &value) {
+            edits.set_text(&element, &if key { encode(&new) } else { new });
+        }
+    }
+    if dropped > 0
+        && let (Some(count), Some(element)) =
+            (root.child_number("KeyCount")?, root.child("KeyCount"))
+    {
+        edits.set_text(&element, &count.saturating_sub(dropped).to_string());
+    }
+    let more = rules.more_parts();
+    if !more.is_empty() {
+        let fragment = ListedPart::write_all(&more);
+        match last_part {
+            Some(last) => edits.insert_behind(&last, fragment),
+            None => edits.append(&root, fragment),
+        }
+    }
+    Ok(edits.apply(&tree))
+}
+
+/// Shows all entries of a list.
+///
+/// # Errors
+/// As [`rewrite()`].
+pub fn entries(xml: &[u8], mut each: impl FnMut(&Entry<'_>)) -> Result<(), XmlError> {
+    rewrite(xml, |entry: &Entry<'_>| {
+        each(entry);
+        Change::Keep
+    })
+    .map(drop)
+}
+
+/// Whether the entry is to be taken out.
+fn one(
+    kind: EntryKind,
+    element: &Element<'_>,
+    url: bool,
+    rules: &mut impl Rules,
+    edits: &mut Edits,
+) -> Result<bool, XmlError> {
+    match rules.entry(&Entry::read(kind, element, url)?) {
+        Change::Keep => {}
+        Change::Drop => return Ok(true),
+        Change::Set(replacement) => replacement.apply(edits, kind, element, url),
+    }
+    Ok(false)
+}
+
+/// `CommonPrefixes` with one or more `Prefix`; goes when all of them go.
+fn common_prefixes(
+    element: &Element<'_>,
+    url: bool,
+    rules: &mut impl Rules,
+    edits: &mut Edits,
+) -> Result<u64, XmlError> {
+    let (mut all, mut gone) = (0, Vec::new());
+    for prefix in element.children().filter(|child| child.name() == "Prefix") {
+        all += 1;
+        if one(EntryKind::CommonPrefix, &prefix, url, rules, edits)? {
+            gone.push(prefix);
+        }
+    }
+    if !gone.is_empty() && gone.len() == all {
+        edits.remove(element);
+    } else {
+        gone.iter().for_each(|prefix| edits.remove(prefix));
+    }
+    Ok(gone.len() as u64)
+}
+
+fn check_list(root: &Element<'_>) -> Result<(), XmlError> {
+    match root.name() {
+        "ListBucketResult"
+        | "ListVersionsResult"
+        | "ListMultipartUploadsResult"
+        | "ListPartsResult"
+        | "Delete"
+        | "DeleteResult" => Ok(()),
+        _ => Err(XmlError::UnexpectedRoot),
+    }
+}
+
+fn is_url_encoded(root: &Element<'_>) -> Result<bool, XmlError> {
+    let encoding = root.child_text("EncodingType")?;
+    Ok(encoding.is_some_and(|it| it.trim().eq_ignore_ascii_case("url")))
+}
+
+fn entry_kind(root: &Element<'_>, element: &Element<'_>) -> Option<EntryKind> {
+    Some(match (root.name(), element.name()) {
+        ("ListBucketResult", "Contents") => EntryKind::Object,
+        ("ListVersionsResult", "Version") => EntryKind::Version,
+        ("ListVersionsResult", "DeleteMarker") => EntryKind::DeleteMarker,
+        ("ListMultipartUploadsResult", "Upload") => EntryKind::Upload,
+        ("ListPartsResult", "Part") => EntryKind::Part,
+        ("Delete", "Object") => EntryKind::Delete,
+        ("DeleteResult", "Deleted") => EntryKind::Deleted,
+        ("DeleteResult", "Error") => EntryKind::DeleteError,
+        _ => return None,
+    })
+}
+
+fn outside(root: &Element<'_>, element: &Element<'_>) -> Option<(Name, &'static str)> {
+    Some(match (root.name(), element.name()) {
+        ("ListPartsResult", "Key") => (Name::Key, "Key"),
+        ("ListPartsResult", "UploadId") => (Name::UploadId, "UploadId"),
+        ("ListPartsResult" | "Delete" | "DeleteResult", _) => return None,
+        (_, "Prefix") => (Name::Prefix, "Prefix"),
+        (_, "Marker" | "KeyMarker" | "StartAfter") => (Name::Marker, "Marker"),
+        (_, "NextMarker" | "NextKeyMarker") => (Name::NextMarker, "NextMarker"),
+        _ => return None,
+    })
+}

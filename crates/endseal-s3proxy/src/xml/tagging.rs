@@ -1,0 +1,27 @@
+//! `Tagging`: tags of an object.
+
+use super::XmlError;
+use super::tree::Tree;
+
+/// S3 takes 10.
+const MAX_TAGS: usize = 50;
+
+/// Reads keys and values.
+///
+/// # Errors
+/// [`XmlError`]: a tag without key or value, more than any server takes.
+pub fn read_tags(xml: &[u8]) -> Result<Vec<(String, String)>, XmlError> {
+    let tree = Tree::parse(xml)?;
+    let root = tree.expect_root("Tagging")?;
+    let set = root.child("TagSet").ok_or(XmlError::Missing("TagSet"))?;
+    let mut tags = Vec::new();
+    for tag in set.children().filter(|child| child.name() == "Tag") {
+        if tags.len() == MAX_TAGS {
+            return Err(XmlError::TooMany);
+        }
+        let key = tag.child_text("Key")?.ok_or(XmlError::Missing("Key"))?;
+        let value = tag.child_text("Value")?.ok_or(XmlError::Missing("Value"))?;
+        tags.push((key.into_owned(), value.into_owned()));
+    }
+    Ok(tags)
+}

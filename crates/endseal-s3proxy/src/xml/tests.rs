@@ -1,0 +1,10 @@
+//! Bodies as AWS documents them and as servers write them.
+
+mod changes;
+mod hostile;
+mod lists;
+mod requests;
+
+fn text(xml: Vec<u8>) -> String {
+    String::from_utf8(xml).unwrap()
+}

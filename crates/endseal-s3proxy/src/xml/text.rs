@@ -1,0 +1,19 @@
+//! Text within XML.
+
+/// Escapes text for an element. Control characters, which XML 1.0 knows only as references, become
+/// such, as S3 writes them.
+pub(super) fn escape_into(text: &str, out: &mut String) {
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&apos;"),
+            '\0'..='\x1f' | '\x7f' | '\u{fffe}' | '\u{ffff}' => {
+                out.push_str(&format!("&#x{:X};", u32::from(character)));
+            }
+            _ => out.push(character),
+        }
+    }
+}

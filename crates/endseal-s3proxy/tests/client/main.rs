@@ -1,0 +1,74 @@
+//! The client against servers that answer, stall, lie and die: each is a socket of this process, which
+//! says byte for byte what the test wants.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
+#![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "these are tests")]
+
+mod bodies;
+mod broken;
+mod limits;
+mod pool;
+mod server;
+mod tls;
+mod uploads;
+
+use core::future::poll_fn;
+use core::pin::Pin;
+use core::time::Duration;
+
+use bytes::Bytes;
+use endseal_s3proxy::client::{
+    Body, Client, ClientError, Limits, ResponseBody, ResponseError, Target, Trust,
+};
+use http::{Method, Request, Response};
+use http_body::Body as _;
+
+/// Short enough for a test, long enough for a busy machine.
+const SOON: Duration = Duration::from_millis(500);
+/// What no test waits for unless it fails.
+const LATE: Duration = Duration::from_secs(20);
+
+fn limits() -> Limits {
+    Limits { connect: LATE, first_byte: LATE, idle: LATE, queue: LATE, ..Limits::default() }
+}
+
+fn client(port: u16, limits: Limits) -> Client {
+    let target = Target::parse(&format!("http://127.0.0.1:{port}")).unwrap();
+    Client::new(target, Trust::public(), limits)
+}
+
+fn request(method: Method, path: &str, body: Body) -> Request<Body> {
+    Request::builder().method(method).uri(path).body(body).unwrap()
+}
+
+async fn get(client: &Client, path: &str) -> Result<Response<ResponseBody>, ClientError> {
+    client.send(request(Method::GET, path, Body::empty())).await
+}
+
+async fn frame(body: &mut ResponseBody) -> Option<Result<Bytes, ResponseError>> {
+    poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx))
+        .await
+        .map(|frame| frame.map(|frame| frame.into_data().unwrap_or_default()))
+}
+
+/// The whole body, or what came before an error.
+async fn read(mut body: ResponseBody) -> (Vec<u8>, Option<ResponseError>) {
+    let mut all = Vec::new();
+    while let Some(frame) = frame(&mut body).await {
+        match frame {
+            Ok(data) => all.extend_from_slice(&data),
+            Err(error) => return (all, Some(error)),
+        }
+    }
+    (all, None)
+}
+
+/// Waits until something is so, which other tasks make so.
+async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..2000 {
+        if is_so() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("never: {what}");
+}

@@ -1,0 +1,269 @@
+//! `vectors/s3-object/*.json`: opened in every way there is, and sealed again to the same bytes.
+
+use std::fs;
+
+use aes_gcm::aead::{Aead as _, Payload};
+use aes_gcm::{Aes256Gcm, KeyInit as _};
+use bytes::BytesMut;
+use endseal_crypto::hash;
+use endseal_crypto::random::{Random, RandomError};
+use endseal_s3proxy::object::names::{NameSecret, Names};
+use endseal_s3proxy::object::{
+    Binding, Checksum, ContentKey, Form, Header, PartNumber, PartSealer, Place, RangePlan, Record,
+    UploadId, size, user_metadata,
+};
+use serde_json::Value;
+
+use crate::fixture::{open_range, open_record, open_whole, read_plan};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/s3-object");
+
+fn load(path: &std::path::Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+#[test]
+fn every_vector() {
+    let (mut successes, mut failures) = (0, 0);
+    for file in fs::read_dir(FOLDER).unwrap() {
+        let path = file.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        if name == "sizes" {
+            continue;
+        }
+        let test = load(&path);
+        let opened = match test["kind"].as_str().unwrap() {
+            "object" => open_object(&name, &test),
+            "upload-id" => open_upload_id(&name, &test),
+            "name" => open_name(&name, &test),
+            kind => panic!("{name}: {kind}"),
+        };
+        match test["expect"].as_str().unwrap() {
+            "ok" => {
+                assert!(opened.is_some(), "{name} does not open");
+                successes += 1;
+            }
+            "unauthentic" => {
+                assert!(opened.is_none(), "{name} opens");
+                failures += 1;
+            }
+            expect => panic!("{name}: {expect}"),
+        }
+    }
+    assert!(successes >= 26 && failures >= 149, "{successes} {failures}");
+}
+
+#[test]
+fn sizes() {
+    let test = load(&std::path::Path::new(FOLDER).join("sizes.json"));
+    let pairs = test["pairs"].as_array().unwrap();
+    for pair in pairs {
+        let (plaintext, sealed) = (pair[0].as_u64().unwrap(), pair[1].as_u64().unwrap());
+        assert_eq!(size::sealed_len(plaintext), Some(sealed));
+        assert_eq!(size::plaintext_len(sealed), Some(plaintext));
+    }
+    let none = test["none"].as_array().unwrap();
+    for sealed in none {
+        assert_eq!(size::plaintext_len(sealed.as_u64().unwrap()), None, "{sealed}");
+    }
+    assert!(pairs.len() >= 30 && none.len() >= 17);
+}
+
+fn text<'a>(test: &'a Value, field: &str) -> &'a str {
+    test[field].as_str().unwrap()
+}
+
+fn unhex(value: &Value) -> Vec<u8> {
+    let text = value.as_str().unwrap();
+    (0..text.len() / 2).map(|i| u8::from_str_radix(&text[2 * i..][..2], 16).unwrap()).collect()
+}
+
+fn array<const N: usize>(value: &Value) -> [u8; N] {
+    unhex(value).try_into().unwrap()
+}
+
+/// Byte i of all content is i mod 251.
+fn pattern(start: u64, len: u64) -> Vec<u8> {
+    (start..start + len).map(|i| (i % 251) as u8).collect()
+}
+
+/// Gives the salts that it was given.
+struct Script(Vec<[u8; 24]>);
+
+impl Script {
+    fn new(salts: &[[u8; 24]]) -> Self {
+        Self(salts.iter().rev().copied().collect())
+    }
+}
+
+impl Random for Script {
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<(), RandomError> {
+        buffer.copy_from_slice(&self.0.pop().expect("a vector needs as many salts as it has"));
+        Ok(())
+    }
+}
+
+/// The key ring of the vectors.
+fn unwrap_key(test: &Value, header: &Header) -> Option<ContentKey> {
+    let place = Place::new(text(test, "bucket"), text(test, "key")).unwrap();
+    let demanded = match test.get("demanded-binding").map_or(2, |byte| byte.as_u64().unwrap()) {
+        0 => Binding::None,
+        1 => Binding::Bucket,
+        _ => Binding::Key,
+    };
+    let aad = header.unwrap_context(&place, demanded).ok()?;
+    assert_eq!(header.key_id(), "vector");
+    let (nonce, msg) = header.wrapped_key().split_first_chunk::<12>()?;
+    let aead = Aes256Gcm::new(&array(&test["wrapping-key"]).into());
+    let key = aead.decrypt(&(*nonce).into(), Payload { msg, aad: &aad }).ok()?;
+    Some(ContentKey::from_bytes(&key.try_into().ok()?))
+}
+
+fn open_object(name: &str, test: &Value) -> Option<()> {
+    let header = Header::parse(text(test, "header")).ok()?;
+    assert_eq!(header.encode(), text(test, "header"), "{name}");
+    let key = unwrap_key(test, &header)?;
+    let object = body(name, test, &key);
+    let metadata = test.get("metadata").map(|metadata| metadata.as_str().unwrap());
+    let metadata =
+        metadata.map(|metadata| user_metadata::open(&header, &key, metadata)).transpose().ok()?;
+    let (content, record) = match header.form() {
+        Form::Whole => read_whole(name, &header, &key, &object)?,
+        Form::Multipart => read_multipart(name, &header, &key, &object)?,
+    };
+    if test["expect"] == "ok" {
+        let len = test["plaintext-length"].as_u64().unwrap();
+        assert_eq!(size::plaintext_len(object.len() as u64), Some(len), "{name}");
+        assert!(content == pattern(0, len), "{name}");
+        let checksum = record.checksum().map(Checksum::value);
+        assert_eq!(checksum, test.get("checksum").map(unhex).as_deref(), "{name}");
+        let kind = test.get("checksum-kind").map_or(0, |kind| kind.as_u64().unwrap());
+        let kinds = ["None", "Crc32", "Crc32c", "Crc64Nvme", "Sha1", "Sha256"];
+        let read = record.checksum().map_or("None".to_owned(), |c| format!("{:?}", c.kind()));
+        assert_eq!(read, kinds[kind as usize], "{name}");
+        assert_eq!(record.is_composite(), test.get("composite") == Some(&Value::Bool(true)));
+        if let Some(metadata) = metadata {
+            let expected = test["user-metadata"].as_object().unwrap();
+            let entries = expected.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+            let read = metadata.iter().map(|(name, value)| (name, str::from_utf8(value).ok()));
+            assert!(read.eq(entries), "{name}");
+        }
+        seal_again(name, test, &key, &record, &object);
+    }
+    Some(())
+}
+
+/// The object itself, or as the vector says to seal it.
+fn body(name: &str, test: &Value, key: &ContentKey) -> Vec<u8> {
+    let Some(parts) = test.get("parts") else { return unhex(&test["body"]) };
+    let mut out = BytesMut::new();
+    for part in parts.as_array().unwrap() {
+        let number = part["number"].as_u64().unwrap() as u16;
+        let (start, len) = (part["start"].as_u64().unwrap(), part["length"].as_u64().unwrap());
+        let mut salt = Script::new(&[array(&part["salt"])]);
+        let number = PartNumber::new(number).unwrap();
+        let mut sealer = PartSealer::new(key, number, len, &mut salt).unwrap();
+        sealer.push(&pattern(start, len), &mut out).unwrap();
+        sealer.finish(&mut out).unwrap();
+    }
+    out.extend(unhex(&test["tail"]));
+    assert_eq!(hash::digest(&out).to_vec(), unhex(&test["body-blake3"]), "{name}");
+    out.to_vec()
+}
+
+/// In one piece, in small pieces, and by ranges.
+fn read_whole(
+    name: &str,
+    header: &Header,
+    key: &ContentKey,
+    object: &[u8],
+) -> Option<(Vec<u8>, Record)> {
+    let (content, opened) = open_whole(header, key, object, 1 << 20);
+    let pieces = open_whole(header, key, object, 99);
+    assert_eq!(pieces, (content.clone(), opened.clone()), "{name}: in pieces");
+    let record = opened.ok()?;
+    assert_eq!(open_record(header, key, object), Ok(record.clone()), "{name}: its tail");
+    let plan = RangePlan::whole(content.len() as u64, 0..content.len() as u64).unwrap();
+    let (range, read) = read_plan(header, key, plan, object, 5_000);
+    assert!(read.is_ok() && range == content, "{name}: as a range");
+    Some((content, record))
+}
+
+fn read_multipart(
+    name: &str,
+    header: &Header,
+    key: &ContentKey,
+    object: &[u8],
+) -> Option<(Vec<u8>, Record)> {
+    let record = open_record(header, key, object).ok()?;
+    let all = 0..record.plaintext_len();
+    let (content, opened) = open_range(header, key, &record, all.clone(), object);
+    let plan = RangePlan::multipart(&record, all.clone()).unwrap();
+    let pieces = read_plan(header, key, plan, object, 4_999);
+    assert_eq!(pieces, (content.clone(), opened), "{name}: in pieces");
+    opened.ok()?;
+    let half = all.end / 2..all.end;
+    let (range, read) = open_range(header, key, &record, half.clone(), object);
+    assert!(read.is_ok() && range == content[half.start as usize..], "{name}: its second half");
+    Some((content, record))
+}
+
+/// With the same salts, the sealers write the same bytes.
+fn seal_again(name: &str, test: &Value, key: &ContentKey, record: &Record, object: &[u8]) {
+    let read = Header::parse(text(test, "header")).unwrap();
+    let (id, wrapped) = (read.key_id(), read.wrapped_key());
+    let header_salt = [0x51; 24];
+    let tail_salt = [0x7a; 24];
+    let mut out = BytesMut::new();
+    let header = match read.plaintext_len() {
+        Some(len) => {
+            let mut random = Script::new(&[header_salt, tail_salt]);
+            let (header, mut sealer) =
+                Header::whole(key, len, read.binding(), id, wrapped, &mut random).unwrap();
+            sealer.push(&pattern(0, len), &mut out).unwrap();
+            sealer.finish(record.checksum().copied(), &mut random, &mut out).unwrap();
+            header
+        }
+        None => {
+            let mut random = Script::new(&[header_salt, tail_salt]);
+            let header = Header::multipart(key, read.binding(), id, wrapped, &mut random).unwrap();
+            out.extend_from_slice(&object[..record.body_len() as usize]);
+            record.seal_tail(key, &mut random, &mut out).unwrap();
+            header
+        }
+    };
+    assert_eq!(header.encode(), text(test, "header"), "{name}");
+    assert!(out == object, "{name}: sealed again");
+    if let Some(metadata) = test.get("metadata") {
+        let metadata = metadata.as_str().unwrap();
+        let opened = user_metadata::open(&header, key, metadata).unwrap();
+        let mut random = Script::new(&[[0x3d; 24]]);
+        let sealed = user_metadata::seal(&header, key, &opened, &mut random);
+        assert_eq!(sealed.as_deref(), Ok(metadata), "{name}");
+    }
+}
+
+fn open_upload_id(name: &str, test: &Value) -> Option<()> {
+    let id = UploadId::parse(text(test, "upload-id")).ok()?;
+    let key = unwrap_key(test, id.header())?;
+    let place = Place::new(text(test, "bucket"), text(test, "key")).unwrap();
+    let backend = id.open(&key, &place).ok()?;
+    if test["expect"] == "ok" {
+        assert_eq!(backend, text(test, "backend-upload-id"), "{name}");
+        let mut random = Script::new(&[[0x0d; 24]]);
+        let sealed = UploadId::seal(id.header(), &key, &place, &backend, &mut random);
+        assert_eq!(sealed.as_deref(), Ok(text(test, "upload-id")), "{name}");
+    }
+    Some(())
+}
+
+fn open_name(name: &str, test: &Value) -> Option<()> {
+    let secret = NameSecret::from_bytes(&array(&test["name-secret"]));
+    let names = Names::new(&secret, text(test, "bucket"));
+    let key = names.open_key(text(test, "sealed-key")).ok()?;
+    if test["expect"] == "ok" {
+        assert_eq!(key, text(test, "key"), "{name}");
+        assert_eq!(names.seal_key(&key).as_deref(), Ok(text(test, "sealed-key")), "{name}");
+    }
+    Some(())
+}

@@ -1,0 +1,75 @@
+//! Copies.
+
+use crate::fixture::{World, content};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn copies_are_opened_at_their_own_place_alone() {
+    let (world, front) = World::with_bucket().await;
+    let client = &front.client;
+    client.ask("PUT", "/second").await.expect(200);
+    let content = content(150_000, 4);
+    let beside = [("content-type", "text/plain"), ("x-amz-meta-a", "1")];
+    let put = client.send("PUT", "/bucket/a b", &beside, &content).await;
+    assert_eq!(put.status, 400, "a space is no part of a request's line");
+    client.send("PUT", "/bucket/a%20b", &beside, &content).await.expect(200);
+    let from = [("x-amz-copy-source", "/bucket/a%20b")];
+    for target in ["/bucket/copy", "/second/copy"] {
+        let copied = client.ask_with("PUT", target, &from).await.expect(200);
+        let got = client.ask("GET", target).await.expect(200);
+        assert!(got.body == content, "{target}");
+        assert_eq!(got.etag(), copied.element("ETag"), "{target}");
+        assert_eq!(got.header("x-amz-meta-a"), Some("1"), "{target}");
+        assert_eq!(got.header("content-type"), Some("text/plain"), "{target}");
+    }
+    let replaced = [
+        ("x-amz-copy-source", "bucket/a%20b"),
+        ("x-amz-metadata-directive", "REPLACE"),
+        ("x-amz-meta-b", "2"),
+    ];
+    for target in ["/bucket/replaced", "/bucket/a%20b"] {
+        client.ask_with("PUT", target, &replaced).await.expect(200);
+        let got = client.ask("GET", target).await.expect(200);
+        assert!(got.body == content, "{target}");
+        assert_eq!((got.header("x-amz-meta-a"), got.header("x-amz-meta-b")), (None, Some("2")));
+    }
+    let same = client.ask_with("PUT", "/bucket/a%20b", &from).await.expect(400);
+    assert_eq!(same.code(), "InvalidRequest");
+    // Behind the proxy's back: the bytes of one object under the name of another.
+    let moved = [("x-amz-copy-source", "bucket/copy"), ("x-amz-metadata-directive", "COPY")];
+    world.backend().ask_with("PUT", "/bucket/moved", &moved).await.expect(200);
+    let refused = client.ask("GET", "/bucket/moved").await.expect(500);
+    assert_eq!(refused.code(), "ObjectNotAuthentic");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn copies_heed_conditions_and_missing_sources() {
+    let (_world, front) = World::with_bucket().await;
+    let client = &front.client;
+    let tag = client.put("/bucket/a", b"content").await.expect(200).etag();
+    for (condition, value, status) in [
+        ("x-amz-copy-source-if-match", tag.as_str(), 200),
+        ("x-amz-copy-source-if-match", "\"x-0\"", 412),
+        ("x-amz-copy-source-if-none-match", &tag, 412),
+        ("x-amz-copy-source-if-none-match", "\"x-0\"", 200),
+        ("x-amz-copy-source-if-modified-since", "Fri, 24 May 2013 00:00:00 GMT", 200),
+        ("x-amz-copy-source-if-unmodified-since", "Fri, 24 May 2013 00:00:00 GMT", 412),
+    ] {
+        let headers = [("x-amz-copy-source", "bucket/a"), (condition, value)];
+        let copied = client.ask_with("PUT", "/bucket/b", &headers).await;
+        assert_eq!(copied.status, status, "{condition} {value}: {}", copied.text());
+    }
+    for (source, code) in [
+        ("bucket/missing", "NoSuchKey"),
+        ("nobucket/a", "NoSuchKey"),
+        ("bucket", "InvalidArgument"),
+        ("bucket/.endseal/parked/x", "AccessDenied"),
+    ] {
+        let refused = client.ask_with("PUT", "/bucket/c", &[("x-amz-copy-source", source)]).await;
+        assert!(matches!(refused.status, 400 | 403 | 404), "{source}");
+        let known = refused.code();
+        assert!(
+            known == code || (known == "NoSuchBucket" && source.starts_with("no")),
+            "{source} {known}"
+        );
+    }
+}

@@ -1,0 +1,171 @@
+//! A folder, and proxies before it.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use endseal_crypto::random::OsRandom;
+use endseal_s3proxy::access::{Client as Known, SecretAccessKey};
+use endseal_s3proxy::config::{Backend, Config, Keys};
+use endseal_s3proxy::folder::FolderServer;
+use endseal_s3proxy::provider::Ring;
+use endseal_s3proxy::provider::ring::{Protection, RingFile};
+use endseal_s3proxy::{Proxy, Server, Silent};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::client::Client;
+
+pub(crate) const ACCESS_KEY: &str = "CLIENT";
+pub(crate) const SECRET: &str = "secret of the client";
+
+/// A folder of the file system that goes with its test.
+pub(crate) struct Scratch(pub(crate) PathBuf);
+
+impl Scratch {
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("endseal-proxy-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A backend with a key ring.
+pub(crate) struct World {
+    pub(crate) folder: FolderServer,
+    pub(crate) scratch: Scratch,
+}
+
+/// A proxy that listens.
+pub(crate) struct Front {
+    pub(crate) client: Client,
+    pub(crate) proxy: Arc<Proxy>,
+    pub(crate) stop: watch::Sender<bool>,
+    pub(crate) serving: JoinHandle<std::io::Result<usize>>,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let scratch = Scratch::new();
+        let world =
+            Self { folder: FolderServer::start(&scratch.0.join("objects")).unwrap(), scratch };
+        new_ring(&world.ring());
+        world
+    }
+
+    pub(crate) fn ring(&self) -> PathBuf {
+        self.scratch.0.join("ring")
+    }
+
+    pub(crate) fn config(&self) -> Config {
+        self.config_with(&self.ring())
+    }
+
+    pub(crate) fn config_with(&self, ring: &Path) -> Config {
+        config(self.folder.backend(), ring)
+    }
+
+    pub(crate) async fn proxy(&self) -> Front {
+        serve(&self.config()).await
+    }
+
+    /// A proxy and a bucket.
+    pub(crate) async fn with_bucket() -> (Self, Front) {
+        let world = Self::new();
+        let front = world.proxy().await;
+        front.client.ask("PUT", "/bucket").await.expect(200);
+        (world, front)
+    }
+
+    /// Past the proxy.
+    pub(crate) fn backend(&self) -> Client {
+        let backend = self.folder.backend();
+        let address = backend.url.strip_prefix("http://").unwrap().parse().unwrap();
+        Client { address, signer: backend.signer() }
+    }
+
+    /// The files that hold the bytes of objects.
+    pub(crate) fn data(&self) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        files_below(&self.scratch.0.join("objects/data"), &mut files);
+        files.sort();
+        files
+    }
+
+    /// What is being written, or waits for an end.
+    pub(crate) fn unfinished(&self) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        for folder in ["temporary", "pending"] {
+            files_below(&self.scratch.0.join("objects").join(folder), &mut files);
+        }
+        files
+    }
+}
+
+pub(crate) fn config(backend: Backend, ring: &Path) -> Config {
+    let keys = Keys::Ring { file: ring.to_owned(), passphrase_file: None };
+    let client = Known::new(ACCESS_KEY, SecretAccessKey::new(SECRET.to_owned()));
+    Config::new(backend, keys, vec![client])
+}
+
+pub(crate) fn new_ring(path: &Path) {
+    let ring = Ring::generate(1_700_000_000, &mut OsRandom).unwrap();
+    RingFile::at(path).create(&ring, Protection::None, &mut OsRandom).unwrap();
+}
+
+pub(crate) async fn serve(config: &Config) -> Front {
+    let proxy = Arc::new(Proxy::start(config, Box::new(Silent::new())).unwrap());
+    let server = Server::new(Arc::clone(&proxy), None).unwrap();
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address: SocketAddr = listener.local_addr().unwrap();
+    let (stop, stopped) = watch::channel(false);
+    let serving = tokio::spawn(server.serve(listener, stopped));
+    Front { client: Client::new(address, ACCESS_KEY, SECRET), proxy, stop, serving }
+}
+
+fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        match entry.file_type().unwrap().is_dir() {
+            true => files_below(&entry.path(), files),
+            false => files.push(entry.path()),
+        }
+    }
+}
+
+/// Bytes that no compression shortens and no test expects.
+pub(crate) fn content(len: usize, seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut bytes = Vec::with_capacity(len + 8);
+    while bytes.len() < len {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend_from_slice(&state.to_le_bytes());
+    }
+    bytes.truncate(len);
+    bytes
+}
+
+/// Waits until `done`, for what happens behind an answer.
+pub(crate) async fn eventually(what: &str, mut done: impl FnMut() -> bool) {
+    for _ in 0..500 {
+        if done() {
+            return;
+        }
+        tokio::time::sleep(core::time::Duration::from_millis(10)).await;
+    }
+    panic!("not in time: {what}");
+}

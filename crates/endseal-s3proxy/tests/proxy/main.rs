@@ -1,0 +1,17 @@
+//! The whole proxy: sockets in front, a folder behind, and nothing in between that is not shipped.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
+#![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "these are tests")]
+
+mod access;
+mod client;
+mod conditions;
+mod copies;
+mod faults;
+mod fixture;
+mod folder;
+mod forms;
+mod lists;
+mod multipart;
+mod objects;
+mod replicas;
+mod set_up;

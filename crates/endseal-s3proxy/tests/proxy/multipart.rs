@@ -1,0 +1,194 @@
+//! Uploads in parts.
+
+use crate::client::{Answer, Client};
+use crate::fixture::{World, content};
+
+pub(crate) const PART: usize = 5 << 20;
+
+pub(crate) async fn begin(client: &Client, target: &str, headers: &[(&str, &str)]) -> String {
+    let begun = client.ask_with("POST", &format!("{target}?uploads"), headers).await.expect(200);
+    begun.element("UploadId")
+}
+
+pub(crate) async fn part(
+    client: &Client,
+    target: &str,
+    id: &str,
+    number: u16,
+    body: &[u8],
+) -> String {
+    let target = format!("{target}?partNumber={number}&uploadId={id}");
+    client.put(&target, body).await.expect(200).etag()
+}
+
+pub(crate) async fn complete(
+    client: &Client,
+    target: &str,
+    id: &str,
+    parts: &[(u16, String)],
+) -> Answer {
+    let parts: String = parts
+        .iter()
+        .map(|(number, tag)| {
+            format!("<Part><PartNumber>{number}</PartNumber><ETag>{tag}</ETag></Part>")
+        })
+        .collect();
+    let body = format!("<CompleteMultipartUpload>{parts}</CompleteMultipartUpload>");
+    client.send("POST", &format!("{target}?uploadId={id}"), &[], body.as_bytes()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parts_in_any_order_become_one_object() {
+    let (world, front) = World::with_bucket().await;
+    let client = &front.client;
+    let target = "/bucket/large%20one";
+    let beside = [("content-type", "video/x"), ("x-amz-meta-a", "1")];
+    let id = begin(client, target, &beside).await;
+    let (one, two, last) = (content(PART, 1), content(PART + 12_345, 2), content(7, 3));
+    // Out of order, with gaps; the last one is too short for any but the last, and is parked.
+    let short = part(client, target, &id, 9, &last).await;
+    let late = part(client, target, &id, 5, &two).await;
+    let lost = part(client, target, &id, 2, &content(PART, 99)).await;
+    let early = part(client, target, &id, 2, &one).await;
+    assert_ne!(lost, early);
+    let listed = client.ask("GET", &format!("{target}?uploadId={id}")).await.expect(200);
+    assert_eq!(listed.elements("PartNumber"), ["2", "5", "9"]);
+    let sizes = [one.len(), two.len(), last.len()].map(|len| len.to_string());
+    assert_eq!(listed.elements("Size"), sizes);
+    let hidden = client.ask("GET", "/bucket").await.expect(200);
+    assert!(hidden.elements("Key").is_empty(), "{}", hidden.text());
+
+    let parts = [(2, early), (5, late), (9, short)];
+    let done = complete(client, target, &id, &parts).await.expect(200);
+    let content = [one, two, last].concat();
+    let got = client.ask("GET", target).await.expect(200);
+    assert!(got.body == content);
+    assert_eq!(got.etag(), done.element("ETag"));
+    assert_eq!(got.header("content-type"), Some("video/x"));
+    assert_eq!(got.header("x-amz-meta-a"), Some("1"));
+    let list = client.ask("GET", "/bucket").await.expect(200);
+    assert_eq!(list.elements("Size"), [content.len().to_string()]);
+    assert_eq!(list.elements("ETag"), [got.etag()]);
+    let len = content.len();
+    for (first, last) in [
+        (0, 0),
+        (PART - 1, PART),
+        (PART, PART),
+        (len - 8, len - 1),
+        (len - 7, len - 7),
+        (PART - 20_000, PART + 20_000),
+        (len - 1, len - 1),
+        (1, len - 2),
+    ] {
+        let range = format!("bytes={first}-{last}");
+        let got = client.ask_with("GET", target, &[("range", &range)]).await.expect(206);
+        assert!(got.body == content[first..=last], "{range}");
+    }
+    let ends = [0, PART, len - 7, len];
+    for number in 1..=3 {
+        let query = format!("{target}?partNumber={number}");
+        let got = client.ask("GET", &query).await.expect(206);
+        assert!(got.body == content[ends[number - 1]..ends[number]], "{number}");
+        let head = client.ask("HEAD", &query).await.expect(206);
+        assert_eq!(head.header("x-amz-mp-parts-count"), Some("3"));
+    }
+    assert_eq!(client.ask("GET", &format!("{target}?partNumber=4")).await.status, 416);
+    // Nothing is left of the upload, parked parts among it.
+    let listed = world.backend().ask("GET", "/bucket").await.expect(200);
+    assert_eq!(listed.elements("Key"), ["large one"]);
+    let gone = client.ask("GET", &format!("{target}?uploadId={id}")).await.expect(404);
+    assert_eq!(gone.code(), "NoSuchUpload");
+    let copy = [("x-amz-copy-source", "bucket/large%20one")];
+    client.ask_with("PUT", "/bucket/copy", &copy).await.expect(200);
+    client.ask("DELETE", target).await.expect(204);
+    assert!(client.ask("GET", "/bucket/copy").await.expect(200).body == content);
+    client.ask("DELETE", "/bucket/copy").await.expect(204);
+    assert!(world.data().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_short_part_is_an_object_too() {
+    let (world, front) = World::with_bucket().await;
+    let client = &front.client;
+    for len in [0, 1, 16_384, 1_000_000] {
+        let target = "/bucket/short";
+        let id = begin(client, target, &[]).await;
+        let body = content(len, 5);
+        let tag = part(client, target, &id, 1, &body).await;
+        complete(client, target, &id, &[(1, tag)]).await.expect(200);
+        assert!(client.ask("GET", target).await.expect(200).body == body, "{len}");
+    }
+    assert_eq!(world.backend().ask("GET", "/bucket").await.elements("Key"), ["short"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_lists_of_parts_complete_nothing() {
+    let (_world, front) = World::with_bucket().await;
+    let client = &front.client;
+    let target = "/bucket/key";
+    let id = begin(client, target, &[]).await;
+    let one = part(client, target, &id, 1, &content(PART, 1)).await;
+    let two = part(client, target, &id, 2, &content(100, 2)).await;
+    let three = part(client, target, &id, 3, &content(PART, 3)).await;
+    let old = one.clone();
+    let one = part(client, target, &id, 1, &content(PART, 4)).await;
+    for (parts, code) in [
+        (vec![(3, three.clone()), (1, one.clone())], "InvalidPartOrder"),
+        (vec![(1, one.clone()), (1, one.clone())], "InvalidPartOrder"),
+        (vec![(1, one.clone()), (2, two), (3, three.clone())], "EntityTooSmall"),
+        (vec![(1, three.clone())], "InvalidPart"),
+        (vec![(1, old)], "InvalidPart"),
+        (vec![(1, one.clone()), (4, three.clone())], "InvalidPart"),
+        (vec![(1, "\"nonsense\"".to_owned())], "InvalidPart"),
+        (vec![], "MalformedXML"),
+    ] {
+        let refused = complete(client, target, &id, &parts).await.expect(400);
+        assert_eq!(refused.code(), code, "{parts:?}");
+    }
+    client.ask("HEAD", target).await.expect(404);
+    // An id is one of its key.
+    let other = client.put(&format!("/bucket/other?partNumber=1&uploadId={id}"), b"x").await;
+    assert_eq!((other.status, other.code().as_str()), (404, "NoSuchUpload"));
+    complete(client, target, &id, &[(1, one), (3, three)]).await.expect(200);
+    let expected = [content(PART, 4), content(PART, 3)].concat();
+    assert!(client.ask("GET", target).await.expect(200).body == expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload_that_is_given_up_leaves_nothing() {
+    let (world, front) = World::with_bucket().await;
+    let client = &front.client;
+    let target = "/bucket/key";
+    let id = begin(client, target, &[]).await;
+    part(client, target, &id, 1, &content(PART, 1)).await;
+    part(client, target, &id, 2, &content(9, 1)).await;
+    assert_eq!(world.backend().ask("GET", "/bucket").await.elements("Key").len(), 1);
+    let uploads = client.ask("GET", "/bucket?uploads").await.expect(200);
+    assert_eq!(uploads.elements("Key"), ["key"]);
+    client.ask("DELETE", &format!("{target}?uploadId={id}")).await.expect(204);
+    assert!(world.backend().ask("GET", "/bucket").await.elements("Key").is_empty());
+    assert!(client.ask("GET", "/bucket?uploads").await.elements("Key").is_empty());
+    let gone = client.put(&format!("{target}?partNumber=1&uploadId={id}"), b"x").await;
+    assert_eq!((gone.status, gone.code().as_str()), (404, "NoSuchUpload"));
+    client.ask("DELETE", "/bucket").await.expect(204);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ranges_of_other_objects_become_parts() {
+    let (_world, front) = World::with_bucket().await;
+    let client = &front.client;
+    let source = content(PART + 100_000, 8);
+    client.put("/bucket/source", &source).await.expect(200);
+    let target = "/bucket/key";
+    let id = begin(client, target, &[]).await;
+    let mut parts = Vec::new();
+    for (number, range) in [(1, format!("bytes=7-{}", PART + 6)), (2, "bytes=0-99".to_owned())] {
+        let headers = [("x-amz-copy-source", "bucket/source"), ("x-amz-copy-source-range", &range)];
+        let query = format!("{target}?partNumber={number}&uploadId={id}");
+        let copied = client.ask_with("PUT", &query, &headers).await.expect(200);
+        parts.push((number, copied.element("ETag")));
+    }
+    complete(client, target, &id, &parts).await.expect(200);
+    let expected = [&source[7..PART + 7], &source[..100]].concat();
+    assert!(client.ask("GET", target).await.expect(200).body == expected);
+}

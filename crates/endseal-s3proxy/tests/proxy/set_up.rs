@@ -1,0 +1,71 @@
+//! One command, one folder.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use endseal_s3proxy::Config;
+use endseal_s3proxy::folder::set_up;
+
+use crate::client::Client;
+use crate::fixture::{Scratch, serve};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_alone_is_enough_and_stays_what_it_is() {
+    let scratch = Scratch::new();
+    let folder = scratch.0.join("new/folder");
+    let mut known = None;
+    for start in 0..2 {
+        let mut made = set_up(&folder, Some("127.0.0.1:0".parse().unwrap())).unwrap();
+        assert_eq!(made.is_new, start == 0);
+        for file in [&made.credentials, &made.ring] {
+            assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        let text = fs::read_to_string(&made.credentials).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "[default]");
+        let access_key = lines[1].strip_prefix("aws_access_key_id = ").unwrap();
+        let secret = lines[2].strip_prefix("aws_secret_access_key = ").unwrap();
+        let ring = fs::read(&made.ring).unwrap();
+        assert_eq!(*known.get_or_insert((text.clone(), ring.clone())), (text.clone(), ring));
+        made.config.limits.drain = core::time::Duration::from_secs(1);
+        let front = serve(&made.config).await;
+        let client = Client::new(front.client.address, access_key, secret);
+        if start == 0 {
+            client.ask("PUT", "/bucket").await.expect(200);
+            client.put("/bucket/key", b"content").await.expect(200);
+            assert_eq!(front.client.ask("GET", "/bucket/key").await.status, 403);
+        }
+        assert_eq!(client.ask("GET", "/bucket/key").await.expect(200).body, b"content");
+        front.stop.send(true).unwrap();
+        front.serving.await.unwrap().unwrap();
+        drop(front.proxy);
+        crate::fixture::eventually("the folder is free", || {
+            fs::File::open(folder.join("objects/endseal-folder")).unwrap().try_lock().is_ok()
+        })
+        .await;
+    }
+    fs::remove_file(folder.join("keys.ring")).unwrap();
+    let error = set_up(&folder, None).err().unwrap();
+    assert!(error.to_string().contains("would not open"), "{error}");
+    assert!(!folder.join("keys.ring").exists());
+}
+
+#[test]
+fn a_configuration_can_name_a_folder_instead_of_a_server() {
+    let read = |backend: &str, more: &str| {
+        let text = format!(
+            "[backend]\n{backend}\n[keys]\nprovider = \"ring\"\nfile = \"r\"\n\
+             [[client]]\naccess_key = \"A\"\nsecret_key = \"s\"\n{more}"
+        );
+        Config::parse(&text, std::path::Path::new("/etc/x"), |_| None)
+    };
+    let config = read("folder = \"objects\"", "").ok().unwrap();
+    assert_eq!(config.backend.folder.as_deref(), Some(std::path::Path::new("/etc/x/objects")));
+    let both = read("folder = \"x\"\nurl = \"http://h\"", "").err().unwrap();
+    assert_eq!(both.entry(), "backend.url");
+    let mapped = "backend_access_key = \"B\"\nbackend_secret_key = \"c\"";
+    let mapped = read("folder = \"x\"", mapped).err().unwrap();
+    assert_eq!(mapped.entry(), "client.backend_access_key");
+    let unknown = read("folder = \"x\"", "[metric]\nlisten = \"here\"").err().unwrap();
+    assert_eq!(unknown.entry(), "metric");
+}
