@@ -52,6 +52,7 @@ pub(crate) enum Command {
     Open(cmd::open::Args),
     Session(cmd::session::Args),
     Store(cmd::store::Args),
+    S3(cmd::s3::Args),
     Listen(cmd::listen::Args),
     Send(cmd::send::Args),
     Ping(cmd::ping::Args),

@@ -13,6 +13,7 @@ pub(crate) mod man;
 pub(crate) mod open;
 pub(crate) mod peers;
 pub(crate) mod ping;
+pub(crate) mod s3;
 pub(crate) mod seal;
 pub(crate) mod send;
 pub(crate) mod session;

@@ -95,6 +95,7 @@ impl Ctx {
             Command::Open(args) => cmd::open::run(&args, self),
             Command::Session(args) => cmd::session::run(args, self),
             Command::Store(args) => cmd::store::run(args, self),
+            Command::S3(args) => cmd::s3::run(&args, self),
             Command::Listen(args) => cmd::listen::run(&args, self),
             Command::Send(args) => cmd::send::run(&args, self),
             Command::Ping(args) => cmd::ping::run(&args, self),

@@ -1,0 +1,31 @@
+//! `endseal s3`
+
+mod key;
+mod serve;
+
+use clap::Subcommand;
+
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+
+/// Put encryption between S3 clients and an S3 server
+///
+/// The server sees sealed objects only; clients notice nothing but other entity tags.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Serve(serve::Args),
+    Key(key::Args),
+}
+
+pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    match &args.command {
+        Command::Serve(args) => serve::run(args, ctx),
+        Command::Key(args) => key::run(args, ctx),
+    }
+}

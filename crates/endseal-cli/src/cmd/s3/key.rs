@@ -1,0 +1,89 @@
+//! `endseal s3 key`
+
+use core::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use endseal_crypto::random::OsRandom;
+use endseal_s3proxy::provider::Ring;
+use endseal_s3proxy::provider::ring::{Protection, RingFile};
+
+use crate::ctx::{self, Ctx, Outcome};
+use crate::failure::{Failure, Kind};
+use crate::json::{self, Value};
+use crate::time;
+
+/// Make and change the key ring that wraps the keys of objects
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make a ring with one key. Whoever has the file reads every object: keep a copy where the objects are not
+    New {
+        /// A file that is not there yet
+        file: PathBuf,
+    },
+    /// Add a key, which wraps from now on; the others still open. Proxies read it when they start
+    Rotate {
+        /// The ring
+        file: PathBuf,
+    },
+    /// Show ids and dates of the keys
+    List {
+        /// The ring
+        file: PathBuf,
+    },
+}
+
+pub(crate) fn run(args: &Args, _: &mut Ctx) -> Result<Outcome, Failure> {
+    match &args.command {
+        Command::New { file } => {
+            let ring = Ring::generate(ctx::now(), &mut OsRandom).map_err(|error| {
+                Failure::new(Kind::Environment, "no randomness").because(&error)
+            })?;
+            RingFile::at(file).create(&ring, Protection::None, &mut OsRandom).map_err(|error| {
+                let what = format!("cannot make {}", file.display());
+                Failure::new(Kind::Environment, what).because(&error)
+            })?;
+            Ok(shown(&ring))
+        }
+        Command::Rotate { file } => {
+            let ring = RingFile::at(file)
+                .change(None, &mut OsRandom, |ring| ring.add(ctx::now(), &mut OsRandom).map(drop))
+                .map_err(|error| {
+                    let what = format!("cannot change {}", file.display());
+                    Failure::new(Kind::Environment, what).because(&error)
+                })?;
+            Ok(shown(&ring))
+        }
+        Command::List { file } => {
+            let ring = RingFile::at(file).load(None).map_err(|error| {
+                let what = format!("cannot read {}", file.display());
+                Failure::new(Kind::Configuration, what).because(&error)
+            })?;
+            Ok(shown(&ring))
+        }
+    }
+}
+
+/// The keys of a ring, a line each.
+fn shown(ring: &Ring) -> Outcome {
+    let mut text = String::new();
+    let mut keys = Vec::new();
+    for entry in ring.entries() {
+        let (id, made) = (entry.id.as_str(), time::rfc3339(entry.created));
+        let does = if entry.wraps { "wraps" } else { "opens" };
+        // Writing into a string cannot fail.
+        let _ = writeln!(text, "{id}  {made}  {does}");
+        keys.push(json::object([
+            ("id", Value::from(id)),
+            ("created", Value::from(made)),
+            ("wraps", Value::from(entry.wraps)),
+        ]));
+    }
+    Outcome::new(text, json::object([("keys", Value::from(keys))]))
+}

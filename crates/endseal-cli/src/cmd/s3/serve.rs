@@ -1,0 +1,152 @@
+//! `endseal s3 serve`
+
+use core::net::SocketAddr;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use endseal_s3proxy::folder::{self, SetUp};
+use endseal_s3proxy::{Config, Entry, Log, Proxy, Server, Silent};
+use tokio::net::TcpListener;
+use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::{Failure, Kind};
+use crate::json::{self, Value};
+
+/// Serve S3, and keep what is sealed at another S3 server
+///
+/// Ends when it is interrupted, after the requests on their way. Any number of proxies can stand before
+/// one server: they share nothing but the keys.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The configuration, in TOML
+    #[arg(long, value_name = "FILE", required_unless_present = "folder")]
+    config: Option<PathBuf>,
+    /// Keep the sealed objects in this folder, without a configuration or another server. What is missing is made: the folder, a key ring, and credentials
+    #[arg(long, value_name = "DIR", conflicts_with = "config")]
+    folder: Option<PathBuf>,
+    /// Where to listen, instead of what the configuration says
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// Tell no requests
+    #[arg(long)]
+    no_log: bool,
+}
+
+pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let (config, words) = match (&args.folder, &args.config) {
+        (Some(folder), _) => of_folder(folder, args.listen)?,
+        (None, Some(file)) => {
+            let mut config = read(file)?;
+            config.listen = args.listen.unwrap_or(config.listen);
+            (config, None)
+        }
+        (None, None) => {
+            return Err(Failure::usage("neither --config nor --folder is given"));
+        }
+    };
+    let log: Box<dyn Log> =
+        if args.no_log || ctx.global.quiet { Box::new(Silent::new()) } else { Box::new(Lines) };
+    let failed =
+        |error: io::Error| Failure::new(Kind::Environment, "cannot begin to serve").because(&error);
+    let runtime = Builder::new_multi_thread().enable_all().build().map_err(failed)?;
+    runtime.block_on(async {
+        let proxy = Proxy::start(&config, log).map_err(|error| {
+            Failure::new(Kind::Configuration, "the proxy cannot start").because(&error)
+        })?;
+        let proxy = Arc::new(proxy);
+        let server = Server::new(Arc::clone(&proxy), config.tls.as_ref()).map_err(|error| {
+            Failure::new(Kind::Configuration, "the proxy has no TLS").because(&error)
+        })?;
+        let listener = TcpListener::bind(config.listen).await.map_err(|error| {
+            let what = format!("cannot listen at {}", config.listen);
+            Failure::new(Kind::Environment, what).because(&error)
+        })?;
+        let address = listener.local_addr().map_err(failed)?;
+        let scheme = if config.tls.is_some() { "https" } else { "http" };
+        let line = format!("listening at {scheme}://{address}\n");
+        ctx.print(line.as_bytes())?;
+        if let Some(words) = words {
+            ctx.print(words.replace("{address}", &address.to_string()).as_bytes())?;
+        }
+        let (stop, stopped) = watch::channel(false);
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+        let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            // Nobody listens if the server has ended by itself.
+            let _ = stop.send(true);
+        });
+        let cut = server.serve(listener, stopped).await.map_err(failed)?;
+        if cut > 0 {
+            return Err(Failure::new(Kind::Environment, format!("{cut} connections were cut")));
+        }
+        Ok(Outcome::default())
+    })
+}
+
+/// The configuration of a folder, and what somebody who starts it needs to know. The credentials
+/// themselves are not shown: terminals are recorded.
+fn of_folder(
+    folder: &Path,
+    listen: Option<SocketAddr>,
+) -> Result<(Config, Option<String>), Failure> {
+    let SetUp { config, credentials, ring, is_new, .. } =
+        folder::set_up(folder, listen).map_err(|error| {
+            Failure::new(Kind::Environment, "the folder cannot be used").because(&error)
+        })?;
+    let (credentials, ring) = (credentials.display(), ring.display());
+    let mut words = format!(
+        "credentials are in {credentials}; try\n    AWS_SHARED_CREDENTIALS_FILE='{credentials}' \
+         AWS_REGION=us-east-1 aws --endpoint-url http://{{address}} s3 mb s3://first\n"
+    );
+    if is_new {
+        words.push_str(&format!(
+            "a key ring was made: {ring}; without it nobody reads the objects, so keep a copy\n"
+        ));
+    }
+    Ok((config, Some(words)))
+}
+
+fn read(path: &Path) -> Result<Config, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let what = format!("cannot read {}", path.display());
+        Failure::new(Kind::Environment, what).because(&error)
+    })?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    Config::parse(&text, folder, |name| std::env::var(name).ok()).map_err(|error| {
+        let what = format!("{} is no configuration", path.display());
+        Failure::new(Kind::Configuration, what).because(&error)
+    })
+}
+
+/// A line of JSON for each request, on standard error.
+struct Lines;
+
+impl Log for Lines {
+    fn entry(&self, entry: &Entry<'_>) {
+        let text = |text: Option<&str>| text.map_or(Value::Null, Value::from);
+        let millis = u64::try_from(entry.elapsed.as_millis()).unwrap_or(u64::MAX);
+        let line = json::object([
+            ("time", Value::from(crate::ctx::now())),
+            ("request", Value::from(entry.id)),
+            ("peer", Value::from(entry.peer.to_string())),
+            ("access_key", text(entry.access_key)),
+            ("operation", Value::from(entry.operation.name())),
+            ("method", Value::from(entry.method)),
+            ("bucket", text(entry.bucket)),
+            ("key", text(entry.key)),
+            ("status", Value::from(entry.status)),
+            ("error", text(entry.error)),
+            ("ms", Value::from(millis)),
+        ]);
+        // Who reads the log may have gone: that is no reason to stop serving.
+        let _ = writeln!(io::stderr().lock(), "{line}");
+    }
+}
