@@ -30,6 +30,7 @@ const CLI: &str = "endseal-cli";
 const BENCH: &str = "endseal-bench";
 const NODE_PEER: &str = "peers/node/package-lock.json";
 const RUST_PEERS: &str = "peers/rust/Cargo.toml";
+const S3_TESTS: &str = "tests/s3/run";
 const RUST_CODEC: &str = "peers/rust-codec/Cargo.toml";
 /// Messages and mutants of each: seconds, and a difference shows within the first hundreds.
 const AGREE: &str = "agree 5000 20";
@@ -81,6 +82,11 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         step("peer", "implementations of others agree with every vector and with us", peers(root)),
         step("demo", "the README's demonstration runs", vec![demo(&packages)]),
         step("bench", "the benchmark runs and writes its report", vec![bench(&packages)]),
+        step(
+            "s3",
+            "S3 clients and a server of others work with the proxy between",
+            s3(root, &packages),
+        ),
         step("peer-codec", "two libraries read messages alike", vec![peer_codec(root)]),
         step(
             "bench-peers",
@@ -170,6 +176,20 @@ fn bench(packages: &[&str]) -> Job {
     } else {
         Job::Skip(format!("there is no {BENCH}"))
     }
+}
+
+/// Clients and a server that nobody here wrote; the script installs what is missing. A server that
+/// cannot be had is skipped with a line that says so.
+fn s3(root: &Path, packages: &[&str]) -> Vec<Job> {
+    if !packages.contains(&CLI) || !root.join(S3_TESTS).exists() {
+        return vec![Job::Skip(format!("there is no {CLI} or no {S3_TESTS}"))];
+    }
+    let go = Command::new("go").arg("version").output();
+    if !go.is_ok_and(|output| output.status.success()) {
+        return vec![Job::Skip(format!("{S3_TESTS} needs Go, in which the server is written"))];
+    }
+    let run = format!("{S3_TESTS} --quick --proxy-bin target/release/endseal");
+    vec![cargo("build --release --locked -p endseal-cli"), program(&run)]
 }
 
 /// Messages and mutants of them, as two other libraries read them.

@@ -1,0 +1,275 @@
+"""Checksums in headers and trailers, right and wrong, and the four forms of chunked uploads."""
+
+import base64
+import hashlib
+import zlib
+
+import awscrt.checksums
+
+import chunked
+import wire
+from cases import case
+from content import CHUNK, MIB, content, equal, same
+from multipart import PART, begin, check, complete, put_part
+from world import absent, refusal, refused
+
+
+def _bytes(value, length):
+    return value.to_bytes(length, "big")
+
+
+DIGESTS = {
+    "CRC32": lambda data: _bytes(zlib.crc32(data), 4),
+    "CRC32C": lambda data: _bytes(awscrt.checksums.crc32c(data), 4),
+    "CRC64NVME": lambda data: _bytes(awscrt.checksums.crc64nvme(data), 8),
+    "SHA1": lambda data: hashlib.sha1(data).digest(),
+    "SHA256": lambda data: hashlib.sha256(data).digest(),
+}
+SIZES = (0, 10, CHUNK, 200_000)
+
+
+def base(data):
+    return base64.b64encode(data).decode()
+
+
+def of(kind, data):
+    return base(DIGESTS[kind](data))
+
+
+def wrong(kind):
+    return of(kind, b"something else")
+
+
+def header(kind):
+    return f"x-amz-checksum-{kind.lower()}"
+
+
+def kinds(make):
+    for kind in DIGESTS:
+        make(kind)
+
+
+@kinds
+def checksum_in_a_header(kind):
+    @case("boto3", name=f"{kind.lower()}_in_a_header_comes_back")
+    def comes_back(world):
+        bucket = world.bucket("sums")
+        for size in SIZES:
+            data = content(size, kind)
+            put = world.s3.put_object(Bucket=bucket, Key="k", Body=data, ChecksumAlgorithm=kind)
+            equal(put[f"Checksum{kind}"], of(kind, data), "checksum of PUT")
+            head = world.s3.head_object(Bucket=bucket, Key="k", ChecksumMode="ENABLED")
+            equal(head[f"Checksum{kind}"], of(kind, data), "checksum of HEAD")
+            # boto3 compares while it reads.
+            got = world.s3.get_object(Bucket=bucket, Key="k", ChecksumMode="ENABLED")
+            same(got["Body"].read(), data)
+            equal(got[f"Checksum{kind}"], of(kind, data), "checksum of GET")
+
+    @case("wire", name=f"wrong_{kind.lower()}_in_a_header_is_refused")
+    def is_refused(world):
+        bucket = world.bucket("sums")
+        for size in SIZES:
+            reply = world.wire.request(
+                "PUT", f"/{bucket}/k{size}", {header(kind): wrong(kind)}, content(size)
+            )
+            refusal(reply, 400, "BadDigest", "InvalidDigest", "XAmzContentChecksumMismatch")
+            absent(world.s3, bucket, f"k{size}")
+
+
+@kinds
+def checksum_in_a_trailer(kind):
+    @case("wire", name=f"{kind.lower()}_in_a_trailer")
+    def in_a_trailer(world):
+        bucket = world.bucket("sums")
+        for form in (wire.UNSIGNED_TRAILER, wire.SIGNED_CHUNKS_TRAILER):
+            for size in SIZES:
+                data = content(size, kind)
+                trailer = (header(kind), of(kind, data))
+                reply = chunked.put(world.wire, f"/{bucket}/k", data, form, trailer=trailer)
+                equal(reply.status, 200, f"status of {form} {size} ({reply})")
+                got = world.s3.get_object(Bucket=bucket, Key="k")
+                same(got["Body"].read(), data, form)
+
+    @case("wire", name=f"wrong_{kind.lower()}_in_a_trailer_is_refused")
+    def wrong_in_a_trailer(world):
+        bucket = world.bucket("sums")
+        for form in (wire.UNSIGNED_TRAILER, wire.SIGNED_CHUNKS_TRAILER):
+            for size in SIZES:
+                key = f"{form}-{size}"
+                trailer = (header(kind), wrong(kind))
+                reply = chunked.put(
+                    world.wire, f"/{bucket}/{key}", content(size), form, trailer=trailer
+                )
+                refusal(reply, 400)
+                absent(world.s3, bucket, key)
+
+
+@case("wire")
+def signed_chunks_of_every_size(world):
+    bucket = world.bucket("chunks")
+    for length, size in ((0, 8192), (1, 8192), (100_000, 8192), (100_000, 65536), (3 * MIB, MIB)):
+        data = content(length, size)
+        reply = chunked.put(world.wire, f"/{bucket}/k", data, wire.SIGNED_CHUNKS, size)
+        equal(reply.status, 200, f"status of {length} in {size} ({reply})")
+        same(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), data)
+
+
+@case("wire")
+def the_encoding_of_the_upload_is_none_of_the_content(world):
+    bucket = world.bucket("chunks")
+    trailer = (header("CRC32"), of("CRC32", b"x" * 10))
+    reply = chunked.put(
+        world.wire, f"/{bucket}/k", b"x" * 10, wire.UNSIGNED_TRAILER, trailer=trailer
+    )
+    equal(reply.status, 200, f"status ({reply})")
+    head = world.s3.head_object(Bucket=bucket, Key="k")
+    assert "aws-chunked" not in head.get("ContentEncoding", ""), head["ContentEncoding"]
+
+
+@case("wire")
+def chunked_uploads_keep_their_content_encoding(world):
+    bucket = world.bucket("chunks")
+    reply = chunked.put(
+        world.wire,
+        f"/{bucket}/k",
+        b"x" * 10,
+        wire.SIGNED_CHUNKS,
+        extra={"content-encoding": "aws-chunked,gzip"},
+    )
+    equal(reply.status, 200, f"status ({reply})")
+    equal(world.s3.head_object(Bucket=bucket, Key="k")["ContentEncoding"], "gzip", "encoding")
+
+
+@case("wire")
+def an_altered_chunk_is_refused(world):
+    bucket = world.bucket("chunks")
+
+    def alter(which):
+        return lambda number, chunk: b"?" + chunk[1:] if number == which and chunk else chunk
+
+    trailer = (header("CRC32"), of("CRC32", content(50_000)))
+    for form, more in ((wire.SIGNED_CHUNKS, None), (wire.SIGNED_CHUNKS_TRAILER, trailer)):
+        for which in (0, 3, 6):
+            key = f"{form}-{which}"
+            reply = chunked.put(
+                world.wire,
+                f"/{bucket}/{key}",
+                content(50_000),
+                form,
+                trailer=more,
+                tamper=alter(which),
+            )
+            refusal(reply, (400, 403))
+            absent(world.s3, bucket, key)
+
+
+@case("wire")
+def a_wrong_decoded_length_is_refused(world):
+    bucket = world.bucket("chunks")
+    statuses = (400, 403) if world.proxy else (400, 403, 500)
+    for decoded in (49_999, 50_001, 0):
+        key = f"k{decoded}"
+        reply = chunked.put(
+            world.wire, f"/{bucket}/{key}", content(50_000), wire.SIGNED_CHUNKS, decoded=decoded
+        )
+        refusal(reply, statuses)
+        absent(world.s3, bucket, key)
+
+
+@case("wire")
+def content_md5_is_checked(world):
+    bucket = world.bucket("md5")
+    for size in SIZES:
+        data = content(size)
+        digest = hashlib.md5(data).digest()
+        reply = world.wire.request("PUT", f"/{bucket}/k", {"content-md5": base(digest)}, data)
+        equal(reply.status, 200, f"status ({reply})")
+        same(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), data)
+        reply = world.wire.request("PUT", f"/{bucket}/x", {"content-md5": base(bytes(16))}, data)
+        refusal(reply, 400, "BadDigest", "InvalidDigest")
+        absent(world.s3, bucket, "x")
+
+
+@case("wire")
+def content_md5_that_is_none_is_refused(world):
+    bucket = world.bucket("md5")
+    for text in ("AAAA", "no base64 at all!"):
+        reply = world.wire.request("PUT", f"/{bucket}/x", {"content-md5": text}, b"data")
+        refusal(reply, 400)
+    absent(world.s3, bucket, "x")
+
+
+@case("wire")
+def the_signed_hash_of_the_payload_is_checked(world):
+    bucket = world.bucket("sha")
+    for size in (10, CHUNK, 3 * MIB):
+        other = hashlib.sha256(b"something else").hexdigest()
+        reply = world.wire.request("PUT", f"/{bucket}/x", body=content(size), payload=other)
+        refusal(
+            reply, (400, 403), "XAmzContentSHA256Mismatch", "SignatureDoesNotMatch", "BadDigest"
+        )
+        absent(world.s3, bucket, "x")
+
+
+@case("wire")
+def unsigned_payloads_are_taken(world):
+    bucket = world.bucket("sha")
+    data = content(100_000)
+    reply = world.wire.request("PUT", f"/{bucket}/k", body=data, payload=wire.UNSIGNED)
+    equal(reply.status, 200, f"status ({reply})")
+    same(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), data)
+
+
+@case("boto3")
+def checksums_of_parts_make_a_composite(world):
+    for kind in ("CRC32", "CRC32C", "SHA1", "SHA256"):
+        bucket = world.bucket("sums")
+        pieces = [content(PART, kind), content(1000, kind)]
+        upload_id = begin(world, bucket, "k", ChecksumAlgorithm=kind)
+        parts = []
+        for number, data in enumerate(pieces, 1):
+            part = put_part(world, bucket, "k", upload_id, number, data, ChecksumAlgorithm=kind)
+            parts.append({**part, f"Checksum{kind}": of(kind, data)})
+        done = complete(world, bucket, "k", upload_id, parts)
+        digest = of(kind, b"".join(DIGESTS[kind](it) for it in pieces))
+        equal(done[f"Checksum{kind}"], f"{digest}-2", "composite checksum")
+        check(world, bucket, "k", b"".join(pieces))
+
+
+@case("boto3")
+def a_checksum_of_the_full_object(world):
+    for kind in ("CRC32", "CRC32C", "CRC64NVME"):
+        bucket = world.bucket("sums")
+        pieces = [content(PART, kind), content(1000, kind)]
+        whole = of(kind, b"".join(pieces))
+        upload_id = begin(world, bucket, "k", ChecksumAlgorithm=kind, ChecksumType="FULL_OBJECT")
+        parts = [
+            {
+                **put_part(world, bucket, "k", upload_id, n, data, ChecksumAlgorithm=kind),
+                f"Checksum{kind}": of(kind, data),
+            }
+            for n, data in enumerate(pieces, 1)
+        ]
+        done = complete(
+            world,
+            bucket,
+            "k",
+            upload_id,
+            parts,
+            ChecksumType="FULL_OBJECT",
+            **{f"Checksum{kind}": whole},
+        )
+        equal(done[f"Checksum{kind}"], whole, "checksum of the object")
+        got = world.s3.get_object(Bucket=bucket, Key="k", ChecksumMode="ENABLED")
+        same(got["Body"].read(), b"".join(pieces))
+        equal(got[f"Checksum{kind}"], whole, "checksum of GET")
+
+
+@case("boto3")
+def a_wrong_checksum_of_a_part_in_the_list_is_refused(world):
+    bucket = world.bucket("sums")
+    upload_id = begin(world, bucket, "k", ChecksumAlgorithm="SHA256")
+    part = put_part(world, bucket, "k", upload_id, 1, content(1000), ChecksumAlgorithm="SHA256")
+    with refused(400):
+        complete(world, bucket, "k", upload_id, [{**part, "ChecksumSHA256": wrong("SHA256")}])
+    absent(world.s3, bucket, "k")

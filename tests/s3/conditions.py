@@ -1,0 +1,125 @@
+"""boto3: conditional requests, with the entity tags that the endpoint itself gave."""
+
+import datetime
+import time
+
+from cases import case
+from content import MIB, content, equal, same
+from multipart import upload
+from world import refused
+
+OTHER = '"0123456789abcdef0123456789abcdef"'
+
+
+def check_reads(world, bucket, data, tag):
+    s3 = world.s3
+    for method in (s3.get_object, s3.head_object):
+        for condition in (
+            {"IfMatch": tag},
+            {"IfMatch": tag.strip('"')},
+            {"IfMatch": "*"},
+            {"IfNoneMatch": OTHER},
+        ):
+            answer = method(Bucket=bucket, Key="k", **condition)
+            equal(answer["ContentLength"], len(data), f"length for {condition}")
+            if "Body" in answer:
+                same(answer["Body"].read(), data)
+        with refused(412):
+            method(Bucket=bucket, Key="k", IfMatch=OTHER)
+        for known in (tag, tag.strip('"'), "*"):
+            with refused(304):
+                method(Bucket=bucket, Key="k", IfNoneMatch=known)
+
+
+@case("boto3")
+def tags_decide_reads_of_a_whole_object(world):
+    bucket = world.bucket("conditions")
+    data = content(30_000)
+    tag = world.s3.put_object(Bucket=bucket, Key="k", Body=data)["ETag"]
+    check_reads(world, bucket, data, tag)
+
+
+@case("boto3")
+def tags_decide_reads_of_a_multipart_object(world):
+    bucket = world.bucket("conditions")
+    data = upload(world, bucket, "k", [5 * MIB, 100])
+    check_reads(world, bucket, data, world.s3.head_object(Bucket=bucket, Key="k")["ETag"])
+
+
+@case("boto3")
+def dates_decide_reads(world):
+    bucket = world.bucket("conditions")
+    world.s3.put_object(Bucket=bucket, Key="k", Body=b"x")
+    past = datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone.utc)
+    # S3 compares whole seconds, and ignores If-Modified-Since of a time to come.
+    time.sleep(1.1)
+    present = datetime.datetime.now(datetime.timezone.utc)
+    for method in (world.s3.get_object, world.s3.head_object):
+        method(Bucket=bucket, Key="k", IfModifiedSince=past)
+        method(Bucket=bucket, Key="k", IfUnmodifiedSince=present)
+        with refused(304):
+            method(Bucket=bucket, Key="k", IfModifiedSince=present)
+        with refused(412):
+            method(Bucket=bucket, Key="k", IfUnmodifiedSince=past)
+
+
+@case("boto3")
+def creation_only_if_there_is_nothing(world):
+    bucket = world.bucket("conditions")
+    world.s3.put_object(Bucket=bucket, Key="k", Body=b"first", IfNoneMatch="*")
+    with refused((409, 412)):
+        world.s3.put_object(Bucket=bucket, Key="k", Body=b"second", IfNoneMatch="*")
+    equal(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), b"first")
+
+
+@case("boto3")
+def replacement_only_of_what_is_known(world):
+    bucket = world.bucket("conditions")
+    tag = world.s3.put_object(Bucket=bucket, Key="k", Body=b"first")["ETag"]
+    with refused(412):
+        world.s3.put_object(Bucket=bucket, Key="k", Body=b"wrong", IfMatch=OTHER)
+    equal(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), b"first")
+    world.s3.put_object(Bucket=bucket, Key="k", Body=b"second", IfMatch=tag)
+    with refused(412):
+        world.s3.put_object(Bucket=bucket, Key="k", Body=b"third", IfMatch=tag)
+    equal(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), b"second")
+
+
+@case("boto3")
+def completion_only_if_there_is_nothing(world):
+    bucket = world.bucket("conditions")
+    world.s3.put_object(Bucket=bucket, Key="k", Body=b"first")
+    upload_id = world.s3.create_multipart_upload(Bucket=bucket, Key="k")["UploadId"]
+    tag = world.s3.upload_part(
+        Bucket=bucket, Key="k", UploadId=upload_id, PartNumber=1, Body=b"second"
+    )["ETag"]
+    with refused((409, 412)):
+        world.s3.complete_multipart_upload(
+            Bucket=bucket,
+            Key="k",
+            UploadId=upload_id,
+            MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": tag}]},
+            IfNoneMatch="*",
+        )
+    equal(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), b"first")
+
+
+@case("boto3")
+def copies_only_of_what_is_known(world):
+    bucket = world.bucket("conditions")
+    source = {"Bucket": bucket, "Key": "k"}
+    tag = world.s3.put_object(Bucket=bucket, Key="k", Body=b"first")["ETag"]
+    world.s3.copy_object(Bucket=bucket, Key="c", CopySource=source, CopySourceIfMatch=tag)
+    world.s3.copy_object(Bucket=bucket, Key="c", CopySource=source, CopySourceIfNoneMatch=OTHER)
+    with refused(412):
+        world.s3.copy_object(Bucket=bucket, Key="d", CopySource=source, CopySourceIfMatch=OTHER)
+    equal(world.s3.get_object(Bucket=bucket, Key="c")["Body"].read(), b"first")
+
+
+@case("boto3")
+def no_copies_of_what_is_known(world):
+    bucket = world.bucket("conditions")
+    source = {"Bucket": bucket, "Key": "k"}
+    tag = world.s3.put_object(Bucket=bucket, Key="k", Body=b"first")["ETag"]
+    with refused(412):
+        world.s3.copy_object(Bucket=bucket, Key="d", CopySource=source, CopySourceIfNoneMatch=tag)

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Installs servers and clients for these tests into a cache folder, unless they are there already.
+#
+#   tests/s3/install.sh [versitygw] [minio] [s3proxy]
+#
+# A server that cannot be installed is named on stderr and left out; the tests then show it as
+# skipped. Clients are needed: without them this script fails.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+cache=${ENDSEAL_S3_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/endseal-s3}
+mkdir -p "$cache/bin" "$cache/lib" "$cache/log"
+
+# Go modules by the version that was tried. MinIO has tagged none since it took to modules.
+versitygw=github.com/versity/versitygw/cmd/versitygw@v1.8.0
+minio=github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c
+s3proxy=org.gaul:s3proxy:4.1.0:jar:jar-with-dependencies
+
+say() { echo "tests/s3: $*" >&2; }
+
+packages() {
+    local missing=()
+    local python=${PYTHON:-python3}
+    "$python" -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3 python3-venv)
+    command -v rclone >/dev/null || missing+=(rclone)
+    # s3cmd guesses content types with it.
+    ldconfig -p | grep -q 'libmagic\.so\.1' || missing+=(libmagic1)
+    [ "${#missing[@]}" -gt 0 ] || return 0
+    local sudo=()
+    [ "$(id -u)" = 0 ] || sudo=(sudo -n)
+    "${sudo[@]}" apt-get update -qq >"$cache/log/apt" 2>&1
+    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes \
+        --no-install-recommends "${missing[@]}" >>"$cache/log/apt" 2>&1
+}
+
+# An environment whose requirements were installed completely carries a copy of them.
+python_clients() {
+    cmp -s "$here/requirements.txt" "$cache/venv/installed.txt" && return 0
+    say "installing Python clients"
+    rm -rf "$cache/venv"
+    "${PYTHON:-python3}" -m venv "$cache/venv"
+    "$cache/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
+        -r "$here/requirements.txt" >"$cache/log/venv" 2>&1
+    cp "$here/requirements.txt" "$cache/venv/installed.txt"
+}
+
+# A binary carries a note of the module it was built from.
+go_program() {
+    local name=$1 module=$2
+    local note=$cache/bin/$name.module
+    [ -x "$cache/bin/$name" ] && [ "$(cat "$note" 2>/dev/null)" = "$module" ] && return 0
+    if ! command -v go >/dev/null; then
+        say "no $name: go is missing"
+        return 0
+    fi
+    say "building $name (log: $cache/log/$name)"
+    # From / so that no go.mod near by has a say; the cache is not left with a half-written file.
+    if (cd / && GOBIN="$cache/bin/new" GOTOOLCHAIN=auto nice -n "${NICE:-0}" go install "$module") \
+        >"$cache/log/$name" 2>&1; then
+        mv "$cache/bin/new/$name" "$cache/bin/$name"
+        echo "$module" >"$note"
+    else
+        say "no $name: $(tail -n 1 "$cache/log/$name")"
+    fi
+}
+
+jar() {
+    local name=$1 artifact=$2
+    local note=$cache/lib/$name.artifact
+    [ -f "$cache/lib/$name.jar" ] && [ "$(cat "$note" 2>/dev/null)" = "$artifact" ] && return 0
+    if ! command -v mvn >/dev/null || ! command -v java >/dev/null; then
+        say "no $name: java or mvn is missing"
+        return 0
+    fi
+    say "fetching $name"
+    local folder=$cache/lib/new
+    rm -rf "$folder"
+    if (cd / && mvn --batch-mode --quiet dependency:copy \
+        -Dartifact="$artifact" -DoutputDirectory="$folder") >"$cache/log/$name" 2>&1; then
+        mv "$folder"/*.jar "$cache/lib/$name.jar"
+        echo "$artifact" >"$note"
+    else
+        say "no $name: $(tail -n 1 "$cache/log/$name")"
+    fi
+}
+
+packages
+python_clients
+for server in "$@"; do
+    case $server in
+    versitygw) go_program versitygw "$versitygw" ;;
+    minio) go_program minio "$minio" ;;
+    s3proxy) jar s3proxy "$s3proxy" ;;
+    *)
+        say "unknown server: $server"
+        exit 2
+        ;;
+    esac
+done

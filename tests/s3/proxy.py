@@ -1,0 +1,94 @@
+"""The proxy under test: `endseal s3 serve` as a process."""
+
+import os
+import subprocess
+
+from processes import Process, clean_environment, free_port
+from servers import REGION, answers
+
+# The clients' account. It is not the backend's, so that a request forwarded unsigned is found out.
+ACCESS = "clientaccess"
+SECRET = "client-secret-9876543210zyxwvutsrq"
+# The line that names the host below which buckets are subdomains.
+VIRTUAL_HOSTS = 'domains = ["localhost"]'
+
+
+def new_ring(binary, path):
+    """Makes a key ring; the proxies of one bucket share it."""
+    subprocess.run(
+        [binary, "s3", "key", "new", path],
+        check=True,
+        env=clean_environment(),
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def secret_file(folder, name, secret):
+    path = os.path.join(folder, name)
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(secret + "\n")
+    return path
+
+
+def configuration(server, folder, port, ring, extra="", clients=None):
+    """Writes the configuration and the secrets it names; the path of the configuration.
+
+    `extra` goes before the tables. A client is access key and secret, and the same of the account
+    at the server that stands for it, if that is not the one of [backend].
+    """
+    clients = clients or [(ACCESS, SECRET)]
+    lines = [f'listen = "127.0.0.1:{port}"', extra]
+    lines += [
+        "[backend]",
+        f'url = "{server.url}"',
+        f'region = "{REGION}"',
+        f'access_key = "{server.access}"',
+        f'secret_key_file = "{secret_file(folder, "backend.secret", server.secret)}"',
+        "[keys]",
+        'provider = "ring"',
+        f'file = "{ring}"',
+    ]
+    for number, (access, secret, *there) in enumerate(clients):
+        path = secret_file(folder, f"client-{number}.secret", secret)
+        lines += ["[[client]]", f'access_key = "{access}"', f'secret_key_file = "{path}"']
+        if there:
+            path = secret_file(folder, f"client-{number}.backend.secret", there[1])
+            lines += [
+                f'backend_access_key = "{there[0]}"',
+                f'backend_secret_key_file = "{path}"',
+            ]
+    path = os.path.join(folder, "endseal-s3.toml")
+    with open(path, "w") as file:
+        file.write("\n".join(lines) + "\n")
+    return path
+
+
+class Proxy:
+    """One proxy process before a server."""
+
+    def __init__(self, binary, server, folder, ring, extra="", clients=None):
+        os.makedirs(folder, exist_ok=True)
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.log = os.path.join(folder, "proxy.log")
+        path = configuration(server, folder, self.port, ring, extra, clients)
+        self.process = Process(
+            [binary, "s3", "serve", "--config", path],
+            self.log,
+            ready=lambda: answers(self.port, "/readyz", (200,)),
+            patience=20,
+        )
+
+    def stop(self):
+        return self.process.stop()
+
+    def kill(self):
+        self.process.kill()
+
+    def peak_memory(self):
+        return self.process.peak_memory()
+
+    def words(self):
+        """All that it logged."""
+        with open(self.log, encoding="utf-8", errors="replace") as log:
+            return log.read()

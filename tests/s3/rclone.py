@@ -1,0 +1,176 @@
+"""rclone: it compares hashes where it is told some, and sizes always."""
+
+import json
+import os
+import urllib.parse
+
+from cases import case
+from commands import FILES, output, read, run, tree, write
+from content import MIB, content, equal, same
+from servers import REGION
+
+
+class Rclone:
+    def __init__(self, world, part_mib=5):
+        self.folder = world.temporary()
+        text = (
+            "[it]\ntype = s3\nprovider = Other\n"
+            f"access_key_id = {world.access}\nsecret_access_key = {world.secret}\n"
+            f"endpoint = {world.url}\nregion = {REGION}\nforce_path_style = true\n"
+            f"chunk_size = {part_mib}Mi\nupload_cutoff = {part_mib}Mi\n"
+        )
+        self.config = write(self.folder, "rclone.conf", text.encode())
+
+    def arguments(self, *arguments):
+        return [
+            os.environ.get("ENDSEAL_RCLONE", "rclone"),
+            "--config",
+            self.config,
+            "--retries",
+            "1",
+            "--low-level-retries",
+            "1",
+            "--cache-dir",
+            self.folder,
+            *arguments,
+        ]
+
+    def __call__(self, *arguments, **options):
+        return output(self.arguments(*arguments), **options)
+
+    def transferred(self, *arguments):
+        """How many files it says it transferred."""
+        done = run(self.arguments(*arguments, "--use-json-log", "--stats", "0", "-v"))
+        lines = [json.loads(it) for it in done.stderr.decode().split("\n") if it.startswith("{")]
+        return sum(it["msg"].startswith("Copied") for it in lines)
+
+
+@case("rclone")
+def put_get_and_delete(world):
+    rclone, bucket = Rclone(world), world.bucket("rclone")
+    for size in (0, 1, 100_000):
+        data = content(size, "rclone")
+        path = write(rclone.folder, "up", data)
+        rclone("copyto", path, f"it:{bucket}/dir/k ö")
+        rclone("copyto", f"it:{bucket}/dir/k ö", path + ".back")
+        same(read(path + ".back"), data)
+    listed = json.loads(rclone("lsjson", "-R", f"it:{bucket}"))
+    sizes = {it["Path"]: it["Size"] for it in listed if not it["IsDir"]}
+    equal(sizes, {"dir/k ö": 100_000}, "sizes")
+    rclone("deletefile", f"it:{bucket}/dir/k ö")
+    equal(world.s3.list_objects_v2(Bucket=bucket)["KeyCount"], 0, "objects left")
+
+
+def transfer(mib, megabytes, slow):
+    def in_parts(world):
+        rclone, bucket = Rclone(world, mib), world.bucket("rclone")
+        data = content(megabytes * MIB + 11, mib)
+        path = write(rclone.folder, "up", data)
+        rclone("copyto", path, f"it:{bucket}/up")
+        head = world.s3.head_object(Bucket=bucket, Key="up")
+        equal(head["ContentLength"], len(data), "length")
+        rclone("copyto", f"it:{bucket}/up", path + ".back")
+        same(read(path + ".back"), data)
+        # Its own record of the MD5 is in the metadata: this compares hashes.
+        rclone("check", "--one-way", path, f"it:{bucket}")
+
+    case("rclone", name=f"multipart_of_{mib}_mib", slow=slow)(in_parts)
+
+
+transfer(5, 23, False)
+transfer(7, 23, False)
+transfer(64, 150, True)
+
+
+@case("rclone")
+def a_range(world):
+    rclone, bucket = Rclone(world), world.bucket("rclone")
+    data = content(300_000)
+    world.s3.put_object(Bucket=bucket, Key="k", Body=data)
+    done = run(rclone.arguments("cat", "--offset", "16380", "--count", "70000", f"it:{bucket}/k"))
+    same(done.stdout, data[16380:86380])
+    done = run(rclone.arguments("cat", "--tail", "20000", f"it:{bucket}/k"), expect=None)
+    if done.returncode == 0:
+        same(done.stdout, data[-20000:])
+
+
+@case("rclone")
+def synchronisation_transfers_nothing_twice(world):
+    rclone, bucket = Rclone(world), world.bucket("rclone")
+    folder = world.temporary()
+    for name, size in FILES.items():
+        write(folder, name, content(size, name))
+    there = f"it:{bucket}/sync"
+    equal(rclone.transferred("sync", folder, there), len(FILES), "first transfer")
+    equal(rclone.transferred("sync", folder, there), 0, "second transfer")
+    rclone("check", folder, there)
+    rclone("check", "--download", folder, there)
+    back = world.temporary()
+    equal(rclone.transferred("sync", there, back), len(FILES), "transfer back")
+    equal(sorted(tree(back)), sorted(FILES), "files")
+    for name, data in tree(back).items():
+        same(data, content(FILES[name], name), name)
+    equal(rclone.transferred("sync", there, back), 0, "second transfer back")
+    write(folder, "a.txt", b"changed in length")
+    os.remove(os.path.join(folder, "empty"))
+    equal(rclone.transferred("sync", folder, there), 1, "transfer of what changed")
+    rclone("check", folder, there)
+    rclone("purge", there)
+
+
+@case("rclone")
+def a_difference_is_found(world):
+    rclone, bucket = Rclone(world), world.bucket("rclone")
+    folder = world.temporary()
+    write(folder, "k", b"one")
+    world.s3.put_object(Bucket=bucket, Key="k", Body=b"two")
+    rclone("check", "--download", folder, f"it:{bucket}", expect=1)
+
+
+@case("rclone")
+def copies_and_moves_within_the_server(world):
+    rclone, bucket = Rclone(world), world.bucket("rclone")
+    other = world.bucket("rclone")
+    data = content(11 * MIB)
+    path = write(rclone.folder, "k", data)
+    rclone("copyto", path, f"it:{bucket}/k")
+    rclone("copyto", f"it:{bucket}/k", f"it:{other}/copy ö")
+    rclone("moveto", f"it:{other}/copy ö", f"it:{other}/moved")
+    same(world.s3.get_object(Bucket=other, Key="moved")["Body"].read(), data)
+    keys = [it["Key"] for it in world.s3.list_objects_v2(Bucket=other)["Contents"]]
+    equal(keys, ["moved"], "keys")
+
+
+@case("rclone")
+def streams(world):
+    rclone, bucket = Rclone(world), world.bucket("rclone")
+    for size in (10, 12 * MIB):
+        data = content(size, "rcat")
+        rclone("rcat", f"it:{bucket}/k", stdin=data)
+        same(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), data)
+
+
+@case("rclone")
+def presigned_link(world):
+    rclone, bucket = Rclone(world), world.bucket("rclone")
+    data = content(40_000)
+    world.s3.put_object(Bucket=bucket, Key="k ö", Body=data)
+    url = rclone("link", "--expire", "60s", f"it:{bucket}/k ö").strip()
+    parts = urllib.parse.urlsplit(url)
+    same(world.wire.bare("GET", f"{parts.path}?{parts.query}").body, data)
+
+
+@case("rclone")
+def modification_times_are_kept(world):
+    rclone, bucket = Rclone(world), world.bucket("rclone")
+    path = write(rclone.folder, "k", b"x")
+    os.utime(path, (1_600_000_000, 1_600_000_000))
+    rclone("copyto", path, f"it:{bucket}/k")
+    listed = json.loads(rclone("lsjson", f"it:{bucket}"))
+    assert listed[0]["ModTime"].startswith("2020-09-13T12:26:40"), listed
+    # A changed time alone is written by a copy onto itself with other metadata.
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    rclone("touch", "--timestamp", "2023-11-14T22:13:20", f"it:{bucket}/k")
+    listed = json.loads(rclone("lsjson", f"it:{bucket}"))
+    assert listed[0]["ModTime"].startswith("2023-11-14T22:13:20"), listed
+    equal(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), b"x")
