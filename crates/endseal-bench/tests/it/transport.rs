@@ -43,31 +43,56 @@ fn our_subjects_pass_their_own_checks_in_every_case() {
 
 #[test]
 fn a_handshake_takes_two_round_trips_until_a_byte_is_back() {
-    let found = Transport::all().into_iter().map(|mut subject| {
-        let mut prepared = subject.prepare("handshake", &Params::new(), 16).unwrap();
-        let extra = prepared.extra().unwrap();
-        let of = |metric: &str| {
-            let found = extra.iter().find(|it| it.metric == metric).unwrap();
-            assert!((1..=3).contains(&found.samples.len()), "{metric}");
-            found.samples.iter().copied().fold(f64::MAX, f64::min)
-        };
-        let (sent, received) = (of("bytes_sent"), of("bytes_received"));
-        // One for the handshake and one for the byte. Less is impossible; the best of some tries is
-        // what the protocol needs, should others keep the machine busy.
-        assert!((2.0..2.9).contains(&of("round_trips")), "{extra:?}");
-        // Nobody counts here: an allocator that does is the program's.
-        assert!(extra.iter().all(|it| it.metric != "idle_memory"));
-        (sent, received)
-    });
-    let found: Vec<_> = found.collect();
-    let [(sent, received), (classical_sent, classical_received)] = found[..] else {
-        panic!("two policies")
-    };
-    // What ML-KEM-768 and ML-DSA-65 add: 1,184 and 1,088 B for a key and its answer, 1,952 and
-    // 3,309 B for a public key and a signature of each side. Classical ones are 64 B and less, but
-    // first flights are filled up to 1,200 B.
-    assert!((6_445.0 - 1_200.0..20_000.0).contains(&(sent - classical_sent)), "{found:?}");
-    assert!((6_349.0 - 1_200.0..20_000.0).contains(&(received - classical_received)), "{found:?}");
+    let mut subjects = Transport::all();
+    assert_eq!(subjects.len(), 2, "two policies");
+    let mut least = [[f64::MAX; 3]; 2];
+    // A busy machine delays packets and has them sent again, which only adds: the least of some
+    // tries is what the protocol needs.
+    for _ in 0..TRIES {
+        for (subject, least) in subjects.iter_mut().zip(&mut least) {
+            for (least, found) in least.iter_mut().zip(handshake(subject)) {
+                *least = least.min(found);
+            }
+        }
+        if objection(least).is_none() {
+            return;
+        }
+    }
+    assert_eq!(objection(least), None, "{least:?}");
+}
+
+const TRIES: usize = 6;
+
+/// Bytes sent, bytes received and round trips: the least of what one preparation measures.
+fn handshake(subject: &mut Transport) -> [f64; 3] {
+    let mut prepared = subject.prepare("handshake", &Params::new(), 16).unwrap();
+    let extra = prepared.extra().unwrap();
+    // Nobody counts here: an allocator that does is the program's.
+    assert!(extra.iter().all(|it| it.metric != "idle_memory"));
+    ["bytes_sent", "bytes_received", "round_trips"].map(|metric| {
+        let found = extra.iter().find(|it| it.metric == metric).unwrap();
+        assert!((1..=3).contains(&found.samples.len()), "{metric}");
+        found.samples.iter().copied().fold(f64::MAX, f64::min)
+    })
+}
+
+/// What cannot be, of both policies; with what ML-KEM-768 and ML-DSA-65 add: 1,184 and 1,088 B for a
+/// key and its answer, 1,952 and 3,309 B for a public key and a signature of each side. Classical
+/// ones are 64 B and less, but first flights are filled up to 1,200 B.
+fn objection([ours, classical]: [[f64; 3]; 2]) -> Option<&'static str> {
+    let [sent, received, trips] = ours;
+    let [classical_sent, classical_received, classical_trips] = classical;
+    // One for the handshake and one for the byte. Less is impossible.
+    if ![trips, classical_trips].iter().all(|trips| (2.0..2.9).contains(trips)) {
+        return Some("round trips");
+    }
+    if !(6_445.0 - 1_200.0..20_000.0).contains(&(sent - classical_sent)) {
+        return Some("bytes sent");
+    }
+    if !(6_349.0 - 1_200.0..20_000.0).contains(&(received - classical_received)) {
+        return Some("bytes received");
+    }
+    None
 }
 
 #[test]
