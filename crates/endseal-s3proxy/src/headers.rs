@@ -1,9 +1,6 @@
 //! Which headers go through to the backend and back, and which are the proxy's own business.
 
-use http::header::{
-    AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, DATE, EXPECT, HOST, TE, TRAILER,
-    TRANSFER_ENCODING, UPGRADE,
-};
+use http::header::CONTENT_ENCODING;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::error::S3Error;
@@ -12,27 +9,37 @@ use crate::object;
 /// Before the names of user metadata.
 pub(crate) const USER_METADATA: &str = "x-amz-meta-";
 
+/// The metadata that carries an object's header.
+pub(crate) const OBJECT_HEADER: HeaderName = HeaderName::from_static("x-amz-meta-endseal");
+
 /// Bytes of names and values of user metadata at most, as S3 has it.
 const MAX_USER_METADATA: usize = 2_048;
 
 /// What concerns one connection, or is made anew for the other one.
 fn is_own(name: &HeaderName) -> bool {
-    [AUTHORIZATION, CONNECTION, CONTENT_LENGTH, DATE, EXPECT, HOST, TE, TRAILER, TRANSFER_ENCODING]
-        .contains(name)
-        || *name == UPGRADE
-        || matches!(
-            name.as_str(),
-            "keep-alive"
-                | "proxy-authorization"
-                | "proxy-connection"
-                | "x-amz-content-sha256"
-                | "x-amz-date"
-                | "x-amz-decoded-content-length"
-                | "x-amz-security-token"
-                | "x-amz-trailer"
-                | "x-forwarded-for"
-                | "forwarded"
-        )
+    matches!(
+        name.as_str(),
+        "authorization"
+            | "connection"
+            | "content-length"
+            | "date"
+            | "expect"
+            | "forwarded"
+            | "host"
+            | "keep-alive"
+            | "proxy-authorization"
+            | "proxy-connection"
+            | "te"
+            | "trailer"
+            | "transfer-encoding"
+            | "upgrade"
+            | "x-amz-content-sha256"
+            | "x-amz-date"
+            | "x-amz-decoded-content-length"
+            | "x-amz-security-token"
+            | "x-amz-trailer"
+            | "x-forwarded-for"
+    )
 }
 
 /// What describes the bytes of the content: wrong for those of the sealed object.
@@ -51,20 +58,24 @@ pub(crate) fn is_checksum(name: &str) -> bool {
 
 /// Headers of a request that goes through as it is.
 pub(crate) fn forwarded(headers: &HeaderMap) -> HeaderMap {
-    let mut out = HeaderMap::with_capacity(headers.len() + 8);
-    for (name, value) in headers {
-        if !is_own(name) {
-            out.append(name.clone(), value.clone());
-        }
-    }
-    strip_aws_chunked(&mut out);
-    out
+    chosen(headers, |name| !is_own(name))
 }
 
 /// Headers of a request about content: [`forwarded`], but for what describes the content.
 pub(crate) fn about_sealed(headers: &HeaderMap) -> HeaderMap {
-    let mut out = forwarded(headers);
-    remove(&mut out, describes_content);
+    chosen(headers, |name| !is_own(name) && !describes_content(name))
+}
+
+/// The headers that are wanted, without an encoding of the request, and room for those that a request
+/// to the backend gets besides.
+fn chosen(headers: &HeaderMap, wanted: impl Fn(&HeaderName) -> bool) -> HeaderMap {
+    let mut out = HeaderMap::with_capacity(headers.len() + 8);
+    for (name, value) in headers {
+        if wanted(name) {
+            out.append(name.clone(), value.clone());
+        }
+    }
+    strip_aws_chunked(&mut out);
     out
 }
 
@@ -120,11 +131,12 @@ pub(crate) fn set_header(
     header: &str,
     user_metadata: usize,
 ) -> Result<(), S3Error> {
-    let name = format!("{USER_METADATA}{}", object::HEADER_METADATA);
     if user_metadata + object::HEADER_METADATA.len() + header.len() > MAX_USER_METADATA {
         return Err(S3Error::metadata_too_large());
     }
-    insert(headers, &name, header)
+    let value = HeaderValue::from_str(header).map_err(|_| S3Error::internal())?;
+    headers.insert(OBJECT_HEADER, value);
+    Ok(())
 }
 
 /// The value of a header as text.
@@ -143,35 +155,43 @@ pub(crate) fn insert(headers: &mut HeaderMap, name: &str, value: &str) -> Result
     Ok(())
 }
 
-/// Headers of the backend's answer that the client sees as they are.
+/// Headers of the backend's answer that the client sees as they are. Some servers keep the encoding of
+/// an upload with the object.
 pub(crate) fn returned(headers: &HeaderMap) -> HeaderMap {
-    let mut out = headers.clone();
-    remove(&mut out, |name| {
-        [CONNECTION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE].contains(name)
-            || name.as_str() == "keep-alive"
-            || name.as_str() == "proxy-authenticate"
-    });
-    // Some servers keep the encoding of an upload with the object.
-    strip_aws_chunked(&mut out);
-    out
+    chosen(headers, |name| !is_of_connection(name))
 }
 
 /// The same for an answer about a sealed object: without what describes the sealed bytes, and
 /// without the proxy's metadata.
 pub(crate) fn returned_unsealed(headers: &HeaderMap) -> HeaderMap {
-    let mut out = returned(headers);
-    remove(&mut out, |name| {
-        let name = name.as_str();
-        let own = name.strip_prefix(USER_METADATA).is_some_and(|entry| {
-            entry == object::HEADER_METADATA || entry == object::USER_METADATA
-        });
-        own || is_checksum(name)
-            || matches!(
-                name,
-                "content-length" | "content-range" | "content-md5" | "x-amz-mp-parts-count"
-            )
-    });
-    out
+    chosen(headers, |name| !is_of_connection(name) && !describes_sealed(name))
+}
+
+/// What an answer says of its connection.
+fn is_of_connection(name: &HeaderName) -> bool {
+    matches!(
+        name.as_str(),
+        "connection"
+            | "keep-alive"
+            | "proxy-authenticate"
+            | "te"
+            | "trailer"
+            | "transfer-encoding"
+            | "upgrade"
+    )
+}
+
+/// What describes the sealed bytes, and the proxy's own metadata.
+fn describes_sealed(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    let own = name
+        .strip_prefix(USER_METADATA)
+        .is_some_and(|entry| entry == object::HEADER_METADATA || entry == object::USER_METADATA);
+    own || is_checksum(name)
+        || matches!(
+            name,
+            "content-length" | "content-range" | "content-md5" | "x-amz-mp-parts-count"
+        )
 }
 
 #[cfg(test)]

@@ -193,7 +193,7 @@ impl Proxy {
         }
         let host = host(&head.uri, &head.headers);
         let target = Target::parse(&head.uri, host, &self.domains)?;
-        seen.target = Some(target.clone());
+        seen.target = Some(target.without_query());
         let operation = Operation::of(&head.method, &target, &head.headers);
         seen.operation = operation;
         let signed = SignedRequest {

@@ -1,5 +1,7 @@
 //! What a request is about: bucket, key and query, out of a path or a host name.
 
+use std::borrow::Cow;
+
 use http::Uri;
 
 use crate::error::S3Error;
@@ -51,10 +53,10 @@ impl Target {
             Some(bucket) => (bucket.to_owned(), path),
             None => {
                 let (bucket, key) = path.split_once('/').unwrap_or((path, ""));
-                (decoded(bucket)?, key)
+                (decoded(uri::decode_path(bucket))?, key)
             }
         };
-        let key = decoded(key)?;
+        let key = decoded(uri::decode_path(key))?;
         let query = Query::parse(uri.query().unwrap_or(""))?;
         if bucket.is_empty() {
             return Ok(Self { bucket: None, key: None, query });
@@ -65,16 +67,29 @@ impl Target {
         Ok(Self { bucket: Some(bucket), key, query })
     }
 
-    /// The same target without some parameters.
+    /// The same target without the parameter of this name.
     #[must_use]
-    pub(crate) fn without(&self, unwanted: impl Fn(&str) -> bool) -> Self {
-        Self { query: self.query.clone().without(unwanted), ..self.clone() }
+    pub(crate) fn without(&self, name: &str) -> Cow<'_, Self> {
+        if !self.query.has(name) {
+            return Cow::Borrowed(self);
+        }
+        let query = self.query.clone().without(|known| known == name);
+        Cow::Owned(Self { query, bucket: self.bucket.clone(), key: self.key.clone() })
     }
 
     /// The same target without a signature in the query.
     #[must_use]
-    pub(crate) fn without_signature(&self) -> Self {
-        self.without(|name| name.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("x-amz-")))
+    pub(crate) fn without_signature(mut self) -> Self {
+        self.query.0.retain(|(name, _)| {
+            !name.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("x-amz-"))
+        });
+        self
+    }
+
+    /// Bucket and key alone.
+    #[must_use]
+    pub(crate) fn without_query(&self) -> Self {
+        Self { bucket: self.bucket.clone(), key: self.key.clone(), query: Query::new() }
     }
 
     /// A target of the proxy's own making.
@@ -104,22 +119,24 @@ impl Target {
     /// The path that names the same at the backend: `/bucket/key`, escaped as S3 signs it.
     #[must_use]
     pub(crate) fn path(&self) -> String {
-        let mut path = String::from("/");
+        let len = |name: &Option<String>| name.as_ref().map_or(0, |name| name.len() + 8);
+        let mut path = String::with_capacity(1 + len(&self.bucket) + len(&self.key));
+        path.push('/');
         if let Some(bucket) = &self.bucket {
-            path.push_str(&uri::encode_component(bucket.as_bytes()));
+            uri::encode_into(bucket.as_bytes(), true, &mut path);
         }
         if let Some(key) = &self.key {
             path.push('/');
-            path.push_str(&uri::encode_path(key.as_bytes()));
+            uri::encode_into(key.as_bytes(), false, &mut path);
         }
         path
     }
 }
 
 /// A component of a path as text.
-fn decoded(component: &str) -> Result<String, S3Error> {
-    let bytes = uri::decode_path(component).map_err(|_| S3Error::invalid_uri())?;
-    let text = String::from_utf8(bytes).map_err(|_| S3Error::invalid_uri())?;
+fn decoded(bytes: Result<Cow<'_, [u8]>, uri::InvalidEncoding>) -> Result<String, S3Error> {
+    let bytes = bytes.map_err(|_| S3Error::invalid_uri())?;
+    let text = String::from_utf8(bytes.into_owned()).map_err(|_| S3Error::invalid_uri())?;
     if text.contains('\0') { Err(S3Error::invalid_uri()) } else { Ok(text) }
 }
 
@@ -168,6 +185,9 @@ fn check_len(key: &str) -> Result<(), S3Error> {
 #[must_use]
 pub(crate) fn is_reserved(key: &str) -> bool {
     let folder = RESERVED_PREFIX.trim_end_matches('/');
+    if !key.contains(folder) {
+        return false;
+    }
     if key.starts_with(RESERVED_PREFIX) {
         return true;
     }
@@ -200,8 +220,8 @@ impl Query {
                 Some((name, value)) => (name, Some(value)),
                 None => (parameter, None),
             };
-            let name = decoded(&name.replace('+', "%20"))?;
-            let value = value.map(|value| decoded(&value.replace('+', "%20"))).transpose()?;
+            let name = decoded(uri::decode_component(name))?;
+            let value = value.map(|value| decoded(uri::decode_component(value))).transpose()?;
             parameters.push((name, value));
         }
         Ok(Self(parameters))

@@ -59,19 +59,23 @@ impl Report {
 pub(crate) struct Sealed {
     content: Content,
     sealer: Option<Sealer>,
+    /// Bytes that are still to come.
+    left: u64,
     out: BytesMut,
     report: Report,
     metrics: Arc<Metrics>,
 }
 
 impl Sealed {
+    /// The content as `len` sealed bytes.
     pub(crate) fn new(
         content: Content,
         sealer: Sealer,
+        len: u64,
         report: Report,
         metrics: Arc<Metrics>,
     ) -> Self {
-        Self { content, sealer: Some(sealer), out: BytesMut::new(), report, metrics }
+        Self { content, sealer: Some(sealer), left: len, out: BytesMut::new(), report, metrics }
     }
 
     fn finish(&mut self) -> Result<(), S3Error> {
@@ -91,7 +95,9 @@ impl Sealed {
                         .sealed
                         .fetch_add(piece.len() as u64, core::sync::atomic::Ordering::Relaxed);
                     // Room for the tags too, so that it does not grow while it is filled.
-                    self.out.reserve(piece.len() + piece.len() / 512 + 16_512);
+                    let most = piece.len() + piece.len() / 512 + 16_512;
+                    self.out
+                        .reserve(usize::try_from(self.left).map_or(most, |left| left.min(most)));
                     if let Err(error) = sealer.push(&piece, &mut self.out) {
                         return Poll::Ready(Some(Err(seal_error(error))));
                     }
@@ -104,6 +110,7 @@ impl Sealed {
                 }
             }
             if !self.out.is_empty() {
+                self.left = self.left.saturating_sub(self.out.len() as u64);
                 return Poll::Ready(Some(Ok(self.out.split().freeze())));
             }
         }

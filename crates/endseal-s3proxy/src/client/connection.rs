@@ -18,12 +18,15 @@ use super::error::ClientError;
 use super::limits::Limits;
 use super::sent::SentBody;
 use super::socket::{Activity, Socket};
+use super::stall::Stall;
 
 pub(super) struct Connection {
     handle: http1::SendRequest<SentBody>,
     /// None when it has ended.
     work: Option<Pin<Box<Work>>>,
     activity: Arc<Activity>,
+    /// Between exchanges it is kept here: its alarm is set anew, not made anew.
+    pub(super) stall: Stall,
 }
 
 type Work = http1::Connection<TokioIo<Socket>, SentBody>;
@@ -47,7 +50,7 @@ impl Connection {
             .handshake(TokioIo::new(socket))
             .await
             .map_err(|_| ClientError::Broken)?;
-        Ok(Self { handle, work: Some(Box::pin(work)), activity })
+        Ok(Self { handle, work: Some(Box::pin(work)), activity, stall: Stall::default() })
     }
 
     pub(super) fn activity(&self) -> &Activity {

@@ -39,15 +39,16 @@ pub(super) enum Seen {
 
 impl Exchange {
     pub(super) fn new(
-        connection: Connection,
+        mut connection: Connection,
         pool: &Arc<Pool>,
         counters: &Arc<Counters>,
         permit: OwnedSemaphorePermit,
     ) -> Self {
         let before = (connection.activity().read(), connection.activity().written());
+        let stall = core::mem::take(&mut connection.stall);
         Self {
             connection: Some(connection),
-            stall: Stall::default(),
+            stall,
             pool: Arc::clone(pool),
             counters: Arc::clone(counters),
             before,
@@ -151,6 +152,8 @@ impl Exchange {
             && connection.is_idle()
         {
             connection.activity().set_uploading(false);
+            self.stall.progress();
+            connection.stall = core::mem::take(&mut self.stall);
             self.pool.put(connection);
         }
     }

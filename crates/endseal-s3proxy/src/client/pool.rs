@@ -41,6 +41,9 @@ impl Pool {
 
     /// The right to one connection.
     pub(super) async fn permit(&self) -> Result<OwnedSemaphorePermit, ClientError> {
+        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
+            return Ok(permit);
+        }
         let permit = timeout(self.limits.queue, Arc::clone(&self.permits).acquire_owned()).await;
         // The semaphore is never closed.
         permit.ok().and_then(Result::ok).ok_or(ClientError::Busy)
@@ -56,11 +59,8 @@ impl Pool {
         }
     }
 
-    /// Keeps a connection if it is idle and there is room.
-    pub(super) fn put(self: &Arc<Self>, mut connection: Connection) {
-        if !connection.is_idle() {
-            return;
-        }
+    /// Keeps a connection that is idle, if there is room.
+    pub(super) fn put(self: &Arc<Self>, connection: Connection) {
         let mut kept = self.lock();
         if kept.connections.len() >= self.limits.kept {
             return;

@@ -148,7 +148,7 @@ impl Pending {
 }
 
 fn decoded(text: &str) -> Option<String> {
-    String::from_utf8(uri::decode_path(text).ok()?).ok()
+    String::from_utf8(uri::decode_path(text).ok()?.into_owned()).ok()
 }
 
 /// Microseconds since 1970.

@@ -69,7 +69,7 @@ pub(super) fn decode(name: &str) -> Option<(Kind, Vec<u8>)> {
         "c" => Kind::Cut,
         _ => return None,
     };
-    crate::sigv4::uri::decode_path(name).ok().map(|bytes| (kind, bytes))
+    crate::sigv4::uri::decode_path(name).ok().map(|bytes| (kind, bytes.into_owned()))
 }
 
 /// Removes the folders between a removed entry and the bucket's objects that hold nothing now.

@@ -62,7 +62,7 @@ pub(crate) async fn post_object(
     let key = fields.key()?;
     check_key(key)?;
     let target = Target::of(bucket, Some(key), Query::new());
-    seen.target = Some(target.clone());
+    seen.target = Some(target.without_query());
     client
         .check(Operation::PostObject, &Method::POST, &target)
         .map_err(|error| proxy.refused(error))?;

@@ -78,7 +78,13 @@ pub(super) async fn seal(
     set_metadata(proxy, sought.bucket, &mut headers, &header, &keys.key)?;
     let sealed_len = size::sealed_len(len).ok_or_else(S3Error::too_large)?;
     let report = Report::default();
-    let body = Sealed::new(content, Sealer::Whole(sealer), report.clone(), proxy.metrics.clone());
+    let body = Sealed::new(
+        content,
+        Sealer::Whole(sealer),
+        sealed_len,
+        report.clone(),
+        proxy.metrics.clone(),
+    );
     let (body, hash) = if proxy.has_trailers() {
         let body = Framed::body(body, sealed_len, &mut headers)?;
         (body, PayloadHash::StreamingUnsignedTrailer)

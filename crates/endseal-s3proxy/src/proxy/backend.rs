@@ -94,17 +94,25 @@ fn client_error(error: ClientError) -> S3Error {
 /// # Errors
 /// If it is longer than `limit`, or breaks off.
 pub(crate) async fn read(mut body: ResponseBody, limit: usize) -> Result<Bytes, S3Error> {
+    // Mostly it comes in one piece, which is not copied.
+    let mut first = Bytes::new();
     let mut all = BytesMut::new();
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
         let frame = frame.map_err(|_| S3Error::unavailable())?;
-        if let Ok(data) = frame.into_data() {
-            if all.len() + data.len() > limit {
-                return Err(S3Error::internal());
-            }
-            all.extend_from_slice(&data);
+        let Ok(data) = frame.into_data() else { continue };
+        if first.len().max(all.len()) + data.len() > limit {
+            return Err(S3Error::internal());
         }
+        if first.is_empty() && all.is_empty() {
+            first = data;
+            continue;
+        }
+        if all.is_empty() {
+            all.extend_from_slice(&core::mem::take(&mut first));
+        }
+        all.extend_from_slice(&data);
     }
-    Ok(all.freeze())
+    Ok(if all.is_empty() { first } else { all.freeze() })
 }
 
 /// An answer of the backend as it is.

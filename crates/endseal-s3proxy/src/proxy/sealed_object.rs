@@ -9,8 +9,8 @@ use http::{HeaderMap, Method, Response, StatusCode};
 use crate::bucket::Plaintext;
 use crate::client::ResponseBody;
 use crate::error::S3Error;
-use crate::headers::{self, USER_METADATA};
-use crate::object::{self, ContentKey, Form, Header, Place, Record, size};
+use crate::headers;
+use crate::object::{ContentKey, Form, Header, Place, Record, size};
 use crate::proxy::{Proxy, backend};
 use crate::sigv4::Signer;
 use crate::target::{Query, Target};
@@ -83,9 +83,7 @@ impl Proxy {
         response: &HeaderMap,
         sealed_len: u64,
     ) -> Result<Found, S3Error> {
-        let name = format!("{USER_METADATA}{}", object::HEADER_METADATA);
-        let mut values = response.get_all(&name).iter();
-        let Some(value) = values.next() else {
+        let Some(value) = response.get(headers::OBJECT_HEADER) else {
             if self.rule(sought.bucket).plaintext == Plaintext::Forbid {
                 self.metrics.plaintext.fetch_add(1, Relaxed);
                 return Err(S3Error::plaintext());

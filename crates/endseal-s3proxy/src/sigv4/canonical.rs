@@ -1,5 +1,7 @@
 //! The string that is signed.
 
+use std::borrow::Cow;
+
 use endseal_crypto::sha256;
 use http::HeaderMap;
 
@@ -23,39 +25,45 @@ pub(super) struct Canonical<'a> {
 
 /// Path and query in one of the two forms that are signed.
 #[derive(PartialEq)]
-pub(super) struct Target {
-    path: String,
+pub(super) struct Target<'a> {
+    path: Cow<'a, str>,
     query: String,
 }
 
-impl Target {
+impl<'a> Target<'a> {
     /// Decoded and encoded once, as S3 documents it. Without the pair named `without`.
     pub(super) fn normalized(
-        path: &str,
+        path: &'a str,
         query: Option<&str>,
         without: Option<&str>,
     ) -> Result<Self, uri::InvalidEncoding> {
-        let path = uri::encode_path(&uri::decode_path(path)?);
-        let mut pairs: Vec<(String, String)> = uri::decode_query(query.unwrap_or_default())?
-            .into_iter()
-            .filter(|(name, _)| without.is_none_or(|without| without.as_bytes() != name))
-            .map(|(name, value)| (uri::encode_component(&name), uri::encode_component(&value)))
-            .collect();
+        let pairs = uri::pairs(query.unwrap_or_default()).map(|(name, value)| {
+            Ok((uri::canonical_component(name)?, uri::canonical_component(value)?))
+        });
+        let mut pairs = pairs.collect::<Result<Vec<_>, _>>()?;
+        // A name that is left out is one that encoding leaves as it is.
+        pairs.retain(|(name, _)| without != Some(&**name));
         pairs.sort_unstable();
-        Ok(Self::new(path, pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()))))
+        let pairs = pairs.iter().map(|(name, value)| (&**name, &**value));
+        // Escapes may make it longer.
+        Ok(Self::new(uri::canonical_path(path)?, query.map_or(0, str::len), pairs))
     }
 
     /// As it was sent.
-    pub(super) fn raw(path: &str, query: Option<&str>, without: Option<&str>) -> Self {
+    pub(super) fn raw(path: &'a str, query: Option<&str>, without: Option<&str>) -> Self {
         let pairs = uri::pairs(query.unwrap_or_default());
         let mut pairs: Vec<_> = pairs.filter(|(name, _)| without != Some(*name)).collect();
         pairs.sort_unstable();
-        Self::new(path.to_owned(), pairs.into_iter())
+        Self::new(Cow::Borrowed(path), query.map_or(0, str::len), pairs.into_iter())
     }
 
-    fn new<'p>(path: String, pairs: impl Iterator<Item = (&'p str, &'p str)>) -> Self {
-        let path = if path.is_empty() { "/".to_owned() } else { path };
-        let mut query = String::new();
+    fn new<'p>(
+        path: Cow<'a, str>,
+        room: usize,
+        pairs: impl Iterator<Item = (&'p str, &'p str)>,
+    ) -> Self {
+        let path = if path.is_empty() { Cow::Borrowed("/") } else { path };
+        let mut query = String::with_capacity(room);
         for (name, value) in pairs {
             if !query.is_empty() {
                 query.push('&');
@@ -69,13 +77,13 @@ impl Target {
 }
 
 impl Canonical<'_> {
-    pub(super) fn string_to_sign(&self, target: &Target) -> String {
+    pub(super) fn string_to_sign(&self, target: &Target<'_>) -> String {
         let digest = sha256::digest(&self.request(target));
         let (time, scope) = (self.time.to_basic(), self.scope.signed());
-        format!("{ALGORITHM}\n{time}\n{scope}\n{}", hex(&digest))
+        [ALGORITHM, "\n", &time, "\n", &scope, "\n", &hex(&digest)].concat()
     }
 
-    fn request(&self, target: &Target) -> Vec<u8> {
+    fn request(&self, target: &Target<'_>) -> Vec<u8> {
         let mut out = Vec::with_capacity(1_024);
         for line in [self.method, &target.path, &target.query] {
             out.extend_from_slice(line.as_bytes());

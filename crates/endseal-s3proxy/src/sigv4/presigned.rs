@@ -20,13 +20,13 @@ pub(super) struct Presigned {
 }
 
 /// What a query says of who signs.
-pub(super) enum Mechanism {
+pub(super) enum Mechanism<'q> {
     None,
     Version2,
-    Version4(Vec<uri::Pair>),
+    Version4(Vec<uri::Pair<'q>>),
 }
 
-pub(super) fn mechanism(query: Option<&str>) -> Result<Mechanism, SignatureError> {
+pub(super) fn mechanism(query: Option<&str>) -> Result<Mechanism<'_>, SignatureError> {
     let Some(query) = query else { return Ok(Mechanism::None) };
     let pairs = uri::decode_query(query).map_err(|_| SignatureError::InvalidUri)?;
     let has =
@@ -41,11 +41,11 @@ pub(super) fn mechanism(query: Option<&str>) -> Result<Mechanism, SignatureError
 }
 
 impl Presigned {
-    pub(super) fn parse(pairs: &[uri::Pair]) -> Result<Self, SignatureError> {
+    pub(super) fn parse(pairs: &[uri::Pair<'_>]) -> Result<Self, SignatureError> {
         use SignatureError::MalformedQuery as Malformed;
         let find = |wanted: &str| {
-            let mut found = pairs.iter().filter(|(name, _)| name == wanted.as_bytes());
-            let value = found.next().map(|(_, value)| value.as_slice());
+            let mut found = pairs.iter().filter(|(name, _)| **name == *wanted.as_bytes());
+            let value = found.next().map(|(_, value)| &**value);
             if found.next().is_some() {
                 return Err(Malformed("A parameter is there twice."));
             }

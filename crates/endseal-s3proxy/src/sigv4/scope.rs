@@ -40,7 +40,7 @@ impl<'a> Scope<'a> {
 
     /// What is signed of it.
     pub(super) fn signed(&self) -> String {
-        format!("{}/{}/s3/aws4_request", self.day, self.region)
+        [self.day, "/", self.region, "/s3/aws4_request"].concat()
     }
 }
 

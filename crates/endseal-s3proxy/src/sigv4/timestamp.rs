@@ -96,8 +96,16 @@ impl Timestamp {
     pub fn to_basic(self) -> String {
         let (year, month, day) = civil(self.0.div_euclid(DAY));
         let second = self.0.rem_euclid(DAY);
-        let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-        format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
+        let mut out = String::with_capacity(16);
+        digits(year, 4, &mut out);
+        digits(month, 2, &mut out);
+        digits(day, 2, &mut out);
+        out.push('T');
+        for field in [second / 3_600, second / 60 % 60, second % 60] {
+            digits(field, 2, &mut out);
+        }
+        out.push('Z');
+        out
     }
 
     /// Writes `2013-05-24T00:00:00.000Z`, as documents have it.
@@ -130,8 +138,9 @@ impl Timestamp {
     /// Writes the day alone: `20130524`.
     #[must_use]
     pub fn to_day(self) -> String {
-        let (year, month, day) = civil(self.0.div_euclid(DAY));
-        format!("{year:04}{month:02}{day:02}")
+        let mut out = self.to_basic();
+        out.truncate(8);
+        out
     }
 
     fn new(year: i64, month: i64, day: i64, hour: i64, minute: i64, second: i64) -> Option<Self> {
@@ -172,6 +181,14 @@ fn civil(days: i64) -> (i64, i64, i64) {
     let day = day_of_year - (153 * shifted + 2) / 5 + 1;
     let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+/// The last `count` decimal digits: several times in each signature, so not by way of a format.
+fn digits(number: i64, count: u32, out: &mut String) {
+    for place in (0..count).rev() {
+        let digit = number / 10_i64.pow(place) % 10;
+        out.push(char::from(b"0123456789"[usize::try_from(digit).unwrap_or(0)]));
+    }
 }
 
 #[cfg(test)]

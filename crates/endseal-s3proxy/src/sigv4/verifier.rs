@@ -136,7 +136,7 @@ impl<S: SecretKeys> Verifier<S> {
     fn query(
         &self,
         request: SignedRequest<'_>,
-        pairs: &[uri::Pair],
+        pairs: &[uri::Pair<'_>],
         now: Timestamp,
     ) -> Result<Access, SignatureError> {
         let presigned = Presigned::parse(pairs)?;
@@ -202,7 +202,7 @@ impl<S: SecretKeys> Verifier<S> {
             time,
             scope: &scope,
         };
-        let is_right = |target: &Target| {
+        let is_right = |target: &Target<'_>| {
             let computed = key.sign(canonical.string_to_sign(target).as_bytes());
             constant_time_eq(&computed, &signature)
         };

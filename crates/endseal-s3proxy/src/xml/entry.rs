@@ -188,9 +188,8 @@ impl ChecksumChange {
 /// The key that `encoding-type=url` wrote: `+` is a space.
 pub(super) fn decode(text: &str) -> Result<String, XmlError> {
     // A key in a query is written the same way.
-    let spaces = text.replace('+', "%20");
-    let bytes = uri::decode_path(&spaces).map_err(|_| XmlError::Invalid("Key"))?;
-    String::from_utf8(bytes).map_err(|_| XmlError::Invalid("Key"))
+    let bytes = uri::decode_component(text).map_err(|_| XmlError::Invalid("Key"))?;
+    String::from_utf8(bytes.into_owned()).map_err(|_| XmlError::Invalid("Key"))
 }
 
 pub(super) fn encode(key: &str) -> String {

@@ -163,7 +163,13 @@ async fn send(
     let salt = sealer.salt();
     let sealed_len = size::part_len(len).ok_or_else(S3Error::too_large)?;
     let report = Report::default();
-    let body = Sealed::new(content, Sealer::Part(sealer), report.clone(), proxy.metrics.clone());
+    let body = Sealed::new(
+        content,
+        Sealer::Part(sealer),
+        sealed_len,
+        report.clone(),
+        proxy.metrics.clone(),
+    );
     let body = Body::stream(sealed_len, body);
     let (target, headers) = if parks {
         // Parts of an upload that does not exist would lie there for ever.
