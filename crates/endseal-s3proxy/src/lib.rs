@@ -4,6 +4,7 @@
 //! |---|---|
 //! | run a proxy | [`Config`], [`Proxy`], [`Server`] |
 //! | keep objects in a folder, without a server behind | [`folder`] |
+//! | clean up after uploads, wrap the keys of objects anew | [`maintenance`] |
 //! | seal, open, find and name what lies in a bucket | [`object`] |
 //! | wrap and open content keys | [`provider`] |
 //! | talk to the server behind | [`client`] |
@@ -36,6 +37,7 @@ mod handler;
 mod headers;
 mod log;
 mod loopback;
+pub mod maintenance;
 mod metrics;
 pub mod object;
 mod operation;

@@ -12,6 +12,7 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+use super::configuration;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::json::{self, Value};
@@ -40,7 +41,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let (config, words) = match (&args.folder, &args.config) {
         (Some(folder), _) => of_folder(folder, args.listen)?,
         (None, Some(file)) => {
-            let mut config = read(file)?;
+            let mut config = configuration::read(file)?;
             config.listen = args.listen.unwrap_or(config.listen);
             (config, None)
         }
@@ -112,18 +113,6 @@ fn of_folder(
         ));
     }
     Ok((config, Some(words)))
-}
-
-fn read(path: &Path) -> Result<Config, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        let what = format!("cannot read {}", path.display());
-        Failure::new(Kind::Environment, what).because(&error)
-    })?;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    Config::parse(&text, folder, |name| std::env::var(name).ok()).map_err(|error| {
-        let what = format!("{} is no configuration", path.display());
-        Failure::new(Kind::Configuration, what).because(&error)
-    })
 }
 
 /// A line of JSON for each request, on standard error.
