@@ -54,7 +54,7 @@ pub use config::Config;
 pub use error::S3Error;
 pub use glob::Glob;
 pub use log::{Entry, Log, Silent};
-pub use metrics::Metrics;
+pub use metrics::{Metrics, MetricsServer};
 pub use operation::Operation;
 pub use proxy::Proxy;
 pub use server::Server;

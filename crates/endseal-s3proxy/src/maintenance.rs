@@ -11,6 +11,7 @@
 
 mod ask;
 mod clean;
+mod conditional;
 mod copy;
 mod fault;
 mod pages;

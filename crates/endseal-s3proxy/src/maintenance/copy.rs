@@ -50,6 +50,8 @@ pub(super) struct Examined<'a> {
     /// The backend's entity tag.
     pub(super) entity_tag: &'a str,
     pub(super) sealed_len: u64,
+    /// Whether the backend can say what a copy must not overwrite.
+    pub(super) is_conditional: bool,
 }
 
 /// What came of a copy.
@@ -110,10 +112,17 @@ impl Examined<'_> {
         headers::insert(headers, "x-amz-copy-source-if-match", self.entity_tag)
     }
 
+    fn name_destination(&self, headers: &mut HeaderMap) -> Result<(), S3Error> {
+        if !self.is_conditional {
+            return Ok(());
+        }
+        headers::insert(headers, IF_MATCH.as_str(), self.entity_tag)
+    }
+
     /// Copies in one request.
     pub(super) async fn at_once(&self, mut headers: HeaderMap) -> Result<Copied, NoCopy> {
         self.name_source(&mut headers)?;
-        headers::insert(&mut headers, IF_MATCH.as_str(), self.entity_tag)?;
+        self.name_destination(&mut headers)?;
         headers::insert(&mut headers, "x-amz-metadata-directive", "REPLACE")?;
         let target = self.target(Query::new());
         let response = ask(self.proxy, &Method::PUT, &target, headers).await?;
@@ -171,7 +180,7 @@ impl Examined<'_> {
         let request = write_complete(&parts);
         let hash = PayloadHash::Sha256(endseal_crypto::sha256::digest(&request));
         let mut headers = HeaderMap::new();
-        headers::insert(&mut headers, IF_MATCH.as_str(), self.entity_tag)?;
+        self.name_destination(&mut headers)?;
         let target = self.target(Query::new().with("uploadId", id));
         let (signer, body) = (self.proxy.own_signer(), Body::full(request.into()));
         let response = self.proxy.send(signer, &Method::POST, &target, headers, body, hash).await?;

@@ -3,7 +3,8 @@
 //! Each object is asked after, its content key is opened and wrapped, and the object is copied onto
 //! itself with the new header: metadata, content headers, tags, storage class and server-side
 //! encryption of the backend go along; an access control list of a single object does not, as S3
-//! copies none. The copy holds only for the entity tag that was examined. What is larger than one copy
+//! copies none. The copy holds only for the entity tag that was examined, at a server that heeds such
+//! conditions; whether it does is tried before, and one that does not is left alone. What is larger than one copy
 //! takes is copied in parts, which the format allows: the header says what form an object has, and
 //! not its entity tag.
 
@@ -14,6 +15,7 @@ use http::{HeaderMap, Method, StatusCode};
 use tokio::task::JoinSet;
 
 use super::ask::ask;
+use super::conditional::heeds_conditions;
 use super::copy::{Copied, Examined, NoCopy, beside};
 use super::fault::Fault;
 use super::pages::{List, Pages, buckets, versioning};
@@ -34,6 +36,9 @@ pub struct Rewrap {
     pub prefix: String,
     /// Only tells what would be wrapped: keys are opened, nothing is written.
     pub dry_run: bool,
+    /// Wraps also where the server does not heed the condition of a copy. The caller MUST see to it
+    /// that nobody writes meanwhile: what is written at the moment of a copy would be lost.
+    pub unconditional: bool,
     /// Objects at once.
     pub jobs: usize,
     /// Largest object in bytes that the backend copies in one request: S3's 5 GiB.
@@ -49,6 +54,7 @@ impl Default for Rewrap {
             bucket: None,
             prefix: String::new(),
             dry_run: false,
+            unconditional: false,
             jobs: 8,
             largest_copy: 5 << 30,
             part: 1 << 30,
@@ -242,6 +248,13 @@ impl Run<'_> {
             report.versioned_buckets.push(bucket.to_owned());
         }
         on(RewrapEvent::Bucket { bucket, has_versions });
+        let dry_run = self.options.dry_run;
+        let is_conditional = dry_run || heeds_conditions(self.proxy, bucket).await?;
+        if !is_conditional && !self.options.unconditional {
+            return Err(Fault::new(
+                "the server does not heed If-Match of copies: what is written meanwhile could be lost",
+            ));
+        }
         let list = List::Objects { bucket, prefix: &self.options.prefix };
         let mut pages = Pages::of(self.proxy, list).await;
         let mut jobs = JoinSet::new();
@@ -269,6 +282,7 @@ impl Run<'_> {
                     sample: Arc::clone(self.sample),
                     bucket: bucket.to_owned(),
                     key: entry.key,
+                    is_conditional,
                 };
                 jobs.spawn(job.run());
             }
@@ -287,6 +301,7 @@ struct Job {
     sample: Arc<Wrapped>,
     bucket: String,
     key: String,
+    is_conditional: bool,
 }
 
 impl Job {
@@ -340,8 +355,14 @@ impl Job {
             }
             Err(error) => return Err(error.into()),
         };
-        let examined =
-            Examined { proxy, bucket: &self.bucket, key: &self.key, entity_tag: old, sealed_len };
+        let examined = Examined {
+            proxy,
+            bucket: &self.bucket,
+            key: &self.key,
+            entity_tag: old,
+            sealed_len,
+            is_conditional: self.is_conditional,
+        };
         let copied = match sealed_len > self.options.largest_copy {
             true => examined.in_parts(self.options.part, headers).await,
             false => examined.at_once(headers).await,

@@ -34,6 +34,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 8,
           value_parser = clap::value_parser!(u16).range(1..=128))]
     jobs: u16,
+    /// Also at a server that does not heed If-Match of copies: what somebody writes there at the moment of a copy is lost
+    #[arg(long)]
+    while_nobody_writes: bool,
     /// Only tell how many would be wrapped: their keys are opened, nothing is written
     #[arg(long)]
     dry_run: bool,
@@ -45,6 +48,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     options.bucket.clone_from(&args.bucket);
     options.prefix.clone_from(&args.prefix);
     options.jobs = usize::from(args.jobs);
+    options.unconditional = args.while_nobody_writes;
     options.dry_run = args.dry_run;
     let mut problems = Problems::default();
     let mut progress = Progress::of_objects(ctx, "wrapping");
