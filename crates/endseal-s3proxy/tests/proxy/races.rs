@@ -229,7 +229,8 @@ async fn relay_heedlessly(mut stream: TcpStream, backend: Arc<Client>) {
                 "x-amz-date",
                 "x-amz-content-sha256",
             ];
-            !own.contains(name) && !(copies && *name == "if-match")
+            let is_hidden = copies && *name == "if-match";
+            !own.contains(name) && !is_hidden
         })
         .copied()
         .collect();
