@@ -34,6 +34,7 @@ MODULES = [
     "s3cmd",
     "rclone",
     "at_rest",
+    "maintenance",
     "tampering",
     "breakdowns",
     "slowness",

@@ -1,5 +1,6 @@
 """The proxy under test: `endseal s3 serve` as a process."""
 
+import json
 import os
 import subprocess
 
@@ -21,6 +22,36 @@ def new_ring(binary, path):
         env=clean_environment(),
         stdin=subprocess.DEVNULL,
     )
+
+
+def command(binary, *arguments, expect=0):
+    """Runs `endseal s3 …`; what it reports."""
+    done = subprocess.run(
+        [binary, "--json", "s3", *arguments],
+        env=clean_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        timeout=300,
+    )
+    if expect is not None and done.returncode != expect:
+        said = (done.stdout + done.stderr).decode(errors="replace")
+        raise AssertionError(f"s3 {arguments[0]} ended with {done.returncode}: {said[:1500]}")
+    return json.loads(done.stdout)
+
+
+def rotate(binary, ring):
+    """Adds a key to a ring; its id."""
+    return command(binary, "key", "rotate", ring)["keys"][-1]["id"]
+
+
+def forget_old_keys(ring):
+    """Leaves a ring the key that wraps (docs/spec/s3-key-ring.md, an open file)."""
+    with open(ring) as file:
+        lines = file.read().splitlines()
+    newest = [it for it in lines if it.startswith("key ")][-1]
+    with open(ring, "w") as file:
+        file.write("\n".join([it for it in lines if not it.startswith("key ")] + [newest]) + "\n")
 
 
 def secret_file(folder, name, secret):
@@ -71,7 +102,7 @@ class Proxy:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = os.path.join(folder, "proxy.log")
-        path = configuration(server, folder, self.port, ring, extra, clients)
+        self.configuration = path = configuration(server, folder, self.port, ring, extra, clients)
         self.process = Process(
             [binary, "s3", "serve", "--config", path],
             self.log,

@@ -8,6 +8,7 @@ use crate::ctx::Ctx;
 const WORTH_SHOWING: u64 = 16 << 20;
 const KNOWN: &str = "{msg} {bar:30} {bytes}/{total_bytes} {binary_bytes_per_sec} {eta}";
 const UNKNOWN: &str = "{msg} {spinner} {bytes} {binary_bytes_per_sec} {elapsed}";
+const OBJECTS: &str = "{msg} {spinner} {pos} objects {per_sec} {elapsed}";
 const PER_SECOND: u8 = 10;
 
 /// Shows how far long work is, if somebody looks.
@@ -15,25 +16,35 @@ pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     total: Option<u64>,
     verb: &'static str,
+    template: &'static str,
     wanted: bool,
+    /// Below that nothing is shown if the end is not known.
+    least: u64,
 }
 
 impl Progress {
     /// For `total` bytes, if that is known.
     pub(crate) fn new(ctx: &Ctx, verb: &'static str, total: Option<u64>) -> Self {
         let wanted = ctx.shows_progress() && total.is_none_or(|total| total > WORTH_SHOWING);
-        Self { bar: None, total, verb, wanted }
+        let template = if total.is_some() { KNOWN } else { UNKNOWN };
+        Self { bar: None, total, verb, template, wanted, least: WORTH_SHOWING }
     }
 
     /// For work whose end is not known, if somebody looks.
     pub(crate) fn if_wanted(wanted: bool, verb: &'static str) -> Self {
-        Self { bar: None, total: None, verb, wanted }
+        Self { bar: None, total: None, verb, template: UNKNOWN, wanted, least: WORTH_SHOWING }
     }
 
-    /// So many bytes have passed.
+    /// For objects, nobody knows how many.
+    pub(crate) fn of_objects(ctx: &Ctx, verb: &'static str) -> Self {
+        let wanted = ctx.shows_progress();
+        Self { bar: None, total: None, verb, template: OBJECTS, wanted, least: 0 }
+    }
+
+    /// So many bytes, or objects, have passed.
     pub(crate) fn at(&mut self, position: u64) {
-        if self.wanted && self.bar.is_none() && (self.total.is_some() || position > WORTH_SHOWING) {
-            self.bar = Some(bar(self.verb, self.total));
+        if self.wanted && self.bar.is_none() && (self.total.is_some() || position > self.least) {
+            self.bar = Some(bar(self.verb, self.total, self.template));
         }
         if let Some(bar) = &self.bar {
             bar.set_position(position);
@@ -49,10 +60,9 @@ impl Drop for Progress {
     }
 }
 
-fn bar(verb: &'static str, total: Option<u64>) -> ProgressBar {
+fn bar(verb: &'static str, total: Option<u64>, template: &str) -> ProgressBar {
     let target = ProgressDrawTarget::stderr_with_hz(PER_SECOND);
     let bar = ProgressBar::with_draw_target(total, target).with_message(verb);
-    let template = if total.is_some() { KNOWN } else { UNKNOWN };
     // The templates are constants; a mistake in one leaves indicatif's own style.
     let style = ProgressStyle::with_template(template).map(|style| style.progress_chars("=> "));
     if let Ok(style) = style {

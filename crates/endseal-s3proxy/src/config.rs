@@ -25,6 +25,8 @@ pub struct Config {
     pub domains: Vec<String>,
     /// Certificate chain and key of the front, in PEM; without them it speaks plain HTTP.
     pub tls: Option<TlsFiles>,
+    /// Where to tell metrics: nowhere unless it is said.
+    pub metrics: Option<SocketAddr>,
     /// The server behind.
     pub backend: Backend,
     /// What wraps content keys.
@@ -178,6 +180,7 @@ impl Config {
             listen: SocketAddr::from(([127, 0, 0, 1], 9000)),
             domains: Vec::new(),
             tls: None,
+            metrics: None,
             backend,
             keys,
             clients,
@@ -187,8 +190,9 @@ impl Config {
     }
 
     /// Reads a configuration; relative file names count from `folder`, and `environment` gives
-    /// variables: `ENDSEAL_S3_LISTEN`, `ENDSEAL_S3_BACKEND_URL`, `ENDSEAL_S3_BACKEND_ACCESS_KEY`,
-    /// `ENDSEAL_S3_BACKEND_SECRET_KEY`, each before what the file says.
+    /// variables: `ENDSEAL_S3_LISTEN`, `ENDSEAL_S3_METRICS_LISTEN`, `ENDSEAL_S3_BACKEND_URL`,
+    /// `ENDSEAL_S3_BACKEND_ACCESS_KEY`, `ENDSEAL_S3_BACKEND_SECRET_KEY`, each before what the file
+    /// says.
     ///
     /// # Errors
     /// [`ConfigError`], which names the entry: unknown ones too.
@@ -209,6 +213,7 @@ impl Config {
             listen,
             domains: root.strings("domains")?,
             tls: tls(&mut root)?,
+            metrics: metrics(&mut root, &environment)?,
             backend: self::backend(&mut backend, &environment)?,
             keys: self::keys(&mut keys)?,
             clients: clients(&mut root)?,
@@ -234,6 +239,22 @@ fn tls(root: &mut Reader) -> Result<Option<TlsFiles>, ConfigError> {
     let files = TlsFiles { certificate: table.path("certificate")?, key: table.path("key")? };
     table.finish()?;
     Ok(Some(files))
+}
+
+fn metrics(
+    root: &mut Reader,
+    environment: &impl Fn(&str) -> Option<String>,
+) -> Result<Option<SocketAddr>, ConfigError> {
+    let in_file = match root.optional_table("metrics")? {
+        Some(mut table) => {
+            let listen = table.required("listen")?;
+            table.finish()?;
+            Some(listen)
+        }
+        None => None,
+    };
+    let text = environment("ENDSEAL_S3_METRICS_LISTEN").or(in_file);
+    text.map(|text| address("metrics.listen", &text)).transpose()
 }
 
 fn backend(

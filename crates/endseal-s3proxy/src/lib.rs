@@ -4,6 +4,7 @@
 //! |---|---|
 //! | run a proxy | [`Config`], [`Proxy`], [`Server`] |
 //! | keep objects in a folder, without a server behind | [`folder`] |
+//! | clean up after uploads, wrap the keys of objects anew | [`maintenance`] |
 //! | seal, open, find and name what lies in a bucket | [`object`] |
 //! | wrap and open content keys | [`provider`] |
 //! | talk to the server behind | [`client`] |
@@ -36,6 +37,7 @@ mod handler;
 mod headers;
 mod log;
 mod loopback;
+pub mod maintenance;
 mod metrics;
 pub mod object;
 mod operation;
@@ -52,7 +54,7 @@ pub use config::Config;
 pub use error::S3Error;
 pub use glob::Glob;
 pub use log::{Entry, Log, Silent};
-pub use metrics::Metrics;
+pub use metrics::{Metrics, MetricsServer};
 pub use operation::Operation;
 pub use proxy::Proxy;
 pub use server::Server;

@@ -1,13 +1,19 @@
 //! Counters of a proxy, and their text for Prometheus.
 
+mod listener;
+
 use core::fmt::Write as _;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 
 use http::StatusCode;
 
+pub use self::listener::MetricsServer;
+use crate::client::Client;
 use crate::error::S3Error;
 use crate::operation::Operation;
+use crate::provider::Cached;
+use crate::proxy::Proxy;
 
 /// Upper bounds of the classes of times, in milliseconds.
 const BOUNDS: [u64; 10] = [1, 2, 5, 10, 25, 50, 100, 250, 1_000, 5_000];
@@ -83,7 +89,7 @@ impl Metrics {
     #[must_use]
     pub fn text(&self) -> String {
         let mut out = String::new();
-        out.push_str("# TYPE endseal_s3_requests_total counter\n");
+        head(&mut out, "requests_total", "counter", "Answers, by operation and class of status.");
         for (operation, classes) in OPERATIONS.iter().zip(&self.answers) {
             for (class, counter) in classes.iter().enumerate() {
                 let count = counter.load(Relaxed);
@@ -96,7 +102,7 @@ impl Metrics {
                 }
             }
         }
-        out.push_str("# TYPE endseal_s3_answer_seconds histogram\n");
+        head(&mut out, "answer_seconds", "histogram", "Time until an answer began.");
         let mut below = 0;
         for (bound, counter) in BOUNDS.iter().zip(&self.times) {
             below += counter.load(Relaxed);
@@ -108,19 +114,94 @@ impl Metrics {
         let _ = writeln!(out, "endseal_s3_answer_seconds_bucket{{le=\"+Inf\"}} {below}");
         let _ = writeln!(out, "endseal_s3_answer_seconds_sum {sum}");
         let _ = writeln!(out, "endseal_s3_answer_seconds_count {below}");
-        for (name, kind, counter) in [
-            ("in_flight", "gauge", &self.in_flight),
-            ("sealed_bytes_total", "counter", &self.sealed),
-            ("opened_bytes_total", "counter", &self.opened),
-            ("unauthentic_total", "counter", &self.unauthentic),
-            ("plaintext_refused_total", "counter", &self.plaintext),
-            ("signatures_refused_total", "counter", &self.refused),
+        let sealed = "Bytes of content that were sealed.";
+        let opened = "Bytes of content that were opened.";
+        let unauthentic = "Objects, or pieces of them, that did not authenticate.";
+        let plaintext = "Objects refused because they were not sealed.";
+        let refused = "Requests refused for their signature or their rights.";
+        for (name, kind, help, counter) in [
+            ("in_flight", "gauge", "Requests not yet answered.", &self.in_flight),
+            ("sealed_bytes_total", "counter", sealed, &self.sealed),
+            ("opened_bytes_total", "counter", opened, &self.opened),
+            ("unauthentic_total", "counter", unauthentic, &self.unauthentic),
+            ("plaintext_refused_total", "counter", plaintext, &self.plaintext),
+            ("signatures_refused_total", "counter", refused, &self.refused),
         ] {
-            let count = counter.load(Relaxed);
-            let _ = writeln!(out, "# TYPE endseal_s3_{name} {kind}\nendseal_s3_{name} {count}");
+            series(&mut out, name, kind, help, counter.load(Relaxed));
         }
         out
     }
+}
+
+impl Proxy {
+    /// All counters in Prometheus' text format: of requests, of the way to the backend, of the key
+    /// provider's cache.
+    #[must_use]
+    pub fn metrics_text(&self) -> String {
+        let mut out = String::new();
+        head(&mut out, "build_info", "gauge", "The version that runs.");
+        let version = env!("CARGO_PKG_VERSION");
+        // Writing into a string cannot fail.
+        let _ = writeln!(out, "endseal_s3_build_info{{version=\"{version}\"}} 1");
+        out.push_str(&self.metrics().text());
+        of_backend(&self.backend, &mut out);
+        if let Some(cache) = &self.cache {
+            of_keys(cache, &mut out);
+        }
+        out
+    }
+}
+
+fn of_backend(client: &Client, out: &mut String) {
+    head(out, "backend_connections", "gauge", "Connections to the backend, by what they do.");
+    for (state, count) in [("used", client.used_connections()), ("kept", client.kept_connections())]
+    {
+        let _ = writeln!(out, "endseal_s3_backend_connections{{state=\"{state}\"}} {count}");
+    }
+    let own = client.counters();
+    let crowded = "Requests that waited for a connection in vain.";
+    for (name, help, count) in [
+        ("requests", "Requests to the backend.", own.requests()),
+        ("failures", "Requests that no answer came to.", own.failed()),
+        ("connections_opened", "Connections that were opened.", own.opened()),
+        ("unreachable", "Connections that could not be opened.", own.unreachable()),
+        ("retries", "Requests sent again over another connection.", own.retried()),
+        ("crowded_out", crowded, own.crowded_out()),
+        ("timeouts", "Requests and answers that took too long.", own.timeouts()),
+        ("broken_bodies", "Answers that broke off.", own.broken_bodies()),
+        ("sent_bytes", "Bytes written to the backend.", own.bytes_sent()),
+        ("received_bytes", "Bytes read from the backend.", own.bytes_received()),
+    ] {
+        series(out, &format!("backend_{name}_total"), "counter", help, count);
+    }
+}
+
+fn of_keys(cache: &Cached, out: &mut String) {
+    let entries = cache.entries() as u64;
+    series(out, "keys_cached", "gauge", "Content keys in memory.", entries);
+    let paused = "Whether the key provider is left alone after failures.";
+    series(out, "keys_paused", "gauge", paused, u64::from(cache.is_paused()));
+    let own = cache.counters();
+    let refused = "Questions not put, because the provider is left alone or has too many.";
+    for (name, help, count) in [
+        ("hits", "Content keys that were in memory.", own.hits()),
+        ("asked", "Content keys that the provider was asked to open.", own.asked()),
+        ("joined", "Content keys that another request was asking for.", own.joined()),
+        ("failures", "Questions that the provider did not answer.", own.failures()),
+        ("refused", refused, own.refused()),
+        ("evicted", "Content keys that made room for others.", own.evicted()),
+    ] {
+        series(out, &format!("keys_{name}_total"), "counter", help, count);
+    }
+}
+
+fn head(out: &mut String, name: &str, kind: &str, help: &str) {
+    let _ = writeln!(out, "# HELP endseal_s3_{name} {help}\n# TYPE endseal_s3_{name} {kind}");
+}
+
+fn series(out: &mut String, name: &str, kind: &str, help: &str, count: u64) {
+    head(out, name, kind, help);
+    let _ = writeln!(out, "endseal_s3_{name} {count}");
 }
 
 #[cfg(test)]

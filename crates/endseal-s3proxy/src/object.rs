@@ -37,7 +37,9 @@ pub use body::{WholeOpener, WholeSealer};
 pub use checksum::{Checksum, ChecksumKind};
 pub use error::{HeaderError, RecordError, SealError, Unauthentic, UploadIdError};
 pub use header::{Form, Header};
-pub use parked::{RESERVED_PREFIX, parked_key};
+pub use parked::{
+    PARKED_METADATA, ParkedUpload, RESERVED_PREFIX, parked_folder, parked_folder_of, parked_key,
+};
 pub use part::{PartNumber, PartSealer};
 pub use place::{Binding, Place};
 pub use range::{RangeOpener, RangePlan};

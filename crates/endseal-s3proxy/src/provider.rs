@@ -55,6 +55,13 @@ pub trait KeyProvider: Send + Sync {
     /// Whether [`Self::unwrap`] could open what is wrapped under that id.
     fn knows(&self, key_id: &KeyId) -> bool;
 
+    /// Whether what was wrapped under `key_id` is as new as `sample`, which [`Self::wrap`] made just
+    /// now: of the same key, and the same version of that key where keys have versions.
+    fn is_as_new(&self, key_id: &str, wrapped: &[u8], sample: &Wrapped) -> bool {
+        let _ = wrapped;
+        key_id == sample.key_id.as_str()
+    }
+
     /// Wraps a content key, bound to `context`.
     fn wrap<'a>(&'a self, context: &'a [u8], key: &'a ContentKey) -> Answer<'a, Wrapped>;
 

@@ -244,6 +244,11 @@ impl Proxy {
         (&self.verifier, &self.clients, &self.signer)
     }
 
+    /// What signs requests that no client sends.
+    pub(crate) const fn own_signer(&self) -> &Arc<Signer> {
+        &self.signer
+    }
+
     pub(crate) fn refused(&self, error: S3Error) -> S3Error {
         self.metrics.refused.fetch_add(1, Relaxed);
         error

@@ -98,6 +98,12 @@ impl Target {
         Self { bucket: Some(bucket.to_owned()), key: key.map(str::to_owned), query }
     }
 
+    /// The target of a request to the service as a whole.
+    #[must_use]
+    pub(crate) const fn of_service(query: Query) -> Self {
+        Self { bucket: None, key: None, query }
+    }
+
     /// The bucket, if the request names one.
     #[must_use]
     pub(crate) fn bucket(&self) -> Option<&str> {

@@ -11,6 +11,7 @@
 //! | `CompleteMultipartUpload` | [`read_complete`], [`write_complete`] |
 //! | `Delete` | [`read_delete`] |
 //! | `ListPartsResult` | [`read_parts`] |
+//! | lists of buckets, objects, versions and uploads, read page by page | [`read_buckets`], [`read_objects`], [`read_versions`], [`read_uploads`] |
 //! | `Tagging` | [`read_tags`] |
 //! | `GetObjectAttributesResponse` | [`rewrite_attributes`] |
 //! | `Error`, `CopyPartResult` and others of our own | [`ErrorDocument`], [`Builder`] |
@@ -23,6 +24,7 @@ mod edit;
 mod entry;
 mod error;
 mod fault;
+mod pages;
 mod parts;
 mod result;
 mod rewrite;
@@ -37,6 +39,9 @@ pub use delete::{DeleteRequest, DeletedObject, read_delete};
 pub use entry::{Change, ChecksumChange, Entry, EntryKind, Replacement};
 pub use error::XmlError;
 pub use fault::ErrorDocument;
+pub use pages::{
+    Listed, Next, Page, read_buckets, read_objects, read_uploads, read_versioning, read_versions,
+};
 pub use parts::{ListedPart, PartsPage, read_parts};
 pub use result::{Fields, ResultChange, rewrite_result};
 pub use rewrite::{Name, Rules, entries, rewrite};

@@ -1,6 +1,10 @@
 //! `endseal s3`
 
+mod clean;
+mod configuration;
 mod key;
+mod problems;
+mod rewrap;
 mod serve;
 
 use clap::Subcommand;
@@ -21,11 +25,15 @@ pub(crate) struct Args {
 enum Command {
     Serve(serve::Args),
     Key(key::Args),
+    Rewrap(rewrap::Args),
+    Clean(clean::Args),
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     match &args.command {
         Command::Serve(args) => serve::run(args, ctx),
         Command::Key(args) => key::run(args, ctx),
+        Command::Rewrap(args) => rewrap::run(args, ctx),
+        Command::Clean(args) => clean::run(args, ctx),
     }
 }

@@ -20,6 +20,7 @@ mod peers;
 mod people;
 mod ping;
 mod pipes;
+mod s3;
 mod scratch;
 mod sessions;
 mod sessions_killed;

@@ -242,6 +242,10 @@ impl KeyProvider for Cached {
         self.0.provider.knows(key_id)
     }
 
+    fn is_as_new(&self, key_id: &str, wrapped: &[u8], sample: &Wrapped) -> bool {
+        self.0.provider.is_as_new(key_id, wrapped, sample)
+    }
+
     fn wrap<'a>(&'a self, context: &'a [u8], key: &'a ContentKey) -> Answer<'a, Wrapped> {
         Box::pin(async move {
             let inner = &self.0;

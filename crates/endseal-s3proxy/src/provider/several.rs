@@ -38,6 +38,10 @@ impl KeyProvider for Several {
         self.find(key_id).is_some()
     }
 
+    fn is_as_new(&self, key_id: &str, wrapped: &[u8], sample: &Wrapped) -> bool {
+        self.first.is_as_new(key_id, wrapped, sample)
+    }
+
     fn wrap<'a>(&'a self, context: &'a [u8], key: &'a ContentKey) -> Answer<'a, Wrapped> {
         self.first.wrap(context, key)
     }

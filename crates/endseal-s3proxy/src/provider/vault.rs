@@ -138,6 +138,12 @@ impl KeyProvider for VaultProvider {
         self.id == *key_id
     }
 
+    fn is_as_new(&self, key_id: &str, wrapped: &[u8], sample: &Wrapped) -> bool {
+        let own = answer::as_ciphertext(wrapped).and_then(version);
+        let newest = answer::as_ciphertext(&sample.bytes).and_then(version);
+        key_id == sample.key_id.as_str() && own.is_some() && own == newest
+    }
+
     fn wrap<'a>(&'a self, context: &'a [u8], key: &'a ContentKey) -> Answer<'a, Wrapped> {
         Box::pin(async move {
             let body = answer::encrypt_request(key, context);
@@ -163,6 +169,11 @@ impl KeyProvider for VaultProvider {
             self.post(&self.decrypt, body).await?.plaintext()
         })
     }
+}
+
+/// The version of the key: the second part of `vault:v<version>:<base64>`.
+fn version(ciphertext: &str) -> Option<&str> {
+    ciphertext.split(':').nth(1).filter(|version| !version.is_empty())
 }
 
 /// What can stand in a path without being encoded, and leads nowhere else.

@@ -19,10 +19,15 @@ impl Proxy {
             return None;
         }
         let problem = if path == "/readyz" { self.ready().await.err() } else { None };
+        Some(self.told(problem))
+    }
+
+    /// The answer that all is well, or what is not.
+    pub(crate) fn told(&self, problem: Option<&'static str>) -> Response<Outgoing> {
         let mut response = Response::new(Outgoing::full(problem.unwrap_or("ok")));
         if problem.is_some() {
             *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
         }
-        Some(response)
+        response
     }
 }

@@ -72,7 +72,20 @@ impl Proxy {
         key: &ContentKey,
         place: Place<'_>,
     ) -> Result<Header, S3Error> {
-        let binding = self.rule(place.bucket()).binding;
+        self.rewrap_bound(header, key, place, self.rule(place.bucket()).binding).await
+    }
+
+    /// The same with another binding than that of the bucket's rule.
+    ///
+    /// # Errors
+    /// As [`rewrap`](Self::rewrap).
+    pub(crate) async fn rewrap_bound(
+        &self,
+        header: &Header,
+        key: &ContentKey,
+        place: Place<'_>,
+        binding: Binding,
+    ) -> Result<Header, S3Error> {
         let wrapped = self.wrap(key, place, binding).await?;
         header
             .rewrapped(binding, wrapped.key_id.as_str(), &wrapped.bytes)

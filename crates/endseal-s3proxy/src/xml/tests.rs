@@ -3,6 +3,7 @@
 mod changes;
 mod hostile;
 mod lists;
+mod pages;
 mod requests;
 
 fn text(xml: Vec<u8>) -> String {

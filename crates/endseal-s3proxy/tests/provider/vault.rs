@@ -44,6 +44,27 @@ async fn a_server_is_a_provider() {
 }
 
 #[tokio::test]
+async fn a_rotation_at_the_server_makes_what_was_wrapped_before_old() {
+    let (_server, provider, wrapped) = started().await;
+    let id = wrapped.key_id.as_str();
+    assert!(provider.is_as_new(id, &wrapped.bytes, &wrapped));
+    let text = String::from_utf8(wrapped.bytes.clone()).unwrap();
+    let second = text.replacen("vault:v1:", "vault:v2:", 1).into_bytes();
+    let sample = Wrapped { bytes: second.clone(), ..wrapped.clone() };
+    assert!(!provider.is_as_new(id, &wrapped.bytes, &sample));
+    assert!(provider.is_as_new(id, &second, &sample));
+    assert!(!provider.is_as_new("another", &second, &sample));
+    assert!(!provider.is_as_new(id, b"vault:v2:", &sample), "no ciphertext at all");
+    let others: Vec<std::sync::Arc<dyn KeyProvider>> = Vec::new();
+    let several = endseal_s3proxy::provider::Several::new(std::sync::Arc::new(provider), others);
+    assert!(!several.is_as_new(id, &wrapped.bytes, &sample));
+    let limits = endseal_s3proxy::provider::cache::CacheLimits::default();
+    let cached = endseal_s3proxy::provider::Cached::new(std::sync::Arc::new(several), limits);
+    assert!(!cached.is_as_new(id, &wrapped.bytes, &sample));
+    assert!(cached.is_as_new(id, &second, &sample));
+}
+
+#[tokio::test]
 async fn what_no_server_made_is_not_sent() {
     let (server, provider, _) = started().await;
     for bad in [

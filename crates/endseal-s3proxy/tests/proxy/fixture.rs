@@ -159,6 +159,25 @@ pub(crate) fn content(len: usize, seed: u64) -> Vec<u8> {
     bytes
 }
 
+/// Does something many times, several at once.
+pub(crate) async fn at_once<F: Future<Output = ()>>(times: usize, work: impl Fn(usize) -> F) {
+    for start in (0..times).step_by(6) {
+        let one = async |number: usize| {
+            if number < times {
+                work(number).await;
+            }
+        };
+        tokio::join!(
+            one(start),
+            one(start + 1),
+            one(start + 2),
+            one(start + 3),
+            one(start + 4),
+            one(start + 5)
+        );
+    }
+}
+
 /// Waits until `done`, for what happens behind an answer.
 pub(crate) async fn eventually(what: &str, mut done: impl FnMut() -> bool) {
     for _ in 0..500 {

@@ -3,15 +3,20 @@
 #![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "these are tests")]
 
 mod access;
+mod clean;
 mod client;
 mod conditions;
 mod copies;
+mod deploy;
 mod faults;
 mod fixture;
 mod folder;
 mod forms;
 mod lists;
+mod metrics;
 mod multipart;
 mod objects;
+mod races;
 mod replicas;
+mod rewrap;
 mod set_up;

@@ -42,7 +42,7 @@ enum Command {
 pub(crate) fn run(args: &Args, _: &mut Ctx) -> Result<Outcome, Failure> {
     match &args.command {
         Command::New { file } => {
-            let ring = Ring::generate(ctx::now(), &mut OsRandom).map_err(|error| {
+            let ring = Ring::generate(now(), &mut OsRandom).map_err(|error| {
                 Failure::new(Kind::Environment, "no randomness").because(&error)
             })?;
             RingFile::at(file).create(&ring, Protection::None, &mut OsRandom).map_err(|error| {
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args, _: &mut Ctx) -> Result<Outcome, Failure> {
         }
         Command::Rotate { file } => {
             let ring = RingFile::at(file)
-                .change(None, &mut OsRandom, |ring| ring.add(ctx::now(), &mut OsRandom).map(drop))
+                .change(None, &mut OsRandom, |ring| ring.add(now(), &mut OsRandom).map(drop))
                 .map_err(|error| {
                     let what = format!("cannot change {}", file.display());
                     Failure::new(Kind::Environment, what).because(&error)
@@ -70,12 +70,17 @@ pub(crate) fn run(args: &Args, _: &mut Ctx) -> Result<Outcome, Failure> {
     }
 }
 
+/// Seconds since 1970, as rings have it.
+fn now() -> u64 {
+    ctx::now() / 1_000
+}
+
 /// The keys of a ring, a line each.
 fn shown(ring: &Ring) -> Outcome {
     let mut text = String::new();
     let mut keys = Vec::new();
     for entry in ring.entries() {
-        let (id, made) = (entry.id.as_str(), time::rfc3339(entry.created));
+        let (id, made) = (entry.id.as_str(), time::rfc3339(entry.created * 1_000));
         let does = if entry.wraps { "wraps" } else { "opens" };
         // Writing into a string cannot fail.
         let _ = writeln!(text, "{id}  {made}  {does}");

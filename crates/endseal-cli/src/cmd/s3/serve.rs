@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use endseal_s3proxy::folder::{self, SetUp};
-use endseal_s3proxy::{Config, Entry, Log, Proxy, Server, Silent};
+use endseal_s3proxy::{Config, Entry, Log, MetricsServer, Proxy, Server, Silent};
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+use super::configuration;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::json::{self, Value};
@@ -40,7 +41,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let (config, words) = match (&args.folder, &args.config) {
         (Some(folder), _) => of_folder(folder, args.listen)?,
         (None, Some(file)) => {
-            let mut config = read(file)?;
+            let mut config = configuration::read(file)?;
             config.listen = args.listen.unwrap_or(config.listen);
             (config, None)
         }
@@ -61,14 +62,20 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         let server = Server::new(Arc::clone(&proxy), config.tls.as_ref()).map_err(|error| {
             Failure::new(Kind::Configuration, "the proxy has no TLS").because(&error)
         })?;
-        let listener = TcpListener::bind(config.listen).await.map_err(|error| {
-            let what = format!("cannot listen at {}", config.listen);
-            Failure::new(Kind::Environment, what).because(&error)
-        })?;
+        let listener = listen(config.listen).await?;
         let address = listener.local_addr().map_err(failed)?;
+        let metrics = match config.metrics {
+            Some(metrics) => Some(listen(metrics).await?),
+            None => None,
+        };
         let scheme = if config.tls.is_some() { "https" } else { "http" };
         let line = format!("listening at {scheme}://{address}\n");
         ctx.print(line.as_bytes())?;
+        if let Some(metrics) = metrics {
+            let address = metrics.local_addr().map_err(failed)?;
+            ctx.print(format!("metrics at http://{address}/metrics\n").as_bytes())?;
+            tokio::spawn(MetricsServer::new(Arc::clone(&proxy)).serve(metrics));
+        }
         if let Some(words) = words {
             ctx.print(words.replace("{address}", &address.to_string()).as_bytes())?;
         }
@@ -88,6 +95,13 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             return Err(Failure::new(Kind::Environment, format!("{cut} connections were cut")));
         }
         Ok(Outcome::default())
+    })
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).await.map_err(|error| {
+        let what = format!("cannot listen at {address}");
+        Failure::new(Kind::Environment, what).because(&error)
     })
 }
 
@@ -112,18 +126,6 @@ fn of_folder(
         ));
     }
     Ok((config, Some(words)))
-}
-
-fn read(path: &Path) -> Result<Config, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        let what = format!("cannot read {}", path.display());
-        Failure::new(Kind::Environment, what).because(&error)
-    })?;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    Config::parse(&text, folder, |name| std::env::var(name).ok()).map_err(|error| {
-        let what = format!("{} is no configuration", path.display());
-        Failure::new(Kind::Configuration, what).because(&error)
-    })
 }
 
 /// A line of JSON for each request, on standard error.

@@ -175,7 +175,7 @@ async fn send(
         // Parts of an upload that does not exist would lie there for ever.
         upload.listed(proxy, number.get()..=number.get()).await?;
         debug_assert!(RESERVED_PREFIX.ends_with('/'));
-        (upload.parked(number), HeaderMap::new())
+        (upload.parked(number), upload.parked_headers()?)
     } else {
         let query = call.target.query().clone().without(|name| name == "uploadId");
         (upload.target(query), headers::about_sealed(&call.headers))

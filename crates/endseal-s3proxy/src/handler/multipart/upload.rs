@@ -5,7 +5,11 @@ use core::ops::RangeInclusive;
 use http::{HeaderMap, Method, StatusCode};
 
 use crate::error::S3Error;
-use crate::object::{ContentKey, PartNumber, UploadId, parked_key, size};
+use crate::headers::{self, USER_METADATA};
+use crate::object::{
+    ContentKey, PARKED_METADATA, ParkedUpload, PartNumber, UploadId, parked_folder, parked_key,
+    size,
+};
 use crate::proxy::{Call, Proxy, Sought, object_len, read};
 use crate::target::{Query, Target};
 use crate::xml::{self, ListedPart};
@@ -60,6 +64,21 @@ impl<'a> Upload<'a> {
     pub(super) fn parked(&self, number: PartNumber) -> Target {
         let key = parked_key(&self.backend_id, number);
         Target::of(self.sought.bucket, Some(&key), Query::new())
+    }
+
+    /// Headers of what is parked: which upload it belongs to, for who cleans the bucket.
+    ///
+    /// # Errors
+    /// If the value cannot stand in a header, which it always can.
+    pub(super) fn parked_headers(&self) -> Result<HeaderMap, S3Error> {
+        let mut headers = HeaderMap::new();
+        let owner =
+            ParkedUpload { key: self.sought.key.to_owned(), backend_id: self.backend_id.clone() };
+        if let Some(value) = owner.encode() {
+            let name = format!("{USER_METADATA}{PARKED_METADATA}");
+            headers::insert(&mut headers, &name, &value)?;
+        }
+        Ok(headers)
     }
 
     /// The parts that the backend has under the upload with these numbers.
@@ -118,7 +137,7 @@ impl<'a> Upload<'a> {
             _ => return Err(S3Error::unavailable()),
         }
         let len = object_len(&response).and_then(size::part_plaintext_len);
-        let tag = crate::headers::text(response.headers(), "etag");
+        let tag = headers::text(response.headers(), "etag");
         let (Some(plaintext_len), Some(tag)) = (len, tag) else {
             return Err(S3Error::not_authentic());
         };
@@ -145,9 +164,7 @@ impl<'a> Upload<'a> {
 
     /// The numbers of the parts that are parked.
     async fn parked_numbers(&self, proxy: &Proxy) -> Result<Vec<PartNumber>, S3Error> {
-        let folder = self.parked(PartNumber::MAX);
-        let folder = folder.key().and_then(|key| key.rsplit_once('/')).map(|(folder, _)| folder);
-        let prefix = format!("{}/", folder.ok_or_else(S3Error::internal)?);
+        let prefix = parked_folder(&self.backend_id);
         let query = Query::new().with("list-type", "2").with("prefix", &prefix);
         let target = Target::of(self.sought.bucket, None, query);
         let response =

@@ -1,0 +1,103 @@
+//! `endseal s3 clean`
+
+use core::time::Duration;
+use std::path::PathBuf;
+
+use endseal_s3proxy::maintenance::{self, Clean, CleanEvent, CleanReport};
+
+use super::configuration;
+use super::problems::Problems;
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::{Failure, Kind};
+use crate::json::{self, Value};
+use crate::printable::printable;
+use crate::progress::Progress;
+use crate::time;
+
+/// Remove what uploads left that nobody will complete
+///
+/// Aborts unfinished uploads of which nothing was uploaded for long, whoever began them, and deletes
+/// their parked parts and those of uploads that are gone. Never touches an upload that goes on, nor an
+/// object. Can be interrupted and run again; a lifecycle rule of the bucket does the same by age alone.
+/// The exit code is 1 if something could not be removed.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The proxy's configuration, in TOML
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    /// This bucket alone, and not all that the server shows the proxy
+    #[arg(long)]
+    bucket: Option<String>,
+    /// How long nothing may have happened to an upload: a number and s, m, h, d or w
+    #[arg(long, value_name = "TIME", default_value = "7d", value_parser = time::duration)]
+    older_than: Duration,
+    /// Only tell what would be removed
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let (runtime, proxy) = configuration::start(&args.config)?;
+    let mut options = Clean::default();
+    options.bucket.clone_from(&args.bucket);
+    options.older_than = args.older_than;
+    options.dry_run = args.dry_run;
+    let shows = args.dry_run && !ctx.global.json && !ctx.global.quiet;
+    let mut problems = Problems::default();
+    let mut printed = Ok(());
+    let mut progress = Progress::of_objects(ctx, "cleaning");
+    let mut seen = 0;
+    let cleaned = runtime.block_on(maintenance::clean(&proxy, &options, |event| {
+        seen += 1;
+        progress.at(seen);
+        let line = match event {
+            CleanEvent::Upload { bucket, key } => format!("upload {bucket}/{key}"),
+            CleanEvent::Part { bucket, key } => format!("part {bucket}/{key}"),
+            CleanEvent::Unknown { bucket, key } => {
+                problems.tell(ctx, (bucket, Some(key)), &"says of no upload, and stays");
+                return;
+            }
+            CleanEvent::Failed { bucket, key, fault } => {
+                problems.tell(ctx, (bucket, key), fault);
+                return;
+            }
+            _ => return,
+        };
+        if shows && printed.is_ok() {
+            printed = ctx.print(format!("{}\n", printable(&line)).as_bytes());
+        }
+    }));
+    drop(progress);
+    printed?;
+    let report = cleaned.map_err(|fault| {
+        Failure::new(Kind::Environment, "the server does not tell its buckets")
+            .because(&fault)
+            .hint("name one with --bucket")
+    })?;
+    Ok(outcome(args, &report, problems))
+}
+
+fn outcome(args: &Args, report: &CleanReport, problems: Problems) -> Outcome {
+    let would = if args.dry_run { "would be removed" } else { "removed" };
+    let CleanReport { uploads_removed, parts_removed, uploads_kept, parts_kept, failed, .. } =
+        report;
+    let mut text = format!(
+        "{uploads_removed} uploads and {parts_removed} parked parts {would}, {uploads_kept} and \
+         {parts_kept} kept\n"
+    );
+    if *failed > 0 {
+        text.push_str(&format!("{failed} failures; run again when their reasons are gone\n"));
+    }
+    let json = json::object([
+        ("dry_run", Value::from(args.dry_run)),
+        ("buckets", Value::from(report.buckets)),
+        ("uploads_removed", Value::from(*uploads_removed)),
+        ("uploads_kept", Value::from(*uploads_kept)),
+        ("parts_removed", Value::from(*parts_removed)),
+        ("parts_kept", Value::from(*parts_kept)),
+        ("unknown", Value::from(report.unknown)),
+        ("failed", Value::from(*failed)),
+        ("problems", problems.json()),
+    ]);
+    Outcome { refused: *failed > 0, ..Outcome::new(text, json) }
+}

@@ -1,0 +1,122 @@
+//! `endseal s3 rewrap`
+
+use std::path::PathBuf;
+
+use endseal_s3proxy::maintenance::{self, Rewrap, RewrapEvent, RewrapReport};
+
+use super::configuration;
+use super::problems::Problems;
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::{Failure, Kind};
+use crate::json::{self, Value};
+use crate::progress::Progress;
+
+/// Wrap the keys of objects under the newest key, without touching what is sealed
+///
+/// After a rotation: first let every proxy read the new key (restart it), then run this, until it says
+/// that nothing is left. Each object is copied onto itself by the server with another header; what is
+/// written meanwhile stays as it was written. Can be interrupted and run again. Of buckets with versions
+/// the current ones are seen to; older ones keep their key. Copies have no access control lists of their
+/// own, and entity tags of objects that were uploaded in parts change. The exit code is 1 if something
+/// is left to do.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The proxy's configuration, in TOML
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    /// This bucket alone, and not all that the server shows the proxy
+    #[arg(long)]
+    bucket: Option<String>,
+    /// Only objects whose keys begin so
+    #[arg(long, default_value = "")]
+    prefix: String,
+    /// Objects at once
+    #[arg(long, value_name = "NUMBER", default_value_t = 8,
+          value_parser = clap::value_parser!(u16).range(1..=128))]
+    jobs: u16,
+    /// Also at a server that does not heed If-Match of copies: what somebody writes there at the moment of a copy is lost
+    #[arg(long)]
+    while_nobody_writes: bool,
+    /// Only tell how many would be wrapped: their keys are opened, nothing is written
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let (runtime, proxy) = configuration::start(&args.config)?;
+    let mut options = Rewrap::default();
+    options.bucket.clone_from(&args.bucket);
+    options.prefix.clone_from(&args.prefix);
+    options.jobs = usize::from(args.jobs);
+    options.unconditional = args.while_nobody_writes;
+    options.dry_run = args.dry_run;
+    let mut problems = Problems::default();
+    let mut progress = Progress::of_objects(ctx, "wrapping");
+    let mut seen = 0;
+    let report = runtime.block_on(maintenance::rewrap(&proxy, &options, |event| match event {
+        RewrapEvent::Bucket { bucket, has_versions: true } => {
+            ctx.note(&format!(
+                "{bucket} has versions: the current ones are seen to, no older ones"
+            ));
+        }
+        RewrapEvent::Object { bucket, key, outcome } => {
+            seen += 1;
+            progress.at(seen);
+            let place = (bucket, Some(key));
+            match outcome {
+                maintenance::Outcome::Changed => {
+                    problems.tell(ctx, place, &"was written meanwhile, and stays so");
+                }
+                maintenance::Outcome::Skipped(skip) => {
+                    problems.tell(ctx, place, &skip.reason());
+                }
+                maintenance::Outcome::Failed(fault) => problems.tell(ctx, place, fault),
+                _ => {}
+            }
+        }
+        RewrapEvent::Failed { bucket, fault } => problems.tell(ctx, (bucket, None), fault),
+        _ => {}
+    }));
+    drop(progress);
+    let report = report.map_err(|fault| {
+        Failure::new(Kind::Environment, "nothing was wrapped")
+            .because(&fault)
+            .hint("if the server does not tell its buckets, name one with --bucket")
+    })?;
+    Ok(outcome(args, &report, problems))
+}
+
+fn outcome(args: &Args, report: &RewrapReport, problems: Problems) -> Outcome {
+    let RewrapReport { key_id, rewrapped, newest, plaintext, retagged, .. } = report;
+    let will = if args.dry_run { "to be wrapped" } else { "wrapped" };
+    let mut text = format!("{rewrapped} objects {will} under {key_id}, {newest} were before\n");
+    if *plaintext > 0 {
+        text.push_str(&format!("{plaintext} objects are not sealed\n"));
+    }
+    if *retagged > 0 {
+        text.push_str(&format!("{retagged} entity tags changed\n"));
+    }
+    if !report.is_complete() {
+        let RewrapReport { changed, skipped, failed, .. } = report;
+        text.push_str(&format!(
+            "{changed} were written meanwhile, {skipped} skipped, {failed} failed: run again\n"
+        ));
+    }
+    let json = json::object([
+        ("dry_run", Value::from(args.dry_run)),
+        ("complete", Value::from(report.is_complete())),
+        ("key", Value::from(key_id.as_str())),
+        ("buckets", Value::from(report.buckets)),
+        ("versioned_buckets", Value::from(report.versioned_buckets.clone())),
+        ("rewrapped", Value::from(*rewrapped)),
+        ("newest", Value::from(*newest)),
+        ("plaintext", Value::from(*plaintext)),
+        ("changed", Value::from(report.changed)),
+        ("gone", Value::from(report.gone)),
+        ("skipped", Value::from(report.skipped)),
+        ("failed", Value::from(report.failed)),
+        ("retagged", Value::from(*retagged)),
+        ("problems", problems.json()),
+    ]);
+    Outcome { refused: !report.is_complete(), ..Outcome::new(text, json) }
+}

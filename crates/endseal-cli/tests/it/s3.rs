@@ -1,0 +1,66 @@
+//! Key rings of the S3 proxy, and what is done to buckets from time to time.
+
+use serde_json::Value;
+
+use crate::people::{program, run};
+use crate::scratch::Scratch;
+
+fn s3(args: &[&str], scratch: &Scratch) -> crate::people::Ran {
+    run(program().current_dir(scratch.folder()).arg("s3").args(args))
+}
+
+fn configured() -> Scratch {
+    let scratch = Scratch::new();
+    let text = "[backend]\nfolder = \"objects\"\n[keys]\nprovider = \"ring\"\nfile = \"ring.key\"\n\
+                [[client]]\naccess_key = \"A\"\nsecret_key = \"0123456789\"\n";
+    scratch.write("s3.toml", text);
+    s3(&["key", "new", "ring.key"], &scratch).ok();
+    scratch
+}
+
+#[test]
+fn keys_of_a_ring_are_dated_and_the_last_one_wraps() {
+    let scratch = configured();
+    let rotated = s3(&["key", "rotate", "ring.key", "--json"], &scratch).ok().json();
+    let keys = rotated["keys"].as_array().unwrap();
+    assert_eq!(keys.len(), 2);
+    for (key, wraps) in keys.iter().zip([false, true]) {
+        assert_eq!(key["wraps"], wraps);
+        let made = key["created"].as_str().unwrap();
+        // Seconds taken for milliseconds are in 1970, or in the year 9999.
+        assert!(("2024".."2200").contains(&made), "{made}");
+    }
+    assert_eq!(s3(&["key", "list", "ring.key", "--json"], &scratch).ok().json(), rotated);
+}
+
+#[test]
+fn empty_buckets_are_complete_and_clean() {
+    let scratch = configured();
+    let newest = s3(&["key", "list", "ring.key", "--json"], &scratch).ok().json();
+    let report = s3(&["rewrap", "--config", "s3.toml", "--json"], &scratch).ok().json();
+    assert_eq!(report["key"], newest["keys"][0]["id"]);
+    assert_eq!((&report["complete"], &report["buckets"]), (&Value::from(true), &Value::from(0)));
+    let report = s3(&["clean", "--config", "s3.toml", "--json", "--dry-run"], &scratch).ok();
+    let report = report.json();
+    assert_eq!((&report["dry_run"], &report["failed"]), (&Value::from(true), &Value::from(0)));
+    // A bucket that is not there is left to do.
+    let missing = ["rewrap", "--config", "s3.toml", "--bucket", "missing", "--json"];
+    let missing = s3(&missing, &scratch);
+    assert_eq!(missing.code, 1, "{}", missing.err);
+    assert_eq!(missing.json()["problems"][0]["bucket"], "missing");
+    let words = s3(&["clean", "--config", "s3.toml"], &scratch).ok();
+    assert!(words.text().starts_with("0 uploads and 0 parked parts removed"), "{}", words.text());
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let scratch = configured();
+    for age in ["7", "7y", "-1d", "d"] {
+        let age = format!("--older-than={age}");
+        assert_eq!(s3(&["clean", "--config", "s3.toml", &age], &scratch).code, 2, "{age}");
+    }
+    assert_eq!(s3(&["rewrap", "--config", "s3.toml", "--jobs", "0"], &scratch).code, 2);
+    s3(&["rewrap", "--config", "missing.toml"], &scratch).fails(3, "missing.toml");
+    scratch.write("s3.toml", "[backend]\nfolder = \"objects\"\n");
+    s3(&["clean", "--config", "s3.toml"], &scratch).fails(4, "keys.provider");
+}

@@ -1,0 +1,23 @@
+//! What is done to a backend's buckets from time to time, beside serving them.
+//!
+//! | to do this | use |
+//! |---|---|
+//! | remove what uploads left that nobody will complete | [`clean()`] |
+//! | wrap the content keys of all objects under the newest key | [`rewrap()`] |
+//!
+//! Both ask the backend with the proxy's own credentials and go through the lists page by page, in
+//! bounded memory. Both can be interrupted at any point and run again: what is done is not done
+//! twice. They need no proxy that serves, and disturb none that does.
+
+mod ask;
+mod clean;
+mod conditional;
+mod copy;
+mod fault;
+mod pages;
+mod rewrap;
+mod upload;
+
+pub use clean::{Clean, CleanEvent, CleanReport, clean};
+pub use fault::Fault;
+pub use rewrap::{Outcome, Rewrap, RewrapEvent, RewrapReport, Skip, rewrap};

@@ -1,0 +1,57 @@
+//! Questions to the backend: with the proxy's own credentials, and with patience.
+
+use core::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Response, StatusCode};
+use tokio::time::sleep;
+
+use super::fault::Fault;
+use crate::client::ResponseBody;
+use crate::proxy::{Proxy, read};
+use crate::target::Target;
+
+/// Attempts at a question that the backend has no time for.
+const ATTEMPTS: u32 = 4;
+
+/// Time before the second attempt; it doubles.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// Longest document: a page of a list.
+const MAX_DOCUMENT: usize = crate::xml::MAX_DOCUMENT;
+
+/// Asks without a body, and again if the backend is not available or wants to be asked slower.
+pub(super) async fn ask(
+    proxy: &Proxy,
+    method: &Method,
+    target: &Target,
+    headers: HeaderMap,
+) -> Result<Response<ResponseBody>, Fault> {
+    let mut pause = PAUSE;
+    for _ in 1..ATTEMPTS {
+        let answer = proxy.ask(proxy.own_signer(), method, target, headers.clone()).await;
+        let status = match &answer {
+            Ok(response) => response.status(),
+            Err(error) => error.status(),
+        };
+        if !matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
+            return answer.map_err(Fault::from);
+        }
+        sleep(pause).await;
+        pause *= 2;
+    }
+    Ok(proxy.ask(proxy.own_signer(), method, target, headers).await?)
+}
+
+/// Asks for a document.
+///
+/// # Errors
+/// What the backend says if it is not status 200.
+pub(super) async fn document(proxy: &Proxy, target: &Target) -> Result<(HeaderMap, Bytes), Fault> {
+    let response = ask(proxy, &Method::GET, target, HeaderMap::new()).await?;
+    if response.status() != StatusCode::OK {
+        return Err(Fault::of(response).await);
+    }
+    let (head, body) = response.into_parts();
+    Ok((head.headers, read(body, MAX_DOCUMENT).await?))
+}

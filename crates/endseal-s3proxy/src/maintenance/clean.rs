@@ -1,0 +1,308 @@
+//! What uploads left that nobody will complete, removed.
+//!
+//! An upload is *idle* if it was begun before the limit, and no part of it was uploaded since. Idle
+//! uploads are aborted. A parked part older than the limit is deleted if the backend says that its
+//! upload is gone, or was idle: the part itself tells which upload that is (docs/spec/s3-object.md),
+//! as not every server lists all uploads. What does not tell it, or is of another kind, stays.
+
+use core::time::Duration;
+use std::collections::HashSet;
+use std::time::SystemTime;
+
+use http::header::DATE;
+use http::{HeaderMap, Method, StatusCode};
+
+use super::ask::ask;
+use super::fault::Fault;
+use super::pages::{List, Pages, buckets, versioning};
+use super::upload::{Fate, abort, fate, is_before};
+use crate::headers::{self, USER_METADATA};
+use crate::object::{
+    PARKED_METADATA, ParkedUpload, RESERVED_PREFIX, parked_folder, parked_folder_of,
+};
+use crate::proxy::Proxy;
+use crate::sigv4::Timestamp;
+use crate::target::{Query, Target};
+use crate::xml::Listed;
+
+/// What is to be removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Clean {
+    /// The bucket; all that the backend shows, if there is none.
+    pub bucket: Option<String>,
+    /// How long nothing may have happened to an upload. Short times are for who knows that no
+    /// upload is under way.
+    pub older_than: Duration,
+    /// Only tells what would be removed.
+    pub dry_run: bool,
+}
+
+impl Default for Clean {
+    /// All buckets, what is a week old.
+    fn default() -> Self {
+        Self { bucket: None, older_than: Duration::from_secs(7 * 86_400), dry_run: false }
+    }
+}
+
+/// What was done, as it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CleanEvent<'a> {
+    /// An idle upload was aborted, or would be.
+    Upload {
+        /// Its bucket.
+        bucket: &'a str,
+        /// The key that it was to become.
+        key: &'a str,
+    },
+    /// A parked part was deleted, or would be.
+    Part {
+        /// Its bucket.
+        bucket: &'a str,
+        /// Its key.
+        key: &'a str,
+    },
+    /// An object of the proxy's that does not say which upload it belongs to, and stays.
+    Unknown {
+        /// Its bucket.
+        bucket: &'a str,
+        /// Its key.
+        key: &'a str,
+    },
+    /// Something could not be examined or removed.
+    Failed {
+        /// The bucket.
+        bucket: &'a str,
+        /// The key; none if the bucket itself could not be gone through to its end.
+        key: Option<&'a str>,
+        /// Why.
+        fault: &'a Fault,
+    },
+}
+
+/// What was done in all. Of a dry run, what would be done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CleanReport {
+    /// Buckets that were gone through.
+    pub buckets: u64,
+    /// Idle uploads aborted.
+    pub uploads_removed: u64,
+    /// Uploads left alone.
+    pub uploads_kept: u64,
+    /// Parked parts deleted; versions and markers of deletion each count.
+    pub parts_removed: u64,
+    /// Parked parts left alone.
+    pub parts_kept: u64,
+    /// Objects of the proxy's left alone because they do not say what they belong to.
+    pub unknown: u64,
+    /// What could not be examined or removed.
+    pub failed: u64,
+}
+
+/// Removes idle uploads, and parked parts that no upload needs.
+///
+/// # Errors
+/// If the backend does not tell its buckets. What fails later is counted and told.
+pub async fn clean(
+    proxy: &Proxy,
+    options: &Clean,
+    on: impl FnMut(CleanEvent<'_>),
+) -> Result<CleanReport, Fault> {
+    let names = buckets(proxy, options.bucket.as_deref()).await?;
+    let mut run = Run {
+        proxy,
+        options,
+        on,
+        report: CleanReport::default(),
+        // Made anew for each bucket.
+        before: Timestamp::of(SystemTime::UNIX_EPOCH),
+        aborted: HashSet::new(),
+    };
+    for bucket in &names {
+        run.report.buckets += 1;
+        if let Err(fault) = run.bucket(bucket).await {
+            run.failed(bucket, None, &fault);
+        }
+    }
+    Ok(run.report)
+}
+
+struct Run<'a, F> {
+    proxy: &'a Proxy,
+    options: &'a Clean,
+    on: F,
+    report: CleanReport,
+    /// What happened before that is old.
+    before: Timestamp,
+    /// Folders of parts of the bucket's idle uploads.
+    aborted: HashSet<String>,
+}
+
+impl<F: FnMut(CleanEvent<'_>)> Run<'_, F> {
+    async fn bucket(&mut self, bucket: &str) -> Result<(), Fault> {
+        let (has_versions, headers) = versioning(self.proxy, bucket).await?;
+        self.before = before(self.options.older_than, &headers);
+        self.aborted.clear();
+        self.uploads(bucket).await?;
+        let prefix = RESERVED_PREFIX;
+        let list = match has_versions {
+            true => List::Versions { bucket, prefix },
+            false => List::Objects { bucket, prefix },
+        };
+        self.parts(bucket, list).await
+    }
+
+    async fn uploads(&mut self, bucket: &str) -> Result<(), Fault> {
+        let mut pages = Pages::of(self.proxy, List::Uploads { bucket }).await;
+        while let Some(page) = pages.next().await? {
+            for Listed { key, id, time, .. } in &page {
+                let upload = (key.as_str(), id.as_deref().unwrap_or_default());
+                let fate = match is_before(time.as_deref(), self.before) {
+                    true => fate(self.proxy, bucket, upload, self.before).await,
+                    false => Ok(Fate::Live),
+                };
+                match fate {
+                    Ok(Fate::Live) => self.report.uploads_kept += 1,
+                    Ok(Fate::Gone) => {}
+                    Ok(Fate::Idle) => drop(self.give_up(bucket, upload).await),
+                    Err(fault) => self.failed(bucket, Some(key), &fault),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Aborts an upload. False if it may still be there.
+    async fn give_up(&mut self, bucket: &str, upload: (&str, &str)) -> bool {
+        let was_there = match self.options.dry_run {
+            true => Ok(true),
+            false => abort(self.proxy, bucket, upload).await,
+        };
+        match was_there {
+            Ok(was_there) => {
+                if was_there {
+                    self.report.uploads_removed += 1;
+                    (self.on)(CleanEvent::Upload { bucket, key: upload.0 });
+                }
+                self.aborted.insert(parked_folder(upload.1));
+                true
+            }
+            Err(fault) => {
+                self.failed(bucket, Some(upload.0), &fault);
+                false
+            }
+        }
+    }
+
+    async fn parts(&mut self, bucket: &str, list: List<'_>) -> Result<(), Fault> {
+        let mut pages = Pages::of(self.proxy, list).await;
+        // Parts of one upload follow each other.
+        let mut known: Option<(String, bool)> = None;
+        while let Some(page) = pages.next().await? {
+            for entry in &page {
+                let Some(folder) = parked_folder_of(&entry.key) else {
+                    self.unknown(bucket, &entry.key);
+                    continue;
+                };
+                if !is_before(entry.time.as_deref(), self.before) {
+                    self.report.parts_kept += 1;
+                    continue;
+                }
+                let needed = match &known {
+                    Some((name, needed)) if name == folder => Ok(Some(*needed)),
+                    // What was deleted once is needed by nobody.
+                    _ if entry.is_marker || self.aborted.contains(folder) => Ok(Some(false)),
+                    _ => self.is_needed(bucket, entry, folder).await,
+                };
+                match needed {
+                    Ok(Some(needed)) => {
+                        if !entry.is_marker {
+                            known = Some((folder.to_owned(), needed));
+                        }
+                        match needed {
+                            true => self.report.parts_kept += 1,
+                            false => self.remove(bucket, entry).await,
+                        }
+                    }
+                    Ok(None) => self.unknown(bucket, &entry.key),
+                    Err(fault) => self.failed(bucket, Some(&entry.key), &fault),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the upload of a parked part goes on. `None` if the part does not say which it is.
+    async fn is_needed(
+        &mut self,
+        bucket: &str,
+        part: &Listed,
+        folder: &str,
+    ) -> Result<Option<bool>, Fault> {
+        let target = target(bucket, part);
+        let head = ask(self.proxy, &Method::HEAD, &target, HeaderMap::new()).await?;
+        match head.status() {
+            StatusCode::OK => {}
+            // Deleted a moment ago.
+            StatusCode::NOT_FOUND => return Ok(Some(false)),
+            _ => return Err(Fault::of(head).await),
+        }
+        let name = format!("{USER_METADATA}{PARKED_METADATA}");
+        let upload = headers::text(head.headers(), &name)
+            .and_then(|text| ParkedUpload::parse(text).ok())
+            .filter(|upload| upload.folder() == folder);
+        let Some(ParkedUpload { key, backend_id }) = upload else { return Ok(None) };
+        let upload = (key.as_str(), backend_id.as_str());
+        match fate(self.proxy, bucket, upload, self.before).await? {
+            Fate::Gone => Ok(Some(false)),
+            Fate::Live => Ok(Some(true)),
+            Fate::Idle => Ok(Some(!self.give_up(bucket, upload).await)),
+        }
+    }
+
+    async fn remove(&mut self, bucket: &str, part: &Listed) {
+        if !self.options.dry_run {
+            let target = target(bucket, part);
+            let fault = match ask(self.proxy, &Method::DELETE, &target, HeaderMap::new()).await {
+                Ok(response) if response.status().is_success() || response.status() == 404 => None,
+                Ok(response) => Some(Fault::of(response).await),
+                Err(fault) => Some(fault),
+            };
+            if let Some(fault) = fault {
+                return self.failed(bucket, Some(&part.key), &fault);
+            }
+        }
+        self.report.parts_removed += 1;
+        (self.on)(CleanEvent::Part { bucket, key: &part.key });
+    }
+
+    fn unknown(&mut self, bucket: &str, key: &str) {
+        self.report.unknown += 1;
+        (self.on)(CleanEvent::Unknown { bucket, key });
+    }
+
+    fn failed(&mut self, bucket: &str, key: Option<&str>, fault: &Fault) {
+        self.report.failed += 1;
+        (self.on)(CleanEvent::Failed { bucket, key, fault });
+    }
+}
+
+/// The time before which all is old. By the backend's clock if that is behind ours: it is the one
+/// that dates objects and uploads.
+fn before(older_than: Duration, answer: &HeaderMap) -> Timestamp {
+    let own = Timestamp::of(SystemTime::now());
+    let its = headers::text(answer, DATE.as_str()).and_then(Timestamp::from_http);
+    let now = its.map_or(own, |its| its.min(own));
+    let now = Duration::from_secs(u64::try_from(now.seconds()).unwrap_or(0));
+    Timestamp::of(SystemTime::UNIX_EPOCH + now.saturating_sub(older_than))
+}
+
+fn target(bucket: &str, part: &Listed) -> Target {
+    let query = match &part.id {
+        Some(version) => Query::new().with("versionId", version),
+        None => Query::new(),
+    };
+    Target::of(bucket, Some(&part.key), query)
+}

@@ -1,0 +1,71 @@
+//! Whether a server heeds `If-Match` of copies. Not every one does, and one that does not would put a
+//! copy in the place of what was written meanwhile.
+
+use bytes::Bytes;
+use endseal_crypto::random::{OsRandom, Random as _};
+use http::header::{ETAG, IF_MATCH};
+use http::{HeaderMap, Method, StatusCode};
+
+use super::ask::ask;
+use super::fault::Fault;
+use crate::client::Body;
+use crate::error::S3Error;
+use crate::headers;
+use crate::object::RESERVED_PREFIX;
+use crate::proxy::Proxy;
+use crate::sigv4::PayloadHash;
+use crate::target::{Query, Target};
+
+/// What no object has. Like an MD5, as servers may refuse what looks like nothing.
+const NO_TAG: &str = "\"00000000000000000000000000000000\"";
+
+/// Tries it with an object of one byte among the proxy's own, which is deleted again: a copy onto
+/// itself under a condition that does not hold.
+///
+/// # Errors
+/// If the object cannot be written or copied at all.
+pub(super) async fn heeds_conditions(proxy: &Proxy, bucket: &str) -> Result<bool, Fault> {
+    let mut random = [0; 8];
+    OsRandom.fill(&mut random).map_err(|_| Fault::from(S3Error::internal()))?;
+    let key = format!("{RESERVED_PREFIX}trial/{:016x}", u64::from_be_bytes(random));
+    let target = Target::of(bucket, Some(&key), Query::new());
+    let body = Body::full(Bytes::from_static(b"x"));
+    let (signer, hash) = (proxy.own_signer(), PayloadHash::Unsigned);
+    let put = proxy.send(signer, &Method::PUT, &target, HeaderMap::new(), body, hash).await?;
+    if !put.status().is_success() {
+        return Err(Fault::of(put).await);
+    }
+    let mut versions = vec![version(put.headers())];
+    let tag = headers::text(put.headers(), ETAG.as_str()).unwrap_or("*").to_owned();
+    let mut headers = HeaderMap::new();
+    headers::insert(&mut headers, "x-amz-copy-source", &target.path())?;
+    headers::insert(&mut headers, "x-amz-copy-source-if-match", &tag)?;
+    headers::insert(&mut headers, "x-amz-metadata-directive", "REPLACE")?;
+    headers::insert(&mut headers, IF_MATCH.as_str(), NO_TAG)?;
+    let copied = ask(proxy, &Method::PUT, &target, headers).await;
+    if let Ok(copied) = &copied {
+        versions.push(version(copied.headers()));
+    }
+    versions.dedup();
+    for version in versions {
+        let query = match version {
+            Some(version) => Query::new().with("versionId", &version),
+            None => Query::new(),
+        };
+        let target = Target::of(bucket, Some(&key), query);
+        // What stays is a byte that `clean` tells of.
+        let _ = ask(proxy, &Method::DELETE, &target, HeaderMap::new()).await;
+    }
+    let copied = copied?;
+    match copied.status() {
+        StatusCode::PRECONDITION_FAILED => Ok(true),
+        StatusCode::NOT_IMPLEMENTED => Ok(false),
+        status if status.is_success() => Ok(false),
+        _ => Err(Fault::of(copied).await),
+    }
+}
+
+fn version(headers: &HeaderMap) -> Option<String> {
+    let version = headers::text(headers, "x-amz-version-id")?;
+    Some(version.to_owned()).filter(|version| version != "null")
+}

@@ -1,0 +1,160 @@
+//! What is delivered beside the program: it must fit to it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use endseal_s3proxy::config::Keys;
+use endseal_s3proxy::{Config, Proxy, Silent};
+use serde_json::Value;
+
+use crate::fixture::{Scratch, World, new_ring};
+
+/// Where the unit shows secrets.
+const CREDENTIALS: &str = "/run/credentials/endseal-s3.service/";
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/s3")
+}
+
+fn read(name: &str) -> String {
+    fs::read_to_string(folder().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The names behind `start` in a text.
+fn names(text: &str, start: &str, is_part: impl Fn(char) -> bool) -> BTreeSet<String> {
+    let found = text.split(start).skip(1);
+    found.map(|rest| rest.split(|c| !is_part(c)).next().unwrap().to_owned()).collect()
+}
+
+fn secrets(text: &str) -> BTreeSet<String> {
+    names(text, CREDENTIALS, |c| c.is_ascii_alphanumeric() || c == '.' || c == '-')
+}
+
+/// An example as the service would read it, with secrets.
+fn example(name: &str, scratch: &Scratch) -> Config {
+    let text = read(name);
+    for secret in secrets(&text) {
+        let path = scratch.0.join(&secret);
+        if secret == "ring.key" {
+            new_ring(&path);
+        } else {
+            fs::write(path, "secret\n").unwrap();
+        }
+    }
+    let text = text.replace(CREDENTIALS, &format!("{}/", scratch.0.display()));
+    let read = Config::parse(&text, Path::new("/etc/endseal"), |_| None);
+    read.unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+#[tokio::test]
+async fn the_example_for_minio_starts() {
+    let scratch = Scratch::new();
+    let config = example("minio.toml", &scratch);
+    assert_eq!(config.metrics, Some("127.0.0.1:9091".parse().unwrap()));
+    assert!(config.listen.ip().is_loopback());
+    assert!(Proxy::start(&config, Box::new(Silent::new())).is_ok());
+}
+
+#[tokio::test]
+async fn the_example_for_aws_starts() {
+    let scratch = Scratch::new();
+    let mut config = example("aws.toml", &scratch);
+    assert!(config.backend.url.contains(&config.backend.region));
+    let Keys::Vault { token_file, .. } = &mut config.keys else { panic!("another provider") };
+    *token_file = scratch.0.join("token");
+    fs::write(token_file, "token\n").unwrap();
+    assert!(Proxy::start(&config, Box::new(Silent::new())).is_ok());
+}
+
+#[test]
+fn the_unit_shows_the_secrets_that_the_examples_name() {
+    let unit = read("endseal-s3.service");
+    let named: BTreeSet<String> =
+        ["minio.toml", "aws.toml"].iter().flat_map(|name| secrets(&read(name))).collect();
+    assert!(named.len() >= 3, "{named:?}");
+    for secret in named {
+        let line = format!("LoadCredential={secret}:/etc/endseal/{secret}");
+        assert!(unit.lines().any(|known| known == line), "{line}");
+    }
+    // The requests that are under way have as long as the configuration gives them.
+    let drain = endseal_s3proxy::config::Limits::default().drain.as_secs();
+    let stop =
+        unit.lines().find_map(|line| line.strip_prefix("TimeoutStopSec=")?.strip_suffix('s'));
+    assert!(stop.unwrap().parse::<u64>().unwrap() > drain);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dashboard_and_alerts_name_metrics_that_exist() {
+    let world = World::new();
+    let text = world.proxy().await.proxy.metrics_text();
+    let mut known = BTreeSet::new();
+    for line in text.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
+        let (name, kind) = line.split_once(' ').unwrap();
+        match kind {
+            "histogram" => {
+                known.extend(["bucket", "sum", "count"].map(|it| format!("{name}_{it}")))
+            }
+            _ => drop(known.insert(name.to_owned())),
+        }
+    }
+    let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    let dashboard: Value = serde_json::from_str(&read("grafana.json")).unwrap();
+    let mut expressions = Vec::new();
+    let panels = dashboard["panels"].as_array().unwrap();
+    for panel in panels {
+        for target in panel["targets"].as_array().unwrap() {
+            expressions.push(target["expr"].as_str().unwrap().to_owned());
+        }
+    }
+    for variable in dashboard["templating"]["list"].as_array().unwrap() {
+        expressions.push(variable["query"].as_str().unwrap().to_owned());
+    }
+    assert!(panels.len() >= 10 && expressions.len() > panels.len());
+    let mut used = BTreeSet::new();
+    for text in expressions.iter().chain([&read("alerts.yml")]) {
+        for name in names(text, "endseal_s3_", is_part) {
+            let name = format!("endseal_s3_{name}");
+            assert!(known.contains(&name), "{name} in {text}");
+            used.insert(name);
+        }
+    }
+    assert!(used.len() > 20, "{used:?}");
+    // What the table of the README says of a group of them holds for some.
+    for name in names(&read("README.md"), "`endseal_s3_", |c| is_part(c) || c == '*') {
+        let name = format!("endseal_s3_{}", name.trim_end_matches('*'));
+        assert!(known.iter().any(|known| known.starts_with(&name)), "{name}");
+    }
+}
+
+#[test]
+fn policies_name_what_the_proxy_does() {
+    let iam: Value = serde_json::from_str(&read("policy-iam.json")).unwrap();
+    let mut actions = BTreeSet::new();
+    for statement in iam["Statement"].as_array().unwrap() {
+        for action in statement["Action"].as_array().unwrap() {
+            let action = action.as_str().unwrap();
+            assert!(action.starts_with("s3:") && !action.contains('*'), "{action}");
+            actions.insert(action.to_owned());
+        }
+    }
+    for needed in [
+        "s3:ListMultipartUploadParts",
+        "s3:ListBucketMultipartUploads",
+        "s3:GetBucketVersioning",
+        "s3:PutObjectTagging",
+        "s3:AbortMultipartUpload",
+    ] {
+        assert!(actions.contains(needed), "{needed}");
+    }
+    let bucket: Value = serde_json::from_str(&read("policy-bucket.json")).unwrap();
+    assert!(bucket["Statement"].as_array().unwrap().iter().all(|it| it["Effect"] == "Deny"));
+    let rules: Value = serde_json::from_str(&read("lifecycle.json")).unwrap();
+    let rules = rules["Rules"].as_array().unwrap();
+    let days = |rule: &Value, what: &str, name: &str| rule[what][name].as_u64().unwrap();
+    let upload = days(&rules[0], "AbortIncompleteMultipartUpload", "DaysAfterInitiation");
+    // A parked part must not go before its upload does.
+    assert!(days(&rules[1], "Expiration", "Days") > upload);
+    let parked = endseal_s3proxy::object::parked_folder("x");
+    assert!(parked.starts_with(rules[1]["Filter"]["Prefix"].as_str().unwrap()));
+}

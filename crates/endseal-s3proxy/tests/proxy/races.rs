@@ -1,0 +1,245 @@
+//! What is written while keys are wrapped anew. A backend of its own stands between the folder and
+//! the run, and lets somebody write at the worst moment.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use endseal_crypto::random::OsRandom;
+use endseal_s3proxy::config::{Backend, Config};
+use endseal_s3proxy::maintenance::{Rewrap, rewrap};
+use endseal_s3proxy::provider::ring::RingFile;
+use endseal_s3proxy::{Proxy, Silent};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+
+use crate::client::Client;
+use crate::fixture::{World, config, content};
+use crate::multipart::{PART, begin, complete, part};
+
+/// A relay to the folder: before it lets a request of that kind through, it says so, and waits
+/// until it is told to go on.
+struct Relay {
+    address: SocketAddr,
+    arrived: mpsc::Receiver<()>,
+    go_on: mpsc::Sender<()>,
+}
+
+impl Relay {
+    async fn before(folder: SocketAddr, wanted: fn(&str) -> bool) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (arriving, arrived) = mpsc::channel(1);
+        let (go_on, going_on) = mpsc::channel(1);
+        let going_on = Arc::new(tokio::sync::Mutex::new(going_on));
+        let is_done = Arc::new(AtomicBool::new(false));
+        tokio::spawn(async move {
+            while let Ok((near, _)) = listener.accept().await {
+                let far = TcpStream::connect(folder).await.unwrap();
+                let (mut read, mut answer) = near.into_split();
+                let (mut answers, mut write) = far.into_split();
+                tokio::spawn(async move { tokio::io::copy(&mut answers, &mut answer).await });
+                let (arriving, going_on) = (arriving.clone(), Arc::clone(&going_on));
+                let is_done = Arc::clone(&is_done);
+                tokio::spawn(async move {
+                    let mut buffer = vec![0; 64 * 1024];
+                    // A request without a body comes in one piece over the loopback interface.
+                    while let Ok(len @ 1..) = read.read(&mut buffer).await {
+                        let piece = &buffer[..len];
+                        if wanted(&String::from_utf8_lossy(piece))
+                            && !is_done.swap(true, Ordering::SeqCst)
+                        {
+                            arriving.send(()).await.unwrap();
+                            going_on.lock().await.recv().await.unwrap();
+                        }
+                        if write.write_all(piece).await.is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+        });
+        Self { address, arrived, go_on }
+    }
+
+    fn config(&self, world: &World) -> Config {
+        config_of(world, self.address)
+    }
+}
+
+/// The folder at another address.
+fn config_of(world: &World, address: SocketAddr) -> Config {
+    let folder = world.folder.backend();
+    let url = format!("http://{address}");
+    let mut backend = Backend::new(&url, &folder.access_key, folder.secret_key.clone());
+    backend.trailers = false;
+    config(backend, &world.ring())
+}
+
+fn folder(world: &World) -> SocketAddr {
+    world.folder.backend().url.strip_prefix("http://").unwrap().parse().unwrap()
+}
+
+fn rotate(world: &World) {
+    RingFile::at(&world.ring())
+        .change(None, &mut OsRandom, |ring| ring.add(1_800_000_000, &mut OsRandom).map(drop))
+        .unwrap();
+}
+
+/// Wraps anew, and writes at the moment that the relay waits for.
+async fn overtaken(world: &World, options: Rewrap, wanted: fn(&str) -> bool) {
+    let mut relay = Relay::before(folder(world), wanted).await;
+    let config = relay.config(world);
+    let proxy = Arc::new(Proxy::start(&config, Box::new(Silent::new())).unwrap());
+    let run = tokio::spawn(async move { rewrap(&proxy, &options, |_| {}).await });
+    relay.arrived.recv().await.unwrap();
+    let front = world.proxy().await;
+    front.client.put("/bucket/key", b"new").await.expect(200);
+    relay.go_on.send(()).await.unwrap();
+    let report = run.await.unwrap().unwrap();
+    assert_eq!((report.changed, report.rewrapped, report.failed), (1, 0, 0));
+    assert!(!report.is_complete());
+    assert_eq!(front.client.ask("GET", "/bucket/key").await.expect(200).body, b"new");
+    let uploads = world.backend().ask("GET", "/bucket?uploads").await.expect(200);
+    assert!(uploads.elements("UploadId").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_writes_before_the_copy_wins() {
+    let (world, front) = World::with_bucket().await;
+    front.client.put("/bucket/key", &content(100_000, 1)).await.expect(200);
+    rotate(&world);
+    overtaken(&world, Rewrap::default(), |request| {
+        request.starts_with("PUT /bucket/key ") && request.contains("x-amz-copy-source")
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_writes_between_copied_parts_or_before_their_end_wins() {
+    let (world, front) = World::with_bucket().await;
+    let large = async || {
+        let client = &front.client;
+        let id = begin(client, "/bucket/key", &[]).await;
+        let mut parts = Vec::new();
+        for number in 1..=2 {
+            let body = content(PART, u64::from(number));
+            parts.push((number, part(client, "/bucket/key", &id, number, &body).await));
+        }
+        complete(client, "/bucket/key", &id, &parts).await.expect(200);
+    };
+    let mut options = Rewrap::default();
+    options.largest_copy = PART as u64;
+    options.part = PART as u64;
+    let moments: [fn(&str) -> bool; 2] = [
+        |request| request.contains("partNumber=2&"),
+        |request| request.starts_with("POST ") && !request.contains("?uploads"),
+    ];
+    for moment in moments {
+        large().await;
+        rotate(&world);
+        overtaken(&world, options.clone(), moment).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_deleted_meanwhile_does_not_come_back() {
+    let (world, front) = World::with_bucket().await;
+    front.client.put("/bucket/key", b"content").await.expect(200);
+    rotate(&world);
+    let mut relay = Relay::before(folder(&world), |request| {
+        request.starts_with("PUT /bucket/key ") && request.contains("x-amz-copy-source")
+    })
+    .await;
+    let proxy = Arc::new(Proxy::start(&relay.config(&world), Box::new(Silent::new())).unwrap());
+    let run = tokio::spawn(async move { rewrap(&proxy, &Rewrap::default(), |_| {}).await });
+    relay.arrived.recv().await.unwrap();
+    front.client.ask("DELETE", "/bucket/key").await.expect(204);
+    relay.go_on.send(()).await.unwrap();
+    let report = run.await.unwrap().unwrap();
+    assert_eq!((report.gone, report.changed, report.rewrapped), (1, 0, 0));
+    assert!(world.backend().ask("GET", "/bucket").await.elements("Key").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_heeds_no_conditions_of_copies_is_left_alone() {
+    let (world, front) = World::with_bucket().await;
+    front.client.put("/bucket/key", b"content").await.expect(200);
+    rotate(&world);
+    let before = world.backend().ask("HEAD", "/bucket/key").await.expect(200).etag();
+    let address = heedless(&world).await;
+    let config = config_of(&world, address);
+    let proxy = Arc::new(Proxy::start(&config, Box::new(Silent::new())).unwrap());
+    let report = rewrap(&proxy, &Rewrap::default(), |_| {}).await.unwrap();
+    assert_eq!((report.failed, report.rewrapped), (1, 0));
+    let backend = world.backend();
+    assert_eq!(backend.ask("HEAD", "/bucket/key").await.expect(200).etag(), before);
+    let mut options = Rewrap::default();
+    options.unconditional = true;
+    let report = rewrap(&proxy, &options, |_| {}).await.unwrap();
+    assert_eq!((report.failed, report.rewrapped), (0, 1));
+    assert_eq!(backend.ask("GET", "/bucket").await.expect(200).elements("Key"), ["key"]);
+    assert_eq!(world.proxy().await.client.ask("GET", "/bucket/key").await.body, b"content");
+}
+
+/// A server that ignores `If-Match` of copies: the folder, asked anew without it.
+async fn heedless(world: &World) -> SocketAddr {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let backend = Arc::new(world.backend());
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(relay_heedlessly(stream, Arc::clone(&backend)));
+        }
+    });
+    address
+}
+
+async fn relay_heedlessly(mut stream: TcpStream, backend: Arc<Client>) {
+    let mut request = Vec::new();
+    let end = loop {
+        if let Some(end) = request.windows(4).position(|it| it == b"\r\n\r\n") {
+            break end;
+        }
+        if stream.read_buf(&mut request).await.unwrap() == 0 {
+            return;
+        }
+    };
+    let mut body = request.split_off(end + 4);
+    let head = String::from_utf8(request).unwrap();
+    let mut lines = head.trim_end().split("\r\n");
+    let mut first = lines.next().unwrap().split(' ');
+    let (method, target) = (first.next().unwrap(), first.next().unwrap());
+    let headers: Vec<_> = lines.map(|line| line.split_once(": ").unwrap()).collect();
+    let find = |wanted| headers.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
+    let len = find("content-length").map_or(0, |len| len.parse().unwrap());
+    while body.len() < len {
+        assert_ne!(stream.read_buf(&mut body).await.unwrap(), 0);
+    }
+    let copies = find("x-amz-copy-source").is_some();
+    let kept: Vec<_> = headers
+        .iter()
+        .filter(|(name, _)| {
+            let own = [
+                "host",
+                "authorization",
+                "connection",
+                "content-length",
+                "x-amz-date",
+                "x-amz-content-sha256",
+            ];
+            let is_hidden = copies && *name == "if-match";
+            !own.contains(name) && !is_hidden
+        })
+        .copied()
+        .collect();
+    let answer = backend.send(method, target, &kept, &body).await;
+    let mut out = format!("HTTP/1.1 {} ...\r\n", answer.status);
+    for (name, value) in &answer.headers {
+        out.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap()));
+    }
+    out.push_str("\r\n");
+    stream.write_all(out.as_bytes()).await.unwrap();
+    stream.write_all(&answer.body).await.unwrap();
+}
