@@ -11,6 +11,7 @@
 //! | `CompleteMultipartUpload` | [`read_complete`], [`write_complete`] |
 //! | `Delete` | [`read_delete`] |
 //! | `ListPartsResult` | [`read_parts`] |
+//! | `RestoreRequest` | [`selects`] |
 //! | `Tagging` | [`read_tags`] |
 //! | `GetObjectAttributesResponse` | [`rewrite_attributes`] |
 //! | `Error`, `CopyPartResult` and others of our own | [`ErrorDocument`], [`Builder`] |
@@ -24,6 +25,7 @@ mod entry;
 mod error;
 mod fault;
 mod parts;
+mod restore;
 mod result;
 mod rewrite;
 mod tagging;
@@ -38,6 +40,7 @@ pub use entry::{Change, ChecksumChange, Entry, EntryKind, Replacement};
 pub use error::XmlError;
 pub use fault::ErrorDocument;
 pub use parts::{ListedPart, PartsPage, read_parts};
+pub use restore::selects;
 pub use result::{Fields, ResultChange, rewrite_result};
 pub use rewrite::{Name, Rules, entries, rewrite};
 pub use tagging::read_tags;
