@@ -72,7 +72,10 @@ def transfer(mib, megabytes, slow):
         aws("s3", "cp", path, f"s3://{bucket}/k", "--metadata", "m=v")
         head = world.s3.head_object(Bucket=bucket, Key="k")
         equal((head["ContentLength"], head["Metadata"]), (len(data), {"m": "v"}), "head")
-        assert head["ETag"].endswith(f'-{-(-len(data) // (mib * MIB))}"'), head["ETag"]
+        # Behind a last part of 5 MiB and more the proxy's tail is a part of its own at the server.
+        tail = world.proxy is not None and len(data) % (mib * MIB) >= 5 * MIB
+        parts = -(-len(data) // (mib * MIB)) + tail
+        assert head["ETag"].endswith(f'-{parts}"'), head["ETag"]
         aws("s3", "cp", f"s3://{bucket}/k", path + ".back")
         same(read(path + ".back"), data)
 
@@ -170,38 +173,32 @@ def listings(world):
     assert "Total Size: 10" in text and "Total Objects: 5" in text, text
 
 
-@case("aws-cli")
-def multipart_by_hand(world):
-    aws, bucket = Aws(world), world.bucket("aws")
-    place = ("--bucket", bucket, "--key", "k")
-    upload_id = aws.api("create-multipart-upload", *place)["UploadId"]
-    pieces = {1: content(5 * MIB, 1), 2: content(5 * MIB, 2), 4: content(4, 4)}
-    parts = []
-    for number in (4, 2, 1):
-        path = write(aws.folder, "part", pieces[number])
-        answer = aws.api(
-            "upload-part",
-            *place,
-            "--upload-id",
-            upload_id,
-            "--part-number",
-            str(number),
-            "--body",
-            path,
-        )
-        parts.insert(0, {"PartNumber": number, "ETag": answer["ETag"]})
-    found = aws.api("list-parts", *place, "--upload-id", upload_id)["Parts"]
-    equal([(it["PartNumber"], it["Size"]) for it in found], [(n, len(pieces[n])) for n in pieces])
-    path = write(aws.folder, "parts", json.dumps({"Parts": parts}).encode())
-    aws.api(
-        "complete-multipart-upload",
-        *place,
-        "--upload-id",
-        upload_id,
-        "--multipart-upload",
-        f"file://{path}",
-    )
-    same(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), b"".join(pieces.values()))
+def by_hand(mib, slow):
+    def out_of_order(world):
+        aws, bucket = Aws(world), world.bucket("aws")
+        place = ("--bucket", bucket, "--key", "k")
+        upload_id = aws.api("create-multipart-upload", *place)["UploadId"]
+        pieces = {1: content(mib * MIB, 1), 2: content(mib * MIB, 2), 4: content(4, 4)}
+        parts = []
+        for number in (4, 2, 1):
+            path = write(aws.folder, "part", pieces[number])
+            part = ("--part-number", str(number), "--body", path)
+            answer = aws.api("upload-part", *place, "--upload-id", upload_id, *part)
+            parts.insert(0, {"PartNumber": number, "ETag": answer["ETag"]})
+        found = aws.api("list-parts", *place, "--upload-id", upload_id)["Parts"]
+        sizes = [(it["PartNumber"], it["Size"]) for it in found]
+        equal(sizes, [(number, len(pieces[number])) for number in pieces])
+        path = write(aws.folder, "parts", json.dumps({"Parts": parts}).encode())
+        named = ("--upload-id", upload_id, "--multipart-upload", f"file://{path}")
+        aws.api("complete-multipart-upload", *place, *named)
+        same(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), b"".join(pieces.values()))
+
+    case("aws-cli", name=f"parts_of_{mib}_mib_out_of_order", slow=slow)(out_of_order)
+
+
+by_hand(5, False)
+by_hand(7, True)
+by_hand(64, True)
 
 
 @case("aws-cli")

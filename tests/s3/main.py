@@ -27,6 +27,7 @@ MODULES = [
     "signatures",
     "presigned",
     "forms",
+    "bypasses",
     "multipart",
     "part_reading",
     "multipart_refusals",

@@ -208,8 +208,27 @@ def cell(text):
     return text.replace("|", "\\|").replace("`", "'")
 
 
+# What cannot be otherwise without giving up a promise of the format.
+WHY = {
+    "test_object_write_check_etag": (
+        "wants the MD5 of the content as entity tag: the format gives `<tag of the server>-0` "
+        "(docs/spec/s3-object.md, Entity tags), as an MD5 of the content at the server would tell it "
+        "which objects are the same, and conditions on tags are decided there"
+    ),
+}
+
+INTRODUCTION = """\
+# ceph's s3-tests, direct and through the proxy
+
+278 tests of [ceph/s3-tests](https://github.com/ceph/s3-tests) (commit 8f0ae7b), those that a proxy touches,
+against versitygw 1.8.0 and against the same server behind the proxy. What fails both ways is what that server
+does not do (encryption by its own keys, forms, anonymous access and so on). The rule is that no test may move
+from passed to anything else, but for those with a reason that the format gives. Written by `tests/s3/s3tests`.
+"""
+
+
 def report(before, after, out):
-    lines = []
+    lines = [INTRODUCTION]
     columns = [("direct", before)] + ([("through the proxy", after)] if after else [])
     lines += ["| | tests | result |", "|---|---|---|"]
     lines += [f"| {name} | {len(results)} | {counts(results)} |" for name, results in columns]
@@ -219,7 +238,8 @@ def report(before, after, out):
         if changes:
             lines += ["| test | direct | through the proxy | why |", "|---|---|---|---|"]
         for name, (one, first), (two, second) in changes:
-            lines.append(f"| `{name}` | {one} | {two} | {cell(second or first)} |")
+            reason = WHY.get(name) or f"`{cell(second or first)}`"
+            lines.append(f"| `{name}` | {one} | {two} | {reason} |")
         if not changes:
             lines.append("Nothing.")
     lines += ["", "## All tests", ""]
@@ -275,7 +295,8 @@ def main():
         return 0
     worse = [it for it in moved(kept["direct"], kept["proxy"]) if it[1][0] == "passed"]
     for name, _, (result, message) in worse:
-        print(f"from passed to {result}: {name}: {message}")
+        print(f"from passed to {result}: {name}: {WHY.get(name, message)}")
+    worse = [it for it in worse if it[0] not in WHY]
     print(f"{len(kept['proxy']) - len(worse)} passed, {len(worse)} failed")
     return 1 if worse else 0
 

@@ -50,11 +50,12 @@ class Signer:
             (name.lower(), " ".join(str(value).split())) for name, value in headers.items()
         )
         names = ";".join(name for name, _ in lowered)
+        parameters = sorted(it.partition("=")[::2] for it in query.split("&") if it)
         canonical = "\n".join(
             [
                 method,
                 path,
-                "&".join(sorted(query.split("&"))) if query else "",
+                "&".join(f"{name}={value}" for name, value in parameters),
                 "".join(f"{name}:{value}\n" for name, value in lowered),
                 names,
                 payload,
@@ -101,9 +102,13 @@ class Signer:
 
 
 class Reply:
-    """What came back. `broken`: the connection ended before the length that was announced."""
+    """What came back. `broken`: the connection ended before the length that was announced, or, with
+    status 0, before an answer began: its head goes out together with the first bytes."""
 
-    def __init__(self, response):
+    def __init__(self, response=None):
+        if response is None:
+            self.status, self.headers, self.body, self.broken = 0, {}, b"", True
+            return
         self.status = response.status
         self.headers = {name.lower(): value for name, value in response.getheaders()}
         pieces = []
@@ -145,6 +150,8 @@ class Exchange:
         try:
             response.begin()
             return Reply(response)
+        except http.client.RemoteDisconnected:
+            return Reply()
         finally:
             self.close()
 

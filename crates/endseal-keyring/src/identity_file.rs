@@ -6,17 +6,17 @@ use alloc::string::String;
 
 use base64ct::{Base64, Encoding as _};
 use endseal_crypto::identity::{Identity, PublicIdentity};
+use endseal_crypto::label;
 use endseal_crypto::random::Random;
 use endseal_crypto::secret::Zeroizing;
-use endseal_crypto::segment::{self, ChunkKeys, InputKey, SliceSealer};
-use endseal_crypto::{hash, label};
+use endseal_crypto::segment;
 
 use crate::identity_text::{self, Unchecked};
 use crate::lines::{LineProblem, Lines};
-use crate::numerals::decimal;
 use crate::passphrase::Passphrase;
+use crate::protection::{ParseProtectionError, Protection, seal_secret};
 use crate::secret_text::SecretPayload;
-use endseal_crypto::argon2id::{self, KdfParams, Stretched};
+use endseal_crypto::argon2id::{self, KdfParams};
 
 mod error;
 
@@ -32,9 +32,8 @@ pub struct IdentityFile {
     /// Length of the header, the lines before the last one.
     header_len: usize,
     public: PublicIdentity,
-    params: KdfParams,
-    salt: [u8; argon2id::SALT_LEN],
-    sealed: Box<[u8; SEALED_LEN]>,
+    protection: Protection,
+    sealed: Box<[u8]>,
 }
 
 impl IdentityFile {
@@ -70,28 +69,18 @@ impl IdentityFile {
         salt: &[u8; argon2id::SALT_LEN],
         chunk_salt: &[u8; segment::SALT_LEN],
     ) -> Result<Self, SealIdentityFileError> {
-        let (m, t, p) = (params.memory_kib(), params.passes(), params.lanes());
-        let header = format!(
-            "{MAGIC} v{VERSION}\n{PUBLIC} {}\n{KDF} {ARGON2ID} {m} {t} {p} {}\n",
-            identity_text::encode(public),
-            Base64::encode_string(salt),
-        );
-        let stretched = params.stretch(passphrase.expose_secret(), salt)?;
+        let protection = Protection::new(params, *salt);
+        let public_text = identity_text::encode(public);
+        let header = format!("{MAGIC} v{VERSION}\n{PUBLIC} {public_text}\n{KDF} {protection}\n");
+        let key = protection.file_key(passphrase, label::IDENTITY_FILE, &header)?;
         let payload = SecretPayload::of(identity);
-        let (keys, commitment) = ChunkKeys::derive(&file_key(&stretched, &header), chunk_salt, &[]);
-        let mut sealed = Box::new([0; SEALED_LEN]);
-        sealed[..segment::SALT_LEN].copy_from_slice(chunk_salt);
-        sealed[segment::SALT_LEN..segment::PREFIX_LEN].copy_from_slice(&commitment);
-        let mut sealer = SliceSealer::new(keys, &mut sealed[segment::PREFIX_LEN..]);
-        sealer.push(payload.expose_secret());
-        sealer.finish();
+        let sealed = seal_secret(&key, chunk_salt, payload.expose_secret());
         Ok(Self {
-            text: format!("{header}{SEALED} {}\n", Base64::encode_string(&sealed[..])).into(),
+            text: format!("{header}{SEALED} {}\n", Base64::encode_string(&sealed)).into(),
             header_len: header.len(),
             public: public.clone(),
-            params,
-            salt: *salt,
-            sealed,
+            protection,
+            sealed: sealed.into(),
         })
     }
 
@@ -111,16 +100,19 @@ impl IdentityFile {
         }
         let public = public.check()?;
 
-        let (params, salt) =
-            parse_kdf(lines.field(KDF)?).ok_or(lines.malformed(LineProblem::Value(KDF)))?;
-        let params = KdfParams::new(params[0], params[1], params[2])?;
+        let protection = Protection::parse(lines.field(KDF)?);
+        let protection = protection.map_err(|error| match error {
+            ParseProtectionError::Form => lines.malformed(LineProblem::Value(KDF)).into(),
+            ParseProtectionError::Kdf(error) => ParseIdentityFileError::Kdf(error),
+        })?;
         let header_len = lines.before().len();
 
-        let sealed = decode_base64(lines.field(SEALED)?)
-            .ok_or(lines.malformed(LineProblem::Value(SEALED)))?;
+        let sealed = Base64::decode_vec(lines.field(SEALED)?).ok();
+        let sealed = sealed.filter(|sealed| sealed.len() == SEALED_LEN);
+        let sealed = sealed.ok_or(lines.malformed(LineProblem::Value(SEALED)))?;
         let text = String::from(lines.before()).into();
         lines.end()?;
-        Ok(Self { text, header_len, public, params, salt, sealed: Box::new(sealed) })
+        Ok(Self { text, header_len, public, protection, sealed: sealed.into() })
     }
 
     /// The public identity that the file claims; [`Self::open`] proves it.
@@ -132,7 +124,7 @@ impl IdentityFile {
     /// What one guess of the passphrase costs.
     #[must_use]
     pub fn params(&self) -> KdfParams {
-        self.params
+        self.protection.params()
     }
 
     /// The file.
@@ -147,9 +139,9 @@ impl IdentityFile {
     /// [`OpenIdentityFileError::Authentication`] for a wrong passphrase as for a damaged file: they
     /// cannot be told apart.
     pub fn open(&self, passphrase: &Passphrase) -> Result<Identity, OpenIdentityFileError> {
-        let stretched = self.params.stretch(passphrase.expose_secret(), &self.salt)?;
-        let key = file_key(&stretched, &self.text[..self.header_len]);
-        let payload = Zeroizing::new(segment::open(&key, &[], &self.sealed[..])?);
+        let header = &self.text[..self.header_len];
+        let key = self.protection.file_key(passphrase, label::IDENTITY_FILE, header)?;
+        let payload = Zeroizing::new(segment::open(&key, &[], &self.sealed)?);
         let payload = SecretPayload::from_bytes(
             payload.as_slice().try_into().map_err(|_| OpenIdentityFileError::Authentication)?,
         );
@@ -161,41 +153,10 @@ impl IdentityFile {
     }
 }
 
-/// `BLAKE3-derive(label, stretched || header)`.
-fn file_key(stretched: &Stretched, header: &str) -> InputKey {
-    InputKey::init_with(|out| {
-        let parts: [&[u8]; 2] = [stretched.expose_secret(), header.as_bytes()];
-        hash::derive_into(label::IDENTITY_FILE, &parts, out);
-    })
-}
-
-/// Parameters, not yet checked, and salt.
-fn parse_kdf(value: &str) -> Option<([u32; 3], [u8; argon2id::SALT_LEN])> {
-    let mut words = value.split(' ');
-    if words.next() != Some(ARGON2ID) {
-        return None;
-    }
-    let mut params = [0; 3];
-    for param in &mut params {
-        // What is beyond 32 bits is beyond every bound as well.
-        *param = u32::try_from(decimal(words.next()?)?).unwrap_or(u32::MAX);
-    }
-    let salt = decode_base64(words.next()?)?;
-    if words.next().is_some() { None } else { Some((params, salt)) }
-}
-
-/// Canonical base64 of exactly N bytes.
-fn decode_base64<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let mut out = [0; N];
-    let len = Base64::decode(text, &mut out).ok()?.len();
-    if len == N { Some(out) } else { None }
-}
-
 const MAGIC: &str = "endseal identity";
 const VERSION: &str = "1";
 const PUBLIC: &str = "public";
 const KDF: &str = "kdf";
-const ARGON2ID: &str = "argon2id";
 const SEALED: &str = "sealed";
 /// Salt, commitment, seeds and tag.
 const SEALED_LEN: usize = segment::PREFIX_LEN + SecretPayload::LEN + segment::TAG_LEN;
@@ -220,8 +181,9 @@ mod tests {
         let text = rest.split_once('"').unwrap().0.replace("\\n", "\n");
         let file = IdentityFile::parse(text.as_bytes()).unwrap();
         let passphrase = Passphrase::new("correct horse battery staple").ok().unwrap();
-        let stretched = file.params.stretch(passphrase.expose_secret(), &file.salt).ok().unwrap();
-        let key = file_key(&stretched, &file.text[..file.header_len]);
+        let stretched = file.protection.stretch(&passphrase).ok().unwrap();
+        let header = &file.text[..file.header_len];
+        let key = file.protection.file_key(&passphrase, label::IDENTITY_FILE, header).ok().unwrap();
         assert_eq!(hex(stretched.expose_secret()), STRETCHED);
         assert_eq!(hex(key.expose_secret()), FILE_KEY);
     }

@@ -24,6 +24,7 @@ extern crate alloc;
 pub mod address_book;
 pub mod hazmat;
 pub mod identity_file;
+pub mod protection;
 pub mod roster;
 
 mod bech32m;

@@ -11,11 +11,11 @@ mod plain;
 mod sealed;
 mod upload;
 
-pub(crate) use content::Content;
+pub(crate) use content::{Content, Step};
 pub(crate) use form_file::{FormFile, find};
 pub(crate) use framed::Framed;
 pub(crate) use opened::{Opened, Opener};
 pub use outgoing::Outgoing;
 pub(crate) use plain::Plain;
-pub(crate) use sealed::{Report, Sealed, Sealer, shown, stored};
+pub(crate) use sealed::{Report, Sealed, Sealer};
 pub(crate) use upload::{Leftover, Upload};

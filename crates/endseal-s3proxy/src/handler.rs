@@ -4,6 +4,7 @@ mod attributes;
 mod conditions;
 mod content;
 mod copy_object;
+mod delete_bucket;
 mod delete_objects;
 mod get_object;
 mod head_object;
@@ -12,6 +13,7 @@ mod multipart;
 mod pass_through;
 mod post_object;
 mod put_object;
+mod restore_object;
 
 use http::Response;
 
@@ -44,6 +46,12 @@ pub(crate) async fn handle(proxy: &Proxy, call: Call) -> Result<Response<Outgoin
         Operation::DeleteObjects => delete_objects::delete_objects(proxy, call).await,
         Operation::NotOnSealed => Err(S3Error::not_implemented()),
         Operation::PostObject => Err(S3Error::internal()),
+        Operation::Other if call.target.query().has("restore") => {
+            restore_object::restore_object(proxy, call).await
+        }
+        Operation::Other if delete_bucket::is_meant(&call) => {
+            delete_bucket::delete_bucket(proxy, &call).await
+        }
         Operation::Other => pass_through::pass_through(proxy, call).await,
     }
 }

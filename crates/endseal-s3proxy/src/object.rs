@@ -34,7 +34,6 @@ pub mod user_metadata;
 pub use endseal_crypto::segment::{InputKey as ContentKey, SALT_LEN};
 
 pub use body::{WholeOpener, WholeSealer};
-pub use checksum::{Checksum, ChecksumKind};
 pub use error::{HeaderError, RecordError, SealError, Unauthentic, UploadIdError};
 pub use header::{Form, Header};
 pub use parked::{

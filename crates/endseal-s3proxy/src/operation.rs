@@ -38,8 +38,9 @@ pub enum Operation {
     DeleteObjects,
     /// The object by a form of a browser.
     PostObject,
-    /// `SelectObjectContent`, `GetObjectTorrent`, `WriteGetObjectResponse`, `RestoreObject`'s select,
-    /// `AppendObject`: what needs the content at the backend.
+    /// What needs the content at the backend, changes objects there, or is known to no rule below:
+    /// `SelectObjectContent`, `GetObjectTorrent`, `WriteGetObjectResponse`, `RenameObject`,
+    /// `CreateSession`, appending, unpacking, other methods.
     NotOnSealed,
     /// Whatever does not touch content, sizes or entity tags of objects.
     Other,
@@ -51,33 +52,19 @@ impl Operation {
     pub(crate) fn of(method: &Method, target: &Target, headers: &HeaderMap) -> Self {
         let query = target.query();
         let copies = headers.contains_key("x-amz-copy-source");
-        match (target.bucket(), target.key()) {
-            (None, _) => Self::Other,
-            (Some(_), None) => match *method {
-                Method::GET | Method::HEAD if query.has("versions") => Self::ListObjectVersions,
-                Method::GET if !has_subresource(target) => Self::ListObjects,
-                Method::POST if query.has("delete") => Self::DeleteObjects,
-                Method::POST if is_form(headers) => Self::PostObject,
-                _ => Self::Other,
-            },
-            (Some(_), Some(_)) => match *method {
-                Method::GET | Method::HEAD if query.has("uploadId") => Self::ListParts,
-                Method::GET if query.has("attributes") => Self::GetObjectAttributes,
-                Method::GET if query.has("torrent") => Self::NotOnSealed,
-                Method::GET if !has_subresource(target) => Self::GetObject,
-                Method::HEAD if !has_subresource(target) => Self::HeadObject,
-                Method::PUT if query.has("uploadId") && copies => Self::UploadPartCopy,
-                Method::PUT if query.has("uploadId") => Self::UploadPart,
-                Method::PUT if query.has("append") => Self::NotOnSealed,
-                Method::PUT if !has_subresource(target) && copies => Self::CopyObject,
-                Method::PUT if !has_subresource(target) => Self::PutObject,
-                Method::POST if query.has("uploads") => Self::CreateMultipartUpload,
-                Method::POST if query.has("uploadId") => Self::CompleteMultipartUpload,
-                Method::POST if query.has("select") => Self::NotOnSealed,
-                Method::DELETE if query.has("uploadId") => Self::AbortMultipartUpload,
-                _ => Self::Other,
-            },
+        if query.names().any(|name| REFUSED.contains(&name))
+            || REFUSED_HEADERS.iter().any(|name| headers.contains_key(*name))
+            || (target.key().is_some() && headers.contains_key(FORCE_DELETE))
+        {
+            return Self::NotOnSealed;
         }
+        let operation = match (target.bucket(), target.key()) {
+            (None, _) => of_service(method, target),
+            (Some(_), None) => of_bucket(method, target, headers),
+            (Some(_), Some(_)) => of_object(method, target, copies),
+        };
+        // Some servers copy wherever the header stands.
+        if copies && operation == Self::Other { Self::NotOnSealed } else { operation }
     }
 
     /// Its name in metrics and logs.
@@ -105,18 +92,41 @@ impl Operation {
     }
 }
 
-/// Parameters that turn a request for an object or bucket into one for something about it.
-const SUBRESOURCES: [&str; 36] = [
+/// Parameters of operations that would get round the proxy: content that is queried, appended to or
+/// renamed at the backend; credentials for the backend itself.
+const REFUSED: [&str; 5] = ["append", "renameObject", "select", "session", "torrent"];
+
+/// Headers with the same effect: appending, renaming, archives that the backend unpacks.
+const REFUSED_HEADERS: [&str; 4] = [
+    "x-amz-meta-snowball-auto-extract",
+    "x-amz-rename-source",
+    "x-amz-write-offset-bytes",
+    "x-minio-extract",
+];
+
+/// Deletes all keys that begin with the one named, the proxy's own among them. About a bucket it means
+/// what the client may do anyway.
+const FORCE_DELETE: &str = "x-minio-force-delete";
+
+/// What can be asked about an object, and set, without touching its content. Nothing else goes to the
+/// backend as it is: many servers take a parameter that they do not know for none, and a `PUT` with it
+/// for one of plaintext.
+const ABOUT_OBJECTS: [&str; 4] = ["acl", "legal-hold", "retention", "tagging"];
+
+/// With those of buckets, the parameters that make a request for an object one for something else.
+const OF_OBJECTS: [&str; 7] =
+    ["attributes", "delete", "legal-hold", "restore", "retention", "uploadId", "versions"];
+
+/// What can be asked about a bucket. All else that is asked of one is a list of its objects.
+const ABOUT_BUCKETS: [&str; 26] = [
+    "abac",
     "accelerate",
     "acl",
     "analytics",
-    "attributes",
     "cors",
-    "delete",
     "encryption",
     "intelligent-tiering",
     "inventory",
-    "legal-hold",
     "lifecycle",
     "location",
     "logging",
@@ -129,24 +139,66 @@ const SUBRESOURCES: [&str; 36] = [
     "policy",
     "policyStatus",
     "publicAccessBlock",
-    "renameObject",
     "replication",
     "requestPayment",
-    "restore",
-    "retention",
-    "session",
     "tagging",
-    "torrent",
-    "uploadId",
     "uploads",
     "versioning",
-    "versions",
     "website",
-    "select",
 ];
 
-fn has_subresource(target: &Target) -> bool {
-    target.query().names().any(|name| SUBRESOURCES.contains(&name))
+fn of_service(method: &Method, target: &Target) -> Operation {
+    match *method {
+        // With an action it would be one of identity management, at some servers.
+        Method::GET | Method::HEAD | Method::OPTIONS if !target.query().has("Action") => {
+            Operation::Other
+        }
+        _ => Operation::NotOnSealed,
+    }
+}
+
+fn of_bucket(method: &Method, target: &Target, headers: &HeaderMap) -> Operation {
+    let query = target.query();
+    match *method {
+        Method::GET | Method::HEAD if query.has("versions") => Operation::ListObjectVersions,
+        Method::GET if !has_one(target, &ABOUT_BUCKETS) => Operation::ListObjects,
+        Method::POST if query.has("delete") => Operation::DeleteObjects,
+        Method::POST if is_form(headers) => Operation::PostObject,
+        Method::POST if has_one(target, &["metadataConfiguration", "metadataTable"]) => {
+            Operation::Other
+        }
+        Method::GET | Method::HEAD | Method::PUT | Method::DELETE | Method::OPTIONS => {
+            Operation::Other
+        }
+        _ => Operation::NotOnSealed,
+    }
+}
+
+fn of_object(method: &Method, target: &Target, copies: bool) -> Operation {
+    let query = target.query();
+    let is_plain = !has_one(target, &OF_OBJECTS) && !has_one(target, &ABOUT_BUCKETS);
+    match *method {
+        Method::GET | Method::HEAD if query.has("uploadId") => Operation::ListParts,
+        Method::GET if query.has("attributes") => Operation::GetObjectAttributes,
+        Method::GET if is_plain => Operation::GetObject,
+        Method::HEAD => Operation::HeadObject,
+        Method::PUT if query.has("uploadId") && copies => Operation::UploadPartCopy,
+        Method::PUT if query.has("uploadId") => Operation::UploadPart,
+        Method::PUT if is_plain && copies => Operation::CopyObject,
+        Method::PUT if is_plain => Operation::PutObject,
+        Method::POST if query.has("uploads") => Operation::CreateMultipartUpload,
+        Method::POST if query.has("uploadId") => Operation::CompleteMultipartUpload,
+        Method::DELETE if query.has("uploadId") => Operation::AbortMultipartUpload,
+        Method::GET | Method::PUT if has_one(target, &ABOUT_OBJECTS) => Operation::Other,
+        Method::POST if query.has("restore") => Operation::Other,
+        Method::DELETE if is_plain || query.has("tagging") => Operation::Other,
+        Method::OPTIONS => Operation::Other,
+        _ => Operation::NotOnSealed,
+    }
+}
+
+fn has_one(target: &Target, names: &[&str]) -> bool {
+    target.query().names().any(|name| names.contains(&name))
 }
 
 fn is_form(headers: &HeaderMap) -> bool {
@@ -204,10 +256,57 @@ mod tests {
             (Method::POST, "/b/k?uploads", &[], O::CreateMultipartUpload),
             (Method::POST, "/b/k?uploadId=u", &[], O::CompleteMultipartUpload),
             (Method::POST, "/b/k?select&select-type=2", &[], O::NotOnSealed),
+            (Method::POST, "/b/k?restore", &[], O::Other),
+            (Method::GET, "/b?delete", &[], O::ListObjects),
+            (Method::GET, "/b?list-type=2&retention", &[], O::ListObjects),
+            (Method::HEAD, "/b/k?acl", &[], O::HeadObject),
+            (Method::DELETE, "/b/k?tagging", &[], O::Other),
+            (Method::PUT, "/b?policy", &[], O::Other),
+            (Method::DELETE, "/b", &[("x-minio-force-delete", "true")], O::Other),
             (Method::DELETE, "/b/k?uploadId=u", &[], O::AbortMultipartUpload),
             (Method::DELETE, "/b/k", &[], O::Other),
         ] {
             assert_eq!(of(method.clone(), uri, headers), expected, "{method} {uri}");
+        }
+    }
+    #[test]
+    fn no_request_goes_past_the_seal() {
+        let rename = [("x-amz-rename-source", "b/.endseal/parked/x")];
+        let copy = [("x-amz-copy-source", "b/.endseal/parked/x")];
+        for (method, uri, headers) in [
+            (Method::PUT, "/b/k?renameObject", &rename[..]),
+            (Method::PUT, "/b/k?renameObject", &[]),
+            (Method::PUT, "/b/k", &rename),
+            (Method::PUT, "/b/k", &[("x-amz-write-offset-bytes", "16400")]),
+            (Method::PUT, "/b/k?append&position=0", &[]),
+            (Method::POST, "/b/k?append&position=0", &[]),
+            (Method::PUT, "/b/k.tar", &[("x-minio-extract", "true")]),
+            (Method::GET, "/b/k.zip/inner", &[("x-minio-extract", "true")]),
+            (Method::PUT, "/b/k.tar", &[("x-amz-meta-snowball-auto-extract", "true")]),
+            (Method::DELETE, "/b/.endsea", &[("x-minio-force-delete", "true")]),
+            (Method::PUT, "/b/k?tagging", &copy),
+            (Method::PUT, "/b/k?acl", &copy),
+            (Method::PUT, "/b", &copy),
+            (Method::POST, "/b/k?restore", &copy),
+            (Method::PUT, "/b/k?uploads&select", &[]),
+            (Method::POST, "/b/k?uploads&select&select-type=2", &[]),
+            // A server that knows nothing of these stores the body as an object of plaintext.
+            (Method::PUT, "/b/k?encryption", &[]),
+            (Method::PUT, "/b/k?restore", &[]),
+            (Method::PUT, "/b/k?lifecycle", &[]),
+            (Method::PUT, "/b/k?uploads", &[]),
+            (Method::POST, "/b/k", &[]),
+            (Method::POST, "/b", &[("content-type", "text/plain")]),
+            (Method::POST, "/WriteGetObjectResponse", &[]),
+            (Method::PATCH, "/b/k", &[]),
+            (Method::PATCH, "/create-user", &[]),
+            (Method::POST, "/minio/admin/v3/service?action=restart", &[]),
+            (Method::GET, "/b?session", &[]),
+            (Method::POST, "/?Action=CreateAccessKey", &[]),
+            (Method::GET, "/?Action=CreateAccessKey", &[]),
+            (Method::POST, "/", &[]),
+        ] {
+            assert_eq!(of(method.clone(), uri, headers), Operation::NotOnSealed, "{method} {uri}");
         }
     }
 }

@@ -24,8 +24,8 @@ impl Target {
     /// the bucket, otherwise the first component of the path is.
     ///
     /// # Errors
-    /// `InvalidURI` for escapes that are none or are no UTF-8, a null byte, and keys that are too
-    /// long; `InvalidBucketName` for names that no bucket can have; `AccessDenied` for keys that
+    /// `InvalidURI` for escapes that are none or are no UTF-8, a null byte, keys that are too long or
+    /// lead out of the bucket; `InvalidBucketName` for names that no bucket can have; `AccessDenied` for keys that
     /// belong to the proxy.
     pub(crate) fn parse(
         uri: &Uri,
@@ -33,10 +33,10 @@ impl Target {
         domains: &[String],
     ) -> Result<Self, S3Error> {
         let target = Self::of_backend(uri, host, domains)?;
-        match target.key() {
-            Some(key) if is_reserved(key) => Err(S3Error::reserved_key()),
-            _ => Ok(target),
+        if let Some(key) = target.key() {
+            check_key(key)?;
         }
+        Ok(target)
     }
 
     /// Reads the target of a request to a backend, where the proxy's own keys are keys as others.
@@ -170,13 +170,17 @@ fn check_bucket(bucket: &str) -> Result<(), S3Error> {
     if good { Ok(()) } else { Err(S3Error::invalid_bucket()) }
 }
 
-/// Refuses keys that are too long, and those of the proxy. Servers that keep objects in folders
+/// Refuses keys that are too long, those that lead out of the bucket, as S3 does, and those of the
+/// proxy. Servers that keep objects in folders
 /// drop empty components and resolve dots, so what they would make of the key counts too.
 ///
 /// # Errors
 /// `InvalidURI` or `AccessDenied`.
 pub(crate) fn check_key(key: &str) -> Result<(), S3Error> {
     check_len(key)?;
+    if leads_out(key) {
+        return Err(S3Error::invalid_uri());
+    }
     if is_reserved(key) { Err(S3Error::reserved_key()) } else { Ok(()) }
 }
 
@@ -205,7 +209,24 @@ pub(crate) fn is_reserved(key: &str) -> bool {
             name => resolved.push(name),
         }
     }
-    resolved.len() > 1 && resolved.first() == Some(&folder)
+    // The folder's own name, too: where it is a file, nothing can lie in the folder.
+    resolved.first() == Some(&folder)
+}
+
+/// Whether a key, taken for a path, leaves its bucket on the way: with `../`, more than there are
+/// folders before it. A server that keeps objects in folders would find another bucket there, of
+/// which the client's permissions were not asked.
+fn leads_out(key: &str) -> bool {
+    let mut depth = 0_usize;
+    key.split('/').any(|component| {
+        match component {
+            "" | "." => {}
+            ".." if depth == 0 => return true,
+            ".." => depth -= 1,
+            _ => depth += 1,
+        }
+        false
+    })
 }
 
 /// The parameters of a query, in their order.
@@ -287,7 +308,7 @@ impl Query {
 mod tests {
     use http::Uri;
 
-    use super::{Query, Target, is_reserved};
+    use super::{Query, Target, is_reserved, leads_out};
 
     fn parse(uri: &str, host: &str) -> Result<Target, &'static str> {
         let uri: Uri = uri.parse().unwrap();
@@ -323,6 +344,10 @@ mod tests {
             ("/-b/k", "InvalidBucketName"),
             ("/b/.endseal/parked/x", "AccessDenied"),
             ("/b/%2Eendseal/parked/x", "AccessDenied"),
+            ("/b/.endseal", "AccessDenied"),
+            ("/b/../other/k", "InvalidURI"),
+            ("/b/a/../../other/k", "InvalidURI"),
+            ("/b/./%2E./other/k", "InvalidURI"),
         ] {
             assert_eq!(parse(uri, "h").unwrap_err(), code, "{uri}");
         }
@@ -332,13 +357,27 @@ mod tests {
 
     #[test]
     fn the_proxys_own_keys_are_known_in_disguise() {
-        for key in
-            [".endseal/x", "/.endseal/x", "a/../.endseal/x", "./.endseal//x", "../.endseal/x"]
-        {
+        for key in [
+            ".endseal/x",
+            "/.endseal/x",
+            "a/../.endseal/x",
+            "./.endseal//x",
+            ".endseal",
+            "/.endseal/",
+        ] {
             assert!(is_reserved(key), "{key}");
         }
-        for key in ["a/.endseal/x", ".endsealed/x", ".endseal", ".endseal/../x"] {
-            assert!(!is_reserved(key) || key == ".endseal/../x", "{key}");
+        // Resolved it is none of the proxy's, as it stands it is.
+        assert!(is_reserved(".endseal/../x"));
+        for key in ["a/.endseal/x", ".endsealed/x", ".endsea", "a/.endseal"] {
+            assert!(!is_reserved(key), "{key}");
+        }
+    }
+
+    #[test]
+    fn keys_that_stay_in_their_bucket_are_keys() {
+        for key in ["a/../b", "a/b/../../c", "a/..", "..a/b", "a/...", "/./a"] {
+            assert!(!leads_out(key), "{key}");
         }
     }
 

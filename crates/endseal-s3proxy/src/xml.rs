@@ -12,6 +12,7 @@
 //! | `Delete` | [`read_delete`] |
 //! | `ListPartsResult` | [`read_parts`] |
 //! | lists of buckets, objects, versions and uploads, read page by page | [`read_buckets`], [`read_objects`], [`read_versions`], [`read_uploads`] |
+//! | `RestoreRequest` | [`selects`] |
 //! | `Tagging` | [`read_tags`] |
 //! | `GetObjectAttributesResponse` | [`rewrite_attributes`] |
 //! | `Error`, `CopyPartResult` and others of our own | [`ErrorDocument`], [`Builder`] |
@@ -26,6 +27,7 @@ mod error;
 mod fault;
 mod pages;
 mod parts;
+mod restore;
 mod result;
 mod rewrite;
 mod tagging;
@@ -43,6 +45,7 @@ pub use pages::{
     Listed, Next, Page, read_buckets, read_objects, read_uploads, read_versioning, read_versions,
 };
 pub use parts::{ListedPart, PartsPage, read_parts};
+pub use restore::selects;
 pub use result::{Fields, ResultChange, rewrite_result};
 pub use rewrite::{Name, Rules, entries, rewrite};
 pub use tagging::read_tags;

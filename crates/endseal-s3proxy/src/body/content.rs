@@ -6,13 +6,20 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http::HeaderMap;
-use http_body::Body as _;
+use http_body::{Body as _, Frame};
 
 use crate::aws_chunked::Decoder;
 use crate::body::{FormFile, Opened, Upload};
 use crate::checksum::{Digests, Outcome};
-use crate::client::ResponseBody;
+use crate::client::{ResponseBody, SourceError};
 use crate::error::S3Error;
+
+/// What comes next of a content.
+pub(crate) enum Step {
+    Piece(Bytes),
+    /// Behind the last piece, once: all that the request said of the content was found true.
+    End(Outcome),
+}
 
 /// Content that comes in pieces, with what its request says that it must be.
 pub(crate) struct Content {
@@ -70,14 +77,20 @@ impl Content {
         self.left
     }
 
-    /// The next piece; `None` after the last.
+    /// What comes next. The caller MUST hold back the last of what it makes of the pieces until the
+    /// end has come, and MUST NOT ask again after that or after an error.
     ///
     /// # Errors
-    /// If it ends early, goes on too long, breaks off, or its chunks are wrong.
-    pub(crate) fn poll_piece(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, S3Error>>> {
+    /// If it ends early, goes on too long, breaks off, its chunks are wrong, or it is not what the
+    /// request said: `BadDigest` and its like.
+    pub(crate) fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Result<Step, S3Error>> {
+        Poll::Ready(Ok(match ready!(self.poll_piece(cx)) {
+            Some(piece) => Step::Piece(piece?),
+            None => Step::End(self.finish()?),
+        }))
+    }
+
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, S3Error>>> {
         let piece = match ready!(self.source.poll(cx, &mut self.trailers)) {
             Some(Ok(piece)) => piece,
             None if self.left > 0 => return Poll::Ready(Some(Err(S3Error::incomplete_body()))),
@@ -91,14 +104,20 @@ impl Content {
         Poll::Ready(Some(Ok(piece)))
     }
 
-    /// Compares what the request said of the content, after its last piece.
-    ///
-    /// # Errors
-    /// `BadDigest` and its like.
-    pub(crate) fn finish(&mut self) -> Result<Outcome, S3Error> {
+    fn finish(&mut self) -> Result<Outcome, S3Error> {
         let digests = core::mem::take(&mut self.digests);
         Ok(digests.finish(self.trailers.as_ref())?)
     }
+}
+
+/// A piece as a frame of a request's body.
+pub(super) fn frame(
+    piece: Option<Result<Bytes, S3Error>>,
+) -> Option<Result<Frame<Bytes>, SourceError>> {
+    Some(match piece? {
+        Ok(data) => Ok(Frame::data(data)),
+        Err(error) => Err(Box::new(error)),
+    })
 }
 
 impl Source {

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http_body::Frame;
 
-use crate::body::Content;
+use crate::body::content::{Content, Step, frame};
 use crate::client::SourceError;
 use crate::error::S3Error;
 
@@ -24,24 +24,17 @@ impl Plain {
 
     fn next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, S3Error>>> {
         while let Some(content) = &mut self.content {
-            match ready!(content.poll_piece(cx)) {
-                Some(Ok(piece)) => {
+            match ready!(content.poll_step(cx)) {
+                Ok(Step::Piece(piece)) => {
                     if let Some(held) = self.held.replace(piece) {
                         return Poll::Ready(Some(Ok(held)));
                     }
                 }
-                Some(Err(error)) => {
+                Ok(Step::End(_)) => self.content = None,
+                Err(error) => {
                     self.content = None;
                     self.held = None;
                     return Poll::Ready(Some(Err(error)));
-                }
-                None => {
-                    let finished = content.finish();
-                    self.content = None;
-                    if let Err(error) = finished {
-                        self.held = None;
-                        return Poll::Ready(Some(Err(error)));
-                    }
                 }
             }
         }
@@ -57,10 +50,6 @@ impl http_body::Body for Plain {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, SourceError>>> {
-        Poll::Ready(match ready!(self.next(cx)) {
-            Some(Ok(data)) => Some(Ok(Frame::data(data))),
-            Some(Err(error)) => Some(Err(Box::new(error))),
-            None => None,
-        })
+        Poll::Ready(frame(ready!(self.next(cx))))
     }
 }

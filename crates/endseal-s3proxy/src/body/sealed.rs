@@ -8,12 +8,12 @@ use bytes::{Bytes, BytesMut};
 use endseal_crypto::random::OsRandom;
 use http_body::Frame;
 
-use crate::body::Content;
+use crate::body::content::{Content, Step, frame};
 use crate::checksum::{ChecksumValue, Outcome};
 use crate::client::SourceError;
 use crate::error::S3Error;
 use crate::metrics::Metrics;
-use crate::object::{Checksum, ChecksumKind, PartSealer, Record, SealError, WholeSealer};
+use crate::object::{PartSealer, SealError, WholeSealer};
 
 /// What seals: all of an object, or a part of one.
 pub(crate) enum Sealer {
@@ -29,7 +29,7 @@ impl Sealer {
         }
     }
 
-    fn finish(self, checksum: Option<Checksum>, out: &mut BytesMut) -> Result<(), SealError> {
+    fn finish(self, checksum: Option<ChecksumValue>, out: &mut BytesMut) -> Result<(), SealError> {
         match self {
             Self::Whole(sealer) => sealer.finish(checksum, &mut OsRandom, out),
             Self::Part(sealer) => sealer.finish(out),
@@ -78,19 +78,17 @@ impl Sealed {
         Self { content, sealer: Some(sealer), left: len, out: BytesMut::new(), report, metrics }
     }
 
-    fn finish(&mut self) -> Result<(), S3Error> {
-        let outcome = self.content.finish()?;
+    fn finish(&mut self, outcome: Outcome) -> Result<(), S3Error> {
         let Some(sealer) = self.sealer.take() else { return Ok(()) };
-        let checksum = outcome.checksum.as_ref().and_then(stored);
-        sealer.finish(checksum, &mut self.out).map_err(seal_error)?;
+        sealer.finish(outcome.checksum, &mut self.out).map_err(seal_error)?;
         self.report.tell(Ok(outcome));
         Ok(())
     }
 
     fn next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, S3Error>>> {
         while let Some(sealer) = &mut self.sealer {
-            match ready!(self.content.poll_piece(cx)) {
-                Some(Ok(piece)) => {
+            match ready!(self.content.poll_step(cx))? {
+                Step::Piece(piece) => {
                     self.metrics
                         .sealed
                         .fetch_add(piece.len() as u64, core::sync::atomic::Ordering::Relaxed);
@@ -98,16 +96,9 @@ impl Sealed {
                     let most = piece.len() + piece.len() / 512 + 16_512;
                     self.out
                         .reserve(usize::try_from(self.left).map_or(most, |left| left.min(most)));
-                    if let Err(error) = sealer.push(&piece, &mut self.out) {
-                        return Poll::Ready(Some(Err(seal_error(error))));
-                    }
+                    sealer.push(&piece, &mut self.out).map_err(seal_error)?;
                 }
-                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
-                None => {
-                    if let Err(error) = self.finish() {
-                        return Poll::Ready(Some(Err(error)));
-                    }
-                }
+                Step::End(outcome) => self.finish(outcome)?,
             }
             if !self.out.is_empty() {
                 self.left = self.left.saturating_sub(self.out.len() as u64);
@@ -126,41 +117,13 @@ impl http_body::Body for Sealed {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, SourceError>>> {
-        Poll::Ready(match ready!(self.next(cx)) {
-            Some(Ok(data)) => Some(Ok(Frame::data(data))),
-            Some(Err(error)) => {
-                self.sealer = None;
-                self.report.tell(Err(error.clone()));
-                Some(Err(Box::new(error)))
-            }
-            None => None,
-        })
+        let piece = ready!(self.next(cx));
+        if let Some(Err(error)) = &piece {
+            self.sealer = None;
+            self.report.tell(Err(error.clone()));
+        }
+        Poll::Ready(frame(piece))
     }
-}
-
-/// The checksum as the record keeps it.
-pub(crate) fn stored(value: &ChecksumValue) -> Option<Checksum> {
-    let kind = match value.kind() {
-        crate::checksum::ChecksumKind::Crc32 => ChecksumKind::Crc32,
-        crate::checksum::ChecksumKind::Crc32c => ChecksumKind::Crc32c,
-        crate::checksum::ChecksumKind::Crc64Nvme => ChecksumKind::Crc64Nvme,
-        crate::checksum::ChecksumKind::Sha1 => ChecksumKind::Sha1,
-        crate::checksum::ChecksumKind::Sha256 => ChecksumKind::Sha256,
-    };
-    Checksum::new(kind, value.as_bytes())
-}
-
-/// The checksum of a record as headers have it.
-pub(crate) fn shown(record: &Record) -> Option<ChecksumValue> {
-    let checksum = record.checksum()?;
-    let kind = match checksum.kind() {
-        ChecksumKind::Crc32 => crate::checksum::ChecksumKind::Crc32,
-        ChecksumKind::Crc32c => crate::checksum::ChecksumKind::Crc32c,
-        ChecksumKind::Crc64Nvme => crate::checksum::ChecksumKind::Crc64Nvme,
-        ChecksumKind::Sha1 => crate::checksum::ChecksumKind::Sha1,
-        ChecksumKind::Sha256 => crate::checksum::ChecksumKind::Sha256,
-    };
-    ChecksumValue::from_bytes(kind, checksum.value())
 }
 
 fn seal_error(error: SealError) -> S3Error {

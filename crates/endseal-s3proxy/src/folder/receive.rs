@@ -10,7 +10,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use super::data::Draft;
 use super::fault::disk;
 use super::store::Store;
-use crate::body::Content;
+use crate::body::{Content, Step};
 use crate::error::S3Error;
 
 /// Bytes that are written at once. Twice as many are held: while some are written, others come.
@@ -37,8 +37,7 @@ pub(super) async fn receive(store: &Arc<Store>, mut content: Content) -> Result<
     let draft = blocking(store, Store::draft).await?;
     let mut writing = Writing::Idle(draft);
     let (mut batch, mut len) = (Vec::new(), 0);
-    while let Some(piece) = poll_fn(|cx| content.poll_piece(cx)).await {
-        let piece = piece?;
+    while let Step::Piece(piece) = poll_fn(|cx| content.poll_step(cx)).await? {
         len += piece.len();
         batch.push(piece);
         if len >= BATCH {
@@ -46,7 +45,6 @@ pub(super) async fn receive(store: &Arc<Store>, mut content: Content) -> Result<
             len = 0;
         }
     }
-    content.finish()?;
     let draft = writing.write(batch).await?.idle().await?;
     finish(draft).await
 }

@@ -15,7 +15,7 @@ use super::server::Shared;
 use super::store::Store;
 use super::{bucket, copy, delete, list, multipart, object};
 use crate::aws_chunked::{Decoder, Limits};
-use crate::body::{Content, Leftover, Upload};
+use crate::body::{Content, Leftover, Step, Upload};
 use crate::checksum::Digests;
 use crate::error::S3Error;
 use crate::headers::text;
@@ -52,11 +52,12 @@ impl Asked {
             return Err(S3Error::malformed_xml());
         }
         let mut all = BytesMut::new();
-        while let Some(piece) = poll_fn(|cx| self.content.poll_piece(cx)).await {
-            all.extend_from_slice(&piece?);
+        loop {
+            match poll_fn(|cx| self.content.poll_step(cx)).await? {
+                Step::Piece(piece) => all.extend_from_slice(&piece),
+                Step::End(_) => return Ok(all.freeze()),
+            }
         }
-        self.content.finish()?;
-        Ok(all.freeze())
     }
 }
 

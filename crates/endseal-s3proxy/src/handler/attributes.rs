@@ -4,7 +4,7 @@ use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Method, Response, StatusCode};
 
 use super::conditions;
-use crate::body::{Outgoing, shown};
+use crate::body::Outgoing;
 use crate::checksum::ChecksumType;
 use crate::error::S3Error;
 use crate::headers;
@@ -80,7 +80,7 @@ impl Asked {
 }
 
 fn checksum(record: &Record) -> ChecksumChange {
-    let Some(value) = shown(record) else { return ChecksumChange::Drop };
+    let Some(&value) = record.checksum() else { return ChecksumChange::Drop };
     if record.is_composite() {
         let parts = u16::try_from(record.entries().len()).ok();
         return ChecksumChange::Set { value, kind: Some(ChecksumType::Composite), parts };

@@ -8,7 +8,7 @@ use http::HeaderMap;
 use tokio::time::timeout;
 
 use crate::aws_chunked::{Decoder, Limits};
-use crate::body::{Content, Upload};
+use crate::body::{Content, Step, Upload};
 use crate::checksum::Digests;
 use crate::error::S3Error;
 use crate::headers;
@@ -61,11 +61,12 @@ async fn all(mut content: Content, limit: u64) -> Result<Bytes, S3Error> {
         return Err(S3Error::malformed_xml());
     }
     let mut all = BytesMut::new();
-    while let Some(piece) = poll_fn(|cx| content.poll_piece(cx)).await {
-        all.extend_from_slice(&piece?);
+    loop {
+        match poll_fn(|cx| content.poll_step(cx)).await? {
+            Step::Piece(piece) => all.extend_from_slice(&piece),
+            Step::End(_) => return Ok(all.freeze()),
+        }
     }
-    content.finish()?;
-    Ok(all.freeze())
 }
 
 fn number(headers: &HeaderMap, name: &str) -> Result<Option<u64>, S3Error> {

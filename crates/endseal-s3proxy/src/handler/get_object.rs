@@ -6,7 +6,7 @@ use http::header::{CONTENT_LENGTH, CONTENT_RANGE, RANGE};
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 
 use super::conditions;
-use crate::body::{Opened, Opener, Outgoing, shown};
+use crate::body::{Opened, Opener, Outgoing};
 use crate::byte_range::ByteRange;
 use crate::client::ResponseBody;
 use crate::error::S3Error;
@@ -340,7 +340,7 @@ fn restore_metadata(
 
 /// Tells the checksum that the client gave when it wrote the object.
 pub(super) fn set_checksum(headers: &mut HeaderMap, record: &Record) -> Result<(), S3Error> {
-    let Some(checksum) = shown(record) else { return Ok(()) };
+    let Some(checksum) = record.checksum() else { return Ok(()) };
     let (text, kind) = if record.is_composite() {
         (format!("{}-{}", checksum.to_base64(), record.entries().len()), "COMPOSITE")
     } else {

@@ -3,6 +3,7 @@
 
 mod abort;
 mod complete;
+mod completed;
 mod create;
 mod list_parts;
 mod part;

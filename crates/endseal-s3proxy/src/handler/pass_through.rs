@@ -9,21 +9,36 @@ use crate::checksum::Digests;
 use crate::client::Body;
 use crate::error::S3Error;
 use crate::headers;
+use crate::operation::Operation;
 use crate::proxy::{Call, Proxy, pass};
 use crate::sigv4::{Payload, PayloadHash};
+use crate::target::Target;
 
 /// Sends the request on, and the answer back.
 pub(super) async fn pass_through(proxy: &Proxy, call: Call) -> Result<Response<Outgoing>, S3Error> {
+    let target = target(&call);
     let mut headers = headers::forwarded(&call.headers);
     super::conditions::to_backend(&mut headers);
     let incoming = call.body.ok_or_else(S3Error::internal)?;
     let (body, hash) = body(incoming, &call.headers, &call.payload)?;
-    let response =
-        proxy.send(&call.signer, &call.method, &call.target, headers, body, hash).await?;
+    let response = proxy.send(&call.signer, &call.method, &target, headers, body, hash).await?;
     let mut response = pass(response);
     // Of the object that was tagged, retained and so on.
     super::conditions::to_client(response.headers_mut());
     Ok(response)
+}
+
+/// Parameters of what goes through about an object. Others would mean something at some servers:
+/// below keys like `minio/admin/` lies the administration of one.
+const KNOWN: [&str; 7] =
+    ["acl", "legal-hold", "restore", "retention", "tagging", "versionId", "x-id"];
+
+/// The target of the request, without parameters that nobody asked the proxy to pass.
+pub(super) fn target(call: &Call) -> Target {
+    if call.operation == Operation::Other && call.target.key().is_some() {
+        return call.target.without(|name| !KNOWN.contains(&name));
+    }
+    call.target.clone()
 }
 
 /// The body of a request as the backend gets it: without chunks. A digest stays what it was, for

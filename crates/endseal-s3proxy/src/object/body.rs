@@ -4,10 +4,10 @@ use bytes::BytesMut;
 use endseal_crypto::random::Random;
 use endseal_crypto::segment::ChunkKeys;
 
-use super::checksum::Checksum;
 use super::chunks::ContentSealer;
 use super::record::Record;
 use super::{ContentKey, SealError};
+use crate::checksum::ChecksumValue;
 
 mod opener;
 
@@ -45,7 +45,7 @@ impl WholeSealer {
     /// [`SealError::Length`] if less came than the header says, or [`SealError::Random`].
     pub fn finish(
         self,
-        checksum: Option<Checksum>,
+        checksum: Option<ChecksumValue>,
         random: &mut impl Random,
         out: &mut BytesMut,
     ) -> Result<(), SealError> {

@@ -3,10 +3,11 @@
 use endseal_crypto::segment::SALT_LEN;
 
 use super::RecordError;
-use super::checksum::{Checksum, FIELD_LEN};
+use super::checksum::{self, FIELD_LEN};
 use super::header::Form;
 use super::part::PartNumber;
 use super::size::{MAX_CONTENT, MAX_PARTS, MIN_PART, part_len};
+use crate::checksum::ChecksumValue;
 
 const VERSION: u8 = 1;
 const COMPOSITE: u8 = 1;
@@ -18,7 +19,7 @@ pub(super) const ENTRY_LEN: usize = 32;
 /// What the record of an object says. One that exists obeys all rules of the specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    checksum: Option<Checksum>,
+    checksum: Option<ChecksumValue>,
     composite: bool,
     plaintext_len: u64,
     /// None for a whole object.
@@ -41,7 +42,7 @@ pub struct Entry {
 impl Record {
     /// The record of a whole object. `None` beyond 5 TiB.
     #[must_use]
-    pub fn whole(plaintext_len: u64, checksum: Option<Checksum>) -> Option<Self> {
+    pub fn whole(plaintext_len: u64, checksum: Option<ChecksumValue>) -> Option<Self> {
         let own = Self { checksum, composite: false, plaintext_len, entries: Vec::new() };
         (plaintext_len <= MAX_CONTENT).then_some(own)
     }
@@ -53,7 +54,7 @@ impl Record {
     /// [`RecordError`] if no object has these parts.
     pub fn multipart(
         mut entries: Vec<Entry>,
-        checksum: Option<Checksum>,
+        checksum: Option<ChecksumValue>,
         composite: bool,
     ) -> Result<Self, RecordError> {
         if entries.is_empty() || entries.len() > usize::from(MAX_PARTS) {
@@ -89,7 +90,7 @@ impl Record {
 
     /// The checksum that the client gave of the content.
     #[must_use]
-    pub fn checksum(&self) -> Option<&Checksum> {
+    pub fn checksum(&self) -> Option<&ChecksumValue> {
         self.checksum.as_ref()
     }
 
@@ -133,7 +134,7 @@ impl Record {
     }
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let (kind, checksum) = Checksum::encode(self.checksum.as_ref());
+        let (kind, checksum) = checksum::encode(self.checksum.as_ref());
         let mut out = Vec::with_capacity(FIXED_LEN + ENTRY_LEN * self.entries.len());
         out.extend([VERSION, self.form().to_byte(), kind]);
         out.extend(checksum);
@@ -160,7 +161,7 @@ impl Record {
         let (parts, rest) = rest.split_first_chunk()?;
         let (plaintext_len, rest) = rest.split_first_chunk()?;
         let (entries, []) = rest.as_chunks::<ENTRY_LEN>() else { return None };
-        let checksum = Checksum::decode(*kind, checksum)?;
+        let checksum = checksum::decode(*kind, checksum)?;
         let plaintext_len = u64::from_be_bytes(*plaintext_len);
         if *version != VERSION
             || *flags & !COMPOSITE != 0

@@ -3,8 +3,9 @@
 use bytes::BytesMut;
 use endseal_crypto::random::{Random, RandomError};
 use endseal_crypto::segment::{ChunkKeys, SliceSealer, chunks_len};
+use endseal_s3proxy::checksum::ChecksumValue;
 use endseal_s3proxy::object::{
-    Binding, Checksum, ContentKey, Entry, Form, Header, PartNumber, PartSealer, RangePlan, Record,
+    Binding, ContentKey, Entry, Form, Header, PartNumber, PartSealer, RangePlan, Record,
     Unauthentic, WholeOpener, size,
 };
 
@@ -96,7 +97,7 @@ impl Whole {
         Self::with(1, len, None)
     }
 
-    pub(crate) fn with(n: u8, len: u64, checksum: Option<Checksum>) -> Self {
+    pub(crate) fn with(n: u8, len: u64, checksum: Option<ChecksumValue>) -> Self {
         let (key, content) = (key(n), data(n.into(), len));
         let mut random = Seeded(u64::from(n) << 32 | len);
         let (header, mut sealer) =

@@ -1,8 +1,7 @@
 //! Records: the rules, and tails that are sealed with the right key but do not obey them.
 
-use endseal_s3proxy::object::{
-    Checksum, ChecksumKind, Entry, Form, PartNumber, Record, RecordError, Unauthentic, size,
-};
+use endseal_s3proxy::checksum::{ChecksumKind, ChecksumValue};
+use endseal_s3proxy::object::{Entry, Form, PartNumber, Record, RecordError, Unauthentic, size};
 
 use crate::fixture::{Multipart, Whole, open_record, seal_tail};
 
@@ -50,7 +49,7 @@ fn a_salt_of_zeros_is_none() {
 
 #[test]
 fn composite_checksums_are_kept() {
-    let checksum = Checksum::new(ChecksumKind::Crc32c, &[1, 2, 3, 4]);
+    let checksum = ChecksumValue::from_bytes(ChecksumKind::Crc32c, &[1, 2, 3, 4]);
     for composite in [false, true] {
         let made = Multipart::new(&[(1, 300)], |_| true);
         let entries = made.record.entries().to_vec();
@@ -201,7 +200,7 @@ fn a_length_that_no_record_has_is_refused() {
 /// The same as reading it all, for who wants the checksum only.
 #[test]
 fn the_record_of_a_whole_object_opens_alone() {
-    let checksum = Checksum::new(ChecksumKind::Sha256, &[3; 32]);
+    let checksum = ChecksumValue::from_bytes(ChecksumKind::Sha256, &[3; 32]);
     for len in [0, 300, 40_000, MIN] {
         let whole = Whole::with(1, len, checksum);
         let record = open_record(&whole.header, &whole.key, &whole.object).unwrap();

@@ -1,8 +1,9 @@
 //! Whole objects.
 
 use bytes::BytesMut;
+use endseal_s3proxy::checksum::{ChecksumKind, ChecksumValue};
 use endseal_s3proxy::object::{
-    Binding, Checksum, ChecksumKind, Header, HeaderError, SealError, Unauthentic, WholeOpener, size,
+    Binding, Header, HeaderError, SealError, Unauthentic, WholeOpener, size,
 };
 
 use crate::fixture::{Broken, Seeded, Whole, data, key, open_whole};
@@ -34,7 +35,7 @@ fn checksums_are_kept() {
         ChecksumKind::Sha1,
         ChecksumKind::Sha256,
     ] {
-        let checksum = Checksum::new(kind, &vec![0xc5; kind.len()]);
+        let checksum = ChecksumValue::from_bytes(kind, &vec![0xc5; kind.len()]);
         let whole = Whole::with(1, 10, checksum);
         let record = whole.open(&whole.object).unwrap();
         assert_eq!(record.checksum(), checksum.as_ref());

@@ -3,6 +3,7 @@
 #![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "these are tests")]
 
 mod access;
+mod bypasses;
 mod clean;
 mod client;
 mod conditions;

@@ -192,3 +192,49 @@ async fn ranges_of_other_objects_become_parts() {
     let expected = [&source[7..PART + 7], &source[..100]].concat();
     assert!(client.ask("GET", target).await.expect(200).body == expected);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_completion_that_is_asked_for_again_is_answered_again() {
+    let (_world, front) = World::with_bucket().await;
+    let client = &front.client;
+    let target = "/bucket/a%20key";
+    for last in [7, PART] {
+        let id = begin(client, target, &[]).await;
+        let one = part(client, target, &id, 1, &content(PART, 1)).await;
+        let two = part(client, target, &id, 2, &content(last, 2)).await;
+        let parts = [(1, one.clone()), (2, two.clone())];
+        let first = complete(client, target, &id, &parts).await.expect(200);
+        let second = complete(client, target, &id, &parts).await.expect(200);
+        for name in ["Bucket", "Key", "ETag"] {
+            assert_eq!(first.element(name), second.element(name), "{name}");
+        }
+        // Another list is not what was completed.
+        for parts in [vec![(1, one.clone())], vec![(1, two.clone()), (2, one.clone())]] {
+            let refused = complete(client, target, &id, &parts).await.expect(404);
+            assert_eq!(refused.code(), "NoSuchUpload", "{parts:?}");
+        }
+        // Nor is the object that has taken its place.
+        client.put(target, b"another").await.expect(200);
+        let refused = complete(client, target, &id, &parts).await.expect(404);
+        assert_eq!(refused.code(), "NoSuchUpload");
+        assert_eq!(client.ask("GET", target).await.expect(200).body, b"another");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bucket_with_nothing_but_parked_parts_can_be_deleted() {
+    let (world, front) = World::with_bucket().await;
+    let client = &front.client;
+    let id = begin(client, "/bucket/key", &[]).await;
+    part(client, "/bucket/key", &id, 2, &content(9, 1)).await;
+    client.put("/bucket/other", b"content").await.expect(200);
+    // With an object in it, it stays as it is, and so does what is parked.
+    let refused = client.ask("DELETE", "/bucket").await.expect(409);
+    assert_eq!(refused.code(), "BucketNotEmpty");
+    let listed = client.ask("GET", &format!("/bucket/key?uploadId={id}")).await.expect(200);
+    assert_eq!(listed.elements("PartNumber"), ["2"]);
+    client.ask("DELETE", "/bucket/other").await.expect(204);
+    assert_eq!(world.backend().ask("GET", "/bucket").await.elements("Key").len(), 1);
+    client.ask("DELETE", "/bucket").await.expect(204);
+    client.ask("HEAD", "/bucket").await.expect(404);
+}

@@ -5,9 +5,10 @@ use endseal_crypto::random::OsRandom;
 use http::header::{CONTENT_LENGTH, ETAG};
 use http::{HeaderMap, Method, Response, StatusCode};
 
+use super::completed;
 use super::part::is_plain;
 use super::upload::{StoredPart, Upload};
-use crate::body::{Outgoing, stored};
+use crate::body::Outgoing;
 use crate::checksum::{ChecksumType, ChecksumValue, combined, composite};
 use crate::client::Body;
 use crate::error::S3Error;
@@ -40,10 +41,16 @@ pub(in crate::handler) async fn complete(
     let document = content::collect(content, MAX_REQUEST).await?;
     let named = xml::read_complete(&document)?;
     let upload = Upload::of(proxy, &call).await?;
-    let chosen = choose(proxy, &upload, &named).await?;
+    let chosen = match choose(proxy, &upload, &named).await {
+        // It may have been completed, and the answer lost.
+        Err(error) if error.code() == S3Error::no_such_upload().code() => {
+            return completed::answer(proxy, &call, &upload, &named).await;
+        }
+        chosen => chosen?,
+    };
     let entries: Vec<Entry> = chosen.iter().map(|(entry, _)| *entry).collect();
     let checksum = Checksum::of(&call.headers, &named, &entries)?;
-    let value = checksum.as_ref().and_then(|checksum| stored(&checksum.value));
+    let value = checksum.as_ref().map(|checksum| checksum.value);
     let is_composite =
         checksum.as_ref().is_some_and(|checksum| checksum.kind == ChecksumType::Composite);
     let record = Record::multipart(entries, value, is_composite).map_err(record_error)?;

@@ -17,6 +17,7 @@ use crate::object::entity_tag::PartTag;
 use crate::object::{PartNumber, PartSealer, RESERVED_PREFIX, UploadId, size};
 use crate::proxy::{Call, Found, Proxy, Sought, object_len, pass};
 use crate::sigv4::PayloadHash;
+use crate::target::Query;
 use crate::xml;
 
 /// Most content of a part: sealed it is 5 GiB.
@@ -177,7 +178,7 @@ async fn send(
         debug_assert!(RESERVED_PREFIX.ends_with('/'));
         (upload.parked(number), upload.parked_headers()?)
     } else {
-        let query = call.target.query().clone().without(|name| name == "uploadId");
+        let query = Query::new().with("partNumber", &number.get().to_string());
         (upload.target(query), headers::about_sealed(&call.headers))
     };
     let mut headers = headers;

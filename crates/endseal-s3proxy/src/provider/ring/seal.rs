@@ -3,45 +3,46 @@
 use core::fmt;
 
 use base64ct::{Base64, Encoding as _};
-use endseal_crypto::argon2id::{self, KdfParams, NoMemory, Stretched};
+use endseal_crypto::argon2id::{self, KdfParams, NoMemory};
+use endseal_crypto::label;
 use endseal_crypto::random::{Random, RandomError};
 use endseal_crypto::secret::Zeroizing;
-use endseal_crypto::segment::{self, ChunkKeys, InputKey, SliceSealer, Unauthentic};
-use endseal_crypto::{hash, label};
+use endseal_crypto::segment::{self, Unauthentic};
 use endseal_keyring::Passphrase;
+use endseal_keyring::protection::{self, ParseProtectionError};
 
 use super::Ring;
-use super::text::{FIRST, Lines, PROTECTION, ParseRingError, decimal, keys};
+use super::text::{FIRST, Lines, PROTECTION, ParseRingError, keys};
 
-const ARGON2ID: &str = "argon2id";
 const SEALED: &str = "sealed ";
 
 /// A sealed file whose form is right; only the passphrase can show that it is authentic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealedRing {
     header: Box<str>,
-    params: KdfParams,
-    salt: [u8; argon2id::SALT_LEN],
+    protection: protection::Protection,
     sealed: Box<[u8]>,
 }
 
 impl SealedRing {
     pub(super) fn parse(protection: &str, mut lines: Lines<'_>) -> Result<Self, ParseRingError> {
-        let (params, salt) = parse_kdf(protection).ok_or(lines.form())?;
-        let params =
-            KdfParams::new(params[0], params[1], params[2]).map_err(ParseRingError::Kdf)?;
+        let protection =
+            protection::Protection::parse(protection).map_err(|error| match error {
+                ParseProtectionError::Kdf(error) => ParseRingError::Kdf(error),
+                _ => lines.form(),
+            })?;
         let header = lines.before().into();
         let sealed = Base64::decode_vec(lines.field(SEALED)?).map_err(|_| lines.form())?;
         if !lines.at_end() {
             return Err(ParseRingError::Form { line: lines.line + 1 });
         }
-        Ok(Self { header, params, salt, sealed: sealed.into() })
+        Ok(Self { header, protection, sealed: sealed.into() })
     }
 
     /// What one guess of the passphrase costs.
     #[must_use]
     pub fn params(&self) -> KdfParams {
-        self.params
+        self.protection.params()
     }
 
     /// Opens the ring. It takes as long as [`Self::params`] say.
@@ -49,8 +50,7 @@ impl SealedRing {
     /// # Errors
     /// [`OpenRingError`].
     pub fn open(&self, passphrase: &Passphrase) -> Result<Ring, OpenRingError> {
-        let stretched = self.params.stretch(passphrase.expose_secret(), &self.salt)?;
-        let key = file_key(&stretched, &self.header);
+        let key = self.protection.file_key(passphrase, label::S3_KEY_RING_FILE, &self.header)?;
         let text = Zeroizing::new(segment::open(&key, &[], &self.sealed)?);
         Lines::inner(&text).and_then(keys).map_err(OpenRingError::Parse)
     }
@@ -120,45 +120,12 @@ impl Ring {
         salt: &[u8; argon2id::SALT_LEN],
         chunk_salt: &[u8; segment::SALT_LEN],
     ) -> Result<String, SealRingError> {
-        let (m, t, p) = (params.memory_kib(), params.passes(), params.lanes());
-        let salt_text = Base64::encode_string(salt);
-        let header = format!("{FIRST}{PROTECTION}{ARGON2ID} {m} {t} {p} {salt_text}\n");
-        let stretched = params.stretch(passphrase.expose_secret(), salt)?;
-        let (keys, commitment) = ChunkKeys::derive(&file_key(&stretched, &header), chunk_salt, &[]);
-        let plaintext = self.key_lines();
-        let chunks = plaintext.len() / segment::CHUNK_LEN + 1;
-        let mut sealed = vec![0; segment::PREFIX_LEN + plaintext.len() + chunks * segment::TAG_LEN];
-        sealed[..segment::SALT_LEN].copy_from_slice(chunk_salt);
-        sealed[segment::SALT_LEN..segment::PREFIX_LEN].copy_from_slice(&commitment);
-        let mut sealer = SliceSealer::new(keys, &mut sealed[segment::PREFIX_LEN..]);
-        sealer.push(plaintext.as_bytes());
-        sealer.finish();
+        let protection = protection::Protection::new(params, *salt);
+        let header = format!("{FIRST}{PROTECTION}{protection}\n");
+        let key = protection.file_key(passphrase, label::S3_KEY_RING_FILE, &header)?;
+        let sealed = protection::seal_secret(&key, chunk_salt, self.key_lines().as_bytes());
         Ok(format!("{header}{SEALED}{}\n", Base64::encode_string(&sealed)))
     }
-}
-
-/// `BLAKE3-derive(label, stretched || header)`.
-fn file_key(stretched: &Stretched, header: &str) -> InputKey {
-    InputKey::init_with(|out| {
-        let parts: [&[u8]; 2] = [stretched.expose_secret(), header.as_bytes()];
-        hash::derive_into(label::S3_KEY_RING_FILE, &parts, out);
-    })
-}
-
-/// Parameters, not yet checked, and salt.
-fn parse_kdf(value: &str) -> Option<([u32; 3], [u8; argon2id::SALT_LEN])> {
-    let mut words = value.split(' ');
-    if words.next() != Some(ARGON2ID) {
-        return None;
-    }
-    let mut params = [0; 3];
-    for param in &mut params {
-        // What is beyond 32 bits is beyond every bound as well.
-        *param = u32::try_from(decimal(words.next()?)?).unwrap_or(u32::MAX);
-    }
-    let mut salt = [0; argon2id::SALT_LEN];
-    let len = Base64::decode(words.next()?, &mut salt).ok()?.len();
-    if len == argon2id::SALT_LEN && words.next().is_none() { Some((params, salt)) } else { None }
 }
 
 /// Why a ring could not be sealed.

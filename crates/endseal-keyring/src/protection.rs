@@ -1,0 +1,166 @@
+//! How a passphrase protects the secret in a file of text: a line with Argon2id's parameters and salt, and
+//! one message of C2SP chunked encryption. Identity files and key rings have it in common; the label and
+//! the lines before the secret are their own.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use base64ct::{Base64, Encoding as _};
+use endseal_crypto::argon2id::{self, InvalidKdfParams, KdfParams, NoMemory, Stretched};
+use endseal_crypto::hash;
+use endseal_crypto::label::Label;
+use endseal_crypto::segment::{self, ChunkKeys, InputKey, SliceSealer};
+
+use crate::numerals::decimal;
+use crate::passphrase::Passphrase;
+
+const ARGON2ID: &str = "argon2id";
+
+/// What one guess of a passphrase costs, and the salt: `argon2id <KiB> <passes> <lanes> <salt>`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Protection {
+    params: KdfParams,
+    salt: [u8; argon2id::SALT_LEN],
+}
+
+impl Protection {
+    /// The salt MUST be random and never used before.
+    #[must_use]
+    pub const fn new(params: KdfParams, salt: [u8; argon2id::SALT_LEN]) -> Self {
+        Self { params, salt }
+    }
+
+    /// Reads what `Display` writes, and nothing else.
+    ///
+    /// # Errors
+    /// [`ParseProtectionError`]. No work was done that the text asks for.
+    pub fn parse(text: &str) -> Result<Self, ParseProtectionError> {
+        let (params, salt) = fields(text).ok_or(ParseProtectionError::Form)?;
+        let params =
+            KdfParams::new(params[0], params[1], params[2]).map_err(ParseProtectionError::Kdf)?;
+        Ok(Self { params, salt })
+    }
+
+    /// What one guess of the passphrase costs.
+    #[must_use]
+    pub fn params(&self) -> KdfParams {
+        self.params
+    }
+
+    /// `BLAKE3-derive(label, Argon2id(passphrase, salt) || header)`, with the lines before the secret as
+    /// the header. It takes as long as [`Self::params`] say.
+    ///
+    /// # Errors
+    /// [`NoMemory`].
+    pub fn file_key(
+        &self,
+        passphrase: &Passphrase,
+        label: Label,
+        header: &str,
+    ) -> Result<InputKey, NoMemory> {
+        let stretched = self.stretch(passphrase)?;
+        Ok(InputKey::init_with(|out| {
+            let parts: [&[u8]; 2] = [stretched.expose_secret(), header.as_bytes()];
+            hash::derive_into(label, &parts, out);
+        }))
+    }
+
+    pub(crate) fn stretch(&self, passphrase: &Passphrase) -> Result<Stretched, NoMemory> {
+        self.params.stretch(passphrase.expose_secret(), &self.salt)
+    }
+}
+
+impl fmt::Display for Protection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (m, t, p) = (self.params.memory_kib(), self.params.passes(), self.params.lanes());
+        write!(f, "{ARGON2ID} {m} {t} {p} {}", Base64::encode_string(&self.salt))
+    }
+}
+
+/// Why a text is no protection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParseProtectionError {
+    /// Damaged, cut or extended.
+    Form,
+    /// The work that it asks for is out of bounds.
+    Kdf(InvalidKdfParams),
+}
+
+impl fmt::Display for ParseProtectionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Form => f.write_str("not the protection by a passphrase"),
+            Self::Kdf(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for ParseProtectionError {}
+
+/// Seals a secret under the key of a file: what `segment::open` opens without a context.
+///
+/// The salt MUST be random and never used before.
+#[must_use]
+pub fn seal_secret(key: &InputKey, chunk_salt: &[u8; segment::SALT_LEN], secret: &[u8]) -> Vec<u8> {
+    let (keys, commitment) = ChunkKeys::derive(key, chunk_salt, &[]);
+    let chunks = secret.len() / segment::CHUNK_LEN + 1;
+    let mut sealed = vec![0; segment::PREFIX_LEN + secret.len() + chunks * segment::TAG_LEN];
+    sealed[..segment::SALT_LEN].copy_from_slice(chunk_salt);
+    sealed[segment::SALT_LEN..segment::PREFIX_LEN].copy_from_slice(&commitment);
+    let mut sealer = SliceSealer::new(keys, &mut sealed[segment::PREFIX_LEN..]);
+    sealer.push(secret);
+    sealer.finish();
+    sealed
+}
+
+/// Parameters, not yet checked, and salt.
+fn fields(text: &str) -> Option<([u32; 3], [u8; argon2id::SALT_LEN])> {
+    let mut words = text.split(' ');
+    if words.next() != Some(ARGON2ID) {
+        return None;
+    }
+    let mut params = [0; 3];
+    for param in &mut params {
+        // What is beyond 32 bits is beyond every bound as well.
+        *param = u32::try_from(decimal(words.next()?)?).unwrap_or(u32::MAX);
+    }
+    let mut salt = [0; argon2id::SALT_LEN];
+    let len = Base64::decode(words.next()?, &mut salt).ok()?.len();
+    if len == argon2id::SALT_LEN && words.next().is_none() { Some((params, salt)) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString as _;
+
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_and_nothing_else() {
+        let protection = Protection::new(KdfParams::MINIMUM, [7; argon2id::SALT_LEN]);
+        let text = protection.to_string();
+        assert_eq!(text, "argon2id 8192 1 1 BwcHBwcHBwcHBwcHBwcHBw==");
+        assert_eq!(Protection::parse(&text), Ok(protection));
+        for (from, to) in [
+            ("argon2id", "argon2i"),
+            ("8192", "08192"),
+            ("8192", "+8192"),
+            (" 1 1", "  1 1"),
+            (" 1 1", " 1"),
+            ("==", ""),
+            ("Bw==", "Bx=="),
+            ("==", "== "),
+            ("BwcH", ""),
+        ] {
+            let wrong = text.replacen(from, to, 1);
+            assert_eq!(Protection::parse(&wrong), Err(ParseProtectionError::Form), "{wrong}");
+        }
+        for beyond in ["8191", "99999999999", "1048577"] {
+            let wrong = text.replacen("8192", beyond, 1);
+            let refused = Protection::parse(&wrong);
+            assert!(matches!(refused, Err(ParseProtectionError::Kdf(_))), "{wrong}");
+        }
+    }
+}
