@@ -68,6 +68,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     nothing_skipped(args, &skipped)?;
     create(&args.out)?;
     super::drain::announce();
+    super::role::announce();
     let mut observer = Watch::new(&args.out, ctx.shows_progress());
     // Begun and not committed: fails now and not after the measurement, if nothing can be written.
     let probe = args.out.join("run.json");
