@@ -3,6 +3,8 @@
 use core::net::SocketAddr;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::rc::Rc;
 
 use crate::clock::Elapsed;
@@ -13,7 +15,9 @@ use crate::subject::{Extra, Prepared, Subject, SubjectError};
 mod check;
 mod line;
 mod memory;
+pub(crate) mod minio;
 mod range;
+pub(crate) mod rclone;
 mod shape;
 mod small;
 mod transfer;
@@ -90,15 +94,34 @@ fn info(way: Way) -> SubjectInfo {
             &["confidential"],
         ),
     };
+    let runtime = if way == Way::Direct { "no process" } else { "Rust, a process of its own" };
+    SubjectInfo {
+        settings: settings.into(),
+        versions: BTreeMap::from([("endseal".into(), env!("CARGO_PKG_VERSION").into())]),
+        ..described(subject, about, runtime, properties)
+    }
+}
+
+fn described(subject: &str, about: &str, runtime: &str, properties: &[&str]) -> SubjectInfo {
     SubjectInfo {
         subject: subject.into(),
         suite: Some("s3".into()),
         about: about.into(),
-        runtime: "Rust, a process of its own".into(),
-        versions: BTreeMap::from([("endseal".into(), env!("CARGO_PKG_VERSION").into())]),
-        settings: settings.into(),
+        runtime: runtime.into(),
         properties: properties.iter().map(|it| (*it).into()).collect(),
+        ..SubjectInfo::default()
     }
+}
+
+/// The version that a program tells.
+fn version(program: &Path) -> BTreeMap<String, String> {
+    let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let asked = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+    let text = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let line = text.unwrap_or_default().lines().next().unwrap_or_default().to_owned();
+    let words = line.split(' ');
+    let found = words.filter(|word| word.contains(|c: char| c.is_ascii_digit())).next();
+    found.map(|version| (name, version.to_owned())).into_iter().collect()
 }
 
 /// A subject.

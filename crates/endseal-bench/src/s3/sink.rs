@@ -170,7 +170,8 @@ impl Sink {
 
     fn entity_tag(&self) -> Result<HeaderValue, Failure> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        Ok(HeaderValue::from_str(&format!("\"{number:032x}\""))?)
+        // With a dash, so that nobody takes it for a digest.
+        Ok(HeaderValue::from_str(&format!("\"{number:032x}-1\""))?)
     }
 
     fn keep(&self, path: &str, headers: HeaderMap, blob: Blob) -> Response<Given> {

@@ -9,9 +9,9 @@ use crate::s3::content::Content;
 use crate::subject::Checked;
 
 /// The object that is changed: several chunks.
-const TAMPERED: u64 = 300_000;
-/// Longest part of a message that stands for why something was refused.
-const NUMBER: u64 = 7;
+pub(super) const TAMPERED: u64 = 300_000;
+/// Which content that is.
+pub(super) const NUMBER: u64 = 7;
 
 /// Whether an object of that length comes back as it was stored, and whether a changed bit of what lies
 /// at the backend is refused, if the subject claims so.
@@ -26,25 +26,36 @@ pub(super) fn check(line: &Line, bytes: u64, authenticates: bool) -> Result<Chec
     Ok(Checked { round_trip: true, tamper_refused, sealed_bytes: None })
 }
 
-/// Changes one bit in the middle of what the backend holds, and fetches the object.
 fn refuses_changes(line: &Line) -> Result<bool, Failure> {
     let path = line.kept("tampered");
     let content = Content::new(NUMBER, TAMPERED);
     line.put(&path, content)?;
-    let (headers, mut stored) = raw(line, &path)?;
-    let middle = stored.len() / 2;
-    let byte = stored.get_mut(middle).ok_or("nothing was stored")?;
-    *byte ^= 1;
-    replace(line, &path, &headers, &stored)?;
-    let outcome = line.get(&path, content);
-    // Put back as it was, it must be good again: the change and nothing else was refused.
-    if let Some(byte) = stored.get_mut(middle) {
-        *byte ^= 1;
-    }
-    replace(line, &path, &headers, &stored)?;
-    line.get(&path, content)?;
+    let refused = is_refused(line, &path, || line.get(&path, content));
     line.delete(&path);
+    refused
+}
+
+/// Changes one bit in the middle of what the backend holds at `path`; whether `fetch` then fails.
+pub(super) fn is_refused(
+    line: &Line,
+    path: &str,
+    mut fetch: impl FnMut() -> Result<(), Failure>,
+) -> Result<bool, Failure> {
+    let (headers, mut stored) = raw(line, path)?;
+    let middle = stored.len() / 2;
+    flip(&mut stored, middle)?;
+    replace(line, path, &headers, &stored)?;
+    let outcome = fetch();
+    // Put back as it was, it must be good again: the change and nothing else was refused.
+    flip(&mut stored, middle)?;
+    replace(line, path, &headers, &stored)?;
+    fetch()?;
     Ok(outcome.is_err())
+}
+
+fn flip(stored: &mut [u8], at: usize) -> Result<(), Failure> {
+    *stored.get_mut(at).ok_or("nothing was stored")? ^= 1;
+    Ok(())
 }
 
 /// An object as the backend has it.

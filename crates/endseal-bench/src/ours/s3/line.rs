@@ -22,6 +22,8 @@ pub(super) struct Line {
     clock: Option<CpuClock>,
     to: Backend,
     signer: Signer,
+    /// What uploads ask the server for.
+    asks: &'static [(&'static str, &'static str)],
 }
 
 impl Line {
@@ -31,7 +33,12 @@ impl Line {
         clock: Option<CpuClock>,
         to: Backend,
     ) -> Self {
-        Self { entry, backend, clock, to, signer: signer() }
+        Self { entry, backend, clock, to, signer: signer(), asks: &[] }
+    }
+
+    /// The same, with headers of all uploads.
+    pub(super) fn asking(self, asks: &'static [(&'static str, &'static str)]) -> Self {
+        Self { asks, ..self }
     }
 
     pub(super) fn connect(&self) -> Result<Connection, Failure> {
@@ -62,6 +69,11 @@ impl Line {
         head(&self.signer, self.entry, method, target, headers, len)
     }
 
+    /// The same of an upload.
+    pub(super) fn head_of_put(&self, path: &str, len: u64) -> Result<Vec<u8>, Failure> {
+        self.head("PUT", path, self.asks, Some(len))
+    }
+
     /// A signed head past it.
     pub(super) fn head_past(
         &self,
@@ -74,7 +86,7 @@ impl Line {
     }
 
     pub(super) fn put(&self, path: &str, content: Content) -> Result<(), Failure> {
-        self.connect()?.put(&self.head("PUT", path, &[], Some(content.len))?, content)
+        self.connect()?.put(&self.head_of_put(path, content.len)?, content)
     }
 
     pub(super) fn get(&self, path: &str, content: Content) -> Result<(), Failure> {
@@ -89,16 +101,21 @@ impl Line {
         let _it_goes_with_the_backend = removed;
     }
 
+    /// The proxy's CPU time so far, if there is one.
+    pub(super) fn cpu(&mut self) -> Result<Option<f64>, Failure> {
+        self.clock.as_mut().map(CpuClock::read).transpose()
+    }
+
     /// Times `work`, by the wall and by the proxy's CPU.
     pub(super) fn time(
         &mut self,
         work: impl FnOnce() -> Result<(), Failure>,
     ) -> Result<Elapsed, Failure> {
-        let before = self.clock.as_mut().map(CpuClock::read).transpose()?;
+        let before = self.cpu()?;
         let start = Instant::now();
         work()?;
         let wall_ns = start.elapsed().as_secs_f64() * 1e9;
-        let after = self.clock.as_mut().map(CpuClock::read).transpose()?;
+        let after = self.cpu()?;
         let cpu_ns = before.zip(after).map(|(before, after)| (after - before).max(0.0));
         Ok(Elapsed::new(wall_ns, cpu_ns))
     }

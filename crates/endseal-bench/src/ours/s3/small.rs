@@ -44,11 +44,12 @@ impl Ready {
             self.connections.push(self.line.connect()?);
         }
         let content = Content::new(0, self.shape.bytes);
-        let (method, len) = if self.shape.down { ("GET", None) } else { ("PUT", Some(content.len)) };
         // Signed before the clock starts: the client's own cost is no subject's.
-        let heads: Result<Vec<_>, _> =
-            self.paths.iter().map(|path| self.line.head(method, path, &[], len)).collect();
-        let heads = heads?;
+        let head = |path: &String| match self.shape.down {
+            true => self.line.head("GET", path, &[], None),
+            false => self.line.head_of_put(path, content.len),
+        };
+        let heads: Vec<Vec<u8>> = self.paths.iter().map(head).collect::<Result<_, _>>()?;
         let each = self.shape.count / self.shape.streams;
         let down = self.shape.down;
         let drive = |connection: &mut Connection, head: &[u8]| -> Result<(), Failure> {

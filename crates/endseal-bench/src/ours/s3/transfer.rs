@@ -63,7 +63,7 @@ impl Ready {
                 self.line.time(|| connection.get(&head, content, 0, content.len))
             }
             _ => {
-                let head = self.line.head("PUT", &self.path, &[], Some(content.len))?;
+                let head = self.line.head_of_put(&self.path, content.len)?;
                 self.line.time(|| connection.put(&head, content))
             }
         }?;
@@ -83,20 +83,25 @@ impl Prepared for Ready {
         super::sum(iterations, || self.once().map_err(super::failed))
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "bytes far below 2^53")]
     fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
-        let bytes = self.shape.bytes as f64;
-        // The first one found everything cold.
-        let spent = self.spent.get(1..).unwrap_or_default();
-        let rates = spent.iter().map(|it| bytes / 1e6 / (it.wall_ns / 1e9)).collect();
-        let cpu: Vec<f64> = spent.iter().filter_map(|it| Some(it.cpu_ns? / bytes)).collect();
-        let mut figures = vec![figure("mb_s", "MB/s", Better::More, rates)];
-        if !cpu.is_empty() {
-            // ns a byte are s a GB.
-            figures.push(figure("cpu_s_per_gb", "s/GB", Better::Less, cpu));
-        }
-        Ok(figures)
+        Ok(figures(self.shape.bytes, &self.spent))
     }
+}
+
+/// The rate of objects of that length, and what they cost.
+#[allow(clippy::cast_precision_loss, reason = "bytes far below 2^53")]
+pub(super) fn figures(bytes: u64, spent: &[Elapsed]) -> Vec<Extra> {
+    let bytes = bytes as f64;
+    // The first one found everything cold.
+    let spent = spent.get(1..).unwrap_or_default();
+    let rates = spent.iter().map(|it| bytes / 1e6 / (it.wall_ns / 1e9)).collect();
+    let cpu: Vec<f64> = spent.iter().filter_map(|it| Some(it.cpu_ns? / bytes)).collect();
+    let mut figures = vec![figure("mb_s", "MB/s", Better::More, rates)];
+    if !cpu.is_empty() {
+        // ns a byte are s a GB.
+        figures.push(figure("cpu_s_per_gb", "s/GB", Better::Less, cpu));
+    }
+    figures
 }
 
 impl Drop for Ready {

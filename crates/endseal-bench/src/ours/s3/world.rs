@@ -1,10 +1,13 @@
 //! Backends and proxies, started when they are first needed, and then once for the whole run.
 
 use core::net::SocketAddr;
+use core::time::Duration;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::thread::sleep;
+use std::time::Instant;
 
 use endseal_crypto::random::OsRandom;
 use endseal_s3proxy::provider::Ring;
@@ -22,6 +25,8 @@ use crate::subject::SubjectError;
 /// The real server, and how it is installed.
 const SERVER: &str = "versitygw";
 const INSTALL: &str = "tests/s3/install.sh versitygw";
+/// How long a server may take until it is ready.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// When the key ring was made, in seconds since 1970: it says nothing.
 const CREATED: u64 = 1_700_000_000;
 
@@ -94,15 +99,7 @@ impl World {
         command.args(["--keep-alive", "--iam-dir"]).arg(accounts).arg("posix").arg(data);
         command.env("ROOT_ACCESS_KEY", ACCESS_KEY).env("ROOT_SECRET_KEY", SECRET);
         let process = Process::listening(command, address)?;
-        for bucket in [KEEP, DROP] {
-            let target = format!("/{bucket}");
-            let head = client::head(&signer(), address, "PUT", &target, &[], Some(0))?;
-            let (status, _, body) = client::Connection::open(address)?.ask(&head, &[])?;
-            if !(200..300).contains(&status) {
-                let why = String::from_utf8_lossy(&body).into_owned();
-                return Err(format!("a bucket was not made: {status} {why}").into());
-            }
-        }
+        make_buckets(address)?;
         Ok(process)
     }
 
@@ -124,6 +121,28 @@ impl World {
         }
         self.folder.as_ref().ok_or_else(|| "there is no folder".into())
     }
+}
+
+/// Makes the buckets of the suite, as soon as the server does what it is told.
+pub(super) fn make_buckets(server: SocketAddr) -> Result<(), Failure> {
+    let start = Instant::now();
+    for bucket in [KEEP, DROP] {
+        let target = format!("/{bucket}");
+        loop {
+            let head = client::head(&signer(), server, "PUT", &target, &[], Some(0))?;
+            let (status, _, body) = client::Connection::open(server)?.ask(&head, &[])?;
+            match status {
+                200..300 => break,
+                // It listens before it is ready.
+                503 if start.elapsed() < PATIENCE => sleep(Duration::from_millis(50)),
+                _ => {
+                    let why = String::from_utf8_lossy(&body).into_owned();
+                    return Err(format!("a bucket was not made: {status} {why}").into());
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 fn configuration(ring: &std::path::Path, backend: SocketAddr) -> Result<String, Failure> {
