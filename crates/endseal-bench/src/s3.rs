@@ -19,6 +19,8 @@ pub(crate) mod process;
 pub mod role;
 mod seed;
 mod sink;
+#[cfg(test)]
+mod tests;
 mod upstream;
 
 pub(crate) use sink::COUNTERS;

@@ -14,7 +14,7 @@ pub mod transport;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Extent {
-    /// Under a minute: one row of each table.
+    /// A few minutes: one row of each table.
     Quick,
     /// Every table, as far as it was published.
     #[default]

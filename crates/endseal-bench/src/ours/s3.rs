@@ -119,8 +119,7 @@ fn version(program: &Path) -> BTreeMap<String, String> {
     let asked = Command::new(program).arg("--version").stdin(Stdio::null()).output();
     let text = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     let line = text.unwrap_or_default().lines().next().unwrap_or_default().to_owned();
-    let words = line.split(' ');
-    let found = words.filter(|word| word.contains(|c: char| c.is_ascii_digit())).next();
+    let found = line.split(' ').find(|word| word.contains(|c: char| c.is_ascii_digit()));
     found.map(|version| (name, version.to_owned())).into_iter().collect()
 }
 

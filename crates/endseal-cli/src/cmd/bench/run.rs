@@ -21,7 +21,7 @@ use crate::json;
 /// Measure and write run.json, report.md and report.html
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// One row of each table, in under a minute
+    /// One row of each table, in a few minutes
     #[arg(long, conflicts_with = "full")]
     quick: bool,
     /// Also what takes long beside slow peers
