@@ -30,6 +30,7 @@ pub mod record;
 pub mod report;
 mod rows;
 pub mod run;
+pub mod s3;
 pub mod schema;
 pub mod stats;
 pub mod subject;

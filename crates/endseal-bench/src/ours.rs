@@ -2,5 +2,6 @@
 
 pub mod codec;
 pub mod envelope;
+pub mod s3;
 pub mod sessions;
 pub mod transport;

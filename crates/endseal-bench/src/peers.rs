@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::lockfile::Lockfile;
+use crate::ours::s3;
 use crate::peer::{Peer, PeerSubject};
+use crate::s3::process;
 use crate::subject::{Subject, SubjectError};
 
 /// A program that holds subjects.
@@ -14,6 +16,21 @@ pub struct PeerProgram {
     pub name: &'static str,
     /// What it holds.
     pub about: &'static str,
+    kind: Kind,
+}
+
+/// How subjects come from a program.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// It speaks the protocol of docs/spec/bench-peer.md.
+    Protocol(Speaker),
+    /// Somebody else's program that is used as it is installed.
+    Installed(Installed),
+}
+
+/// A program below the folder of peers.
+#[derive(Clone, Copy, Debug)]
+struct Speaker {
     /// What is started: found in the search path, or relative to its folder.
     program: &'static str,
     arguments: &'static [&'static str],
@@ -25,36 +42,66 @@ pub struct PeerProgram {
     lockfile: Lockfile,
 }
 
+/// A program that is found in the search path, or where `tests/s3/install.sh` puts it.
+#[derive(Clone, Copy, Debug)]
+struct Installed {
+    /// What installs it.
+    remedy: &'static str,
+    subjects: fn(&Path) -> Vec<Box<dyn Subject>>,
+}
+
 /// All peers.
 pub const PEERS: &[PeerProgram] = &[
     PeerProgram {
         name: "node",
         about: "the seed's method on @noble and on node:crypto; libsignal; libsodium; CoreCrypto",
-        program: "node",
-        arguments: &["main.mjs"],
-        folder: "node",
-        needs: "node_modules",
-        lockfile: Lockfile::Npm,
+        kind: Kind::Protocol(Speaker {
+            program: "node",
+            arguments: &["main.mjs"],
+            folder: "node",
+            needs: "node_modules",
+            lockfile: Lockfile::Npm,
+        }),
     },
     PeerProgram {
         name: "rust",
         about: "age, HPKE, a straight build of curve25519-dalek and aws-lc-rs; codecs, and the seed's \
                 three layers of JSON",
-        program: "target/release/endseal-peers",
-        arguments: &[],
-        folder: "rust",
-        needs: "target/release/endseal-peers",
-        lockfile: Lockfile::Cargo,
+        kind: Kind::Protocol(Speaker {
+            program: "target/release/endseal-peers",
+            arguments: &[],
+            folder: "rust",
+            needs: "target/release/endseal-peers",
+            lockfile: Lockfile::Cargo,
+        }),
     },
     PeerProgram {
         name: "jvm",
         about: "CoreCrypto before it had transactions",
-        program: "java",
-        // The heap would grow to a quarter of the memory before anything is collected.
-        arguments: &["-Xmx512m", "-jar", "target/endseal-peers-jvm.jar"],
-        folder: "jvm",
-        needs: "target/endseal-peers-jvm.jar",
-        lockfile: Lockfile::Maven,
+        kind: Kind::Protocol(Speaker {
+            program: "java",
+            // The heap would grow to a quarter of the memory before anything is collected.
+            arguments: &["-Xmx512m", "-jar", "target/endseal-peers-jvm.jar"],
+            folder: "jvm",
+            needs: "target/endseal-peers-jvm.jar",
+            lockfile: Lockfile::Maven,
+        }),
+    },
+    PeerProgram {
+        name: "rclone",
+        about: "objects encrypted by rclone crypt, for the suite s3",
+        kind: Kind::Installed(Installed {
+            remedy: "apt-get install rclone",
+            subjects: s3::rclone::subjects,
+        }),
+    },
+    PeerProgram {
+        name: "minio",
+        about: "MinIO, plain and with its own encryption (SSE-S3), for the suite s3",
+        kind: Kind::Installed(Installed {
+            remedy: "tests/s3/install.sh minio",
+            subjects: s3::minio::subjects,
+        }),
     },
 ];
 
@@ -68,22 +115,34 @@ impl PeerProgram {
     /// The command that installs or builds it, from the root of a checkout.
     #[must_use]
     pub fn remedy(&self) -> String {
-        format!("cargo xtask peers {}", self.name)
+        match self.kind {
+            Kind::Protocol(_) => format!("cargo xtask peers {}", self.name),
+            Kind::Installed(installed) => installed.remedy.to_owned(),
+        }
+    }
+
+    /// Whether a lock file says what it is made of.
+    #[must_use]
+    pub fn is_locked(&self) -> bool {
+        matches!(self.kind, Kind::Protocol(_))
     }
 
     /// What is missing, if it cannot be started.
     #[must_use]
     pub fn missing(&self, peers: &Path) -> Option<String> {
-        let folder = self.folder(peers);
+        let speaker = match self.kind {
+            Kind::Protocol(speaker) => speaker,
+            Kind::Installed(_) => {
+                let missing = process::find(self.name).is_none();
+                return missing.then(|| format!("{} is not installed: {}", self.name, self.remedy()));
+            }
+        };
+        let folder = speaker.folder(peers);
         if !folder.is_dir() {
             return Some(format!("there is no folder {}", folder.display()));
         }
-        let needed = folder.join(self.needs);
+        let needed = folder.join(speaker.needs);
         (!needed.exists()).then(|| format!("{} is missing: {}", needed.display(), self.remedy()))
-    }
-
-    fn folder(&self, peers: &Path) -> PathBuf {
-        peers.join(self.folder)
     }
 
     /// Starts it; gives its subjects, or why there are none.
@@ -94,8 +153,18 @@ impl PeerProgram {
         if let Some(missing) = self.missing(peers) {
             return Err(missing);
         }
-        let subjects = self.launch(peers).map_err(|error| error.to_string())?;
-        Ok(subjects.into_iter().map(|subject| Box::new(subject) as Box<dyn Subject>).collect())
+        match self.kind {
+            Kind::Protocol(speaker) => {
+                let subjects = speaker.launch(peers).map_err(|error| error.to_string())?;
+                let boxed = |subject| Box::new(subject) as Box<dyn Subject>;
+                Ok(subjects.into_iter().map(boxed).collect())
+            }
+            // Its processes start when they are first needed.
+            Kind::Installed(installed) => {
+                let program = process::find(self.name).ok_or("it is gone")?;
+                Ok((installed.subjects)(&program))
+            }
+        }
     }
 
     /// Starts it and compares what it is made of with its lock file; gives what is wrong, in words
@@ -105,7 +174,19 @@ impl PeerProgram {
         if let Some(missing) = self.missing(peers) {
             return vec![missing];
         }
-        let remedy = self.remedy();
+        match self.kind {
+            Kind::Protocol(speaker) => speaker.objections(peers, &self.remedy()),
+            Kind::Installed(_) => Vec::new(),
+        }
+    }
+}
+
+impl Speaker {
+    fn folder(&self, peers: &Path) -> PathBuf {
+        peers.join(self.folder)
+    }
+
+    fn objections(&self, peers: &Path, remedy: &str) -> Vec<String> {
         let subjects = match self.launch(peers) {
             Ok(subjects) => subjects,
             Err(error) => return vec![format!("{error}: {remedy}")],

@@ -13,6 +13,7 @@ mod losses;
 mod markdown;
 mod method;
 mod peers;
+pub(crate) mod s3;
 mod seed;
 mod seed_tables;
 pub(crate) mod sessions;

@@ -151,7 +151,9 @@ impl Run {
     fn rounds(&mut self, runners: &mut Vec<Runner<'_>>, case: &Case) -> f64 {
         let start = Instant::now();
         let mut kernel = Vec::new();
-        for round in 0..self.extent.rounds() {
+        let most = Suite::find(case.suite)
+            .map_or(usize::MAX, |suite| (suite.most_rounds)(self.extent, case));
+        for round in 0..self.extent.rounds().min(most) {
             if round >= MIN_ROUNDS && start.elapsed().as_secs_f64() > self.extent.seconds_a_case() {
                 break;
             }

@@ -6,6 +6,7 @@ use crate::subject::Subject;
 
 pub mod codec;
 pub mod envelope;
+pub mod s3;
 pub mod sessions;
 pub mod transport;
 
@@ -13,7 +14,7 @@ pub mod transport;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Extent {
-    /// Under a minute: one row of each table.
+    /// A few minutes: one row of each table.
     Quick,
     /// Every table, as far as it was published.
     #[default]
@@ -96,8 +97,15 @@ pub struct Suite {
     pub(crate) grows_by: &'static [Growing],
     /// What a reader of a case's figures must know: case and note.
     pub(crate) notes: &'static [(&'static str, &'static str)],
+    /// Rounds of a case at most, where the extent's are too many.
+    pub(crate) most_rounds: fn(Extent, &Case) -> usize,
     /// Its part of the report.
     pub(crate) report: &'static dyn SuiteReport,
+}
+
+/// For suites whose cases are short.
+fn all_rounds(_: Extent, _: &Case) -> usize {
+    usize::MAX
 }
 
 /// A parameter that grows.
@@ -113,7 +121,8 @@ pub(crate) struct Growing {
 }
 
 /// All suites.
-pub static SUITES: &[Suite] = &[envelope::SUITE, codec::SUITE, transport::SUITE, sessions::SUITE];
+pub static SUITES: &[Suite] =
+    &[envelope::SUITE, codec::SUITE, transport::SUITE, s3::SUITE, sessions::SUITE];
 
 impl Suite {
     /// The suite of that name.

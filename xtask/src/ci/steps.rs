@@ -81,7 +81,7 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         step("doc", "the documentation builds without warnings", vec![doc()]),
         step("peer", "implementations of others agree with every vector and with us", peers(root)),
         step("demo", "the README's demonstration runs", vec![demo(&packages)]),
-        step("bench", "the benchmark runs and writes its report", vec![bench(&packages)]),
+        step("bench", "the benchmark runs and writes its report", bench(&packages)),
         step(
             "s3",
             "S3 clients and a server of others work with the proxy between",
@@ -170,12 +170,16 @@ fn demo(packages: &[&str]) -> Job {
     }
 }
 
-fn bench(packages: &[&str]) -> Job {
-    if packages.contains(&BENCH) {
-        cargo("run --release --locked -- bench --quick --quiet --out target/bench-smoke")
-    } else {
-        Job::Skip(format!("there is no {BENCH}"))
+/// All suites; of the one that carries gigabytes, the cases that start every process and take seconds.
+fn bench(packages: &[&str]) -> Vec<Job> {
+    if !packages.contains(&BENCH) {
+        return vec![Job::Skip(format!("there is no {BENCH}"))];
     }
+    let run = "run --release --locked -- bench --quick --quiet";
+    vec![
+        cargo(&format!("{run} --suite envelope,codec,transport,sessions --out target/bench-smoke")),
+        cargo(&format!("{run} --suite s3 --case range,small --out target/bench-smoke-s3")),
+    ]
 }
 
 /// Clients and a server that nobody here wrote; the script installs what is missing. A server that

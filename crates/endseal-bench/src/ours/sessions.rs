@@ -9,7 +9,7 @@ use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
 mod bare;
 pub mod drain;
 mod examine;
-mod folder;
+pub(super) mod folder;
 mod mls;
 mod pairwise;
 mod send;

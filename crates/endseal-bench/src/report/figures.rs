@@ -6,6 +6,7 @@ use super::document::Text;
 use super::words;
 use crate::record::{Growth, Params, Record, Row, SubjectInfo};
 use crate::stats::{Line, theil_sen};
+use crate::suite::s3::{SERVER, SINK};
 use crate::suite::sessions::{MLS, PAIRWISE};
 use crate::suite::{SUITES, Suite};
 
@@ -46,7 +47,7 @@ impl Case {
         let mut parts = vec![self.name()];
         let params = describe_params(&self.params).into_iter();
         // Messages of one connection follow each other.
-        let in_turn = self.suite == "transport";
+        let in_turn = self.suite == "transport" || self.suite == "s3";
         parts.extend(params.map(|one| match in_turn {
             true => one.replace(" at once", " in a row"),
             false => one,
@@ -71,6 +72,12 @@ pub(crate) fn describe_params(params: &Params) -> Vec<String> {
         "per_commit" => format!("{} a transaction", words::integer(*value)),
         "engine" if *value == PAIRWISE => "pairwise".into(),
         "engine" if *value == MLS => "MLS".into(),
+        "backend" if *value == SINK => "a backend that drops".into(),
+        "backend" if *value == SERVER => "a real server".into(),
+        "down" if *value == 0 => "up".into(),
+        "down" if *value == 1 => "down".into(),
+        "streams" if *value == 1 => "1 stream".into(),
+        "streams" => format!("{} streams", words::integer(*value)),
         "threads" if *value == 1 => "1 thread".into(),
         "threads" => format!("{} threads", words::integer(*value)),
         other => format!("{} {}", words::tame(other), words::integer(*value)),

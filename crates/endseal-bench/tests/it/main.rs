@@ -8,6 +8,7 @@ mod fixture;
 mod peers;
 mod report;
 mod run;
+mod s3;
 mod schema;
 mod sessions;
 mod transport;

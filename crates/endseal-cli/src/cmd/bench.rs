@@ -10,6 +10,7 @@ mod doctor;
 mod drain;
 mod list;
 mod report;
+mod role;
 mod run;
 
 /// Measure what sealing costs here, beside other programs
@@ -32,6 +33,8 @@ enum Command {
     Doctor(doctor::Args),
     #[command(hide = true)]
     Drain(drain::Args),
+    #[command(hide = true)]
+    Role(role::Args),
     Run(run::Args),
     Report(report::Args),
     Compare(compare::Args),
@@ -46,5 +49,6 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Some(Command::List(args)) => list::run(args, ctx),
         Some(Command::Doctor(args)) => doctor::run(args, ctx),
         Some(Command::Drain(args)) => drain::run(args),
+        Some(Command::Role(args)) => role::run(args),
     }
 }

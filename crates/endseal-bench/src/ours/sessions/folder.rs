@@ -12,10 +12,10 @@ pub(super) type Failure = Box<dyn Error + Send + Sync>;
 
 /// A directory of its own, removed at the end.
 #[derive(Debug)]
-pub(super) struct Folder(PathBuf);
+pub(in crate::ours) struct Folder(PathBuf);
 
 impl Folder {
-    pub(super) fn new() -> io::Result<Self> {
+    pub(in crate::ours) fn new() -> io::Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("endseal-bench-{}-{number}", std::process::id());
@@ -24,7 +24,7 @@ impl Folder {
         Ok(Self(path))
     }
 
-    pub(super) fn at(&self, name: &str) -> PathBuf {
+    pub(in crate::ours) fn at(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 }

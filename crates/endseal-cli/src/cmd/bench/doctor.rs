@@ -39,7 +39,8 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             say(false, &format!("peer {}: {objection}", peer.name));
         }
         if objections.is_empty() {
-            say(true, &format!("peer {}: installed as its lock file says", peer.name));
+            let how = if peer.is_locked() { " as its lock file says" } else { "" };
+            say(true, &format!("peer {}: installed{how}", peer.name));
         }
         let objections = objections.into_iter().map(Value::from).collect();
         peers.push(json::object([

@@ -21,7 +21,7 @@ use crate::json;
 /// Measure and write run.json, report.md and report.html
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// One row of each table, in under a minute
+    /// One row of each table, in a few minutes
     #[arg(long, conflicts_with = "full")]
     quick: bool,
     /// Also what takes long beside slow peers
@@ -68,6 +68,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     nothing_skipped(args, &skipped)?;
     create(&args.out)?;
     super::drain::announce();
+    super::role::announce();
     let mut observer = Watch::new(&args.out, ctx.shows_progress());
     // Begun and not committed: fails now and not after the measurement, if nothing can be written.
     let probe = args.out.join("run.json");

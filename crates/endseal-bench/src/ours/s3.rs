@@ -1,0 +1,205 @@
+//! S3 as subjects: our proxy, what a proxy costs that does nothing, none at all, and the seed's shape.
+
+use core::net::SocketAddr;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::rc::Rc;
+
+use crate::clock::Elapsed;
+use crate::record::{Better, Params, SubjectInfo};
+use crate::s3::{COUNTERS, Failure, client, signer};
+use crate::subject::{Extra, Prepared, Subject, SubjectError};
+
+mod check;
+mod line;
+mod memory;
+pub(crate) mod minio;
+mod range;
+pub(crate) mod rclone;
+mod shape;
+mod small;
+mod transfer;
+mod world;
+
+use shape::{Job, Shape};
+use world::World;
+
+/// The client speaks to the backend itself.
+pub(crate) const DIRECT: &str = "direct";
+/// A proxy that only passes on.
+pub(crate) const PASS_THROUGH: &str = "pass-through";
+/// The seed's shape.
+pub(crate) const SEED: &str = "seed-ctr";
+
+/// An object is stored.
+pub(crate) const PUT: &str = "put";
+/// An object is fetched.
+pub(crate) const GET: &str = "get";
+/// One byte of an object is fetched.
+pub(crate) const RANGE: &str = "range";
+/// Many short objects are stored or fetched.
+pub(crate) const SMALL: &str = "small";
+/// Untimed: the most memory that a process has.
+pub(crate) const MEMORY: &str = "memory";
+
+/// Which way objects take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Way {
+    Endseal,
+    Direct,
+    PassThrough,
+    SeedCtr,
+}
+
+/// All subjects of the suite. They share a backend, and each has one process for all cases.
+pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
+    let world = Rc::new(RefCell::new(World::default()));
+    let subject = |way| {
+        let world = Rc::clone(&world);
+        Box::new(S3 { info: info(way), way, world }) as Box<dyn Subject>
+    };
+    vec![
+        subject(Way::Endseal),
+        subject(Way::Direct),
+        subject(Way::PassThrough),
+        subject(Way::SeedCtr),
+    ]
+}
+
+fn info(way: Way) -> SubjectInfo {
+    let (subject, about, settings, properties): (_, _, _, &[&str]) = match way {
+        Way::Endseal => (
+            crate::run::OURS,
+            "endseal s3 serve with its defaults: signatures verified and made, a checksum behind each \
+             upload, AES-256-GCM in chunks of 16 KiB, each authenticated before it is given out",
+            "docs/spec/s3-object.md",
+            &["confidential", "authenticated", "committing"],
+        ),
+        Way::Direct => (DIRECT, "no proxy: the client speaks to the backend", "", &[]),
+        Way::PassThrough => (
+            PASS_THROUGH,
+            "a proxy on the same hyper that passes requests and bodies on over kept connections: no \
+             cryptography, no signatures",
+            "",
+            &[],
+        ),
+        Way::SeedCtr => (
+            SEED,
+            "the seed's method, written anew: AES-256-CTR in segments of 12 MB, an HMAC over the object \
+             that is compared when all has been given out, parts of 5 MB of which 3 are on their way; no \
+             ranges",
+            "",
+            &["confidential"],
+        ),
+    };
+    let runtime = if way == Way::Direct { "no process" } else { "Rust, a process of its own" };
+    SubjectInfo {
+        settings: settings.into(),
+        versions: BTreeMap::from([("endseal".into(), env!("CARGO_PKG_VERSION").into())]),
+        ..described(subject, about, runtime, properties)
+    }
+}
+
+fn described(subject: &str, about: &str, runtime: &str, properties: &[&str]) -> SubjectInfo {
+    SubjectInfo {
+        subject: subject.into(),
+        suite: Some("s3".into()),
+        about: about.into(),
+        runtime: runtime.into(),
+        properties: properties.iter().map(|it| (*it).into()).collect(),
+        ..SubjectInfo::default()
+    }
+}
+
+/// The version that a program tells.
+fn version(program: &Path) -> BTreeMap<String, String> {
+    let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let asked = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+    let text = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let line = text.unwrap_or_default().lines().next().unwrap_or_default().to_owned();
+    let found = line.split(' ').find(|word| word.contains(|c: char| c.is_ascii_digit()));
+    found.map(|version| (name, version.to_owned())).into_iter().collect()
+}
+
+/// A subject.
+struct S3 {
+    info: SubjectInfo,
+    way: Way,
+    world: Rc<RefCell<World>>,
+}
+
+impl Subject for S3 {
+    fn info(&self) -> &SubjectInfo {
+        &self.info
+    }
+
+    fn prepare(
+        &mut self,
+        case: &str,
+        params: &Params,
+        _: u32,
+    ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
+        let shape = Shape::new(case, params)?;
+        let authenticates = self.info.properties.iter().any(|it| it == "authenticated");
+        let mut world = self.world.borrow_mut();
+        if shape.job == Job::Range && self.way == Way::SeedCtr {
+            return Err(SubjectError::Unsupported("it has no ranges".into()));
+        }
+        if shape.job == Job::Memory {
+            if self.way == Way::Direct {
+                return Err(SubjectError::Unsupported("it has no process".into()));
+            }
+            drop(world);
+            let world = Rc::clone(&self.world);
+            return Ok(Box::new(memory::Ready::new(world, self.way, shape, authenticates)));
+        }
+        let line = world.line(self.way, shape.backend)?;
+        Ok(match shape.job {
+            Job::Put | Job::Get => Box::new(transfer::Ready::new(line, shape, authenticates)?),
+            Job::Range => Box::new(range::Ready::new(line, shape, authenticates)?),
+            Job::Small => Box::new(small::Ready::new(line, shape, authenticates)?),
+            Job::Memory => return Err(SubjectError::Failed("it is prepared above".into())),
+        })
+    }
+}
+
+/// What went through the sink.
+struct Counters {
+    requests: f64,
+    bytes_out: f64,
+}
+
+fn counters(sink: SocketAddr) -> Result<Counters, Failure> {
+    let head = client::head(&signer(), sink, "GET", COUNTERS, &[], None)?;
+    let (_, _, text) = client::Connection::open(sink)?.ask(&head, &[])?;
+    let text = String::from_utf8(text)?;
+    let of = |name: &str| -> Result<f64, Failure> {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        Ok(line.ok_or("the sink does not tell")?.trim().parse()?)
+    };
+    Ok(Counters { requests: of("requests ")?, bytes_out: of("bytes_out ")? })
+}
+
+/// Time of several iterations.
+fn sum(
+    iterations: u32,
+    mut once: impl FnMut() -> Result<Elapsed, SubjectError>,
+) -> Result<Elapsed, SubjectError> {
+    let (mut wall_ns, mut cpu_ns) = (0.0, Some(0.0));
+    for _ in 0..iterations {
+        let one = once()?;
+        wall_ns += one.wall_ns;
+        cpu_ns = cpu_ns.zip(one.cpu_ns).map(|(sum, one)| sum + one);
+    }
+    Ok(Elapsed::new(wall_ns, cpu_ns))
+}
+
+fn failed(why: Failure) -> SubjectError {
+    SubjectError::Failed(why.to_string())
+}
+
+fn figure(metric: &'static str, unit: &'static str, better: Better, samples: Vec<f64>) -> Extra {
+    Extra { metric, unit, better, samples }
+}

@@ -1,0 +1,122 @@
+//! The way from the client to a backend: where requests go, and whose CPU time it takes.
+
+use core::net::SocketAddr;
+use std::time::Instant;
+
+use endseal_s3proxy::sigv4::Signer;
+
+use super::shape::Backend;
+use crate::clock::Elapsed;
+use crate::s3::client::{Connection, head};
+use crate::s3::content::Content;
+use crate::s3::process::CpuClock;
+use crate::s3::{DROP, Failure, KEEP, signer};
+
+/// A subject's way.
+pub(super) struct Line {
+    /// Where the client connects.
+    pub(super) entry: SocketAddr,
+    /// Where objects end up.
+    pub(super) backend: SocketAddr,
+    /// Of the proxy, if there is one.
+    clock: Option<CpuClock>,
+    to: Backend,
+    signer: Signer,
+    /// What uploads ask the server for.
+    asks: &'static [(&'static str, &'static str)],
+}
+
+impl Line {
+    pub(super) fn new(
+        entry: SocketAddr,
+        backend: SocketAddr,
+        clock: Option<CpuClock>,
+        to: Backend,
+    ) -> Self {
+        Self { entry, backend, clock, to, signer: signer(), asks: &[] }
+    }
+
+    /// The same, with headers of all uploads.
+    pub(super) fn asking(self, asks: &'static [(&'static str, &'static str)]) -> Self {
+        Self { asks, ..self }
+    }
+
+    pub(super) fn connect(&self) -> Result<Connection, Failure> {
+        Connection::open(self.entry)
+    }
+
+    /// The path of an object that is fetched again. Subjects must not read each other's.
+    pub(super) fn kept(&self, name: &str) -> String {
+        format!("/{KEEP}/{}-{name}", self.entry.port())
+    }
+
+    /// The path of an object that nobody fetches: one that the sink drops.
+    pub(super) fn dropped(&self, name: &str) -> String {
+        match self.to {
+            Backend::Sink => format!("/{DROP}/{}-{name}", self.entry.port()),
+            Backend::Server => self.kept(name),
+        }
+    }
+
+    /// A signed head towards the proxy.
+    pub(super) fn head(
+        &self,
+        method: &str,
+        target: &str,
+        headers: &[(&str, &str)],
+        len: Option<u64>,
+    ) -> Result<Vec<u8>, Failure> {
+        head(&self.signer, self.entry, method, target, headers, len)
+    }
+
+    /// The same of an upload.
+    pub(super) fn head_of_put(&self, path: &str, len: u64) -> Result<Vec<u8>, Failure> {
+        self.head("PUT", path, self.asks, Some(len))
+    }
+
+    /// A signed head past it.
+    pub(super) fn head_past(
+        &self,
+        method: &str,
+        target: &str,
+        headers: &[(&str, &str)],
+        len: Option<u64>,
+    ) -> Result<Vec<u8>, Failure> {
+        head(&self.signer, self.backend, method, target, headers, len)
+    }
+
+    pub(super) fn put(&self, path: &str, content: Content) -> Result<(), Failure> {
+        self.connect()?.put(&self.head_of_put(path, content.len)?, content)
+    }
+
+    pub(super) fn get(&self, path: &str, content: Content) -> Result<(), Failure> {
+        self.connect()?.get(&self.head("GET", path, &[], None)?, content, 0, content.len)
+    }
+
+    /// Removes an object; it does not matter if it stays.
+    pub(super) fn delete(&self, path: &str) {
+        let removed = self
+            .head_past("DELETE", path, &[], None)
+            .and_then(|head| Connection::open(self.backend)?.ask(&head, &[]));
+        let _it_goes_with_the_backend = removed;
+    }
+
+    /// The proxy's CPU time so far, if there is one.
+    pub(super) fn cpu(&mut self) -> Result<Option<f64>, Failure> {
+        self.clock.as_mut().map(CpuClock::read).transpose()
+    }
+
+    /// Times `work`, by the wall and by the proxy's CPU.
+    pub(super) fn time(
+        &mut self,
+        work: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<Elapsed, Failure> {
+        let before = self.cpu()?;
+        let start = Instant::now();
+        work()?;
+        let wall_ns = start.elapsed().as_secs_f64() * 1e9;
+        let after = self.cpu()?;
+        let cpu_ns = before.zip(after).map(|(before, after)| (after - before).max(0.0));
+        Ok(Elapsed::new(wall_ns, cpu_ns))
+    }
+}

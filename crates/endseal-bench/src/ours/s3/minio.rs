@@ -1,0 +1,100 @@
+//! MinIO as a subject: the client speaks to a server that encrypts by itself, or does not.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use super::line::Line;
+use super::shape::{Backend, Job, Shape};
+use super::world::make_buckets;
+use super::{described, failed, transfer, version};
+use crate::ours::sessions::folder::Folder;
+use crate::record::{Params, SubjectInfo};
+use crate::s3::process::{self, Process};
+use crate::s3::{ACCESS_KEY, Failure, REGION, SECRET, role};
+use crate::subject::{Prepared, Subject, SubjectError};
+
+/// Switches encryption on, under this key of the server's own. It protects nothing here.
+const KEY: &str = "bench:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
+/// What an upload asks for.
+const ENCRYPT: &[(&str, &str)] = &[("x-amz-server-side-encryption", "AES256")];
+
+/// Both, with one server.
+pub(crate) fn subjects(program: &Path) -> Vec<Box<dyn Subject>> {
+    let server =
+        Rc::new(RefCell::new(Server { program: program.to_owned(), process: None, folder: None }));
+    let subject = |name: &str, about: &str, asks, properties: &[&str]| {
+        let mut info = described(name, about, "Go, a process of its own", properties);
+        info.versions = version(program);
+        info.settings = "https://min.io/docs/minio/linux/administration/server-side-encryption.html".into();
+        Box::new(Minio { info, asks, server: Rc::clone(&server) }) as Box<dyn Subject>
+    };
+    vec![
+        subject("minio", "the client speaks to MinIO itself, which does not encrypt", &[][..], &[]),
+        subject(
+            "minio-sse",
+            "the same with SSE-S3: the server encrypts, and has the key",
+            ENCRYPT,
+            &["authenticated"],
+        ),
+    ]
+}
+
+/// Started when it is first needed.
+struct Server {
+    program: PathBuf,
+    // It ends before its files are gone.
+    process: Option<Process>,
+    folder: Option<Folder>,
+}
+
+impl Server {
+    fn line(&mut self) -> Result<Line, Failure> {
+        if !self.process.as_mut().is_some_and(Process::lives) {
+            let folder = Folder::new()?;
+            let (address, console) = (process::free_address()?, process::free_address()?);
+            let mut command = role::command_of(&self.program)?;
+            command.args(["server", "--quiet", "--address", &address.to_string()]);
+            command.args(["--console-address", &console.to_string(), "--certs-dir"]);
+            command.arg(folder.at("certificates")).arg(folder.at("data"));
+            command.env("MINIO_ROOT_USER", ACCESS_KEY).env("MINIO_ROOT_PASSWORD", SECRET);
+            command.env("MINIO_KMS_SECRET_KEY", KEY).env("MINIO_REGION_NAME", REGION);
+            // It would ask the world for a newer release.
+            command.env("MINIO_UPDATE", "off").env("MINIO_BROWSER", "off");
+            let process = Process::listening(command, address)?;
+            make_buckets(address)?;
+            self.process = Some(process);
+            self.folder = Some(folder);
+        }
+        let process = self.process.as_ref().ok_or("it is gone")?;
+        let (address, clock) = (process.address, process.clock());
+        Ok(Line::new(address, address, Some(clock), Backend::Server))
+    }
+}
+
+struct Minio {
+    info: SubjectInfo,
+    asks: &'static [(&'static str, &'static str)],
+    server: Rc<RefCell<Server>>,
+}
+
+impl Subject for Minio {
+    fn info(&self) -> &SubjectInfo {
+        &self.info
+    }
+
+    fn prepare(
+        &mut self,
+        case: &str,
+        params: &Params,
+        _: u32,
+    ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
+        let shape = Shape::new(case, params)?;
+        if !matches!(shape.job, Job::Put | Job::Get) || shape.backend != Backend::Server {
+            return Err(SubjectError::Unsupported("it is a real server".into()));
+        }
+        let line = self.server.borrow_mut().line().map_err(failed)?.asking(self.asks);
+        // What lies on its disk cannot be changed through it.
+        Ok(Box::new(transfer::Ready::new(line, shape, false)?))
+    }
+}

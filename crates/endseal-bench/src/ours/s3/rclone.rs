@@ -1,0 +1,290 @@
+//! rclone crypt as a subject: files copied to a backend and back, encrypted by rclone, which runs on
+//! between copies and takes commands.
+
+use core::net::SocketAddr;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufReader, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::rc::Rc;
+
+use serde_json::json;
+
+use super::check;
+use super::line::Line;
+use super::shape::{Backend, Job, Shape};
+use super::world::World;
+use super::{described, failed, transfer, version};
+use crate::clock::Elapsed;
+use crate::ours::sessions::folder::Folder;
+use crate::record::{Params, SubjectInfo};
+use crate::s3::client::Connection;
+use crate::s3::content::Content;
+use crate::s3::process::{self, Process};
+use crate::s3::{ACCESS_KEY, Failure, KEEP, REGION, SECRET, role};
+use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
+
+/// The encrypted remote, in its configuration.
+const REMOTE: &str = "sealed:";
+/// What it puts behind names that it does not encrypt.
+const SUFFIX: &str = ".bin";
+
+/// The one subject.
+pub(crate) fn subjects(program: &Path) -> Vec<Box<dyn Subject>> {
+    let mut info = described(
+        "rclone-crypt",
+        "rclone crypt over the same backend, from a file and to one, through the page cache; its process \
+         runs on and takes commands (rcd); names are not encrypted",
+        "Go, a process of its own",
+        &["confidential", "authenticated"],
+    );
+    info.versions = version(program);
+    info.settings = "https://rclone.org/crypt/".into();
+    let shop = Shop { program: program.to_owned(), ..Shop::default() };
+    vec![Box::new(Rclone { info, shop: Rc::new(RefCell::new(shop)) })]
+}
+
+/// Processes, by the backend that they are configured for.
+#[derive(Default)]
+struct Shop {
+    program: PathBuf,
+    daemons: BTreeMap<Backend, Process>,
+    world: World,
+    folder: Option<Folder>,
+}
+
+impl Shop {
+    fn line(&mut self, to: Backend) -> Result<Line, SubjectError> {
+        let backend = self.world.backend(to)?;
+        if !self.daemons.get_mut(&to).is_some_and(Process::lives) {
+            let daemon = self.daemon(backend).map_err(failed)?;
+            self.daemons.insert(to, daemon);
+        }
+        let daemon = self.daemons.get(&to).ok_or_else(|| failed("it is gone".into()))?;
+        Ok(Line::new(daemon.address, backend, Some(daemon.clock()), to))
+    }
+
+    fn daemon(&self, backend: SocketAddr) -> Result<Process, Failure> {
+        let obscured = Command::new(&self.program)
+            .args(["obscure", SECRET])
+            .stdin(Stdio::null())
+            .output()?;
+        let obscured = String::from_utf8(obscured.stdout)?;
+        let address = process::free_address()?;
+        let mut command = role::command_of(&self.program)?;
+        command.args(["rcd", "--rc-no-auth", "--config", "/dev/null", "--rc-addr"]);
+        command.arg(address.to_string());
+        let endpoint = format!("http://{backend}");
+        let remote = format!("back:{KEEP}");
+        for (name, value) in [
+            ("BACK_TYPE", "s3"),
+            ("BACK_PROVIDER", "Other"),
+            ("BACK_ENDPOINT", &*endpoint),
+            ("BACK_ACCESS_KEY_ID", ACCESS_KEY),
+            ("BACK_SECRET_ACCESS_KEY", SECRET),
+            ("BACK_REGION", REGION),
+            ("BACK_FORCE_PATH_STYLE", "true"),
+            ("BACK_NO_CHECK_BUCKET", "true"),
+            ("SEALED_TYPE", "crypt"),
+            ("SEALED_REMOTE", &*remote),
+            ("SEALED_PASSWORD", obscured.trim()),
+            ("SEALED_FILENAME_ENCRYPTION", "off"),
+            ("SEALED_DIRECTORY_NAME_ENCRYPTION", "false"),
+        ] {
+            command.env(format!("RCLONE_CONFIG_{name}"), value);
+        }
+        Process::listening(command, address)
+    }
+
+    fn folder(&mut self) -> Result<PathBuf, Failure> {
+        if self.folder.is_none() {
+            self.folder = Some(Folder::new()?);
+        }
+        Ok(self.folder.as_ref().ok_or("there is no folder")?.at(""))
+    }
+}
+
+struct Rclone {
+    info: SubjectInfo,
+    shop: Rc<RefCell<Shop>>,
+}
+
+impl Subject for Rclone {
+    fn info(&self) -> &SubjectInfo {
+        &self.info
+    }
+
+    fn prepare(
+        &mut self,
+        case: &str,
+        params: &Params,
+        _: u32,
+    ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
+        let shape = Shape::new(case, params)?;
+        if !matches!(shape.job, Job::Put | Job::Get) {
+            return Err(SubjectError::Unsupported("it copies whole files".into()));
+        }
+        let mut shop = self.shop.borrow_mut();
+        let line = shop.line(shape.backend)?;
+        let folder = shop.folder().map_err(failed)?;
+        let copier = Copier { line, folder };
+        let ready = Ready { copier, shape, spent: Vec::new() };
+        ready.copier.write("source", ready.content()).map_err(failed)?;
+        if shape.job == Job::Get {
+            ready.copier.copy("source", true).map_err(failed)?;
+        }
+        Ok(Box::new(ready))
+    }
+}
+
+/// Copies between the folder and the backend.
+struct Copier {
+    line: Line,
+    folder: PathBuf,
+}
+
+impl Copier {
+    fn write(&self, name: &str, content: Content) -> Result<(), Failure> {
+        let mut file = File::create(self.folder.join(name))?;
+        let mut at = 0;
+        while at < content.len {
+            let piece = content.from(at);
+            file.write_all(piece)?;
+            at += piece.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// A name at the backend, as it stands there.
+    fn path(name: &str) -> String {
+        format!("/{KEEP}/{name}{SUFFIX}")
+    }
+
+    /// Where the file comes down to.
+    fn target(&self, name: &str) -> PathBuf {
+        self.folder.join("down").join(name)
+    }
+
+    /// Removes what an earlier copy left: a file that is there already is not copied.
+    fn clear(&self, name: &str, up: bool) {
+        if up {
+            self.line.delete(&Self::path(name));
+        } else {
+            let _not_there = fs::remove_file(self.target(name));
+        }
+    }
+
+    /// One command, prepared and carried out.
+    fn copy(&self, name: &str, up: bool) -> Result<(), Failure> {
+        self.clear(name, up);
+        self.command(name, up)
+    }
+
+    fn command(&self, name: &str, up: bool) -> Result<(), Failure> {
+        let [here, down] = [self.folder.clone(), self.folder.join("down")];
+        let [here, down] = [here.to_string_lossy(), down.to_string_lossy()];
+        let (from, to) = if up { (&*here, REMOTE) } else { (REMOTE, &*down) };
+        let body = json!({"srcFs": from, "srcRemote": name, "dstFs": to, "dstRemote": name});
+        let body = body.to_string();
+        let address = self.line.entry;
+        let head = format!(
+            "POST /operations/copyfile HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
+             content-length: {}\r\n\r\n",
+            body.len()
+        );
+        let (status, _, answer) =
+            Connection::open(address)?.ask(head.as_bytes(), body.as_bytes())?;
+        match status {
+            200 => Ok(()),
+            _ => Err(format!("status {status}: {}", String::from_utf8_lossy(&answer)).into()),
+        }
+    }
+
+    /// Whether the file that came down is this content.
+    fn came(&self, name: &str, content: Content) -> Result<(), Failure> {
+        let mut file = BufReader::with_capacity(1 << 20, File::open(self.target(name))?);
+        let mut buffer = vec![0; 1 << 20];
+        let mut at = 0;
+        loop {
+            let read = file.read(&mut buffer)?;
+            if read == 0 {
+                break;
+            }
+            if !content.matches(at, &buffer[..read]) {
+                return Err("what came is not what was stored".into());
+            }
+            at += read as u64;
+        }
+        if at == content.len { Ok(()) } else { Err("not all of it came".into()) }
+    }
+}
+
+/// A case that is ready.
+struct Ready {
+    copier: Copier,
+    shape: Shape,
+    spent: Vec<Elapsed>,
+}
+
+impl Ready {
+    fn content(&self) -> Content {
+        Content::new(3, self.shape.bytes)
+    }
+
+    fn check(&self) -> Result<Checked, Failure> {
+        let (copier, content) = (&self.copier, self.content());
+        copier.copy("source", true)?;
+        copier.copy("source", false)?;
+        copier.came("source", content)?;
+        let small = Content::new(check::NUMBER, check::TAMPERED);
+        copier.write("tampered", small)?;
+        copier.copy("tampered", true)?;
+        let path = Copier::path("tampered");
+        let refused = check::is_refused(&copier.line, &path, || {
+            copier.copy("tampered", false)?;
+            copier.came("tampered", small)
+        });
+        copier.line.delete(&path);
+        Ok(Checked { round_trip: true, tamper_refused: Some(refused?), sealed_bytes: None })
+    }
+
+    fn once(&mut self) -> Result<Elapsed, Failure> {
+        let up = self.shape.job == Job::Put;
+        let (content, copier) = (self.content(), &mut self.copier);
+        copier.clear("source", up);
+        // The line lends its clock while it carries the command.
+        let (before, start) = (copier.line.cpu()?, std::time::Instant::now());
+        copier.command("source", up)?;
+        let wall_ns = start.elapsed().as_secs_f64() * 1e9;
+        let after = copier.line.cpu()?;
+        let cpu_ns = before.zip(after).map(|(before, after)| (after - before).max(0.0));
+        if !up {
+            copier.came("source", content)?;
+        }
+        let elapsed = Elapsed::new(wall_ns, cpu_ns);
+        self.spent.push(elapsed);
+        Ok(elapsed)
+    }
+}
+
+impl Prepared for Ready {
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        Self::check(self).map_err(failed)
+    }
+
+    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
+        super::sum(iterations, || self.once().map_err(failed))
+    }
+
+    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
+        Ok(transfer::figures(self.shape.bytes, &self.spent))
+    }
+}
+
+impl Drop for Ready {
+    fn drop(&mut self) {
+        self.copier.line.delete(&Copier::path("source"));
+    }
+}

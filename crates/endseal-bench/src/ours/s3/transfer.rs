@@ -1,0 +1,111 @@
+//! One object after the other, up or down.
+
+use super::figure;
+use super::line::Line;
+use super::shape::{Job, Shape};
+use crate::clock::Elapsed;
+use crate::record::Better;
+use crate::s3::Failure;
+use crate::s3::client::Connection;
+use crate::s3::content::Content;
+use crate::subject::{Checked, Extra, Prepared, SubjectError};
+
+/// A case that is ready.
+pub(super) struct Ready {
+    line: Line,
+    shape: Shape,
+    authenticates: bool,
+    connection: Option<Connection>,
+    path: String,
+    number: u64,
+    spent: Vec<Elapsed>,
+}
+
+impl Ready {
+    pub(super) fn new(line: Line, shape: Shape, authenticates: bool) -> Result<Self, SubjectError> {
+        let number = 0;
+        let path = match shape.job {
+            Job::Get => line.kept("get"),
+            _ => line.dropped("put"),
+        };
+        let own = Self {
+            line,
+            shape,
+            authenticates,
+            connection: None,
+            path,
+            number,
+            spent: Vec::new(),
+        };
+        if shape.job == Job::Get {
+            own.line.put(&own.path, own.content()).map_err(super::failed)?;
+        }
+        Ok(own)
+    }
+
+    fn content(&self) -> Content {
+        Content::new(self.number, self.shape.bytes)
+    }
+
+    fn once(&mut self) -> Result<Elapsed, Failure> {
+        if self.shape.job == Job::Put {
+            // Another object each time.
+            self.number += 1;
+        }
+        let content = self.content();
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => self.line.connect()?,
+        };
+        let elapsed = match self.shape.job {
+            Job::Get => {
+                let head = self.line.head("GET", &self.path, &[], None)?;
+                self.line.time(|| connection.get(&head, content, 0, content.len))
+            }
+            _ => {
+                let head = self.line.head_of_put(&self.path, content.len)?;
+                self.line.time(|| connection.put(&head, content))
+            }
+        }?;
+        self.connection = Some(connection);
+        self.spent.push(elapsed);
+        Ok(elapsed)
+    }
+}
+
+impl Prepared for Ready {
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        let bytes = self.shape.bytes;
+        super::check::check(&self.line, bytes, self.authenticates).map_err(super::failed)
+    }
+
+    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
+        super::sum(iterations, || self.once().map_err(super::failed))
+    }
+
+    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
+        Ok(figures(self.shape.bytes, &self.spent))
+    }
+}
+
+/// The rate of objects of that length, and what they cost.
+#[allow(clippy::cast_precision_loss, reason = "bytes far below 2^53")]
+pub(super) fn figures(bytes: u64, spent: &[Elapsed]) -> Vec<Extra> {
+    let bytes = bytes as f64;
+    // The first one found everything cold.
+    let spent = spent.get(1..).unwrap_or_default();
+    let rates = spent.iter().map(|it| bytes / 1e6 / (it.wall_ns / 1e9)).collect();
+    let cpu: Vec<f64> = spent.iter().filter_map(|it| Some(it.cpu_ns? / bytes)).collect();
+    let mut figures = vec![figure("mb_s", "MB/s", Better::More, rates)];
+    if !cpu.is_empty() {
+        // ns a byte are s a GB.
+        figures.push(figure("cpu_s_per_gb", "s/GB", Better::Less, cpu));
+    }
+    figures
+}
+
+impl Drop for Ready {
+    fn drop(&mut self) {
+        self.line.delete(&self.path);
+    }
+}

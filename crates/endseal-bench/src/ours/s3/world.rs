@@ -1,0 +1,158 @@
+//! Backends and proxies, started when they are first needed, and then once for the whole run.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::Instant;
+
+use endseal_crypto::random::OsRandom;
+use endseal_s3proxy::provider::Ring;
+use endseal_s3proxy::provider::ring::{Protection, RingFile};
+
+use super::{Way, failed};
+use super::line::Line;
+use super::shape::Backend;
+use crate::ours::sessions::folder::Folder;
+use crate::s3::process::{self, Process};
+use crate::s3::role::{self, Role};
+use crate::s3::{ACCESS_KEY, DROP, Failure, KEEP, REGION, SECRET, client, signer};
+use crate::subject::SubjectError;
+
+/// The real server, and how it is installed.
+const SERVER: &str = "versitygw";
+const INSTALL: &str = "tests/s3/install.sh versitygw";
+/// How long a server may take until it is ready.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// When the key ring was made, in seconds since 1970: it says nothing.
+const CREATED: u64 = 1_700_000_000;
+
+/// All processes of the suite.
+#[derive(Default)]
+pub(super) struct World {
+    // Proxies end before backends, and both before their files are gone.
+    proxies: BTreeMap<(Way, Backend), Process>,
+    backends: BTreeMap<Backend, Process>,
+    folder: Option<Folder>,
+}
+
+impl World {
+    /// What a subject's requests go through.
+    pub(super) fn line(&mut self, way: Way, to: Backend) -> Result<Line, SubjectError> {
+        let backend = self.backend(to)?;
+        if way == Way::Direct {
+            return Ok(Line::new(backend, backend, None, to));
+        }
+        if !self.proxies.get_mut(&(way, to)).is_some_and(Process::lives) {
+            let process = self.start(way, to)?;
+            self.proxies.insert((way, to), process);
+        }
+        let process = self.proxies.get(&(way, to)).ok_or_else(|| failed("it is gone".into()))?;
+        Ok(Line::new(process.address, backend, Some(process.clock()), to))
+    }
+
+    /// A new process that has done nothing yet.
+    pub(super) fn start(&mut self, way: Way, to: Backend) -> Result<Process, SubjectError> {
+        let backend = self.backend(to)?;
+        let command = match way {
+            Way::Endseal => self.proxy(backend),
+            Way::PassThrough => Role::PassThrough(backend).command(),
+            Way::SeedCtr => Role::SeedCtr(backend).command(),
+            Way::Direct => Err("it has no process".into()),
+        };
+        command.and_then(Process::announced).map_err(failed)
+    }
+
+    /// Where a backend listens.
+    pub(super) fn backend(&mut self, which: Backend) -> Result<SocketAddr, SubjectError> {
+        if let Some(backend) = self.backends.get_mut(&which)
+            && backend.lives()
+        {
+            return Ok(backend.address);
+        }
+        let process = match which {
+            Backend::Sink => Role::Sink.command().and_then(Process::announced).map_err(failed)?,
+            Backend::Server => {
+                let program = process::find(SERVER).ok_or_else(|| {
+                    let why = format!("{SERVER} is not installed: {INSTALL}");
+                    SubjectError::Unsupported(why)
+                })?;
+                self.server(&program).map_err(failed)?
+            }
+        };
+        let address = process.address;
+        self.backends.insert(which, process);
+        Ok(address)
+    }
+
+    fn server(&mut self, program: &std::path::Path) -> Result<Process, Failure> {
+        let [data, accounts] = [self.folder()?.at("data"), self.folder()?.at("accounts")];
+        for folder in [&data, &accounts] {
+            fs::create_dir_all(folder)?;
+        }
+        let address = process::free_address()?;
+        let mut command = role::command_of(program)?;
+        command.args(["--port", &address.to_string(), "--region", REGION, "--quiet"]);
+        command.args(["--keep-alive", "--iam-dir"]).arg(accounts).arg("posix").arg(data);
+        command.env("ROOT_ACCESS_KEY", ACCESS_KEY).env("ROOT_SECRET_KEY", SECRET);
+        let process = Process::listening(command, address)?;
+        make_buckets(address)?;
+        Ok(process)
+    }
+
+    /// Our proxy as a user has it: a configuration, a key ring, defaults.
+    fn proxy(&mut self, backend: SocketAddr) -> Result<Command, Failure> {
+        let (ring, config) = (self.folder()?.at("ring"), self.folder()?.at("config.toml"));
+        if !ring.exists() {
+            let keys = Ring::generate(CREATED, &mut OsRandom)?;
+            RingFile::at(&ring).create(&keys, Protection::None, &mut OsRandom)?;
+        }
+        // Written anew before each start; a proxy that runs has read its own.
+        fs::write(&config, configuration(&ring, backend)?)?;
+        role::proxy(&config)
+    }
+
+    fn folder(&mut self) -> Result<&Folder, Failure> {
+        if self.folder.is_none() {
+            self.folder = Some(Folder::new()?);
+        }
+        self.folder.as_ref().ok_or_else(|| "there is no folder".into())
+    }
+}
+
+/// Makes the buckets of the suite, as soon as the server does what it is told.
+pub(super) fn make_buckets(server: SocketAddr) -> Result<(), Failure> {
+    let start = Instant::now();
+    for bucket in [KEEP, DROP] {
+        let target = format!("/{bucket}");
+        loop {
+            let head = client::head(&signer(), server, "PUT", &target, &[], Some(0))?;
+            let (status, _, body) = client::Connection::open(server)?.ask(&head, &[])?;
+            match status {
+                200..300 => break,
+                // It listens before it is ready.
+                503 if start.elapsed() < PATIENCE => sleep(Duration::from_millis(50)),
+                _ => {
+                    let why = String::from_utf8_lossy(&body).into_owned();
+                    return Err(format!("a bucket was not made: {status} {why}").into());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn configuration(ring: &std::path::Path, backend: SocketAddr) -> Result<String, Failure> {
+    let ring = PathBuf::from(ring);
+    let ring = ring.to_str().ok_or("the folder of temporary files has a name that is no text")?;
+    Ok(format!(
+        "listen = \"127.0.0.1:0\"\n\
+         [backend]\nurl = \"http://{backend}\"\nregion = \"{REGION}\"\n\
+         access_key = \"{ACCESS_KEY}\"\nsecret_key = \"{SECRET}\"\n\
+         [keys]\nprovider = \"ring\"\nfile = '{ring}'\n\
+         [[client]]\naccess_key = \"{ACCESS_KEY}\"\nsecret_key = \"{SECRET}\"\n"
+    ))
+}

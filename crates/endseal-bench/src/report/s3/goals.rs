@@ -1,0 +1,198 @@
+//! What station 3 set out to reach.
+
+use super::super::document::Document;
+use super::super::figures::{Case, Figures, OURS, real};
+use super::super::goals::{Bound, Goal, Measure};
+use super::super::words;
+use super::seed::PUBLISHED;
+use super::{
+    GET, PUT, SEED, SERVER, SINK, SIZES, median, object, one_byte, peak, share, short, size_text,
+};
+use crate::ours::s3::{DIRECT, PASS_THROUGH};
+use crate::suite::s3::{MEMORY_SIZES, MEMORY_STREAM_BYTES, MEMORY_STREAMS, STREAMS};
+
+/// The peer whose cost per GB is a bound.
+const RCLONE: &str = "rclone-crypt";
+/// Bytes of a chunk of the format, with its tag.
+const CHUNK: f64 = 16_400.0;
+/// MB that a process may take, and for each stream.
+const BASE_MB: f64 = 12.0;
+const STREAM_MB: f64 = 0.4;
+/// What is called the same amount of memory: an allocator is not exact.
+const ALIKE: f64 = 1.1;
+
+const OTHER_PROCESS: &str = "rclone copies between a file and the backend; its CPU time is that of a \
+     process that runs on, without its start.";
+
+const MEDIANS: &str = "CPU time of the proxies' processes: a ratio of medians of the same rounds.";
+
+const UP_AND_DOWN: [(&str, &str); 2] = [(PUT, "Up"), (GET, "Down")];
+
+pub(super) fn goals(figures: &Figures<'_>) -> Vec<Goal> {
+    let mut goals = Vec::new();
+    let cpu = |case: &Case, subject| median(figures, case, subject, "cpu_s_per_gb");
+    for (against, bound, note) in [(PASS_THROUGH, 1.35, MEDIANS), (RCLONE, 0.30, OTHER_PROCESS)] {
+        for bytes in [SIZES[2], SIZES[3]] {
+            for (name, way) in UP_AND_DOWN {
+                let case = object(name, bytes, SINK);
+                let what = format!("{way}, {}: CPU per GB, beside {against}", size_text(bytes));
+                goals.push(Goal {
+                    note: Some(note),
+                    ..Goal::at_most(what, share(cpu(&case, OURS), cpu(&case, against)), bound)
+                });
+            }
+        }
+    }
+    for bytes in SIZES {
+        let what = format!("Up, {}, to a real server: speed beside none between", size_text(bytes));
+        goals.push(Goal::faster(what, object(PUT, bytes, SERVER), DIRECT, 0.90));
+    }
+    for (bytes, backend) in [(SIZES[2], SINK), (SIZES[3], SINK), (SIZES[2], SERVER)] {
+        let place = if backend == SINK { "" } else { ", from a real server" };
+        let what = format!("Down, {}{place}: speed beside {PASS_THROUGH}", size_text(bytes));
+        goals.push(Goal::faster(what, object(GET, bytes, backend), PASS_THROUGH, 0.95));
+    }
+    goals.extend(of_memory(figures));
+    let byte = |metric| median(figures, &one_byte(), OURS, metric);
+    goals.push(Goal::at_most(
+        "One byte of 100 MB: bytes from the backend, of one chunk (16,400)",
+        share(byte("backend_bytes"), Some(CHUNK)),
+        1.0,
+    ));
+    goals.push(Goal::at_most(
+        "One byte of 100 MB: requests to the backend",
+        byte("backend_requests"),
+        1.0,
+    ));
+    for streams in [1, STREAMS] {
+        for (down, way) in [(0, "up"), (1, "down")] {
+            let what = format!("4 KB {way}, {}: requests beside {PASS_THROUGH}", on(streams));
+            goals.push(Goal::faster(what, short(down, streams), PASS_THROUGH, 0.7));
+        }
+    }
+    for (bytes, published) in SIZES.into_iter().zip(PUBLISHED) {
+        for ((name, way), published) in UP_AND_DOWN.into_iter().zip([published.0, published.1]) {
+            let rate = median(figures, &object(name, bytes, SERVER), OURS, "mb_s");
+            goals.push(Goal {
+                what: format!("{way}, {}, real server: MB/s, of those published", size_text(bytes)),
+                measure: Measure::Share(share(rate, Some(published))),
+                bound: Bound::AtLeast(3.0),
+                note: None,
+            });
+        }
+    }
+    goals
+}
+
+fn of_memory(figures: &Figures<'_>) -> Vec<Goal> {
+    let mut goals = Vec::new();
+    let memory = |case: &Case| median(figures, case, OURS, "peak_rss_mb");
+    for (down, way) in [(0, "up"), (1, "down")] {
+        let [least, middle, most] = MEMORY_SIZES.map(|bytes| (bytes, memory(&peak(bytes, down, 1))));
+        let largest = if most.1.is_some() { most } else { middle };
+        for (bytes, streams) in [
+            (least.0, 1),
+            (largest.0, 1),
+            (MEMORY_STREAM_BYTES, MEMORY_STREAMS),
+        ] {
+            let bound = BASE_MB + STREAM_MB * real(streams);
+            goals.push(Goal::at_most(
+                format!(
+                    "Most memory, {} {way}, {}, of {} MB",
+                    size_text(bytes),
+                    on(streams),
+                    words::digits(bound)
+                ),
+                share(memory(&peak(bytes, down, streams)), Some(bound)),
+                1.0,
+            ));
+        }
+        goals.push(Goal::at_most(
+            format!("Most memory, {} {way}, beside {}", size_text(largest.0), size_text(least.0)),
+            share(largest.1, least.1),
+            ALIKE,
+        ));
+    }
+    goals
+}
+
+/// "1 stream".
+fn on(streams: u64) -> String {
+    if streams == 1 { "1 stream".into() } else { format!("{streams} streams") }
+}
+
+pub(super) fn why_missed(document: &mut Document, figures: &Figures<'_>) {
+    let mut parts = Vec::new();
+    for (name, way) in UP_AND_DOWN {
+        let case = object(name, SIZES[2], SINK);
+        let [ours, pass] =
+            [OURS, PASS_THROUGH].map(|it| median(figures, &case, it, "cpu_s_per_gb"));
+        if let (Some(ours), Some(pass)) = (ours, pass) {
+            parts.push(format!(
+                "{way}, {} s of CPU a GB in ours and {} in the one that passes on: {} more for sealing, \
+                 a signature on each side and a checksum",
+                words::digits(ours),
+                words::digits(pass),
+                words::digits(ours - pass),
+            ));
+        }
+    }
+    for (down, way) in [(0, "up"), (1, "down")] {
+        let [ours, pass] = [OURS, PASS_THROUGH]
+            .map(|it| median(figures, &short(down, 1), it, "cpu_per_request"));
+        if let (Some(ours), Some(pass)) = (ours, pass) {
+            parts.push(format!(
+                "4 KB {way}, {} of CPU a request in ours and {} in the other",
+                words::time(ours),
+                words::time(pass),
+            ));
+        }
+    }
+    if parts.is_empty() {
+        return;
+    }
+    document.paragraph(format!(
+        "{}. Client, proxy and backend are three processes: where there are fewer CPUs than that, what one \
+         of them computes is taken from the others, and times grow with the CPU time of all.",
+        parts.join("; "),
+    ));
+}
+
+/// Where the two differ by what they do.
+pub(super) fn why_lost(case: &Case, metric: &str, other: &str) -> Option<&'static str> {
+    let server = case.params.get("backend") == Some(&SERVER);
+    match (metric, other) {
+        ("peak_rss_mb", _) => None,
+        (_, "minio" | "minio-sse") => {
+            Some("there is no proxy: the client speaks to a server, which is another one than ours has")
+        }
+        (_, RCLONE) => Some("rclone sends several parts at once, ours one stream as it comes"),
+        ("time" | "mb_s", SEED) if server && case.case == PUT => {
+            Some("three parts at once are three writers of the server, each with its own digest")
+        }
+        ("time" | "mb_s", SEED) => {
+            Some("three parts at once are three connections, which two CPUs share differently")
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Record;
+    use crate::suite::{Extent, Suite};
+
+    #[test]
+    fn every_goal_names_a_case_of_the_suite() {
+        let cases = Suite::find("s3").unwrap().cases(Extent::Default);
+        let record = Record::default();
+        let goals = goals(&Figures::new(&record));
+        assert_eq!(goals.len(), 8 + 4 + 3 + 8 + 2 + 4 + 8);
+        for goal in goals {
+            let Measure::Factor { case, .. } = goal.measure else { continue };
+            let found = cases.iter().any(|c| c.case == case.case && c.params == case.params);
+            assert!(found, "{}", goal.what);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! What the suite `s3` measures with: servers and proxies in processes of their own, and a client that
+//! costs little.
+//!
+//! | process | what it is |
+//! |---|---|
+//! | `sink` | a backend that drops what it gets, or keeps it in memory |
+//! | `pass` | a proxy that passes on, without cryptography and signatures |
+//! | `seed` | the seed's shape of an encrypting proxy |
+//!
+//! Each is a program of its own, started by `process`, so that CPU time and memory are those of one
+//! subject alone. They end with the process that started them.
+
+pub(crate) mod client;
+pub(crate) mod content;
+mod http;
+mod listen;
+mod pass;
+pub(crate) mod process;
+pub mod role;
+mod seed;
+mod sink;
+#[cfg(test)]
+mod tests;
+mod upstream;
+
+pub(crate) use sink::COUNTERS;
+
+/// Why something could not be done.
+pub(crate) type Failure = Box<dyn core::error::Error + Send + Sync>;
+
+/// The access key of every client and backend of this suite.
+pub(crate) const ACCESS_KEY: &str = "endsealbench";
+/// Its secret, which protects nothing: all of it is gone with the run.
+pub(crate) const SECRET: &str = "endseal-bench-0123456789abcdefghij";
+/// Where all signatures are good.
+pub(crate) const REGION: &str = "us-east-1";
+
+/// The bucket whose objects the sink keeps.
+pub(crate) const KEEP: &str = "keep";
+/// The bucket whose objects the sink drops.
+pub(crate) const DROP: &str = "drop";
+
+/// What makes signatures with the suite's credentials.
+pub(crate) fn signer() -> endseal_s3proxy::sigv4::Signer {
+    let secret = endseal_s3proxy::sigv4::SecretKey::new(SECRET.to_owned());
+    endseal_s3proxy::sigv4::Signer::new(ACCESS_KEY.to_owned(), secret, REGION.to_owned())
+}

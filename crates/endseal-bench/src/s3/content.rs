@@ -1,0 +1,82 @@
+//! Content that anybody can write down from any offset on, and compare what came back with.
+
+use std::sync::OnceLock;
+
+/// A prime: no boundary of chunks, segments or parts falls on the same place of two periods, so that
+/// pieces which changed places are noticed.
+const PERIOD: usize = 4_194_301;
+
+/// Random bytes, in which no compression finds anything. Not secret.
+fn block() -> &'static [u8] {
+    static BLOCK: OnceLock<Vec<u8>> = OnceLock::new();
+    BLOCK.get_or_init(|| {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut bytes = Vec::with_capacity(PERIOD + 8);
+        while bytes.len() < PERIOD {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            bytes.extend_from_slice(&state.to_le_bytes());
+        }
+        bytes.truncate(PERIOD);
+        bytes
+    })
+}
+
+/// The content of one object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Content {
+    /// Which object: others begin elsewhere in the period.
+    number: u64,
+    pub(crate) len: u64,
+}
+
+impl Content {
+    pub(crate) fn new(number: u64, len: u64) -> Self {
+        Self { number, len }
+    }
+
+    /// Some bytes from `offset` on, at most to the end; none at the end.
+    pub(crate) fn from(&self, offset: u64) -> &'static [u8] {
+        let at = self.number.wrapping_mul(977).wrapping_add(offset) % PERIOD as u64;
+        let piece = usize::try_from(at).map_or(&[][..], |at| &block()[at..]);
+        let left = self.len.saturating_sub(offset);
+        usize::try_from(left).map_or(piece, |left| &piece[..left.min(piece.len())])
+    }
+
+    /// Whether `bytes` are those from `offset` on.
+    pub(crate) fn matches(&self, mut offset: u64, mut bytes: &[u8]) -> bool {
+        while !bytes.is_empty() {
+            let piece = self.from(offset);
+            let len = piece.len().min(bytes.len());
+            if len == 0 || piece[..len] != bytes[..len] {
+                return false;
+            }
+            offset += len as u64;
+            bytes = &bytes[len..];
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_is_known_at_every_offset() {
+        let content = Content::new(3, 3 * PERIOD as u64 + 5);
+        let mut whole = Vec::new();
+        while !content.from(whole.len() as u64).is_empty() {
+            whole.extend_from_slice(content.from(whole.len() as u64));
+        }
+        assert_eq!(whole.len() as u64, content.len);
+        for offset in [0, 1, PERIOD - 3000, PERIOD, whole.len() - 7] {
+            let end = (offset + 9000).min(whole.len());
+            assert!(content.matches(offset as u64, &whole[offset..end]), "{offset}");
+            assert!(!content.matches(offset as u64 + 1, &whole[offset..end]), "{offset}");
+        }
+        assert!(!Content::new(4, 100).matches(0, &whole[..100]));
+        assert!(!content.matches(0, &[&whole[..], &[0]].concat()), "nothing follows the end");
+    }
+}

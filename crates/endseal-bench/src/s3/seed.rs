@@ -1,0 +1,138 @@
+//! The seed's shape of an encrypting proxy, written anew after its documentation: AES-256-CTR in
+//! segments of 12 MB, HMAC-SHA256 over all of an object, parts of 5 MB to the backend of which three are
+//! on their way at once; AES-256-GCM in one piece for what is shorter than a part; a content key of its
+//! own for each object, wrapped, in the metadata.
+//!
+//! As in the seed, the HMAC is compared when everything has been given out, ranges are not implemented,
+//! and what is known of an upload is in the memory of the process. Here the HMAC itself is there too,
+//! which spares it a request; signatures of clients are not verified, which spares it their cost.
+
+use core::convert::Infallible;
+use core::net::SocketAddr;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use endseal_s3proxy::sigv4::{PayloadHash, Signer};
+use http::header::{AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HOST, RANGE};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+use tokio::net::TcpListener;
+
+use self::get::Body;
+use self::keys::MasterKey;
+use super::http::{Pieces, collect, status};
+use super::upstream::Upstream;
+use super::{Failure, listen};
+
+mod get;
+mod keys;
+mod put;
+
+/// Bytes that are encrypted at once.
+const SEGMENT: usize = 12 << 20;
+/// Bytes of a part.
+const PART: usize = 5 << 20;
+/// Parts on their way at once.
+const AT_ONCE: usize = 3;
+/// Longest request that is neither an upload nor a download.
+const MOST: usize = 1 << 20;
+
+/// Where the metadata has the wrapped content key, and the initial counter block.
+const KEY_HEADER: &str = "x-amz-meta-s3ep-dek";
+const COUNTER_HEADER: &str = "x-amz-meta-s3ep-iv";
+
+/// Answers until its process ends.
+pub(super) async fn serve(
+    listener: TcpListener,
+    backend: SocketAddr,
+) -> Result<Infallible, Failure> {
+    let proxy = Arc::new(Seed {
+        upstream: Upstream::new(backend),
+        signer: super::signer(),
+        master: MasterKey::generate()?,
+        tags: Mutex::default(),
+    });
+    listen::serve(listener, move |request| {
+        let proxy = Arc::clone(&proxy);
+        async move {
+            let answer = answer(&proxy, request).await;
+            answer.unwrap_or_else(|_| status(StatusCode::BAD_GATEWAY))
+        }
+    })
+    .await
+}
+
+struct Seed {
+    upstream: Upstream<Pieces>,
+    signer: Signer,
+    master: MasterKey,
+    /// HMACs of what was stored in parts, by path.
+    tags: Mutex<HashMap<String, [u8; 32]>>,
+}
+
+async fn answer(
+    proxy: &Arc<Seed>,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Failure> {
+    let (head, body) = request.into_parts();
+    let path = head.uri.path().to_owned();
+    let is_object = path.trim_matches('/').contains('/') && head.uri.query().is_none();
+    match head.method {
+        Method::PUT if is_object => put::put(proxy, &path, &head.headers, body).await,
+        Method::GET if is_object && head.headers.contains_key(RANGE) => {
+            Ok(status(StatusCode::NOT_IMPLEMENTED))
+        }
+        Method::GET if is_object => get::get(proxy, &path).await,
+        method => {
+            let target = head.uri.path_and_query().map_or("/", |it| it.as_str()).to_owned();
+            let body = collect(body, MOST).await?;
+            let body = Pieces::new((!body.is_empty()).then(|| body.into()));
+            let response = proxy.send(method, &target, HeaderMap::new(), body).await?;
+            Ok(response.map(Body::Passed))
+        }
+    }
+}
+
+impl Seed {
+    /// Sends a request, signed.
+    async fn send(
+        &self,
+        method: Method,
+        target: &str,
+        headers: HeaderMap,
+        body: Pieces,
+    ) -> Result<Response<Incoming>, Failure> {
+        let mut headers = headers;
+        for name in [AUTHORIZATION, CONNECTION, CONTENT_LENGTH] {
+            headers.remove(name);
+        }
+        headers.insert(HOST, HeaderValue::from_str(&self.upstream.address().to_string())?);
+        let (path, query) = target.split_once('?').map_or((target, None), |(p, q)| (p, Some(q)));
+        let hash = PayloadHash::Unsigned;
+        self.signer.sign(method.as_str(), path, query, &mut headers, hash, SystemTime::now())?;
+        let mut request = Request::new(body);
+        *request.method_mut() = method;
+        *request.uri_mut() = target.parse()?;
+        *request.headers_mut() = headers;
+        self.upstream.send(request).await
+    }
+
+    fn remember(&self, path: &str, tag: [u8; 32]) {
+        self.tags.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), tag);
+    }
+
+    fn tag(&self, path: &str) -> Option<[u8; 32]> {
+        self.tags.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()
+    }
+}
+
+/// The answer's own error, if it is one.
+async fn success(response: Response<Incoming>) -> Result<(HeaderMap, Vec<u8>), Failure> {
+    let (head, body) = response.into_parts();
+    let body = collect(body, MOST).await?;
+    match head.status.is_success() {
+        true => Ok((head.headers, body)),
+        false => Err(String::from_utf8_lossy(&body).into_owned().into()),
+    }
+}

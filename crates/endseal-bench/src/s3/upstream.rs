@@ -1,0 +1,62 @@
+//! Connections to a backend, kept for the next request.
+
+use core::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use super::Failure;
+
+/// A backend.
+pub(super) struct Upstream<B> {
+    address: SocketAddr,
+    idle: Mutex<Vec<SendRequest<B>>>,
+}
+
+impl<B: Body<Data = Bytes, Error: Into<Failure>> + Send + 'static> Upstream<B> {
+    pub(super) fn new(address: SocketAddr) -> Self {
+        Self { address, idle: Mutex::default() }
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Sends a request as it is and waits for the head of its answer.
+    pub(super) async fn send(&self, request: Request<B>) -> Result<Response<Incoming>, Failure> {
+        let mut connection = match self.take() {
+            Some(connection) => connection,
+            None => self.open().await?,
+        };
+        let response = connection.send_request(request).await?;
+        // It is ready again when the body has been read to its end.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        Ok(response)
+    }
+
+    /// A connection on which nothing is on its way.
+    fn take(&self) -> Option<SendRequest<B>> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|connection| !connection.is_closed());
+        let ready = idle.iter().position(SendRequest::is_ready)?;
+        Some(idle.swap_remove(ready))
+    }
+
+    async fn open(&self) -> Result<SendRequest<B>, Failure> {
+        let stream = TcpStream::connect(self.address).await?;
+        // Heads and bodies are written apart.
+        let _ = stream.set_nodelay(true);
+        let (connection, driver) = http1::handshake(TokioIo::new(stream)).await?;
+        tokio::spawn(async move {
+            // Whoever waits for an answer is told.
+            let _ = driver.await;
+        });
+        Ok(connection)
+    }
+}

@@ -1,0 +1,141 @@
+//! Station 3, S3: objects through a proxy that seals them.
+
+use super::{Case, Extent, Growing, Suite};
+use crate::ours::s3::{DIRECT, GET, MEMORY, PASS_THROUGH, PUT, RANGE, SMALL};
+use crate::record::Params;
+use crate::run::OURS;
+
+/// 1 MB in the name of a case.
+pub(crate) const MB: u64 = 1 << 20;
+/// The seed's sizes.
+pub(crate) const SIZES: [u64; 4] = [10 * MB, 50 * MB, 100 * MB, 500 * MB];
+/// The number of the backend that drops or keeps in memory.
+pub(crate) const SINK: u64 = 0;
+/// The number of a real server.
+pub(crate) const SERVER: u64 = 1;
+/// Bytes of a small object, and how many are one iteration.
+pub(crate) const SMALL_BYTES: u64 = 4096;
+/// Requests of an iteration.
+pub(crate) const SMALL_COUNT: u64 = 256;
+/// Streams of the cases that have several.
+pub(crate) const STREAMS: u64 = 8;
+/// The object of which one byte is read.
+pub(crate) const RANGE_BYTES: u64 = 100 * MB;
+/// Streams of the case of memory that has several.
+pub(crate) const MEMORY_STREAMS: u64 = 16;
+/// What each of them carries.
+pub(crate) const MEMORY_STREAM_BYTES: u64 = 64 * MB;
+/// The least and the largest object whose memory is compared; the largest of a quick run.
+pub(crate) const MEMORY_SIZES: [u64; 3] = [10 * MB, 1024 * MB, 5 * 1024 * MB];
+
+/// The suite.
+pub(super) const SUITE: Suite = Suite {
+    name: "s3",
+    about: "objects of an S3 server behind a proxy that seals them; station 3",
+    cases,
+    subjects: crate::ours::s3::subjects,
+    sized: &[],
+    untimed: &[MEMORY],
+    compared: &[OURS],
+    floors: &[DIRECT, PASS_THROUGH],
+    grows_by: &[Growing { parameter: "bytes", unit: 1 << 20, one: "a MB", many: "number of bytes" }],
+    notes: &[(PUT, ALONE), (GET, ALONE), (RANGE, ALONE), (SMALL, ALONE)],
+    most_rounds,
+    report: &crate::report::s3::S3Report,
+};
+
+const ALONE: &str = "CPU time is that of the proxy's process alone, in user and system mode; without a \
+    proxy there is none. The client is in the harness, writes content that it knows, and compares all \
+    that comes back while it comes. One connection, unless streams are named.";
+
+/// The size that a quick run takes few rounds of.
+const LARGE: u64 = 500 * MB;
+
+fn most_rounds(extent: Extent, case: &Case) -> usize {
+    let large = case.params.get("bytes").is_some_and(|bytes| *bytes >= LARGE);
+    let server = case.params.get("backend") == Some(&SERVER);
+    match extent {
+        Extent::Quick if large => 3,
+        Extent::Quick => 7,
+        _ if large && server => 5,
+        _ => usize::MAX,
+    }
+}
+
+/// An object up or down.
+pub(crate) fn transfer(bytes: u64, backend: u64) -> Params {
+    params(&[("bytes", bytes), ("backend", backend)])
+}
+
+/// Small objects up (0) or down (1).
+pub(crate) fn small(down: u64, streams: u64) -> Params {
+    params(&[
+        ("bytes", SMALL_BYTES),
+        ("count", SMALL_COUNT),
+        ("down", down),
+        ("streams", streams),
+    ])
+}
+
+/// One byte of an object.
+pub(crate) fn range() -> Params {
+    params(&[("bytes", RANGE_BYTES)])
+}
+
+/// Objects up (0) or down (1) through a process that has done nothing else.
+pub(crate) fn memory(bytes: u64, down: u64, streams: u64) -> Params {
+    params(&[("bytes", bytes), ("down", down), ("streams", streams)])
+}
+
+fn params(of: &[(&str, u64)]) -> Params {
+    of.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
+}
+
+fn cases(extent: Extent) -> Vec<Case> {
+    let quick = extent == Extent::Quick;
+    let mut cases = Vec::new();
+    let mut push = |case, params| cases.push(Case { suite: "s3", case, params });
+    // The first one is where the noise floor is found: short.
+    for backend in [SINK, SERVER] {
+        for bytes in SIZES {
+            let in_quick = match backend {
+                SINK => bytes != SIZES[1],
+                _ => bytes == SIZES[0] || bytes == SIZES[2],
+            };
+            if !quick || in_quick {
+                push(PUT, transfer(bytes, backend));
+                push(GET, transfer(bytes, backend));
+            }
+        }
+    }
+    push(RANGE, range());
+    for streams in [1, STREAMS] {
+        push(SMALL, small(0, streams));
+        push(SMALL, small(1, streams));
+    }
+    for down in [0, 1] {
+        for bytes in MEMORY_SIZES {
+            if !quick || bytes <= MEMORY_SIZES[1] {
+                push(MEMORY, memory(bytes, down, 1));
+            }
+        }
+        push(MEMORY, memory(MEMORY_STREAM_BYTES, down, MEMORY_STREAMS));
+    }
+    cases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_extent_contains_the_smaller_one() {
+        let (quick, default, full) =
+            (cases(Extent::Quick), cases(Extent::Default), cases(Extent::Full));
+        assert!(quick.iter().all(|case| default.contains(case)));
+        assert!(default.iter().all(|case| full.contains(case)));
+        assert!(quick.len() < default.len());
+        let first = &default[0];
+        assert_eq!((first.case, first.params["bytes"]), (PUT, SIZES[0]), "the noise floor's");
+    }
+}
