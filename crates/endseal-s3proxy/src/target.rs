@@ -67,13 +67,13 @@ impl Target {
         Ok(Self { bucket: Some(bucket), key, query })
     }
 
-    /// The same target without the parameter of this name.
+    /// The same target without some parameters; itself, if it has none of them.
     #[must_use]
-    pub(crate) fn without(&self, name: &str) -> Cow<'_, Self> {
-        if !self.query.has(name) {
+    pub(crate) fn without(&self, unwanted: impl Fn(&str) -> bool) -> Cow<'_, Self> {
+        if !self.query.names().any(&unwanted) {
             return Cow::Borrowed(self);
         }
-        let query = self.query.clone().without(|known| known == name);
+        let query = self.query.clone().without(unwanted);
         Cow::Owned(Self { query, bucket: self.bucket.clone(), key: self.key.clone() })
     }
 

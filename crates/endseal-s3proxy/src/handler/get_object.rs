@@ -66,7 +66,7 @@ pub(super) async fn get_object(proxy: &Proxy, call: &Call) -> Result<Response<Ou
     let mut headers = headers::about_sealed(&call.headers);
     headers.remove("x-amz-checksum-mode");
     conditions::to_backend(&mut headers);
-    let target = call.target.without("partNumber");
+    let target = call.target.without(|name| name == "partNumber");
     // Of a whole object, these are the bytes. Of any other, the answer tells what it is.
     let guess = wanted.range.and_then(guess);
     let mut first = headers.clone();

@@ -17,7 +17,7 @@ pub(super) async fn head_object(proxy: &Proxy, call: &Call) -> Result<Response<O
     let mut headers = headers::about_sealed(&call.headers);
     headers.remove("x-amz-checksum-mode");
     conditions::to_backend(&mut headers);
-    let target = call.target.without("partNumber");
+    let target = call.target.without(|name| name == "partNumber");
     let response = proxy.ask(&call.signer, &Method::HEAD, &target, headers.clone()).await?;
     if response.status() != StatusCode::OK {
         return Ok(answer_as_is(response));

@@ -1,5 +1,7 @@
 //! Operations that do not touch content: they go through as they are, signed anew.
 
+use std::borrow::Cow;
+
 use http::Response;
 use http::header::CONTENT_LENGTH;
 
@@ -16,7 +18,7 @@ use crate::target::Target;
 
 /// Sends the request on, and the answer back.
 pub(super) async fn pass_through(proxy: &Proxy, call: Call) -> Result<Response<Outgoing>, S3Error> {
-    let target = target(&call);
+    let target = target(&call).into_owned();
     let mut headers = headers::forwarded(&call.headers);
     super::conditions::to_backend(&mut headers);
     let incoming = call.body.ok_or_else(S3Error::internal)?;
@@ -34,11 +36,11 @@ const KNOWN: [&str; 7] =
     ["acl", "legal-hold", "restore", "retention", "tagging", "versionId", "x-id"];
 
 /// The target of the request, without parameters that nobody asked the proxy to pass.
-pub(super) fn target(call: &Call) -> Target {
+pub(super) fn target(call: &Call) -> Cow<'_, Target> {
     if call.operation == Operation::Other && call.target.key().is_some() {
         return call.target.without(|name| !KNOWN.contains(&name));
     }
-    call.target.clone()
+    Cow::Borrowed(&call.target)
 }
 
 /// The body of a request as the backend gets it: without chunks. A digest stays what it was, for

@@ -19,7 +19,7 @@ pub(super) async fn restore_object(
     proxy: &Proxy,
     call: Call,
 ) -> Result<Response<Outgoing>, S3Error> {
-    let target = pass_through::target(&call);
+    let target = pass_through::target(&call).into_owned();
     let digests = content::digests(&call.headers, &call.payload)?;
     let body = call.body.ok_or_else(S3Error::internal)?;
     let content = content::of(&call.headers, &call.payload, body, digests)?;
