@@ -88,7 +88,7 @@ pub(super) async fn get_object(proxy: &Proxy, call: &Call) -> Result<Response<Ou
     }
     let sealed_len = object_len(&response).ok_or_else(S3Error::internal)?;
     match proxy.examine(&sought, response.headers(), sealed_len).await? {
-        Found::Sealed(object) => open(proxy, &sought, &wanted, response, &object).await,
+        Found::Sealed(object) => open(proxy, &sought, &wanted, response, object).await,
         Found::Plain if guess.is_none() && !needs_length => Ok(pass(response)),
         Found::Plain => {
             drop(response);
@@ -139,21 +139,27 @@ async fn open(
     sought: &Sought<'_>,
     wanted: &Wanted,
     response: Response<ResponseBody>,
-    object: &SealedObject,
+    mut object: SealedObject,
 ) -> Result<Response<Outgoing>, S3Error> {
     let is_whole = wanted.range.is_none() && wanted.part.is_none();
-    let small = is_whole && object.sealed_len <= SMALL && !object.is_multipart();
+    // There is one if the object is no multipart object.
+    let whole = object.opener.take().filter(|_| is_whole);
+    let object = &object;
+    let small = whole.is_some() && object.sealed_len <= SMALL;
     let needs_record = object.is_multipart() || (wanted.checksum && is_whole && !small);
     let record = if needs_record { Some(proxy.record(sought, object).await?) } else { None };
     let content = content(wanted, object, record.as_ref())?;
     let mut answer = answer_head(response.headers(), object, &content, wanted)?;
-    if small {
-        let (opened, record) = open_small(proxy, response, object).await?;
-        if wanted.checksum {
-            set_checksum(answer.headers_mut(), &record)?;
+    let whole = match whole {
+        Some(opener) if small => {
+            let (opened, record) = open_small(proxy, response, object, *opener).await?;
+            if wanted.checksum {
+                set_checksum(answer.headers_mut(), &record)?;
+            }
+            return Ok(answer.map(|()| Outgoing::full(opened)));
         }
-        return Ok(answer.map(|()| Outgoing::full(opened)));
-    }
+        whole => whole,
+    };
     if let (true, true, Some(record)) = (wanted.checksum, is_whole, &record) {
         set_checksum(answer.headers_mut(), record)?;
     }
@@ -162,14 +168,13 @@ async fn open(
         answer.headers_mut().insert("x-amz-mp-parts-count", count);
     }
     let len = content.end - content.start;
-    let opened = if is_whole && !object.is_multipart() {
-        let opener = WholeOpener::new(&object.header, &object.key);
-        let opener = Opener::Whole(opener.map_err(|_| S3Error::not_authentic())?);
-        Opened::new(response.into_body(), opener, 0..object.sealed_len, proxy.metrics.clone())
-    } else {
-        open_range(proxy, sought, Some(response), object, record.as_ref(), content).await?
+    let mut opened = match whole {
+        Some(opener) => {
+            let (opener, sealed) = (Opener::Whole(*opener), 0..object.sealed_len);
+            Opened::new(response.into_body(), opener, sealed, proxy.metrics.clone())
+        }
+        None => open_range(proxy, sought, Some(response), object, record.as_ref(), content).await?,
     };
-    let mut opened = opened;
     if len <= SMALL {
         let content = opened.collect().await?;
         return Ok(answer.map(|()| Outgoing::full(content)));
@@ -246,14 +251,12 @@ async fn open_small(
     proxy: &Proxy,
     response: Response<ResponseBody>,
     object: &SealedObject,
+    mut opener: WholeOpener,
 ) -> Result<(bytes::Bytes, Record), S3Error> {
     let limit = usize::try_from(object.sealed_len).map_err(|_| S3Error::internal())?;
     let sealed = read(response.into_body(), limit).await?;
     let mut out = bytes::BytesMut::with_capacity(sealed.len());
-    let opened = WholeOpener::new(&object.header, &object.key).and_then(|mut opener| {
-        opener.push(&sealed, &mut out)?;
-        opener.finish(&mut out)
-    });
+    let opened = opener.push(&sealed, &mut out).and_then(|()| opener.finish(&mut out));
     match opened {
         Ok(record) => {
             proxy.metrics.opened(out.len());

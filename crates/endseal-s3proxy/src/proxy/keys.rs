@@ -49,6 +49,20 @@ impl Proxy {
         header: &Header,
         place: Place<'_>,
     ) -> Result<ContentKey, S3Error> {
+        let key = self.unwrap_key(header, place).await?;
+        header.verify(&key).map_err(|_| S3Error::not_authentic())?;
+        Ok(key)
+    }
+
+    /// The same without a look at the header's commitment, which the caller MUST take.
+    ///
+    /// # Errors
+    /// As [`open_key`](Self::open_key), but for another commitment.
+    pub(super) async fn unwrap_key(
+        &self,
+        header: &Header,
+        place: Place<'_>,
+    ) -> Result<ContentKey, S3Error> {
         let demanded = self.rule(place.bucket()).binding;
         let context =
             header.unwrap_context(&place, demanded).map_err(|_| S3Error::not_authentic())?;
@@ -58,7 +72,6 @@ impl Proxy {
             .unwrap(&key_id, &context, header.wrapped_key())
             .await
             .map_err(provider_error)?;
-        header.verify(&key).map_err(|_| S3Error::not_authentic())?;
         Ok(key)
     }
 

@@ -10,7 +10,7 @@ use crate::bucket::Plaintext;
 use crate::client::ResponseBody;
 use crate::error::S3Error;
 use crate::headers;
-use crate::object::{ContentKey, Form, Header, Place, Record, size};
+use crate::object::{ContentKey, Form, Header, Place, Record, WholeOpener, size};
 use crate::proxy::{Proxy, backend};
 use crate::sigv4::Signer;
 use crate::target::{Query, Target};
@@ -70,6 +70,8 @@ pub(crate) struct SealedObject {
     pub(crate) sealed_len: u64,
     /// The backend's.
     pub(crate) entity_tag: Option<String>,
+    /// Of a whole object: made while its commitment was compared, and taken by who reads all of it.
+    pub(crate) opener: Option<Box<WholeOpener>>,
 }
 
 impl Proxy {
@@ -94,9 +96,10 @@ impl Proxy {
         if found.as_ref().is_err_and(|error| error.code() == S3Error::not_authentic().code()) {
             self.metrics.unauthentic.fetch_add(1, Relaxed);
         }
-        let (header, key, content_len) = found?;
+        let (header, key, opener, content_len) = found?;
         let entity_tag = headers::text(response, ETAG.as_str()).map(str::to_owned);
-        Ok(Found::Sealed(SealedObject { header, key, content_len, sealed_len, entity_tag }))
+        let object = SealedObject { header, key, content_len, sealed_len, entity_tag, opener };
+        Ok(Found::Sealed(object))
     }
 
     async fn open(
@@ -104,15 +107,20 @@ impl Proxy {
         sought: &Sought<'_>,
         header: Option<&str>,
         sealed_len: u64,
-    ) -> Result<(Header, ContentKey, u64), S3Error> {
+    ) -> Result<(Header, ContentKey, Option<Box<WholeOpener>>, u64), S3Error> {
         let header = header.and_then(|text| Header::parse(text).ok());
         let header = header.ok_or_else(S3Error::not_authentic)?;
         let content_len = size::plaintext_len(sealed_len).ok_or_else(S3Error::not_authentic)?;
         if header.plaintext_len().is_some_and(|announced| announced != content_len) {
             return Err(S3Error::not_authentic());
         }
-        let key = self.open_key(&header, sought.place()?).await?;
-        Ok((header, key, content_len))
+        let key = self.unwrap_key(&header, sought.place()?).await?;
+        let opener = match header.form() {
+            Form::Whole => WholeOpener::new(&header, &key).map(|opener| Some(Box::new(opener))),
+            Form::Multipart => header.verify(&key).map(|()| None),
+        };
+        let opener = opener.map_err(|_| S3Error::not_authentic())?;
+        Ok((header, key, opener, content_len))
     }
 
     /// Reads the record at the object's end.
