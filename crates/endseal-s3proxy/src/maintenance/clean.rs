@@ -13,6 +13,7 @@ use http::header::DATE;
 use http::{HeaderMap, Method, StatusCode};
 
 use super::ask::ask;
+use super::conditional::is_trial;
 use super::fault::Fault;
 use super::pages::{List, Pages, buckets, versioning};
 use super::upload::{Fate, abort, fate, is_before};
@@ -91,7 +92,7 @@ pub struct CleanReport {
     pub uploads_removed: u64,
     /// Uploads left alone.
     pub uploads_kept: u64,
-    /// Parked parts deleted; versions and markers of deletion each count.
+    /// Parked parts deleted, and trials of [`rewrap`](super::rewrap()) that broke off; versions and markers of deletion each count.
     pub parts_removed: u64,
     /// Parked parts left alone.
     pub parts_kept: u64,
@@ -203,6 +204,10 @@ impl<F: FnMut(CleanEvent<'_>)> Run<'_, F> {
         while let Some(page) = pages.next().await? {
             for entry in &page {
                 let Some(folder) = parked_folder_of(&entry.key) else {
+                    if is_trial(&entry.key) && is_before(entry.time.as_deref(), self.before) {
+                        self.remove(bucket, entry).await;
+                        continue;
+                    }
                     self.unknown(bucket, &entry.key);
                     continue;
                 };

@@ -19,6 +19,16 @@ use crate::target::{Query, Target};
 /// What no object has. Like an MD5, as servers may refuse what looks like nothing.
 const NO_TAG: &str = "\"00000000000000000000000000000000\"";
 
+/// Where the trials lie.
+const TRIALS: &str = "trial/";
+
+/// Whether a key is that of a trial, which is of no use afterwards.
+pub(super) fn is_trial(key: &str) -> bool {
+    let number = key.strip_prefix(RESERVED_PREFIX).and_then(|key| key.strip_prefix(TRIALS));
+    let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    number.is_some_and(|number| number.len() == 16 && number.bytes().all(is_hex))
+}
+
 /// Tries it with an object of one byte among the proxy's own, which is deleted again: a copy onto
 /// itself under a condition that does not hold.
 ///
@@ -27,7 +37,7 @@ const NO_TAG: &str = "\"00000000000000000000000000000000\"";
 pub(super) async fn heeds_conditions(proxy: &Proxy, bucket: &str) -> Result<bool, Fault> {
     let mut random = [0; 8];
     OsRandom.fill(&mut random).map_err(|_| Fault::from(S3Error::internal()))?;
-    let key = format!("{RESERVED_PREFIX}trial/{:016x}", u64::from_be_bytes(random));
+    let key = format!("{RESERVED_PREFIX}{TRIALS}{:016x}", u64::from_be_bytes(random));
     let target = Target::of(bucket, Some(&key), Query::new());
     let body = Body::full(Bytes::from_static(b"x"));
     let (signer, hash) = (proxy.own_signer(), PayloadHash::Unsigned);
@@ -53,7 +63,7 @@ pub(super) async fn heeds_conditions(proxy: &Proxy, bucket: &str) -> Result<bool
             None => Query::new(),
         };
         let target = Target::of(bucket, Some(&key), query);
-        // What stays is a byte that `clean` tells of.
+        // What stays is a byte that `clean` removes.
         let _ = ask(proxy, &Method::DELETE, &target, HeaderMap::new()).await;
     }
     let copied = copied?;
