@@ -1,5 +1,5 @@
-"""Requests that would get round the proxy: content that the server itself would change or query, and
-the server's own administration. By hand, as few clients send them."""
+"""Requests that would get round the proxy: content that the server itself would change or query,
+and the server's own administration. By hand, as few clients send them."""
 
 from cases import case
 from content import content, equal, same
@@ -109,9 +109,9 @@ def the_servers_administration_is_out_of_reach(world):
     bucket = a_bucket(world)
     user = "/minio/admin/v3/remove-user?accessKey=x"
     reply = world.wire.request("DELETE", user)
-    assert reply.code() not in ("", "XMinioAdminNoSuchUser"), reply
+    assert reply.status >= 400 and reply.code() != "XMinioAdminNoSuchUser", reply
     refused(world, bucket, "POST", "/minio/admin/v3/service?action=restart")
-    account = b"<Account><Access>intruder</Access><Secret>intruder</Secret><Role>admin</Role></Account>"
+    account = b"<Account><Access>i</Access><Secret>intruder</Secret><Role>admin</Role></Account>"
     refused(world, bucket, "PATCH", "/create-user", body=account)
     refused(world, bucket, "PATCH", "/list-users", body=b"")
     refused(world, bucket, "POST", "/", body=b"Action=CreateAccessKey&Version=2010-05-08")

@@ -176,15 +176,14 @@ def parts_are_sent_eight_at_a_time(world):
 
 @case("rclone")
 def presigned_upload(world):
-    """Debian's rclone uploads what is not in parts by a URL that it presigns; newer ones when told."""
+    """Debian's rclone uploads what is not in parts by a presigned URL; newer ones when told."""
     rclone, bucket = Rclone(world), world.bucket("rclone")
     data = content(40_000)
     path = write(rclone.folder, "up", data)
     # The way a newer one is told; an older one does not read it.
     told = {"RCLONE_S3_USE_PRESIGNED_REQUEST": "true"}
-    done = run(
-        rclone.arguments("copyto", "-vv", "--dump", "headers", path, f"it:{bucket}/k ö"), environment=told
-    )
+    arguments = rclone.arguments("copyto", "-vv", "--dump", "headers", path, f"it:{bucket}/k ö")
+    done = run(arguments, environment=told)
     puts = [it for it in done.stderr.decode().split("\n") if "PUT /" in it]
     assert any("X-Amz-Signature=" in it for it in puts), puts
     same(world.s3.get_object(Bucket=bucket, Key="k ö")["Body"].read(), data)

@@ -66,7 +66,10 @@ pub fn rewrite_attributes(xml: &[u8], change: &AttributesChange) -> Result<Vec<u
     let tree = Tree::parse(xml)?;
     // Some servers name it after the operation.
     let root = match tree.root().name() {
-        "GetObjectAttributesResponse" | "GetObjectAttributesOutput" => tree.root(),
+        // The last is MinIO's.
+        "GetObjectAttributesResponse"
+        | "GetObjectAttributesOutput"
+        | "getObjectAttributesResponse" => tree.root(),
         _ => return Err(XmlError::UnexpectedRoot),
     };
     let mut edits = Edits::default();

@@ -116,7 +116,7 @@ async fn any_key_is_one_object_and_deleted_alone() {
         "a/b",
         "a/",
         "a//b",
-        "%2E%2E",
+        "a/%2E%2E",
         "%2E/x",
         "%C3%A4%20b",
         "a%2Bb",
@@ -125,7 +125,7 @@ async fn any_key_is_one_object_and_deleted_alone() {
         "x%0Ay",
         "a%5Cb",
         "~",
-        "%2E%2E/%2E%2E/etc/passwd",
+        "a/b/%2E%2E/%2E%2E/etc/passwd",
     ];
     let mut written = Vec::new();
     for key in keys {

@@ -174,7 +174,7 @@ async fn send(
     let body = Body::stream(sealed_len, body);
     let (target, headers) = if parks {
         // Parts of an upload that does not exist would lie there for ever.
-        upload.listed(proxy, number.get()..=number.get()).await?;
+        upload.check_begun(proxy).await?;
         debug_assert!(RESERVED_PREFIX.ends_with('/'));
         (upload.parked(number), upload.parked_headers()?)
     } else {

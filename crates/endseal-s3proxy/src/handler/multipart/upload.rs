@@ -2,8 +2,9 @@
 
 use core::ops::RangeInclusive;
 
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, Method, Response, StatusCode};
 
+use crate::client::ResponseBody;
 use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
 use crate::object::{
@@ -90,20 +91,17 @@ impl<'a> Upload<'a> {
         proxy: &Proxy,
         numbers: RangeInclusive<u16>,
     ) -> Result<Vec<StoredPart>, S3Error> {
-        let mut marker = numbers.start().saturating_sub(1);
+        // Not from the number before the first: some servers list nothing behind a part that they do
+        // not have.
+        let mut marker = 0;
         let mut parts = Vec::new();
         loop {
             let query = Query::new().with("max-parts", "1000");
-            let query = query.with("part-number-marker", &marker.to_string());
-            let target = self.target(query);
-            let response =
-                proxy.ask(self.sought.signer, &Method::GET, &target, HeaderMap::new()).await?;
-            match response.status() {
-                StatusCode::OK => {}
-                StatusCode::NOT_FOUND => return Err(S3Error::no_such_upload()),
-                StatusCode::FORBIDDEN => return Err(S3Error::access_denied()),
-                _ => return Err(S3Error::unavailable()),
-            }
+            let query = match marker {
+                0 => query,
+                _ => query.with("part-number-marker", &marker.to_string()),
+            };
+            let response = self.list(proxy, query).await?;
             let document = read(response.into_body(), MAX_LIST).await?;
             let page = xml::read_parts(&document).map_err(|_| S3Error::internal())?;
             for part in &page.parts {
@@ -116,6 +114,28 @@ impl<'a> Upload<'a> {
                 Some(next) => marker = next,
                 None => return Ok(parts),
             }
+        }
+    }
+
+    /// Refuses an upload that the backend does not know.
+    ///
+    /// # Errors
+    /// What the backend says, `NoSuchUpload` among it.
+    pub(super) async fn check_begun(&self, proxy: &Proxy) -> Result<(), S3Error> {
+        let response = self.list(proxy, Query::new().with("max-parts", "1")).await?;
+        // To its end, so that the connection serves again.
+        read(response.into_body(), MAX_LIST).await.map(drop)
+    }
+
+    async fn list(&self, proxy: &Proxy, query: Query) -> Result<Response<ResponseBody>, S3Error> {
+        let target = self.target(query);
+        let signer = self.sought.signer;
+        let response = proxy.ask(signer, &Method::GET, &target, HeaderMap::new()).await?;
+        match response.status() {
+            StatusCode::OK => Ok(response),
+            StatusCode::NOT_FOUND => Err(S3Error::no_such_upload()),
+            StatusCode::FORBIDDEN => Err(S3Error::access_denied()),
+            _ => Err(S3Error::unavailable()),
         }
     }
 

@@ -82,8 +82,13 @@ const ATTRIBUTES: &str = "<GetObjectAttributesResponse><ETag>9b2c-2</ETag>\
 
 #[test]
 fn attributes_are_changed() {
-    let same = rewrite_attributes(ATTRIBUTES.as_bytes(), &AttributesChange::default()).unwrap();
-    assert_eq!(text(same), ATTRIBUTES);
+    for root in
+        ["GetObjectAttributesResponse", "GetObjectAttributesOutput", "getObjectAttributesResponse"]
+    {
+        let xml = ATTRIBUTES.replace("GetObjectAttributesResponse", root);
+        let same = rewrite_attributes(xml.as_bytes(), &AttributesChange::default()).unwrap();
+        assert_eq!(text(same), xml);
+    }
     let part = PartAttributes { number: 4, size: 900, checksum: Some(crc()) };
     let change = AttributesChange {
         etag: Some("9b2c-0".into()),
