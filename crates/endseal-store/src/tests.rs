@@ -151,8 +151,8 @@ fn columns_of_another_type_are_damage() {
         "UPDATE inbox SET pack = x''",
         "UPDATE inbox SET pack = 'text'",
         "UPDATE inbox SET pack = x'00'",
-        "UPDATE inbox SET pack = pack || x'00'",
-        "UPDATE inbox SET pack = pack || x'00016100'",
+        "UPDATE inbox SET pack = x'0201010001610000'",
+        "UPDATE inbox SET pack = x'0201010001610000016200'",
         "UPDATE inbox SET pack = zeroblob(2000000)",
         "UPDATE inbox SET messages = 2",
         "UPDATE inbox SET messages = 0",
@@ -291,7 +291,7 @@ fn rows_of_the_inbox_that_overlap_are_damage() {
     let place = Place::new();
     // Three messages from 1 on, and another row that begins with the second.
     place.execute(
-        "UPDATE inbox SET messages = 3, pack = pack || x'00016100' || x'00016200';
+        "UPDATE inbox SET messages = 3, pack = x'020101000161000001620000016300';
          INSERT INTO inbox VALUES (2, 1, x'02010100016300');
          UPDATE meta SET value = x'0900000000000000' WHERE name = 'seq'",
     );
