@@ -19,6 +19,7 @@ fn main() {
     fs::create_dir_all(&folder).unwrap();
     let key = kept_store(&folder, "v1");
     kept_store(&folder, "v2");
+    kept_store(&folder, "v3");
     for (name, vector) in key_files(&key) {
         fs::write(folder.join(format!("{name}.json")), vector.to_json()).unwrap();
     }

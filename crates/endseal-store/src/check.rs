@@ -8,9 +8,10 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use crate::error::{Finding, StoreError};
+use crate::inbox::pack::Packed;
 use crate::key_file::StoreKey;
 use crate::store::Store;
-use crate::{meta, recent, rows};
+use crate::{inbox, meta, recent, rows};
 
 /// How far a check goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,11 +127,6 @@ const RULES: &[(&str, &str)] = &[
               + (SELECT count(*) FROM mls_group WHERE standing NOT BETWEEN 0 AND 2)",
     ),
     (
-        "a message in the inbox whose conversation or sender is unknown",
-        "SELECT count(*) FROM inbox WHERE conversation NOT IN (SELECT ref FROM conversation)
-         OR sender NOT IN (SELECT ref FROM address)",
-    ),
-    (
         "a ciphertext in the outbox whose conversation or recipient is unknown",
         "SELECT count(*) FROM outbox WHERE conversation NOT IN (SELECT ref FROM conversation)
          OR recipient NOT IN (SELECT ref FROM address)",
@@ -144,7 +140,7 @@ pub(crate) fn number_above() -> Finding {
 
 const ABOVE: &str = "a message with a number that was not given out";
 
-/// What is wrong with the packs, which SQL cannot look into, and with messages that should be in one.
+/// What is wrong with the packs, which SQL cannot look into, and with the messages in them.
 fn packs(connection: &Connection) -> Result<Vec<Finding>, StoreError> {
     let seq = meta::number(connection, meta::SEQ)?;
     let (mut marks, mut ids) = (HashSet::new(), HashSet::new());
@@ -164,29 +160,44 @@ fn packs(connection: &Connection) -> Result<Vec<Finding>, StoreError> {
     if let Some(error) = failed {
         return Err(error.into());
     }
-    let mut inbox = connection.prepare(
-        "SELECT conversation, message, seq FROM inbox WHERE NOT EXISTS
-         (SELECT 1 FROM seen WHERE seen.conversation = inbox.conversation
-          AND seen.message = inbox.message AND seen.seq = inbox.seq)",
+    let mut sorted = connection.prepare(
+        "SELECT EXISTS (SELECT 1 FROM seen WHERE conversation = ?1 AND message = ?2 AND seq = ?3)",
     )?;
-    let mut unseen = 0;
-    let mut found = inbox.query([])?;
-    while let Some(row) = found.next()? {
-        let id = (rows::number(row, 0)?, rows::bytes(row, 1)?);
-        unseen += u64::from(!marks.contains(&(id, rows::number(row, 2)?)));
+    let known = |sql: &str| -> Result<HashSet<i64>, rusqlite::Error> {
+        connection.prepare(sql)?.query_map([], |row| rows::number(row, 0))?.collect()
+    };
+    let conversations = known("SELECT ref FROM conversation")?;
+    let addresses = known("SELECT ref FROM address")?;
+    let (mut unseen, mut unknown) = (0, 0);
+    inbox::each(connection, |message| {
+        let Packed { seq: number, origin, message, .. } = *message;
+        above += u64::from(number > seq);
+        let is_known =
+            conversations.contains(&origin.conversation) && addresses.contains(&origin.sender);
+        unknown += u64::from(!is_known);
+        let id = (origin.conversation, message.to_vec());
+        // It is not above 2^63 - 1.
+        let key = (id.0, &id.1, number.cast_signed());
+        match sorted.query_row(key, |row| row.get::<_, bool>(0)) {
+            Ok(is_sorted) => unseen += u64::from(!is_sorted && !marks.contains(&(id, number))),
+            Err(error) => failed = Some(error),
+        }
+    })?;
+    if let Some(error) = failed {
+        return Err(error.into());
     }
-    let found = [(ABOVE, above), (UNSEEN, unseen), (TWICE, twice)];
+    let found = [(ABOVE, above), (UNKNOWN, unknown), (UNSEEN, unseen), (TWICE, twice)];
     let found = found.into_iter().filter(|(_, count)| *count > 0);
     Ok(found.map(|(rule, count)| Finding::Rows { rule, count }).collect())
 }
 
+const UNKNOWN: &str = "a message in the inbox whose conversation or sender is unknown";
 const UNSEEN: &str = "a message in the inbox that was not seen";
 const TWICE: &str = "a message that was delivered twice";
 
-/// How many numbers are above the last that was given out.
+/// How many numbers in `seen` are above the last that was given out.
 fn numbers_above(connection: &Connection, seq: u64) -> Result<u64, rusqlite::Error> {
     let seq = i64::try_from(seq).unwrap_or(i64::MAX);
-    let sql = "SELECT (SELECT count(*) FROM inbox WHERE seq > ?1)
-                    + (SELECT count(*) FROM seen WHERE seq > ?1)";
+    let sql = "SELECT count(*) FROM seen WHERE seq > ?1";
     connection.query_row(sql, [seq], |row| rows::number(row, 0))
 }

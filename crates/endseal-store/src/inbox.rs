@@ -1,12 +1,22 @@
 //! Messages in plaintext, until they are consumed.
 
+mod gathered;
+mod opened;
+pub(crate) mod pack;
+
+use std::collections::BTreeSet;
+
 use endseal_crypto::secret::Zeroizing;
+use rusqlite::{Connection, Error, OptionalExtension as _};
 
 use crate::address::AddressRef;
 use crate::conversation::ConversationRef;
-use crate::error::StoreError;
+use crate::error::{Finding, StoreError};
 use crate::transaction::Transaction;
-use crate::{limits, rows};
+use crate::{check, limits, rows};
+use gathered::Gathered;
+use opened::Opened;
+use pack::{Messages, Origin, Packed};
 
 /// A message that was delivered.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
@@ -26,29 +36,104 @@ pub struct InboxRow {
     pub plaintext: Zeroizing<Vec<u8>>,
 }
 
+impl InboxRow {
+    fn new(message: &Packed<'_>) -> Self {
+        Self {
+            seq: message.seq,
+            conversation: ConversationRef(message.origin.conversation),
+            sender: AddressRef(message.origin.sender),
+            kind: message.origin.kind,
+            message: message.message.to_vec(),
+            plaintext: Zeroizing::new(message.plaintext.to_vec()),
+        }
+    }
+}
+
+/// Changes of a transaction that are not in the table yet.
+pub(crate) struct Changes {
+    gathered: Gathered,
+    opened: Option<Opened>,
+}
+
+impl Changes {
+    pub(crate) fn new() -> Self {
+        Self { gathered: Gathered::new(), opened: None }
+    }
+
+    /// Adds a message, whose number is the next one.
+    pub(crate) fn add(
+        &mut self,
+        connection: &Connection,
+        message: &Packed<'_>,
+    ) -> Result<(), StoreError> {
+        self.gathered.add(connection, message).map_err(number_taken)
+    }
+
+    /// Writes all of them.
+    pub(crate) fn write(&mut self, connection: &Connection) -> Result<(), StoreError> {
+        self.gathered.write(connection).map_err(number_taken)?;
+        if let Some(opened) = &self.opened {
+            opened.write(connection)?;
+        }
+        self.opened = None;
+        Ok(())
+    }
+
+    fn consume(&mut self, connection: &Connection, seq: u64) -> Result<bool, StoreError> {
+        let Ok(number) = limits::number(seq) else { return Ok(false) };
+        if !self.opened.as_ref().is_some_and(|opened| opened.covers(seq)) {
+            self.write(connection)?;
+            // Most rows of a message alone go without being read.
+            let sql = "DELETE FROM inbox WHERE first = ?1 AND messages = 1";
+            if connection.prepare_cached(sql)?.execute([number])? > 0 {
+                return Ok(true);
+            }
+            self.opened = Opened::find(connection, number)?;
+        }
+        Ok(self.opened.as_mut().is_some_and(|opened| opened.consume(seq)))
+    }
+}
+
 impl Transaction<'_> {
     /// At most `limit` messages with numbers above `after`, in their order.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn inbox(&self, after: u64, limit: usize) -> Result<Vec<InboxRow>, StoreError> {
-        let Ok(after) = limits::number(after) else { return Ok(Vec::new()) };
+        let Ok(next) = limits::number(after.saturating_add(1)) else { return Ok(Vec::new()) };
+        self.write_inbox()?;
+        let mut messages = Vec::new();
+        // The row before may have messages above `after`, too.
         let mut select = self.statement(
-            "SELECT seq, conversation, sender, kind, message, plaintext FROM inbox
-             WHERE seq > ?1 ORDER BY seq LIMIT ?2",
+            "SELECT first, messages, pack FROM inbox
+             WHERE first >= coalesce((SELECT max(first) FROM inbox WHERE first <= ?1), ?1)
+             ORDER BY first",
         )?;
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let messages = select.query_map((after, limit), |row| {
-            Ok(InboxRow {
-                seq: rows::number(row, 0)?,
-                conversation: ConversationRef(row.get(1)?),
-                sender: AddressRef(row.get(2)?),
-                kind: rows::number(row, 3)?,
-                message: rows::bytes(row, 4)?,
-                plaintext: rows::secret(row, 5)?,
-            })
-        })?;
-        Ok(messages.collect::<Result<_, _>>()?)
+        let mut found = select.query([next])?;
+        let mut last = 0;
+        while messages.len() < limit
+            && let Some(row) = found.next()?
+        {
+            let (first, count, pack) = row_of(row)?;
+            let mut read = Messages::new(first, pack);
+            let mut met = 0;
+            for message in read.by_ref() {
+                if message.seq <= last {
+                    return Err(malformed());
+                }
+                (last, met) = (message.seq, met + 1);
+                if message.seq > after {
+                    messages.push(InboxRow::new(&message));
+                    if messages.len() == limit {
+                        return Ok(messages);
+                    }
+                }
+            }
+            if !read.is_whole() || met != count {
+                return Err(malformed());
+            }
+        }
+        Ok(messages)
     }
 
     /// Removes a message from the inbox; whether it was there. That it was delivered stays known.
@@ -56,8 +141,7 @@ impl Transaction<'_> {
     /// # Errors
     /// [`StoreError`].
     pub fn consume(&self, seq: u64) -> Result<bool, StoreError> {
-        let Ok(seq) = limits::number(seq) else { return Ok(false) };
-        Ok(self.statement("DELETE FROM inbox WHERE seq = ?1")?.execute([seq])? > 0)
+        self.inbox.borrow_mut().consume(self.connection()?, seq)
     }
 
     /// How many messages there are.
@@ -65,8 +149,8 @@ impl Transaction<'_> {
     /// # Errors
     /// [`StoreError`].
     pub fn inbox_len(&self) -> Result<u64, StoreError> {
-        let mut select = self.statement("SELECT count(*) FROM inbox")?;
-        Ok(select.query_row([], |row| rows::number(row, 0))?)
+        self.write_inbox()?;
+        Ok(len(self.connection()?)?)
     }
 
     /// Forgets which messages of a conversation were delivered, of those with numbers below `below`
@@ -76,12 +160,130 @@ impl Transaction<'_> {
     /// [`StoreError`].
     pub fn prune_seen(&self, conversation: ConversationRef, below: u64) -> Result<u64, StoreError> {
         let below = i64::try_from(below).unwrap_or(i64::MAX);
+        self.write_inbox()?;
         self.sort_in()?;
-        let mut delete = self.statement(
-            "DELETE FROM seen WHERE conversation = ?1 AND seq < ?2
-             AND seq NOT IN (SELECT seq FROM inbox)",
-        )?;
-        let removed = delete.execute((conversation.0, below))?;
-        Ok(u64::try_from(removed).unwrap_or(u64::MAX))
+        let mut waiting = BTreeSet::new();
+        each(self.connection()?, |message| {
+            if message.origin.conversation == conversation.0 {
+                waiting.insert(message.seq);
+            }
+        })?;
+        let mut select =
+            self.statement("SELECT message, seq FROM seen WHERE conversation = ?1 AND seq < ?2")?;
+        let consumed: Vec<_> = select
+            .query_map((conversation.0, below), |row| {
+                Ok((rows::bytes(row, 0)?, rows::number::<u64>(row, 1)?))
+            })?
+            .filter(|found| !matches!(found, Ok((_, seq)) if waiting.contains(seq)))
+            .collect::<Result<_, _>>()?;
+        let mut delete =
+            self.statement("DELETE FROM seen WHERE conversation = ?1 AND message = ?2")?;
+        for (message, _) in &consumed {
+            delete.execute((conversation.0, message))?;
+        }
+        Ok(consumed.len() as u64)
+    }
+
+    /// Writes what was delivered and consumed, before the inbox is read or the transaction committed.
+    pub(crate) fn write_inbox(&self) -> Result<(), StoreError> {
+        self.inbox.borrow_mut().write(self.connection()?)
     }
 }
+
+/// How many messages all rows have.
+pub(crate) fn len(connection: &Connection) -> Result<u64, Error> {
+    let mut select = connection.prepare_cached("SELECT coalesce(sum(messages), 0) FROM inbox")?;
+    select.query_row([], |row| rows::number(row, 0))
+}
+
+/// The highest number in the inbox; 0 if it is empty.
+pub(crate) fn last(connection: &Connection) -> Result<u64, StoreError> {
+    let mut select = connection
+        .prepare_cached("SELECT first, messages, pack FROM inbox ORDER BY first DESC LIMIT 1")?;
+    let last = select.query_row([], |row| {
+        let (first, _, pack) = row_of(row)?;
+        Ok(Messages::new(first, pack).last().map(|message| message.seq))
+    });
+    match last.optional()? {
+        None => Ok(0),
+        Some(last) => last.ok_or_else(malformed),
+    }
+}
+
+/// All messages, in their order.
+pub(crate) fn each(
+    connection: &Connection,
+    mut take: impl FnMut(&Packed<'_>),
+) -> Result<(), StoreError> {
+    let mut select =
+        connection.prepare_cached("SELECT first, messages, pack FROM inbox ORDER BY first")?;
+    let mut found = select.query([])?;
+    let mut last = 0;
+    while let Some(row) = found.next()? {
+        let (first, count, pack) = row_of(row)?;
+        let mut read = Messages::new(first, pack);
+        let mut met = 0;
+        for message in read.by_ref() {
+            if message.seq <= last {
+                return Err(malformed());
+            }
+            (last, met) = (message.seq, met + 1);
+            take(&message);
+        }
+        if !read.is_whole() || met != count {
+            return Err(malformed());
+        }
+    }
+    Ok(())
+}
+
+/// Puts the messages of version 2 of the schema, which had a row each, into packs.
+pub(crate) fn pack_rows(connection: &Connection) -> Result<(), Error> {
+    let mut select = connection.prepare(
+        "SELECT seq, conversation, sender, kind, message, plaintext FROM inbox_2 ORDER BY seq",
+    )?;
+    let mut gathered = Gathered::new();
+    let mut found = select.query([])?;
+    while let Some(row) = found.next()? {
+        let message = Packed {
+            seq: positive(row, 0)?.unsigned_abs(),
+            origin: Origin {
+                conversation: positive(row, 1)?,
+                sender: positive(row, 2)?,
+                kind: rows::number(row, 3)?,
+            },
+            message: rows::blob(row, 4)?,
+            plaintext: rows::blob(row, 5)?,
+        };
+        let is_bounded = limits::name(message.message).and(limits::body(message.plaintext)).is_ok();
+        if !is_bounded {
+            return Err(rows::mistyped(4, rusqlite::types::Type::Blob));
+        }
+        gathered.add(connection, &message)?;
+    }
+    gathered.write(connection)
+}
+
+/// Numbers of rows begin with 1.
+fn positive(row: &rusqlite::Row<'_>, column: usize) -> Result<i64, Error> {
+    let number = rows::number(row, column)?;
+    if number > 0 { Ok(number) } else { Err(Error::IntegralValueOutOfRange(column, number)) }
+}
+
+fn row_of<'r>(row: &'r rusqlite::Row<'_>) -> Result<(u64, u64, &'r [u8]), Error> {
+    Ok((rows::number(row, 0)?, rows::number(row, 1)?, rows::blob(row, 2)?))
+}
+
+fn number_taken(error: Error) -> StoreError {
+    match StoreError::from(error) {
+        // The number is there: the one that the store remembers is too low.
+        StoreError::Duplicate => StoreError::Damaged(check::number_above()),
+        error => error,
+    }
+}
+
+fn malformed() -> StoreError {
+    StoreError::Damaged(Finding::Rows { rule: MALFORMED, count: 1 })
+}
+
+const MALFORMED: &str = "a pack of the inbox that is none";

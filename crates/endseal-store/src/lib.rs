@@ -54,6 +54,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod transaction;
+mod varint;
 
 pub use address::{AddressRef, AddressRow};
 pub use buffered::BufferedRow;

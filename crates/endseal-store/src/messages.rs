@@ -3,30 +3,26 @@
 use core::ops::Range;
 use std::sync::LazyLock;
 
-use rusqlite::{CachedStatement, OptionalExtension as _, ToSql};
+use rusqlite::{CachedStatement, OptionalExtension as _};
 
 use crate::address::AddressRef;
 use crate::conversation::ConversationRef;
 use crate::error::StoreError;
+use crate::inbox::pack::{Origin, Packed};
 use crate::recent::Known;
 use crate::transaction::Transaction;
-use crate::{check, limits, rows};
+use crate::{limits, rows};
 
 /// Delivers messages in a transaction. It holds its statements, so that a message costs no look-up of
 /// them; make it once for a batch.
 #[allow(missing_debug_implementations, reason = "nothing of it is for people")]
 pub struct Messages<'t> {
     transaction: &'t Transaction<'t>,
-    seen: CachedStatement<'t>,
-    deliver: CachedStatement<'t>,
-    /// Those for [`WIDTH`] messages, once there are as many.
-    wide: Wide<'t>,
-}
-
-#[derive(Default)]
-struct Wide<'t> {
+    /// What looks a message up in `seen`, once that is needed: much that is asked is of conversations that
+    /// have nothing there.
     seen: Option<CachedStatement<'t>>,
-    deliver: Option<CachedStatement<'t>>,
+    /// That for [`WIDTH`] messages, once there are as many.
+    wide: Option<CachedStatement<'t>>,
 }
 
 /// A message to be delivered with others.
@@ -66,14 +62,7 @@ impl Transaction<'_> {
     /// [`StoreError`].
     pub fn messages(&self) -> Result<Messages<'_>, StoreError> {
         self.seq()?;
-        Ok(Messages {
-            transaction: self,
-            seen: self.statement(
-                "SELECT seq, digest FROM seen WHERE conversation = ?1 AND message = ?2",
-            )?,
-            deliver: self.statement("INSERT INTO inbox VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?,
-            wide: Wide::default(),
-        })
+        Ok(Messages { transaction: self, seen: None, wide: None })
     }
 }
 
@@ -108,7 +97,8 @@ impl<'t> Messages<'t> {
         if !self.has_sorted(conversation)? {
             return Ok(None);
         }
-        let seen = self.seen.query_row((conversation.0, message), |row| {
+        let select = prepared(&mut self.seen, self.transaction, SEEN)?;
+        let seen = select.query_row((conversation.0, message), |row| {
             Ok(Seen { seq: rows::number(row, 0)?, digest: rows::array(row, 1)? })
         });
         Ok(seen.optional()?)
@@ -142,7 +132,7 @@ impl<'t> Messages<'t> {
         let has_sorted = self.has_sorted(conversation)?;
         {
             let mut recent = self.transaction.recent()?;
-            recent.expect(messages.len());
+            recent.expect(conversation.0, messages.len());
             for (place, (message, found)) in messages.iter().zip(&mut found).enumerate() {
                 let known = if has_sorted || limits::name(message).is_err() {
                     recent.find(conversation.0, message)
@@ -188,7 +178,7 @@ impl<'t> Messages<'t> {
                 }
                 continue;
             }
-            let select = prepared(&mut self.wide.seen, transaction, &WIDE_SEEN)?;
+            let select = prepared(&mut self.wide, transaction, &WIDE_SEEN)?;
             select.raw_bind_parameter(1, conversation.0)?;
             for (parameter, (message, _)) in (2..).zip(asked) {
                 select.raw_bind_parameter(parameter, message)?;
@@ -213,58 +203,45 @@ impl<'t> Messages<'t> {
     /// As [`Self::deliver`]. Some of them may be delivered then, and the transaction can only be dropped.
     pub fn deliver_many(&mut self, all: &[NewMessage<'_>]) -> Result<Range<u64>, StoreError> {
         let first = self.transaction.seq()? + 1;
+        let end = first.saturating_add(all.len() as u64);
+        limits::number(end - 1)?;
         for one in all {
-            limits::name(one.message)?;
-            limits::body(one.plaintext)?;
+            one.check()?;
         }
-        for some in all.chunks(WIDTH) {
-            if some.len() < WIDTH {
-                for one in some {
-                    let NewMessage { conversation, message, sender, kind, digest, plaintext } =
-                        *one;
-                    let delivered =
-                        self.deliver(conversation, message, sender, kind, digest, plaintext);
-                    delivered.inspect_err(|_| self.transaction.spoil())?;
-                }
-            } else {
-                self.deliver_wide(some).inspect_err(|_| self.transaction.spoil())?;
-            }
+        self.transaction.begin_numbers()?;
+        self.transaction.note_recent();
+        let put = self.mark_many(all, first).and_then(|()| {
+            let packed = (first..).zip(all).map(|(seq, one)| one.packed(seq));
+            self.transaction.put(packed)
+        });
+        put.inspect_err(|_| self.transaction.spoil())?;
+        if end > first {
+            self.transaction.set_seq(end - 1);
         }
-        Ok(first..self.transaction.seq()? + 1)
+        Ok(first..end)
     }
 
-    fn deliver_wide(&mut self, some: &[NewMessage<'_>]) -> Result<(), StoreError> {
+    /// [`Self::mark`] for many messages.
+    fn mark_many(&mut self, all: &[NewMessage<'_>], first: u64) -> Result<(), StoreError> {
         let transaction = self.transaction;
-        let first = transaction.seq()? + 1;
-        let last = first + (WIDTH as u64 - 1);
-        limits::number(last)?;
-        transaction.note_recent();
-        for (seq, one) in (first..).zip(some) {
-            self.mark(one.conversation, one.message, seq, one.digest)?;
+        let mut recent = transaction.recent()?;
+        for (seq, one) in (first..).zip(all) {
+            match recent.deliver(one.conversation.0, one.message, seq, one.digest) {
+                Known::Fresh => {}
+                Known::Delivered(_) => return Err(StoreError::Duplicate),
+                Known::Nothing => {
+                    drop(recent);
+                    self.mark(one, seq)?;
+                    recent = transaction.recent()?;
+                }
+            }
         }
-        transaction.set_seq(last);
-        let deliver = prepared(&mut self.wide.deliver, transaction, &WIDE_DELIVER)?;
-        let mut parameters = Parameters { statement: deliver, next: 1 };
-        for (seq, one) in (first..).zip(some) {
-            parameters.bind(limits::number(seq)?)?;
-            parameters.bind(one.conversation.0)?;
-            parameters.bind(one.sender.0)?;
-            parameters.bind(one.kind)?;
-            parameters.bind(one.message)?;
-            parameters.bind(one.plaintext)?;
-        }
-        parameters.statement.raw_execute().map_err(number_taken)?;
         Ok(())
     }
 
     /// Gives a message its number, if it was not delivered before.
-    fn mark(
-        &mut self,
-        conversation: ConversationRef,
-        message: &[u8],
-        seq: u64,
-        digest: &[u8; 16],
-    ) -> Result<(), StoreError> {
+    fn mark(&mut self, one: &NewMessage<'_>, seq: u64) -> Result<(), StoreError> {
+        let NewMessage { conversation, message, digest, .. } = *one;
         let known = self.transaction.recent()?.deliver(conversation.0, message, seq, digest);
         match known {
             Known::Delivered(_) => Err(StoreError::Duplicate),
@@ -296,30 +273,42 @@ impl<'t> Messages<'t> {
         digest: &[u8; 16],
         plaintext: &[u8],
     ) -> Result<u64, StoreError> {
-        limits::name(message)?;
-        limits::body(plaintext)?;
+        let one = NewMessage { conversation, message, sender, kind, digest, plaintext };
+        one.check()?;
         self.transaction.connection()?;
         let seq = self.transaction.seq()? + 1;
-        let number = limits::number(seq)?;
-        if self.seen(conversation, message)?.is_some() {
-            return Err(StoreError::Duplicate);
-        }
-        let row = (number, conversation.0, sender.0, kind, message, plaintext);
-        self.deliver.execute(row).map_err(number_taken)?;
+        limits::number(seq)?;
+        self.transaction.begin_numbers()?;
         self.transaction.note_recent();
-        self.mark(conversation, message, seq, digest)?;
+        self.mark(&one, seq)?;
+        let put = self.transaction.put([one.packed(seq)].into_iter());
+        put.inspect_err(|_| self.transaction.spoil())?;
         self.transaction.set_seq(seq);
         Ok(seq)
     }
 }
 
-fn number_taken(error: rusqlite::Error) -> StoreError {
-    match StoreError::from(error) {
-        // The number is there: the one that the store remembers is too low.
-        StoreError::Duplicate => StoreError::Damaged(check::number_above()),
-        error => error,
+impl<'a> NewMessage<'a> {
+    /// As it lies in the inbox.
+    fn packed(&self, seq: u64) -> Packed<'a> {
+        let Self { conversation, message, sender, kind, plaintext, .. } = *self;
+        let origin = Origin { conversation: conversation.0, sender: sender.0, kind };
+        Packed { seq, origin, message, plaintext }
+    }
+
+    /// Whether it is in bounds, and refers to what a store gave out.
+    fn check(&self) -> Result<(), StoreError> {
+        limits::name(self.message)?;
+        limits::body(self.plaintext)?;
+        if self.conversation.0 > 0 && self.sender.0 > 0 {
+            Ok(())
+        } else {
+            Err(StoreError::Reference)
+        }
     }
 }
+
+const SEEN: &str = "SELECT seq, digest FROM seen WHERE conversation = ?1 AND message = ?2";
 
 /// Messages of one statement. Beginning and ending one costs about as much as a row.
 const WIDTH: usize = 16;
@@ -334,18 +323,6 @@ static WIDE_SEEN: LazyLock<String> = LazyLock::new(|| {
         asked.join(", ")
     )
 });
-static WIDE_DELIVER: LazyLock<String> = LazyLock::new(|| wide_insert("inbox", 6));
-
-/// `OR FAIL` leaves the rows before the one that failed. Otherwise every page that the statement
-/// changes would be copied first, to be put back.
-fn wide_insert(table: &str, columns: usize) -> String {
-    let row = |n: usize| {
-        let parameters: Vec<_> = (1..=columns).map(|c| format!("?{}", n * columns + c)).collect();
-        format!("({})", parameters.join(", "))
-    };
-    let rows: Vec<_> = (0..WIDTH).map(row).collect();
-    format!("INSERT OR FAIL INTO {table} VALUES {}", rows.join(", "))
-}
 
 /// A statement that is prepared when it is first needed.
 fn prepared<'s, 't>(
@@ -356,19 +333,5 @@ fn prepared<'s, 't>(
     match place {
         Some(statement) => Ok(statement),
         None => Ok(place.insert(transaction.statement(sql)?)),
-    }
-}
-
-/// Binds one parameter after the other.
-struct Parameters<'s, 't> {
-    statement: &'s mut CachedStatement<'t>,
-    next: usize,
-}
-
-impl Parameters<'_, '_> {
-    fn bind(&mut self, value: impl ToSql) -> Result<(), StoreError> {
-        self.statement.raw_bind_parameter(self.next, value)?;
-        self.next += 1;
-        Ok(())
     }
 }

@@ -7,12 +7,13 @@
 pub(crate) mod pack;
 
 use core::hash::{BuildHasher as _, BuildHasherDefault, Hasher};
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map};
 use std::hash::RandomState;
 
 use rusqlite::Connection;
 
 use crate::error::{Finding, StoreError};
+use crate::limits::MAX_NAME_LEN;
 use crate::messages::Seen;
 use crate::{limits, rows};
 use pack::Mark;
@@ -23,6 +24,12 @@ pub(crate) const MANY: usize = 16_384;
 
 /// Messages that were asked for and did not come, which are remembered.
 const MAX_ASKED: usize = 4_096;
+
+/// Conversations whose next message is guessed.
+const MAX_NEXT: usize = 8;
+
+/// What most messages take in a pack.
+const MARK_LEN: usize = 40;
 
 /// What is in the packs, and in none yet. Whatever rolls a transaction back drops it, if the
 /// transaction changed it.
@@ -38,6 +45,9 @@ pub(crate) struct Recent {
     due: Vec<usize>,
     /// Entries that were delivered.
     delivered: usize,
+    /// By conversation, the entry that is probably delivered next: messages come in the order in which
+    /// they were asked for.
+    next: Vec<(i64, usize)>,
     /// Whether a conversation has messages that were sorted in.
     sorted: HashMap<i64, bool>,
 }
@@ -72,6 +82,7 @@ impl Recent {
             hasher: RandomState::new(),
             due: Vec::new(),
             delivered: 0,
+            next: Vec::new(),
             sorted: HashMap::new(),
         }
     }
@@ -96,10 +107,11 @@ impl Recent {
         self.entries.len() - self.delivered > MAX_ASKED
     }
 
-    /// Makes room for so many more.
-    pub(crate) fn expect(&mut self, messages: usize) {
+    /// Makes room for so many more of a conversation.
+    pub(crate) fn expect(&mut self, conversation: i64, messages: usize) {
         self.entries.reserve(messages);
         self.places.reserve(messages);
+        self.note_next(conversation, self.entries.len());
     }
 
     pub(crate) fn find(&self, conversation: i64, message: &[u8]) -> Known {
@@ -112,12 +124,34 @@ impl Recent {
     /// [`Self::find`] of a message that is not in `seen`, which is noted.
     pub(crate) fn ask(&mut self, conversation: i64, message: &[u8]) -> Known {
         let hash = self.hash(conversation, message);
-        match self.entry(hash, conversation, message).and_then(|at| self.entries.get(at)) {
-            Some(entry) => entry.known(),
-            None => {
-                self.push(hash, conversation, message, 0, &[0; 16]);
+        match self.place(hash, conversation, message) {
+            Ok(entry) => entry.known(),
+            Err(next) => {
+                self.add(conversation, message, 0, &[0; 16], next);
                 Known::Fresh
             }
+        }
+    }
+
+    /// The entry of a message. If there is none, its hash leads to the one that is added next, and the entry
+    /// is given that it led to before.
+    fn place(
+        &mut self,
+        hash: u64,
+        conversation: i64,
+        message: &[u8],
+    ) -> Result<&Entry, Option<usize>> {
+        let new = self.entries.len();
+        let mut place = match self.places.entry(hash) {
+            hash_map::Entry::Vacant(place) => {
+                place.insert(new);
+                return Err(None);
+            }
+            hash_map::Entry::Occupied(place) => place,
+        };
+        match entry_from(&self.entries, &self.ids, *place.get(), conversation, message) {
+            Some(at) => self.entries.get(at).ok_or(None),
+            None => Err(Some(place.insert(new))),
         }
     }
 
@@ -129,8 +163,7 @@ impl Recent {
         seq: u64,
         digest: &[u8; 16],
     ) -> Known {
-        let hash = self.hash(conversation, message);
-        let Some(at) = self.entry(hash, conversation, message) else { return Known::Nothing };
+        let Some(at) = self.asked(conversation, message) else { return Known::Nothing };
         let Some(entry) = self.entries.get_mut(at) else { return Known::Nothing };
         let known = entry.known();
         if matches!(known, Known::Fresh) {
@@ -139,6 +172,34 @@ impl Recent {
             self.delivered += 1;
         }
         known
+    }
+
+    /// The entry of a message that is about to be delivered.
+    fn asked(&mut self, conversation: i64, message: &[u8]) -> Option<usize> {
+        let next = self.next.iter_mut().find(|(of, _)| *of == conversation);
+        if let Some((_, next)) = next
+            && let Some(entry) = self.entries.get(*next)
+            && entry.is(&self.ids, conversation, message)
+        {
+            let at = *next;
+            *next += 1;
+            return Some(at);
+        }
+        let hash = self.hash(conversation, message);
+        let at = self.entry(hash, conversation, message)?;
+        self.note_next(conversation, at + 1);
+        Some(at)
+    }
+
+    fn note_next(&mut self, conversation: i64, at: usize) {
+        if let Some((_, next)) = self.next.iter_mut().find(|(of, _)| *of == conversation) {
+            *next = at;
+            return;
+        }
+        if self.next.len() == MAX_NEXT {
+            self.next.clear();
+        }
+        self.next.push((conversation, at));
     }
 
     /// Whether `seen` has rows of a conversation, if that is known.
@@ -158,7 +219,7 @@ impl Recent {
         for due in self.due.chunks(pack::MAX_LEN) {
             let entries = || due.iter().filter_map(|at| self.entries.get(*at));
             let Some(first) = entries().next() else { continue };
-            let mut pack = Vec::new();
+            let mut pack = Vec::with_capacity(due.len() * MARK_LEN);
             for entry in entries() {
                 pack::push(
                     &mut pack,
@@ -178,8 +239,19 @@ impl Recent {
 
     /// Adds a message that is not there.
     fn push(&mut self, hash: u64, conversation: i64, message: &[u8], seq: u64, digest: &[u8; 16]) {
-        let at = self.entries.len();
-        let next = self.places.insert(hash, at);
+        let next = self.places.insert(hash, self.entries.len());
+        self.add(conversation, message, seq, digest, next);
+    }
+
+    /// Adds an entry to which its hash leads already.
+    fn add(
+        &mut self,
+        conversation: i64,
+        message: &[u8],
+        seq: u64,
+        digest: &[u8; 16],
+        next: Option<usize>,
+    ) {
         let (id, len) = (self.ids.len(), message.len());
         self.ids.extend_from_slice(message);
         self.entries.push(Entry { conversation, id, len, seq, digest: *digest, next });
@@ -187,35 +259,61 @@ impl Recent {
     }
 
     fn entry(&self, hash: u64, conversation: i64, message: &[u8]) -> Option<usize> {
-        let mut place = self.places.get(&hash).copied();
-        while let Some(at) = place {
-            let entry = self.entries.get(at)?;
-            if entry.conversation == conversation && self.id(entry) == message {
-                return Some(at);
-            }
-            place = entry.next;
-        }
-        None
+        let at = *self.places.get(&hash)?;
+        entry_from(&self.entries, &self.ids, at, conversation, message)
     }
 
     fn id(&self, entry: &Entry) -> &[u8] {
-        self.ids.get(entry.id..entry.id + entry.len).unwrap_or_default()
+        entry.id(&self.ids)
     }
 
     fn hash(&self, conversation: i64, message: &[u8]) -> u64 {
+        // In one piece: each further one costs as much as some bytes.
+        let mut bytes = [0; 8 + MAX_NAME_LEN];
+        let (number, id) = bytes.split_at_mut(8);
+        number.copy_from_slice(&conversation.to_le_bytes());
+        // A longer id is none that is here, and may have the hash of another one.
+        let len = message.len().min(MAX_NAME_LEN);
+        for (to, from) in id.iter_mut().zip(message) {
+            *to = *from;
+        }
         let mut hasher = self.hasher.build_hasher();
-        hasher.write_i64(conversation);
-        hasher.write(message);
+        hasher.write(bytes.get(..8 + len).unwrap_or_default());
         hasher.finish()
     }
 }
 
 impl Entry {
+    fn id<'i>(&self, ids: &'i [u8]) -> &'i [u8] {
+        ids.get(self.id..self.id + self.len).unwrap_or_default()
+    }
+
+    fn is(&self, ids: &[u8], conversation: i64, message: &[u8]) -> bool {
+        self.conversation == conversation && self.id(ids) == message
+    }
+
     fn known(&self) -> Known {
         match self.seq {
             0 => Known::Fresh,
             seq => Known::Delivered(Seen { seq, digest: self.digest }),
         }
+    }
+}
+
+/// The entry of a message among those that share a hash, of which one is at `at`.
+fn entry_from(
+    entries: &[Entry],
+    ids: &[u8],
+    mut at: usize,
+    conversation: i64,
+    message: &[u8],
+) -> Option<usize> {
+    loop {
+        let entry = entries.get(at)?;
+        if entry.is(ids, conversation, message) {
+            return Some(at);
+        }
+        at = entry.next?;
     }
 }
 

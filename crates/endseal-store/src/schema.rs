@@ -3,12 +3,30 @@
 use rusqlite::{Connection, Error, TransactionBehavior};
 
 use crate::error::{Finding, OpenStoreError};
+use crate::inbox;
 
 /// `esl1`.
 pub(crate) const APPLICATION_ID: i32 = 0x6573_6c31;
 
 /// What raises a database from version i to version i + 1, in order. The first makes a new one.
-const STEPS: &[&str] = &[include_str!("schema/v1.sql"), include_str!("schema/v2.sql")];
+const STEPS: &[Step] = &[
+    Step { sql: include_str!("schema/v1.sql"), rows: None },
+    Step { sql: include_str!("schema/v2.sql"), rows: None },
+    Step { sql: include_str!("schema/v3.sql"), rows: Some(pack_inbox) },
+];
+
+/// From one version to the next.
+#[derive(Clone, Copy)]
+struct Step {
+    sql: &'static str,
+    /// What is beyond SQL, and comes after it.
+    rows: Option<fn(&Connection) -> Result<(), Error>>,
+}
+
+fn pack_inbox(connection: &Connection) -> Result<(), Error> {
+    inbox::pack_rows(connection)?;
+    connection.execute_batch("DROP TABLE inbox_2")
+}
 
 /// The version that this program writes.
 pub(crate) const VERSION: usize = STEPS.len();
@@ -41,10 +59,13 @@ pub(crate) fn version(connection: &Connection) -> Result<usize, OpenStoreError> 
 }
 
 /// One transaction for each version, so that a failure leaves a version that exists.
-fn raise(connection: &mut Connection, from: usize, steps: &[&str]) -> Result<(), Error> {
+fn raise(connection: &mut Connection, from: usize, steps: &[Step]) -> Result<(), Error> {
     for (version, step) in (1_i32..).zip(steps).skip(from) {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        transaction.execute_batch(step)?;
+        transaction.execute_batch(step.sql)?;
+        if let Some(rows) = step.rows {
+            rows(&transaction)?;
+        }
         transaction.pragma_update(None, "user_version", version)?;
         transaction.commit()?;
     }
@@ -61,11 +82,13 @@ mod tests {
 
     #[test]
     fn each_version_is_raised_to_the_next_in_its_own_transaction() {
+        let add: fn(&Connection) -> _ = |it| it.execute_batch("UPDATE a SET y = x + 1");
         let steps = [
-            "CREATE TABLE a (x INTEGER); INSERT INTO a VALUES (1);",
-            "ALTER TABLE a ADD COLUMN y INTEGER; UPDATE a SET y = x + 1;",
-            "CREATE TABLE b AS SELECT y AS z FROM a; DROP TABLE a;",
+            ("CREATE TABLE a (x INTEGER); INSERT INTO a VALUES (1);", None),
+            ("ALTER TABLE a ADD COLUMN y INTEGER", Some(add)),
+            ("CREATE TABLE b AS SELECT y AS z FROM a; DROP TABLE a;", None),
         ];
+        let steps = steps.map(|(sql, rows)| Step { sql, rows });
         for from in 0..=steps.len() {
             let mut connection = Connection::open_in_memory().unwrap();
             raise(&mut connection, 0, &steps[..from]).unwrap();
@@ -81,12 +104,18 @@ mod tests {
 
     #[test]
     fn a_step_that_fails_leaves_the_version_before_it() {
-        let steps = ["CREATE TABLE a (x)", "INSERT INTO a VALUES (1); DROP TABLE nothing"];
-        let mut connection = Connection::open_in_memory().unwrap();
-        assert!(raise(&mut connection, 0, &steps).is_err());
-        assert_eq!(version(&connection), 1);
-        let rows: i32 =
-            connection.query_row("SELECT count(*) FROM a", [], |row| row.get(0)).unwrap();
-        assert_eq!(rows, 0);
+        let fail: fn(&Connection) -> _ = |it| it.execute_batch("DROP TABLE nothing");
+        for (sql, rows) in [
+            ("INSERT INTO a VALUES (1); DROP TABLE nothing", None),
+            ("INSERT INTO a VALUES (1)", Some(fail)),
+        ] {
+            let steps = [Step { sql: "CREATE TABLE a (x)", rows: None }, Step { sql, rows }];
+            let mut connection = Connection::open_in_memory().unwrap();
+            assert!(raise(&mut connection, 0, &steps).is_err());
+            assert_eq!(version(&connection), 1);
+            let rows: i32 =
+                connection.query_row("SELECT count(*) FROM a", [], |row| row.get(0)).unwrap();
+            assert_eq!(rows, 0);
+        }
     }
 }

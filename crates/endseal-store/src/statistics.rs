@@ -5,13 +5,14 @@ use std::fs;
 use crate::directory::{DATABASE, LOG};
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::{recent, rows};
+use crate::{inbox, recent, rows};
 
 /// What a store holds, in numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// The rows of each table; of `seen`, all messages that were delivered and are remembered.
+    /// The rows of each table; of `seen`, all messages that were delivered and are remembered, and of
+    /// `inbox` the messages.
     pub rows: Vec<(&'static str, u64)>,
     /// Length of the database in bytes.
     pub database_len: u64,
@@ -40,6 +41,9 @@ impl Store {
         let rows: Result<_, rusqlite::Error> = TABLES
             .iter()
             .map(|table| {
+                if *table == INBOX {
+                    return Ok((*table, inbox::len(connection)?));
+                }
                 let rows = number(&format!("SELECT count(*) FROM {table}"))?;
                 Ok((*table, if *table == SEEN { rows + packed } else { rows }))
             })
@@ -60,6 +64,9 @@ impl Store {
 /// Its latest rows are in packs.
 const SEEN: &str = "seen";
 
+/// A row is several messages.
+const INBOX: &str = "inbox";
+
 const TABLES: &[&str] = &[
     "record",
     "address",
@@ -68,7 +75,7 @@ const TABLES: &[&str] = &[
     "mls_group",
     "mls_epoch",
     SEEN,
-    "inbox",
+    INBOX,
     "buffered",
     "outbox",
     "cursor",

@@ -1,6 +1,6 @@
 //! Making, opening and closing a store.
 
-use core::cell::{RefCell, RefMut};
+use core::cell::{Cell, RefCell, RefMut};
 use core::hash::BuildHasher as _;
 use core::time::Duration;
 use std::fs;
@@ -39,6 +39,8 @@ pub struct Store {
     relaxed: bool,
     /// The messages that were delivered last, once they were asked for.
     recent: RefCell<Option<Recent>>,
+    /// Whether no message has a number that was not given out.
+    pub(crate) numbers_checked: Cell<bool>,
 }
 
 /// How a store is opened.
@@ -344,6 +346,7 @@ impl Store {
             restored: false,
             relaxed: false,
             recent: RefCell::new(None),
+            numbers_checked: Cell::new(false),
         };
         store.take(opened);
         Ok(store)
@@ -351,6 +354,7 @@ impl Store {
 
     fn take(&mut self, opened: Opened) {
         self.forget_recent();
+        self.numbers_checked.set(false);
         self.connection = Some(opened.connection);
         self.id = opened.id;
         self.generation = opened.generation;

@@ -80,7 +80,7 @@ fn settings_are_those_of_the_specification() {
         ("cell_size_check", "1"),
         ("auto_vacuum", "0"),
         ("application_id", "1702063153"),
-        ("user_version", "2"),
+        ("user_version", "3"),
     ] {
         let value: rusqlite::types::Value =
             connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0)).unwrap();
@@ -97,11 +97,11 @@ fn settings_are_those_of_the_specification() {
 fn other_versions_and_other_databases_are_refused() {
     let place = Place::new();
     for (sql, expected) in [
-        ("PRAGMA user_version = 3", "later-version"),
+        ("PRAGMA user_version = 4", "later-version"),
         ("PRAGMA user_version = 2147483647", "later-version"),
         ("PRAGMA user_version = 0", "damaged"),
         ("PRAGMA user_version = -1", "damaged"),
-        ("PRAGMA user_version = 2; PRAGMA application_id = 7", "damaged"),
+        ("PRAGMA user_version = 3; PRAGMA application_id = 7", "damaged"),
         ("PRAGMA application_id = 0", "damaged"),
     ] {
         place.execute(sql);
@@ -118,6 +118,12 @@ fn other_versions_and_other_databases_are_refused() {
 fn rows_that_break_a_rule_are_found() {
     for (sql, expected) in [
         ("UPDATE meta SET value = x'0000000000000000' WHERE name = 'seq'", "not given out"),
+        ("UPDATE inbox SET first = 9", "not given out"),
+        ("UPDATE inbox SET pack = x'020101000178000000', messages = 1", "is none"),
+        ("UPDATE inbox SET pack = x'02010100017800'", "not seen"),
+        ("UPDATE inbox SET pack = x'020901000178017a'", "conversation or sender"),
+        ("UPDATE inbox SET pack = x'020109000178017a'", "conversation or sender"),
+        ("INSERT INTO inbox SELECT first + 1, messages, pack FROM inbox", "not given out"),
         ("DELETE FROM recent", "not seen"),
         ("UPDATE recent SET first = 9", "not given out"),
         ("UPDATE recent SET pack = substr(pack, 2)", "is none"),
@@ -141,16 +147,39 @@ fn rows_that_break_a_rule_are_found() {
 #[test]
 fn columns_of_another_type_are_damage() {
     for sql in [
-        "UPDATE inbox SET plaintext = 7",
-        "UPDATE inbox SET kind = 256",
-        "UPDATE inbox SET sender = x'00'",
-        "UPDATE inbox SET message = 'text'",
+        "UPDATE inbox SET pack = 7",
+        "UPDATE inbox SET pack = x''",
+        "UPDATE inbox SET pack = 'text'",
+        "UPDATE inbox SET pack = x'00'",
+        "UPDATE inbox SET pack = x'0201010001610000'",
+        "UPDATE inbox SET pack = x'0201010001610000016200'",
+        "UPDATE inbox SET pack = zeroblob(2000000)",
+        "UPDATE inbox SET messages = 2",
+        "UPDATE inbox SET messages = 0",
+        "UPDATE inbox SET messages = -1",
+        "UPDATE inbox SET messages = x'01'",
+        "INSERT INTO inbox VALUES (0, 1, x'020101000161000000')",
+        "INSERT INTO inbox VALUES (-1, 1, x'02010100016100')",
     ] {
         let place = Place::new();
         place.execute(sql);
         let mut store = place.open().unwrap();
-        let read = store.read().unwrap().inbox(0, 9);
-        assert_eq!(read.err().unwrap().code(), "damaged", "{sql}");
+        let findings = store.check(Depth::Structure).unwrap();
+        assert_ne!(findings, [], "{sql}");
+        let transaction = store.begin().unwrap();
+        if !sql.contains("(-1") && !sql.contains("(0") {
+            let read = transaction.inbox(0, 9);
+            assert_eq!(read.err().unwrap().code(), "damaged", "{sql}");
+        }
+        // None of it ends otherwise than in a typed error or in what is right.
+        for seq in [0, 1, 2, u64::MAX] {
+            if let Err(error) = transaction.consume(seq) {
+                assert_eq!(error.code(), "damaged", "{sql}");
+            }
+        }
+        if let Err(error) = transaction.inbox_len() {
+            assert_eq!(error.code(), "damaged", "{sql}");
+        }
     }
     for sql in [
         "UPDATE recent SET pack = x'01'",
@@ -254,4 +283,120 @@ fn a_transaction_that_found_no_room_cannot_go_on() {
     drop(messages);
     transaction.commit().unwrap();
     assert_eq!(store.check(Depth::ReadData).unwrap(), []);
+}
+
+/// Rows that overlap are no order of messages.
+#[test]
+fn rows_of_the_inbox_that_overlap_are_damage() {
+    let place = Place::new();
+    // Three messages from 1 on, and another row that begins with the second.
+    place.execute(
+        "UPDATE inbox SET messages = 3, pack = x'020101000161000001620000016300';
+         INSERT INTO inbox VALUES (2, 1, x'02010100016300');
+         UPDATE meta SET value = x'0900000000000000' WHERE name = 'seq'",
+    );
+    let mut store = place.open().unwrap();
+    let found = store.check(Depth::Structure).unwrap();
+    assert!(found.iter().any(|it| it.to_string().contains("is none")), "{found:?}");
+    let transaction = store.read().unwrap();
+    assert_eq!(transaction.inbox(0, 3).unwrap().len(), 3);
+    assert_eq!(transaction.inbox(0, 4).err().unwrap().code(), "damaged");
+}
+
+/// What version 2 had in its table, which becomes packs when the store is opened.
+#[test]
+fn rows_of_version_2_become_packs_or_the_store_stays_as_it_is() {
+    const DOWN: &str = "DROP TABLE inbox; PRAGMA user_version = 2;
+        CREATE TABLE inbox (seq INTEGER PRIMARY KEY, conversation INTEGER NOT NULL,
+                            sender INTEGER NOT NULL, kind INTEGER NOT NULL,
+                            message BLOB NOT NULL, plaintext BLOB NOT NULL);";
+    let place = Place::new();
+    place.execute(DOWN);
+    place.execute(
+        "WITH n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 300)
+         INSERT INTO inbox SELECT 3 * n, 1 + n % 2, 1, n % 3, CAST(n AS BLOB),
+             zeroblob(CASE n WHEN 7 THEN 1048576 WHEN 9 THEN 3990 ELSE n END) FROM n",
+    );
+    let mut store = place.open().unwrap();
+    let transaction = store.begin().unwrap();
+    let inbox = transaction.inbox(0, usize::MAX).unwrap();
+    assert_eq!(inbox.len(), 300);
+    for (n, message) in (1..).zip(&inbox) {
+        assert_eq!((message.seq, u64::from(message.kind)), (3 * n, n % 3));
+        assert_eq!(message.message, n.to_string().as_bytes());
+        let len = match n {
+            7 => 1_048_576,
+            9 => 3_990,
+            _ => n,
+        };
+        assert_eq!(message.plaintext.len() as u64, len);
+    }
+    assert!(transaction.consume(21).unwrap() && transaction.consume(300).unwrap());
+    assert_eq!(transaction.inbox_len().unwrap(), 298);
+    drop(transaction);
+    let tables: i64 = store
+        .connection()
+        .unwrap()
+        .query_row("SELECT count(*) FROM sqlite_schema WHERE name = 'inbox_2'", [], |row| {
+            row.get(0)
+        })
+        .unwrap();
+    assert_eq!(tables, 0);
+    drop(store);
+
+    for row in [
+        "(0, 1, 1, 0, x'61', x'')",
+        "(-1, 1, 1, 0, x'61', x'')",
+        "(1, 0, 1, 0, x'61', x'')",
+        "(1, 1, -1, 0, x'61', x'')",
+        "(1, 1, 1, 256, x'61', x'')",
+        "(1, 1, 1, 0, x'', x'')",
+        "(1, 1, 1, 0, 'text', x'')",
+        "(1, 1, 1, 0, x'61', zeroblob(1048577))",
+        "(1, 1, 1, 0, zeroblob(65), x'')",
+    ] {
+        let place = Place::new();
+        place.execute(DOWN);
+        place.execute(&format!("INSERT INTO inbox VALUES {row}"));
+        let before = fs::read(place.path().join(DATABASE)).unwrap();
+        assert_eq!(place.open().err().unwrap().code(), "damaged", "{row}");
+        assert!(before == fs::read(place.path().join(DATABASE)).unwrap(), "{row}");
+    }
+}
+
+/// `secure_delete` sees to what is outside of rows.
+#[test]
+fn what_was_consumed_is_in_no_row() {
+    let place = Place::new();
+    let mut store = place.open().unwrap();
+    let transaction = store.begin().unwrap();
+    let here = transaction.conversation_ref(b"here").unwrap();
+    let sender = transaction.address_ref(&[1; 32], 1).unwrap();
+    let mut messages = transaction.messages().unwrap();
+    for n in 0..20 {
+        messages.deliver(here, &[n], sender, 0, &[0; 16], &[b'a' + n; 50]).unwrap();
+    }
+    drop(messages);
+    transaction.commit().unwrap();
+    let rows = |store: &Store| -> Vec<Vec<u8>> {
+        let mut select = store.connection().unwrap().prepare("SELECT pack FROM inbox").unwrap();
+        select.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+    };
+    let has = |store: &Store, n: u8| {
+        rows(store).iter().any(|row| row.windows(50).any(|part| part == [b'a' + n; 50]))
+    };
+    // Message 1 was there before, in a row of its own.
+    assert_eq!(rows(&store).len(), 2);
+    assert!((0..20).all(|n| has(&store, n)));
+    for consumed in [6, 0, 19] {
+        let transaction = store.begin().unwrap();
+        assert!(transaction.consume(2 + u64::from(consumed)).unwrap());
+        transaction.commit().unwrap();
+        assert!(!has(&store, consumed));
+    }
+    assert_eq!((0..20).filter(|n| has(&store, *n)).count(), 17);
+    let transaction = store.begin().unwrap();
+    assert_eq!((1..30).filter(|seq| transaction.consume(*seq).unwrap()).count(), 18);
+    transaction.commit().unwrap();
+    assert_eq!(rows(&store).len(), 0);
 }

@@ -1,14 +1,16 @@
 //! Transactions: all of it or nothing.
 
-use core::cell::{Cell, RefMut};
+use core::cell::{Cell, RefCell, RefMut};
 
 use rusqlite::{CachedStatement, Connection, TransactionBehavior};
 
 use crate::error::StoreError;
 use crate::error::convert::is_full;
-use crate::meta;
+use crate::inbox::pack::Packed;
+use crate::inbox::{self, Changes};
 use crate::recent::{self, Recent};
 use crate::store::Store;
+use crate::{check, meta};
 
 /// A transaction. Dropped without [`Self::commit`], nothing of it happened.
 ///
@@ -27,6 +29,8 @@ pub struct Transaction<'s> {
     standing_moved: Cell<bool>,
     /// Whether recent messages are others in memory than they were before.
     recent_moved: Cell<bool>,
+    /// What was delivered and consumed, and is not in the table of the inbox yet.
+    pub(crate) inbox: RefCell<Changes>,
     /// Whether it was left half done by an error, and must not be committed.
     spoilt: Cell<bool>,
 }
@@ -48,6 +52,7 @@ impl<'s> Transaction<'s> {
             seq_moved: Cell::new(false),
             standing_moved: Cell::new(false),
             recent_moved: Cell::new(false),
+            inbox: RefCell::new(Changes::new()),
             spoilt: Cell::new(false),
         })
     }
@@ -61,7 +66,7 @@ impl<'s> Transaction<'s> {
         if self.spoilt.get() {
             return Err(StoreError::Ended);
         }
-        self.connection()?;
+        self.write_inbox()?;
         self.write_recent()?;
         if let (true, Some(seq)) = (self.seq_moved.get(), self.seq.get()) {
             meta::set_number(self.connection()?, meta::SEQ, seq)?;
@@ -90,6 +95,17 @@ impl<'s> Transaction<'s> {
         }
     }
 
+    /// Encrypts and writes the pages that changed so far, which is work of the commit otherwise: for whoever
+    /// has a thread that would only wait. Pages that change again are written again, and nothing of it is
+    /// valid before the commit.
+    ///
+    /// # Errors
+    /// [`StoreError::Full`], [`StoreError::Io`]: the transaction can only be dropped.
+    pub fn write_ahead(&self) -> Result<(), StoreError> {
+        let written = self.connection()?.cache_flush();
+        Ok(written.inspect_err(|_| self.spoil())?)
+    }
+
     /// The connection, in this transaction. SQLite rolls back by itself when a statement finds no room
     /// or the medium fails; every statement after that would be a transaction of its own.
     pub(crate) fn connection(&self) -> Result<&Connection, StoreError> {
@@ -116,6 +132,26 @@ impl<'s> Transaction<'s> {
     pub(crate) fn set_seq(&self, seq: u64) {
         self.seq.set(Some(seq));
         self.seq_moved.set(true);
+    }
+
+    /// Before numbers are given out: that none above them is taken.
+    pub(crate) fn begin_numbers(&self) -> Result<(), StoreError> {
+        if !self.store.numbers_checked.get() {
+            if inbox::last(self.connection()?)? > self.seq()? {
+                return Err(StoreError::Damaged(check::number_above()));
+            }
+            self.store.numbers_checked.set(true);
+        }
+        Ok(())
+    }
+
+    /// Adds messages to the inbox.
+    pub(crate) fn put<'a>(
+        &self,
+        mut messages: impl Iterator<Item = Packed<'a>>,
+    ) -> Result<(), StoreError> {
+        let (connection, mut inbox) = (self.connection()?, self.inbox.borrow_mut());
+        messages.try_for_each(|message| inbox.add(connection, &message))
     }
 
     /// The messages that were delivered last, to be looked through or added to.

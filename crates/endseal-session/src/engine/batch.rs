@@ -148,6 +148,7 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
 
     /// Sorts the messages of `range` by conversation, and says what must be known of them.
     pub(super) fn plan(&mut self, range: Range<usize>) -> (Block<'e>, Question<'e>) {
+        let len = range.len();
         let mut block = Block { range: range.clone(), groups: Vec::new(), malformed: Vec::new() };
         let mut question = Question { loads: Vec::new(), ids: Vec::new() };
         let mut places: HashMap<Conversation, usize> = HashMap::new();
@@ -174,9 +175,11 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
                         continue;
                     };
                     self.need(&conversation, sender, &mut question.loads);
+                    // As many as the last one has, if all have as many.
+                    let room = len / (block.groups.len() + 1);
                     let place = *places.entry(conversation).or_insert_with_key(|conversation| {
-                        block.groups.push((conversation.clone(), Vec::new()));
-                        question.ids.push((conversation.clone(), Vec::new()));
+                        block.groups.push((conversation.clone(), Vec::with_capacity(room)));
+                        question.ids.push((conversation.clone(), Vec::with_capacity(room)));
                         block.groups.len() - 1
                     });
                     if recent.len() < RECENT {
@@ -257,19 +260,45 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
 
     /// Puts the lanes back, and says what is to be written, in the order of delivery.
     pub(super) fn end(&mut self, done: Vec<LaneDone<'e, A>>) -> Vec<Write<'e>> {
-        // Lanes have their entries nearly in order: to sort each and then to merge them moves least.
-        let mut order = Vec::new();
         let mut lanes = Vec::with_capacity(done.len());
+        let (mut start, mut end, mut count) = (usize::MAX, 0, 0);
         for LaneDone { conversation, lane, fresh, mut entries } in done {
-            // Stable: what a message let out of the buffer stays behind it.
+            // They are nearly in order. Stable: what a message let out of the buffer stays behind it.
             entries.sort_by_key(|entry| entry.index);
-            order.extend(entries.iter().map(|entry| (entry.index, lanes.len())));
-            lanes.push((conversation.clone(), entries.into_iter()));
+            if let (Some(first), Some(last)) = (entries.first(), entries.last()) {
+                (start, end) = (start.min(first.index), end.max(last.index + 1));
+            }
+            count += entries.len();
+            lanes.push((conversation.clone(), entries));
             self.memory.lanes.insert(conversation, (lane, fresh));
         }
-        order.sort_unstable();
-        let mut writes = Vec::with_capacity(order.len());
-        for (_, lane) in order {
+        // A block's indices are few and all its own, so each entry has its place: nothing is sorted.
+        let mut ends = alloc::vec![0; end.saturating_sub(start) + 1];
+        for entry in lanes.iter().flat_map(|(_, entries)| entries) {
+            if let Some(at) = ends.get_mut(entry.index - start + 1) {
+                *at += 1;
+            }
+        }
+        let mut sum = 0;
+        for at in &mut ends {
+            sum += *at;
+            *at = sum;
+        }
+        let mut order = alloc::vec![0; count];
+        for (lane, (_, entries)) in lanes.iter().enumerate() {
+            for entry in entries {
+                if let Some(at) = ends.get_mut(entry.index - start)
+                    && let Some(place) = order.get_mut(*at)
+                {
+                    *place = lane;
+                    *at += 1;
+                }
+            }
+        }
+        let mut lanes: Vec<_> =
+            lanes.into_iter().map(|(it, entries)| (it, entries.into_iter())).collect();
+        let mut writes = Vec::with_capacity(count);
+        for lane in order {
             if let Some((conversation, entries)) = lanes.get_mut(lane)
                 && let Some(entry) = entries.next()
             {

@@ -57,7 +57,9 @@ pub(super) fn run<'e, A: PairwiseAccount>(
     let (jobs, inbox) = channel();
     let (outbox, replies) = channel();
     thread::scope(|scope| {
-        let clerk = scope.spawn(move || serve::<A>(counter, &inbox, &outbox));
+        // A transaction of one block is committed at once.
+        let ahead = options.max_messages.get() > BLOCK;
+        let clerk = scope.spawn(move || serve::<A>(counter, &inbox, &outbox, ahead));
         crew.start(scope, options.threads.get() - 1, &trust);
         let mut remote = Remote { jobs, replies, commits: VecDeque::new(), due: 0 };
         let mut work = || -> Result<(), EngineError> {
@@ -227,11 +229,13 @@ impl<'e, A: PairwiseAccount> Desk<'e, A> for Remote<'e, A> {
     }
 }
 
-/// Takes jobs until none can come any more. A transaction that was not committed then is dropped.
+/// Takes jobs until none can come any more. A transaction that was not committed then is dropped. What is
+/// written of it is encrypted `ahead` of its commit, while the next block is opened.
 fn serve<'e, A: PairwiseAccount>(
     counter: &mut Counter<'_>,
     jobs: &Receiver<Job<'e>>,
     replies: &Sender<Reply<A::Ratchet>>,
+    ahead: bool,
 ) -> Result<(), EngineError> {
     // Whoever does not listen any more has failed, and says so itself.
     let reply = |it| drop(replies.send(it));
@@ -243,7 +247,12 @@ fn serve<'e, A: PairwiseAccount>(
             loop {
                 match job {
                     Job::Answer(question) => reply(Reply::Answer(clerk.answer(question)?)),
-                    Job::Write(writes) => reply(Reply::Numbers(clerk.write(writes)?)),
+                    Job::Write(writes) => {
+                        reply(Reply::Numbers(clerk.write(writes)?));
+                        if ahead {
+                            transaction.write_ahead()?;
+                        }
+                    }
                     Job::Load(address) => reply(Reply::Partner(Box::new(clerk.partner(address)?))),
                     Job::Commit(states) => {
                         clerk.save(&states)?;

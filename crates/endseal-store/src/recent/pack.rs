@@ -2,6 +2,7 @@
 //! (docs/spec/store.md, "Packs").
 
 use crate::limits::MAX_NAME_LEN;
+use crate::varint;
 
 /// Messages of one pack at most.
 pub(crate) const MAX_LEN: usize = 4_096;
@@ -16,16 +17,7 @@ pub(crate) struct Mark<'a> {
 
 /// Appends a message. Its id has 1 to [`MAX_NAME_LEN`] bytes, and numbers of conversations are positive.
 pub(crate) fn push(pack: &mut Vec<u8>, mark: Mark<'_>) {
-    let mut rest = mark.conversation.cast_unsigned();
-    loop {
-        let [low, ..] = rest.to_le_bytes();
-        rest >>= 7;
-        if rest == 0 {
-            pack.push(low & 0x7f);
-            break;
-        }
-        pack.push(low | 0x80);
-    }
+    varint::push(pack, mark.conversation.cast_unsigned());
     let [len, ..] = mark.message.len().to_le_bytes();
     pack.push(len);
     pack.extend_from_slice(mark.message);
@@ -35,7 +27,7 @@ pub(crate) fn push(pack: &mut Vec<u8>, mark: Mark<'_>) {
 /// The first message of what is left of a pack; none if it does not begin with one.
 pub(crate) fn next<'a>(rest: &mut &'a [u8]) -> Option<Mark<'a>> {
     let mut after = *rest;
-    let conversation = number(&mut after)?;
+    let conversation = varint::next(&mut after).filter(|number| *number > 0)?.cast_signed();
     let (&len, after) = after.split_first()?;
     let len = usize::from(len);
     if !(1..=MAX_NAME_LEN).contains(&len) {
@@ -45,21 +37,6 @@ pub(crate) fn next<'a>(rest: &mut &'a [u8]) -> Option<Mark<'a>> {
     let (digest, after) = after.split_first_chunk()?;
     *rest = after;
     Some(Mark { conversation, message, digest })
-}
-
-/// A number from 1 to 2^63 - 1, in groups of 7 bits from the lowest on, in the fewest bytes.
-fn number(rest: &mut &[u8]) -> Option<i64> {
-    let mut value = 0_u64;
-    for shift in (0..63).step_by(7) {
-        let (&byte, after) = rest.split_first()?;
-        *rest = after;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            // A last group of nothing is one that another encoding leaves out.
-            return if byte == 0 { None } else { Some(value.cast_signed()) };
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -107,6 +107,9 @@ pub(crate) fn write(store: &mut Store, batch: u64, len: u64) -> Result<(), Store
         messages.deliver(conversation, &id, sender, 0, &[2; 16], &[3; 100])?;
     }
     drop(messages);
+    if batch % 2 == 1 {
+        transaction.write_ahead()?;
+    }
     let state = Zeroizing::new([&batch.to_le_bytes()[..], &[4; 1_500]].concat());
     let session =
         SessionRow { tag: [0; 8], engine: 1, standing: Standing::Sends, used: batch, state };

@@ -46,7 +46,7 @@ fn changed_bytes_are_found_and_left_as_they_are() {
     let database = place.store().join("store.db");
     let whole = read_all(&place.store());
     let (mut dice, mut refused, mut found) = (Dice(2), 0, 0);
-    for case in 0..200 {
+    for case in 0..300 {
         let mut damaged = whole[0].clone().unwrap();
         // A byte, some in a row, or a page of zeros.
         let at = dice.roll(damaged.len());

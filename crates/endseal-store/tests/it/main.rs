@@ -12,6 +12,7 @@ mod copies;
 mod damage;
 #[path = "../faults/faults.rs"]
 mod faults;
+mod inbox;
 mod lifecycle;
 mod many;
 mod media;

@@ -62,6 +62,11 @@ fn a_store_of_version_2_is_what_it_was() {
     is_what_it_was("v2");
 }
 
+#[test]
+fn a_store_of_version_3_is_what_it_was() {
+    is_what_it_was("v3");
+}
+
 fn is_what_it_was(version: &str) {
     let place = kept(version);
     fs::copy(folder().join(version).join("key"), place.store().join("key")).unwrap();
