@@ -4,7 +4,7 @@ mod gathered;
 mod opened;
 pub(crate) mod pack;
 
-use std::collections::BTreeSet;
+use alloc::collections::BTreeSet;
 
 use endseal_crypto::secret::Zeroizing;
 use rusqlite::{Connection, Error, OptionalExtension as _};

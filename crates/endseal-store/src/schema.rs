@@ -15,12 +15,15 @@ const STEPS: &[Step] = &[
     Step { sql: include_str!("schema/v3.sql"), rows: Some(pack_inbox) },
 ];
 
+/// Changes rows in a transaction.
+type Rows = fn(&Connection) -> Result<(), Error>;
+
 /// From one version to the next.
 #[derive(Clone, Copy)]
 struct Step {
     sql: &'static str,
     /// What is beyond SQL, and comes after it.
-    rows: Option<fn(&Connection) -> Result<(), Error>>,
+    rows: Option<Rows>,
 }
 
 fn pack_inbox(connection: &Connection) -> Result<(), Error> {
@@ -82,7 +85,7 @@ mod tests {
 
     #[test]
     fn each_version_is_raised_to_the_next_in_its_own_transaction() {
-        let add: fn(&Connection) -> _ = |it| it.execute_batch("UPDATE a SET y = x + 1");
+        let add: Rows = |it| it.execute_batch("UPDATE a SET y = x + 1");
         let steps = [
             ("CREATE TABLE a (x INTEGER); INSERT INTO a VALUES (1);", None),
             ("ALTER TABLE a ADD COLUMN y INTEGER", Some(add)),
@@ -104,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_step_that_fails_leaves_the_version_before_it() {
-        let fail: fn(&Connection) -> _ = |it| it.execute_batch("DROP TABLE nothing");
+        let fail: Rows = |it| it.execute_batch("DROP TABLE nothing");
         for (sql, rows) in [
             ("INSERT INTO a VALUES (1); DROP TABLE nothing", None),
             ("INSERT INTO a VALUES (1)", Some(fail)),

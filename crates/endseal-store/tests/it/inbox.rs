@@ -1,6 +1,6 @@
 //! Messages lie in packs of about a page. Nobody can tell, but by how long things take.
 
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
 
 use endseal_store::limit::MAX_BODY_LEN;
 use endseal_store::{ConversationRef, Depth, NewMessage, Store, Transaction};

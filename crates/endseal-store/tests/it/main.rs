@@ -7,6 +7,8 @@
     reason = "helpers of tests are tests"
 )]
 
+extern crate alloc;
+
 mod batches;
 mod copies;
 mod damage;
