@@ -134,7 +134,8 @@ impl PeerProgram {
             Kind::Protocol(speaker) => speaker,
             Kind::Installed(_) => {
                 let missing = process::find(self.name).is_none();
-                return missing.then(|| format!("{} is not installed: {}", self.name, self.remedy()));
+                return missing
+                    .then(|| format!("{} is not installed: {}", self.name, self.remedy()));
             }
         };
         let folder = speaker.folder(peers);

@@ -71,10 +71,7 @@ struct Seed {
     tags: Mutex<HashMap<String, [u8; 32]>>,
 }
 
-async fn answer(
-    proxy: &Arc<Seed>,
-    request: Request<Incoming>,
-) -> Result<Response<Body>, Failure> {
+async fn answer(proxy: &Arc<Seed>, request: Request<Incoming>) -> Result<Response<Body>, Failure> {
     let (head, body) = request.into_parts();
     let path = head.uri.path().to_owned();
     let is_object = path.trim_matches('/').contains('/') && head.uri.query().is_none();

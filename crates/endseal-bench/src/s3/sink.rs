@@ -219,7 +219,8 @@ impl Sink {
             parts.push(upload.parts.remove(&number).ok_or("a part is missing")?);
         }
         self.keep(path, upload.headers, Blob::join(parts));
-        let text = "<CompleteMultipartUploadResult><ETag>\"0-1\"</ETag></CompleteMultipartUploadResult>";
+        let text =
+            "<CompleteMultipartUploadResult><ETag>\"0-1\"</ETag></CompleteMultipartUploadResult>";
         Ok(Response::new(Given::Text(Some(text.into()))))
     }
 
@@ -348,7 +349,14 @@ mod tests {
         assert_eq!(span("bytes=4-99", 10), Some((4, 10)));
         assert_eq!(span("bytes=4-", 10), Some((4, 10)));
         assert_eq!(span("bytes=-3", 10), Some((7, 10)));
-        for none in ["bytes=10-", "bytes=5-4", "bytes=-0", "lines=1-2", "bytes=x-1", "bytes=1-18446744073709551615"] {
+        for none in [
+            "bytes=10-",
+            "bytes=5-4",
+            "bytes=-0",
+            "lines=1-2",
+            "bytes=x-1",
+            "bytes=1-18446744073709551615",
+        ] {
             assert_eq!(span(none, 10), None, "{none}");
         }
     }

@@ -18,9 +18,9 @@ where
     listener.set_nonblocking(true).unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
-        listen::runtime().unwrap().block_on(async {
-            serve(TcpListener::from_std(listener).unwrap()).await.map(drop)
-        })
+        listen::runtime()
+            .unwrap()
+            .block_on(async { serve(TcpListener::from_std(listener).unwrap()).await.map(drop) })
     });
     address
 }

@@ -26,7 +26,8 @@ pub(crate) fn subjects(program: &Path) -> Vec<Box<dyn Subject>> {
     let subject = |name: &str, about: &str, asks, properties: &[&str]| {
         let mut info = described(name, about, "Go, a process of its own", properties);
         info.versions = version(program);
-        info.settings = "https://min.io/docs/minio/linux/administration/server-side-encryption.html".into();
+        info.settings =
+            "https://min.io/docs/minio/linux/administration/server-side-encryption.html".into();
         Box::new(Minio { info, asks, server: Rc::clone(&server) }) as Box<dyn Subject>
     };
     vec![

@@ -67,10 +67,8 @@ impl Shop {
     }
 
     fn daemon(&self, backend: SocketAddr) -> Result<Process, Failure> {
-        let obscured = Command::new(&self.program)
-            .args(["obscure", SECRET])
-            .stdin(Stdio::null())
-            .output()?;
+        let obscured =
+            Command::new(&self.program).args(["obscure", SECRET]).stdin(Stdio::null()).output()?;
         let obscured = String::from_utf8(obscured.stdout)?;
         let address = process::free_address()?;
         let mut command = role::command_of(&self.program)?;

@@ -28,15 +28,8 @@ impl Ready {
             Job::Get => line.kept("get"),
             _ => line.dropped("put"),
         };
-        let own = Self {
-            line,
-            shape,
-            authenticates,
-            connection: None,
-            path,
-            number,
-            spent: Vec::new(),
-        };
+        let own =
+            Self { line, shape, authenticates, connection: None, path, number, spent: Vec::new() };
         if shape.job == Job::Get {
             own.line.put(&own.path, own.content()).map_err(super::failed)?;
         }

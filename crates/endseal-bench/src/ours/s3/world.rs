@@ -13,9 +13,9 @@ use endseal_crypto::random::OsRandom;
 use endseal_s3proxy::provider::Ring;
 use endseal_s3proxy::provider::ring::{Protection, RingFile};
 
-use super::{Way, failed};
 use super::line::Line;
 use super::shape::Backend;
+use super::{Way, failed};
 use crate::ours::sessions::folder::Folder;
 use crate::s3::process::{self, Process};
 use crate::s3::role::{self, Role};

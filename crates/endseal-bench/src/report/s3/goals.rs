@@ -88,13 +88,12 @@ fn of_memory(figures: &Figures<'_>) -> Vec<Goal> {
     let mut goals = Vec::new();
     let memory = |case: &Case| median(figures, case, OURS, "peak_rss_mb");
     for (down, way) in [(0, "up"), (1, "down")] {
-        let [least, middle, most] = MEMORY_SIZES.map(|bytes| (bytes, memory(&peak(bytes, down, 1))));
+        let [least, middle, most] =
+            MEMORY_SIZES.map(|bytes| (bytes, memory(&peak(bytes, down, 1))));
         let largest = if most.1.is_some() { most } else { middle };
-        for (bytes, streams) in [
-            (least.0, 1),
-            (largest.0, 1),
-            (MEMORY_STREAM_BYTES, MEMORY_STREAMS),
-        ] {
+        for (bytes, streams) in
+            [(least.0, 1), (largest.0, 1), (MEMORY_STREAM_BYTES, MEMORY_STREAMS)]
+        {
             let bound = BASE_MB + STREAM_MB * real(streams);
             goals.push(Goal::at_most(
                 format!(
@@ -138,8 +137,8 @@ pub(super) fn why_missed(document: &mut Document, figures: &Figures<'_>) {
         }
     }
     for (down, way) in [(0, "up"), (1, "down")] {
-        let [ours, pass] = [OURS, PASS_THROUGH]
-            .map(|it| median(figures, &short(down, 1), it, "cpu_per_request"));
+        let [ours, pass] =
+            [OURS, PASS_THROUGH].map(|it| median(figures, &short(down, 1), it, "cpu_per_request"));
         if let (Some(ours), Some(pass)) = (ours, pass) {
             parts.push(format!(
                 "4 KB {way}, {} of CPU a request in ours and {} in the other",
@@ -163,9 +162,9 @@ pub(super) fn why_lost(case: &Case, metric: &str, other: &str) -> Option<&'stati
     let server = case.params.get("backend") == Some(&SERVER);
     match (metric, other) {
         ("peak_rss_mb", _) => None,
-        (_, "minio" | "minio-sse") => {
-            Some("there is no proxy: the client speaks to a server, which is another one than ours has")
-        }
+        (_, "minio" | "minio-sse") => Some(
+            "there is no proxy: the client speaks to a server, which is another one than ours has",
+        ),
         (_, RCLONE) => Some("rclone sends several parts at once, ours one stream as it comes"),
         ("time" | "mb_s", SEED) if server && case.case == PUT => {
             Some("three parts at once are three writers of the server, each with its own digest")

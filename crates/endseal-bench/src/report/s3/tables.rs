@@ -19,7 +19,8 @@ fn digits(value: Option<f64>) -> Text {
 }
 
 pub(super) fn headlines(document: &mut Document, figures: &Figures<'_>) {
-    let head = ["Job", "endseal here", PASS_THROUGH, "factor", DIRECT, "factor", "CPU of pass-through"];
+    let head =
+        ["Job", "endseal here", PASS_THROUGH, "factor", DIRECT, "factor", "CPU of pass-through"];
     let mut table = Table::new("", &head);
     let jobs = [SINK, SERVER].into_iter().flat_map(|backend| {
         [(PUT, "up"), (GET, "down")].map(|(name, way)| {
@@ -73,9 +74,11 @@ pub(super) fn transfers(document: &mut Document, figures: &Figures<'_>) {
                     cells.push(match (rate, cpu) {
                         (None, _) => none(),
                         (Some(rate), None) => format!("{} MB/s", words::digits(rate)).into(),
-                        (Some(rate), Some(cpu)) => Text::from(format!("{} MB/s", words::digits(rate)))
-                            .line_break()
-                            .say(format!("{} s/GB", words::digits(cpu))),
+                        (Some(rate), Some(cpu)) => {
+                            Text::from(format!("{} MB/s", words::digits(rate)))
+                                .line_break()
+                                .say(format!("{} s/GB", words::digits(cpu)))
+                        }
                     });
                 }
                 table.row(cells);

@@ -177,7 +177,8 @@ impl Parts {
             self.proxy.send(Method::POST, &target, HeaderMap::new(), Pieces::from(order)).await?;
         let (_, body) = success(response).await?;
         let text = String::from_utf8(body)?;
-        let tag = element(&text, "ETag").map(|tag| tag.replace("&quot;", "\"").replace("&#34;", "\""));
+        let tag =
+            element(&text, "ETag").map(|tag| tag.replace("&quot;", "\"").replace("&#34;", "\""));
         tag.map(|tag| HeaderValue::from_str(&tag)).transpose().map_err(Failure::from)
     }
 }

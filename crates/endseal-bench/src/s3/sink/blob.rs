@@ -195,7 +195,10 @@ mod tests {
             assert_eq!(blob.len(), content.len() as u64);
             assert!(all(&blob) == content);
             assert!(blob.read(blob.len(), 10).unwrap().is_empty());
-            assert_eq!(blob.read(1_048_570, 100).unwrap(), &content[1_048_570..][..blob.read(1_048_570, 100).unwrap().len()]);
+            assert_eq!(
+                blob.read(1_048_570, 100).unwrap(),
+                &content[1_048_570..][..blob.read(1_048_570, 100).unwrap().len()]
+            );
         }
         assert_eq!(held.0.load(Ordering::Relaxed), 0, "nothing is held that was dropped");
     }
