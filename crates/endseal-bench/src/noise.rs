@@ -7,7 +7,7 @@ use crate::batch::Batch;
 use crate::run::{INPUTS, MIN_ROUNDS, OURS};
 use crate::stats::median;
 use crate::subject::{Subject, SubjectError};
-use crate::suite::{Case, Extent};
+use crate::suite::{Case, Extent, Suite};
 
 /// Preparations that are compared.
 const PREPARATIONS: usize = 9;
@@ -62,8 +62,11 @@ fn once(
     let mut prepared = subject.prepare(case.case, &case.params, INPUTS)?;
     let batch = Batch::find(&mut *prepared)?;
     let (start, limit) = (Instant::now(), extent.seconds_a_case() / PREPARATIONS as f64);
+    // Of long iterations the few of a quick run tell as much.
+    let few = Suite::find(case.suite)
+        .map_or(usize::MAX, |suite| (suite.most_rounds)(Extent::Quick, case));
     let mut times = Vec::new();
-    while times.len() < extent.rounds()
+    while times.len() < extent.rounds().min(few)
         && (times.len() < MIN_ROUNDS || start.elapsed().as_secs_f64() < limit)
     {
         times.push(batch.run(&mut *prepared)?.wall_ns);

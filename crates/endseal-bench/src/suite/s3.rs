@@ -61,7 +61,7 @@ fn most_rounds(extent: Extent, case: &Case) -> usize {
     let server = case.params.get("backend") == Some(&SERVER);
     match extent {
         Extent::Quick if large => 3,
-        Extent::Quick => 7,
+        Extent::Quick if case.case == PUT || case.case == GET => 7,
         _ if large && server => 5,
         _ => usize::MAX,
     }

@@ -45,6 +45,34 @@ fn a_quick_run_writes_figures_and_reports() {
 }
 
 #[test]
+fn the_suite_s3_measures_processes_of_its_own() {
+    let scratch = Scratch::new();
+    let ran = run(program()
+        .args(["bench", "--quick", "--json", "--suite", "s3", "--case", "range,small", "--out"])
+        .arg(scratch.folder()));
+    let told = ran.ok().json();
+    assert_eq!(told["skipped"], serde_json::json!([]), "{told}");
+    let run = fs::read(scratch.folder().join("run.json")).unwrap();
+    let record: Value = serde_json::from_slice(&run).unwrap();
+    let of = |case: &str, subject: &str, metric: &str| {
+        let rows = record["rows"].as_array().unwrap().iter();
+        let mut found = rows.filter(|row| {
+            row["case"] == case && row["subject"] == subject && row["metric"] == metric
+        });
+        found.next().map(|row| row["median"].as_f64().unwrap())
+    };
+    assert_eq!(of("range", "endseal", "backend_requests"), Some(1.0));
+    assert_eq!(of("range", "endseal", "backend_bytes"), Some(16_400.0), "one chunk");
+    assert_eq!(of("range", "pass-through", "backend_bytes"), Some(1.0));
+    assert_eq!(of("range", "seed-ctr", "time"), None, "it has no ranges");
+    for subject in ["endseal", "direct", "pass-through", "seed-ctr"] {
+        assert!(of("small", subject, "requests_s") > Some(0.0), "{subject}");
+        let cpu = of("small", subject, "cpu_per_request");
+        assert_eq!(cpu > Some(0.0), subject != "direct", "{subject}: {cpu:?}");
+    }
+}
+
+#[test]
 fn what_is_there_is_listed_and_what_is_missing_is_named() {
     let listed = run(program().args(["bench", "list"])).ok();
     assert!(listed.text().contains("suite envelope") && listed.text().contains("peer node"));
