@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 use core::time::Duration;
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use endseal_s3proxy::sigv4::{PayloadHash, Signer};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -18,6 +18,8 @@ const BUFFER: usize = 256 * 1024;
 const WRITE: usize = 1 << 20;
 /// A side that says nothing for so long is lost.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Servers close connections on which nothing came for longer than this.
+const STALE: Duration = Duration::from_secs(4);
 /// Longest head of an answer, and longest answer that is no content.
 const MOST: usize = 64 * 1024;
 
@@ -26,6 +28,8 @@ const MOST: usize = 64 * 1024;
 pub(crate) struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
+    /// When its last answer began.
+    used: Instant,
 }
 
 /// The head of an answer.
@@ -74,7 +78,13 @@ impl Connection {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
-        Ok(Self { stream, buffer: vec![0; BUFFER] })
+        Ok(Self { stream, buffer: vec![0; BUFFER], used: Instant::now() })
+    }
+
+    /// Whether the other side may have closed it by now because nothing came: while other subjects had
+    /// their turns.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.used.elapsed() > STALE
     }
 
     /// Sends content; the answer must be a success.
@@ -193,6 +203,7 @@ impl Connection {
             None if status == 204 => 0,
             None => return Err("an answer does not tell its length".into()),
         };
+        self.used = Instant::now();
         Ok(Answer { status, headers, len, start: end + 4, end: filled })
     }
 

@@ -12,6 +12,9 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 
 use super::{Failure, listen, pass, seed, sink};
 
+/// How variables begin that programs of S3 read.
+const FOREIGN: [&str; 4] = ["AWS_", "ENDSEAL_S3_", "MINIO_", "RCLONE_"];
+
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
 /// Words after the program's name that lead to [`serve`].
@@ -49,6 +52,13 @@ impl Role {
 pub(crate) fn command_of(program: &Path) -> Result<Command, Failure> {
     let mut command = base()?;
     command.arg("exec").arg(program);
+    // What is set for somebody's own storage is not for these.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if FOREIGN.iter().any(|prefix| text.starts_with(prefix)) {
+            command.env_remove(&name);
+        }
+    }
     Ok(command)
 }
 

@@ -45,6 +45,14 @@ impl Line {
         Connection::open(self.entry)
     }
 
+    /// A connection that was used before, if it is still good; otherwise a new one.
+    pub(super) fn reuse(&self, connection: Option<Connection>) -> Result<Connection, Failure> {
+        match connection.filter(|connection| !connection.is_stale()) {
+            Some(connection) => Ok(connection),
+            None => self.connect(),
+        }
+    }
+
     /// The path of an object that is fetched again. Subjects must not read each other's.
     pub(super) fn kept(&self, name: &str) -> String {
         format!("/{KEEP}/{}-{name}", self.entry.port())

@@ -31,10 +31,7 @@ impl Ready {
         // Anywhere in the object.
         let at = self.next.wrapping_mul(0x9e37_79b9_7f4a_7c15) % self.content.len;
         self.next += 1;
-        let mut connection = match self.connection.take() {
-            Some(connection) => connection,
-            None => self.line.connect()?,
-        };
+        let mut connection = self.line.reuse(self.connection.take())?;
         let range = format!("bytes={at}-{at}");
         let head = self.line.head("GET", &self.path, &[("range", &range)], None)?;
         let content = self.content;

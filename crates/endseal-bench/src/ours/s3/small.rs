@@ -40,6 +40,9 @@ impl Ready {
     }
 
     fn once(&mut self) -> Result<Elapsed, Failure> {
+        if self.connections.iter().any(Connection::is_stale) {
+            self.connections.clear();
+        }
         while self.connections.len() < self.paths.len() {
             self.connections.push(self.line.connect()?);
         }

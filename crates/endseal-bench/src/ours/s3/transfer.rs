@@ -46,10 +46,7 @@ impl Ready {
             self.number += 1;
         }
         let content = self.content();
-        let mut connection = match self.connection.take() {
-            Some(connection) => connection,
-            None => self.line.connect()?,
-        };
+        let mut connection = self.line.reuse(self.connection.take())?;
         let elapsed = match self.shape.job {
             Job::Get => {
                 let head = self.line.head("GET", &self.path, &[], None)?;
