@@ -47,6 +47,7 @@ mod server;
 pub mod sigv4;
 mod start;
 mod target;
+mod workers;
 pub mod xml;
 
 pub use body::Outgoing;

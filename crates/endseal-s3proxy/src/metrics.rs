@@ -13,6 +13,7 @@ use crate::client::Client;
 use crate::error::S3Error;
 use crate::operation::Operation;
 use crate::provider::Cached;
+use crate::provider::cache::CacheCounters;
 use crate::proxy::Proxy;
 
 /// Upper bounds of the classes of times, in milliseconds.
@@ -145,9 +146,7 @@ impl Proxy {
         let _ = writeln!(out, "endseal_s3_build_info{{version=\"{version}\"}} 1");
         out.push_str(&self.metrics().text());
         of_backend(&self.backend, &mut out);
-        if let Some(cache) = &self.cache {
-            of_keys(cache, &mut out);
-        }
+        of_keys(self.cache.as_deref(), &mut out);
         out
     }
 }
@@ -176,12 +175,15 @@ fn of_backend(client: &Client, out: &mut String) {
     }
 }
 
-fn of_keys(cache: &Cached, out: &mut String) {
-    let entries = cache.entries() as u64;
+/// A provider that is quicker than a cache has none: then nothing is cached, and nothing is asked by
+/// way of one.
+fn of_keys(cache: Option<&Cached>, out: &mut String) {
+    let entries = cache.map_or(0, Cached::entries) as u64;
     series(out, "keys_cached", "gauge", "Content keys in memory.", entries);
     let paused = "Whether the key provider is left alone after failures.";
-    series(out, "keys_paused", "gauge", paused, u64::from(cache.is_paused()));
-    let own = cache.counters();
+    series(out, "keys_paused", "gauge", paused, u64::from(cache.is_some_and(Cached::is_paused)));
+    let none = CacheCounters::default();
+    let own = cache.map_or(&none, Cached::counters);
     let refused = "Questions not put, because the provider is left alone or has too many.";
     for (name, help, count) in [
         ("hits", "Content keys that were in memory.", own.hits()),

@@ -22,6 +22,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::config::TlsFiles;
 use crate::front::Front;
 use crate::proxy::Proxy;
+use crate::workers::Workers;
 
 /// A proxy that listens.
 #[derive(Clone)]
@@ -29,6 +30,7 @@ use crate::proxy::Proxy;
 pub struct Server {
     proxy: Arc<Proxy>,
     tls: Option<TlsAcceptor>,
+    workers: Option<Arc<Workers>>,
 }
 
 /// Longest time for a handshake of TLS.
@@ -44,7 +46,16 @@ impl Server {
     /// If the files of TLS cannot be read, or hold no chain and key that fit.
     pub fn new(proxy: Arc<Proxy>, tls: Option<&TlsFiles>) -> io::Result<Self> {
         let tls = tls.map(acceptor).transpose()?;
-        Ok(Self { proxy, tls })
+        Ok(Self { proxy, tls, workers: None })
+    }
+
+    /// Serves connections on so many threads of its own, instead of the runtime that it is called
+    /// in.
+    ///
+    /// # Errors
+    /// If the system has no threads left.
+    pub fn with_workers(self, threads: usize) -> io::Result<Self> {
+        Ok(Self { workers: Some(Arc::new(Workers::start(threads)?)), ..self })
     }
 
     /// Serves what comes in until `stop` turns true, then waits for requests on their way, at most
@@ -73,11 +84,8 @@ impl Server {
             };
             match accepted {
                 Ok((stream, peer)) => {
-                    let server = self.clone();
-                    let stop = stop.clone();
-                    tokio::spawn(
-                        async move { server.connection(stream, peer, stop, permit).await },
-                    );
+                    // If it cannot be handed over, it is closed.
+                    let _ = self.begin(stream, peer, stop.clone(), permit);
                 }
                 // Of one connection, or for want of file descriptors: others may still come.
                 Err(_) => sleep(Duration::from_millis(20)).await,
@@ -90,6 +98,30 @@ impl Server {
             Ok(_) => Ok(0),
             Err(_) => Ok(connections.saturating_sub(free.available_permits())),
         }
+    }
+
+    /// Serves a connection: on the worker that has the fewest, or on this runtime.
+    fn begin(
+        &self,
+        stream: TcpStream,
+        peer: SocketAddr,
+        stop: watch::Receiver<bool>,
+        permit: OwnedSemaphorePermit,
+    ) -> io::Result<()> {
+        // The workers' end is not to wait for their own connections.
+        let server = Self { workers: None, ..self.clone() };
+        let Some(workers) = &self.workers else {
+            tokio::spawn(server.connection(stream, peer, stop, permit));
+            return Ok(());
+        };
+        // Its readiness is told by the runtime that serves it.
+        let stream = stream.into_std()?;
+        workers.give(async move {
+            if let Ok(stream) = TcpStream::from_std(stream) {
+                server.connection(stream, peer, stop, permit).await;
+            }
+        });
+        Ok(())
     }
 
     async fn connection(

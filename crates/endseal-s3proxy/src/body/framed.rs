@@ -15,8 +15,9 @@ use crate::client::{Body, SourceError};
 use crate::error::S3Error;
 use crate::headers;
 
-/// Bytes of a chunk. Their number is fixed, so that the length of the whole is known before.
-const CHUNK: u64 = 256 * 1024;
+/// Bytes of a chunk. Their number is fixed, so that the length of the whole is known before. Long, so that
+/// few pieces are cut in two by an end of one; MinIO takes up to 16 MiB.
+const CHUNK: u64 = 4 * 1024 * 1024;
 
 /// Costs next to nothing, and all servers know it.
 const KIND: ChecksumKind = ChecksumKind::Crc32c;
@@ -130,8 +131,8 @@ mod tests {
         assert_eq!(framed_len(0), end);
         assert_eq!(framed_len(15), 15 + "f\r\n\r\n".len() as u64 + end);
         assert_eq!(framed_len(16), 16 + "10\r\n\r\n".len() as u64 + end);
-        assert_eq!(framed_len(CHUNK), CHUNK + "40000\r\n\r\n".len() as u64 + end);
-        let two = "40000\r\n\r\n1\r\n\r\n".len() as u64;
+        assert_eq!(framed_len(CHUNK), CHUNK + "400000\r\n\r\n".len() as u64 + end);
+        let two = "400000\r\n\r\n1\r\n\r\n".len() as u64;
         assert_eq!(framed_len(CHUNK + 1), CHUNK + 1 + two + end);
     }
 }

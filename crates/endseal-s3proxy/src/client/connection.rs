@@ -8,6 +8,7 @@ use alloc::sync::Arc;
 use core::future::Future as _;
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
+use std::thread::{self, ThreadId};
 
 use http::{Request, Response};
 use hyper::body::Incoming;
@@ -27,6 +28,8 @@ pub(super) struct Connection {
     activity: Arc<Activity>,
     /// Between exchanges it is kept here: its alarm is set anew, not made anew.
     pub(super) stall: Stall,
+    /// Where it was opened: the runtime of that thread tells when it can be read.
+    pub(super) home: ThreadId,
 }
 
 type Work = http1::Connection<TokioIo<Socket>, SentBody>;
@@ -50,7 +53,13 @@ impl Connection {
             .handshake(TokioIo::new(socket))
             .await
             .map_err(|_| ClientError::Broken)?;
-        Ok(Self { handle, work: Some(Box::pin(work)), activity, stall: Stall::default() })
+        Ok(Self {
+            handle,
+            work: Some(Box::pin(work)),
+            activity,
+            stall: Stall::default(),
+            home: thread::current().id(),
+        })
     }
 
     pub(super) fn activity(&self) -> &Activity {

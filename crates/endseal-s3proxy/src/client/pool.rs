@@ -4,6 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::sync::{Arc, Weak};
 use core::time::Duration;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -49,10 +50,19 @@ impl Pool {
         permit.ok().and_then(Result::ok).ok_or(ClientError::Busy)
     }
 
-    /// The connection that was used last, if it is still good.
+    /// The connection that was used last, if it is still good: one of this thread's before others, so
+    /// that no thread has to wake another one.
     pub(super) fn take(&self) -> Option<Connection> {
+        let here = thread::current().id();
         loop {
-            let (mut connection, since) = self.lock().connections.pop_back()?;
+            let (mut connection, since) = {
+                let kept = &mut self.lock().connections;
+                let own = kept.iter().rposition(|(connection, _)| connection.home == here);
+                match own {
+                    Some(at) => kept.remove(at)?,
+                    None => kept.pop_back()?,
+                }
+            };
             if since.elapsed() < self.limits.kept_for && connection.is_idle() {
                 return Some(connection);
             }

@@ -4,6 +4,7 @@ use core::net::SocketAddr;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::available_parallelism;
 
 use endseal_s3proxy::folder::{self, SetUp};
 use endseal_s3proxy::{Config, Entry, Log, MetricsServer, Proxy, Server, Silent};
@@ -53,7 +54,9 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         if args.no_log || ctx.global.quiet { Box::new(Silent::new()) } else { Box::new(Lines) };
     let failed =
         |error: io::Error| Failure::new(Kind::Environment, "cannot begin to serve").because(&error);
-    let runtime = Builder::new_multi_thread().enable_all().build().map_err(failed)?;
+    // Connections are served by threads of the server's own.
+    let threads = available_parallelism().map_or(1, usize::from);
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
     runtime.block_on(async {
         let proxy = Proxy::start(&config, log).map_err(|error| {
             Failure::new(Kind::Configuration, "the proxy cannot start").because(&error)
@@ -62,6 +65,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         let server = Server::new(Arc::clone(&proxy), config.tls.as_ref()).map_err(|error| {
             Failure::new(Kind::Configuration, "the proxy has no TLS").because(&error)
         })?;
+        let server = server.with_workers(threads).map_err(failed)?;
         let listener = listen(config.listen).await?;
         let address = listener.local_addr().map_err(failed)?;
         let metrics = match config.metrics {
