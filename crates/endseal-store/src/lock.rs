@@ -52,5 +52,14 @@ impl Lock {
     }
 }
 
+impl Drop for Lock {
+    /// Given up and not only closed: a child that another thread is just starting holds a copy of the
+    /// file, and the lock with it, until it is another program.
+    fn drop(&mut self) {
+        // If it fails, closing the file is what is left.
+        let _ = self.0.unlock();
+    }
+}
+
 /// `flock` has no time limit. A wait is rare, and this is far below what a person notices.
 const POLL: Duration = Duration::from_millis(10);
