@@ -63,3 +63,24 @@ impl Drop for Lock {
 
 /// `flock` has no time limit. A wait is rare, and this is far below what a person notices.
 const POLL: Duration = Duration::from_millis(10);
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+    use std::{env, fs, process};
+
+    use super::Lock;
+
+    /// As a child has one between `fork` and `exec`.
+    #[test]
+    fn a_copy_of_the_file_does_not_keep_the_lock() {
+        let path = env::temp_dir().join(format!("endseal-store-lock-{}", process::id()));
+        let lock = Lock::take(&path, Duration::ZERO).unwrap();
+        let copy = lock.0.try_clone().unwrap();
+        assert!(Lock::take(&path, Duration::ZERO).is_err());
+        drop(lock);
+        Lock::take(&path, Duration::ZERO).unwrap();
+        drop(copy);
+        fs::remove_file(&path).unwrap();
+    }
+}
