@@ -35,6 +35,7 @@ mod front;
 mod glob;
 mod handler;
 mod headers;
+mod key_file;
 mod log;
 mod loopback;
 pub mod maintenance;

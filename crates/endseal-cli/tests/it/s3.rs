@@ -34,6 +34,36 @@ fn keys_of_a_ring_are_dated_and_the_last_one_wraps() {
 }
 
 #[test]
+fn a_key_is_taken_out_by_its_whole_id_and_the_ring_is_kept_beside() {
+    let scratch = configured();
+    let before = std::fs::read(scratch.folder().join("ring.key")).unwrap();
+    let keys = s3(&["key", "rotate", "ring.key", "--json"], &scratch).ok().json();
+    let [old, newest] = [0, 1].map(|at| keys["keys"][at]["id"].as_str().unwrap().to_owned());
+    let rotated = std::fs::read(scratch.folder().join("ring.key")).unwrap();
+    for (id, code, word) in [
+        (newest.as_str(), 3, "wraps"),
+        (&old[..old.len() - 1], 3, "no key of that id"),
+        ("ring-*", 2, "id"),
+    ] {
+        s3(&["key", "remove", "ring.key", id], &scratch).fails(code, word);
+    }
+    assert_eq!(std::fs::read(scratch.folder().join("ring.key")).unwrap(), rotated);
+    let removed = s3(&["key", "remove", "ring.key", &old], &scratch).ok();
+    let kept = format!("ring.key.before-{old}");
+    assert!(removed.err.contains(&kept) && removed.err.contains(&old), "{}", removed.err);
+    assert!(!removed.text().contains(&old) && removed.text().contains(&newest));
+    assert_eq!(std::fs::read(scratch.folder().join(&kept)).unwrap(), rotated);
+    let listed = s3(&["key", "list", "ring.key", "--json"], &scratch).ok().json();
+    assert_eq!(listed["keys"].as_array().unwrap().len(), 1);
+    // The only one is the one that wraps; and no copy is ever replaced.
+    s3(&["key", "remove", "ring.key", &newest], &scratch).fails(3, "wraps");
+    std::fs::write(scratch.folder().join("ring.key"), &rotated).unwrap();
+    s3(&["key", "remove", "ring.key", &old], &scratch).fails(3, "no copy");
+    assert_eq!(std::fs::read(scratch.folder().join("ring.key")).unwrap(), rotated);
+    assert_ne!(before, rotated);
+}
+
+#[test]
 fn empty_buckets_are_complete_and_clean() {
     let scratch = configured();
     let newest = s3(&["key", "list", "ring.key", "--json"], &scratch).ok().json();

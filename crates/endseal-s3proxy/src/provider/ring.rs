@@ -15,8 +15,8 @@ mod service;
 mod text;
 
 pub use file::{
-    ChangeRingError, CreateRingError, LoadRingError, Protection, ReadPassphraseError, RingFile,
-    read_passphrase,
+    ChangeRingError, CreateRingError, LoadRingError, Protection, ReadPassphraseError,
+    RetireKeyError, RingFile, read_passphrase,
 };
 pub use seal::{OpenRingError, SealRingError, SealedRing};
 pub use service::RingProvider;

@@ -1,16 +1,17 @@
 //! `endseal s3 key`
 
 use core::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use endseal_crypto::random::OsRandom;
-use endseal_s3proxy::provider::Ring;
 use endseal_s3proxy::provider::ring::{Protection, RingFile};
+use endseal_s3proxy::provider::{KeyId, Ring};
 
 use crate::ctx::{self, Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::json::{self, Value};
+use crate::printable::printable;
 use crate::time;
 
 /// Make and change the key ring that wraps the keys of objects
@@ -37,9 +38,16 @@ enum Command {
         /// The ring
         file: PathBuf,
     },
+    /// Take a key out that wraps no object any more, as a run of `endseal s3 rewrap` says that has nothing to do. Objects that it does wrap are lost without it, older versions and copies elsewhere too. The ring as it was is kept beside
+    Remove {
+        /// The ring
+        file: PathBuf,
+        /// The whole id of the key, as `list` shows it; never the one that wraps
+        id: String,
+    },
 }
 
-pub(crate) fn run(args: &Args, _: &mut Ctx) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     match &args.command {
         Command::New { file } => {
             let ring = Ring::generate(now(), &mut OsRandom).map_err(|error| {
@@ -67,7 +75,23 @@ pub(crate) fn run(args: &Args, _: &mut Ctx) -> Result<Outcome, Failure> {
             })?;
             Ok(shown(&ring))
         }
+        Command::Remove { file, id } => remove(file, id, ctx),
     }
+}
+
+fn remove(file: &Path, id: &str, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let id = KeyId::new(id)
+        .map_err(|error| Failure::new(Kind::Usage, "this is no id of a key").because(&error))?;
+    let (ring, kept) = RingFile::at(file).retire(None, &id, &mut OsRandom).map_err(|error| {
+        let what = format!("no key was taken out of {}", file.display());
+        Failure::new(Kind::Environment, what).because(&error)
+    })?;
+    ctx.note(&format!(
+        "objects that {id} wraps cannot be opened any more, if there are any, as soon as proxies start anew: \
+         older versions and copies elsewhere too. {} has it still",
+        printable(&kept.display().to_string())
+    ));
+    Ok(shown(&ring))
 }
 
 /// Seconds since 1970, as rings have it.

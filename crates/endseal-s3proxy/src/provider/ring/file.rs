@@ -1,12 +1,10 @@
 //! A ring on the disk.
 
 use core::fmt;
-use core::sync::atomic::{AtomicU32, Ordering};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::process;
 
 use endseal_crypto::argon2id::KdfParams;
 use endseal_crypto::random::Random;
@@ -15,7 +13,9 @@ use endseal_keyring::{InvalidPassphrase, Passphrase};
 
 use super::seal::{OpenRingError, SealRingError};
 use super::text::{ParseRingError, ParsedRing};
-use super::{MAX_LEN, Ring};
+use super::{MAX_LEN, RemoveKeyError, Ring};
+use crate::key_file;
+use crate::provider::KeyId;
 
 /// What protects the file of a ring beside its permissions.
 #[derive(Clone, Copy)]
@@ -54,13 +54,9 @@ impl RingFile {
             return Err(CreateRingError::Exists);
         }
         let text = text(ring, protection, random).map_err(CreateRingError::Seal)?;
-        let temporary = Temporary::write(&self.0, &text).map_err(CreateRingError::Io)?;
-        // A link fails if the name is taken, without a moment between looking and naming.
-        fs::hard_link(&temporary.0, &self.0).and_then(|()| sync_folder(&self.0)).map_err(|error| {
-            match error.kind() {
-                io::ErrorKind::AlreadyExists => CreateRingError::Exists,
-                _ => CreateRingError::Io(error),
-            }
+        key_file::create(&self.0, &text).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => CreateRingError::Exists,
+            _ => CreateRingError::Io(error),
         })
     }
 
@@ -96,11 +92,32 @@ impl RingFile {
             _ => Protection::None,
         };
         let text = text(&ring, protection, random).map_err(ChangeRingError::Seal)?;
-        let temporary = Temporary::write(&path, &text).map_err(ChangeRingError::Io)?;
-        fs::rename(&temporary.0, &path)
-            .and_then(|()| sync_folder(&path))
-            .map_err(ChangeRingError::Io)?;
+        key_file::replace(&path, &text).map_err(ChangeRingError::Io)?;
         Ok(ring)
+    }
+
+    /// Takes a key out, as [`change`](Self::change) does it, after the file was kept as it is beside
+    /// itself, under its name with `.before-` and the id behind. What the key wrapped opens only with
+    /// that copy from now on, of which the path is given back.
+    ///
+    /// # Errors
+    /// [`ChangeRingError`] with [`RetireKeyError`]; the file is as it was then.
+    pub fn retire(
+        &self,
+        passphrase: Option<&Passphrase>,
+        id: &KeyId,
+        random: &mut impl Random,
+    ) -> Result<(Ring, PathBuf), ChangeRingError<RetireKeyError>> {
+        let path = fs::canonicalize(&self.0).map_err(ChangeRingError::Io)?;
+        let mut kept = path.clone().into_os_string();
+        kept.push(format!(".before-{id}"));
+        let kept = PathBuf::from(kept);
+        // A second name for the file that is about to be replaced: not a byte can get lost.
+        let ring = self.change(passphrase, random, |ring| {
+            ring.remove(id).map_err(RetireKeyError::Remove)?;
+            fs::hard_link(&path, &kept).map_err(RetireKeyError::Keep)
+        })?;
+        Ok((ring, kept))
     }
 }
 
@@ -110,7 +127,7 @@ impl RingFile {
 /// [`ReadPassphraseError`].
 pub fn read_passphrase(path: &Path) -> Result<Passphrase, ReadPassphraseError> {
     let file = File::open(path).map_err(ReadPassphraseError::Io)?;
-    let bytes = read_at_most(&file, Passphrase::MAX_LEN + 2).map_err(ReadPassphraseError::Io)?;
+    let bytes = key_file::read(&file, Passphrase::MAX_LEN + 2).map_err(ReadPassphraseError::Io)?;
     let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let text = core::str::from_utf8(line).map_err(|_| ReadPassphraseError::NotText)?;
@@ -121,7 +138,7 @@ fn read(
     file: &File,
     passphrase: Option<&Passphrase>,
 ) -> Result<(Ring, Option<KdfParams>), LoadRingError> {
-    let bytes = read_at_most(file, MAX_LEN).map_err(LoadRingError::Io)?;
+    let bytes = key_file::read(file, MAX_LEN).map_err(LoadRingError::Io)?;
     match (ParsedRing::parse(&bytes).map_err(LoadRingError::Parse)?, passphrase) {
         (ParsedRing::Open(ring), None) => Ok((ring, None)),
         (ParsedRing::Open(_), Some(_)) => Err(LoadRingError::NotSealed),
@@ -131,23 +148,6 @@ fn read(
             Ok((ring, Some(sealed.params())))
         }
     }
-}
-
-/// The content, or one byte more than `limit` of it. The buffer never grows, so that no copy of a
-/// secret stays behind.
-fn read_at_most(mut file: &File, limit: usize) -> io::Result<Zeroizing<Vec<u8>>> {
-    let mut bytes = Zeroizing::new(vec![0; limit + 1]);
-    let mut len = 0;
-    while len < bytes.len() {
-        match file.read(&mut bytes[len..]) {
-            Ok(0) => break,
-            Ok(n) => len += n,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    bytes.truncate(len);
-    Ok(bytes)
 }
 
 fn text(
@@ -173,43 +173,6 @@ fn lock(path: &Path) -> io::Result<File> {
         if (own.dev(), own.ino()) == (named.dev(), named.ino()) {
             return Ok(file);
         }
-    }
-}
-
-/// A file beside its destination, removed on drop.
-struct Temporary(PathBuf);
-
-impl Temporary {
-    fn write(destination: &Path, text: &str) -> io::Result<Self> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path =
-            folder(destination).join(format!(".endseal-ring-{}-{number}.tmp", process::id()));
-        // What a killed process of the same number left.
-        let _absent = fs::remove_file(&path);
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        let own = Self(path);
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        Ok(own)
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // After a rename it is gone already.
-        let _absent = fs::remove_file(&self.0);
-    }
-}
-
-fn sync_folder(path: &Path) -> io::Result<()> {
-    File::open(folder(path))?.sync_all()
-}
-
-fn folder(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
     }
 }
 
@@ -293,6 +256,27 @@ impl<E: fmt::Display> fmt::Display for ChangeRingError<E> {
 }
 
 impl<E: core::error::Error> core::error::Error for ChangeRingError<E> {}
+
+/// Why a key was not taken out.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RetireKeyError {
+    /// The file could not be kept beside itself.
+    Keep(io::Error),
+    /// The ring does not let go of it.
+    Remove(RemoveKeyError),
+}
+
+impl fmt::Display for RetireKeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Keep(error) => write!(f, "no copy of the key ring could be kept: {error}"),
+            Self::Remove(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for RetireKeyError {}
 
 /// Why a file holds no passphrase.
 #[derive(Debug)]
