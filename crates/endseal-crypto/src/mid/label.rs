@@ -70,6 +70,8 @@ labels! {
     S3_PARKED = "endseal/s3-object@v1 parked";
     /// S3 object: key of encrypted names from a bucket's secret.
     S3_NAMES = "endseal/s3-object@v1 names";
+    /// S3 object: what shows that a name secret was read as it was written.
+    S3_NAME_SECRET_CHECK = "endseal/s3-object@v1 name secret check";
     /// S3 key ring: what shows that a key was read as it was written (docs/spec/s3-key-ring.md).
     S3_KEY_RING_CHECK = "endseal/s3-key-ring@v1 check";
     /// S3 key ring: the file key from the passphrase's output and the header.

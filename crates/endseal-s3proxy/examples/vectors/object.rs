@@ -15,8 +15,12 @@ mod header;
 mod metadata;
 #[path = "object/multipart.rs"]
 mod multipart;
+#[path = "object/name_secret.rs"]
+mod name_secret;
 #[path = "object/names.rs"]
 mod names;
+#[path = "object/parked.rs"]
+mod parked;
 #[path = "object/size.rs"]
 mod size;
 #[path = "object/upload_id.rs"]
@@ -32,6 +36,8 @@ pub(crate) fn write(dir: &Path) {
     metadata::write(dir);
     upload_id::write(dir);
     names::write(dir);
+    name_secret::write(dir);
+    parked::write(dir);
 }
 
 const WRAPPING_KEY: [u8; 32] = [0x11; 32];

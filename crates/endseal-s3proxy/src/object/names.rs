@@ -7,6 +7,10 @@ use endseal_crypto::label::S3_NAMES;
 use super::error::error;
 use super::{Unauthentic, base64url};
 
+mod secret_text;
+
+pub use secret_text::{MAX_SECRET_TEXT, NameSecretError};
+
 /// Longest key of S3 in bytes.
 const MAX_KEY: usize = 1_024;
 

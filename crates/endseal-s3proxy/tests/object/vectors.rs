@@ -10,8 +10,8 @@ use endseal_crypto::random::{Random, RandomError};
 use endseal_s3proxy::checksum::ChecksumValue;
 use endseal_s3proxy::object::names::{NameSecret, Names};
 use endseal_s3proxy::object::{
-    Binding, ContentKey, Form, Header, PartNumber, PartSealer, Place, RangePlan, Record, UploadId,
-    size, user_metadata,
+    Binding, ContentKey, Form, Header, ParkedUpload, PartNumber, PartSealer, Place, RangePlan,
+    Record, UploadId, parked_folder, parked_folder_of, parked_key, size, user_metadata,
 };
 use serde_json::Value;
 
@@ -37,6 +37,8 @@ fn every_vector() {
             "object" => open_object(&name, &test),
             "upload-id" => open_upload_id(&name, &test),
             "name" => open_name(&name, &test),
+            "name-secret" => open_name_secret(&name, &test),
+            "parked-upload" => open_parked_upload(&name, &test),
             kind => panic!("{name}: {kind}"),
         };
         match test["expect"].as_str().unwrap() {
@@ -51,7 +53,7 @@ fn every_vector() {
             expect => panic!("{name}: {expect}"),
         }
     }
-    assert!(successes >= 26 && failures >= 149, "{successes} {failures}");
+    assert!(successes >= 30 && failures >= 174, "{successes} {failures}");
 }
 
 #[test]
@@ -265,6 +267,31 @@ fn open_name(name: &str, test: &Value) -> Option<()> {
     if test["expect"] == "ok" {
         assert_eq!(key, text(test, "key"), "{name}");
         assert_eq!(names.seal_key(&key).as_deref(), Ok(text(test, "sealed-key")), "{name}");
+    }
+    Some(())
+}
+
+fn open_name_secret(name: &str, test: &Value) -> Option<()> {
+    let secret = NameSecret::parse(text(test, "file").as_bytes()).ok()?;
+    if test["expect"] == "ok" {
+        assert_eq!(*secret.expose_secret(), array(&test["name-secret"]), "{name}");
+        assert_eq!(secret.check(), text(test, "check"), "{name}");
+        assert_eq!(*secret.to_text(), text(test, "file"), "{name}");
+    }
+    Some(())
+}
+
+fn open_parked_upload(name: &str, test: &Value) -> Option<()> {
+    let upload = ParkedUpload::parse(text(test, "metadata")).ok()?;
+    if test["expect"] == "ok" {
+        let backend = text(test, "backend-upload-id");
+        assert_eq!((&*upload.key, &*upload.backend_id), (text(test, "upload-key"), backend));
+        assert_eq!(upload.encode().as_deref(), Some(text(test, "metadata")), "{name}");
+        assert_eq!(upload.folder(), text(test, "folder"), "{name}");
+        assert_eq!(parked_folder(backend), text(test, "folder"), "{name}");
+        let part = parked_key(backend, PartNumber::new(7).unwrap());
+        assert_eq!(part, format!("{}00007", text(test, "folder")), "{name}");
+        assert_eq!(parked_folder_of(&part), Some(text(test, "folder")), "{name}");
     }
     Some(())
 }
