@@ -1,7 +1,11 @@
 //! Rules of buckets: whether plaintext may lie there, what content keys are bound to.
 
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
 use crate::glob::Glob;
 use crate::object::Binding;
+use crate::object::names::{NameSecret, Names};
 
 /// What to do with objects that are not sealed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,7 +21,8 @@ pub enum Plaintext {
 }
 
 /// The rule of the buckets that a pattern names.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
+#[allow(missing_debug_implementations, reason = "it may hold a name secret")]
 #[non_exhaustive]
 pub struct BucketRule {
     /// Names of buckets.
@@ -28,6 +33,8 @@ pub struct BucketRule {
     pub binding: Binding,
     /// Whether user metadata is sealed too.
     pub seal_metadata: bool,
+    /// What the names of objects are encrypted under; without it they are as they come.
+    pub names: Option<BucketNames>,
 }
 
 impl BucketRule {
@@ -35,12 +42,56 @@ impl BucketRule {
     /// and key, metadata are as they come.
     #[must_use]
     pub const fn new(name: Glob) -> Self {
-        Self { name, plaintext: Plaintext::Forbid, binding: Binding::Key, seal_metadata: false }
+        Self {
+            name,
+            plaintext: Plaintext::Forbid,
+            binding: Binding::Key,
+            seal_metadata: false,
+            names: None,
+        }
+    }
+}
+
+/// Buckets whose name keys are kept; those of others are derived anew for each request.
+const MAX_KNOWN: usize = 1_024;
+
+/// A name secret, and the name keys of the buckets that were asked for.
+#[derive(Clone)]
+#[allow(missing_debug_implementations, reason = "it holds a name secret")]
+pub struct BucketNames(Arc<Derived>);
+
+struct Derived {
+    secret: NameSecret,
+    known: RwLock<HashMap<String, Arc<Names>>>,
+}
+
+impl BucketNames {
+    /// Takes a secret over. Several buckets can have the same: each has a name key of its own.
+    #[must_use]
+    pub fn new(secret: NameSecret) -> Self {
+        Self(Arc::new(Derived { secret, known: RwLock::default() }))
+    }
+
+    /// The names of a bucket.
+    pub(crate) fn of(&self, bucket: &str) -> Arc<Names> {
+        // Whoever panicked with the lock cannot have left a map that is half changed.
+        let known = self.0.known.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(names) = known.get(bucket) {
+            return Arc::clone(names);
+        }
+        drop(known);
+        let names = Arc::new(Names::new(&self.0.secret, bucket));
+        let mut known = self.0.known.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() < MAX_KNOWN {
+            known.insert(bucket.to_owned(), Arc::clone(&names));
+        }
+        names
     }
 }
 
 /// Rules, of which the first that fits counts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
+#[allow(missing_debug_implementations, reason = "it may hold a name secret")]
 pub struct Buckets {
     rules: Vec<BucketRule>,
     default: BucketRule,

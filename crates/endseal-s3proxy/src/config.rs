@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 pub use self::reader::ConfigError;
 use self::reader::Reader;
 use crate::access::{Client, Permissions, SecretAccessKey};
-use crate::bucket::{BucketRule, Buckets, Plaintext};
+use crate::bucket::{BucketNames, BucketRule, Buckets, Plaintext};
 use crate::glob::Glob;
+use crate::name_secret::NameSecretFile;
 use crate::object::Binding;
 use crate::sigv4::Signer;
 
@@ -380,10 +381,34 @@ fn buckets(root: &mut Reader) -> Result<Buckets, ConfigError> {
             };
         }
         rule.seal_metadata = table.boolean("seal_metadata")?.unwrap_or(false);
+        rule.names = names(&mut table)?;
         table.finish()?;
         rules.push(rule);
     }
     Ok(Buckets::new(rules))
+}
+
+/// What names are encrypted under. Read at once: without it a proxy would write names as they come.
+fn names(table: &mut Reader) -> Result<Option<BucketNames>, ConfigError> {
+    let entry = "bucket.name_secret_file";
+    let file = table.optional_path("name_secret_file")?;
+    let encrypts = match table.string("names")?.as_deref() {
+        None => None,
+        Some("encrypt") => Some(true),
+        Some("plain") => Some(false),
+        Some(_) => return Err(ConfigError::of("bucket.names", "expected plain or encrypt")),
+    };
+    match (encrypts, file) {
+        (Some(true), Some(path)) => {
+            let secret = NameSecretFile::at(&path)
+                .load()
+                .map_err(|error| ConfigError::of(entry, format!("{}: {error}", path.display())))?;
+            Ok(Some(BucketNames::new(secret)))
+        }
+        (Some(true), None) => Err(ConfigError::of(entry, "is missing")),
+        (_, Some(_)) => Err(ConfigError::of(entry, "needs names = \"encrypt\"")),
+        (_, None) => Ok(None),
+    }
 }
 
 fn limits(root: &mut Reader) -> Result<Limits, ConfigError> {

@@ -69,6 +69,8 @@ codes! {
     malformed_form = BAD_REQUEST "MalformedPOSTRequest" "The body of your POST request is not well-formed multipart/form-data.";
     /// A form with too much before its file.
     preamble_too_long = BAD_REQUEST "MaxPostPreDataLengthExceededError" "Your POST request fields preceding the upload file were too large.";
+    /// A key that has no room once it is encrypted.
+    key_too_long = BAD_REQUEST "KeyTooLongError" "Your key is too long: names in this bucket are encrypted, which makes n bytes between two slashes 4/3 (n + 16), and the key then has more than 1,024 bytes.";
     /// A path or query that cannot be read.
     invalid_uri = BAD_REQUEST "InvalidURI" "Couldn't parse the specified URI.";
     /// A name that no bucket can have.

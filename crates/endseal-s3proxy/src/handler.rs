@@ -10,6 +10,8 @@ mod get_object;
 mod head_object;
 mod list_objects;
 mod multipart;
+mod named_documents;
+mod named_list;
 mod pass_through;
 mod post_object;
 mod put_object;
@@ -28,6 +30,12 @@ use crate::proxy::{Call, Proxy};
 /// # Errors
 /// What the client is told.
 pub(crate) async fn handle(proxy: &Proxy, call: Call) -> Result<Response<Outgoing>, S3Error> {
+    if let Some(names) = call.target.bucket().and_then(|bucket| proxy.names(bucket)) {
+        named_documents::check(&call)?;
+        if let Some(kind) = named_list::kind_of(&call) {
+            return named_list::named_list(proxy, &call, kind, &names).await;
+        }
+    }
     match call.operation {
         Operation::PutObject => put_object::put_object(proxy, call).await,
         Operation::GetObject => get_object::get_object(proxy, &call).await,

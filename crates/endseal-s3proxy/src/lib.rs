@@ -7,6 +7,7 @@
 //! | clean up after uploads, wrap the keys of objects anew | [`maintenance`] |
 //! | seal, open, find and name what lies in a bucket | [`object`] |
 //! | wrap and open content keys | [`provider`] |
+//! | keep what names are encrypted under | [`name_secret`] |
 //! | talk to the server behind | [`client`] |
 //! | verify and make signatures | [`sigv4`] |
 //! | take the content out of a chunked upload | [`aws_chunked`] |
@@ -40,6 +41,7 @@ mod log;
 mod loopback;
 pub mod maintenance;
 mod metrics;
+pub mod name_secret;
 pub mod object;
 mod operation;
 pub mod provider;

@@ -58,6 +58,8 @@ pub struct Metrics {
     pub(crate) unauthentic: AtomicU64,
     /// Objects refused because they were plaintext.
     pub(crate) plaintext: AtomicU64,
+    /// Entries of lists whose names do not open.
+    pub(crate) foreign_names: AtomicU64,
     /// Signatures that were refused.
     pub(crate) refused: AtomicU64,
 }
@@ -119,6 +121,7 @@ impl Metrics {
         let opened = "Bytes of content that were opened.";
         let unauthentic = "Objects, or pieces of them, that did not authenticate.";
         let plaintext = "Objects refused because they were not sealed.";
+        let foreign = "Entries of lists whose names do not open.";
         let refused = "Requests refused for their signature or their rights.";
         for (name, kind, help, counter) in [
             ("in_flight", "gauge", "Requests not yet answered.", &self.in_flight),
@@ -126,6 +129,7 @@ impl Metrics {
             ("opened_bytes_total", "counter", opened, &self.opened),
             ("unauthentic_total", "counter", unauthentic, &self.unauthentic),
             ("plaintext_refused_total", "counter", plaintext, &self.plaintext),
+            ("foreign_names_total", "counter", foreign, &self.foreign_names),
             ("signatures_refused_total", "counter", refused, &self.refused),
         ] {
             series(&mut out, name, kind, help, counter.load(Relaxed));

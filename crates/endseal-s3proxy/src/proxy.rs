@@ -4,6 +4,7 @@ mod answer;
 mod backend;
 mod error_answer;
 mod keys;
+mod names;
 mod sealed_object;
 
 use core::net::SocketAddr;
@@ -145,7 +146,7 @@ impl Proxy {
         let mut seen = Seen::default();
         let result = self.serve(request, &mut seen).await;
         let (mut response, error) = match result {
-            Ok(response) => (response, None),
+            Ok(response) => (self.with_clients_names(&seen, response).await, None),
             Err(error) => {
                 let resource = seen.target.as_ref().map(Target::path);
                 let is_head = method == Method::HEAD;
@@ -196,6 +197,7 @@ impl Proxy {
         seen.target = Some(target.without_query());
         let operation = Operation::of(&head.method, &target, &head.headers);
         seen.operation = operation;
+        seen.copy_source = head.headers.get("x-amz-copy-source").cloned();
         let signed = SignedRequest {
             method: head.method.as_str(),
             path: head.uri.path(),
@@ -265,6 +267,7 @@ pub(crate) struct Seen {
     pub(crate) target: Option<Target>,
     operation: Operation,
     pub(crate) client: Option<Arc<Client>>,
+    copy_source: Option<HeaderValue>,
     leftover: Leftover,
 }
 
@@ -274,6 +277,7 @@ impl Default for Seen {
             target: None,
             operation: Operation::Other,
             client: None,
+            copy_source: None,
             leftover: Leftover::default(),
         }
     }

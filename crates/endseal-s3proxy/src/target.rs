@@ -17,6 +17,8 @@ pub(crate) struct Target {
     bucket: Option<String>,
     key: Option<String>,
     query: Query,
+    /// Whether the key is the backend's own, and not a client's.
+    is_stored: bool,
 }
 
 impl Target {
@@ -59,12 +61,12 @@ impl Target {
         let key = decoded(uri::decode_path(key))?;
         let query = Query::parse(uri.query().unwrap_or(""))?;
         if bucket.is_empty() {
-            return Ok(Self { bucket: None, key: None, query });
+            return Ok(Self { bucket: None, key: None, query, is_stored: false });
         }
         check_bucket(&bucket)?;
         check_len(&key)?;
         let key = (!key.is_empty()).then_some(key);
-        Ok(Self { bucket: Some(bucket), key, query })
+        Ok(Self { bucket: Some(bucket), key, query, is_stored: false })
     }
 
     /// The same target without some parameters; itself, if it has none of them.
@@ -74,7 +76,7 @@ impl Target {
             return Cow::Borrowed(self);
         }
         let query = self.query.clone().without(unwanted);
-        Cow::Owned(Self { query, bucket: self.bucket.clone(), key: self.key.clone() })
+        Cow::Owned(Self { query, ..self.without_query() })
     }
 
     /// The same target without a signature in the query.
@@ -89,19 +91,37 @@ impl Target {
     /// Bucket and key alone.
     #[must_use]
     pub(crate) fn without_query(&self) -> Self {
-        Self { bucket: self.bucket.clone(), key: self.key.clone(), query: Query::new() }
+        Self {
+            bucket: self.bucket.clone(),
+            key: self.key.clone(),
+            query: Query::new(),
+            is_stored: self.is_stored,
+        }
     }
 
-    /// A target of the proxy's own making.
+    /// A target of the proxy's own making: a key as clients name it, or one of the proxy's own.
     #[must_use]
     pub(crate) fn of(bucket: &str, key: Option<&str>, query: Query) -> Self {
-        Self { bucket: Some(bucket.to_owned()), key: key.map(str::to_owned), query }
+        let key = key.map(str::to_owned);
+        Self { bucket: Some(bucket.to_owned()), key, query, is_stored: false }
+    }
+
+    /// The same with a key as the backend has it.
+    #[must_use]
+    pub(crate) fn of_stored(bucket: &str, key: &str, query: Query) -> Self {
+        Self { is_stored: true, ..Self::of(bucket, Some(key), query) }
+    }
+
+    /// Whether the key is the backend's own, which nothing translates.
+    #[must_use]
+    pub(crate) const fn is_stored(&self) -> bool {
+        self.is_stored
     }
 
     /// The target of a request to the service as a whole.
     #[must_use]
     pub(crate) const fn of_service(query: Query) -> Self {
-        Self { bucket: None, key: None, query }
+        Self { bucket: None, key: None, query, is_stored: false }
     }
 
     /// The bucket, if the request names one.

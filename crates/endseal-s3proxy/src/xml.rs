@@ -7,6 +7,7 @@
 //! | body | use |
 //! |---|---|
 //! | `ListBucketResult` (v1, v2), `ListVersionsResult`, `ListMultipartUploadsResult`, `ListPartsResult`, `Delete`, `DeleteResult` | [`rewrite()`], [`entries`] |
+//! | `ListBucketResult`, `ListVersionsResult`, `ListMultipartUploadsResult` with all outside the entries made anew | [`ListHead`], [`relist`] |
 //! | `InitiateMultipartUploadResult`, `CompleteMultipartUploadResult`, `CopyObjectResult`, `CopyPartResult`, `PostResponse`, `Error` | [`rewrite_result`], [`Fields`] |
 //! | `CompleteMultipartUpload` | [`read_complete`], [`write_complete`] |
 //! | `Delete` | [`read_delete`] |
@@ -25,6 +26,7 @@ mod edit;
 mod entry;
 mod error;
 mod fault;
+mod list;
 mod pages;
 mod parts;
 mod restore;
@@ -41,6 +43,7 @@ pub use delete::{DeleteRequest, DeletedObject, read_delete};
 pub use entry::{Change, ChecksumChange, Entry, EntryKind, Replacement};
 pub use error::XmlError;
 pub use fault::ErrorDocument;
+pub use list::{Leaf, ListHead, relist};
 pub use pages::{
     Listed, Next, Page, read_buckets, read_objects, read_uploads, read_versioning, read_versions,
 };
@@ -49,6 +52,7 @@ pub use restore::selects;
 pub use result::{Fields, ResultChange, rewrite_result};
 pub use rewrite::{Name, Rules, entries, rewrite};
 pub use tagging::read_tags;
+pub use text::escape;
 pub use tree::{MAX_DOCUMENT, root_name};
 
 #[cfg(test)]

@@ -64,6 +64,25 @@ fn a_key_is_taken_out_by_its_whole_id_and_the_ring_is_kept_beside() {
 }
 
 #[test]
+fn a_name_secret_is_made_once() {
+    let scratch = configured();
+    let made = s3(&["key", "names", "names.secret", "--json"], &scratch).ok().json();
+    let text = std::fs::read_to_string(scratch.folder().join("names.secret")).unwrap();
+    assert!(text.ends_with(&format!(" {}\n", made["check"].as_str().unwrap())), "{made}");
+    s3(&["key", "names", "names.secret"], &scratch).fails(3, "already");
+    let same = std::fs::read_to_string(scratch.folder().join("names.secret")).unwrap();
+    assert_eq!(same, text);
+    // The ring is no name secret, and a proxy without one does not start.
+    let bucket = "[[bucket]]\nname = \"b\"\nnames = \"encrypt\"\nname_secret_file = ";
+    let base = std::fs::read_to_string(scratch.folder().join("s3.toml")).unwrap();
+    for (file, code) in [("names.secret", 0), ("ring.key", 4), ("missing", 4)] {
+        scratch.write("s3.toml", &format!("{base}{bucket}\"{file}\"\n"));
+        let ran = s3(&["clean", "--config", "s3.toml"], &scratch);
+        assert_eq!(ran.code, code, "{file}: {}", ran.err);
+    }
+}
+
+#[test]
 fn empty_buckets_are_complete_and_clean() {
     let scratch = configured();
     let newest = s3(&["key", "list", "ring.key", "--json"], &scratch).ok().json();

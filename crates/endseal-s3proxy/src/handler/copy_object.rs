@@ -60,13 +60,6 @@ impl Source {
         };
         Ok(Self { target: Target::of(bucket, Some(key), query) })
     }
-
-    /// The source as a header for the backend.
-    pub(super) fn header(&self) -> String {
-        let path = self.target.path();
-        let query = self.target.query().encode();
-        if query.is_empty() { path } else { format!("{path}?{query}") }
-    }
 }
 
 fn no_source() -> S3Error {
@@ -107,12 +100,24 @@ pub(super) async fn copy_object(proxy: &Proxy, call: &Call) -> Result<Response<O
         }
         Found::Plain if proxy.rule(to.bucket).plaintext == Plaintext::Allow => {
             let mut headers = headers::forwarded(&call.headers);
-            headers::insert(&mut headers, "x-amz-copy-source", &source.header())?;
+            name_source(proxy, &source, &mut headers)?;
             let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await?;
             Ok(pass(response))
         }
         Found::Plain => seal_copy(proxy, call, &from, &to, &head, replaces).await,
     }
+}
+
+/// Names the source to the backend.
+///
+/// # Errors
+/// `KeyTooLongError`.
+fn name_source(
+    proxy: &Proxy,
+    source: &Source,
+    headers: &mut HeaderMap,
+) -> Result<(), S3Error> {
+    headers::insert(headers, "x-amz-copy-source", &proxy.copy_source(&source.target)?)
 }
 
 /// Whether metadata are replaced.
@@ -201,7 +206,7 @@ async fn copy_sealed(
 ) -> Result<Response<Outgoing>, S3Error> {
     conditions::to_backend(&mut headers);
     headers::remove(&mut headers, |name| name.as_str().starts_with("x-amz-copy-source-if-"));
-    headers::insert(&mut headers, "x-amz-copy-source", &source.header())?;
+    name_source(proxy, source, &mut headers)?;
     // The header belongs to these bytes and no others.
     if let Some(tag) = &object.entity_tag {
         headers::insert(&mut headers, "x-amz-copy-source-if-match", tag)?;

@@ -1,6 +1,7 @@
 //! `DeleteObjects`: as it is, but not for what is the proxy's own.
 
 use endseal_crypto::legacy_hash::Md5;
+use http::header::CONTENT_LENGTH;
 use http::{Method, Response};
 
 use super::{conditions, content};
@@ -9,13 +10,17 @@ use crate::client::Body;
 use crate::error::S3Error;
 use crate::headers;
 use crate::object::entity_tag;
-use crate::proxy::{Call, Proxy, pass};
+use crate::object::names::Names;
+use crate::proxy::{Call, Proxy, pass, read};
 use crate::sigv4::PayloadHash;
 use crate::target::check_key;
-use crate::xml::{self, Change, Entry, Replacement};
+use crate::xml::{self, Change, Entry, Replacement, XmlError};
 
 /// 1,000 keys of 1,024 bytes, escaped.
 const MAX_REQUEST: u64 = 8 << 20;
+
+/// The same, each with the reason why it was not deleted.
+const MAX_ANSWER: usize = 16 << 20;
 
 /// Deletes many objects.
 pub(super) async fn delete_objects(
@@ -30,13 +35,25 @@ pub(super) async fn delete_objects(
         check_key(&object.key)?;
     }
     // Conditions of single objects name what clients call them.
-    let document = xml::rewrite(&document, |entry: &Entry<'_>| match &entry.etag {
-        Some(tag) => Change::Set(Replacement {
-            etag: Some(entity_tag::to_backend(tag)),
-            ..Replacement::default()
-        }),
-        None => Change::Keep,
+    let bucket = call.target.bucket().ok_or_else(S3Error::internal)?;
+    let names = proxy.names(bucket);
+    let mut too_long = false;
+    let document = xml::rewrite(&document, |entry: &Entry<'_>| {
+        let key = names.as_ref().zip(entry.key.as_deref()).map(|(names, key)| names.seal_key(key));
+        too_long |= matches!(key, Some(Err(_)));
+        let (key, etag) = (key.and_then(Result::ok), entry.etag.as_deref());
+        match (&key, etag) {
+            (None, None) => Change::Keep,
+            _ => Change::Set(Replacement {
+                key,
+                etag: etag.map(entity_tag::to_backend),
+                ..Replacement::default()
+            }),
+        }
     })?;
+    if too_long {
+        return Err(S3Error::key_too_long());
+    }
     let mut headers = headers::about_sealed(&call.headers);
     conditions::to_backend(&mut headers);
     let mut digest = Md5::new();
@@ -47,7 +64,29 @@ pub(super) async fn delete_objects(
     let body = Body::full(document.into());
     let response =
         proxy.send(&call.signer, &Method::POST, &call.target, headers, body, hash).await?;
-    Ok(pass(response))
+    let Some(names) = names.filter(|_| response.status().is_success()) else {
+        return Ok(pass(response));
+    };
+    let (mut head, body) = response.into_parts();
+    let document = read(body, MAX_ANSWER).await?;
+    let document = opened(&names, &document).map_err(|_| S3Error::internal())?;
+    head.headers = headers::returned(&head.headers);
+    head.headers.remove(CONTENT_LENGTH);
+    Ok(Response::from_parts(head, Outgoing::full(document)))
+}
+
+/// The backend's answer with the names that clients know. One that is an error names no key.
+fn opened(names: &Names, document: &[u8]) -> Result<Vec<u8>, XmlError> {
+    if xml::root_name(document)? == "Error" {
+        return Ok(document.to_vec());
+    }
+    xml::rewrite(document, |entry: &Entry<'_>| {
+        let key = entry.key.as_deref().and_then(|key| names.open_key(key).ok());
+        match key {
+            Some(key) => Change::Set(Replacement { key: Some(key), ..Replacement::default() }),
+            None => Change::Keep,
+        }
+    })
 }
 
 fn base64(bytes: &[u8]) -> String {

@@ -29,7 +29,7 @@ pub(super) async fn list_objects(
     let (head, body) = response.into_parts();
     let list = read(body, MAX_LIST).await?;
     let bucket = call.target.bucket().ok_or_else(S3Error::internal)?;
-    let plain = plaintext(proxy, call, bucket, &list).await?;
+    let plain = plaintext(proxy, call, bucket, objects(&list)?).await?;
     let document = xml::rewrite(&list, |entry: &Entry<'_>| change(entry, &plain))
         .map_err(|_| S3Error::internal())?;
     let mut answer = Response::from_parts(head, Outgoing::full(document));
@@ -40,18 +40,10 @@ pub(super) async fn list_objects(
 }
 
 /// Keys and versions of a list that are not sealed.
-type Plain = Vec<(String, Option<String>)>;
+pub(super) type Plain = Vec<(String, Option<String>)>;
 
-/// Asks for each object of a bucket that may hold plaintext: lengths alone do not tell.
-async fn plaintext(
-    proxy: &Proxy,
-    call: &Call,
-    bucket: &str,
-    list: &[u8],
-) -> Result<Plain, S3Error> {
-    if proxy.rule(bucket).plaintext == Plaintext::Forbid {
-        return Ok(Vec::new());
-    }
+/// The objects of a list, with their versions.
+fn objects(list: &[u8]) -> Result<Vec<(String, Option<String>)>, S3Error> {
     let mut objects = Vec::new();
     xml::entries(list, |entry| {
         if matches!(entry.kind, EntryKind::Object | EntryKind::Version)
@@ -62,13 +54,27 @@ async fn plaintext(
         }
     })
     .map_err(|_| S3Error::internal())?;
+    Ok(objects)
+}
+
+/// Asks for each object of a bucket that may hold plaintext: lengths alone do not tell.
+pub(super) async fn plaintext(
+    proxy: &Proxy,
+    call: &Call,
+    bucket: &str,
+    objects: Vec<(String, Option<String>)>,
+) -> Result<Plain, S3Error> {
     let mut plain = Vec::new();
+    if proxy.rule(bucket).plaintext == Plaintext::Forbid {
+        return Ok(plain);
+    }
     for (key, version) in objects {
         let sought = Sought {
             signer: &call.signer,
             bucket,
             key: &key,
             version: version.as_deref().filter(|_| call.target.query().has("versions")),
+            is_stored: false,
         };
         let response = proxy.head(&sought, HeaderMap::new()).await?;
         let len = object_len(&response).unwrap_or(0);
@@ -92,13 +98,18 @@ fn change(entry: &Entry<'_>, plain: &Plain) -> Change {
     if plain.iter().any(|(name, known)| name == key && known.as_deref() == version) {
         return Change::Keep;
     }
-    Change::Set(Replacement {
+    Change::Set(sealed_entry(entry))
+}
+
+/// What is told of a sealed object.
+pub(super) fn sealed_entry(entry: &Entry<'_>) -> Replacement {
+    Replacement {
         // What is no length of a sealed object is left: reading it will be refused.
         size: entry.size.and_then(size::plaintext_len),
         etag: entry.etag.as_deref().map(entity_tag::to_client),
         checksum: xml::ChecksumChange::Drop,
         ..Replacement::default()
-    })
+    }
 }
 
 /// Whether a common prefix holds nothing but what is the proxy's own.

@@ -80,7 +80,7 @@ pub(crate) async fn post_object(
     }
     let content = Content::form(file, len, fields.digests()?);
     let signer = clients.signer(&form.access_key).unwrap_or_else(|| Arc::clone(own));
-    let sought = Sought { signer: &signer, bucket, key, version: None };
+    let sought = Sought { signer: &signer, bucket, key, version: None, is_stored: false };
     let stored = put_object::store(proxy, &sought, fields.headers()?, content).await?;
     if !stored.status().is_success() {
         return Ok(stored);

@@ -6,6 +6,7 @@
 //! as not every server lists all uploads. What does not tell it, or is of another kind, stays.
 
 use core::time::Duration;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::time::SystemTime;
 
@@ -168,7 +169,10 @@ impl<F: FnMut(CleanEvent<'_>)> Run<'_, F> {
                     Ok(Fate::Live) => self.report.uploads_kept += 1,
                     Ok(Fate::Gone) => {}
                     Ok(Fate::Idle) => drop(self.give_up(bucket, upload).await),
-                    Err(fault) => self.failed(bucket, Some(key), &fault),
+                    Err(fault) => {
+                        let key = shown(self.proxy, bucket, key);
+                        self.failed(bucket, Some(&key), &fault);
+                    }
                 }
             }
         }
@@ -181,17 +185,18 @@ impl<F: FnMut(CleanEvent<'_>)> Run<'_, F> {
             true => Ok(true),
             false => abort(self.proxy, bucket, upload).await,
         };
+        let key = shown(self.proxy, bucket, upload.0);
         match was_there {
             Ok(was_there) => {
                 if was_there {
                     self.report.uploads_removed += 1;
-                    (self.on)(CleanEvent::Upload { bucket, key: upload.0 });
+                    (self.on)(CleanEvent::Upload { bucket, key: &key });
                 }
                 self.aborted.insert(parked_folder(upload.1));
                 true
             }
             Err(fault) => {
-                self.failed(bucket, Some(upload.0), &fault);
+                self.failed(bucket, Some(&key), &fault);
                 false
             }
         }
@@ -302,6 +307,11 @@ fn before(older_than: Duration, answer: &HeaderMap) -> Timestamp {
     let now = its.map_or(own, |its| its.min(own));
     let now = Duration::from_secs(u64::try_from(now.seconds()).unwrap_or(0));
     Timestamp::of(SystemTime::UNIX_EPOCH + now.saturating_sub(older_than))
+}
+
+/// What clients call a key of the backend, or the key itself if they cannot name it.
+fn shown<'k>(proxy: &Proxy, bucket: &str, key: &'k str) -> Cow<'k, str> {
+    proxy.opened_key(bucket, key).unwrap_or(Cow::Borrowed(key))
 }
 
 fn target(bucket: &str, part: &Listed) -> Target {

@@ -47,6 +47,8 @@ pub(super) struct Examined<'a> {
     pub(super) proxy: &'a Proxy,
     pub(super) bucket: &'a str,
     pub(super) key: &'a str,
+    /// Whether the backend has the key as it is here.
+    pub(super) is_stored: bool,
     /// The backend's entity tag.
     pub(super) entity_tag: &'a str,
     pub(super) sealed_len: u64,
@@ -104,11 +106,15 @@ pub(super) fn beside(head: &HeaderMap, header: &Header) -> Result<HeaderMap, S3E
 
 impl Examined<'_> {
     fn target(&self, query: Query) -> Target {
-        Target::of(self.bucket, Some(self.key), query)
+        match self.is_stored {
+            true => Target::of_stored(self.bucket, self.key, query),
+            false => Target::of(self.bucket, Some(self.key), query),
+        }
     }
 
     fn name_source(&self, headers: &mut HeaderMap) -> Result<(), S3Error> {
-        headers::insert(headers, "x-amz-copy-source", &self.target(Query::new()).path())?;
+        let source = self.proxy.copy_source(&self.target(Query::new()))?;
+        headers::insert(headers, "x-amz-copy-source", &source)?;
         headers::insert(headers, "x-amz-copy-source-if-match", self.entity_tag)
     }
 

@@ -255,7 +255,13 @@ impl Run<'_> {
                 "the server does not heed If-Match of copies: what is written meanwhile could be lost",
             ));
         }
-        let list = List::Objects { bucket, prefix: &self.options.prefix };
+        let wanted = self.options.prefix.as_str();
+        let names = self.proxy.names(bucket);
+        let folder = match &names {
+            Some(names) => names.seal_prefix(wanted).map_err(S3Error::from)?.0,
+            None => wanted.to_owned(),
+        };
+        let list = List::Objects { bucket, prefix: &folder };
         let mut pages = Pages::of(self.proxy, list).await;
         let mut jobs = JoinSet::new();
         let mut tell = |done: Result<(String, Outcome), _>| {
@@ -273,6 +279,14 @@ impl Run<'_> {
                 Err(fault) => break Err(fault),
             };
             for entry in page.into_iter().filter(|entry| !is_reserved(&entry.key)) {
+                // What no client can name was written before names were encrypted, or past the proxy:
+                // its content key is bound to the name that it has.
+                let opened = names.as_ref().and_then(|names| names.open_key(&entry.key).ok());
+                let is_stored = names.is_some() && opened.is_none();
+                let key = opened.unwrap_or(entry.key);
+                if !key.starts_with(wanted) {
+                    continue;
+                }
                 while jobs.len() >= self.options.jobs.max(1) {
                     jobs.join_next().await.into_iter().for_each(&mut tell);
                 }
@@ -281,7 +295,8 @@ impl Run<'_> {
                     options: self.options.clone(),
                     sample: Arc::clone(self.sample),
                     bucket: bucket.to_owned(),
-                    key: entry.key,
+                    key,
+                    is_stored,
                     is_conditional,
                 };
                 jobs.spawn(job.run());
@@ -301,6 +316,7 @@ struct Job {
     sample: Arc<Wrapped>,
     bucket: String,
     key: String,
+    is_stored: bool,
     is_conditional: bool,
 }
 
@@ -317,6 +333,7 @@ impl Job {
             bucket: &self.bucket,
             key: &self.key,
             version: None,
+            is_stored: self.is_stored,
         };
         let head = ask(proxy, &Method::HEAD, &sought.target(), HeaderMap::new()).await?;
         match head.status() {
@@ -359,6 +376,7 @@ impl Job {
             proxy,
             bucket: &self.bucket,
             key: &self.key,
+            is_stored: self.is_stored,
             entity_tag: old,
             sealed_len,
             is_conditional: self.is_conditional,

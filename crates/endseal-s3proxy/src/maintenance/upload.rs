@@ -22,7 +22,7 @@ pub(super) enum Fate {
     Gone,
 }
 
-/// Asks the backend for all parts of an upload, those that are parked too: the newest decides. What
+/// Asks the backend, which knows the key as it is here, for all parts of an upload, those that are parked too: the newest decides. What
 /// has no time that can be read counts as new.
 ///
 /// # Errors
@@ -37,7 +37,7 @@ pub(super) async fn fate(
     loop {
         let query = Query::new().with("uploadId", id).with("max-parts", "1000");
         let query = query.with("part-number-marker", &marker.to_string());
-        let answer = document(proxy, &Target::of(bucket, Some(key), query)).await;
+        let answer = document(proxy, &Target::of_stored(bucket, key, query)).await;
         let (_, xml) = match answer {
             Ok(answer) => answer,
             Err(fault) if fault.status() == 404 => return Ok(Fate::Gone),
@@ -71,7 +71,7 @@ pub(super) async fn abort(
     bucket: &str,
     (key, id): (&str, &str),
 ) -> Result<bool, Fault> {
-    let target = Target::of(bucket, Some(key), Query::new().with("uploadId", id));
+    let target = Target::of_stored(bucket, key, Query::new().with("uploadId", id));
     let response = ask(proxy, &Method::DELETE, &target, HeaderMap::new()).await?;
     match response.status().as_u16() {
         404 => Ok(false),

@@ -13,15 +13,15 @@ use crate::body::Outgoing;
 use crate::client::{Body, ClientError, ResponseBody};
 use crate::error::S3Error;
 use crate::headers;
-use crate::proxy::Proxy;
+use crate::proxy::{Proxy, names};
 use crate::sigv4::{PayloadHash, Signer};
 use crate::target::Target;
 
 impl Proxy {
-    /// Sends a request, signed anew.
+    /// Sends a request, signed anew, with the names that the backend knows.
     ///
     /// # Errors
-    /// If no answer comes, or the body's source fails: then with its error.
+    /// If a name has no room once it is encrypted, no answer comes, or the body's source fails: then with its error.
     pub(crate) async fn send(
         &self,
         signer: &Signer,
@@ -31,8 +31,9 @@ impl Proxy {
         body: Body,
         hash: PayloadHash,
     ) -> Result<Response<ResponseBody>, S3Error> {
-        let query = target.query().encode();
-        let path = target.path();
+        let stored = self.stored(target)?;
+        let query = stored.query().encode();
+        let path = stored.path();
         let path_and_query = if query.is_empty() { path } else { format!("{path}?{query}") };
         let uri = self
             .backend
@@ -40,6 +41,11 @@ impl Proxy {
             .request_target(&path_and_query)
             .map_err(|_| S3Error::invalid_uri())?;
         let mut headers = headers;
+        let names = target.bucket().filter(|_| !target.is_stored());
+        let names = names.and_then(|bucket| self.names(bucket));
+        if let Some(names) = &names {
+            names::seal_headers(names, &mut headers)?;
+        }
         let host = HeaderValue::from_str(self.backend.target().authority());
         headers.insert(HOST, host.map_err(|_| S3Error::internal())?);
         signer
@@ -49,7 +55,11 @@ impl Proxy {
         *request.method_mut() = method.clone();
         *request.uri_mut() = uri;
         *request.headers_mut() = headers;
-        self.backend.send(request).await.map_err(client_error)
+        let mut response = self.backend.send(request).await.map_err(client_error)?;
+        if let Some(names) = &names {
+            names::open_headers(names, response.headers_mut());
+        }
+        Ok(response)
     }
 
     /// Sends a request without a body.

@@ -21,6 +21,8 @@ pub(crate) struct Sought<'a> {
     pub(crate) bucket: &'a str,
     pub(crate) key: &'a str,
     pub(crate) version: Option<&'a str>,
+    /// Whether the backend has the key as it is here, whatever names are in this bucket.
+    pub(crate) is_stored: bool,
 }
 
 impl<'a> Sought<'a> {
@@ -32,7 +34,8 @@ impl<'a> Sought<'a> {
         let (Some(bucket), Some(key)) = (target.bucket(), target.key()) else {
             return Err(S3Error::internal());
         };
-        Ok(Self { signer, bucket, key, version: target.query().get("versionId") })
+        let version = target.query().get("versionId");
+        Ok(Self { signer, bucket, key, version, is_stored: target.is_stored() })
     }
 
     /// Where its content key belongs.
@@ -49,7 +52,10 @@ impl<'a> Sought<'a> {
             Some(version) => Query::new().with("versionId", version),
             None => Query::new(),
         };
-        Target::of(self.bucket, Some(self.key), query)
+        match self.is_stored {
+            true => Target::of_stored(self.bucket, self.key, query),
+            false => Target::of(self.bucket, Some(self.key), query),
+        }
     }
 }
 

@@ -111,7 +111,7 @@ pub fn entries(xml: &[u8], mut each: impl FnMut(&Entry<'_>)) -> Result<(), XmlEr
 }
 
 /// Whether the entry is to be taken out.
-fn one(
+pub(super) fn one(
     kind: EntryKind,
     element: &Element<'_>,
     url: bool,
@@ -127,7 +127,7 @@ fn one(
 }
 
 /// `CommonPrefixes` with one or more `Prefix`; goes when all of them go.
-fn common_prefixes(
+pub(super) fn common_prefixes(
     element: &Element<'_>,
     url: bool,
     rules: &mut impl Rules,
@@ -148,7 +148,7 @@ fn common_prefixes(
     Ok(gone.len() as u64)
 }
 
-fn check_list(root: &Element<'_>) -> Result<(), XmlError> {
+pub(super) fn check_list(root: &Element<'_>) -> Result<(), XmlError> {
     match root.name() {
         "ListBucketResult"
         | "ListVersionsResult"
@@ -160,12 +160,12 @@ fn check_list(root: &Element<'_>) -> Result<(), XmlError> {
     }
 }
 
-fn is_url_encoded(root: &Element<'_>) -> Result<bool, XmlError> {
+pub(super) fn is_url_encoded(root: &Element<'_>) -> Result<bool, XmlError> {
     let encoding = root.child_text("EncodingType")?;
     Ok(encoding.is_some_and(|it| it.trim().eq_ignore_ascii_case("url")))
 }
 
-fn entry_kind(root: &Element<'_>, element: &Element<'_>) -> Option<EntryKind> {
+pub(super) fn entry_kind(root: &Element<'_>, element: &Element<'_>) -> Option<EntryKind> {
     Some(match (root.name(), element.name()) {
         ("ListBucketResult", "Contents") => EntryKind::Object,
         ("ListVersionsResult", "Version") => EntryKind::Version,

@@ -1,5 +1,13 @@
 //! Text within XML.
 
+/// Text for an element.
+#[must_use]
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    escape_into(text, &mut out);
+    out
+}
+
 /// Escapes text for an element. Control characters, which XML 1.0 knows only as references, become
 /// such, as S3 writes them.
 pub(super) fn escape_into(text: &str, out: &mut String) {

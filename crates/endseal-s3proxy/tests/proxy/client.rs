@@ -48,7 +48,10 @@ impl Answer {
     /// The text of all elements of a name.
     pub(crate) fn elements(&self, name: &str) -> Vec<String> {
         let (open, close) = (format!("<{name}>"), format!("</{name}>"));
-        let unescape = |text: &str| text.replace("&quot;", "\"").replace("&amp;", "&");
+        let unescape = |text: &str| {
+            let text = text.replace("&quot;", "\"").replace("&apos;", "'").replace("&#x9;", "\t");
+            text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+        };
         let pieces = self.text().split(&open).skip(1);
         pieces.map(|piece| unescape(piece.split(&close).next().unwrap())).collect()
     }

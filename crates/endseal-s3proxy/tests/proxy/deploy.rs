@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use endseal_crypto::random::OsRandom;
 use endseal_s3proxy::config::Keys;
+use endseal_s3proxy::name_secret::{CreateNameSecretError, NameSecretFile};
 use endseal_s3proxy::{Config, Proxy, Silent};
 use serde_json::Value;
 
@@ -54,6 +56,38 @@ async fn the_example_for_minio_starts() {
     assert_eq!(config.metrics, Some("127.0.0.1:9091".parse().unwrap()));
     assert!(config.listen.ip().is_loopback());
     assert!(Proxy::start(&config, Box::new(Silent::new())).is_ok());
+}
+
+#[test]
+fn the_example_for_minio_can_have_encrypted_names() {
+    let scratch = Scratch::new();
+    example("minio.toml", &scratch);
+    let secret = scratch.0.join("names.secret");
+    let text = read("minio.toml").replace(CREDENTIALS, &format!("{}/", scratch.0.display()));
+    let text =
+        text.replace("#names = ", "names = ").replace("#name_secret_file", "name_secret_file");
+    let text = text.replace(".../names.secret", secret.to_str().unwrap());
+    let read = |text: &str| Config::parse(text, Path::new("/etc/endseal"), |_| None);
+    let missing = read(&text).err().unwrap();
+    assert_eq!(missing.entry(), "bucket.name_secret_file", "{missing}");
+    NameSecretFile::at(&secret).create(&mut OsRandom).unwrap();
+    let config = read(&text).unwrap();
+    assert!(config.buckets.rule("photos-1").names.is_some());
+    assert!(config.buckets.rule("other").names.is_none());
+    for (from, to, entry) in [
+        ("names = \"encrypt\"", "", "bucket.name_secret_file"),
+        ("names = \"encrypt\"", "names = \"plain\"", "bucket.name_secret_file"),
+        ("names = \"encrypt\"", "names = \"hash\"", "bucket.names"),
+        ("name_secret_file", "#", "bucket.name_secret_file"),
+    ] {
+        let wrong = text.replace(from, to);
+        assert_ne!(wrong, text);
+        assert_eq!(read(&wrong).err().unwrap().entry(), entry, "{to}");
+    }
+    let file = NameSecretFile::at(&secret);
+    assert!(matches!(file.create(&mut OsRandom), Err(CreateNameSecretError::Exists)));
+    fs::write(&secret, "endseal s3-name-secret v1\n").unwrap();
+    assert_eq!(read(&text).err().unwrap().entry(), "bucket.name_secret_file");
 }
 
 #[tokio::test]

@@ -135,7 +135,7 @@ pub(crate) async fn serve(config: &Config) -> Front {
     Front { client: Client::new(address, ACCESS_KEY, SECRET), proxy, stop, serving }
 }
 
-fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
+pub(crate) fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
         match entry.file_type().unwrap().is_dir() {

@@ -10,7 +10,7 @@ use crate::fixture::{World, content, eventually};
 const BOUNDARY: &str = "----WebKitFormBoundaryA1";
 
 /// A form as a browser sends it.
-struct Form<'a> {
+pub(crate) struct Form<'a> {
     fields: Vec<(String, String)>,
     filename: &'a str,
     file: &'a [u8],
@@ -20,7 +20,12 @@ struct Form<'a> {
 
 impl<'a> Form<'a> {
     /// A form signed by the client, whose policy has these conditions.
-    fn signed(client: &Client, conditions: &str, fields: &[(&str, &str)], file: &'a [u8]) -> Self {
+    pub(crate) fn signed(
+        client: &Client,
+        conditions: &str,
+        fields: &[(&str, &str)],
+        file: &'a [u8],
+    ) -> Self {
         let now = SystemTime::now();
         let own: Vec<String> = client
             .signer
@@ -56,7 +61,7 @@ impl<'a> Form<'a> {
         [body.as_bytes(), self.file, end.as_bytes()].concat()
     }
 
-    async fn post(&self, client: &Client) -> Answer {
+    pub(crate) async fn post(&self, client: &Client) -> Answer {
         post(client, &self.body()).await
     }
 }
@@ -71,7 +76,8 @@ async fn post(client: &Client, body: &[u8]) -> Answer {
     client.exchange(&head, body, false).await
 }
 
-const CONDITIONS: &str = "{\"bucket\": \"bucket\"}, [\"starts-with\", \"$key\", \"up/\"]";
+pub(crate) const CONDITIONS: &str =
+    "{\"bucket\": \"bucket\"}, [\"starts-with\", \"$key\", \"up/\"]";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn forms_of_any_size_become_sealed_objects() {

@@ -1,6 +1,7 @@
 //! `ListParts`
 
 use http::header::CONTENT_LENGTH;
+use http::response::Parts;
 use http::{HeaderMap, Method, Response, StatusCode};
 
 use super::part::is_plain;
@@ -23,7 +24,13 @@ pub(in crate::handler) async fn list_parts(
     if is_plain(proxy, call) {
         let headers = headers::forwarded(&call.headers);
         let response = proxy.ask(&call.signer, &Method::GET, &call.target, headers).await?;
-        return Ok(pass(response));
+        let has_names = call.target.bucket().is_some_and(|bucket| proxy.names(bucket).is_some());
+        if response.status() != StatusCode::OK || !has_names {
+            return Ok(pass(response));
+        }
+        let (head, body) = response.into_parts();
+        let list = read(body, MAX_LIST).await?;
+        return rewritten(head, &list, Named { key: call.target.key() });
     }
     let upload = Upload::of(proxy, call).await?;
     let query = call.target.query().clone().without(|name| name == "uploadId");
@@ -44,8 +51,12 @@ pub(in crate::handler) async fn list_parts(
         number > marker && page.next.is_none_or(|next| number <= next)
     });
     let id = call.target.query().get("uploadId").unwrap_or_default();
-    let document =
-        xml::rewrite(&list, Shown { upload_id: id, parked }).map_err(|_| S3Error::internal())?;
+    rewritten(head, &list, Shown { upload_id: id, key: call.target.key(), parked })
+}
+
+/// The answer with a list as `rules` want it.
+fn rewritten(head: Parts, list: &[u8], rules: impl Rules) -> Result<Response<Outgoing>, S3Error> {
+    let document = xml::rewrite(list, rules).map_err(|_| S3Error::internal())?;
     let mut answer = Response::from_parts(head, Outgoing::full(document));
     let headers = headers::returned(answer.headers());
     *answer.headers_mut() = headers;
@@ -53,8 +64,24 @@ pub(in crate::handler) async fn list_parts(
     Ok(answer)
 }
 
+/// A list of the backend's own upload, with the name that clients know.
+struct Named<'a> {
+    key: Option<&'a str>,
+}
+
+impl Rules for Named<'_> {
+    fn entry(&mut self, _: &Entry<'_>) -> Change {
+        Change::Keep
+    }
+
+    fn name(&mut self, name: Name, _: &str) -> Option<String> {
+        self.key.filter(|_| name == Name::Key).map(str::to_owned)
+    }
+}
+
 struct Shown<'a> {
     upload_id: &'a str,
+    key: Option<&'a str>,
     parked: Vec<StoredPart>,
 }
 
@@ -74,7 +101,11 @@ impl Rules for Shown<'_> {
     }
 
     fn name(&mut self, name: Name, _: &str) -> Option<String> {
-        (name == Name::UploadId).then(|| self.upload_id.to_owned())
+        match name {
+            Name::UploadId => Some(self.upload_id.to_owned()),
+            Name::Key => self.key.map(str::to_owned),
+            _ => None,
+        }
     }
 
     fn more_parts(&mut self) -> Vec<ListedPart> {

@@ -176,7 +176,7 @@ async fn send(
         // Parts of an upload that does not exist would lie there for ever.
         upload.check_begun(proxy).await?;
         debug_assert!(RESERVED_PREFIX.ends_with('/'));
-        (upload.parked(number), upload.parked_headers()?)
+        (upload.parked(number), upload.parked_headers(proxy)?)
     } else {
         let query = Query::new().with("partNumber", &number.get().to_string());
         (upload.target(query), headers::about_sealed(&call.headers))

@@ -70,11 +70,11 @@ impl<'a> Upload<'a> {
     /// Headers of what is parked: which upload it belongs to, for who cleans the bucket.
     ///
     /// # Errors
-    /// If the value cannot stand in a header, which it always can.
-    pub(super) fn parked_headers(&self) -> Result<HeaderMap, S3Error> {
+    /// If the value cannot stand in a header, which it always can, or `KeyTooLongError`.
+    pub(super) fn parked_headers(&self, proxy: &Proxy) -> Result<HeaderMap, S3Error> {
         let mut headers = HeaderMap::new();
-        let owner =
-            ParkedUpload { key: self.sought.key.to_owned(), backend_id: self.backend_id.clone() };
+        let key = proxy.stored_key(self.sought.bucket, self.sought.key)?.into_owned();
+        let owner = ParkedUpload { key, backend_id: self.backend_id.clone() };
         if let Some(value) = owner.encode() {
             let name = format!("{USER_METADATA}{PARKED_METADATA}");
             headers::insert(&mut headers, &name, &value)?;

@@ -1,0 +1,173 @@
+//! Lists of buckets whose names are encrypted: of objects, of versions, of uploads.
+//!
+//! The backend lists what lies below a folder, in the order of encrypted names. What does not begin as the
+//! client wants, and what no client can name, is left out; a page that has nothing then is no answer as
+//! long as there are others. Where the client asks for fewer entries than a page has, the page is cut, and
+//! the next one begins behind the last entry that was shown.
+
+mod asked;
+mod page;
+
+use http::header::CONTENT_LENGTH;
+use http::response::Parts;
+use http::{HeaderMap, Method, Response, StatusCode};
+use std::sync::atomic::Ordering::Relaxed;
+
+use self::asked::{Asked, Kind, Position};
+use self::page::{Item, Page};
+use super::list_objects::{plaintext, sealed_entry};
+use crate::body::Outgoing;
+use crate::error::S3Error;
+use crate::headers;
+use crate::object::names::Names;
+use crate::proxy::{Call, Proxy, pass, read};
+use crate::target::Target;
+use crate::xml::{self, Change, EntryKind, Leaf, Replacement};
+
+/// A list is at most 1,000 entries with keys of 1,024 bytes, escaped.
+const MAX_LIST: usize = 16 << 20;
+
+/// Pages without anything to show that are gone through for one answer; more, if the client could not
+/// name where to go on.
+const LOOKS: usize = 32;
+
+/// Lists what the client may see, with the names that it knows.
+pub(super) async fn named_list(
+    proxy: &Proxy,
+    call: &Call,
+    kind: Kind,
+    names: &Names,
+) -> Result<Response<Outgoing>, S3Error> {
+    let bucket = call.target.bucket().ok_or_else(S3Error::internal)?;
+    let asked = Asked::of(call.target.query(), kind, names)?;
+    let mut position = asked.begin(names)?;
+    let mut looks = 0;
+    loop {
+        let target = Target::of(bucket, None, asked.query(call.target.query(), &position));
+        let headers = headers::forwarded(&call.headers);
+        let response = proxy.ask(&call.signer, &Method::GET, &target, headers).await?;
+        if response.status() != StatusCode::OK {
+            return Ok(pass(response));
+        }
+        let (head, body) = response.into_parts();
+        let page = Page::read(read(body, MAX_LIST).await?, &asked, &position, names)?;
+        proxy.metrics.foreign_names.fetch_add(page.foreign, Relaxed);
+        looks += 1;
+        let can_say_next = kind == Kind::Objects2 || page.last_opened().is_some();
+        if page.is_vain() && asked.max > 0 && (looks < LOOKS || !can_say_next) {
+            position = page.next(&position)?;
+            continue;
+        }
+        let shown = page.shown(asked.max);
+        let leaves = leaves(&asked, &page, &shown)?;
+        return answer(proxy, call, head, &page, &shown, &leaves).await;
+    }
+}
+
+/// What stands in the list outside its entries.
+fn leaves(asked: &Asked, page: &Page, shown: &[usize]) -> Result<Vec<Leaf>, S3Error> {
+    let is_cut = shown.len() < page.visible();
+    let goes_on = asked.max > 0 && (is_cut || page.head.is_truncated);
+    let last = match (is_cut, shown.last()) {
+        (true, Some(last)) => Some(&page.items[*last]),
+        // Cut to nothing: only who asks for nothing gets that.
+        (true, None) => None,
+        (false, _) => page.last_opened(),
+    };
+    let next = last.filter(|_| goes_on);
+    let mut leaves = Vec::new();
+    let mut leaf = |name, text: &str, is_key| {
+        leaves.push(Leaf { name, text: text.to_owned(), is_key });
+    };
+    leaf("Prefix", &asked.prefix, true);
+    let next_key = next.and_then(|item| item.client.as_deref());
+    let next_id = next.and_then(|item| item.id.as_deref());
+    let (key, id) = (asked.after.as_deref(), asked.after_id.as_deref());
+    match asked.kind {
+        Kind::Objects1 => {
+            leaf("Marker", key.unwrap_or_default(), true);
+            next_key.iter().for_each(|next| leaf("NextMarker", next, true));
+        }
+        Kind::Objects2 => {
+            asked.token.iter().for_each(|token| leaf("ContinuationToken", token, false));
+            key.iter().for_each(|key| leaf("StartAfter", key, true));
+            let next = match (is_cut, next) {
+                (true, Some(item)) => Some(Position::token_behind(item)),
+                (true, None) => None,
+                (false, _) => page.head.next_token.as_deref().map(Position::token_of),
+            };
+            if goes_on {
+                leaf("NextContinuationToken", &next.ok_or_else(S3Error::internal)?, false);
+            }
+            leaf("KeyCount", &shown.len().to_string(), false);
+        }
+        Kind::Versions | Kind::Uploads => {
+            let (marker, next_marker) = match asked.kind {
+                Kind::Versions => ("VersionIdMarker", "NextVersionIdMarker"),
+                _ => ("UploadIdMarker", "NextUploadIdMarker"),
+            };
+            leaf("KeyMarker", key.unwrap_or_default(), true);
+            leaf(marker, id.unwrap_or_default(), false);
+            next_key.iter().for_each(|next| leaf("NextKeyMarker", next, true));
+            next_id.iter().for_each(|next| leaf(next_marker, next, false));
+        }
+    }
+    let max = if asked.kind == Kind::Uploads { "MaxUploads" } else { "MaxKeys" };
+    leaf(max, &asked.max.to_string(), false);
+    leaf("IsTruncated", if goes_on { "true" } else { "false" }, false);
+    Ok(leaves)
+}
+
+async fn answer(
+    proxy: &Proxy,
+    call: &Call,
+    head: Parts,
+    page: &Page,
+    shown: &[usize],
+    leaves: &[Leaf],
+) -> Result<Response<Outgoing>, S3Error> {
+    let bucket = call.target.bucket().ok_or_else(S3Error::internal)?;
+    let mut is_shown = vec![false; page.items.len()];
+    for at in shown {
+        is_shown[*at] = true;
+    }
+    let objects = page.items.iter().zip(&is_shown).filter(|(item, is_shown)| {
+        **is_shown && matches!(item.kind, EntryKind::Object | EntryKind::Version)
+    });
+    let objects = objects.filter_map(|(item, _)| Some((item.client.clone()?, item.id.clone())));
+    let plain = plaintext(proxy, call, bucket, objects.collect()).await?;
+    let mut at = 0;
+    let document = xml::relist(&page.document, leaves, |entry| {
+        let item: Option<&Item> = page.items.get(at).filter(|_| is_shown[at]);
+        at += 1;
+        let Some(key) = item.and_then(|item| item.client.clone()) else { return Change::Drop };
+        let is_object = matches!(entry.kind, EntryKind::Object | EntryKind::Version);
+        let version = entry.version_id.as_deref();
+        let is_plain = plain.iter().any(|(name, id)| *name == key && id.as_deref() == version);
+        Change::Set(match is_object && !is_plain {
+            true => Replacement { key: Some(key), ..sealed_entry(entry) },
+            false => Replacement { key: Some(key), ..Replacement::default() },
+        })
+    });
+    let document = document.map_err(|_| S3Error::internal())?;
+    let mut answer = Response::from_parts(head, Outgoing::full(document));
+    let mut headers: HeaderMap = headers::returned(answer.headers());
+    headers.remove(CONTENT_LENGTH);
+    *answer.headers_mut() = headers;
+    Ok(answer)
+}
+
+/// The list that a request asks for, if it is one.
+pub(super) fn kind_of(call: &Call) -> Option<Kind> {
+    use crate::operation::Operation;
+    let query = call.target.query();
+    match call.operation {
+        Operation::ListObjectVersions => Some(Kind::Versions),
+        Operation::ListObjects if query.get("list-type") == Some("2") => Some(Kind::Objects2),
+        Operation::ListObjects => Some(Kind::Objects1),
+        Operation::Other if call.target.key().is_none() && query.has("uploads") => {
+            (call.method == Method::GET).then_some(Kind::Uploads)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,252 @@
+//! What a request for a list wants, and where it begins.
+
+use base64ct::{Base64UrlUnpadded, Encoding as _};
+
+use super::page::Item;
+use crate::error::S3Error;
+use crate::object::names::Names;
+use crate::target::Query;
+use crate::xml::EntryKind;
+
+/// S3's limit of entries on a page.
+const MAX_KEYS: usize = 1_000;
+
+/// Behind everything that lies in a folder. No encrypted name has it.
+const END: char = char::MAX;
+
+/// Parameters that are made anew for the backend.
+const TRANSLATED: [&str; 9] = [
+    "continuation-token",
+    "key-marker",
+    "marker",
+    "max-keys",
+    "max-uploads",
+    "prefix",
+    "start-after",
+    "upload-id-marker",
+    "version-id-marker",
+];
+
+/// Which list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::handler) enum Kind {
+    /// `ListObjects`
+    Objects1,
+    /// `ListObjectsV2`
+    Objects2,
+    /// `ListObjectVersions`
+    Versions,
+    /// `ListMultipartUploads`
+    Uploads,
+}
+
+/// What is wanted.
+pub(super) struct Asked {
+    pub(super) kind: Kind,
+    /// As the client has it.
+    pub(super) prefix: String,
+    /// The same up to its last `/`, as the backend has it.
+    folder: String,
+    /// Whether there is more of the prefix.
+    is_partial: bool,
+    pub(super) max: usize,
+    /// `marker`, `start-after`, `key-marker`
+    pub(super) after: Option<String>,
+    /// `version-id-marker`, `upload-id-marker`
+    pub(super) after_id: Option<String>,
+    /// `continuation-token`
+    pub(super) token: Option<String>,
+}
+
+/// Where a page of the backend begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Position {
+    pub(super) key: Option<String>,
+    pub(super) id: Option<String>,
+    pub(super) token: Option<String>,
+    /// A common prefix that was shown before.
+    pub(super) done: Option<String>,
+}
+
+impl Kind {
+    const fn max(self) -> &'static str {
+        if matches!(self, Self::Uploads) { "max-uploads" } else { "max-keys" }
+    }
+
+    const fn marker(self) -> &'static str {
+        match self {
+            Self::Objects1 => "marker",
+            Self::Objects2 => "start-after",
+            Self::Versions | Self::Uploads => "key-marker",
+        }
+    }
+
+    const fn id_marker(self) -> Option<&'static str> {
+        match self {
+            Self::Objects1 | Self::Objects2 => None,
+            Self::Versions => Some("version-id-marker"),
+            Self::Uploads => Some("upload-id-marker"),
+        }
+    }
+}
+
+impl Asked {
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// `NotImplemented` for a delimiter but `/`, `KeyTooLongError`, `InvalidArgument`.
+    pub(super) fn of(query: &Query, kind: Kind, names: &Names) -> Result<Self, S3Error> {
+        if !matches!(query.get("delimiter"), None | Some("" | "/")) {
+            return Err(S3Error::not_implemented().with_message(
+                "Names in this bucket are encrypted between slashes: / is the only delimiter.",
+            ));
+        }
+        let text = |name| query.get(name).filter(|text| !text.is_empty()).map(str::to_owned);
+        let prefix = text("prefix").unwrap_or_default();
+        let (folder, rest) = names.seal_prefix(&prefix)?;
+        let max = match text(kind.max()) {
+            None => MAX_KEYS,
+            Some(number) => {
+                let number = number.parse::<u32>().map_err(|_| {
+                    S3Error::invalid_argument(format!("{} is no number.", kind.max()))
+                })?;
+                usize::try_from(number).unwrap_or(MAX_KEYS).min(MAX_KEYS)
+            }
+        };
+        Ok(Self {
+            kind,
+            is_partial: !rest.is_empty(),
+            folder,
+            prefix,
+            max,
+            after: text(kind.marker()),
+            after_id: kind.id_marker().and_then(text),
+            token: text("continuation-token").filter(|_| kind == Kind::Objects2),
+        })
+    }
+
+    /// Where the first page begins.
+    ///
+    /// # Errors
+    /// `KeyTooLongError`, `InvalidArgument` for a token that this proxy did not give.
+    pub(super) fn begin(&self, names: &Names) -> Result<Position, S3Error> {
+        if let Some(token) = &self.token {
+            return Position::of_token(token).ok_or_else(|| {
+                S3Error::invalid_argument("The continuation token provided is incorrect")
+            });
+        }
+        let key = self.after.as_deref().map(|after| names.seal_key(after)).transpose()?;
+        Ok(Position { key, id: self.after_id.clone(), ..Position::default() })
+    }
+
+    /// The query for the backend.
+    pub(super) fn query(&self, client: &Query, position: &Position) -> Query {
+        // Of what lies in a folder, perhaps little begins as the client wants.
+        let max = if self.is_partial && self.max > 0 { MAX_KEYS } else { self.max };
+        let mut query = client.clone().without(|name| TRANSLATED.contains(&name));
+        if !self.folder.is_empty() {
+            query = query.with("prefix", &self.folder);
+        }
+        query = query.with(self.kind.max(), &max.to_string());
+        if let Some(token) = &position.token {
+            return query.with("continuation-token", token);
+        }
+        if let Some(key) = &position.key {
+            query = query.with(self.kind.marker(), key);
+        }
+        match (self.kind.id_marker(), &position.id) {
+            (Some(name), Some(id)) => query.with(name, id),
+            _ => query,
+        }
+    }
+}
+
+impl Position {
+    /// The token for what the backend has behind a page.
+    pub(super) fn token_of(backend: &str) -> String {
+        format!("0{backend}")
+    }
+
+    /// The token for what is behind an entry of a page.
+    pub(super) fn token_behind(item: &Item) -> String {
+        let kind = if item.kind == EntryKind::CommonPrefix { '2' } else { '1' };
+        format!("{kind}{}", Base64UrlUnpadded::encode_string(item.stored.as_bytes()))
+    }
+
+    fn of_token(token: &str) -> Option<Self> {
+        let rest = token.get(1..)?;
+        if token.starts_with('0') {
+            return Some(Self { token: Some(rest.to_owned()), ..Self::default() });
+        }
+        let key = String::from_utf8(Base64UrlUnpadded::decode_vec(rest).ok()?).ok()?;
+        match token.get(..1)? {
+            "1" => Some(Self { key: Some(key), ..Self::default() }),
+            "2" => {
+                let behind = Some(format!("{key}{END}"));
+                Some(Self { key: behind, done: Some(key), ..Self::default() })
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Asked, Kind, Position};
+    use crate::object::names::{NameSecret, Names};
+    use crate::target::Query;
+
+    fn names() -> Names {
+        Names::new(&NameSecret::from_bytes(&[7; 32]), "bucket")
+    }
+
+    #[test]
+    fn requests_are_translated() {
+        let names = names();
+        let sealed = |key| names.seal_key(key).unwrap();
+        let client = Query::new()
+            .with("list-type", "2")
+            .with("prefix", "a/b c")
+            .with("delimiter", "/")
+            .with("start-after", "a/b d/")
+            .with("max-keys", "7");
+        let asked = Asked::of(&client, Kind::Objects2, &names).unwrap();
+        let query = asked.query(&client, &asked.begin(&names).unwrap());
+        assert_eq!(query.get("prefix"), Some(sealed("a/").as_str()));
+        assert_eq!(query.get("start-after"), Some(sealed("a/b d/").as_str()));
+        assert_eq!(query.get("max-keys"), Some("1000"), "few of them may be wanted");
+        assert_eq!((query.get("list-type"), query.get("delimiter")), (Some("2"), Some("/")));
+        let all = Query::new().with("key-marker", "k").with("version-id-marker", "v");
+        let asked = Asked::of(&all, Kind::Versions, &names).unwrap();
+        let query = asked.query(&all, &asked.begin(&names).unwrap());
+        assert_eq!(query.get("key-marker"), Some(sealed("k").as_str()));
+        assert_eq!((query.get("version-id-marker"), query.get("prefix")), (Some("v"), None));
+    }
+
+    #[test]
+    fn what_cannot_be_translated_is_refused() {
+        let names = names();
+        let code = |query: &Query| {
+            let asked = Asked::of(query, Kind::Objects2, &names);
+            asked.and_then(|asked| asked.begin(&names)).map(|_| ()).unwrap_err().code()
+        };
+        for delimiter in ["a", "//", "%2F"] {
+            assert_eq!(code(&Query::new().with("delimiter", delimiter)), "NotImplemented");
+        }
+        let long = format!("{}/", "x".repeat(900));
+        assert_eq!(code(&Query::new().with("prefix", &long)), "KeyTooLongError");
+        assert_eq!(code(&Query::new().with("start-after", &long)), "KeyTooLongError");
+        for token in ["x", "3abc", "1!", "\u{e4}", "1_w"] {
+            let query = Query::new().with("continuation-token", token);
+            assert_eq!(code(&query), "InvalidArgument", "{token}");
+        }
+        assert_eq!(code(&Query::new().with("max-keys", "many")), "InvalidArgument");
+    }
+
+    #[test]
+    fn tokens_come_back() {
+        let token = Position::token_of("of the backend");
+        let position = Position::of_token(&token).unwrap();
+        assert_eq!(position.token.as_deref(), Some("of the backend"));
+    }
+}

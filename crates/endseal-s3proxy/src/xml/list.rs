@@ -1,0 +1,119 @@
+//! Lists of objects, versions and uploads of which all but the entries is made anew.
+
+use super::builder::Builder;
+use super::edit::Edits;
+use super::entry::{decode, encode};
+use super::rewrite::{check_list, common_prefixes, entry_kind, is_url_encoded, one};
+use super::tree::Tree;
+use super::{Change, Entry, XmlError};
+
+/// What a list says outside its entries, of where it begins, ends and goes on.
+const OUTSIDE: [&str; 16] = [
+    "ContinuationToken",
+    "IsTruncated",
+    "KeyCount",
+    "KeyMarker",
+    "Marker",
+    "MaxKeys",
+    "MaxUploads",
+    "NextContinuationToken",
+    "NextKeyMarker",
+    "NextMarker",
+    "NextUploadIdMarker",
+    "NextVersionIdMarker",
+    "Prefix",
+    "StartAfter",
+    "UploadIdMarker",
+    "VersionIdMarker",
+];
+
+/// Where a page of a list ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ListHead {
+    /// Whether there is more.
+    pub is_truncated: bool,
+    /// `NextContinuationToken`.
+    pub next_token: Option<String>,
+    /// `NextMarker` or `NextKeyMarker`, decoded.
+    pub next_key: Option<String>,
+    /// `NextVersionIdMarker` or `NextUploadIdMarker`.
+    pub next_id: Option<String>,
+}
+
+impl ListHead {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// [`XmlError`].
+    pub fn read(xml: &[u8]) -> Result<Self, XmlError> {
+        let tree = Tree::parse(xml)?;
+        let root = tree.root();
+        check_list(&root)?;
+        let url = is_url_encoded(&root)?;
+        let text = |name| -> Result<Option<String>, XmlError> {
+            let text = root.child_text(name)?.filter(|text| !text.is_empty());
+            Ok(text.map(|text| text.into_owned()))
+        };
+        let key = text("NextMarker")?.or(text("NextKeyMarker")?);
+        let word = root.child_text("IsTruncated")?;
+        Ok(Self {
+            is_truncated: word.is_some_and(|word| word.trim().eq_ignore_ascii_case("true")),
+            next_token: text("NextContinuationToken")?,
+            next_key: key.map(|key| if url { decode(&key) } else { Ok(key) }).transpose()?,
+            next_id: text("NextVersionIdMarker")?.or(text("NextUploadIdMarker")?),
+        })
+    }
+}
+
+/// An element outside the entries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "written out by whoever asks")]
+pub struct Leaf {
+    /// Its name.
+    pub name: &'static str,
+    /// What it says.
+    pub text: String,
+    /// Whether that is a key or begins one: encoded as the list is.
+    pub is_key: bool,
+}
+
+/// The list with its entries as `entry` wants them, in their order, and with these elements in the
+/// place of those that say where it begins, ends and goes on; all else is copied.
+///
+/// # Errors
+/// [`XmlError`].
+pub fn relist(
+    xml: &[u8],
+    leaves: &[Leaf],
+    mut entry: impl FnMut(&Entry<'_>) -> Change,
+) -> Result<Vec<u8>, XmlError> {
+    let tree = Tree::parse(xml)?;
+    let root = tree.root();
+    check_list(&root)?;
+    let url = is_url_encoded(&root)?;
+    let mut edits = Edits::default();
+    for element in root.children() {
+        if element.name() == "CommonPrefixes" {
+            common_prefixes(&element, url, &mut entry, &mut edits)?;
+        } else if let Some(kind) = entry_kind(&root, &element) {
+            if one(kind, &element, url, &mut entry, &mut edits)? {
+                edits.remove(&element);
+            }
+        } else if OUTSIDE.contains(&element.name()) {
+            edits.remove(&element);
+        }
+    }
+    let mut fragment = Builder::fragment();
+    for Leaf { name, text, is_key } in leaves {
+        match url && *is_key {
+            true => fragment.leaf(name, &encode(text)),
+            false => fragment.leaf(name, text),
+        };
+    }
+    match root.child("Name").or_else(|| root.child("Bucket")) {
+        Some(name) => edits.insert_behind(&name, fragment),
+        None => edits.append(&root, fragment),
+    }
+    Ok(edits.apply(&tree))
+}

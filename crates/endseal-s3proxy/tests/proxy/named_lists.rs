@@ -1,0 +1,233 @@
+//! Lists of buckets whose names are encrypted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use endseal_s3proxy::bucket::Plaintext;
+
+use crate::client::{Answer, Client};
+use crate::fixture::{at_once, content, serve};
+use crate::multipart::{begin, part};
+use crate::named::{Named, at, escaped, named};
+
+/// Keys and common prefixes of a page.
+fn lines(page: &Answer) -> Vec<String> {
+    let folders = page.elements("CommonPrefixes");
+    let folders = folders.iter().map(|it| it.replace("<Prefix>", "").replace("</Prefix>", ""));
+    page.elements("Key").into_iter().chain(folders).collect()
+}
+
+/// All pages of a list, of `max` entries each.
+async fn all(client: &Client, version: u8, query: &str, max: usize) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut next = String::new();
+    for _ in 0..5_000 {
+        let kind = if version == 2 { "list-type=2&" } else { "" };
+        let target = format!("/bucket?{kind}max-keys={max}{query}{next}");
+        let page = client.ask("GET", &target).await.expect(200);
+        let lines = lines(&page);
+        assert!(lines.len() <= max, "{target}: {}", lines.len());
+        assert_eq!(page.element("MaxKeys"), max.to_string());
+        if version == 2 {
+            assert_eq!(page.element("KeyCount"), lines.len().to_string());
+        }
+        found.extend(lines.iter().cloned());
+        if page.element("IsTruncated") == "false" {
+            assert!(page.elements("NextContinuationToken").is_empty());
+            return found;
+        }
+        assert!(!lines.is_empty(), "a page of nothing: {target}");
+        next = match version {
+            2 => format!("&continuation-token={}", escaped(&page.element("NextContinuationToken"))),
+            _ => {
+                // As clients do it: by the element, or by the last key where there is no delimiter.
+                let marker = match query.contains("delimiter") {
+                    true => page.element("NextMarker"),
+                    false => page.elements("Key").pop().unwrap(),
+                };
+                format!("&marker={}", escaped(&marker))
+            }
+        };
+    }
+    panic!("{query} does not end");
+}
+
+/// What a list of these keys has, by S3's rules.
+fn expected(keys: &[String], prefix: &str, delimited: bool) -> BTreeSet<String> {
+    let begin = keys.iter().filter(|key| key.starts_with(prefix));
+    begin
+        .map(|key| match key[prefix.len()..].find('/') {
+            Some(slash) if delimited => key[..=prefix.len() + slash].to_owned(),
+            _ => key.clone(),
+        })
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_of_a_large_list_follow_each_other() {
+    let named = Named::new(Plaintext::Forbid).await;
+    let client = &named.front.client;
+    let mut keys: Vec<String> =
+        (0..2_400).map(|n| format!("f{}/{}/k{n:04} x", n % 40, n % 3)).collect();
+    keys.extend((0..95).map(|n| format!("top+{n:02}%")));
+    keys.extend(["f1/".to_owned(), "f1//x".to_owned(), "/".to_owned()]);
+    keys.extend(["f1x".to_owned(), "f".to_owned()]);
+    assert_eq!(keys.len(), 2_500);
+    at_once(keys.len(), |n| {
+        let target = at(&keys[n]);
+        async move { drop(client.put(&target, b"x").await.expect(200)) }
+    })
+    .await;
+    for version in [1, 2] {
+        for (prefix, delimited, max) in [
+            ("", true, 7),
+            ("", true, 1_000),
+            ("", false, 7),
+            ("", false, 1_000),
+            ("f1", true, 7),
+            ("f1", true, 1),
+            ("f1", false, 7),
+            ("f1/", true, 1),
+            ("f1/", true, 7),
+            ("f1/", false, 7),
+            ("f7/2", true, 1),
+            ("f7/2/k0", false, 3),
+            ("f7/2/k00", true, 3),
+            ("top+0", true, 3),
+            ("top+", false, 7),
+            ("/", true, 2),
+            ("nothing", true, 7),
+            ("nothing/at all", false, 7),
+        ] {
+            let mut query = format!("&prefix={}", escaped(prefix));
+            if delimited {
+                query.push_str("&delimiter=/");
+            }
+            let found = all(client, version, &query, max).await;
+            let known = expected(&keys, prefix, delimited);
+            let set: BTreeSet<String> = found.iter().cloned().collect();
+            assert_eq!(found.len(), set.len(), "an entry twice: {version} {prefix} {max}");
+            assert!(set == known, "{version} {prefix} {delimited} {max}");
+        }
+    }
+    // Whatever the pages, the order is the same.
+    let one = all(client, 2, "", 1_000).await;
+    assert_eq!(all(client, 1, "", 333).await, one);
+    let mut by_name = one.clone();
+    by_name.sort();
+    assert_ne!(by_name, one, "it is not that of the names");
+    // What begins behind an entry is what follows it in that order.
+    let list = format!("/bucket?list-type=2&start-after={}", escaped(&one[1_700]));
+    let page = client.ask("GET", &list).await.expect(200);
+    assert_eq!(page.element("StartAfter"), one[1_700]);
+    assert_eq!(page.elements("Key"), one[1_701..]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_say_what_was_asked_for() {
+    let named = Named::new(Plaintext::Forbid).await;
+    let client = &named.front.client;
+    let sizes = BTreeMap::from([("a/b", 1_usize), ("a/c d", 20_000), ("a/e&f", 400_000), ("g", 0)]);
+    for (key, size) in &sizes {
+        client.put(&at(key), &content(*size, 1)).await.expect(200);
+    }
+    for query in ["", "list-type=2", "encoding-type=url", "list-type=2&encoding-type=url"] {
+        let target = format!("/bucket?{query}&prefix=a/&delimiter=/&max-keys=50");
+        let list = client.ask("GET", &target).await.expect(200);
+        assert_eq!((list.element("Prefix"), list.element("MaxKeys")), ("a/".into(), "50".into()));
+        let keys = list.elements("Key");
+        for (key, size) in keys.iter().zip(list.elements("Size")) {
+            let key = key.replace("%20", " ").replace("%26", "&");
+            assert_eq!(sizes[key.as_str()].to_string(), size, "{query}");
+            let head = client.ask("HEAD", &at(&key)).await.expect(200);
+            assert!(list.elements("ETag").contains(&head.etag()), "{query}");
+        }
+        assert_eq!(keys.len(), 3, "{query}");
+        let encoded = keys.iter().any(|key| key == "a/c%20d");
+        assert_eq!(encoded, query.contains("url"), "{query}");
+        assert!(!list.text().contains(&named.sealed("a")), "{}", list.text());
+    }
+    let none = client.ask("GET", "/bucket?list-type=2&max-keys=0").await.expect(200);
+    assert_eq!((none.elements("Key").len(), none.element("IsTruncated")), (0, "false".into()));
+    for delimiter in ["b", "//", "%20"] {
+        let refused = client.ask("GET", &format!("/bucket?delimiter={delimiter}")).await;
+        assert_eq!(refused.expect(501).code(), "NotImplemented", "{delimiter}");
+    }
+    let refused = client.ask("GET", "/bucket?list-type=2&continuation-token=stranger").await;
+    assert_eq!(refused.expect(400).code(), "InvalidArgument");
+    let missing = client.ask("GET", "/missing?list-type=2").await.expect(404);
+    assert_eq!(missing.code(), "NoSuchBucket");
+    // Where names are as they come, nothing of this holds.
+    client.put("/plain/abc", b"x").await.expect(200);
+    let list = client.ask("GET", "/plain?delimiter=b").await.expect(200);
+    assert_eq!(list.elements("CommonPrefixes"), ["<Prefix>ab</Prefix>"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_no_client_can_name_is_not_shown_but_counted() {
+    for plaintext in [Plaintext::Forbid, Plaintext::ReadOnly, Plaintext::Allow] {
+        let named = Named::new(plaintext).await;
+        let client = &named.front.client;
+        let backend = named.world.backend();
+        client.put(&at("own/object"), b"own").await.expect(200);
+        // Past the proxy: names as they come, a name of another bucket, one in another folder.
+        let elsewhere = named.sealed("x/y").split_once('/').unwrap().1.to_owned();
+        for key in ["foreign", "foreign/object", "AAAA", &elsewhere] {
+            backend.put(&format!("/bucket/{key}"), b"foreign").await.expect(200);
+        }
+        for query in ["", "?list-type=2", "?list-type=2&max-keys=1", "?max-keys=1"] {
+            let list = client.ask("GET", &format!("/bucket{query}")).await.expect(200);
+            assert_eq!(list.elements("Key"), ["own/object"], "{query}");
+        }
+        let list = client.ask("GET", "/bucket?delimiter=/&list-type=2").await.expect(200);
+        assert_eq!(list.elements("CommonPrefixes"), ["<Prefix>own/</Prefix>"]);
+        assert_eq!(list.element("KeyCount"), "1");
+        let counted = named.front.proxy.metrics().text();
+        let counted = counted.lines().find(|it| it.starts_with("endseal_s3_foreign_names_total "));
+        let counted: u64 = counted.unwrap().rsplit(' ').next().unwrap().parse().unwrap();
+        assert!(counted >= 4 + 4 + 3, "{counted}");
+        assert_eq!(client.ask("GET", "/bucket/foreign").await.status, 404);
+        let full = client.ask("DELETE", "/bucket").await.expect(409);
+        assert_eq!(full.code(), "BucketNotEmpty");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn under_another_secret_there_is_nothing() {
+    let named = Named::new(Plaintext::Forbid).await;
+    named.front.client.put(&at("a/b"), b"content").await.expect(200);
+    std::fs::remove_file(named.world.scratch.0.join("names.secret")).unwrap();
+    let other = serve(&self::named(&named.world, Plaintext::Forbid)).await;
+    assert_eq!(other.client.ask("GET", &at("a/b")).await.status, 404);
+    let list = other.client.ask("GET", "/bucket").await.expect(200);
+    assert!(list.elements("Key").is_empty());
+    assert_eq!(list.element("IsTruncated"), "false");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_without_anything_to_show_are_passed_over() {
+    let named = Named::new(Plaintext::Forbid).await;
+    let client = &named.front.client;
+    at_once(1_203, |n| async move {
+        client.put(&at(&format!("folder/many{n}")), b"").await.expect(200);
+    })
+    .await;
+    client.put(&at("folder/one"), b"").await.expect(200);
+    let sealed: BTreeSet<String> = named.stored("bucket").await.into_iter().collect();
+    let is_behind = sealed.contains(&named.sealed("folder/one"));
+    for query in ["", "list-type=2&"] {
+        let target = format!("/bucket?{query}prefix=folder/o&max-keys=1");
+        let list = client.ask("GET", &target).await.expect(200);
+        assert_eq!(list.elements("Key"), ["folder/one"], "{query} {is_behind}");
+    }
+    // The proxy's own come first at the backend, and do not end the list.
+    let id = begin(client, &at("upload"), &[]).await;
+    part(client, &at("upload"), &id, 1, b"parked").await;
+    for query in ["max-keys=1", "list-type=2&max-keys=1"] {
+        let list = client.ask("GET", &format!("/bucket?{query}")).await.expect(200);
+        assert_eq!(list.elements("Key").len(), 1, "{query}");
+    }
+    let folded = client.ask("GET", "/bucket?list-type=2&delimiter=/&max-keys=1").await.expect(200);
+    assert_eq!(folded.elements("CommonPrefixes"), ["<Prefix>folder/</Prefix>"]);
+    let metrics = named.front.proxy.metrics();
+    assert!(metrics.text().contains("endseal_s3_foreign_names_total 0"), "{}", metrics.text());
+}
