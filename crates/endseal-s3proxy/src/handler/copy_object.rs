@@ -112,7 +112,7 @@ pub(super) async fn copy_object(proxy: &Proxy, call: &Call) -> Result<Response<O
 ///
 /// # Errors
 /// `KeyTooLongError`.
-fn name_source(
+pub(super) fn name_source(
     proxy: &Proxy,
     source: &Source,
     headers: &mut HeaderMap,

@@ -1,6 +1,10 @@
 //! Copies.
 
-use crate::fixture::{World, content};
+use endseal_s3proxy::Glob;
+use endseal_s3proxy::bucket::{BucketRule, Buckets, Plaintext};
+
+use crate::fixture::{World, content, serve};
+use crate::multipart::{PART, begin, complete};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn copies_are_opened_at_their_own_place_alone() {
@@ -72,4 +76,49 @@ async fn copies_heed_conditions_and_missing_sources() {
             "{source} {known}"
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parts_are_copied_into_uploads_of_plaintext() {
+    let world = World::new();
+    let mut rule = BucketRule::new(Glob::new("open"));
+    rule.plaintext = Plaintext::Allow;
+    let mut config = world.config();
+    config.buckets = Buckets::new(vec![rule]);
+    let front = serve(&config).await;
+    let client = &front.client;
+    for bucket in ["/open", "/bucket"] {
+        client.ask("PUT", bucket).await.expect(200);
+    }
+    let [plain, sealed] = [content(PART + 9, 6), content(90_000, 7)];
+    client.put("/open/plain", &plain).await.expect(200);
+    client.put("/bucket/sealed", &sealed).await.expect(200);
+    let target = "/open/copied";
+    let id = begin(client, target, &[]).await;
+    let last = format!("bytes=1-{}", PART);
+    let mut parts = Vec::new();
+    for (number, source, range) in [
+        (1, "open/plain", None),
+        (2, "open/plain", Some(last.as_str())),
+        (3, "bucket/sealed", Some("bytes=10000-69999")),
+    ] {
+        let target = format!("{target}?partNumber={number}&uploadId={id}");
+        let mut headers = vec![("x-amz-copy-source", source)];
+        headers.extend(range.map(|range| ("x-amz-copy-source-range", range)));
+        let copied = client.ask_with("PUT", &target, &headers).await.expect(200);
+        parts.push((number, copied.element("ETag")));
+    }
+    let beyond =
+        [("x-amz-copy-source", "bucket/sealed"), ("x-amz-copy-source-range", "bytes=0-90000")];
+    let wrong = format!("{target}?partNumber=4&uploadId={id}");
+    let refused = client.ask_with("PUT", &wrong, &beyond).await.expect(400);
+    assert_eq!(refused.code(), "InvalidArgument");
+    complete(client, target, &id, &parts).await.expect(200);
+    let expected = [&plain[..], &plain[1..=PART], &sealed[10_000..70_000]].concat();
+    assert!(client.ask("GET", target).await.expect(200).body == expected);
+    // They are the backend's bytes, and no seal is around them.
+    assert!(world.backend().ask("GET", target).await.expect(200).body == expected);
+    let strange = format!("{target}?partNumber=1&uploadId={id}");
+    let gone = client.ask_with("PUT", &strange, &[("x-amz-copy-source", "open/plain")]).await;
+    assert_eq!(gone.expect(404).code(), "NoSuchUpload");
 }

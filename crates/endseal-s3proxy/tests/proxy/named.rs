@@ -398,6 +398,19 @@ async fn plaintext_has_encrypted_names_where_it_is_allowed() {
     client.put(&at("zebrafish/open"), b"plaintext").await.expect(200);
     let list = client.ask("GET", "/bucket?prefix=zebrafish/").await.expect(200);
     assert_eq!((list.element("Key"), list.element("Size")), ("zebrafish/open".into(), "9".into()));
+    // Uploads of the backend's own.
+    let target = at("zebrafish/parts");
+    let begun = client.ask("POST", &format!("{target}?uploads")).await.expect(200);
+    assert_eq!(begun.element("Key"), "zebrafish/parts");
+    let id = begun.element("UploadId");
+    let source = [("x-amz-copy-source", "bucket/zebrafish/open")];
+    let numbered = format!("{target}?partNumber=1&uploadId={id}");
+    let copied = client.ask_with("PUT", &numbered, &source).await.expect(200).element("ETag");
+    let listed = client.ask("GET", &format!("{target}?uploadId={id}")).await.expect(200);
+    assert_eq!(listed.element("Key"), "zebrafish/parts");
+    let done = complete(client, &target, &id, &[(1, copied)]).await.expect(200);
+    assert_eq!(done.element("Key"), "zebrafish/parts");
+    assert_eq!(client.ask("GET", &target).await.expect(200).body, b"plaintext");
     assert!(!named.stored("bucket").await.iter().any(|key| key.contains(MARK)));
 }
 

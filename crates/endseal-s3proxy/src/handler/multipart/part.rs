@@ -5,11 +5,11 @@ use http::header::ETAG;
 use http::{HeaderMap, Method, Response, StatusCode};
 
 use super::upload::Upload;
-use crate::body::{Content, Outgoing, Report, Sealed, Sealer};
+use crate::body::{Content, Outgoing, Plain, Report, Sealed, Sealer};
 use crate::byte_range::ByteRange;
 use crate::client::Body;
 use crate::error::S3Error;
-use crate::handler::copy_object::{Source, not_there};
+use crate::handler::copy_object::{Source, name_source, not_there};
 use crate::handler::get_object::open_range;
 use crate::handler::{conditions, content, pass_through, put_object};
 use crate::headers;
@@ -64,7 +64,10 @@ pub(in crate::handler) async fn upload_part_copy(
 ) -> Result<Response<Outgoing>, S3Error> {
     let source = Source::of(call)?;
     let from = Sought::of(&call.signer, &source.target)?;
-    let upload = Upload::of(proxy, call).await?;
+    let upload = match is_plain(proxy, call) {
+        true => None,
+        false => Some(Upload::of(proxy, call).await?),
+    };
     let number = number(call)?;
     let conditional = conditions::of_source(&call.headers);
     let head = proxy.head(&from, conditional).await?;
@@ -74,6 +77,13 @@ pub(in crate::handler) async fn upload_part_copy(
     }
     let stored_len = object_len(&head).ok_or_else(S3Error::internal)?;
     let found = proxy.examine(&from, head.headers(), stored_len).await?;
+    if upload.is_none() && matches!(found, Found::Plain) {
+        // Bytes that are the same on both sides: the backend moves them.
+        let mut headers = headers::forwarded(&call.headers);
+        name_source(proxy, &source, &mut headers)?;
+        let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await?;
+        return Ok(pass(response));
+    }
     let content_len = match &found {
         Found::Sealed(object) => object.content_len,
         Found::Plain => stored_len,
@@ -118,12 +128,20 @@ pub(in crate::handler) async fn upload_part_copy(
             Content::backend(response.into_body(), len)
         }
     };
-    let (answer, salt) = send(proxy, call, &upload, number, content).await?;
+    let answer = match &upload {
+        Some(upload) => {
+            let (mut answer, salt) = send(proxy, call, upload, number, content).await?;
+            if answer.status().is_success() {
+                set_tag(answer.headers_mut(), salt)?;
+            }
+            answer
+        }
+        None => send_plain(proxy, call, content).await?,
+    };
     if !answer.status().is_success() {
         return Ok(answer);
     }
     let (mut head, _) = answer.into_parts();
-    set_tag(&mut head.headers, salt)?;
     let tag = head.headers.remove(ETAG);
     let tag = tag.as_ref().and_then(|tag| tag.to_str().ok()).unwrap_or_default();
     let mut document = xml::Builder::new("CopyPartResult");
@@ -186,6 +204,20 @@ async fn send(
     let sent =
         proxy.send(&call.signer, &Method::PUT, &target, headers, body, PayloadHash::Unsigned).await;
     put_object::finish_raw(sent, &report).map(|answer| (answer, salt))
+}
+
+/// Sends content that was opened as a part of the backend's own upload.
+async fn send_plain(
+    proxy: &Proxy,
+    call: &Call,
+    content: Content,
+) -> Result<Response<Outgoing>, S3Error> {
+    let mut headers = headers::about_sealed(&call.headers);
+    headers::remove(&mut headers, |name| name.as_str().starts_with("x-amz-copy-source"));
+    let body = Body::stream(content.len(), Plain::new(content));
+    let hash = PayloadHash::Unsigned;
+    let sent = proxy.send(&call.signer, &Method::PUT, &call.target, headers, body, hash).await?;
+    Ok(pass(sent))
 }
 
 /// The tag that tells which upload of the part it is.
