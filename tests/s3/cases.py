@@ -13,17 +13,28 @@ class Skip(Exception):
     """Raised by a case that cannot be run here; the text is the reason shown."""
 
 
-def case(client, needs_proxy=False, needs_direct=False, slow=False, name=None):
+def case(
+    client, needs_proxy=False, needs_direct=False, needs_names=False, slow=False, name=None
+):
     """Registers a function as a case. Its name is the fact that it shows.
 
     needs_proxy: about what lies behind the proxy; no sense in it with --direct.
     needs_direct: about the servers themselves.
+    needs_names: about encrypted names; no sense in it without --names.
     slow: left out with --quick.
     """
 
     def register(function):
         _registered.append(
-            Case(client, name or function.__name__, function, needs_proxy, needs_direct, slow)
+            Case(
+                client,
+                name or function.__name__,
+                function,
+                needs_proxy,
+                needs_direct,
+                needs_names,
+                slow,
+            )
         )
         return function
 
@@ -31,12 +42,13 @@ def case(client, needs_proxy=False, needs_direct=False, slow=False, name=None):
 
 
 class Case:
-    def __init__(self, client, name, function, needs_proxy, needs_direct, slow):
+    def __init__(self, client, name, function, needs_proxy, needs_direct, needs_names, slow):
         self.client = client
         self.name = name
         self.function = function
         self.needs_proxy = needs_proxy
         self.needs_direct = needs_direct
+        self.needs_names = needs_names
         self.slow = slow
 
     def __str__(self):
@@ -77,6 +89,8 @@ def perform(one, world, limits):
         return outcome(SKIPPED, "is about the proxy")
     if one.needs_direct and world.proxy is not None:
         return outcome(SKIPPED, "is about the server")
+    if one.needs_names and not world.names:
+        return outcome(SKIPPED, "--names")
     if one.slow and world.quick:
         return outcome(SKIPPED, "--quick")
     try:

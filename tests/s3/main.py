@@ -20,6 +20,7 @@ MODULES = [
     "connections",
     "ranges",
     "names",
+    "encrypted_names",
     "conditions",
     "copies",
     "listings",
@@ -41,6 +42,21 @@ MODULES = [
     "slowness",
     "memory",
 ]
+# What there is in names: with --names, these.
+WITH_NAMES = [
+    "objects",
+    "names",
+    "encrypted_names",
+    "copies",
+    "listings",
+    "presigned",
+    "forms",
+    "multipart",
+    "multipart_refusals",
+    "aws_cli",
+    "s3cmd",
+    "rclone",
+]
 USAGE, FAILURE, NOTHING = 2, 1, 3
 
 
@@ -52,7 +68,10 @@ def main():
         if name.startswith("AWS_"):
             del os.environ[name]
     os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
-    for module in MODULES:
+    if options.direct and options.names:
+        print("tests/s3: --names is about the proxy", file=sys.stderr)
+        return USAGE
+    for module in WITH_NAMES if options.names else MODULES:
         importlib.import_module(module)
     chosen = cases.select(options.only)
     if options.list:
@@ -66,6 +85,8 @@ def main():
     columns = []
     for name in options.backend:
         column = name if options.direct else f"proxy + {name}"
+        if options.names:
+            column = f"names + {name}"
         columns.append(column)
         folder = tempfile.mkdtemp(prefix=f"endseal-s3-{name}-")
         try:
@@ -87,11 +108,11 @@ def run_on(name, column, folder, rows, options):
             outcomes[column] = cases.Outcome(cases.SKIPPED, reason)
         return
     binary = None if options.direct else options.proxy_bin
-    world = World(server, folder, binary, options.quick, options.full)
+    world = World(server, folder, binary, options.quick, options.full, options.names)
     world.start()
     begin = time.monotonic()
     for one, outcomes in rows:
-        outcome = cases.perform(one, world, limits(name, options.direct))
+        outcome = cases.perform(one, world, limits(name, options.direct, options.names))
         outcomes[column] = outcome
         print(f"{column:18} {str(one):58} {outcome.seconds:6.1f} s  {outcome}", flush=True)
         world.restart_if_dead()
@@ -138,6 +159,7 @@ def arguments():
     parser.add_argument("--direct", action="store_true", help="clients straight to the servers")
     parser.add_argument("--proxy-bin", default=built(), help="the program endseal")
     parser.add_argument("--backend", action="append", choices=sorted(SERVERS))
+    parser.add_argument("--names", action="store_true", help="names are encrypted")
     parser.add_argument("--quick", action="store_true", help="without what takes long")
     parser.add_argument("--full", action="store_true", help="every byte flipped, 5 GiB for memory")
     parser.add_argument("--only", action="append", default=[], metavar="PATTERN")

@@ -24,6 +24,11 @@ def new_ring(binary, path):
     )
 
 
+def new_name_secret(binary, path):
+    """Makes a name secret; the proxies of one bucket share it."""
+    return command(binary, "key", "names", path)["check"]
+
+
 def command(binary, *arguments, expect=0):
     """Runs `endseal s3 …`; what it reports."""
     done = subprocess.run(
@@ -61,11 +66,12 @@ def secret_file(folder, name, secret):
     return path
 
 
-def configuration(server, folder, port, ring, extra="", clients=None):
+def configuration(server, folder, port, ring, extra="", clients=None, names=None):
     """Writes the configuration and the secrets it names; the path of the configuration.
 
     `extra` goes before the tables. A client is access key and secret, and the same of the account
-    at the server that stands for it, if that is not the one of [backend].
+    at the server that stands for it, if that is not the one of [backend]. `names` is the file of the
+    name secret of all buckets, if their names are encrypted.
     """
     clients = clients or [(ACCESS, SECRET)]
     lines = [f'listen = "127.0.0.1:{port}"', extra]
@@ -88,6 +94,8 @@ def configuration(server, folder, port, ring, extra="", clients=None):
                 f'backend_access_key = "{there[0]}"',
                 f'backend_secret_key_file = "{path}"',
             ]
+    if names:
+        lines += ["[[bucket]]", 'name = "*"', 'names = "encrypt"', f'name_secret_file = "{names}"']
     path = os.path.join(folder, "endseal-s3.toml")
     with open(path, "w") as file:
         file.write("\n".join(lines) + "\n")
@@ -97,12 +105,13 @@ def configuration(server, folder, port, ring, extra="", clients=None):
 class Proxy:
     """One proxy process before a server."""
 
-    def __init__(self, binary, server, folder, ring, extra="", clients=None):
+    def __init__(self, binary, server, folder, ring, extra="", clients=None, names=None):
         os.makedirs(folder, exist_ok=True)
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = os.path.join(folder, "proxy.log")
-        self.configuration = path = configuration(server, folder, self.port, ring, extra, clients)
+        path = configuration(server, folder, self.port, ring, extra, clients, names)
+        self.configuration = path
         self.process = Process(
             [binary, "s3", "serve", "--config", path],
             self.log,

@@ -41,13 +41,15 @@ def boto(url, access, secret, **options):
 class World:
     """One server, and the proxy before it unless `binary` is None."""
 
-    def __init__(self, server, folder, binary, quick, full):
+    def __init__(self, server, folder, binary, quick, full, names=False):
         self.server = server
         self.folder = folder
         self.binary = binary
         self.quick, self.full = quick, full
         self.proxy = None
         self.ring = os.path.join(folder, "ring.key")
+        # The file of the name secret, if names are encrypted.
+        self.names = os.path.join(folder, "names.secret") if names else None
         self._buckets = 0
         self._proxies = 0
         self._borrowed = []
@@ -57,6 +59,8 @@ class World:
         self.server.start()
         if self.binary:
             proxies.new_ring(self.binary, self.ring)
+            if self.names:
+                proxies.new_name_secret(self.binary, self.names)
             self.proxy = self._new_proxy(self.ring)
         self.front = self.proxy or self.server
         self.access, self.secret = (
@@ -79,7 +83,7 @@ class World:
     def _new_proxy(self, ring, extra=""):
         self._proxies += 1
         folder = os.path.join(self.folder, f"proxy-{self._proxies}")
-        return proxies.Proxy(self.binary, self.server, folder, ring, extra)
+        return proxies.Proxy(self.binary, self.server, folder, ring, extra, names=self.names)
 
     def another_proxy(self, ring=None, extra="", server=None):
         """One more proxy, which is stopped after the case."""
@@ -87,7 +91,8 @@ class World:
             raise Skip("is about the proxy")
         self._proxies += 1
         folder = os.path.join(self.folder, f"proxy-{self._proxies}")
-        one = proxies.Proxy(self.binary, server or self.server, folder, ring or self.ring, extra)
+        ring, server = ring or self.ring, server or self.server
+        one = proxies.Proxy(self.binary, server, folder, ring, extra, names=self.names)
         self._borrowed.append(one)
         return one
 

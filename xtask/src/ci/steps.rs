@@ -193,7 +193,8 @@ fn s3(root: &Path, packages: &[&str]) -> Vec<Job> {
         return vec![Job::Skip(format!("{S3_TESTS} needs Go, in which the server is written"))];
     }
     let run = format!("{S3_TESTS} --quick --proxy-bin target/release/endseal");
-    vec![cargo("build --release --locked -p endseal-cli"), program(&run)]
+    let build = cargo("build --release --locked -p endseal-cli");
+    vec![build, program(&run), program(&format!("{run} --names"))]
 }
 
 /// Messages and mutants of them, as two other libraries read them.

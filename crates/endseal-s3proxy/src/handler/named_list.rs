@@ -59,29 +59,34 @@ pub(super) async fn named_list(
             continue;
         }
         let shown = page.shown(asked.max);
-        let leaves = leaves(&asked, &page, &shown)?;
+        let leaves = leaves(&asked, &page, &shown, names)?;
         return answer(proxy, call, head, &page, &shown, &leaves).await;
     }
 }
 
 /// What stands in the list outside its entries.
-fn leaves(asked: &Asked, page: &Page, shown: &[usize]) -> Result<Vec<Leaf>, S3Error> {
+fn leaves(
+    asked: &Asked,
+    page: &Page,
+    shown: &[usize],
+    names: &Names,
+) -> Result<Vec<Leaf>, S3Error> {
     let is_cut = shown.len() < page.visible();
     let goes_on = asked.max > 0 && (is_cut || page.head.is_truncated);
-    let last = match (is_cut, shown.last()) {
-        (true, Some(last)) => Some(&page.items[*last]),
-        // Cut to nothing: only who asks for nothing gets that.
-        (true, None) => None,
-        (false, _) => page.last_opened(),
+    let cut_at = shown.last().filter(|_| is_cut).map(|at| &page.items[*at]);
+    let behind = |item: &Item| Some((item.client.clone()?, item.id.clone()));
+    let next = match cut_at {
+        _ if !goes_on => None,
+        Some(item) => behind(item),
+        None => page.next_opened(names).or_else(|| page.last_opened().and_then(behind)),
     };
-    let next = last.filter(|_| goes_on);
     let mut leaves = Vec::new();
     let mut leaf = |name, text: &str, is_key| {
         leaves.push(Leaf { name, text: text.to_owned(), is_key });
     };
     leaf("Prefix", &asked.prefix, true);
-    let next_key = next.and_then(|item| item.client.as_deref());
-    let next_id = next.and_then(|item| item.id.as_deref());
+    let next_key = next.as_ref().map(|(key, _)| key.as_str());
+    let next_id = next.as_ref().and_then(|(_, id)| id.as_deref());
     let (key, id) = (asked.after.as_deref(), asked.after_id.as_deref());
     match asked.kind {
         Kind::Objects1 => {
@@ -91,10 +96,9 @@ fn leaves(asked: &Asked, page: &Page, shown: &[usize]) -> Result<Vec<Leaf>, S3Er
         Kind::Objects2 => {
             asked.token.iter().for_each(|token| leaf("ContinuationToken", token, false));
             key.iter().for_each(|key| leaf("StartAfter", key, true));
-            let next = match (is_cut, next) {
-                (true, Some(item)) => Some(Position::token_behind(item)),
-                (true, None) => None,
-                (false, _) => page.head.next_token.as_deref().map(Position::token_of),
+            let next = match cut_at {
+                Some(item) => Some(Position::token_behind(item)),
+                None => page.head.next_token.as_deref().map(Position::token_of),
             };
             if goes_on {
                 leaf("NextContinuationToken", &next.ok_or_else(S3Error::internal)?, false);

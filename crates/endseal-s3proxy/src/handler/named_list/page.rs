@@ -80,6 +80,12 @@ impl Page {
         visible.take(max).collect()
     }
 
+    /// Where the backend goes on, if a client can name that: a key, and a version or an upload.
+    pub(super) fn next_opened(&self, names: &Names) -> Option<(String, Option<String>)> {
+        let key = self.head.next_key.as_deref().filter(|key| !is_reserved(key))?;
+        Some((names.open_key(key).ok()?, self.head.next_id.clone()))
+    }
+
     /// The last entry that a client could name.
     pub(super) fn last_opened(&self) -> Option<&Item> {
         let items = self.order.iter().rev().map(|at| &self.items[*at]);
@@ -106,5 +112,96 @@ impl Page {
             }
         };
         if next == *position { Err(S3Error::internal()) } else { Ok(next) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::asked::{Asked, Kind, Position};
+    use super::Page;
+    use crate::object::names::{NameSecret, Names};
+    use crate::target::Query;
+
+    fn names() -> Names {
+        Names::new(&NameSecret::from_bytes(&[7; 32]), "bucket")
+    }
+
+    fn page(kind: Kind, query: &Query, position: &Position, document: &str) -> Page {
+        let names = names();
+        let asked = Asked::of(query, kind, &names).unwrap();
+        let document = document.as_bytes().to_vec().into();
+        Page::read(document, &asked, position, &names).unwrap()
+    }
+
+    #[test]
+    fn common_prefixes_are_in_their_place_among_objects() {
+        let names = names();
+        let mut sealed: Vec<(String, &str)> =
+            ["a", "b", "c/", "d", "e/", "f"].map(|key| (names.seal_key(key).unwrap(), key)).into();
+        let folders = sealed.iter().filter(|(_, key)| key.ends_with('/'));
+        let folders: String = folders
+            .map(|(key, _)| format!("<CommonPrefixes><Prefix>{key}</Prefix></CommonPrefixes>"))
+            .collect();
+        sealed.sort();
+        let objects = sealed.iter().filter(|(_, key)| !key.ends_with('/'));
+        let objects: String =
+            objects.map(|(key, _)| format!("<Contents><Key>{key}</Key></Contents>")).collect();
+        let document = format!(
+            "<ListBucketResult><IsTruncated>true</IsTruncated>{objects}{folders}\
+             <Contents><Key>foreign</Key></Contents></ListBucketResult>"
+        );
+        let page = page(Kind::Objects1, &Query::new(), &Position::default(), &document);
+        let shown = |max| -> Vec<&str> {
+            let shown = page.shown(max);
+            shown.iter().map(|at| page.items[*at].client.as_deref().unwrap()).collect()
+        };
+        let expected: Vec<&str> = sealed.iter().map(|(_, key)| *key).collect();
+        assert_eq!(shown(1_000), expected);
+        assert_eq!(shown(3), expected[..3]);
+        assert_eq!((page.visible(), page.foreign, page.is_vain()), (6, 1, false));
+        assert_eq!(page.last_opened().unwrap().client.as_deref(), expected.last().copied());
+    }
+
+    #[test]
+    fn versions_of_a_key_stay_in_their_order() {
+        let names = names();
+        let [one, two] = ["k/one", "k/two"].map(|key| names.seal_key(key).unwrap());
+        let version = |name: &str, key: &str, id: &str| {
+            format!("<{name}><Key>{key}</Key><VersionId>{id}</VersionId></{name}>")
+        };
+        let document = format!(
+            "<ListVersionsResult><IsTruncated>true</IsTruncated>\
+             <NextKeyMarker>{two}</NextKeyMarker><NextVersionIdMarker>4</NextVersionIdMarker>{}{}{}{}\
+             </ListVersionsResult>",
+            version("DeleteMarker", &one, "9"),
+            version("Version", &one, "2"),
+            version("Version", &one, "5"),
+            version("Version", &two, "4"),
+        );
+        let query = Query::new().with("prefix", "k/o");
+        let position = Position::default();
+        let page = page(Kind::Versions, &query, &position, &document);
+        let ids: Vec<&str> =
+            page.shown(9).iter().map(|at| page.items[*at].id.as_deref().unwrap()).collect();
+        assert_eq!(ids, ["9", "2", "5"]);
+        let next = page.next(&position).unwrap();
+        assert_eq!((next.key.as_deref(), next.id.as_deref()), (Some(two.as_str()), Some("4")));
+        assert!(page.next(&next).is_err(), "a list that stands still");
+    }
+
+    #[test]
+    fn a_page_of_nothing_that_can_be_seen_is_vain() {
+        let key = names().seal_key("folder/other").unwrap();
+        let document = format!(
+            "<ListBucketResult><IsTruncated>true</IsTruncated>\
+             <NextContinuationToken>t</NextContinuationToken>\
+             <Contents><Key>{key}</Key></Contents>\
+             <Contents><Key>.endseal/parked/x</Key></Contents></ListBucketResult>"
+        );
+        let query = Query::new().with("prefix", "folder/k");
+        let page = page(Kind::Objects2, &query, &Position::default(), &document);
+        assert!(page.is_vain() && page.foreign == 0 && page.last_opened().is_some());
+        let next = page.next(&Position::default()).unwrap();
+        assert_eq!(next.token.as_deref(), Some("t"));
     }
 }
