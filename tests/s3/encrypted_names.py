@@ -48,7 +48,9 @@ def the_server_sees_no_name(world):
     s3, bucket = world.s3, world.bucket("names")
     key = f"{MARK}/one {MARK}"
     s3.put_object(Bucket=bucket, Key=key, Body=content(9), WebsiteRedirectLocation=f"/{MARK}")
-    equal(s3.head_object(Bucket=bucket, Key=key)["WebsiteRedirectLocation"], f"/{MARK}")
+    elsewhere = s3.head_object(Bucket=bucket, Key=key).get("WebsiteRedirectLocation")
+    # MinIO does not keep it.
+    equal(elsewhere, None if world.server.name == "minio" else f"/{MARK}", "redirect location")
     s3.copy_object(Bucket=bucket, Key=f"{MARK} copy", CopySource={"Bucket": bucket, "Key": key})
     upload(world, bucket, f"{MARK}/parts", [5 * MIB, 7])
     upload_id = begin(world, bucket, f"{MARK}/open")

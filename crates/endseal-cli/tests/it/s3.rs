@@ -76,7 +76,7 @@ fn a_name_secret_is_made_once() {
     let bucket = "[[bucket]]\nname = \"b\"\nnames = \"encrypt\"\nname_secret_file = ";
     let base = std::fs::read_to_string(scratch.folder().join("s3.toml")).unwrap();
     for (file, code) in [("names.secret", 0), ("ring.key", 4), ("missing", 4)] {
-        scratch.write("s3.toml", &format!("{base}{bucket}\"{file}\"\n"));
+        scratch.write("s3.toml", format!("{base}{bucket}\"{file}\"\n"));
         let ran = s3(&["clean", "--config", "s3.toml"], &scratch);
         assert_eq!(ran.code, code, "{file}: {}", ran.err);
     }

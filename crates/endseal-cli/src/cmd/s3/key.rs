@@ -46,7 +46,7 @@ enum Command {
         /// The whole id of the key, as `list` shows it; never the one that wraps
         id: String,
     },
-    /// Make a secret that names in buckets are encrypted under (name_secret_file in the configuration). Without it nobody finds an object again: keep a copy where the objects are not
+    /// Make a secret that names in buckets are encrypted under (name_secret_file in the configuration). Without it nobody finds an object again: keep a copy where the objects are not. Lists then have the order of encrypted names, which `aws s3 sync` does not bear
     Names {
         /// A file that is not there yet
         file: PathBuf,
