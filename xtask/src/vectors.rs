@@ -1,11 +1,12 @@
 //! Test vectors are generated, so that they can be generated again.
 //!
-//! A crate that owns a specification has `examples/vectors.rs`: a program that takes a folder and
-//! writes `<folder>/<specification>/<scenario>.json`. The same inputs give the same bytes.
+//! A crate that owns a specification has `examples/vectors.rs`, as the example `<crate>-vectors`: a
+//! program that takes a folder and writes `<folder>/<specification>/<scenario>.json`. The same inputs
+//! give the same bytes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::{fs, io};
 
 use crate::scratch::Scratch;
@@ -33,14 +34,24 @@ pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String>
 
 /// Runs the generators, which are built in `environment`.
 pub(crate) fn renew(root: &Path, mode: Mode, environment: &[(&str, &str)]) -> Result<bool, String> {
+    let crates = workspace::rows(root)?.into_iter().flat_map(|row| row.crates);
+    let (owners, others): (Vec<String>, Vec<String>) =
+        crates.partition(|name| root.join("crates").join(name).join(GENERATOR).exists());
+    for name in others {
+        println!("vectors: {name} has no {GENERATOR}, skipped");
+    }
+    let programs = build(root, &owners, environment)?;
     let mut clean = true;
-    for name in workspace::rows(root)?.into_iter().flat_map(|row| row.crates) {
-        if !root.join("crates").join(&name).join(GENERATOR).exists() {
-            println!("vectors: {name} has no {GENERATOR}, skipped");
-            continue;
-        }
+    for name in &owners {
+        let program = programs
+            .get(&example(name))
+            .ok_or_else(|| format!("{name} has no example '{}'", example(name)))?;
         let scratch = Scratch::new("vectors").map_err(|error| error.to_string())?;
-        generate(root, &name, scratch.path(), environment)?;
+        let status = Command::new(program).current_dir(root).arg(scratch.path()).status();
+        let status = status.map_err(|error| format!("{}: {error}", program.display()))?;
+        if !status.success() {
+            return Err(format!("the generator of {name} failed: {status}"));
+        }
         let kept = root.join(VECTORS);
         let outcome = match mode {
             Mode::Check => compare(scratch.path(), &kept),
@@ -51,18 +62,44 @@ pub(crate) fn renew(root: &Path, mode: Mode, environment: &[(&str, &str)]) -> Re
     Ok(clean)
 }
 
-fn generate(
+/// Unlike a name that all crates use, it is one program in one place.
+fn example(name: &str) -> String {
+    format!("{name}-vectors")
+}
+
+/// The generators' programs by the names of the examples. All in one build, with the features that
+/// `cargo test --workspace` has: what that has built is not built again.
+fn build(
     root: &Path,
-    name: &str,
-    folder: &Path,
+    owners: &[String],
     environment: &[(&str, &str)],
-) -> Result<(), String> {
+) -> Result<BTreeMap<String, PathBuf>, String> {
     let mut cargo = Command::new("cargo");
-    cargo.current_dir(root).envs(environment.iter().copied());
-    cargo.args(["run", "--quiet", "--locked", "--package", name]);
-    cargo.args(["--example", "vectors", "--"]).arg(folder);
-    let status = cargo.status().map_err(|error| format!("cargo: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("the generator of {name} failed: {status}")) }
+    cargo.current_dir(root).envs(environment.iter().copied()).stderr(Stdio::inherit());
+    cargo.args(["build", "--quiet", "--locked", "--workspace"]);
+    cargo.arg("--message-format=json-render-diagnostics");
+    for name in owners {
+        cargo.arg("--example").arg(example(name));
+    }
+    let output = cargo.output().map_err(|error| format!("cargo: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("the generators cannot be built: {}", output.status));
+    }
+    Ok(programs(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// Of Cargo's messages, one JSON object a line, those of programs: name to path.
+fn programs(messages: &str) -> BTreeMap<String, PathBuf> {
+    let artifacts = messages.lines().filter(|line| line.contains("\"kind\":[\"example\"]"));
+    artifacts
+        .filter_map(|line| Some((text(line, "name")?.to_owned(), text(line, "executable")?.into())))
+        .collect()
+}
+
+/// The text called `key` in a line of JSON, if it needed no escapes.
+fn text<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    let (_, rest) = line.split_once(&format!("\"{key}\":\""))?;
+    rest.split_once('"').map(|(text, _)| text).filter(|text| !text.contains('\\'))
 }
 
 /// Prints each difference between what was generated and what is kept.
@@ -205,6 +242,23 @@ mod tests {
     fn a_generator_that_writes_nothing_or_beside_is_an_error() {
         assert!(specifications(Scratch::with(&[]).path()).is_err());
         assert!(specifications(Scratch::with(&[("a.json", "")]).path()).is_err());
+    }
+
+    #[test]
+    fn programs_are_found_in_the_messages_of_cargo() {
+        let messages = concat!(
+            r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"a"},"executable":null}"#,
+            "\n",
+            r#"{"reason":"compiler-artifact","target":{"kind":["example"],"name":"a-vectors"},"#,
+            r#""profile":{"test":false},"executable":"/t/debug/examples/a-vectors","fresh":true}"#,
+            "\n",
+            r#"{"reason":"compiler-artifact","target":{"kind":["example"],"name":"b"},"executable":null}"#,
+            "\n",
+            r#"{"reason":"build-finished","success":true}"#,
+        );
+        let found = programs(messages);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found["a-vectors"], Path::new("/t/debug/examples/a-vectors"));
     }
 
     #[test]

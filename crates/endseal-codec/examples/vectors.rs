@@ -1,5 +1,5 @@
 //! Writes the test vectors of docs/spec/codec.md and docs/spec/frame.md:
-//! `cargo run -p endseal-codec --example vectors -- vectors`.
+//! `cargo run -p endseal-codec --example endseal-codec-vectors -- vectors`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,5 +1,5 @@
 //! Writes the test vectors of docs/spec/identity.md and docs/spec/roster.md:
-//! `cargo run -p endseal-keyring --example vectors -- vectors`.
+//! `cargo run -p endseal-keyring --example endseal-keyring-vectors -- vectors`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
 
 #[path = "vectors/bech32m.rs"]

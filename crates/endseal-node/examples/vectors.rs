@@ -1,5 +1,5 @@
 //! Writes the test vectors of docs/spec/transfer.md:
-//! `cargo run -p endseal-node --example vectors -- vectors`.
+//! `cargo run -p endseal-node --example endseal-node-vectors -- vectors`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
 
 use std::path::{Path, PathBuf};

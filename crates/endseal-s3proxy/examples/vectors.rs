@@ -1,5 +1,5 @@
 //! Writes the test vectors of docs/spec/s3-object.md and docs/spec/s3-key-ring.md:
-//! `cargo run -p endseal-s3proxy --example vectors -- vectors`.
+//! `cargo run -p endseal-s3proxy --example endseal-s3proxy-vectors -- vectors`.
 //!
 //! Everything is put together by hand here, byte by byte, and not by the code that the vectors test;
 //! only chunks, key wrapping and digests come from libraries.

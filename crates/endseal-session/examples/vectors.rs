@@ -1,5 +1,5 @@
 //! Writes the test vectors of docs/spec/session.md and docs/spec/session-file.md:
-//! `cargo run -p endseal-session --example vectors -- vectors`.
+//! `cargo run -p endseal-session --example endseal-session-vectors -- vectors`.
 //!
 //! Everything is written by hand here, byte by byte, and not by the code that the vectors test; only
 //! keys, signatures and digests are not.

@@ -1,5 +1,5 @@
 //! Writes the test vectors of docs/spec/store.md:
-//! `cargo run -p endseal-store --example vectors -- vectors`.
+//! `cargo run -p endseal-store --example endseal-store-vectors -- vectors`.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
 

@@ -1,5 +1,5 @@
 //! Writes the test vectors of docs/spec/transport.md:
-//! `cargo run -p endseal-transport --example vectors -- vectors`.
+//! `cargo run -p endseal-transport --example endseal-transport-vectors -- vectors`.
 //!
 //! Everything is written by hand here, byte by byte, and not by the code that the vectors test; only
 //! keys and ids are not.
