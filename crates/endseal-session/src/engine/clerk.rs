@@ -8,12 +8,12 @@ use endseal_store::{AddressRef, ConversationRef, Messages, NewMessage, Transacti
 
 use super::conversation::Conversation;
 use super::desk::{Answer, Departure, Load, Loaded, Question, Write};
-use super::lane::{Partner, RatchetEntry, Waiting};
+use super::lane::{Partner, RatchetEntry, Seen, Waiting};
 use super::records;
 use super::references::References;
 use super::states::States;
 use crate::group::GroupDevice;
-use crate::{Address, Certificate, DeviceId, EngineError, Ratchet, SessionTag};
+use crate::{Address, DeviceId, EngineError, Ratchet, SessionTag};
 
 /// See the module.
 pub(super) struct Clerk<'t, 's, R> {
@@ -199,9 +199,9 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
         if let Some(row) = self.transaction.address(reference)?
             && let Some(bytes) = row.certificate
         {
-            partner.certificate = Some(
-                Certificate::from_bytes(&bytes).map_err(|_| EngineError::Damaged("certificate"))?,
-            );
+            let bytes = bytes.as_slice().try_into();
+            partner.seen =
+                Some(Seen::Stored(bytes.map_err(|_| EngineError::Damaged("certificate"))?));
         }
         for row in self.transaction.sessions_of(reference)? {
             if row.engine != R::ENGINE {

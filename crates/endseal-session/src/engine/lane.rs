@@ -10,7 +10,7 @@ use core::borrow::Borrow;
 use core::hash::{Hash, Hasher};
 use std::collections::HashMap;
 
-pub(super) use correspondence::{Correspondence, Partner, RatchetEntry};
+pub(super) use correspondence::{Correspondence, Partner, RatchetEntry, Seen};
 pub(super) use membership::{Membership, Waiting};
 
 use super::desk::Loaded;

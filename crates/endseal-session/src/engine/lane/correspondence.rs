@@ -33,7 +33,8 @@ pub(in crate::engine) struct Partner<R> {
     pub(in crate::engine) address: Address,
     /// Whether the store has a row of the address or of another device of the identity.
     pub(in crate::engine) known: bool,
-    pub(in crate::engine) certificate: Option<Certificate>,
+    /// The certificate that it showed last.
+    pub(in crate::engine) seen: Option<Seen>,
     pub(in crate::engine) sessions: Vec<RatchetEntry<R>>,
     pub(in crate::engine) certificate_changed: bool,
     /// Sessions that were dropped since the last writing.
@@ -41,6 +42,34 @@ pub(in crate::engine) struct Partner<R> {
     /// Sessions that were dropped ever, the last ones last. Their first messages are not accepted again,
     /// which a fallback key would do.
     pub(in crate::engine) forgotten: Vec<SessionTag>,
+}
+
+/// A certificate that was verified.
+pub(in crate::engine) enum Seen {
+    Decoded(Certificate),
+    /// As the store has it, whose pages are authenticated: it was verified before it got there. Only
+    /// first messages of sessions ask for more than its bytes, and to decode it takes as long as
+    /// twenty messages.
+    Stored([u8; Certificate::LEN]),
+}
+
+impl Seen {
+    fn as_bytes(&self) -> &[u8; Certificate::LEN] {
+        match self {
+            Self::Decoded(certificate) => certificate.as_bytes(),
+            Self::Stored(bytes) => bytes,
+        }
+    }
+
+    /// All of it. What cannot be decoded vouches for nobody.
+    fn decoded(&self) -> Result<Certificate, Failure> {
+        match self {
+            Self::Decoded(certificate) => Ok(certificate.clone()),
+            Self::Stored(bytes) => {
+                Certificate::from_bytes(bytes).map_err(|_| Failure::Authentication)
+            }
+        }
+    }
 }
 
 /// One session.
@@ -113,7 +142,7 @@ impl<R: Ratchet> Partner<R> {
         Self {
             address,
             known,
-            certificate: None,
+            seen: None,
             sessions: Vec::new(),
             certificate_changed: false,
             dropped: Vec::new(),
@@ -185,8 +214,11 @@ impl<R: Ratchet> Partner<R> {
         if !is_known && trust.strangers == Strangers::Refused {
             return Err(Failure::Stranger);
         }
-        let shown =
-            certificate.as_ref().or(self.certificate.as_ref()).ok_or(Failure::Authentication)?;
+        let shown = match (&certificate, &self.seen) {
+            (Some(certificate), _) => certificate.clone(),
+            (None, Some(seen)) => seen.decoded()?,
+            (None, None) => return Err(Failure::Authentication),
+        };
         let (ratchet, plaintext) = {
             let mut slot = trust.account();
             let accepted = slot.account.accept(tag, &shown.keys().agreement, body).map_err(
@@ -231,7 +263,7 @@ impl<R: Ratchet> Partner<R> {
         &self,
         bytes: &[u8; Certificate::LEN],
     ) -> Result<Option<Certificate>, Failure> {
-        if self.certificate.as_ref().is_some_and(|seen| seen.as_bytes() == bytes) {
+        if self.seen.as_ref().is_some_and(|seen| seen.as_bytes() == bytes) {
             return Ok(None);
         }
         let certificate = Certificate::from_bytes(bytes).map_err(|error| match error {
@@ -241,7 +273,8 @@ impl<R: Ratchet> Partner<R> {
         if certificate.address() != self.address {
             return Err(Failure::Authentication);
         }
-        match self.certificate.as_ref().map(|seen| certificate.succession(seen)) {
+        let seen = self.seen.as_ref().map(Seen::decoded).transpose()?;
+        match seen.map(|seen| certificate.succession(&seen)) {
             None | Some(Succession::Later) => Ok(Some(certificate)),
             Some(Succession::Same) => Ok(None),
             Some(Succession::Earlier | Succession::Conflict) => Err(Failure::Authentication),
@@ -250,8 +283,8 @@ impl<R: Ratchet> Partner<R> {
 
     /// A certificate that was proved to belong to who writes.
     pub(in crate::engine) fn adopt(&mut self, certificate: Option<Certificate>) {
-        if certificate.is_some() {
-            self.certificate = certificate;
+        if let Some(certificate) = certificate {
+            self.seen = Some(Seen::Decoded(certificate));
             self.certificate_changed = true;
             self.known = true;
         }
@@ -263,9 +296,9 @@ impl<R: Ratchet> Partner<R> {
 
     fn save(&mut self, states: &mut States) {
         if core::mem::take(&mut self.certificate_changed)
-            && let Some(certificate) = &self.certificate
+            && let Some(seen) = &self.seen
         {
-            states.certificates.push((self.address, certificate.as_bytes().to_vec()));
+            states.certificates.push((self.address, seen.as_bytes().to_vec()));
         }
         if !self.dropped.is_empty() {
             let tags = self.forgotten.iter().flat_map(|tag| *tag.as_bytes());
