@@ -4,4 +4,7 @@ set -eu
 
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 
-exec cargo run --release --locked --quiet --manifest-path "$here/Cargo.toml"
+# Into the target folder of the product: OpenSSL and AWS-LC below it were built there already.
+: "${CARGO_TARGET_DIR:=$here/../../target}"
+export CARGO_TARGET_DIR
+exec cargo run --locked --quiet --manifest-path "$here/Cargo.toml"
