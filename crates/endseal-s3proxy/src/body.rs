@@ -8,6 +8,7 @@ mod framed;
 mod opened;
 mod outgoing;
 mod plain;
+mod room;
 mod sealed;
 mod upload;
 

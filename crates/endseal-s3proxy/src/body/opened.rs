@@ -7,9 +7,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf as _, Bytes, BytesMut};
 use http_body::Body as _;
 
+use crate::body::room;
 use crate::client::ResponseBody;
 use crate::error::S3Error;
 use crate::metrics::Metrics;
@@ -46,6 +47,9 @@ pub(crate) struct Opened {
     skip: u64,
     /// Bytes that the opener still takes; behind them may be more, which nobody wants.
     left: u64,
+    /// Sealed bytes that came and are not opened yet.
+    piece: Bytes,
+    /// What was opened of them.
     out: BytesMut,
     /// Opened before the answer began.
     first: Option<Bytes>,
@@ -65,6 +69,7 @@ impl Opened {
             opener: Some(opener),
             skip: within.start,
             left: within.end - within.start,
+            piece: Bytes::new(),
             out: BytesMut::new(),
             first: None,
             metrics,
@@ -73,8 +78,9 @@ impl Opened {
 
     /// An empty range.
     pub(crate) fn nothing(opener: Opener, metrics: Arc<Metrics>) -> Self {
-        let out = BytesMut::new();
-        Self { sealed: None, opener: Some(opener), skip: 0, left: 0, out, first: None, metrics }
+        let (piece, out) = (Bytes::new(), BytesMut::new());
+        let opener = Some(opener);
+        Self { sealed: None, opener, skip: 0, left: 0, piece, out, first: None, metrics }
     }
 
     /// Opens the first piece, so that what does not authenticate from the start is an answer of its
@@ -130,22 +136,27 @@ impl Opened {
         while let Some(opener) = &mut self.opener
             && self.left > 0
         {
-            let Some(sealed) = &mut self.sealed else { break };
-            match ready!(Pin::new(sealed).poll_frame(cx)) {
-                Some(Ok(frame)) => {
-                    let Ok(data) = frame.into_data() else { continue };
-                    let data = data.get(take(&mut self.skip, data.len())..).unwrap_or_default();
-                    let wanted = take(&mut self.left, data.len());
-                    self.out.reserve(wanted + 16_512);
-                    if opener.push(&data[..wanted], &mut self.out).is_err() {
-                        return Poll::Ready(Some(Err(S3Error::not_authentic())));
+            if self.piece.is_empty() {
+                let Some(sealed) = &mut self.sealed else { break };
+                match ready!(Pin::new(sealed).poll_frame(cx)) {
+                    Some(Ok(frame)) => {
+                        let Ok(mut data) = frame.into_data() else { continue };
+                        data.advance(take(&mut self.skip, data.len()));
+                        self.piece = data;
                     }
+                    // The backend's answer is shorter than it said, or the connection broke.
+                    Some(Err(_)) | None => return Poll::Ready(Some(Err(S3Error::unavailable()))),
                 }
-                // The backend's answer is shorter than it said, or the connection broke.
-                Some(Err(_)) | None => return Poll::Ready(Some(Err(S3Error::unavailable()))),
+                continue;
+            }
+            let piece =
+                self.piece.split_to(take(&mut self.left, self.piece.len().min(room::PIECE)));
+            room::make(&mut self.out, piece.len() + 16_512);
+            if opener.push(&piece, &mut self.out).is_err() {
+                return Poll::Ready(Some(Err(S3Error::not_authentic())));
             }
             if self.left > 0 && !self.out.is_empty() {
-                return Poll::Ready(Some(Ok(self.out.split().freeze())));
+                return Poll::Ready(Some(Ok(room::leave(&mut self.out))));
             }
         }
         if let Some(opener) = self.opener.take()
@@ -161,7 +172,7 @@ impl Opened {
         if self.out.is_empty() {
             return Poll::Ready(None);
         }
-        Poll::Ready(Some(Ok(self.out.split().freeze())))
+        Poll::Ready(Some(Ok(room::leave(&mut self.out))))
     }
 }
 

@@ -9,6 +9,7 @@ use endseal_crypto::random::OsRandom;
 use http_body::Frame;
 
 use crate::body::content::{Content, Step, frame};
+use crate::body::room;
 use crate::checksum::{ChecksumValue, Outcome};
 use crate::client::SourceError;
 use crate::error::S3Error;
@@ -61,6 +62,9 @@ pub(crate) struct Sealed {
     sealer: Option<Sealer>,
     /// Bytes that are still to come.
     left: u64,
+    /// Content that came and is not sealed yet.
+    piece: Bytes,
+    /// What was sealed of it.
     out: BytesMut,
     report: Report,
     metrics: Arc<Metrics>,
@@ -75,7 +79,8 @@ impl Sealed {
         report: Report,
         metrics: Arc<Metrics>,
     ) -> Self {
-        Self { content, sealer: Some(sealer), left: len, out: BytesMut::new(), report, metrics }
+        let (piece, out) = (Bytes::new(), BytesMut::new());
+        Self { content, sealer: Some(sealer), left: len, piece, out, report, metrics }
     }
 
     fn finish(&mut self, outcome: Outcome) -> Result<(), S3Error> {
@@ -87,22 +92,28 @@ impl Sealed {
 
     fn next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, S3Error>>> {
         while let Some(sealer) = &mut self.sealer {
-            match ready!(self.content.poll_step(cx))? {
-                Step::Piece(piece) => {
-                    self.metrics
-                        .sealed
-                        .fetch_add(piece.len() as u64, core::sync::atomic::Ordering::Relaxed);
-                    // Room for the tags too, so that it does not grow while it is filled.
-                    let most = piece.len() + piece.len() / 512 + 16_512;
-                    self.out
-                        .reserve(usize::try_from(self.left).map_or(most, |left| left.min(most)));
-                    sealer.push(&piece, &mut self.out).map_err(seal_error)?;
+            if self.piece.is_empty() {
+                match ready!(self.content.poll_step(cx))? {
+                    Step::Piece(piece) => {
+                        self.metrics
+                            .sealed
+                            .fetch_add(piece.len() as u64, core::sync::atomic::Ordering::Relaxed);
+                        self.piece = piece;
+                        continue;
+                    }
+                    Step::End(outcome) => self.finish(outcome)?,
                 }
-                Step::End(outcome) => self.finish(outcome)?,
+            } else {
+                let piece = self.piece.split_to(self.piece.len().min(room::PIECE));
+                // Room for the tags too, so that it does not grow while it is filled.
+                let most = piece.len() + piece.len() / 512 + 16_512;
+                let most = usize::try_from(self.left).map_or(most, |left| left.min(most));
+                room::make(&mut self.out, most);
+                sealer.push(&piece, &mut self.out).map_err(seal_error)?;
             }
             if !self.out.is_empty() {
                 self.left = self.left.saturating_sub(self.out.len() as u64);
-                return Poll::Ready(Some(Ok(self.out.split().freeze())));
+                return Poll::Ready(Some(Ok(room::leave(&mut self.out))));
             }
         }
         Poll::Ready(None)
