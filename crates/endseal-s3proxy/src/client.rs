@@ -24,12 +24,15 @@ use http::{Method, Request, Response, Version, request};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_rustls::TlsConnector;
 
+use crate::read_len;
+
 mod body;
 mod connect;
 mod connection;
 mod counters;
 mod error;
 mod exchange;
+mod growth;
 mod limits;
 mod pool;
 mod response;
@@ -50,9 +53,13 @@ pub use trust::{InvalidAuthority, Trust};
 use connection::Connection;
 use counters::count;
 use exchange::{Exchange, Seen};
+pub(crate) use growth::Growth;
 use pool::Pool;
 use sent::Progress;
 pub(crate) use stall::Stall;
+
+/// Of a connection, however many there are: what a response's head may have.
+const LEAST_BUFFER: usize = 64 * 1024;
 
 /// A client of one server. Clones share connections and counters.
 #[derive(Clone)]
@@ -189,7 +196,9 @@ impl Inner {
             .await
             .inspect_err(|_| count(&self.counters.unreachable))?;
         count(&self.counters.opened);
-        Connection::new(socket, limits).await
+        let connections = self.pool.used() + self.pool.kept();
+        let least = LEAST_BUFFER.min(limits.buffer);
+        Connection::new(socket, read_len::share(connections, least, limits.buffer)).await
     }
 
     async fn run(

@@ -46,6 +46,7 @@ pub mod object;
 mod operation;
 pub mod provider;
 mod proxy;
+mod read_len;
 mod server;
 pub mod sigv4;
 mod start;

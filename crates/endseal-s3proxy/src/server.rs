@@ -22,6 +22,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::config::TlsFiles;
 use crate::front::Front;
 use crate::proxy::Proxy;
+use crate::read_len;
 use crate::workers::Workers;
 
 /// A proxy that listens.
@@ -36,8 +37,8 @@ pub struct Server {
 /// Longest time for a handshake of TLS.
 const TLS_HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// Bytes of a connection's read buffer at most: with it frames of bodies are long, and few.
-const READ_BUFFER: usize = 128 * 1024;
+/// Bytes that a connection reads at once, however many there are.
+const LEAST_READ: usize = 128 * 1024;
 
 impl Server {
     /// A server in front of a proxy.
@@ -133,11 +134,14 @@ impl Server {
     ) {
         // Without it small answers wait for the client's acknowledgement.
         let _ = stream.set_nodelay(true);
+        let all = self.proxy.limits().connections;
+        let connections = all.saturating_sub(permit.semaphore().available_permits());
+        let buffer = read_len::share(connections, LEAST_READ, read_len::MOST);
         match &self.tls {
-            None => self.http(stream, peer, stop).await,
+            None => self.http(stream, peer, buffer, stop).await,
             Some(tls) => {
                 if let Ok(Ok(stream)) = timeout(TLS_HANDSHAKE, tls.accept(stream)).await {
-                    self.http(stream, peer, stop).await;
+                    self.http(stream, peer, buffer, stop).await;
                 }
             }
         }
@@ -148,6 +152,7 @@ impl Server {
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         peer: SocketAddr,
+        buffer: usize,
         mut stop: watch::Receiver<bool>,
     ) {
         let limits = self.proxy.limits();
@@ -155,7 +160,7 @@ impl Server {
         builder
             .timer(TokioTimer::new())
             .header_read_timeout(limits.header_timeout)
-            .max_buf_size((limits.header_bytes + 16 * 1024).max(READ_BUFFER))
+            .max_buf_size((limits.header_bytes + 16 * 1024).max(buffer))
             .max_headers(200)
             .half_close(false);
         let proxy = Arc::clone(&self.proxy);

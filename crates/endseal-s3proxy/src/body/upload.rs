@@ -11,6 +11,7 @@ use http_body::Body as _;
 use hyper::body::Incoming;
 use tokio::time::timeout;
 
+use crate::client::Growth;
 use crate::error::S3Error;
 use crate::front::Rate;
 
@@ -30,6 +31,7 @@ pub(crate) struct Upload {
     rate: Rate,
     /// Bytes a second.
     least: u64,
+    growth: Growth,
 }
 
 /// Where the rest of a body is put.
@@ -65,6 +67,7 @@ impl Upload {
             leftover,
             rate: Rate::default(),
             least,
+            growth: Growth::default(),
         }
     }
 
@@ -78,13 +81,18 @@ impl Upload {
     ) -> Poll<Option<Result<Bytes, S3Error>>> {
         self.waits = false;
         while let Some(incoming) = &mut self.incoming {
-            let Poll::Ready(frame) = Pin::new(incoming).poll_frame(cx) else {
+            let Poll::Ready(frame) = Pin::new(&mut *incoming).poll_frame(cx) else {
                 self.rate.waits();
                 return Poll::Pending;
             };
             match frame {
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) if !data.is_empty() => {
+                        if incoming.is_end_stream() {
+                            self.growth.ended();
+                        } else {
+                            self.growth.came(&data);
+                        }
                         if self.rate.moved(data.len(), self.least) {
                             return Poll::Ready(Some(Ok(data)));
                         }

@@ -16,7 +16,6 @@ use hyper::client::conn::{TrySendError, http1};
 use hyper_util::rt::TokioIo;
 
 use super::error::ClientError;
-use super::limits::Limits;
 use super::sent::SentBody;
 use super::socket::{Activity, Socket};
 use super::stall::Stall;
@@ -44,10 +43,10 @@ pub(super) type Promise = Pin<
 >;
 
 impl Connection {
-    pub(super) async fn new(socket: Socket, limits: &Limits) -> Result<Self, ClientError> {
+    pub(super) async fn new(socket: Socket, buffer: usize) -> Result<Self, ClientError> {
         let activity = socket.activity();
         let (handle, work) = http1::Builder::new()
-            .max_buf_size(limits.buffer.max(MIN_BUFFER))
+            .max_buf_size(buffer.max(MIN_BUFFER))
             // User metadata alone can be hundreds of fields.
             .max_headers(MAX_HEADERS)
             .handshake(TokioIo::new(socket))

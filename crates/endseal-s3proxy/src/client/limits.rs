@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use crate::read_len;
+
 /// What a client spends at most. Every field can be set alone:
 /// `Limits { connections: 64, ..Limits::default() }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +24,8 @@ pub struct Limits {
     /// How long they are kept. Should be below what the server does.
     pub kept_for: Duration,
     /// About how many bytes one read takes, what waits to be written, and a response's head may have:
-    /// 8 KiB and more. Buffers grow to it only where so much comes at once, and may have room for twice
-    /// as much. Larger ones take memory and save little.
+    /// 8 KiB and more. Buffers grow to it only where so much comes at once. Where there are several
+    /// connections, new ones have less, but at least 64 KiB.
     pub buffer: usize,
 }
 
@@ -37,7 +39,7 @@ impl Default for Limits {
             idle: Duration::from_secs(30),
             kept: 64,
             kept_for: Duration::from_secs(20),
-            buffer: 64 * 1024,
+            buffer: read_len::MOST,
         }
     }
 }

@@ -11,6 +11,7 @@ use hyper::body::Incoming;
 use super::counters::count;
 use super::error::ResponseError;
 use super::exchange::Exchange;
+use super::growth::Growth;
 
 /// The body of a response, and the connection that it comes over.
 ///
@@ -20,11 +21,12 @@ pub struct ResponseBody {
     incoming: Incoming,
     /// None at the end.
     exchange: Option<Exchange>,
+    growth: Growth,
 }
 
 impl ResponseBody {
     pub(super) fn new(incoming: Incoming, exchange: Exchange) -> Self {
-        let mut own = Self { incoming, exchange: Some(exchange) };
+        let mut own = Self { incoming, exchange: Some(exchange), growth: Growth::default() };
         if own.incoming.is_end_stream() {
             own.finish();
         }
@@ -32,6 +34,7 @@ impl ResponseBody {
     }
 
     fn finish(&mut self) {
+        self.growth.ended();
         if let Some(exchange) = self.exchange.take() {
             exchange.finish();
         }
@@ -48,7 +51,10 @@ impl ResponseBody {
 
     fn ended(&mut self, item: &Option<Result<Frame<Bytes>, ResponseError>>) {
         match item {
-            Some(Ok(_)) if !self.incoming.is_end_stream() => {
+            Some(Ok(frame)) if !self.incoming.is_end_stream() => {
+                if let Some(piece) = frame.data_ref() {
+                    self.growth.came(piece);
+                }
                 if let Some(exchange) = &mut self.exchange {
                     exchange.progress();
                 }
