@@ -1,15 +1,16 @@
 //! `GetObjectAttributes`: of the content.
 
-use http::header::CONTENT_LENGTH;
+use http::header::{CONTENT_LENGTH, ETAG};
 use http::{HeaderMap, Method, Response, StatusCode};
 
 use super::conditions;
+use super::get_object::answer_as_is;
 use crate::body::Outgoing;
 use crate::checksum::ChecksumType;
 use crate::error::S3Error;
 use crate::headers;
 use crate::object::{Record, entity_tag};
-use crate::proxy::{Call, Found, Proxy, Sought, object_len, pass, read};
+use crate::proxy::{Call, Found, Proxy, Sought, object_len, read};
 use crate::xml::{self, AttributesChange, ChecksumChange, PartAttributes, PartsAttributes};
 
 /// 1,000 parts and what is around them.
@@ -25,24 +26,27 @@ pub(super) async fn get_object_attributes(
     conditions::to_backend(&mut headers);
     let response = proxy.ask(&call.signer, &Method::GET, &call.target, headers).await?;
     if response.status() != StatusCode::OK {
-        return Ok(pass(response));
+        return Ok(answer_as_is(response));
     }
     let head = proxy.head(&sought, HeaderMap::new()).await?;
     let sealed_len = object_len(&head).ok_or_else(S3Error::internal)?;
-    let Found::Sealed(object) = proxy.examine(&sought, head.headers(), sealed_len).await? else {
-        return Ok(pass(response));
+    let tag = headers::text(head.headers(), ETAG.as_str()).map(entity_tag::to_client);
+    let etag = tag.map(|tag| tag.trim_matches('"').to_owned());
+    let change = match proxy.examine(&sought, head.headers(), sealed_len).await? {
+        Found::Plain => AttributesChange { etag, ..AttributesChange::default() },
+        Found::Sealed(object) => {
+            let asked = Asked::of(&call.headers);
+            let record = proxy.record(&sought, &object).await?;
+            AttributesChange {
+                etag,
+                size: Some(object.content_len),
+                checksum: if asked.checksum { checksum(&record) } else { ChecksumChange::Drop },
+                parts: if asked.parts { parts(&record, &asked) } else { PartsAttributes::Drop },
+            }
+        }
     };
-    let asked = Asked::of(&call.headers);
-    let record = proxy.record(&sought, &object).await?;
     let (parts, body) = response.into_parts();
     let document = read(body, MAX_ANSWER).await?;
-    let tag = object.entity_tag.as_deref().map(entity_tag::to_client);
-    let change = AttributesChange {
-        etag: tag.map(|tag| tag.trim_matches('"').to_owned()),
-        size: Some(object.content_len),
-        checksum: if asked.checksum { checksum(&record) } else { ChecksumChange::Drop },
-        parts: if asked.parts { self::parts(&record, &asked) } else { PartsAttributes::Drop },
-    };
     let document = xml::rewrite_attributes(&document, &change).map_err(|_| S3Error::internal())?;
     let mut answer = Response::from_parts(parts, Outgoing::full(document));
     let headers = headers::returned(answer.headers());

@@ -13,7 +13,7 @@ use crate::headers::{self, USER_METADATA};
 use crate::object::{self, entity_tag, user_metadata};
 use crate::proxy::{Call, Found, Proxy, SealedObject, Sought, object_len, pass, read};
 use crate::target::{Query, Target};
-use crate::xml::{self, ResultChange};
+use crate::xml::{self, ChecksumChange, ResultChange};
 
 /// An answer with one entity tag and a date.
 const MAX_ANSWER: usize = 64 * 1024;
@@ -100,9 +100,13 @@ pub(super) async fn copy_object(proxy: &Proxy, call: &Call) -> Result<Response<O
         }
         Found::Plain if proxy.rule(to.bucket).plaintext == Plaintext::Allow => {
             let mut headers = headers::forwarded(&call.headers);
+            conditions::to_backend(&mut headers);
             name_source(proxy, &source, &mut headers)?;
             let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await?;
-            Ok(pass(response))
+            if !response.status().is_success() {
+                return Ok(pass(response));
+            }
+            rewrite_answer(response, ChecksumChange::Keep).await
         }
         Found::Plain => seal_copy(proxy, call, &from, &to, &head, replaces).await,
     }
@@ -215,19 +219,23 @@ async fn copy_sealed(
     if !response.status().is_success() {
         return Ok(pass(response));
     }
-    rewrite_answer(response).await
+    rewrite_answer(response, ChecksumChange::Drop).await
 }
 
-/// The backend's answer to a copy, with the tag that clients see.
+/// The backend's answer about an object that came to be, with the tag that clients see.
+///
+/// # Errors
+/// If it is no such answer.
 pub(super) async fn rewrite_answer(
     response: Response<crate::client::ResponseBody>,
+    checksum: ChecksumChange,
 ) -> Result<Response<Outgoing>, S3Error> {
     let (head, body) = response.into_parts();
     let document = read(body, MAX_ANSWER).await?;
     let fields = xml::Fields::read(&document).map_err(|_| S3Error::internal())?;
     let change = ResultChange {
         etag: fields.etag.as_deref().map(entity_tag::to_client),
-        checksum: xml::ChecksumChange::Drop,
+        checksum,
         ..ResultChange::default()
     };
     let document = xml::rewrite_result(&document, &change).map_err(|_| S3Error::internal())?;
@@ -263,6 +271,7 @@ async fn seal_copy(
             || name.as_str() == "x-amz-metadata-directive"
             || name.as_str() == "x-amz-tagging-directive"
     });
+    conditions::to_backend(&mut headers);
     if !replaces {
         copy_beside(head.headers(), &mut headers);
     }

@@ -89,7 +89,7 @@ pub(super) async fn get_object(proxy: &Proxy, call: &Call) -> Result<Response<Ou
     let sealed_len = object_len(&response).ok_or_else(S3Error::internal)?;
     match proxy.examine(&sought, response.headers(), sealed_len).await? {
         Found::Sealed(object) => open(proxy, &sought, &wanted, response, object).await,
-        Found::Plain if guess.is_none() && !needs_length => Ok(pass(response)),
+        Found::Plain if guess.is_none() && !needs_length => Ok(answer_as_is(response)),
         Found::Plain => {
             drop(response);
             let mut headers = headers;
@@ -97,7 +97,7 @@ pub(super) async fn get_object(proxy: &Proxy, call: &Call) -> Result<Response<Ou
                 headers.insert(RANGE, range.clone());
             }
             let response = proxy.ask(&call.signer, &Method::GET, &call.target, headers).await?;
-            Ok(pass(response))
+            Ok(answer_as_is(response))
         }
     }
 }
@@ -126,7 +126,7 @@ async fn beyond(proxy: &Proxy, sought: &Sought<'_>) -> Result<S3Error, S3Error> 
     Ok(S3Error::invalid_range().with_content_len(len))
 }
 
-/// An answer without content: not modified, not found, a condition that does not hold.
+/// An answer without sealed content: plaintext, not modified, not found, a condition that does not hold.
 pub(super) fn answer_as_is(response: Response<ResponseBody>) -> Response<Outgoing> {
     let mut response = pass(response);
     conditions::to_client(response.headers_mut());

@@ -8,7 +8,7 @@ use super::get_object::{Wanted, answer_as_is, answer_head, content, set_checksum
 use crate::body::Outgoing;
 use crate::error::S3Error;
 use crate::headers;
-use crate::proxy::{Call, Found, Proxy, Sought, object_len, pass};
+use crate::proxy::{Call, Found, Proxy, Sought, object_len};
 
 /// Answers with the headers that `GetObject` would have.
 pub(super) async fn head_object(proxy: &Proxy, call: &Call) -> Result<Response<Outgoing>, S3Error> {
@@ -26,11 +26,12 @@ pub(super) async fn head_object(proxy: &Proxy, call: &Call) -> Result<Response<O
     let Found::Sealed(object) = proxy.examine(&sought, response.headers(), sealed_len).await?
     else {
         if wanted.range.is_some() || wanted.part.is_some() {
-            let headers = headers::forwarded(&call.headers);
+            let mut headers = headers::forwarded(&call.headers);
+            conditions::to_backend(&mut headers);
             let response = proxy.ask(&call.signer, &Method::HEAD, &call.target, headers).await?;
-            return Ok(pass(response));
+            return Ok(answer_as_is(response));
         }
-        return Ok(pass(response));
+        return Ok(answer_as_is(response));
     };
     let is_whole = wanted.range.is_none() && wanted.part.is_none();
     let needs_record =

@@ -96,9 +96,14 @@ fn change(entry: &Entry<'_>, plain: &Plain) -> Change {
     }
     let version = entry.version_id.as_deref();
     if plain.iter().any(|(name, known)| name == key && known.as_deref() == version) {
-        return Change::Keep;
+        return Change::Set(plain_entry(entry));
     }
     Change::Set(sealed_entry(entry))
+}
+
+/// What is told of plaintext: all that the backend tells, but for the entity tag.
+pub(super) fn plain_entry(entry: &Entry<'_>) -> Replacement {
+    Replacement { etag: entry.etag.as_deref().map(entity_tag::to_client), ..Replacement::default() }
 }
 
 /// What is told of a sealed object.

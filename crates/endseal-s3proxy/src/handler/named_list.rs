@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use self::asked::{Asked, Kind, Position};
 use self::page::{Item, Page};
-use super::list_objects::{plaintext, sealed_entry};
+use super::list_objects::{plain_entry, plaintext, sealed_entry};
 use crate::body::Outgoing;
 use crate::error::S3Error;
 use crate::headers;
@@ -148,10 +148,12 @@ async fn answer(
         let is_object = matches!(entry.kind, EntryKind::Object | EntryKind::Version);
         let version = entry.version_id.as_deref();
         let is_plain = plain.iter().any(|(name, id)| *name == key && id.as_deref() == version);
-        Change::Set(match is_object && !is_plain {
-            true => Replacement { key: Some(key), ..sealed_entry(entry) },
-            false => Replacement { key: Some(key), ..Replacement::default() },
-        })
+        let told = match (is_object, is_plain) {
+            (false, _) => Replacement::default(),
+            (true, false) => sealed_entry(entry),
+            (true, true) => plain_entry(entry),
+        };
+        Change::Set(Replacement { key: Some(key), ..told })
     });
     let document = document.map_err(|_| S3Error::internal())?;
     let mut answer = Response::from_parts(head, Outgoing::full(document));

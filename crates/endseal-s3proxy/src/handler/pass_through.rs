@@ -8,7 +8,7 @@ use http::header::CONTENT_LENGTH;
 use crate::aws_chunked::{Decoder, Limits};
 use crate::body::{Content, Outgoing, Plain, Upload};
 use crate::checksum::Digests;
-use crate::client::Body;
+use crate::client::{Body, ResponseBody};
 use crate::error::S3Error;
 use crate::headers;
 use crate::operation::Operation;
@@ -18,16 +18,23 @@ use crate::target::Target;
 
 /// Sends the request on, and the answer back.
 pub(super) async fn pass_through(proxy: &Proxy, call: Call) -> Result<Response<Outgoing>, S3Error> {
+    let mut response = pass(send_on(proxy, call).await?);
+    // Of the object that was tagged, retained and so on.
+    super::conditions::to_client(response.headers_mut());
+    Ok(response)
+}
+
+/// Sends the request on; the answer is the backend's.
+///
+/// # Errors
+/// If its body cannot be read, or no answer comes.
+pub(super) async fn send_on(proxy: &Proxy, call: Call) -> Result<Response<ResponseBody>, S3Error> {
     let target = target(&call).into_owned();
     let mut headers = headers::forwarded(&call.headers);
     super::conditions::to_backend(&mut headers);
     let incoming = call.body.ok_or_else(S3Error::internal)?;
     let (body, hash) = body(incoming, &call.headers, &call.payload)?;
-    let response = proxy.send(&call.signer, &call.method, &target, headers, body, hash).await?;
-    let mut response = pass(response);
-    // Of the object that was tagged, retained and so on.
-    super::conditions::to_client(response.headers_mut());
-    Ok(response)
+    proxy.send(&call.signer, &call.method, &target, headers, body, hash).await
 }
 
 /// Parameters of what goes through about an object. Others would mean something at some servers:

@@ -1,6 +1,11 @@
 //! Conditional requests, with the entity tags that clients see.
 
-use crate::fixture::World;
+use endseal_s3proxy::Glob;
+use endseal_s3proxy::bucket::{BucketRule, Buckets, Plaintext};
+
+use crate::client::Client;
+use crate::fixture::{World, content, serve};
+use crate::multipart::{PART, begin, complete, part};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn reads_heed_conditions() {
@@ -71,4 +76,195 @@ async fn a_write_meant_for_another_object_is_none() {
     let late = client.send("PUT", "/bucket/key", &[("if-match", &first)], b"3").await;
     assert_eq!((late.status, late.code().as_str()), (412, "PreconditionFailed"));
     assert_eq!(client.ask("GET", "/bucket/key").await.expect(200).body, b"2");
+}
+
+/// Stores an object in parts, and tells its tag as the completion says it.
+async fn in_parts(client: &Client, target: &str) -> String {
+    let id = begin(client, target, &[]).await;
+    let parts = [
+        (1, part(client, target, &id, 1, &content(PART, 1)).await),
+        (2, part(client, target, &id, 2, &content(70_000, 2)).await),
+    ];
+    complete(client, target, &id, &parts).await.expect(200).element("ETag")
+}
+
+/// The tag of an object, if all that tells it tells the same.
+async fn one_tag(client: &Client, target: &str) -> String {
+    let head = client.ask("HEAD", target).await.expect(200);
+    let tag = head.etag();
+    assert!(tag.contains('-'), "{target} {tag}: it looks like an MD5");
+    let range = [("range", "bytes=2-5")];
+    let suffix = [("range", "bytes=-5")];
+    for method in ["GET", "HEAD"] {
+        assert_eq!(client.ask(method, target).await.expect(200).etag(), tag, "{method} {target}");
+        for range in [range, suffix] {
+            let got = client.ask_with(method, target, &range).await.expect(206);
+            assert_eq!(got.etag(), tag, "{method} {target} {range:?}");
+        }
+        let got = client.ask(method, &format!("{target}?partNumber=1")).await;
+        assert!(matches!(got.status, 200 | 206), "{method} {target}: {}", got.status);
+        assert_eq!(got.etag(), tag, "{method} {target}, a part");
+    }
+    let (bucket, key) = target[1..].split_once('/').unwrap();
+    for query in ["", "&list-type=2", "&list-type=2&encoding-type=url"] {
+        let list = client.ask("GET", &format!("/{bucket}?prefix={key}{query}")).await.expect(200);
+        assert_eq!(list.elements("ETag"), [tag.as_str()], "{target} {query}");
+    }
+    tag
+}
+
+/// Conditions that hold for that tag do, and no others.
+async fn heeds(client: &Client, target: &str, tag: &str) {
+    let plain = tag.trim_matches('"');
+    let other = format!("\"{}\"", plain.trim_end_matches("-0").chars().rev().collect::<String>());
+    let stripped = format!("\"{}\"", plain.strip_suffix("-0").unwrap_or("0"));
+    for range in [None, Some(("range", "bytes=2-5")), Some(("range", "bytes=-5"))] {
+        let found = if range.is_some() { 206 } else { 200 };
+        for method in ["GET", "HEAD"] {
+            for (name, value, status) in [
+                ("if-match", tag, found),
+                ("if-match", plain, found),
+                ("if-match", &other, 412),
+                ("if-match", &stripped, 412),
+                ("if-none-match", tag, 304),
+                ("if-none-match", &other, found),
+                ("if-none-match", &stripped, found),
+            ] {
+                let mut headers = vec![(name, value)];
+                headers.extend(range);
+                let got = client.ask_with(method, target, &headers).await;
+                assert_eq!(got.status, status, "{method} {target} {headers:?}");
+                if status != 412 {
+                    assert_eq!(got.etag(), tag, "{method} {target} {headers:?}");
+                }
+            }
+        }
+    }
+    let headers = [("range", "bytes=2-5"), ("if-range", tag)];
+    let got = client.ask_with("GET", target, &headers).await.expect(206);
+    assert_eq!(got.etag(), tag, "{target} {headers:?}");
+    for (name, value, status) in [
+        ("x-amz-copy-source-if-match", tag, 200),
+        ("x-amz-copy-source-if-match", &other, 412),
+        ("x-amz-copy-source-if-match", &stripped, 412),
+        ("x-amz-copy-source-if-none-match", tag, 412),
+        ("x-amz-copy-source-if-none-match", &other, 200),
+    ] {
+        for to in ["/forbid", "/read-only", "/allow"] {
+            let copy = format!("{to}/copied");
+            let id = begin(client, &copy, &[]).await;
+            let upload = format!("{copy}?partNumber=1&uploadId={id}");
+            let headers = [("x-amz-copy-source", target), (name, value)];
+            for at in [copy.as_str(), &upload] {
+                let got = client.ask_with("PUT", at, &headers).await;
+                assert_eq!(got.status, status, "{target} {at} {name} {value}: {}", got.text());
+                if status == 200 && at == copy {
+                    assert_eq!(got.element("ETag"), one_tag(client, &copy).await, "{target} {to}");
+                }
+            }
+            client.ask("DELETE", &format!("{copy}?uploadId={id}")).await.expect(204);
+        }
+    }
+}
+
+/// Writes that are meant for the object with that tag, and for no other.
+async fn is_replaced(client: &Client, target: &str, tag: &str) {
+    for value in ["\"other-0\"", "\"other\""] {
+        let refused = client.send("PUT", target, &[("if-match", value)], b"new").await;
+        assert_eq!(refused.expect(412).code(), "PreconditionFailed", "{target}");
+        let refused = client.ask_with("DELETE", target, &[("if-match", value)]).await;
+        assert_eq!(refused.expect(412).code(), "PreconditionFailed", "{target}");
+    }
+    let put = client.send("PUT", target, &[("if-match", tag)], b"replaced").await.expect(200);
+    let tag = one_tag(client, target).await;
+    assert_eq!(put.etag(), tag, "{target}");
+    // Each way of a copy: within the backend, wrapped anew, and with content that passes.
+    for source in ["/forbid/source", "/read-only/open", "/allow/open"] {
+        let tag = one_tag(client, target).await;
+        let copy = async |value| {
+            let headers = [("x-amz-copy-source", source), ("if-match", value)];
+            client.ask_with("PUT", target, &headers).await
+        };
+        assert_eq!(copy("\"other-0\"").await.expect(412).code(), "PreconditionFailed", "{target}");
+        let copied = copy(&tag).await.expect(200).element("ETag");
+        assert_eq!(copied, one_tag(client, target).await, "{target} {source}");
+    }
+    let tag = one_tag(client, target).await;
+    client.ask_with("DELETE", target, &[("if-match", &tag)]).await.expect(204);
+    client.ask("HEAD", target).await.expect(404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_has_one_tag_whatever_the_rule_of_its_bucket() {
+    let world = World::new();
+    let rules = [
+        ("forbid", Plaintext::Forbid),
+        ("read-only", Plaintext::ReadOnly),
+        ("allow", Plaintext::Allow),
+    ];
+    let rules = rules.map(|(name, plaintext)| {
+        let mut rule = BucketRule::new(Glob::new(name));
+        rule.plaintext = plaintext;
+        rule
+    });
+    let mut config = world.config();
+    config.buckets = Buckets::new(rules.into());
+    let front = serve(&config).await;
+    let (client, backend) = (&front.client, world.backend());
+    for bucket in ["/forbid", "/read-only", "/allow"] {
+        client.ask("PUT", bucket).await.expect(200);
+    }
+    client.put("/forbid/source", b"sealed").await.expect(200);
+    backend.put("/read-only/open", b"plaintext").await.expect(200);
+    client.put("/allow/open", b"plaintext").await.expect(200);
+    let mut known = Vec::new();
+    for bucket in ["forbid", "read-only", "allow"] {
+        let whole = format!("/{bucket}/whole");
+        known.push((client.put(&whole, &content(50_000, 3)).await.expect(200).etag(), whole));
+        let large = format!("/{bucket}/large");
+        known.push((in_parts(client, &large).await, large));
+    }
+    for (source, target) in [("forbid/whole", "/allow/sealed"), ("forbid/large", "/allow/boxed")] {
+        let copied = client.ask_with("PUT", target, &[("x-amz-copy-source", source)]).await;
+        known.push((copied.expect(200).element("ETag"), target.to_owned()));
+        let header = backend.ask("HEAD", target).await.expect(200);
+        assert!(header.header("x-amz-meta-endseal").is_some(), "a sealed copy");
+    }
+    backend.put("/read-only/plain", &content(50_000, 4)).await.expect(200);
+    let told = one_tag(client, "/read-only/plain").await;
+    known.push((told, "/read-only/plain".to_owned()));
+    known.push((in_parts(&backend, "/read-only/parts").await, "/read-only/parts".to_owned()));
+    for (tag, target) in &known {
+        assert_eq!(one_tag(client, target).await, *tag, "{target}");
+        heeds(client, target, tag).await;
+    }
+    for (tag, target) in &known {
+        is_replaced(client, target, tag).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parts_of_plaintext_have_one_tag() {
+    let world = World::new();
+    let mut rule = BucketRule::new(Glob::new("allow"));
+    rule.plaintext = Plaintext::Allow;
+    let mut config = world.config();
+    config.buckets = Buckets::new(vec![rule]);
+    let front = serve(&config).await;
+    let client = &front.client;
+    client.ask("PUT", "/allow").await.expect(200);
+    client.put("/allow/source", &content(PART, 5)).await.expect(200);
+    let target = "/allow/key";
+    let id = begin(client, target, &[]).await;
+    let sent = part(client, target, &id, 1, &content(PART, 6)).await;
+    let numbered = format!("{target}?partNumber=2&uploadId={id}");
+    let copied = client
+        .ask_with("PUT", &numbered, &[("x-amz-copy-source", "allow/source")])
+        .await
+        .expect(200);
+    let copied = copied.element("ETag");
+    let listed = client.ask("GET", &format!("{target}?uploadId={id}")).await.expect(200);
+    assert_eq!(listed.elements("ETag"), [sent.as_str(), &copied]);
+    let done = complete(client, target, &id, &[(1, sent), (2, copied)]).await.expect(200);
+    assert_eq!(done.element("ETag"), one_tag(client, target).await);
 }

@@ -12,6 +12,7 @@ use crate::body::Outgoing;
 use crate::checksum::{ChecksumType, ChecksumValue, combined, composite};
 use crate::client::Body;
 use crate::error::S3Error;
+use crate::handler::copy_object::rewrite_answer;
 use crate::handler::{conditions, content, pass_through};
 use crate::headers;
 use crate::object::entity_tag::{self, PartTag};
@@ -30,7 +31,11 @@ pub(in crate::handler) async fn complete(
     mut call: Call,
 ) -> Result<Response<Outgoing>, S3Error> {
     if is_plain(proxy, &call) {
-        return pass_through::pass_through(proxy, call).await;
+        let response = pass_through::send_on(proxy, call).await?;
+        if !response.status().is_success() {
+            return Ok(pass(response));
+        }
+        return rewrite_answer(response, ChecksumChange::Keep).await;
     }
     let digests = crate::checksum::Digests::of_request(
         &without_object_checksums(&call.headers),

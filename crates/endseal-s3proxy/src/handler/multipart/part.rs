@@ -32,7 +32,8 @@ pub(in crate::handler) async fn upload_part(
     mut call: Call,
 ) -> Result<Response<Outgoing>, S3Error> {
     if is_plain(proxy, &call) {
-        return pass_through::pass_through(proxy, call).await;
+        // Parts of the backend's own uploads have its own tags, in every answer and in the completion.
+        return pass_through::send_on(proxy, call).await.map(pass);
     }
     let digests = content::digests(&call.headers, &call.payload)?;
     let Some(body) = call.body.take() else { return Err(S3Error::internal()) };
@@ -80,6 +81,7 @@ pub(in crate::handler) async fn upload_part_copy(
     if upload.is_none() && matches!(found, Found::Plain) {
         // Bytes that are the same on both sides: the backend moves them.
         let mut headers = headers::forwarded(&call.headers);
+        conditions::to_backend(&mut headers);
         name_source(proxy, &source, &mut headers)?;
         let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await?;
         return Ok(pass(response));
