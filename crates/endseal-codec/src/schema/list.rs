@@ -127,10 +127,10 @@ impl<'a, V: Value> Iterator for ListIter<'a, V> {
         self.left = self.left.checked_sub(1)?;
         loop {
             let tag = accepted(self.reader.tag());
-            if tag.number == u32::from(self.list.number) {
+            if tag.number() == u32::from(self.list.number) {
                 return Some(accepted(V::read(&mut self.reader)));
             }
-            accepted(self.reader.skip(tag.wire));
+            accepted(tag.wire().and_then(|wire| self.reader.skip(wire)));
         }
     }
 

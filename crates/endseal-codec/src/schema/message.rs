@@ -133,21 +133,20 @@ macro_rules! message {
                 while !reader.is_empty() {
                     let from = reader.rest();
                     let tag = reader.tag()?;
-                    match tag.number {
+                    match tag.number() {
                         $($first $(| $more)* => {
-                            if tag.wire != <$kind as Field>::WIRE {
-                                return Err(DecodeError::Type);
-                            }
+                            tag.expect(<$kind as Field>::WIRE)?;
                             if !<$kind as Field>::REPEATED {
                                 seen.once($first)?;
                             }
                             #[expect(clippy::cast_possible_truncation, reason = "below 16")]
-                            let place = Place { number: tag.number as u8, first: $first, from };
+                            let place = Place { number: tag.number() as u8, first: $first, from };
                             <$kind as Field>::read(&mut view.$field, place, &mut reader)?;
                         })*
                         _ => {
+                            let wire = tag.wire()?;
                             unknown.count_one(from)?;
-                            reader.skip(tag.wire)?;
+                            reader.skip(wire)?;
                         }
                     }
                 }

@@ -120,8 +120,8 @@ impl<'a, M: Schema> UnknownView<'a, M> {
             loop {
                 let from = reader.rest();
                 let tag = accepted(reader.tag());
-                accepted(reader.skip(tag.wire));
-                if !M::knows(tag.number) {
+                accepted(tag.wire().and_then(|wire| reader.skip(wire)));
+                if !M::knows(tag.number()) {
                     return &from[..from.len() - reader.rest().len()];
                 }
             }

@@ -10,11 +10,43 @@ pub struct Reader<'a> {
     rest: &'a [u8],
 }
 
-/// Number and wire type of a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Tag {
-    pub(crate) number: u32,
-    pub(crate) wire: WireType,
+/// Number and wire type of a field, as they were read: whoever expects a field compares, and only what
+/// is not expected is looked at more closely.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tag(u32);
+
+impl Tag {
+    /// A message has no field of number 0, so that it is refused with the unknown ones.
+    #[inline]
+    pub(crate) fn number(self) -> u32 {
+        self.0 >> 3
+    }
+
+    /// Whether the field is delimited as expected.
+    ///
+    /// # Errors
+    /// `Type` if not, or `Tag` if it is delimited in no way that there is.
+    #[inline]
+    pub(crate) fn expect(self, wire: WireType) -> Result<(), DecodeError> {
+        if self.0 & 7 == u32::from(wire.bits()) {
+            return Ok(());
+        }
+        self.wire()?;
+        Err(DecodeError::Type)
+    }
+
+    /// How a field of whatever number but 0 is delimited.
+    #[inline]
+    pub(crate) fn wire(self) -> Result<WireType, DecodeError> {
+        match self.0 & 7 {
+            _ if self.number() == 0 => Err(DecodeError::Tag),
+            0 => Ok(WireType::Varint),
+            1 => Ok(WireType::Fixed64),
+            2 => Ok(WireType::Length),
+            5 => Ok(WireType::Fixed32),
+            _ => Err(DecodeError::Tag),
+        }
+    }
 }
 
 impl<'a> Reader<'a> {
@@ -39,33 +71,14 @@ impl<'a> Reader<'a> {
             self.rest = rest;
             return Ok(byte.into());
         }
-        self.long_varint()
-    }
-
-    fn long_varint(&mut self) -> Result<u64, DecodeError> {
-        let (value, len) = varint::read(self.rest).map_err(|fault| match fault {
-            Fault::Truncated => DecodeError::Truncated,
-            Fault::Malformed => DecodeError::Varint,
-        })?;
-        self.take(len)?;
+        let (value, rest) = long_varint(self.rest)?;
+        self.rest = rest;
         Ok(value)
     }
 
     #[inline]
     pub(crate) fn tag(&mut self) -> Result<Tag, DecodeError> {
-        let tag = u32::try_from(self.varint()?).map_err(|_| DecodeError::Tag)?;
-        let number = tag >> 3;
-        if number == 0 {
-            return Err(DecodeError::Tag);
-        }
-        let wire = match tag & 7 {
-            0 => WireType::Varint,
-            1 => WireType::Fixed64,
-            2 => WireType::Length,
-            5 => WireType::Fixed32,
-            _ => return Err(DecodeError::Tag),
-        };
-        Ok(Tag { number, wire })
+        u32::try_from(self.varint()?).map(Tag).map_err(|_| DecodeError::Tag)
     }
 
     /// A length, and as many bytes.
@@ -94,12 +107,25 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// A varint of more than one byte, and what follows it. Takes the bytes and not the reader, so that a
+/// reader need not lie in memory.
+#[inline(never)]
+fn long_varint(bytes: &[u8]) -> Result<(u64, &[u8]), DecodeError> {
+    let (value, len) = varint::read(bytes).map_err(|fault| match fault {
+        Fault::Truncated => DecodeError::Truncated,
+        Fault::Malformed => DecodeError::Varint,
+    })?;
+    let rest = bytes.get(len..).ok_or(DecodeError::Truncated)?;
+    Ok((value, rest))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn tag(bytes: &[u8]) -> Result<(u32, WireType), DecodeError> {
-        Reader::new(bytes).tag().map(|tag| (tag.number, tag.wire))
+        let tag = Reader::new(bytes).tag()?;
+        Ok((tag.number(), tag.wire()?))
     }
 
     #[test]
@@ -116,6 +142,21 @@ mod tests {
         }
         assert_eq!(tag(&[0x88, 0x00]), Err(DecodeError::Varint));
         assert_eq!(tag(&[0x88]), Err(DecodeError::Truncated));
+    }
+
+    #[test]
+    fn what_is_expected_is_told_from_other_types_and_from_none() {
+        let expect = |byte: u8, wire| Reader::new(&[byte]).tag().and_then(|tag| tag.expect(wire));
+        let all = [WireType::Varint, WireType::Fixed64, WireType::Length, WireType::Fixed32];
+        for wire in all {
+            for other in all {
+                let expected = if wire == other { Ok(()) } else { Err(DecodeError::Type) };
+                assert_eq!(expect(0x08 | other.bits(), wire), expected);
+            }
+            for group in [3, 4, 6, 7] {
+                assert_eq!(expect(0x08 | group, wire), Err(DecodeError::Tag));
+            }
+        }
     }
 
     #[test]
