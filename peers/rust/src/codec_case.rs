@@ -62,7 +62,14 @@ impl CodecCase {
         if !subject.cases.contains(&case) {
             return Err(Refusal::unsupported(format!("{} has no case {case}", subject.name)));
         }
-        let [bytes, blob_percent, layer] = params.take(["bytes", "blob_percent", "layer"])?;
+        let letter = params.has("letter");
+        let [bytes, blob_percent, layer] = match letter {
+            false => params.take(["bytes", "blob_percent", "layer"])?,
+            true => match params.take(["bytes", "blob_percent", "layer", "letter"])? {
+                [bytes, 0, layer, 1] => [bytes, 0, layer],
+                _ => return Err(Refusal::unsupported("letter: 1, without a blob")),
+            },
+        };
         let layer = match layer {
             1 => Layer::Message,
             2 => Layer::Sealed,
@@ -87,7 +94,7 @@ impl CodecCase {
             return Err(Refusal::unsupported("the inputs do not fit into 1 GiB"));
         }
 
-        let size = Size { bytes, blob_percent };
+        let size = Size { bytes, blob_percent, letter };
         let messages = (0..inputs as u64).map(|index| sample(index, size)).collect();
         let mut prepared = (subject.prepare)(messages, layer).map_err(failed)?;
         let encode = |input| {

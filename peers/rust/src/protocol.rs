@@ -43,6 +43,11 @@ impl Params {
         Ok(values)
     }
 
+    /// Whether that one was given.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
     /// All that was given.
     pub(crate) fn all(&self) -> BTreeMap<String, u64> {
         self.0.iter().map(|(name, given)| (name.clone(), given.value())).collect()

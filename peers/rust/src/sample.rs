@@ -12,6 +12,11 @@ const WORDS: [&str; 64] = [
     "about", "could", "should", "great", "question", "café", "naïve", "東京",
 ];
 
+/// What the published tables repeat.
+const LETTER: &str = "x";
+/// A mention covers so many of them.
+const LETTERS_A_MENTION: u8 = 8;
+
 const EMOJI: [&str; 4] = ["👍", "🎉", "😂", "🚀"];
 const MENTIONS: usize = 3;
 /// A mention covers each of the words 0, 8 and 16.
@@ -29,6 +34,8 @@ pub(crate) struct Size {
     pub(crate) bytes: usize,
     /// How much of it is the blob.
     pub(crate) blob_percent: usize,
+    /// One letter repeated instead of words.
+    pub(crate) letter: bool,
 }
 
 impl Size {
@@ -48,7 +55,10 @@ pub(crate) fn sample(index: u64, size: Size) -> Message {
     let conversation = random.bytes();
     let sender = random.bytes();
     let timestamp = 1_700_000_000_000 + (random.draw() >> 34);
-    let (text, places) = text(&mut random, size.text());
+    let (text, places) = match size.letter {
+        true => letters(size.text()),
+        false => text(&mut random, size.text()),
+    };
     let attachments = if size.blob() == 0 { Vec::new() } else { vec![photo(&mut random, size)] };
     let reaction = |(emoji, seconds): (&&str, u64)| Reaction {
         sender: random.bytes(),
@@ -95,6 +105,12 @@ fn text(random: &mut SplitMix64, length: usize) -> (String, Vec<(u32, u32)>) {
     }
     text.extend(std::iter::repeat_n('.', length - text.len()));
     (text, places)
+}
+
+/// The letter as often as that, and where mentions stand: one behind the other.
+fn letters(length: usize) -> (String, Vec<(u32, u32)>) {
+    let places = (0..).step_by(LETTERS_A_MENTION.into()).take(MENTIONS);
+    (LETTER.repeat(length), places.map(|start| (start, LETTERS_A_MENTION.into())).collect())
 }
 
 fn photo(random: &mut SplitMix64, size: Size) -> Attachment {
@@ -153,7 +169,8 @@ mod tests {
         for bytes in [1024, 1025, 8192, 65_536, 262_144, 1_000_000] {
             for (blob_percent, around) in [(0, 414), (75, 441)] {
                 for index in 0..16 {
-                    let size = Size { bytes, blob_percent };
+                    let letter = blob_percent == 0 && index % 2 == 1;
+                    let size = Size { bytes, blob_percent, letter };
                     let message = sample(index, size);
                     assert_eq!(message.body.text().len(), size.text());
                     assert_eq!(message.raw().len(), around + bytes, "{bytes}, {blob_percent} %");
@@ -168,7 +185,7 @@ mod tests {
     #[test]
     fn mentions_cover_words() {
         for index in 0..100 {
-            let message = sample(index, Size { bytes: 1024, blob_percent: 75 });
+            let message = sample(index, Size { bytes: 1024, blob_percent: 75, letter: false });
             for mention in &message.mentions {
                 let start = mention.start as usize;
                 let word = &message.body.text()[start..start + mention.length as usize];
@@ -179,21 +196,29 @@ mod tests {
 
     #[test]
     fn inputs_differ() {
-        let size = Size { bytes: 8192, blob_percent: 75 };
-        assert!(sample(0, size) != sample(1, size));
+        for (blob_percent, letter) in [(75, false), (0, true)] {
+            let size = Size { bytes: 8192, blob_percent, letter };
+            assert!(sample(0, size) != sample(1, size));
+        }
     }
 
     /// By which peers in other languages know that they build the same.
     #[test]
     fn raw_fields_have_the_digests_of_the_specification() {
         let specification = include_str!("../../../docs/spec/bench-peer.md");
-        let rows =
-            [(0, (8192, "8,192"), 0), (0, (8192, "8,192"), 75), (15, (262_144, "262,144"), 75)];
-        for (index, (bytes, written), blob_percent) in rows {
-            let raw = sample(index, Size { bytes, blob_percent }).raw();
+        let (small, large) = ((8192, "8,192"), (262_144, "262,144"));
+        for (index, (bytes, written), blob_percent, text) in [
+            (0, small, 0, "words"),
+            (0, small, 75, "words"),
+            (15, large, 75, "words"),
+            (0, small, 0, "letter"),
+            (15, large, 0, "letter"),
+        ] {
+            let letter = text == "letter";
+            let raw = sample(index, Size { bytes, blob_percent, letter }).raw();
             let hex = |byte: &u8| format!("{byte:02x}");
             let digest: String = digest(&SHA256, &raw).as_ref().iter().map(hex).collect();
-            let row = format!("| {index} | {written} | {blob_percent} | `{digest}` |\n");
+            let row = format!("| {index} | {written} | {blob_percent} | {text} | `{digest}` |\n");
             assert!(specification.contains(&row), "{row}");
         }
     }

@@ -218,13 +218,20 @@ impl Work {
 
 fn size(params: &Params) -> Result<Size, SubjectError> {
     let (bytes, blob_percent) = (param(params, "bytes")?, param(params, "blob_percent")?);
-    if params.len() != 3 {
-        return Err(SubjectError::Unsupported("a case has three parameters".into()));
+    let letter = match params.get("letter") {
+        None => false,
+        Some(1) if blob_percent == 0 => true,
+        Some(_) => return Err(SubjectError::Unsupported("there is no such text".into())),
+    };
+    if params.len() != 3 + usize::from(letter) {
+        return Err(SubjectError::Unsupported(
+            "a case has three parameters, or a letter too".into(),
+        ));
     }
     if !(1024..=1_000_000).contains(&bytes) || ![0, 75].contains(&blob_percent) {
         return Err(SubjectError::Unsupported("there is no sample message of that size".into()));
     }
-    Ok(Size { bytes, blob: bytes * blob_percent / 100 })
+    Ok(Size { bytes, blob: bytes * blob_percent / 100, letter })
 }
 
 fn param(params: &Params, name: &str) -> Result<usize, SubjectError> {

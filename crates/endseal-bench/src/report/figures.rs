@@ -66,6 +66,7 @@ pub(crate) fn describe_params(params: &Params) -> Vec<String> {
         "collect" => format!("{} collected", words::size_parameter(*value)),
         "blob_percent" if *value == 0 => "text".into(),
         "blob_percent" => format!("{} % blob", words::integer(*value)),
+        "letter" => "one letter repeated".into(),
         "messages" => format!("{} messages", words::integer(*value)),
         "conversations" if *value == 1 => "1 conversation".into(),
         "conversations" => format!("{} conversations", words::integer(*value)),

@@ -25,6 +25,8 @@ pub(crate) enum Measure {
 pub(crate) enum Bound {
     AtLeast(f64),
     AtMost(f64),
+    /// None: a figure that belongs beside a goal, so that nobody takes the one for the other.
+    None,
 }
 
 impl Goal {
@@ -62,6 +64,7 @@ impl Goal {
         let (reached, within) = match self.bound {
             Bound::AtLeast(bound) => (median >= bound, high >= bound),
             Bound::AtMost(bound) => (median <= bound, low <= bound),
+            Bound::None => return Verdict::NoGoal,
         };
         match (reached, within) {
             (true, _) => Verdict::Reached,
@@ -74,6 +77,7 @@ impl Goal {
         match self.bound {
             Bound::AtLeast(bound) => format!("≥ {}", words::factor(bound, None)),
             Bound::AtMost(bound) => format!("≤ {}", words::factor(bound, None)),
+            Bound::None => "–".into(),
         }
     }
 }
@@ -85,6 +89,7 @@ enum Verdict {
     Within,
     Missed,
     NotMeasured,
+    NoGoal,
 }
 
 /// The goals of all suites that were measured, and why some were missed.
@@ -126,6 +131,7 @@ fn table(document: &mut Document, figures: &Figures<'_>, goals: &[Goal]) -> bool
             Verdict::Within => Text::from("within the interval"),
             Verdict::Missed => Text::new().strong("missed"),
             Verdict::NotMeasured => Text::from("–"),
+            Verdict::NoGoal => Text::from("no goal"),
         };
         let mut what = Text::from(&*goal.what);
         if let Some(note) = goal.note {
@@ -158,5 +164,6 @@ mod tests {
         assert_eq!(share(Some(0.5), Bound::AtMost(0.53)), Verdict::Reached);
         assert_eq!(share(Some(0.54), Bound::AtMost(0.53)), Verdict::Missed);
         assert_eq!(share(None, Bound::AtMost(0.53)), Verdict::NotMeasured);
+        assert_eq!(share(Some(0.1), Bound::None), Verdict::NoGoal);
     }
 }

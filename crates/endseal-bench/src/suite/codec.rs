@@ -12,6 +12,8 @@ pub(crate) const BYTES: [u64; 3] = [8192, 65_536, 262_144];
 const BLOB_PERCENTS: [u64; 2] = [0, 75];
 const LAYERS: [u64; 3] = [1, 2, 3];
 const TIMED: [&str; 4] = ["encode", "decode", "decode_borrowed", "roundtrip"];
+/// What was published for one letter repeated.
+const PUBLISHED: [&str; 3] = ["encode", "decode", "roundtrip"];
 const SIZED: &str = "wire_size";
 
 /// The suite.
@@ -44,6 +46,9 @@ fn cases(extent: Extent) -> Vec<Case> {
                     cases.push(case(name, &params));
                 }
             }
+            if PUBLISHED.contains(&name) || name == SIZED {
+                cases.extend(BYTES.map(|bytes| case(name, &letter(bytes, layer))));
+            }
         }
     }
     if extent == Extent::Quick {
@@ -52,12 +57,15 @@ fn cases(extent: Extent) -> Vec<Case> {
     cases
 }
 
-/// Every row of the published tables, whose messages are text; and at layer 1 a message of 8 KB with a
-/// blob.
+/// Every row of the published tables, in both texts; and at layer 1 a message of 8 KB with a blob.
 fn is_quick(case: &Case) -> bool {
     let is = |name: &str, value: u64| case.params.get(name) == Some(&value);
     let published = is("blob_percent", 0) && case.case != "decode_borrowed";
     published || (is("layer", 1) && is("bytes", BYTES[0]))
+}
+
+fn letter(bytes: u64, layer: u64) -> [(&'static str, u64); 4] {
+    [("bytes", bytes), ("blob_percent", 0), ("layer", layer), ("letter", 1)]
 }
 
 fn case(case: &'static str, params: &[(&str, u64)]) -> Case {
@@ -81,7 +89,7 @@ mod tests {
             (cases(Extent::Quick), cases(Extent::Default), cases(Extent::Full));
         assert!(quick.iter().all(|case| default.contains(case)));
         assert!(default.iter().all(|case| full.contains(case)));
-        assert_eq!((quick.len(), default.len()), (42, 90));
+        assert_eq!((quick.len(), default.len()), (78, 126));
     }
 
     /// The noise floor is found in the first case of a suite.

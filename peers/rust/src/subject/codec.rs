@@ -97,10 +97,11 @@ mod tests {
     use super::*;
     use crate::sample::{Size, sample};
 
-    const SIZES: [Size; 3] = [
-        Size { bytes: 1024, blob_percent: 0 },
-        Size { bytes: 8192, blob_percent: 0 },
-        Size { bytes: 8192, blob_percent: 75 },
+    const SIZES: [Size; 4] = [
+        Size { bytes: 1024, blob_percent: 0, letter: false },
+        Size { bytes: 8192, blob_percent: 0, letter: false },
+        Size { bytes: 8192, blob_percent: 75, letter: false },
+        Size { bytes: 8192, blob_percent: 0, letter: true },
     ];
     const LAYERS: [Layer; 3] = [Layer::Message, Layer::Sealed, Layer::Framed];
 

@@ -29,6 +29,12 @@ fn params(bytes: u64, blob_percent: u64, layer: u64) -> Value {
     json!({"bytes": bytes, "blob_percent": blob_percent, "layer": layer})
 }
 
+/// The same with one letter for words.
+fn of_a_letter(mut params: Value) -> Value {
+    params["letter"] = json!(1);
+    params
+}
+
 fn is_expected(subject: &str, case: &str, layer: u64) -> bool {
     let has_case = match case {
         "decode_borrowed" => BORROWING.contains(&subject),
@@ -73,8 +79,14 @@ fn every_subject_goes_through_the_cases_that_it_has() {
     for subject in SUBJECTS {
         for case in CASES {
             for layer in 1..=3 {
-                for (bytes, blob_percent) in [(1024, 0), (8192, 0), (8192, 75), (65_536, 75)] {
-                    let params = params(bytes, blob_percent, layer);
+                for params in [
+                    params(1024, 0, layer),
+                    params(8192, 0, layer),
+                    params(8192, 75, layer),
+                    params(65_536, 75, layer),
+                    of_a_letter(params(8192, 0, layer)),
+                ] {
+                    let bytes = params["bytes"].as_u64().unwrap();
                     if is_expected(subject, case, layer) {
                         let size = peer.code(subject, case, &params);
                         assert!(size >= bytes + 414, "{subject} {params}: {size} bytes");
@@ -107,6 +119,8 @@ fn the_floor_is_the_raw_bytes() {
     for bytes in [8192, 65_536, 262_144] {
         assert_eq!(peer.code("memcpy", "wire_size", &params(bytes, 0, 1)), bytes + 414);
         assert_eq!(peer.code("memcpy", "wire_size", &params(bytes, 75, 1)), bytes + 441);
+        let letter = of_a_letter(params(bytes, 0, 1));
+        assert_eq!(peer.code("memcpy", "wire_size", &letter), bytes + 414);
     }
     peer.end();
 }
@@ -151,6 +165,12 @@ fn what_the_suite_does_not_have_is_unsupported() {
     for lacking in ["bytes", "blob_percent", "layer"] {
         let mut params = fits.clone();
         params.as_object_mut().unwrap().remove(lacking);
+        unsupported("buffa", "encode", &params);
+    }
+    unsupported("buffa", "encode", &of_a_letter(params(8192, 75, 1)));
+    for letter in [0, 2] {
+        let mut params = fits.clone();
+        params["letter"] = json!(letter);
         unsupported("buffa", "encode", &params);
     }
     let mut more = fits.clone();

@@ -71,17 +71,21 @@ const WORDS: [&str; 64] = [
     "na\u{ef}ve",
     "\u{6771}\u{4eac}",
 ];
+/// What the published tables repeat.
+const LETTER: &str = "x";
 const EMOJI: [&str; 4] = ["\u{1f44d}", "\u{1f389}", "\u{1f602}", "\u{1f680}"];
 /// Words that are mentioned, by their place in the text.
 const MENTIONED: [usize; 3] = [0, 8, 16];
 
-/// How long the message is.
+/// How long the message is, and of what.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Size {
     /// Of text and blob together.
     pub(super) bytes: usize,
     /// Of the blob.
     pub(super) blob: usize,
+    /// One letter repeated, and not words.
+    pub(super) letter: bool,
 }
 
 /// What the raw fields beside text and blob have, without an attachment and with one.
@@ -99,7 +103,8 @@ pub(super) fn sample(index: u64, size: Size) -> Message {
     let conversation: [u8; 16] = random.bytes();
     let sender = random.bytes();
     let timestamp = 1_700_000_000_000 + (random.draw() >> 34);
-    let (text, mentioned) = text(&mut random, size.bytes - size.blob);
+    let len = size.bytes - size.blob;
+    let (text, mentioned) = if size.letter { letters(len) } else { text(&mut random, len) };
     let attachments = if size.blob > 0 { vec![photo(&mut random, size.blob)] } else { Vec::new() };
     let reaction = |(emoji, seconds): (&str, u64)| Reaction {
         sender: random.bytes(),
@@ -147,6 +152,11 @@ fn text(random: &mut SplitMix64, len: usize) -> (String, Vec<(u32, u32)>) {
     }
     text.extend(core::iter::repeat_n('.', len - text.len()));
     (text, mentioned)
+}
+
+/// One letter, `len` times, and the parts that are mentioned.
+fn letters(len: usize) -> (String, Vec<(u32, u32)>) {
+    (LETTER.repeat(len), vec![(0, 8), (8, 8), (16, 8)])
 }
 
 fn photo(random: &mut SplitMix64, len: usize) -> Attachment {
@@ -228,8 +238,8 @@ mod tests {
     fn raw_fields_have_the_length_that_sizes_are_judged_by() {
         for bytes in [1024, 1025, 8192, 65_536, 262_144, 1_000_000] {
             for blob_percent in [0, 75] {
-                for index in [0, 1, 15] {
-                    let size = Size { bytes, blob: bytes * blob_percent / 100 };
+                for (index, letter) in [(0, false), (1, false), (15, false), (1, true)] {
+                    let size = Size { bytes, blob: bytes * blob_percent / 100, letter };
                     let found = raw(&sample(index, size)).len() as u64;
                     assert_eq!(found, raw_bytes(bytes as u64, blob_percent as u64));
                 }
@@ -241,20 +251,26 @@ mod tests {
     #[test]
     fn raw_fields_have_the_digests_of_the_specification() {
         let specification = include_str!("../../../../../docs/spec/bench-peer.md");
-        let samples =
-            [(0, (8192, "8,192"), 0), (0, (8192, "8,192"), 75), (15, (262_144, "262,144"), 75)];
-        for (index, (bytes, written), blob_percent) in samples {
-            let size = Size { bytes, blob: bytes * blob_percent / 100 };
+        let (small, large) = ((8192, "8,192"), (262_144, "262,144"));
+        for (index, (bytes, written), blob_percent, text) in [
+            (0, small, 0, "words"),
+            (0, small, 75, "words"),
+            (15, large, 75, "words"),
+            (0, small, 0, "letter"),
+            (15, large, 0, "letter"),
+        ] {
+            let letter = text == "letter";
+            let size = Size { bytes, blob: bytes * blob_percent / 100, letter };
             let digest = Sha256::digest(raw(&sample(index, size)));
             let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-            let row = format!("| {index} | {written} | {blob_percent} | `{digest}` |\n");
+            let row = format!("| {index} | {written} | {blob_percent} | {text} | `{digest}` |\n");
             assert!(specification.contains(&row), "{row}");
         }
     }
 
     #[test]
     fn mentions_cover_words() {
-        let message = sample(7, Size { bytes: 8192, blob: 0 });
+        let message = sample(7, Size { bytes: 8192, blob: 0, letter: false });
         let Some(Content::Rich(rich)) = &message.content else { panic!("another message") };
         let text = rich.body.as_ref().unwrap().as_str();
         assert_eq!(rich.mentions.len(), MENTIONED.len());

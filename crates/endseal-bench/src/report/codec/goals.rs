@@ -4,31 +4,42 @@ use super::super::document::Document;
 use super::super::figures::{Figures, OURS};
 use super::super::goals::{Bound, Goal, Measure};
 use super::super::words;
-use super::{ARRAY, BASE64, KB8, KB256, overhead, text};
+use super::{ARRAY, BASE64, KB8, KB256, letter, overhead, text};
 use crate::ours::codec::DIRECT;
 use crate::suite::codec::BYTES;
 
 const UNLIKE: &str = "The seed's method at its layer 3, which encrypts; ours at layer 3 for a connection \
     that encrypts (endseal-direct), as the seed planned. Beside endseal, which seals besides, the \
-    factors stand in the tables below.";
+    factors stand in the tables below. The text is the seed's own, one letter repeated, by which the \
+    goal was set.";
+
+const WORDS: &str = "Words are what people write, and a decoder reads them more slowly: where a text leaves \
+    ASCII, checking its UTF-8 costs more. No goal was set for them, and the factors of all sizes and \
+    layers stand in the tables below.";
 
 pub(super) fn goals(figures: &Figures<'_>) -> Vec<Goal> {
-    let faster = |bytes: u64, against, times| Goal {
-        what: format!(
-            "Encode and decode {} of text, beside {against}",
-            words::size_parameter(bytes)
-        ),
-        measure: Measure::Factor { case: text("roundtrip", bytes, 3), subject: DIRECT, against },
-        bound: Bound::AtLeast(times),
-        note: Some(UNLIKE),
-    };
-    vec![
-        faster(KB8, ARRAY, 230.0),
-        faster(KB8, BASE64, 30.0),
-        faster(KB256, ARRAY, 800.0),
-        faster(KB256, BASE64, 90.0),
-        Goal::at_most("Bytes of an encoding, of those of its fields", largest(figures), 1.01),
-    ]
+    let factor = |case, against| Measure::Factor { case, subject: DIRECT, against };
+    let mut goals = Vec::new();
+    for (bytes, against, times) in
+        [(KB8, ARRAY, 230.0), (KB8, BASE64, 30.0), (KB256, ARRAY, 800.0), (KB256, BASE64, 90.0)]
+    {
+        let size = words::size_parameter(bytes);
+        goals.push(Goal {
+            what: format!("Encode and decode {size} of one letter, beside {against}"),
+            measure: factor(letter("roundtrip", bytes, 3), against),
+            bound: Bound::AtLeast(times),
+            note: Some(UNLIKE),
+        });
+        goals.push(Goal {
+            what: format!("The same with {size} of words, beside {against}"),
+            measure: factor(text("roundtrip", bytes, 3), against),
+            bound: Bound::None,
+            note: Some(WORDS),
+        });
+    }
+    let bytes = "Bytes of an encoding, of those of its fields";
+    goals.push(Goal::at_most(bytes, largest(figures), 1.01));
+    goals
 }
 
 /// The largest overhead at layer 1 of all that was measured.
@@ -40,7 +51,7 @@ fn largest(figures: &Figures<'_>) -> Option<f64> {
 pub(super) fn why_missed(document: &mut Document, figures: &Figures<'_>) {
     for bytes in [KB8, KB256] {
         let of = |name, layer, subject| {
-            figures.time(&text(name, bytes, layer), subject).map(|row| row.median)
+            figures.time(&letter(name, bytes, layer), subject).map(|row| row.median)
         };
         let both =
             |layer, subject| Some((of("encode", layer, subject)?, of("decode", layer, subject)?));
@@ -56,7 +67,7 @@ pub(super) fn why_missed(document: &mut Document, figures: &Figures<'_>) {
             continue;
         }
         document.paragraph(format!(
-            "At {} no codec takes less than copying the fields' bytes there and back, {} here: at most {}. \
+            "At {} of one letter no codec takes less than copying the fields' bytes there and back, {} here: at most {}. \
              Ours encodes in {}, a copy takes {}; it decodes, which looks at every character, in {}, a copy \
              takes {}.",
             words::size_parameter(bytes),
@@ -87,6 +98,6 @@ mod tests {
             assert!(found, "{}", goal.what);
             named += 1;
         }
-        assert_eq!(named, 4);
+        assert_eq!(named, 8);
     }
 }

@@ -10,8 +10,8 @@ use crate::record::Growth;
 pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
     document.section("Growth of encoding");
     for (layer, what) in [(3, "encode, seal, frame and back"), (1, "encode and decode")] {
-        let case = round_trip(layer);
-        let title = format!("Time to {what}, text, by bytes (layer {layer})");
+        let case = round_trip(super::text, layer);
+        let title = format!("Time to {what}, words, by bytes (layer {layer})");
         let axes = Axes {
             parameter: "bytes",
             quantity: Quantity::Bytes,
@@ -25,12 +25,14 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
         "Fitted lines: round trip of text, by bytes",
         &["Subject", "fixed", "each KB", "exponent", "in words"],
     );
-    for layer in [1, 3] {
+    let texts: [fn(&str, u64, u64) -> Case; 2] = [super::text, super::letter];
+    for (layer, text) in [1, 3].into_iter().flat_map(|layer| texts.map(|text| (layer, text))) {
+        let case = round_trip(text, layer);
         let mut rows: Vec<&Growth> =
-            figures.record.growth.iter().filter(|it| fits(it, layer)).collect();
+            figures.record.growth.iter().filter(|it| fits(it, &case)).collect();
         rows.sort_by(|a, b| a.per_unit_ns.total_cmp(&b.per_unit_ns));
         if !rows.is_empty() {
-            table.group(describe_params(&round_trip(layer).params).join(", "));
+            table.group(describe_params(&case.params).join(", "));
         }
         rows.into_iter().for_each(|growth| table.row(cells(growth)));
     }
@@ -46,14 +48,14 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
     );
 }
 
-fn round_trip(layer: u64) -> Case {
-    let mut case = super::text("roundtrip", 0, layer);
+/// The case without its size.
+fn round_trip(text: fn(&str, u64, u64) -> Case, layer: u64) -> Case {
+    let mut case = text("roundtrip", 0, layer);
     case.params.remove("bytes");
     case
 }
 
-fn fits(growth: &Growth, layer: u64) -> bool {
-    let case = round_trip(layer);
+fn fits(growth: &Growth, case: &Case) -> bool {
     let same = (&*growth.suite, &*growth.case) == ("codec", "roundtrip");
     same && growth.parameter == "bytes" && growth.params == case.params
 }

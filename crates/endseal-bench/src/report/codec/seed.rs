@@ -1,7 +1,7 @@
 //! The seed's own tables, row by row: as published, the seed's method here, ours here.
 
 use super::super::document::{Document, Table, Text};
-use super::super::figures::{Figures, OURS};
+use super::super::figures::{Case, Figures, OURS};
 use super::super::front::time_text;
 use super::super::words;
 use super::published::{CODEC, Figure, Line, REMARKS, SOURCE, SeedRow, SeedTable};
@@ -59,7 +59,15 @@ fn columns(seed: &SeedTable, figures: &Figures<'_>) -> Table {
     for line in seed.lines {
         match line {
             Line::Group(title) => table.group(*title),
-            Line::Row(row) => table.row(cells(row, [one, other], figures)),
+            Line::Row(row) => {
+                table.row(cells(row, [one, other], figures));
+                if let Figure::Time { case, bytes, layer } = row.figure {
+                    let case = super::text(case, bytes, layer);
+                    let mut cells = vec![format!("{}, words", row.name).into(), "–".into()];
+                    cells.extend(times(&case, row.ours, [one, other], figures));
+                    table.row(cells);
+                }
+            }
         }
     }
     table.notes = seed.notes.iter().map(|note| Text::from(*note)).collect();
@@ -70,23 +78,15 @@ fn cells(row: &SeedRow, [one, other]: [&str; 2], figures: &Figures<'_>) -> Vec<T
     let published = Text::from(row.published);
     let published = if row.note > 0 { published.note(row.note) } else { published };
     let mut cells = vec![row.name.into(), published];
-    let none = Text::not_measured;
     match row.figure {
         Figure::Time { case, bytes, layer } => {
-            let case = super::text(case, bytes, layer);
-            let cell = |subject| {
-                let row = figures.time(&case, subject);
-                row.map_or_else(none, |row| match &*row.metric {
-                    "cpu" => time_text(row),
-                    _ => words::time_within(row.median, row.ci95).into(),
-                })
-            };
-            cells.extend([one, other, row.ours].map(cell));
-            cells.extend([one, other].map(|theirs| figures.factor_text(&case, row.ours, theirs)));
+            let case = super::letter(case, bytes, layer);
+            cells.extend(times(&case, row.ours, [one, other], figures));
         }
         Figure::Size { bytes: length, layer } => {
-            let case = super::size(length, 0, layer);
-            let cell = |subject| bytes_text(figures, &case, subject).unwrap_or_else(none);
+            let case = super::letter("wire_size", length, layer);
+            let cell =
+                |subject| bytes_text(figures, &case, subject).unwrap_or_else(Text::not_measured);
             cells.extend([one, other, row.ours].map(cell));
             let of = |subject| bytes(figures, &case, subject);
             cells.extend([one, other].map(|theirs| match (of(row.ours), of(theirs)) {
@@ -105,6 +105,21 @@ fn cells(row: &SeedRow, [one, other]: [&str; 2], figures: &Figures<'_>) -> Vec<T
         }
         Figure::Elsewhere => cells.extend(["–"; 5].map(Text::from)),
     }
+    cells
+}
+
+/// Times of the three who stand in the columns, and the factors of ours.
+fn times(case: &Case, ours: &str, theirs: [&str; 2], figures: &Figures<'_>) -> Vec<Text> {
+    let [one, other] = theirs;
+    let cell = |subject| {
+        let row = figures.time(case, subject);
+        row.map_or_else(Text::not_measured, |row| match &*row.metric {
+            "cpu" => time_text(row),
+            _ => words::time_within(row.median, row.ci95).into(),
+        })
+    };
+    let mut cells: Vec<Text> = [one, other, ours].map(cell).into();
+    cells.extend(theirs.map(|theirs| figures.factor_text(case, ours, theirs)));
     cells
 }
 
@@ -130,19 +145,26 @@ mod tests {
                 lines.filter_map(|line| if let Line::Row(row) = line { Some(row) } else { None })
             {
                 let needed = match row.figure {
-                    Figure::Time { case, bytes, layer } => super::super::text(case, bytes, layer),
-                    Figure::Size { bytes, layer } => super::super::size(bytes, 0, layer),
+                    Figure::Time { case, bytes, layer } => vec![
+                        super::super::letter(case, bytes, layer),
+                        super::super::text(case, bytes, layer),
+                    ],
+                    Figure::Size { bytes, layer } => {
+                        vec![super::super::letter("wire_size", bytes, layer)]
+                    }
                     Figure::Facts(..) | Figure::Elsewhere => continue,
                 };
-                let found = |case: &crate::suite::Case| {
-                    case.case == needed.case && case.params == needed.params
-                };
-                assert!(
-                    cases.iter().any(found),
-                    "{extent:?}: {} for {}",
-                    needed.describe(),
-                    row.name
-                );
+                for needed in needed {
+                    let found = |case: &crate::suite::Case| {
+                        case.case == needed.case && case.params == needed.params
+                    };
+                    assert!(
+                        cases.iter().any(found),
+                        "{extent:?}: {} for {}",
+                        needed.describe(),
+                        row.name
+                    );
+                }
             }
         }
     }
