@@ -19,6 +19,7 @@ mod restore_object;
 
 use http::Response;
 
+use self::named_list::Spelling;
 pub(crate) use self::post_object::post_object;
 use crate::body::Outgoing;
 use crate::error::S3Error;
@@ -33,7 +34,7 @@ pub(crate) async fn handle(proxy: &Proxy, call: Call) -> Result<Response<Outgoin
     if let Some(names) = call.target.bucket().and_then(|bucket| proxy.names(bucket)) {
         named_documents::check(&call)?;
         if let Some(kind) = named_list::kind_of(&call) {
-            return named_list::named_list(proxy, &call, kind, &names).await;
+            return named_list::named_list(proxy, &call, kind, Spelling::Encrypted(&names)).await;
         }
     }
     match call.operation {

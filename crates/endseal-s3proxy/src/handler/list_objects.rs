@@ -4,6 +4,7 @@
 use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Method, Response, StatusCode};
 
+use super::named_list::{self, Spelling, named_list};
 use crate::body::Outgoing;
 use crate::bucket::Plaintext;
 use crate::error::S3Error;
@@ -11,7 +12,7 @@ use crate::headers;
 use crate::object::{entity_tag, size};
 use crate::proxy::{Call, Found, Proxy, Sought, object_len, pass, read};
 use crate::target::is_reserved;
-use crate::xml::{self, Change, Entry, EntryKind, Replacement};
+use crate::xml::{self, Change, Entry, EntryKind, ListHead, Replacement};
 
 /// A list is at most 1,000 entries with keys of 1,024 bytes, escaped.
 const MAX_LIST: usize = 16 << 20;
@@ -30,13 +31,29 @@ pub(super) async fn list_objects(
     let list = read(body, MAX_LIST).await?;
     let bucket = call.target.bucket().ok_or_else(S3Error::internal)?;
     let plain = plaintext(proxy, call, bucket, objects(&list)?).await?;
-    let document = xml::rewrite(&list, |entry: &Entry<'_>| change(entry, &plain))
-        .map_err(|_| S3Error::internal())?;
+    let (mut shown, mut dropped) = (0_u64, 0_u64);
+    let document = xml::rewrite(&list, |entry: &Entry<'_>| {
+        let change = change(entry, &plain);
+        let count = if change == Change::Drop { &mut dropped } else { &mut shown };
+        *count += 1;
+        change
+    });
+    let document = document.map_err(|_| S3Error::internal())?;
+    if shown == 0 && dropped > 0 && goes_on(&list)? {
+        // A client could not name where the list goes on, or takes it for its end.
+        let kind = named_list::kind_of(call).ok_or_else(S3Error::internal)?;
+        return named_list(proxy, call, kind, Spelling::Plain).await;
+    }
     let mut answer = Response::from_parts(head, Outgoing::full(document));
     let headers = headers::returned(answer.headers());
     *answer.headers_mut() = headers;
     answer.headers_mut().remove(CONTENT_LENGTH);
     Ok(answer)
+}
+
+/// Whether the page of a list is not its last.
+fn goes_on(list: &[u8]) -> Result<bool, S3Error> {
+    ListHead::read(list).map(|head| head.is_truncated).map_err(|_| S3Error::internal())
 }
 
 /// Keys and versions of a list that are not sealed.

@@ -1,4 +1,5 @@
-//! Lists of buckets whose names are encrypted: of objects, of versions, of uploads.
+//! Lists of buckets whose names are encrypted: of objects, of versions, of uploads. And those of other
+//! buckets where a page has nothing but what is the proxy's own.
 //!
 //! The backend lists what lies below a folder, in the order of encrypted names. What does not begin as the
 //! client wants, and what no client can name, is left out; a page that has nothing then is no answer as
@@ -7,6 +8,7 @@
 
 mod asked;
 mod page;
+mod spelling;
 
 use http::header::CONTENT_LENGTH;
 use http::response::Parts;
@@ -15,11 +17,11 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use self::asked::{Asked, Kind, Position};
 use self::page::{Item, Page};
+pub(super) use self::spelling::Spelling;
 use super::list_objects::{plain_entry, plaintext, sealed_entry};
 use crate::body::Outgoing;
 use crate::error::S3Error;
 use crate::headers;
-use crate::object::names::Names;
 use crate::proxy::{Call, Proxy, pass, read};
 use crate::target::Target;
 use crate::xml::{self, Change, EntryKind, Leaf, Replacement};
@@ -36,11 +38,11 @@ pub(super) async fn named_list(
     proxy: &Proxy,
     call: &Call,
     kind: Kind,
-    names: &Names,
+    spelling: Spelling<'_>,
 ) -> Result<Response<Outgoing>, S3Error> {
     let bucket = call.target.bucket().ok_or_else(S3Error::internal)?;
-    let asked = Asked::of(call.target.query(), kind, names)?;
-    let mut position = asked.begin(names)?;
+    let asked = Asked::of(call.target.query(), kind, spelling)?;
+    let mut position = asked.begin(spelling)?;
     let mut looks = 0;
     loop {
         let target = Target::of(bucket, None, asked.query(call.target.query(), &position));
@@ -50,7 +52,7 @@ pub(super) async fn named_list(
             return Ok(pass(response));
         }
         let (head, body) = response.into_parts();
-        let page = Page::read(read(body, MAX_LIST).await?, &asked, &position, names)?;
+        let page = Page::read(read(body, MAX_LIST).await?, &asked, &position, spelling)?;
         proxy.metrics.foreign_names.fetch_add(page.foreign, Relaxed);
         looks += 1;
         let can_say_next = kind == Kind::Objects2 || page.last_opened().is_some();
@@ -59,7 +61,7 @@ pub(super) async fn named_list(
             continue;
         }
         let shown = page.shown(asked.max);
-        let leaves = leaves(&asked, &page, &shown, names)?;
+        let leaves = leaves(&asked, &page, &shown, spelling)?;
         return answer(proxy, call, head, &page, &shown, &leaves).await;
     }
 }
@@ -69,7 +71,7 @@ fn leaves(
     asked: &Asked,
     page: &Page,
     shown: &[usize],
-    names: &Names,
+    spelling: Spelling<'_>,
 ) -> Result<Vec<Leaf>, S3Error> {
     let is_cut = shown.len() < page.visible();
     let goes_on = asked.max > 0 && (is_cut || page.head.is_truncated);
@@ -78,7 +80,7 @@ fn leaves(
     let next = match cut_at {
         _ if !goes_on => None,
         Some(item) => behind(item),
-        None => page.next_opened(names).or_else(|| page.last_opened().and_then(behind)),
+        None => page.next_opened(spelling).or_else(|| page.last_opened().and_then(behind)),
     };
     let mut leaves = Vec::new();
     let mut leaf = |name, text: &str, is_key| {
@@ -98,7 +100,7 @@ fn leaves(
             key.iter().for_each(|key| leaf("StartAfter", key, true));
             let next = match cut_at {
                 Some(item) => Some(Position::token_behind(item)),
-                None => page.head.next_token.as_deref().map(Position::token_of),
+                None => page.head.next_token.as_deref().map(|token| spelling.token_of(token)),
             };
             if goes_on {
                 leaf("NextContinuationToken", &next.ok_or_else(S3Error::internal)?, false);

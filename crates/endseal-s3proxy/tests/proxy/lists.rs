@@ -1,6 +1,8 @@
 //! Lists, in terms of content.
 
+use crate::client::Client;
 use crate::fixture::{World, content};
+use crate::multipart::{begin, part};
 
 const KEYS: [&str; 10] = ["a", "a-b", "a/", "a/b", "a/c/d", "a0", "b/x", "b/y", "c", "z%20z"];
 
@@ -131,4 +133,76 @@ async fn buckets_are_listed_and_many_objects_deleted() {
     let done = client.send("POST", "/bucket?delete", &[], request.as_bytes()).await.expect(200);
     assert_eq!(done.elements("Deleted").len(), KEYS.len() + 1);
     client.ask("DELETE", "/bucket").await.expect(204);
+}
+
+/// What a list has, page by page, as a client goes through it that knows S3's rules.
+async fn paged(client: &Client, query: &str, second: bool) -> (Vec<String>, usize) {
+    let (mut found, mut more) = (Vec::new(), String::new());
+    for pages in 1..40 {
+        let page = client.ask("GET", &format!("/bucket?{query}{more}")).await.expect(200);
+        let mut here = page.elements("Key");
+        let prefixes = page.elements("CommonPrefixes");
+        here.extend(prefixes.iter().map(|it| it.replace("<Prefix>", "").replace("</Prefix>", "")));
+        here.sort();
+        assert!(here.iter().all(|key| !key.starts_with(".endseal/")), "{query}: {here:?}");
+        let count = here.len().to_string();
+        assert!(!second || page.element("KeyCount") == count, "{query}: {}", page.text());
+        if page.element("IsTruncated") == "false" {
+            found.extend(here);
+            return (found, pages);
+        }
+        assert!(!here.is_empty(), "nothing to go on from: {query}{more}: {}", page.text());
+        more = if second {
+            format!("&continuation-token={}", page.element("NextContinuationToken"))
+        } else {
+            let next = page.elements("NextMarker").pop();
+            format!("&marker={}", next.or_else(|| here.last().cloned()).unwrap())
+        };
+        found.extend(here);
+    }
+    panic!("no end: {query}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_of_the_proxys_own_is_no_page() {
+    let (_world, front) = World::with_bucket().await;
+    let client = &front.client;
+    // On both sides of `.endseal/`.
+    let keys = ["-a", "-b/x", ".endseal-", "0", "z"];
+    let parked = begin(client, "/bucket/large", &[]).await;
+    for number in 1..=7 {
+        part(client, "/bucket/large", &parked, number, b"short").await;
+    }
+    for at in 0..=keys.len() {
+        for (delimiter, expected) in [
+            ("", &keys[..at]),
+            ("&delimiter=/", &["-a", "-b/", ".endseal-", "0", "z"][..at]),
+            ("&delimiter=-", &["-", ".endseal-", "0", "z"][..at.saturating_sub(1).max(at.min(1))]),
+        ] {
+            for size in 1..=9 {
+                for (list, second) in [("max-keys", false), ("list-type=2&max-keys", true)] {
+                    let query = format!("{list}={size}{delimiter}");
+                    let (found, pages) = paged(client, &query, second).await;
+                    assert_eq!(found, expected, "{query}");
+                    assert!(pages <= expected.len() + 1, "{query}: {pages} pages");
+                }
+            }
+        }
+        if let Some(key) = keys.get(at) {
+            client.put(&format!("/bucket/{key}"), b"content").await.expect(200);
+        }
+    }
+    // What is asked for stands in the answer, and not where the proxy went on.
+    let list = client.ask("GET", "/bucket?max-keys=1&marker=.endseal-").await.expect(200);
+    assert_eq!(
+        (list.element("Marker").as_str(), list.element("MaxKeys").as_str()),
+        (".endseal-", "1")
+    );
+    assert_eq!(list.elements("Key"), ["0"]);
+    let query = "list-type=2&max-keys=1&start-after=.endseal-&encoding-type=url";
+    let list = client.ask("GET", &format!("/bucket?{query}")).await.expect(200);
+    assert_eq!(list.element("StartAfter"), ".endseal-");
+    assert_eq!((list.elements("Key"), list.element("KeyCount")), (vec!["0".into()], "1".into()));
+    let none = client.ask("GET", "/bucket?prefix=.endseal/&max-keys=2").await.expect(200);
+    assert_eq!((none.elements("Key").len(), none.element("IsTruncated")), (0, "false".into()));
 }

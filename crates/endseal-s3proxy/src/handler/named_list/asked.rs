@@ -2,9 +2,10 @@
 
 use base64ct::{Base64UrlUnpadded, Encoding as _};
 
+use super::Spelling;
 use super::page::Item;
 use crate::error::S3Error;
-use crate::object::names::Names;
+use crate::object::RESERVED_PREFIX;
 use crate::target::Query;
 use crate::xml::EntryKind;
 
@@ -95,15 +96,15 @@ impl Asked {
     ///
     /// # Errors
     /// `NotImplemented` for a delimiter but `/`, `KeyTooLongError`, `InvalidArgument`.
-    pub(super) fn of(query: &Query, kind: Kind, names: &Names) -> Result<Self, S3Error> {
-        if !matches!(query.get("delimiter"), None | Some("" | "/")) {
+    pub(super) fn of(query: &Query, kind: Kind, spelling: Spelling<'_>) -> Result<Self, S3Error> {
+        if !spelling.knows_delimiter(query.get("delimiter")) {
             return Err(S3Error::not_implemented().with_message(
                 "Names in this bucket are encrypted between slashes: / is the only delimiter.",
             ));
         }
         let text = |name| query.get(name).filter(|text| !text.is_empty()).map(str::to_owned);
         let prefix = text("prefix").unwrap_or_default();
-        let (folder, rest) = names.seal_prefix(&prefix)?;
+        let (folder, rest) = spelling.seal_prefix(&prefix)?;
         let max = match text(kind.max()) {
             None => MAX_KEYS,
             Some(number) => {
@@ -129,13 +130,13 @@ impl Asked {
     ///
     /// # Errors
     /// `KeyTooLongError`, `InvalidArgument` for a token that this proxy did not give.
-    pub(super) fn begin(&self, names: &Names) -> Result<Position, S3Error> {
+    pub(super) fn begin(&self, spelling: Spelling<'_>) -> Result<Position, S3Error> {
         if let Some(token) = &self.token {
-            return Position::of_token(token).ok_or_else(|| {
+            return spelling.position_of(token).ok_or_else(|| {
                 S3Error::invalid_argument("The continuation token provided is incorrect")
             });
         }
-        let key = self.after.as_deref().map(|after| names.seal_key(after)).transpose()?;
+        let key = self.after.as_deref().map(|after| spelling.seal_key(after)).transpose()?;
         Ok(Position { key, id: self.after_id.clone(), ..Position::default() })
     }
 
@@ -176,10 +177,20 @@ impl Position {
         format!("{kind}{}", Base64UrlUnpadded::encode_string(item.stored.as_bytes()))
     }
 
-    fn of_token(token: &str) -> Option<Self> {
+    /// Where the backend's token says.
+    pub(super) fn behind_token(token: &str) -> Self {
+        Self { token: Some(token.to_owned()), ..Self::default() }
+    }
+
+    /// Behind all that is the proxy's own.
+    pub(super) fn behind_reserved() -> Self {
+        Self { key: Some(format!("{RESERVED_PREFIX}{END}")), ..Self::default() }
+    }
+
+    pub(super) fn of_token(token: &str) -> Option<Self> {
         let rest = token.get(1..)?;
         if token.starts_with('0') {
-            return Some(Self { token: Some(rest.to_owned()), ..Self::default() });
+            return Some(Self::behind_token(rest));
         }
         let key = String::from_utf8(Base64UrlUnpadded::decode_vec(rest).ok()?).ok()?;
         match token.get(..1)? {
@@ -195,6 +206,7 @@ impl Position {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Spelling;
     use super::{Asked, Kind, Position};
     use crate::object::names::{NameSecret, Names};
     use crate::target::Query;
@@ -206,6 +218,7 @@ mod tests {
     #[test]
     fn requests_are_translated() {
         let names = names();
+        let spelling = Spelling::Encrypted(&names);
         let sealed = |key| names.seal_key(key).unwrap();
         let client = Query::new()
             .with("list-type", "2")
@@ -213,15 +226,15 @@ mod tests {
             .with("delimiter", "/")
             .with("start-after", "a/b d/")
             .with("max-keys", "7");
-        let asked = Asked::of(&client, Kind::Objects2, &names).unwrap();
-        let query = asked.query(&client, &asked.begin(&names).unwrap());
+        let asked = Asked::of(&client, Kind::Objects2, spelling).unwrap();
+        let query = asked.query(&client, &asked.begin(spelling).unwrap());
         assert_eq!(query.get("prefix"), Some(sealed("a/").as_str()));
         assert_eq!(query.get("start-after"), Some(sealed("a/b d/").as_str()));
         assert_eq!(query.get("max-keys"), Some("1000"), "few of them may be wanted");
         assert_eq!((query.get("list-type"), query.get("delimiter")), (Some("2"), Some("/")));
         let all = Query::new().with("key-marker", "k").with("version-id-marker", "v");
-        let asked = Asked::of(&all, Kind::Versions, &names).unwrap();
-        let query = asked.query(&all, &asked.begin(&names).unwrap());
+        let asked = Asked::of(&all, Kind::Versions, spelling).unwrap();
+        let query = asked.query(&all, &asked.begin(spelling).unwrap());
         assert_eq!(query.get("key-marker"), Some(sealed("k").as_str()));
         assert_eq!((query.get("version-id-marker"), query.get("prefix")), (Some("v"), None));
     }
@@ -230,8 +243,12 @@ mod tests {
     fn what_cannot_be_translated_is_refused() {
         let names = names();
         let code = |query: &Query| {
-            let asked = Asked::of(query, Kind::Objects2, &names);
-            asked.and_then(|asked| asked.begin(&names)).map(|_| ()).unwrap_err().code()
+            let asked = Asked::of(query, Kind::Objects2, Spelling::Encrypted(&names));
+            asked
+                .and_then(|asked| asked.begin(Spelling::Encrypted(&names)))
+                .map(|_| ())
+                .unwrap_err()
+                .code()
         };
         for delimiter in ["a", "//", "%2F"] {
             assert_eq!(code(&Query::new().with("delimiter", delimiter)), "NotImplemented");

@@ -2,9 +2,10 @@
 
 use bytes::Bytes;
 
+use super::Spelling;
 use super::asked::{Asked, Position};
 use crate::error::S3Error;
-use crate::object::names::Names;
+use crate::object::RESERVED_PREFIX;
 use crate::target::is_reserved;
 use crate::xml::{self, EntryKind, ListHead};
 
@@ -41,7 +42,7 @@ impl Page {
         document: Bytes,
         asked: &Asked,
         position: &Position,
-        names: &Names,
+        spelling: Spelling<'_>,
     ) -> Result<Self, S3Error> {
         let wrong = |_| S3Error::internal();
         let head = ListHead::read(&document).map_err(wrong)?;
@@ -49,7 +50,7 @@ impl Page {
         xml::entries(&document, |entry| {
             let stored = entry.key.as_deref().unwrap_or_default().to_owned();
             let is_own = is_reserved(&stored);
-            let client = names.open_key(&stored).ok().filter(|_| !is_own && !stored.is_empty());
+            let client = spelling.open_key(&stored).filter(|_| !is_own && !stored.is_empty());
             foreign += u64::from(client.is_none() && !is_own);
             let is_wanted = client.as_deref().is_some_and(|key| key.starts_with(&asked.prefix));
             let is_visible = is_wanted && position.done.as_deref() != Some(stored.as_str());
@@ -81,9 +82,9 @@ impl Page {
     }
 
     /// Where the backend goes on, if a client can name that: a key, and a version or an upload.
-    pub(super) fn next_opened(&self, names: &Names) -> Option<(String, Option<String>)> {
+    pub(super) fn next_opened(&self, spelling: Spelling<'_>) -> Option<(String, Option<String>)> {
         let key = self.head.next_key.as_deref().filter(|key| !is_reserved(key))?;
-        Some((names.open_key(key).ok()?, self.head.next_id.clone()))
+        Some((spelling.open_key(key)?, self.head.next_id.clone()))
     }
 
     /// The last entry that a client could name.
@@ -99,6 +100,12 @@ impl Page {
     pub(super) fn next(&self, position: &Position) -> Result<Position, S3Error> {
         let head = &self.head;
         let done = position.done.clone();
+        // All of it is passed over at once: it may be as much as 10,000 parts of many uploads.
+        let last = self.order.last().map(|at| self.items[*at].stored.as_str());
+        let behind = Position { done: done.clone(), ..Position::behind_reserved() };
+        if last.is_some_and(|key| key.starts_with(RESERVED_PREFIX)) && *position != behind {
+            return Ok(behind);
+        }
         let next = match self.kind {
             super::Kind::Objects2 => {
                 let token = Some(head.next_token.clone().ok_or_else(S3Error::internal)?);
@@ -106,7 +113,7 @@ impl Page {
             }
             _ => {
                 // Without a delimiter, S3 leaves it to who asks to take the last key.
-                let last = || self.order.last().map(|at| self.items[*at].stored.clone());
+                let last = || last.map(str::to_owned);
                 let key = head.next_key.clone().or_else(last).ok_or_else(S3Error::internal)?;
                 Position { key: Some(key), id: head.next_id.clone(), done, ..Position::default() }
             }
@@ -117,6 +124,7 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Spelling;
     use super::super::asked::{Asked, Kind, Position};
     use super::Page;
     use crate::object::names::{NameSecret, Names};
@@ -128,9 +136,9 @@ mod tests {
 
     fn page(kind: Kind, query: &Query, position: &Position, document: &str) -> Page {
         let names = names();
-        let asked = Asked::of(query, kind, &names).unwrap();
+        let asked = Asked::of(query, kind, Spelling::Encrypted(&names)).unwrap();
         let document = document.as_bytes().to_vec().into();
-        Page::read(document, &asked, position, &names).unwrap()
+        Page::read(document, &asked, position, Spelling::Encrypted(&names)).unwrap()
     }
 
     #[test]
@@ -203,5 +211,36 @@ mod tests {
         assert!(page.is_vain() && page.foreign == 0 && page.last_opened().is_some());
         let next = page.next(&Position::default()).unwrap();
         assert_eq!(next.token.as_deref(), Some("t"));
+    }
+
+    #[test]
+    fn all_that_is_the_proxys_own_is_passed_over_at_once() {
+        let behind = Position::behind_reserved();
+        let entry = |name: &str, id: &str| {
+            format!("<{name}><Key>.endseal/parked/x/00001</Key><{id}>5</{id}></{name}>")
+        };
+        for (kind, root, entry) in [
+            (Kind::Objects1, "ListBucketResult", entry("Contents", "ETag")),
+            (Kind::Objects2, "ListBucketResult", entry("Contents", "ETag")),
+            (Kind::Versions, "ListVersionsResult", entry("Version", "VersionId")),
+            (Kind::Uploads, "ListMultipartUploadsResult", entry("Upload", "UploadId")),
+        ] {
+            let document = format!(
+                "<{root}><IsTruncated>true</IsTruncated><NextKeyMarker>k</NextKeyMarker>\
+                 <NextVersionIdMarker>5</NextVersionIdMarker>\
+                 <NextContinuationToken>t</NextContinuationToken>{entry}</{root}>"
+            );
+            for spelling in [Spelling::Plain, Spelling::Encrypted(&names())] {
+                let asked = Asked::of(&Query::new(), kind, spelling).unwrap();
+                let bytes = document.as_bytes().to_vec().into();
+                let page = Page::read(bytes, &asked, &Position::default(), spelling).unwrap();
+                assert!(page.is_vain(), "{kind:?}");
+                assert_eq!(page.next(&Position::default()).unwrap(), behind, "{kind:?}");
+                // A server that does not go there is asked for its next page.
+                let next = page.next(&behind).unwrap();
+                assert_ne!(next, behind, "{kind:?}");
+                assert_eq!(next.token.is_some(), kind == Kind::Objects2);
+            }
+        }
     }
 }
