@@ -123,3 +123,65 @@ def no_copies_of_what_is_known(world):
     tag = world.s3.put_object(Bucket=bucket, Key="k", Body=b"first")["ETag"]
     with refused(412):
         world.s3.copy_object(Bucket=bucket, Key="d", CopySource=source, CopySourceIfNoneMatch=tag)
+
+
+OPEN = '[[bucket]]\nname = "*"\nplaintext = "allow"'
+READABLE = '[[bucket]]\nname = "*"\nplaintext = "read-only"'
+
+
+def one_tag(s3, bucket, key):
+    """The tag of an object, if every answer has the same."""
+    tag = s3.head_object(Bucket=bucket, Key=key)["ETag"]
+    found = {
+        "GET": s3.get_object(Bucket=bucket, Key=key)["ETag"],
+        "GET of a range": s3.get_object(Bucket=bucket, Key=key, Range="bytes=-3")["ETag"],
+        "HEAD of a range": s3.head_object(Bucket=bucket, Key=key, Range="bytes=1-3")["ETag"],
+        "list": s3.list_objects(Bucket=bucket, Prefix=key)["Contents"][0]["ETag"],
+        "list, v2": s3.list_objects_v2(Bucket=bucket, Prefix=key)["Contents"][0]["ETag"],
+        "versions": s3.list_object_versions(Bucket=bucket, Prefix=key)["Versions"][0]["ETag"],
+    }
+    plain = s3.get_object_attributes(Bucket=bucket, Key=key, ObjectAttributes=["ETag"])["ETag"]
+    found["attributes"] = '"' + plain.strip('"') + '"'
+    equal(found, {name: tag for name in found}, f"tags of {key}")
+    return tag
+
+
+@case("boto3", needs_proxy=True)
+def an_object_has_one_tag_whatever_the_rule_of_its_bucket(world):
+    bucket = world.bucket("tags")
+    s3, readable = (world.client(world.another_proxy(extra=it).url) for it in (OPEN, READABLE))
+    readable.put_object(Bucket=bucket, Key="sealed", Body=b"content")
+    told = {"plain": s3.put_object(Bucket=bucket, Key="plain", Body=b"content")["ETag"]}
+    upload_id = s3.create_multipart_upload(Bucket=bucket, Key="parts")["UploadId"]
+    which = {"Bucket": bucket, "Key": "parts", "UploadId": upload_id}
+    sent = s3.upload_part(PartNumber=1, Body=content(5 * MIB), **which)["ETag"]
+    copied = s3.upload_part_copy(
+        PartNumber=2,
+        CopySource=f"{bucket}/plain",
+        CopySourceIfMatch=told["plain"],
+        **which,
+    )["CopyPartResult"]["ETag"]
+    equal([it["ETag"] for it in s3.list_parts(**which)["Parts"]], [sent, copied], "tags of parts")
+    parts = [{"PartNumber": 1, "ETag": sent}, {"PartNumber": 2, "ETag": copied}]
+    done = s3.complete_multipart_upload(MultipartUpload={"Parts": parts}, **which)
+    told["parts"] = done["ETag"]
+    for source in ("plain", "sealed"):
+        for name, front in (("open", s3), ("readable", readable)):
+            key = f"{source} copied, {name}"
+            answer = front.copy_object(
+                Bucket=bucket,
+                Key=key,
+                CopySource=f"{bucket}/{source}",
+                CopySourceIfMatch=one_tag(front, bucket, source),
+            )
+            told[key] = answer["CopyObjectResult"]["ETag"]
+    for key, tag in told.items():
+        for front in (s3, readable):
+            equal(one_tag(front, bucket, key), tag, f"tag of {key}")
+            front.get_object(Bucket=bucket, Key=key, IfMatch=tag)
+            with refused(304):
+                front.get_object(Bucket=bucket, Key=key, IfNoneMatch=tag)
+            with refused(412):
+                front.get_object(Bucket=bucket, Key=key, IfMatch=OTHER)
+    tag = s3.put_object(Bucket=bucket, Key="plain", Body=b"next", IfMatch=told["plain"])["ETag"]
+    equal(one_tag(s3, bucket, "plain"), tag, "tag of what was replaced")

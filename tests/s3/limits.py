@@ -18,6 +18,7 @@ LIMITS = {
         "boto3/key_with_two_dots": FILES,
         "boto3/a_key_may_be_the_folder_of_another": FILES,
         "boto3/no_copies_of_what_is_known": "answers 304 where S3 answers 412",
+        "boto3/pages_of_versions_go_on_behind_parts_of_uploads": "begins with the marker",
     },
     "minio": {
         "boto3/key_with_double_slash": "refuses empty components",

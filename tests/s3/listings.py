@@ -130,6 +130,41 @@ def pages_of_no_entries(world):
     equal((page["KeyCount"], names(page), page["IsTruncated"]), (0, [], False), "page")
 
 
+def go_on_behind_parts(world, method):
+    """Short parts wait in the bucket, between the keys of clients: nobody sees them."""
+    s3 = world.s3
+    written = ["-a", "-b/x", ".endseal-", "0", "z"]
+    bucket = fill(world, written)
+    which = {"Bucket": bucket, "Key": "large"}
+    which["UploadId"] = s3.create_multipart_upload(**which)["UploadId"]
+    for number in range(1, 6):
+        s3.upload_part(PartNumber=number, Body=b"short", **which)
+    for size in (1, 2, 4):
+        for options in ({}, {"Delimiter": "/"}):
+            pages = s3.get_paginator(method).paginate(
+                Bucket=bucket, PaginationConfig={"PageSize": size}, **options
+            )
+            found = []
+            for page in pages:
+                here = names(page) + [it["Key"] for it in page.get("Versions", [])]
+                here += prefixes(page)
+                assert here or not page["IsTruncated"], (method, size, options)
+                found += here
+            expected = [it.replace("-b/x", "-b/") if options else it for it in written]
+            equal(sorted(found), sorted(expected), f"{method} {size} {options}")
+
+
+@case("boto3")
+def pages_go_on_behind_parts_of_uploads(world):
+    go_on_behind_parts(world, "list_objects")
+    go_on_behind_parts(world, "list_objects_v2")
+
+
+@case("boto3")
+def pages_of_versions_go_on_behind_parts_of_uploads(world):
+    go_on_behind_parts(world, "list_object_versions")
+
+
 @case("boto3")
 def versions_are_listed_with_their_sizes(world):
     bucket = world.bucket("versions")
