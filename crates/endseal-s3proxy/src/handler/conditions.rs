@@ -1,7 +1,7 @@
 //! Conditions on entity tags, between what clients and what the backend call an object.
 
 use http::HeaderMap;
-use http::header::{ETAG, HeaderValue};
+use http::header::{ETAG, HeaderValue, IF_RANGE, LAST_MODIFIED};
 
 use crate::object::entity_tag;
 
@@ -24,6 +24,21 @@ pub(super) fn to_backend(headers: &mut HeaderMap) {
         if let Ok(value) = HeaderValue::from_str(&entity_tag::list_to_backend(value)) {
             headers.insert(name, value);
         }
+    }
+}
+
+/// Whether a request wants its range of the object that an answer of the backend is about: `If-Range` has the
+/// tag that clients know, strongly compared, or the date that they were told (RFC 9110, 13.1.5).
+pub(super) fn range_applies(request: &HeaderMap, answer: &HeaderMap) -> bool {
+    let Some(wanted) = request.get(IF_RANGE) else { return true };
+    let text = |value: &HeaderValue| value.to_str().ok().map(str::trim).map(str::to_owned);
+    let Some(wanted) = text(wanted) else { return false };
+    let told = |name| answer.get(name).and_then(text);
+    if wanted.contains('"') {
+        let tag = told(ETAG).map(|tag| entity_tag::to_client(&tag));
+        !wanted.starts_with("W/") && tag.is_some_and(|tag| tag == wanted)
+    } else {
+        told(LAST_MODIFIED).is_some_and(|date| date == wanted)
     }
 }
 

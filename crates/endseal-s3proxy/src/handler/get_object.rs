@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use http::header::{CONTENT_LENGTH, CONTENT_RANGE, RANGE};
+use http::header::{CONTENT_LENGTH, CONTENT_RANGE, IF_RANGE, RANGE};
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 
 use super::conditions;
@@ -63,6 +63,23 @@ impl Wanted {
 pub(super) async fn get_object(proxy: &Proxy, call: &Call) -> Result<Response<Outgoing>, S3Error> {
     let sought = Sought::of(&call.signer, &call.target)?;
     let wanted = Wanted::of(call)?;
+    match get(proxy, call, &sought, &wanted).await? {
+        Some(answer) => Ok(answer),
+        // The client has a part of another object: all of this one.
+        None => {
+            let all = Wanted { range: None, ..wanted };
+            get(proxy, call, &sought, &all).await?.ok_or_else(S3Error::internal)
+        }
+    }
+}
+
+/// Opens what is wanted; nothing if that is a range, and not of the object that there is.
+async fn get(
+    proxy: &Proxy,
+    call: &Call,
+    sought: &Sought<'_>,
+    wanted: &Wanted,
+) -> Result<Option<Response<Outgoing>>, S3Error> {
     let mut headers = headers::about_sealed(&call.headers);
     headers.remove("x-amz-checksum-mode");
     conditions::to_backend(&mut headers);
@@ -70,6 +87,11 @@ pub(super) async fn get_object(proxy: &Proxy, call: &Call) -> Result<Response<Ou
     // Of a whole object, these are the bytes. Of any other, the answer tells what it is.
     let guess = wanted.range.and_then(guess);
     let mut first = headers.clone();
+    // Where it does not hold, an answer without a range does not tell why it has none.
+    first.remove(IF_RANGE);
+    let applies = |answer: &HeaderMap| {
+        wanted.range.is_none() || conditions::range_applies(&call.headers, answer)
+    };
     let needs_length = wanted.part.is_some() || matches!(wanted.range, Some(ByteRange::Suffix(_)));
     let method = if needs_length { Method::HEAD } else { Method::GET };
     if let Some(guess) = &guess {
@@ -78,28 +100,38 @@ pub(super) async fn get_object(proxy: &Proxy, call: &Call) -> Result<Response<Ou
     let response = proxy.ask(&call.signer, &method, &target, first).await?;
     match response.status() {
         StatusCode::OK | StatusCode::PARTIAL_CONTENT => {}
-        StatusCode::RANGE_NOT_SATISFIABLE => return Err(beyond(proxy, &sought).await?),
+        StatusCode::RANGE_NOT_SATISFIABLE => {
+            let response = proxy.head(sought, HeaderMap::new()).await?;
+            if !applies(response.headers()) {
+                return Ok(None);
+            }
+            return Err(beyond(proxy, sought, &response).await?);
+        }
         _ if needs_length => {
             // An answer to HEAD tells no reason.
             let response = proxy.ask(&call.signer, &Method::GET, &target, headers).await?;
-            return Ok(answer_as_is(response));
+            return Ok(Some(answer_as_is(response)));
         }
-        _ => return Ok(answer_as_is(response)),
+        _ => return Ok(Some(answer_as_is(response))),
+    }
+    if !applies(response.headers()) {
+        return Ok(None);
     }
     let sealed_len = object_len(&response).ok_or_else(S3Error::internal)?;
-    match proxy.examine(&sought, response.headers(), sealed_len).await? {
-        Found::Sealed(object) => open(proxy, &sought, &wanted, response, object).await,
-        Found::Plain if guess.is_none() && !needs_length => Ok(answer_as_is(response)),
+    let answer = match proxy.examine(sought, response.headers(), sealed_len).await? {
+        Found::Sealed(object) => open(proxy, sought, wanted, response, object).await?,
+        Found::Plain if guess.is_none() && !needs_length => answer_as_is(response),
         Found::Plain => {
             drop(response);
             let mut headers = headers;
-            if let Some(range) = call.headers.get(RANGE) {
+            if let Some(range) = call.headers.get(RANGE).filter(|_| wanted.range.is_some()) {
                 headers.insert(RANGE, range.clone());
             }
             let response = proxy.ask(&call.signer, &Method::GET, &call.target, headers).await?;
-            Ok(answer_as_is(response))
+            answer_as_is(response)
         }
-    }
+    };
+    Ok(Some(answer))
 }
 
 /// The bytes of a whole object that a range needs, as a header.
@@ -115,11 +147,14 @@ fn guess(range: ByteRange) -> Option<String> {
     }
 }
 
-/// The answer to a range beyond the end of the sealed object, and so of the content.
-async fn beyond(proxy: &Proxy, sought: &Sought<'_>) -> Result<S3Error, S3Error> {
-    let response = proxy.head(sought, HeaderMap::new()).await?;
-    let len = object_len(&response).ok_or_else(S3Error::internal)?;
-    let len = match proxy.examine(sought, response.headers(), len).await? {
+/// The answer to a range beyond the end of the sealed object, and so of the content. `head` tells of it.
+async fn beyond(
+    proxy: &Proxy,
+    sought: &Sought<'_>,
+    head: &Response<ResponseBody>,
+) -> Result<S3Error, S3Error> {
+    let len = object_len(head).ok_or_else(S3Error::internal)?;
+    let len = match proxy.examine(sought, head.headers(), len).await? {
         Found::Sealed(object) => object.content_len,
         Found::Plain => len,
     };

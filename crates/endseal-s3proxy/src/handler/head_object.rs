@@ -13,7 +13,7 @@ use crate::proxy::{Call, Found, Proxy, Sought, object_len};
 /// Answers with the headers that `GetObject` would have.
 pub(super) async fn head_object(proxy: &Proxy, call: &Call) -> Result<Response<Outgoing>, S3Error> {
     let sought = Sought::of(&call.signer, &call.target)?;
-    let wanted = Wanted::of(call)?;
+    let mut wanted = Wanted::of(call)?;
     let mut headers = headers::about_sealed(&call.headers);
     headers.remove("x-amz-checksum-mode");
     conditions::to_backend(&mut headers);
@@ -21,6 +21,9 @@ pub(super) async fn head_object(proxy: &Proxy, call: &Call) -> Result<Response<O
     let response = proxy.ask(&call.signer, &Method::HEAD, &target, headers.clone()).await?;
     if response.status() != StatusCode::OK {
         return Ok(answer_as_is(response));
+    }
+    if !conditions::range_applies(&call.headers, response.headers()) {
+        wanted.range = None;
     }
     let sealed_len = object_len(&response).ok_or_else(S3Error::internal)?;
     let Found::Sealed(object) = proxy.examine(&sought, response.headers(), sealed_len).await?

@@ -43,6 +43,40 @@ async fn reads_heed_conditions() {
     assert_eq!(got.body, b"co");
 }
 
+/// Whoever goes on with a download gets the rest of the same object, or all of the other one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_range_of_another_object_is_answered_with_all() {
+    let (_world, front) = World::with_bucket().await;
+    let client = &front.client;
+    let old = client.send("PUT", "/bucket/key", &[], &[b'o'; 70_000]).await.expect(200).etag();
+    client.send("PUT", "/bucket/key", &[], b"content").await.expect(200);
+    let head = client.ask("HEAD", "/bucket/key").await.expect(200);
+    let (tag, date) = (head.etag(), head.header("last-modified").expect("it was modified"));
+    let weak = format!("W/{tag}");
+    let others = [old.as_str(), &weak, "\"other-0\"", "Thu, 01 Jan 1970 00:00:00 GMT"];
+    // Within the new one, its end, and what only the old one had.
+    for range in ["bytes=2-5", "bytes=2-", "bytes=-3", "bytes=65000-65010", "bytes=65000-"] {
+        for other in others {
+            let headers = [("range", range), ("if-range", other)];
+            let got = client.ask_with("GET", "/bucket/key", &headers).await.expect(200);
+            assert_eq!(got.body, b"content", "{headers:?}");
+            assert_eq!(got.etag(), tag, "{headers:?}");
+            let got = client.ask_with("HEAD", "/bucket/key", &headers).await.expect(200);
+            assert_eq!(got.header("content-length"), Some("7"), "{headers:?}");
+        }
+    }
+    for same in [tag.as_str(), date] {
+        for (range, content) in [("bytes=2-5", &b"nten"[..]), ("bytes=-3", b"ent")] {
+            let headers = [("range", range), ("if-range", same)];
+            let got = client.ask_with("GET", "/bucket/key", &headers).await.expect(206);
+            assert_eq!(got.body, content, "{headers:?}");
+            client.ask_with("HEAD", "/bucket/key", &headers).await.expect(206);
+        }
+        let headers = [("range", "bytes=65000-65010"), ("if-range", same)];
+        client.ask_with("GET", "/bucket/key", &headers).await.expect(416);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_who_create_one_does() {
     let (_world, front) = World::with_bucket().await;
