@@ -1,20 +1,18 @@
 //! Buckets whose names are encrypted, cleaned and wrapped anew.
 
 use core::time::Duration;
-use std::sync::Arc;
 
 use endseal_crypto::random::OsRandom;
 use endseal_s3proxy::bucket::Plaintext;
-use endseal_s3proxy::maintenance::{
-    Clean, CleanEvent, Outcome, Rewrap, RewrapEvent, RewrapReport, clean, rewrap,
-};
+use endseal_s3proxy::maintenance::{Clean, CleanEvent, Rewrap, clean};
 use endseal_s3proxy::object::ParkedUpload;
 use endseal_s3proxy::provider::ring::RingFile;
-use endseal_s3proxy::{Config, Proxy, Silent};
+use endseal_s3proxy::{Proxy, Silent};
 
 use crate::fixture::{content, serve};
 use crate::multipart::{PART, begin, complete, part};
 use crate::named::{MARK, Named, at, named};
+use crate::rewrap::run;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn parked_parts_name_the_backends_key_and_are_cleaned() {
@@ -58,19 +56,6 @@ async fn parked_parts_name_the_backends_key_and_are_cleaned() {
     assert!(named.stored("bucket").await.is_empty());
     let uploads = backend.ask("GET", "/bucket?uploads").await.expect(200);
     assert!(uploads.elements("UploadId").is_empty());
-}
-
-async fn run(config: &Config, options: &Rewrap) -> (RewrapReport, Vec<(String, Outcome)>) {
-    let proxy = Arc::new(Proxy::start(config, Box::new(Silent::new())).unwrap());
-    let mut seen = Vec::new();
-    let report = rewrap(&proxy, options, |event| {
-        if let RewrapEvent::Object { key, outcome, .. } = event {
-            seen.push((key.to_owned(), outcome.clone()));
-        }
-    });
-    let report = report.await.unwrap();
-    seen.sort_by(|one, other| one.0.cmp(&other.0));
-    (report, seen)
 }
 
 #[tokio::test(flavor = "multi_thread")]

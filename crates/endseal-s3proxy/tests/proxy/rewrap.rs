@@ -32,7 +32,11 @@ fn forget(ring: &Path) {
     RingFile::at(ring).change(None, &mut OsRandom, change).unwrap();
 }
 
-async fn run(config: &Config, options: &Rewrap) -> (RewrapReport, Vec<(String, Outcome)>) {
+/// Wraps keys anew; what became of which object, by keys.
+pub(crate) async fn run(
+    config: &Config,
+    options: &Rewrap,
+) -> (RewrapReport, Vec<(String, Outcome)>) {
     let proxy = Arc::new(Proxy::start(config, Box::new(Silent::new())).unwrap());
     let mut seen = Vec::new();
     let report = rewrap(&proxy, options, |event| {
