@@ -8,7 +8,7 @@ use std::time::Instant;
 use endseal_crypto::peer_id::PeerId;
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::rustls::pki_types::CertificateDer;
-use quinn::{Connecting, ConnectionError, EndpointConfig, TokioRuntime, TransportConfig};
+use quinn::{Connecting, ConnectionError, TokioRuntime};
 use tokio::sync::{mpsc, watch};
 use tokio::time;
 
@@ -48,7 +48,7 @@ pub(crate) struct Dialer {
     pub(crate) accept: Accept,
     pub(crate) limits: Limits,
     pub(crate) counters: Arc<Counters>,
-    transport: Arc<TransportConfig>,
+    server: quinn::ServerConfig,
     /// Kept for early data alone: sessions belong to a configuration, and that to a peer.
     clients: Mutex<HashMap<PeerId, Arc<QuicClientConfig>>>,
 }
@@ -87,11 +87,9 @@ impl Endpoint {
         if !key.fits(policy) {
             return Err(BindError::Key);
         }
-        let transport = limits.transport();
         let tls = tls::server(key, policy, accept.clone(), limits.early > 0)?;
         let mut server = quinn::ServerConfig::with_crypto(Arc::new(tls));
         server
-            .transport_config(transport.clone())
             .migration(true)
             .max_incoming(limits.half_open)
             // What a handshake's first flight needs; early data beyond it is sent again.
@@ -99,7 +97,8 @@ impl Endpoint {
             .incoming_buffer_size_total(4 * 1024 * 1024);
         let socket = socket::bind(address, limits.socket_buffer)?;
         let runtime = Arc::new(TokioRuntime);
-        let quinn = quinn::Endpoint::new(EndpointConfig::default(), Some(server), socket, runtime)?;
+        let config = limits.endpoint();
+        let quinn = quinn::Endpoint::new(config, Some(server.clone()), socket, runtime)?;
         let (taken, incoming) = mpsc::channel(limits.backlog.max(1));
         let dialer = Arc::new(Dialer {
             key: key.clone(),
@@ -107,7 +106,7 @@ impl Endpoint {
             accept,
             limits,
             counters: Arc::default(),
-            transport,
+            server,
             clients: Mutex::default(),
         });
         tokio::spawn(incoming::run(quinn.clone(), dialer.clone(), taken));
@@ -198,7 +197,7 @@ impl Endpoint {
         let dialer = self.0.dialer.clone();
         let tls = dialer.client(peer).map_err(|error| ConnectError::Protocol(error.to_string()))?;
         let mut config = quinn::ClientConfig::new(tls);
-        config.transport_config(dialer.transport.clone());
+        config.transport_config(dialer.limits.transport(address));
         let connecting = self.0.quinn.connect_with(config, address, NO_NAME);
         let connecting = connecting.map_err(|error| match error {
             quinn::ConnectError::EndpointStopping => ConnectError::EndpointClosed,
@@ -233,6 +232,13 @@ impl Dialer {
         let made = Arc::new(tls::client(&self.key, self.policy, peer, early)?);
         clients.insert(peer, made.clone());
         Ok(made)
+    }
+
+    /// How a connection from `remote` is served.
+    pub(crate) fn server(&self, remote: SocketAddr) -> Arc<quinn::ServerConfig> {
+        let mut config = self.server.clone();
+        config.transport_config(self.limits.transport(remote));
+        Arc::new(config)
     }
 
     pub(crate) fn link(&self, quinn: quinn::Connection) -> Link {

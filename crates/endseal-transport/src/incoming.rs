@@ -69,7 +69,8 @@ async fn take(
 
 async fn handshake(incoming: Incoming, dialer: &Dialer) -> Option<Connection> {
     let started = Instant::now();
-    let mut connecting = incoming.accept().ok()?;
+    let server = dialer.server(incoming.remote_address());
+    let mut connecting = incoming.accept_with(server).ok()?;
     let (completes, mut complete) = watch::channel(true);
     let quinn = if dialer.limits.early > 0 {
         // Until the whole first message is there it is not known whether a session is resumed.

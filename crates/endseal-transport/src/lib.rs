@@ -68,6 +68,7 @@ mod policy;
 mod prefix;
 mod receiver;
 mod replay;
+mod route;
 mod sender;
 mod socket;
 mod statistics;

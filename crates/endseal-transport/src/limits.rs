@@ -1,16 +1,34 @@
 //! What a connection and an endpoint may use at most (docs/spec/transport.md, "Limits").
 
 use core::time::Duration;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use endseal_codec::Limits as FrameLimits;
 use quinn::congestion::CubicConfig;
-use quinn::{IdleTimeout, MtuDiscoveryConfig, TransportConfig, VarInt};
+use quinn::{
+    AckFrequencyConfig, EndpointConfig, IdleTimeout, MtuDiscoveryConfig, TransportConfig, VarInt,
+};
+
+use crate::route;
 
 /// What a peer may always be sent, before it has said how much it accepts.
 pub const FRAME_INITIAL: u32 = 64 * 1024;
 /// The largest payload that a side may say it accepts.
 pub const FRAME_MAX: u32 = 16 * 1024 * 1024;
+
+/// Largest UDP payload. quinn hands the kernel up to ten packets of equal length in one call, and a
+/// call takes at most 65,507 bytes: with longer packets it would fail.
+const MTU: u16 = 6550;
+/// What every path takes (RFC 9000, 14), and none is asked for less.
+const MTU_LEAST: u16 = 1200;
+/// What is tried where the first hop is not known: Ethernet with IPv6.
+const MTU_ETHERNET: u16 = 1452;
+/// Packets that the peer may receive before it has to acknowledge them: a message of 8 KB over
+/// Ethernet, so that its answer carries the acknowledgement (draft-ietf-quic-ack-frequency).
+const UNACKNOWLEDGED: u32 = 8;
+/// And the time it may take over fewer: what a sender with a small window waits for.
+const ACKNOWLEDGED_WITHIN: Duration = Duration::from_millis(1);
 
 /// Bounds. Each has a default that suits one machine with some hundred peers.
 #[derive(Clone, Debug)]
@@ -51,7 +69,8 @@ pub struct Limits {
     /// Bytes of the socket's buffers in the kernel, each way; the system may give less. Default
     /// 4 MiB.
     pub socket_buffer: usize,
-    /// Largest UDP payload that is tried on the path. Default 1,452: Ethernet with IPv6.
+    /// Largest UDP payload that is received, and that is tried on the path where its first hop takes
+    /// as much: 1,200 to 6,550. Default 6,550: ten of them are what the kernel takes in one call.
     pub mtu: u16,
 }
 
@@ -73,7 +92,7 @@ impl Default for Limits {
             backlog: 64,
             connections: 1024,
             socket_buffer: 4 * 1024 * 1024,
-            mtu: 1452,
+            mtu: MTU,
         }
     }
 }
@@ -84,11 +103,29 @@ impl Limits {
         frame_limits(self.frame)
     }
 
-    /// As quinn wants it.
-    pub(crate) fn transport(&self) -> Arc<TransportConfig> {
+    /// The largest datagram that is received, as quinn wants it.
+    pub(crate) fn endpoint(&self) -> EndpointConfig {
+        let mut config = EndpointConfig::default();
+        // It fails below 1,200 and above 65,527.
+        let _within = config.max_udp_payload_size(self.payload());
+        config
+    }
+
+    /// [`Self::mtu`] within its bounds.
+    fn payload(&self) -> u16 {
+        self.mtu.clamp(MTU_LEAST, MTU)
+    }
+
+    /// The limits of a connection to `remote`, as quinn wants them.
+    pub(crate) fn transport(&self, remote: SocketAddr) -> Arc<TransportConfig> {
         let mut config = TransportConfig::default();
         let mut discovery = MtuDiscoveryConfig::default();
-        discovery.upper_bound(self.mtu);
+        let first_hop = route::largest_payload(remote).unwrap_or(MTU_ETHERNET);
+        discovery.upper_bound(self.payload().min(first_hop).max(MTU_LEAST));
+        let mut acknowledgements = AckFrequencyConfig::default();
+        acknowledgements
+            .ack_eliciting_threshold(VarInt::from_u32(UNACKNOWLEDGED))
+            .max_ack_delay(Some(ACKNOWLEDGED_WITHIN));
         let idle = IdleTimeout::try_from(self.idle_timeout).ok();
         config
             // One more than messages: the control stream.
@@ -101,6 +138,7 @@ impl Limits {
             .max_idle_timeout(idle)
             .keep_alive_interval(Some(self.keep_alive))
             .mtu_discovery_config(Some(discovery))
+            .ack_frequency_config(Some(acknowledgements))
             .congestion_controller_factory(Arc::new(CubicConfig::default()));
         Arc::new(config)
     }

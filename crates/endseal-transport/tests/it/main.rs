@@ -10,6 +10,7 @@ mod early;
 mod faults;
 mod hostile;
 mod memory;
+mod packets;
 mod pair;
 mod prefix;
 mod proxy;

@@ -21,6 +21,8 @@ pub(crate) struct Weather {
     pub(crate) loss: u64,
     /// Later by another 5 ms, of 1,000: others overtake them.
     pub(crate) late: u64,
+    /// Longer ones are lost.
+    pub(crate) longest: Option<usize>,
 }
 
 /// A datagram and when it arrives.
@@ -148,7 +150,7 @@ impl State {
             let mut random = self.random.lock().unwrap();
             (random.below(1000) < self.weather.loss, random.below(1000) < self.weather.late)
         };
-        if lost {
+        if lost || self.weather.longest.is_some_and(|longest| datagram.len() > longest) {
             self.lost.fetch_add(1, Ordering::Relaxed);
             return;
         }

@@ -194,8 +194,12 @@ async fn an_exchange_answers() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn loss_and_reordering_change_nothing() {
-    let pair = Pair::new(Policy::Hybrid, limits());
-    let weather = Weather { delay: Duration::from_millis(2), loss: 50, late: 100 };
+    let mut limits = limits();
+    // Long ones are few.
+    limits.mtu = 1452;
+    let pair = Pair::new(Policy::Hybrid, limits);
+    let weather =
+        Weather { delay: Duration::from_millis(2), loss: 50, late: 100, ..Weather::default() };
     let proxy = Proxy::new(pair.address(), weather, 7).await;
     let (asked, taken) = pair.connect(proxy.address()).await;
     let send = async {
