@@ -5,6 +5,7 @@
 pub(crate) mod carrier;
 pub(crate) mod examine;
 pub(crate) mod idle;
+mod processor;
 pub(crate) mod relay;
 pub(crate) mod serve;
 pub(crate) mod work;

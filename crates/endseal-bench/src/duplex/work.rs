@@ -12,6 +12,7 @@ use rustix::time::{ClockId, clock_gettime};
 use tokio::runtime::{Builder, Runtime};
 
 use super::carrier::{Carrier, Failure, PIECE, Stream, Who};
+use super::processor;
 use super::serve::{Received, Service, serve};
 
 /// What takes longer has hung.
@@ -89,6 +90,12 @@ impl Work {
         })
     }
 
+    /// Whether bytes are counted, so that no packet may be longer than over Ethernet.
+    #[allow(dead_code, reason = "the subjects of peers/rust have no longer ones")]
+    pub(crate) fn is_over_ethernet(self) -> bool {
+        matches!(self, Self::Handshake | Self::WireSize { .. })
+    }
+
     fn service(self) -> Service {
         match self {
             Self::Handshake | Self::Echo { .. } => Service::Echo,
@@ -111,7 +118,7 @@ impl Work {
 }
 
 /// A case of one subject: the side that connects and the side that listens, each with a runtime of
-/// its own, which has one thread.
+/// its own, which has one thread on a processor of its own.
 pub(crate) struct Duplex<C: Carrier> {
     pub(super) carrier: C,
     pub(super) work: Work,
@@ -149,7 +156,7 @@ impl<C: Carrier> Duplex<C> {
         }
         let all: Vec<Bytes> = (0..number).map(|index| content(index, bytes)).collect();
         let contents = Contents { all: all.into(), next: 0 };
-        let (here, there) = (side("here").map_err(failed)?, side("there").map_err(failed)?);
+        let (here, there) = (side("here", 0).map_err(failed)?, side("there", 1).map_err(failed)?);
         let received = Arc::new(Received::default());
         let server = listen(&carrier, &there, work.service(), received.clone())?;
         let dialer = {
@@ -285,8 +292,13 @@ pub(super) fn on<T: Send + 'static>(
     }
 }
 
-fn side(name: &str) -> std::io::Result<Runtime> {
-    Builder::new_multi_thread().worker_threads(1).thread_name(name).enable_all().build()
+fn side(name: &str, number: usize) -> std::io::Result<Runtime> {
+    Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_name(name)
+        .on_thread_start(move || processor::keep(number))
+        .enable_all()
+        .build()
 }
 
 /// Bytes that compress no better than random ones, different for each index.

@@ -8,7 +8,7 @@ use endseal_crypto::ed25519::Seed;
 use endseal_crypto::identity::Identity;
 use endseal_crypto::mlkem768;
 use endseal_transport::{
-    Accept, Connection, Endpoint, Frame, FrameReceiver, FrameSender, Kind, PeerId, Policy,
+    Accept, Connection, Endpoint, Frame, FrameReceiver, FrameSender, Kind, Limits, PeerId, Policy,
     TransportKey,
 };
 
@@ -25,16 +25,42 @@ use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
 #[derive(Clone, Debug)]
 pub struct Transport {
     policy: Policy,
+    packets: Packets,
     info: SubjectInfo,
 }
+
+/// How long packets may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Packets {
+    /// As long as the interface takes them.
+    Default,
+    /// As over Ethernet.
+    Ethernet,
+}
+
+/// Bytes of UDP payload over Ethernet.
+const ETHERNET: u16 = 1452;
 
 impl Transport {
     /// The subject of a policy.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
-        let (subject, about) = match policy {
-            Policy::Classical => ("endseal-classical", "QUIC, X25519 and Ed25519"),
-            Policy::MlKem768Only => ("endseal-mlkem", "QUIC, MLKEM768 and ML-DSA-65"),
+        Self::with(policy, Packets::Default)
+    }
+
+    /// The default policy in packets as over Ethernet, where all subjects have them alike.
+    #[must_use]
+    pub fn over_ethernet() -> Self {
+        Self::with(Policy::Hybrid, Packets::Ethernet)
+    }
+
+    fn with(policy: Policy, packets: Packets) -> Self {
+        let (subject, about) = match (policy, packets) {
+            (_, Packets::Ethernet) => {
+                ("endseal-ethernet", "QUIC, X25519MLKEM768 and ML-DSA-65, packets of 1,452 bytes")
+            }
+            (Policy::Classical, _) => ("endseal-classical", "QUIC, X25519 and Ed25519"),
+            (Policy::MlKem768Only, _) => ("endseal-mlkem", "QUIC, MLKEM768 and ML-DSA-65"),
             _ => ("endseal", "QUIC, X25519MLKEM768 and ML-DSA-65"),
         };
         let mut properties = vec!["confidential", "authenticated", "sender"];
@@ -50,13 +76,13 @@ impl Transport {
             settings: "docs/spec/transport.md".into(),
             properties: properties.into_iter().map(Into::into).collect(),
         };
-        Self { policy, info }
+        Self { policy, packets, info }
     }
 
-    /// All policies that are measured.
+    /// All that are measured.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        [Policy::Hybrid, Policy::Classical].map(Self::new).into()
+        vec![Self::new(Policy::Hybrid), Self::new(Policy::Classical), Self::over_ethernet()]
     }
 }
 
@@ -77,7 +103,11 @@ impl Subject for Transport {
         inputs: u32,
     ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
         let work = Work::new(case, params)?;
-        let carrier = Endseal::new(self.policy);
+        let mut limits = Limits::default();
+        if self.packets == Packets::Ethernet || work.is_over_ethernet() {
+            limits.mtu = ETHERNET;
+        }
+        let carrier = Endseal::new(self.policy, limits);
         Ok(Box::new(Ready { work, duplex: Duplex::prepare(carrier, work, inputs.into())? }))
     }
 }
@@ -141,6 +171,7 @@ impl From<Fault> for SubjectError {
 /// Three keys: of the two ends, and of somebody else.
 struct Endseal {
     policy: Policy,
+    limits: Limits,
     client: TransportKey,
     server: TransportKey,
     stranger: TransportKey,
@@ -157,7 +188,7 @@ struct Exchange {
 }
 
 impl Endseal {
-    fn new(policy: Policy) -> Self {
+    fn new(policy: Policy, limits: Limits) -> Self {
         let key = |n: u8| {
             let seeds = (Seed::from_bytes(&[n; 32]), mlkem768::Seed::from_bytes(&[!n; 64]));
             let identity = Identity::from_seeds(seeds.0, seeds.1);
@@ -166,7 +197,7 @@ impl Endseal {
                 false => TransportKey::classical(&identity),
             }
         };
-        Self { policy, client: key(1), server: key(2), stranger: key(3) }
+        Self { policy, limits, client: key(1), server: key(2), stranger: key(3) }
     }
 }
 
@@ -181,7 +212,8 @@ impl Carrier for Endseal {
 
     fn listen(&self) -> Result<(Endpoint, SocketAddr), Failure> {
         let accept = Accept::pinned([self.client.peer_id()]);
-        let endpoint = Endpoint::bind(HERE, &self.server, self.policy, accept)?;
+        let endpoint =
+            Endpoint::bind_with(HERE, &self.server, self.policy, accept, self.limits.clone())?;
         let address = endpoint.local_address()?;
         Ok((endpoint, address))
     }
@@ -189,7 +221,8 @@ impl Carrier for Endseal {
     fn dialer(&self, who: Who) -> Result<Dialer, Failure> {
         let own = if who == Who::Stranger { &self.stranger } else { &self.client };
         let meant = if who == Who::Misled { &self.stranger } else { &self.server };
-        let endpoint = Endpoint::bind(HERE, own, self.policy, Accept::nobody())?;
+        let endpoint =
+            Endpoint::bind_with(HERE, own, self.policy, Accept::nobody(), self.limits.clone())?;
         Ok(Dialer { endpoint, server: meant.peer_id() })
     }
 

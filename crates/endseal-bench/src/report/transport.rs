@@ -14,6 +14,8 @@ pub(crate) struct TransportReport;
 
 /// Our other policy.
 const CLASSICAL: &str = "endseal-classical";
+/// Ours in packets as over Ethernet.
+pub(crate) const ETHERNET: &str = "endseal-ethernet";
 /// The same library without our layer, under both policies.
 const QUINN: &str = "quinn";
 /// What QUIC is compared with.

@@ -44,7 +44,12 @@ fn our_subjects_pass_their_own_checks_in_every_case() {
 #[test]
 fn a_handshake_takes_two_round_trips_until_a_byte_is_back() {
     let mut subjects = Transport::all();
-    assert_eq!(subjects.len(), 2, "two policies");
+    assert_eq!(
+        subjects.len(),
+        3,
+        "two policies, and one as over Ethernet, where this is measured anyway"
+    );
+    subjects.truncate(2);
     let mut least = [[f64::MAX; 3]; 2];
     // A busy machine delays packets and has them sent again, which only adds: the least of some
     // tries is what the protocol needs.
@@ -135,7 +140,7 @@ fn what_is_no_case_is_declined() {
 /// of bulk, bytes on the wire at 8 KB, properties.
 type Model = (&'static str, [f64; 9], &'static [&'static str]);
 
-const MODELS: [Model; 4] = [
+const MODELS: [Model; 5] = [
     (
         "endseal",
         [1.1e6, 1.2e6, 10_945.0, 2.13, 84e3, 7.3e6, 57e6, 8_398.0, 268_078.0],
@@ -147,8 +152,13 @@ const MODELS: [Model; 4] = [
         &["confidential", "authenticated", "sender"],
     ),
     (
+        "endseal-ethernet",
+        [1.1e6, 1.2e6, 10_945.0, 2.13, 84e3, 14.6e6, 114e6, 8_398.0, 268_078.0],
+        &["confidential", "authenticated", "sender", "post-quantum"],
+    ),
+    (
         "quinn",
-        [1.1e6, 1.1e6, 10_961.0, 2.13, 84e3, 7.4e6, 56e6, 8_397.0, 268_076.0],
+        [1.1e6, 1.1e6, 10_961.0, 2.13, 84e3, 14.8e6, 112e6, 8_397.0, 268_076.0],
         &["confidential", "authenticated", "sender", "post-quantum"],
     ),
     (
@@ -160,7 +170,7 @@ const MODELS: [Model; 4] = [
 
 fn wire_run() -> Value {
     let (mut rows, mut ratios, mut subjects) = (vec![], vec![], vec![]);
-    let ours = MODELS[0].1;
+    let compared = [("endseal", MODELS[0].1), ("endseal-ethernet", MODELS[2].1)];
     for (name, figures, properties) in MODELS {
         subjects.push(json!({"subject": name, "about": name, "runtime": "Rust",
                              "properties": properties}));
@@ -185,21 +195,21 @@ fn wire_run() -> Value {
         row("wire_size", &json!({"bytes": 262_144}), "size", "B", large);
         let idle = if name == "tcp-tls" { 70_123.0 } else { 131_985.0 };
         row("handshake", &handshake, "idle_memory", "B", idle);
-        for (case, params, ns, our_ns) in [
-            ("handshake", &handshake, connect, ours[0]),
-            ("echo", &eight, echo, ours[4]),
-            ("messages", &many, messages, ours[5]),
-            ("messages", &collected, if name == "tcp-tls" { 2.9e6 } else { messages }, ours[5]),
-            ("bulk", &size, bulk, ours[6]),
+        for (case, params, ns, figure) in [
+            ("handshake", &handshake, connect, 0),
+            ("echo", &eight, echo, 4),
+            ("messages", &many, messages, 5),
+            ("messages", &collected, if name == "tcp-tls" { 2.9e6 } else { messages }, 5),
+            ("bulk", &size, bulk, 6),
         ] {
             row(case, params, "time", "ns", ns);
             if case != "handshake" {
                 row(case, params, "cpu", "ns", ns);
             }
-            if name != "endseal" {
-                let ratio = ns / our_ns;
+            for (subject, ours) in compared.iter().filter(|(subject, _)| *subject != name) {
+                let ratio = ns / ours[figure];
                 ratios.push(json!({"suite": "transport", "case": case, "params": params,
-                                   "subject": "endseal", "against": name, "clock": "wall",
+                                   "subject": subject, "against": name, "clock": "wall",
                                    "median": ratio, "ci95": [ratio * 0.999, ratio * 1.001]}));
             }
         }
@@ -224,11 +234,17 @@ fn the_report_has_the_tables_of_the_wire_and_judges_its_goals() {
         ("| Post-quantum handshake beside classical: time", "| ≤ 1.60× | 1.38×"),
         ("| Post-quantum handshake beside classical: UDP", "| ≤ 4.00× | 3.65× | reached |"),
         ("| Post-quantum handshake beside classical: round", "| 1.000× | reached |"),
-        ("| Bulk, 64 MB, beside plain quinn", "| ≥ 0.95× | 0.98×"),
+        ("| Bulk, 64 MB, in packets as over Ethernet, beside plain quinn", "| ≥ 0.95× | 0.98×"),
         ("| Time of an echo of 8 KB, beside TCP", "| ≤ 1.40× | 1.68×"),
         ("| 1,000 messages of 8 KB, beside TCP and TLS 1.3¹", "| ≥ 0.80× | 0.79×"),
-        ("| 1,000 messages of 8 KB, beside plain quinn", "| ≥ 0.95× | 1.01×"),
-        ("| 1,000 messages of 8 KB, 64 KB collected before a write, beside plain", "| 1.01×"),
+        (
+            "| 1,000 messages of 8 KB, in packets as over Ethernet, beside plain",
+            "| ≥ 0.95× | 1.01×",
+        ),
+        (
+            "| 1,000 messages of 8 KB, 64 KB collected before a write, in packets as over Ethernet",
+            "| 1.01×",
+        ),
         ("| the same, 64 KB collected before a write", "| *0.40× (0.40–0.40)* |"),
         ("| Bulk, 64 MB, beside TCP", "**missed** |"),
         ("| endseal | 1.10 ms | 1.20 ms | 10,945 B", "| 2.13 | 2 |"),

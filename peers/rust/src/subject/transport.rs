@@ -12,6 +12,8 @@ mod carrier;
 pub(crate) mod examine;
 #[path = "../../../../crates/endseal-bench/src/duplex/idle.rs"]
 mod idle;
+#[path = "../../../../crates/endseal-bench/src/duplex/processor.rs"]
+mod processor;
 #[path = "../../../../crates/endseal-bench/src/duplex/relay.rs"]
 mod relay;
 #[path = "../../../../crates/endseal-bench/src/duplex/serve.rs"]

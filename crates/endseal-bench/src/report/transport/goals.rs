@@ -4,7 +4,9 @@ use super::super::document::Document;
 use super::super::figures::{Case, Figures, OURS};
 use super::super::goals::{Bound, Goal, Measure};
 use super::super::words;
-use super::{CLASSICAL, QUINN, TCP_TLS, bulk, collected, echo, handshake, messages, wire_size};
+use super::{
+    CLASSICAL, ETHERNET, QUINN, TCP_TLS, bulk, collected, echo, handshake, messages, wire_size,
+};
 
 pub(super) fn goals(figures: &Figures<'_>) -> Vec<Goal> {
     let at_most = |what: &str, measure, bound| Goal {
@@ -49,9 +51,17 @@ pub(super) fn goals(figures: &Figures<'_>) -> Vec<Goal> {
             1.0,
         ),
     ];
-    for (against, name) in [(CLASSICAL, "classical keys"), (QUINN, "plain quinn")] {
+    for (subject, against, name) in [
+        (OURS, CLASSICAL, "beside classical keys"),
+        (ETHERNET, QUINN, "in packets as over Ethernet, beside plain quinn"),
+    ] {
         for (what, case) in connected() {
-            goals.push(Goal::faster(format!("{what}, beside {name}"), case, against, 0.95));
+            goals.push(Goal {
+                what: format!("{what}, {name}"),
+                measure: Measure::Factor { case, subject, against },
+                bound: Bound::AtLeast(0.95),
+                note: None,
+            });
         }
     }
     goals.extend([
@@ -86,7 +96,7 @@ fn connected() -> [(&'static str, Case); 4] {
 
 const UNCOLLECTED: &str = "Each on its way before the next call, as where this goal was set: one write \
      for each on TCP. With 64 KB collected before a write, which no goal was set on, the ratio is in \
-     the table \u{201c}Once connected\u{201d}: TCP gains, and packets cost QUIC the same.";
+     the table \u{201c}Once connected\u{201d}: TCP gains more.";
 
 fn metric_of(figures: &Figures<'_>, subject: &str, metric: &str) -> Option<f64> {
     figures.row(&handshake(), subject, metric).map(|row| row.median)
@@ -111,7 +121,7 @@ pub(super) fn why_lost(case: &Case, metric: &str, other: &str) -> Option<&'stati
             Some("packets are made, timed and acknowledged in the process, TCP's in the kernel")
         }
         (_, _) if tcp => Some(
-            "packets of 1,452 bytes, each sealed and acknowledged in the process; the loopback \
+            "packets of 6,550 bytes, each sealed and acknowledged in the process; the loopback \
              interface takes up to 64 KB of TCP at once",
         ),
         (_, _) if other.starts_with(QUINN) => Some(
@@ -139,8 +149,9 @@ pub(super) fn why_missed(document: &mut Document, figures: &Figures<'_>) {
     }
     document.paragraph(format!(
         "CPU time of both ends together. {}. What ours takes beyond quinn is our layer and the sizes of \
-         our windows and buffers; what quinn takes beyond TCP is packets of 1,452 bytes, each sealed and \
-         acknowledged outside the kernel, where the loopback interface gives TCP 64 KB at once. On a \
+         our windows and buffers, what it saves is by longer packets; what quinn takes beyond TCP is packets of \
+         1,452 bytes, each sealed and acknowledged outside the kernel, where the loopback interface gives \
+         TCP 64 KB at once. On a \
          machine that is busy with something else, both ends share a CPU, and times become those of \
          the computations.",
         parts.join("; "),
