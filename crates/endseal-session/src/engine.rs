@@ -1,6 +1,7 @@
 //! The engine: sessions and groups over a store, one transaction at a time.
 
 mod batch;
+mod body_digest;
 mod chunk;
 mod clerk;
 mod conversation;
@@ -124,11 +125,25 @@ impl<A: PairwiseAccount> Engine<A> {
     /// The engine of a store that holds a device.
     ///
     /// # Errors
-    /// [`EngineError::NoDevice`] if it holds none.
+    /// [`EngineError::NoDevice`] if it holds none, [`EngineError::Damaged`] if its device or account is.
     pub fn open(mut store: Store) -> Result<Self, EngineError> {
-        let device = Device::load(&store.read()?)?;
-        let references = References::default();
-        Ok(Self { store, references, device, memory: None, strangers: Strangers::default() })
+        let strangers = Strangers::default();
+        let transaction = store.read()?;
+        let device = Device::load(&transaction)?;
+        let memory = Some(Self::load_memory(&transaction, &device, strangers)?);
+        drop(transaction);
+        Ok(Self { store, references: References::default(), device, memory, strangers })
+    }
+
+    /// What is in memory before any conversation is.
+    fn load_memory(
+        transaction: &Transaction<'_>,
+        device: &Device,
+        strangers: Strangers,
+    ) -> Result<Memory<A>, EngineError> {
+        let state = transaction.record(records::ACCOUNT, &[])?.ok_or(EngineError::NoDevice)?;
+        let account = A::load(&state).map_err(|_| EngineError::Damaged("account"))?;
+        Ok(Memory::new(account, strangers, device.recognizer.clone()))
     }
 
     /// Whether strangers may begin sessions.
@@ -320,10 +335,8 @@ impl<A: PairwiseAccount> Engine<A> {
         if let Some(memory) = self.memory.take() {
             return Ok((memory, references));
         }
-        let transaction = self.store.read()?;
-        let state = transaction.record(records::ACCOUNT, &[])?.ok_or(EngineError::NoDevice)?;
-        let account = A::load(&state).map_err(|_| EngineError::Damaged("account"))?;
-        Ok((Memory::new(account, self.strangers), references))
+        let memory = Self::load_memory(&self.store.read()?, &self.device, self.strangers)?;
+        Ok((memory, references))
     }
 
     /// What was taken, and is in the store as it is in memory.

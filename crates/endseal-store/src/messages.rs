@@ -50,7 +50,7 @@ pub struct NewMessage<'a> {
 pub struct Seen {
     /// Its number in the inbox, whether or not it is there still.
     pub seq: u64,
-    /// The first 16 bytes of BLAKE3 of its ciphertext. Another ciphertext under the same id is not
+    /// What its deliverer gave as the digest of its ciphertext. Another ciphertext under the same id is not
     /// the same message.
     pub digest: [u8; 16],
 }

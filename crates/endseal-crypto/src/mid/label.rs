@@ -84,6 +84,8 @@ labels! {
     SESSION_CERTIFICATE = "endseal/session@v1 certificate";
     /// Session: prefix of the message that a device signs for a prekey.
     SESSION_PREKEY = "endseal/session@v1 prekey";
+    /// Session: key of the digests of ciphertexts from the device's key in groups.
+    SESSION_DIGEST = "endseal/session@v1 digest key";
     /// Session file: the id of a message from its ciphertext (docs/spec/session-file.md).
     SESSION_FILE_ID = "endseal/session-file@v1 message id";
     /// Session: the digits that two people compare.

@@ -8,6 +8,7 @@ use core::ops::Range;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use super::body_digest::Recognizer;
 use super::conversation::Conversation;
 use super::desk::{Load, Loaded, Question, Write};
 use super::lane::{Correspondence, Fresh, Lane, Membership};
@@ -33,14 +34,16 @@ pub(super) struct Memory<A: PairwiseAccount> {
     pub(super) lanes: HashMap<Conversation, (Lane<A>, Fresh)>,
     pub(super) account: Arc<Mutex<AccountSlot<A>>>,
     pub(super) strangers: Strangers,
+    recognizer: Recognizer,
 }
 
 impl<A: PairwiseAccount> Memory<A> {
-    pub(super) fn new(account: A, strangers: Strangers) -> Self {
+    pub(super) fn new(account: A, strangers: Strangers, recognizer: Recognizer) -> Self {
         Self {
             lanes: HashMap::new(),
             account: Arc::new(Mutex::new(AccountSlot::new(account))),
             strangers,
+            recognizer,
         }
     }
 
@@ -51,7 +54,8 @@ impl<A: PairwiseAccount> Memory<A> {
                 Some(_) => Lane::Group(Membership::new()),
                 None => Lane::Person(Correspondence::new()),
             };
-            self.lanes.insert(conversation.clone(), (lane, Fresh::default()));
+            let fresh = Fresh::new(self.recognizer.clone());
+            self.lanes.insert(conversation.clone(), (lane, fresh));
         }
         match self.lanes.get_mut(conversation) {
             Some(lane) => lane,

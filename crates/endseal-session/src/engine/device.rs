@@ -2,6 +2,7 @@
 
 use endseal_store::Transaction;
 
+use super::body_digest::Recognizer;
 use super::records;
 use crate::group::GroupDevice;
 use crate::{Certificate, EngineError};
@@ -10,6 +11,7 @@ use crate::{Certificate, EngineError};
 pub(super) struct Device {
     pub(super) certificate: Certificate,
     pub(super) groups: GroupDevice,
+    pub(super) recognizer: Recognizer,
 }
 
 impl Device {
@@ -17,6 +19,7 @@ impl Device {
     pub(super) fn load(transaction: &Transaction<'_>) -> Result<Self, EngineError> {
         let bytes = transaction.record(records::DEVICE, &[])?.ok_or(EngineError::NoDevice)?;
         let groups = GroupDevice::from_bytes(&bytes).map_err(|_| EngineError::Damaged("device"))?;
-        Ok(Self { certificate: groups.certificate().clone(), groups })
+        let recognizer = Recognizer::new(groups.key());
+        Ok(Self { certificate: groups.certificate().clone(), groups, recognizer })
     }
 }

@@ -13,9 +13,10 @@ use std::collections::HashMap;
 pub(super) use correspondence::{Correspondence, Partner, RatchetEntry, Seen};
 pub(super) use membership::{Membership, Waiting};
 
+use super::body_digest::{BodyDigest, Recognizer};
 use super::desk::Loaded;
 use super::states::States;
-use super::task::{BodyDigest, Entry, Opened, Task, digest};
+use super::task::{Entry, Opened, Task};
 use super::trust::Trust;
 use crate::envelope::MAX_ID_LEN;
 use crate::{EngineError, Failure, PairwiseAccount};
@@ -30,10 +31,10 @@ pub(super) enum Lane<A: PairwiseAccount> {
 ///
 /// What the store knows was asked before the block before this one was written, so two blocks are
 /// remembered.
-#[derive(Default)]
 pub(super) struct Fresh {
     ids: HashMap<Id, Known>,
     block: u64,
+    recognizer: Recognizer,
 }
 
 /// What is known of an id that was delivered.
@@ -81,11 +82,21 @@ impl PartialEq for Id {
 impl Eq for Id {}
 
 impl Fresh {
-    /// A block begins.
-    fn turn(&mut self) {
+    pub(super) fn new(recognizer: Recognizer) -> Self {
+        Self { ids: HashMap::new(), block: 0, recognizer }
+    }
+
+    /// The digest of a ciphertext.
+    fn digest(&self, body: &[u8]) -> BodyDigest {
+        self.recognizer.digest(body)
+    }
+
+    /// A block of so many messages begins.
+    fn turn(&mut self, messages: usize) {
         self.block += 1;
         let oldest = self.block - 1;
         self.ids.retain(|_, known| known.block >= oldest);
+        self.ids.reserve(messages);
     }
 
     fn find(&self, id: &[u8]) -> Option<&Known> {
@@ -95,13 +106,14 @@ impl Fresh {
     /// The digest of a message that is not known; the answer to one that is goes to `entries`. This
     /// comes before a ratchet is touched.
     fn admit<'e>(&self, task: &Task<'e>, entries: &mut Vec<Entry<'e>>) -> Option<BodyDigest> {
-        let digest = digest(task.body);
+        let digest = self.digest(task.body);
         let (before, answer) = match (&task.seen, self.find(task.id)) {
             (Some(seen), _) => (seen.digest, Opened::Known(seen.seq)),
             (None, Some(known)) => (known.digest, Opened::Repeated(known.index)),
             (None, None) => return Some(digest),
         };
-        let result = if before == digest { answer } else { Opened::Failed(Failure::IdReused) };
+        let is_same = self.recognizer.is_same(&before, &digest, task.body);
+        let result = if is_same { answer } else { Opened::Failed(Failure::IdReused) };
         let (index, id) = (task.index, Cow::Borrowed(task.id));
         entries.push(Entry { index, id, waited_for: None, result });
         None
@@ -132,7 +144,7 @@ impl<A: PairwiseAccount> Lane<A> {
         tasks: Vec<Task<'e>>,
         trust: &Trust<A>,
     ) -> Vec<Entry<'e>> {
-        fresh.turn();
+        fresh.turn(tasks.len());
         let mut entries = Vec::with_capacity(tasks.len());
         match self {
             Self::Person(correspondence) => {

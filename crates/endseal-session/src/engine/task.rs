@@ -3,23 +3,11 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use endseal_crypto::hash;
 use endseal_crypto::secret::Zeroizing;
 use endseal_store::Seen;
 
+use super::body_digest::BodyDigest;
 use crate::{Address, Failure};
-
-/// Length of the digest that recognises a ciphertext, in bytes.
-pub(super) const DIGEST_LEN: usize = 16;
-
-/// The first 16 bytes of BLAKE3 of a ciphertext.
-pub(super) type BodyDigest = [u8; DIGEST_LEN];
-
-/// See [`BodyDigest`].
-pub(super) fn digest(body: &[u8]) -> BodyDigest {
-    let [start @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = hash::digest(body);
-    start
-}
 
 /// A message to be opened.
 pub(super) struct Task<'e> {

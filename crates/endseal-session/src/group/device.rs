@@ -69,6 +69,11 @@ impl GroupKey {
         self.0.public_key()
     }
 
+    /// The seed.
+    pub(crate) fn seed(&self) -> &Seed {
+        self.0.seed()
+    }
+
     /// Seed and public key, as the library wants it.
     fn to_mls(&self) -> SignatureSecretKey {
         let mut bytes = Vec::with_capacity(64);
@@ -125,6 +130,11 @@ impl GroupDevice {
     #[must_use]
     pub fn address(&self) -> Address {
         self.certificate.address()
+    }
+
+    /// The key.
+    pub(crate) fn key(&self) -> &GroupKey {
+        &self.key
     }
 
     /// Certificate and key, to store them encrypted.

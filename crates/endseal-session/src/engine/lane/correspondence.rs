@@ -6,9 +6,10 @@ use alloc::vec::Vec;
 use endseal_crypto::secret::Zeroizing;
 use endseal_store::{SessionRow, Standing};
 
+use crate::engine::body_digest::BodyDigest;
 use crate::engine::inbox::KIND_TEXT;
 use crate::engine::states::States;
-use crate::engine::task::{BodyDigest, Delivery, Opened, Task};
+use crate::engine::task::{Delivery, Opened, Task};
 use crate::engine::trust::{Strangers, Trust};
 use crate::{
     AcceptError, Address, Certificate, CertificateError, DeviceId, Failure, Message, OpenError,

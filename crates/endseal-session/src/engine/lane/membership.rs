@@ -8,10 +8,11 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_store::Standing;
 
 use super::Fresh;
+use crate::engine::body_digest::BodyDigest;
 use crate::engine::inbox::{KIND_CHANGE, KIND_PROPOSAL, KIND_TEXT};
 use crate::engine::notice;
 use crate::engine::states::{GroupStates, States};
-use crate::engine::task::{self, BodyDigest, Delivery, Entry, Opened, Task};
+use crate::engine::task::{Delivery, Entry, Opened, Task};
 use crate::group::{self, Content, Group, OpenError};
 use crate::{EngineError, Failure, Message};
 
@@ -146,7 +147,7 @@ impl Membership {
                 self.waiting_bytes = self.waiting_bytes.saturating_sub(it.body.len());
                 let opened = self.advance(&[inner(&it.body)]).pop();
                 let result = match opened.unwrap_or(Err(OpenError::Malformed)) {
-                    Ok(opened) => Opened::Delivery(delivery(opened, task::digest(&it.body))),
+                    Ok(opened) => Opened::Delivery(delivery(opened, fresh.digest(&it.body))),
                     Err(error) => Opened::Failed(failure(error)),
                 };
                 again |= is_change(&result);
