@@ -1,22 +1,109 @@
-//! What this CPU can do, as proofs.
+//! What this CPU can do, as proofs, and which kernel suits it.
 
-/// Proof that this CPU runs AVX-512 F and IFMA: only [`HaveIfma::detect`] makes one.
+#[cfg(target_arch = "x86_64")]
+use core::sync::atomic::{AtomicU8, Ordering};
+
+/// Proof that this CPU runs AVX-512 F, DQ and IFMA: only [`HaveIfma::detect`] makes one. It also says
+/// which of the two kernels runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HaveIfma(());
+pub struct HaveIfma(Radix);
+
+/// What the limbs of the batch kernel are in. Both kernels run on every CPU with [`HaveIfma`] and give
+/// the same bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Radix {
+    /// 2^51: fewer multiplications. Faster where only these compete for two ports.
+    Bits51,
+    /// 2^52: fewer operations of all kinds. Faster where all of them compete for two ports.
+    Bits52,
+}
 
 impl HaveIfma {
-    /// Asks the CPU (with `std`) or the compiler's target features (without).
+    /// Asks the CPU (with `std`) or the compiler's target features (without), and chooses the kernel
+    /// that is faster there.
     #[must_use]
     pub fn detect() -> Option<Self> {
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
         let found = std::arch::is_x86_feature_detected!("avx512f")
+            && std::arch::is_x86_feature_detected!("avx512dq")
             && std::arch::is_x86_feature_detected!("avx512ifma");
         #[cfg(not(all(target_arch = "x86_64", feature = "std")))]
         let found = cfg!(all(
             target_arch = "x86_64",
             target_feature = "avx512f",
+            target_feature = "avx512dq",
             target_feature = "avx512ifma"
         ));
-        found.then_some(Self(()))
+        found.then(|| Self(Radix::fastest()))
+    }
+
+    /// The kernel that runs.
+    #[must_use]
+    pub fn radix(self) -> Radix {
+        self.0
+    }
+
+    /// The same proof with this kernel, so that both can be tested and measured on one CPU.
+    #[must_use]
+    pub fn in_radix(self, radix: Radix) -> Self {
+        Self(radix)
+    }
+}
+
+impl Radix {
+    /// By the vendor, who is asked once: on a virtual machine CPUID goes to the hypervisor.
+    #[cfg(target_arch = "x86_64")]
+    fn fastest() -> Self {
+        const UNKNOWN: u8 = 0;
+        static BITS: AtomicU8 = AtomicU8::new(UNKNOWN);
+        let mut bits = BITS.load(Ordering::Relaxed);
+        if bits == UNKNOWN {
+            let leaf = core::arch::x86_64::__cpuid(0);
+            bits = match Self::of_vendor([leaf.ebx, leaf.edx, leaf.ecx]) {
+                Self::Bits51 => 51,
+                Self::Bits52 => 52,
+            };
+            BITS.store(bits, Ordering::Relaxed);
+        }
+        if bits == 51 { Self::Bits51 } else { Self::Bits52 }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn fastest() -> Self {
+        Self::Bits52
+    }
+
+    /// AMD's CPUs (Zen 4 and 5) add, shift and mask beside two multiplications at a time, Intel's do
+    /// everything in the ports that multiply. `docs/design/x25519-batch.md` has the figures.
+    #[cfg(any(test, target_arch = "x86_64"))]
+    fn of_vendor(name: [u32; 3]) -> Self {
+        let amd = [*b"Auth", *b"enti", *b"cAMD"].map(u32::from_le_bytes);
+        if name == amd { Self::Bits51 } else { Self::Bits52 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_goes_by_the_vendor() {
+        let vendor = |name: &[u8; 12]| {
+            let words = name.as_chunks::<4>().0;
+            Radix::of_vendor([0, 1, 2].map(|i: usize| u32::from_le_bytes(words[i])))
+        };
+        assert_eq!(vendor(b"AuthenticAMD"), Radix::Bits51);
+        assert_eq!(vendor(b"GenuineIntel"), Radix::Bits52);
+        assert_eq!(vendor(b"CentaurHauls"), Radix::Bits52);
+    }
+
+    #[test]
+    fn a_proof_is_the_same_each_time_and_takes_either_kernel() {
+        let Some(token) = HaveIfma::detect() else { return };
+        assert_eq!(HaveIfma::detect(), Some(token));
+        for radix in [Radix::Bits51, Radix::Bits52] {
+            assert_eq!(token.in_radix(radix).radix(), radix);
+        }
     }
 }

@@ -6,7 +6,7 @@
 //! no other; the caller MUST reject them. Inputs and outputs MUST have the same length.
 #![forbid(unsafe_code)]
 
-pub use super::cpu::HaveIfma;
+pub use super::cpu::{HaveIfma, Radix};
 #[cfg(target_arch = "x86_64")]
 use super::x86_64;
 use super::x25519_portable as portable;
@@ -17,7 +17,7 @@ use super::x25519_portable as portable;
 pub enum Platform {
     /// Safe Rust, point after point. Its agreements are slower than a library's: call one instead.
     Portable,
-    /// Eight points at a time in AVX-512 IFMA.
+    /// Eight points at a time in AVX-512 IFMA, by the kernel that the token names.
     Ifma(HaveIfma),
 }
 
@@ -26,6 +26,16 @@ impl Platform {
     #[must_use]
     pub fn detect() -> Self {
         HaveIfma::detect().map_or(Self::Portable, Self::Ifma)
+    }
+
+    /// All that run on this CPU: the portable one, and the kernels of both radixes where it has IFMA,
+    /// whichever [`Self::detect`] chooses. All give the same bytes; this is to test that.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let kernels = |token: HaveIfma| {
+            [Radix::Bits51, Radix::Bits52].map(|radix| Self::Ifma(token.in_radix(radix)))
+        };
+        let kernels = HaveIfma::detect().map(kernels);
+        core::iter::once(Self::Portable).chain(kernels.into_iter().flatten())
     }
 }
 

@@ -10,6 +10,8 @@
 mod batch;
 mod edwards;
 mod field;
+mod field51;
+mod field52;
 mod inversion;
 mod ladder;
 mod lanes;

@@ -3,15 +3,12 @@
 use super::field::{Columns, Reduced, multiply, square};
 use super::inversion::zero_lanes;
 use super::lanes::Lanes;
-use crate::low::cpu::HaveIfma;
+use crate::low::cpu::{HaveIfma, Radix};
 
-/// The d of edwards25519, in limbs of 52 bits.
-pub(super) const D: [u64; 5] = [
-    0x000b_4dca_1359_78a3,
-    0x0004_d414_1d8a_b75e,
-    0x0007_79e8_9800_700a,
-    0x000f_e738_cc74_0797,
-    0x0000_5203_6cee_2b6f,
+/// The d of edwards25519, little endian.
+pub(super) const D: [u8; 32] = [
+    0xa3, 0x78, 0x59, 0x13, 0xca, 0x4d, 0xeb, 0x75, 0xab, 0xd8, 0x41, 0x41, 0x4d, 0x0a, 0x70, 0x00,
+    0x98, 0xe8, 0x79, 0x77, 0x79, 0x40, 0xc7, 0x8c, 0x73, 0xfe, 0x6f, 0x2b, 0xee, 0x6c, 0x03, 0x52,
 ];
 
 /// Groups of eight side by side: one exponentiation alone waits for its own products.
@@ -19,10 +16,10 @@ const WIDTH: usize = 4;
 
 /// out_i: whether (y_i^2 - 1) / (d y_i^2 + 1) is a square, zero included. The denominator is never
 /// 0, because -1/d is no square.
-pub(in crate::low) fn edwards_on_curve_batch(_: HaveIfma, ys: &[[u8; 32]], out: &mut [bool]) {
+pub(in crate::low) fn edwards_on_curve_batch(token: HaveIfma, ys: &[[u8; 32]], out: &mut [bool]) {
     for (ys, out) in ys.chunks(8 * WIDTH).zip(out.chunks_mut(8 * WIDTH)) {
-        // SAFETY: the token proves that the CPU has AVX-512 F and IFMA.
-        let lanes = unsafe { on_curve(ys) };
+        // SAFETY: the token proves that the CPU has AVX-512 F, DQ and IFMA.
+        let lanes = unsafe { on_curve(token.radix(), ys) };
         for (i, out) in out.iter_mut().enumerate() {
             *out = lanes[i / 8] >> (i % 8) & 1 != 0;
         }
@@ -30,15 +27,23 @@ pub(in crate::low) fn edwards_on_curve_batch(_: HaveIfma, ys: &[[u8; 32]], out: 
 }
 
 /// For each group, a bit for each of its keys.
-#[target_feature(enable = "avx512f,avx512ifma")]
-fn on_curve(ys: &[[u8; 32]]) -> [u8; WIDTH] {
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn on_curve(radix: Radix, ys: &[[u8; 32]]) -> [u8; WIDTH] {
+    match radix {
+        Radix::Bits51 => on_curve_in::<51>(ys),
+        Radix::Bits52 => on_curve_in::<52>(ys),
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn on_curve_in<const BITS: u32>(ys: &[[u8; 32]]) -> [u8; WIDTH] {
     let one = Reduced::small(1);
-    let d = Lanes(D.map(|limb| [limb; 8])).reduced();
+    let d = Lanes::<BITS>::from_bytes(&[D; 8]).reduced();
     let mut fractions = Groups { len: ys.len().div_ceil(8), groups: [one; WIDTH] };
     for (ys, fraction) in ys.chunks(8).zip(&mut fractions.groups) {
         let y = Lanes::from_bytes(ys).reduced();
-        let u = square::<true>(y).minus(one.columns()).carry();
-        let v = multiply::<false>(d, y.squared()).plus(one.columns()).carry();
+        let u = square::<BITS, true>(y).minus(one.columns()).carry();
+        let v = multiply::<BITS, false>(d, y.squared()).plus(one.columns()).carry();
         *fraction = u.times(v);
     }
     let mut out = [0; WIDTH];
@@ -50,13 +55,13 @@ fn on_curve(ys: &[[u8; 32]]) -> [u8; WIDTH] {
 }
 
 #[derive(Clone, Copy)]
-struct Groups {
+struct Groups<const BITS: u32> {
     len: usize,
-    groups: [Reduced; WIDTH],
+    groups: [Reduced<BITS>; WIDTH],
 }
 
-impl Groups {
-    #[target_feature(enable = "avx512f,avx512ifma")]
+impl<const BITS: u32> Groups<BITS> {
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn times(mut self, y: Self) -> Self {
         for (x, y) in self.groups[..self.len].iter_mut().zip(y.groups) {
             *x = x.times(y);
@@ -65,7 +70,7 @@ impl Groups {
     }
 
     /// x^(2^n).
-    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn square_times(mut self, n: u32) -> Self {
         for _ in 0..n {
             for x in &mut self.groups[..self.len] {
@@ -77,8 +82,8 @@ impl Groups {
 }
 
 /// x^((p-1)/2): 1 for a square, 0 for 0, -1 otherwise. The exponent is 4(4(2^250 - 1) + 1) + 2.
-#[target_feature(enable = "avx512f,avx512ifma")]
-fn legendre(x: Groups) -> Groups {
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn legendre<const BITS: u32>(x: Groups<BITS>) -> Groups<BITS> {
     let x2 = x.square_times(1);
     let n2 = x2.times(x);
     let n5 = n2.square_times(2).times(n2).square_times(1).times(x);

@@ -14,24 +14,24 @@ use crate::low::x25519_portable::invert_all;
 pub(super) const RUN: usize = 32;
 
 /// Numerators and denominators of up to [`RUN`] groups, wiped when dropped.
-pub(super) struct Fractions {
+pub(super) struct Fractions<const BITS: u32> {
     len: usize,
     /// How many groups there have ever been: what must be wiped.
     used: usize,
-    numerators: [Lanes; RUN],
-    denominators: [Lanes; RUN],
-    prefixes: [Lanes; RUN],
+    numerators: [Lanes<BITS>; RUN],
+    denominators: [Lanes<BITS>; RUN],
+    prefixes: [Lanes<BITS>; RUN],
 }
 
-impl Fractions {
+impl<const BITS: u32> Fractions<BITS> {
     pub(super) fn new() -> Self {
         let lanes = [Lanes::ZERO; RUN];
         Self { len: 0, used: 0, numerators: lanes, denominators: lanes, prefixes: lanes }
     }
 
     /// Adds eight; where the denominator is 0, the fraction is 0.
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn push(&mut self, numerator: Columns, denominator: Columns) {
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn push(&mut self, numerator: Columns<BITS>, denominator: Columns<BITS>) {
         let denominator = denominator.carry().canonical();
         let zero = zero_lanes(denominator);
         let one = Reduced::small(1);
@@ -49,8 +49,8 @@ impl Fractions {
     }
 
     /// Calls `each` with the canonical quotients of each group, last group first, and empties.
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn divide(&mut self, mut each: impl FnMut(usize, Columns)) {
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn divide(&mut self, mut each: impl FnMut(usize, Columns<BITS>)) {
         let Some(last) = self.len.checked_sub(1) else { return };
         let product = self.prefixes[last].reduced().times(self.denominators[last].reduced());
         let mut inverse = invert(product);
@@ -63,7 +63,7 @@ impl Fractions {
     }
 }
 
-impl Drop for Fractions {
+impl<const BITS: u32> Drop for Fractions<BITS> {
     fn drop(&mut self) {
         for lanes in [&mut self.numerators, &mut self.denominators, &mut self.prefixes] {
             lanes[..self.used].iter_mut().for_each(Zeroize::zeroize);
@@ -73,15 +73,15 @@ impl Drop for Fractions {
 
 /// A bit for each lane whose canonical number is 0.
 #[inline]
-#[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn zero_lanes(x: Columns) -> u8 {
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn zero_lanes<const BITS: u32>(x: Columns<BITS>) -> u8 {
     let any = x.0.into_iter().reduce(|any, limb| or(any, limb));
     any.map_or(0, |any| _mm512_testn_epi64_mask(any, any))
 }
 
 /// The inverses of eight numbers that are not 0.
-#[target_feature(enable = "avx512f,avx512ifma")]
-fn invert(x: Reduced) -> Reduced {
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn invert<const BITS: u32>(x: Reduced<BITS>) -> Reduced<BITS> {
     let mut bytes = Zeroizing::new([[0; 32]; 8]);
     let mut lanes = Zeroizing::new(Lanes::of(x.canonical().0));
     lanes.to_bytes(&mut *bytes);
