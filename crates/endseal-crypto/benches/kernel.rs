@@ -1,4 +1,5 @@
-//! Microseconds a point of the batch kernel beside two libraries, and the paired ratios.
+//! Microseconds a point of the batch kernel beside two libraries, and of both kernels side by side; and
+//! the paired ratios.
 //!
 //! `cargo bench -p endseal-crypto --bench kernel`. Rounds interleave all subjects; a figure is the
 //! median over rounds, a ratio the median of the ratios within each round.
@@ -12,13 +13,14 @@ use aws_lc_rs::agreement::{PrivateKey, UnparsedPublicKey, X25519, agree};
 use curve25519_dalek::edwards::{CompressedEdwardsY, EdwardsPoint};
 use curve25519_dalek::montgomery::MontgomeryPoint;
 use endseal_crypto::x25519_kernel::{
-    HaveIfma, Platform, edwards_batch, edwards_on_curve_batch, edwards_to_montgomery_batch,
+    HaveIfma, Platform, Radix, edwards_batch, edwards_on_curve_batch, edwards_to_montgomery_batch,
     montgomery_batch,
 };
 
 type Bytes = [u8; 32];
 
 const ROUNDS: usize = 41;
+const SIZES: [usize; 6] = [8, 16, 32, 100, 1000, 10_000];
 /// The libraries are timed on a part of large batches; their time a point does not depend on it.
 const LIBRARY_POINTS: usize = 16;
 
@@ -27,6 +29,7 @@ fn main() {
         println!("this CPU has no AVX-512 IFMA: nothing to measure");
         return;
     };
+    println!("kernel: {:?}", token.radix());
     println!("us a point, medians of {ROUNDS} interleaved rounds; x: times faster, paired");
     println!(
         "{:>6} {:>6} {:>8} {:>8} {:>8} | {:>8} {:>8} {:>8} {:>8} | {:>7} {:>7} {:>7} {:>7}",
@@ -44,9 +47,38 @@ fn main() {
         "/Ed+aws",
         "/Ed+dal"
     );
-    for n in [8, 16, 32, 100, 1000, 10_000] {
+    for n in SIZES {
         row(Platform::Ifma(token), n);
     }
+    println!(
+        "both kernels, whichever is chosen here; /: time of 2^51 as a part of that of 2^52, paired"
+    );
+    println!(
+        "{:>6} {:>8} {:>8} {:>8} {:>8} | {:>7} {:>7}",
+        "N", "2^51 u", "Ed25519", "2^52 u", "Ed25519", "/ u", "/ Ed"
+    );
+    for n in SIZES {
+        kernels(token, n);
+    }
+}
+
+fn kernels(token: HaveIfma, n: usize) {
+    let scalar = random("endseal bench: scalar", 1)[0];
+    // Any bytes are as good: nothing depends on whether they are points of the curve.
+    let keys = random("endseal bench: keys", n);
+    let mut out = vec![[0; 32]; n];
+    let mut samples: [Vec<f64>; 4] = Default::default();
+    for _ in 0..ROUNDS {
+        let kernels = [Radix::Bits51, Radix::Bits52].map(|r| Platform::Ifma(token.in_radix(r)));
+        for (kernel, samples) in kernels.into_iter().zip(samples.chunks_exact_mut(2)) {
+            samples[0].push(time(n, || montgomery_batch(kernel, &scalar, &keys, &mut out)));
+            samples[1].push(time(n, || edwards_batch(kernel, &scalar, &keys, &mut out)));
+            black_box(&out);
+        }
+    }
+    let [u, ed] = [(0, 2), (1, 3)].map(|(a, b)| paired(&samples[a], &samples[b]));
+    let [u51, ed51, u52, ed52] = samples.map(median);
+    println!("{n:6} {u51:8.3} {ed51:8.3} {u52:8.3} {ed52:8.3} | {u:7.3} {ed:7.3}");
 }
 
 fn row(platform: Platform, n: usize) {
@@ -91,9 +123,7 @@ fn row(platform: Platform, n: usize) {
             samples.push(*time);
         }
     }
-    let ratio = |subject: usize, to: usize| {
-        median(samples[subject].iter().zip(&samples[to]).map(|(a, b)| a / b).collect())
-    };
+    let ratio = |subject: usize, to: usize| paired(&samples[subject], &samples[to]);
     let [u, ed, convert, curve, aws, dalek, ed_aws, ed_dalek] = samples.clone().map(median);
     println!(
         "{n:6} {u:6.3} {ed:8.3} {convert:8.3} {curve:8.3} | {aws:8.2} {dalek:8.2} {ed_aws:8.2} \
@@ -110,6 +140,11 @@ fn time(points: usize, mut run: impl FnMut()) -> f64 {
     let start = Instant::now();
     run();
     start.elapsed().as_secs_f64() * 1e6 / points as f64
+}
+
+/// The median of the ratios within each round.
+fn paired(a: &[f64], b: &[f64]) -> f64 {
+    median(a.iter().zip(b).map(|(a, b)| a / b).collect())
 }
 
 fn median(mut samples: Vec<f64>) -> f64 {
