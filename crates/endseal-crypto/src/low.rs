@@ -1,6 +1,7 @@
 //! Kernels and foreign functions: the only place where `unsafe` is allowed.
 
 pub(crate) mod cpu;
+mod divsteps25519;
 pub(crate) mod field25519;
 #[cfg(feature = "std")]
 pub(crate) mod mldsa65_ffi;

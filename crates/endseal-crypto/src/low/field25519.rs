@@ -16,6 +16,8 @@ use core::hint::black_box;
 
 use zeroize::Zeroize;
 
+use super::divsteps25519;
+
 const MASK: u64 = (1 << 51) - 1;
 
 /// A number modulo p. Not unique: compare encodings.
@@ -129,7 +131,7 @@ impl Element {
         (0..n).fold(self, |x, _| x.square())
     }
 
-    /// (x^(2^250 - 1), x^11), from which both exponentiations below follow.
+    /// (x^(2^250 - 1), x^11): with the first goes the Legendre symbol, with both the inverse.
     fn pow_2_250_minus_1(self) -> (Self, Self) {
         let x2 = self.square();
         let x9 = x2.square_times(2).mul(self);
@@ -144,10 +146,14 @@ impl Element {
         (n200.square_times(50).mul(n50), x11)
     }
 
-    /// x^(p-2) = 1/x, and 0 for 0.
+    /// 1/x, and 0 for 0.
     pub(crate) fn invert(self) -> Self {
-        let (n250, x11) = self.pow_2_250_minus_1();
-        n250.square_times(5).mul(x11)
+        let mut bytes = self.to_bytes();
+        let mut inverse = divsteps25519::invert(&bytes);
+        let out = Self::from_bytes(&inverse);
+        bytes.zeroize();
+        inverse.zeroize();
+        out
     }
 
     /// x^((p-1)/2): 1 for a square, 0 for 0, -1 otherwise. The exponent is 4(4(2^250 - 1) + 1) + 2.
@@ -275,6 +281,39 @@ mod tests {
             // 2 is no square modulo p = 5 (mod 8).
             let expected = if zero { [0; 32] } else { minus_one };
             assert_eq!(x.square().mul_small(2).legendre().to_bytes(), expected);
+        }
+    }
+
+    /// x^(p-2), without divsteps.
+    fn inverse_by_power(x: Element) -> Element {
+        let (n250, x11) = x.pow_2_250_minus_1();
+        n250.square_times(5).mul(x11)
+    }
+
+    #[test]
+    fn inverses_like_powers() {
+        let mut random = random_words("endseal test: portable inverses");
+        let mut words = Vec::from([[0; 4], [1, 0, 0, 0], P, [P[0] - 1, P[1], P[2], P[3]]]);
+        // Powers of two and their neighbours, p minus small numbers, and p / 2 or so.
+        for bit in 0..255 {
+            let mut power = [0; 4];
+            power[bit / 64] = 1 << (bit % 64);
+            words.extend([power, [power[0] | 1, power[1], power[2], power[3]]]);
+            words.push(core::array::from_fn(|i| P[i] ^ power[i]));
+        }
+        words.extend((0..64).map(|i| [i, 0, 0, 0]));
+        words.extend((0..64).map(|i| [P[0] - i, P[1], P[2], P[3]]));
+        // Runs of ones and zeros, which keep zeta away from 0 for long.
+        for ones in 1..64 {
+            let word = (1 << ones) - 1;
+            words.extend([[word; 4], [!word; 4], [0, word, 0, word], [0, 0, 0, !word]]);
+        }
+        words.extend((0..20_000).map(|_| core::array::from_fn(|_| random())));
+        for words in words {
+            let mut bytes = [0; 32];
+            bytes.as_chunks_mut::<8>().0.copy_from_slice(&words.map(u64::to_le_bytes));
+            let x = Element::from_bytes(&bytes);
+            assert_eq!(x.invert().to_bytes(), inverse_by_power(x).to_bytes(), "{words:x?}");
         }
     }
 

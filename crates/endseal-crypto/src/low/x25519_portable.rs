@@ -56,7 +56,7 @@ pub(super) fn edwards_on_curve_batch(ys: &[[u8; 32]], out: &mut [bool]) {
 }
 
 /// Montgomery's trick; 0 stays 0 and disturbs no other.
-pub(super) fn invert_all(xs: &mut [Element]) {
+fn invert_all(xs: &mut [Element]) {
     debug_assert!(xs.len() <= RUN);
     let mut prefix = Zeroizing::new([Element::ONE; RUN]);
     let mut product = Element::ONE;

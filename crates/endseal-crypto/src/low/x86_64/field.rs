@@ -90,6 +90,14 @@ impl<const BITS: u32> Reduced<BITS> {
         ])
     }
 
+    /// Lanes moved, the same way in all limbs.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn permuted(self, lanes: impl Fn(__m512i) -> __m512i) -> Self {
+        let x = self.0;
+        Self([lanes(x[0]), lanes(x[1]), lanes(x[2]), lanes(x[3]), lanes(x[4])])
+    }
+
     /// `self` where the mask is 0, `other` where it is all ones, by logic on whole vectors.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]

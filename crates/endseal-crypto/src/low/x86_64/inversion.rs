@@ -1,14 +1,16 @@
-//! Division of many by many with one inversion (Montgomery's trick), which runs in portable code: a
-//! chain of 254 squarings gains nothing from lanes.
+//! Division of many by many with one inversion (Montgomery's trick), which runs in portable code: what
+//! inverts one number gains nothing from lanes.
+
+use core::arch::x86_64::{
+    _mm512_or_si512 as or, _mm512_permutex_epi64, _mm512_shuffle_i64x2, _mm512_testn_epi64_mask,
+};
+use core::slice;
 
 use zeroize::{Zeroize, Zeroizing};
 
-use core::arch::x86_64::{_mm512_or_si512 as or, _mm512_testn_epi64_mask};
-
 use super::field::{Columns, Reduced};
 use super::lanes::Lanes;
-use crate::low::field25519::Element;
-use crate::low::x25519_portable::invert_all;
+use crate::low::divsteps25519;
 
 /// How many groups of eight share one inversion.
 pub(super) const RUN: usize = 32;
@@ -79,17 +81,21 @@ pub(super) fn zero_lanes<const BITS: u32>(x: Columns<BITS>) -> u8 {
     any.map_or(0, |any| _mm512_testn_epi64_mask(any, any))
 }
 
-/// The inverses of eight numbers that are not 0.
+/// The inverses of eight numbers that are not 0: one inversion, times the product of the other seven,
+/// which three rounds gather from the next lane, the next two and the next four.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn invert<const BITS: u32>(x: Reduced<BITS>) -> Reduced<BITS> {
-    let mut bytes = Zeroizing::new([[0; 32]; 8]);
-    let mut lanes = Zeroizing::new(Lanes::of(x.canonical().0));
-    lanes.to_bytes(&mut *bytes);
-    let mut elements = Zeroizing::new(bytes.map(|bytes| Element::from_bytes(&bytes)));
-    invert_all(&mut *elements);
-    for (bytes, element) in bytes.iter_mut().zip(elements.iter()) {
-        *bytes = element.to_bytes();
-    }
-    *lanes = Lanes::from_bytes(&*bytes);
-    lanes.reduced()
+    let others = x.permuted(|limb| _mm512_permutex_epi64::<0b10_11_00_01>(limb));
+    let product = x.times(others);
+    let next = product.permuted(|limb| _mm512_permutex_epi64::<0b01_00_11_10>(limb));
+    let (others, product) = (others.times(next), product.times(next));
+    let next = product.permuted(|limb| _mm512_shuffle_i64x2::<0b01_00_11_10>(limb, limb));
+    let (others, product) = (others.times(next), product.times(next));
+    // The same in all lanes.
+    let mut bytes = Zeroizing::new([0; 32]);
+    let lanes = Zeroizing::new(Lanes::<BITS>::of(product.canonical().0));
+    lanes.to_bytes(slice::from_mut(&mut *bytes));
+    *bytes = divsteps25519::invert(&bytes);
+    let lanes = Zeroizing::new(Lanes::<BITS>::from_bytes(&[*bytes; 8]));
+    others.times(lanes.reduced())
 }
