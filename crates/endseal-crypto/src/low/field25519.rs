@@ -1,5 +1,5 @@
 //! Arithmetic modulo p = 2^255 - 19 in portable, safe Rust: five limbs of 51 bits in `u64`, products
-//! in `u128`. It is the twin that the vector kernel is compared with, and it inverts for it.
+//! in `u128`. It is the twin that the vector kernels are compared with.
 //!
 //! | operation | limbs in | limbs out |
 //! |---|---|---|

@@ -1,5 +1,5 @@
-//! Many X25519 agreements with one scalar, and the conversions from Ed25519 keys: the vector kernel
-//! where the CPU has it, its portable twin elsewhere, with the same bytes.
+//! Many X25519 agreements with one scalar, and the conversions from Ed25519 keys: one of two vector
+//! kernels where the CPU has IFMA, their portable twin elsewhere, with the same bytes.
 //!
 //! All functions take any 32 bytes: bit 255 is ignored and coordinates from p to 2^255 - 1 are taken
 //! modulo p, as RFC 7748 says. A point of low order gives 32 zero bytes in its own place and changes
