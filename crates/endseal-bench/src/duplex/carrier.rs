@@ -48,10 +48,10 @@ pub(crate) trait Carrier: Send + Sync + 'static {
     /// What is below.
     const WIRE: Wire;
 
-    /// Listens on a free port of this machine. Called within a runtime.
+    /// Listens on a free port of this machine. Called within a runtime, on a thread that may wait.
     fn listen(&self) -> Result<(Self::Listener, SocketAddr), Failure>;
 
-    /// Gets ready to connect. Called within a runtime.
+    /// Gets ready to connect. Called likewise.
     fn dialer(&self, who: Who) -> Result<Self::Dialer, Failure>;
 
     /// The next connection; `None` when there will be none any more.

@@ -77,10 +77,12 @@ impl<C: Carrier> Duplex<C> {
     /// The figures of the case `handshake`.
     pub(crate) fn delayed(&self) -> Result<Delayed, Fault> {
         let relay = self.relay(DELAY)?;
-        let (dialer, mut contents) = (self.dialer.clone(), self.contents.clone());
+        let dialers = (0..DELAYED).map(|_| self.another(Who::Known));
+        let dialers = dialers.collect::<Result<Vec<_>, _>>()?;
+        let mut contents = self.contents.clone();
         on(&self.here, async move {
             let mut found = Delayed::default();
-            for _ in 0..DELAYED {
+            for dialer in dialers {
                 let before = relay.passed();
                 let started = Instant::now();
                 let fresh = handshake::<C>(&dialer, relay.address(), &mut contents).await?;
@@ -106,10 +108,7 @@ impl<C: Carrier> Duplex<C> {
         let round_trip = self.answers(self.dialer.clone())?;
         let mut refused = true;
         for who in [Who::Stranger, Who::Misled] {
-            let within = self.here.enter();
-            let dialer = self.carrier.dialer(who).map_err(failed)?;
-            drop(within);
-            refused &= !self.answers(Arc::new(dialer))?;
+            refused &= !self.answers(self.another(who)?)?;
         }
         Ok(Found { round_trip, refused, size: None })
     }
@@ -135,7 +134,8 @@ impl<C: Carrier> Duplex<C> {
     fn size(&self) -> Result<u64, Fault> {
         let relay = self.relay(Duration::ZERO)?;
         let (work, mut contents) = (self.work, self.contents.clone());
-        let (connection, mut stream) = self.connect(self.dialer.clone(), relay.address())?;
+        let dialer = self.another(Who::Known)?;
+        let (connection, mut stream) = self.connect(dialer.clone(), relay.address())?;
         let mut sizes = on(&self.here, async move {
             for _ in 0..SETTLING {
                 once(&mut stream, work, &mut contents).await?;
@@ -164,7 +164,8 @@ impl<C: Carrier> Duplex<C> {
                 &self.there,
                 async move { Ok(Relay::start(C::WIRE, server, Duration::ZERO).await?) },
             )?;
-        let (connection, mut stream) = self.connect(self.dialer.clone(), relay.address())?;
+        let dialer = self.another(Who::Known)?;
+        let (connection, mut stream) = self.connect(dialer.clone(), relay.address())?;
         let sent = bytes::Bytes::from(vec![0x55; CHANGED]);
         let expected = sent.clone();
         received.keep();
@@ -186,6 +187,13 @@ impl<C: Carrier> Duplex<C> {
         }
         let all = [expected.clone(), expected].concat();
         Ok(all.starts_with(&received.take()))
+    }
+
+    /// Another client's side, which has to be kept as long as its connections. What goes through a relay
+    /// has one of its own: a library that knows the way beside it would take that.
+    fn another(&self, who: Who) -> Result<Arc<C::Dialer>, Fault> {
+        let _within = self.here.enter();
+        Ok(Arc::new(self.carrier.dialer(who).map_err(failed)?))
     }
 
     fn relay(&self, delay: Duration) -> Result<Relay, Fault> {
