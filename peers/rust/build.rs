@@ -1,22 +1,19 @@
-//! Hands the compiler's version to the program, which reports it in `hello`, and generates code from
-//! the contract of messages.
+//! Tells the compiler's version, and generates code from the contract of messages.
 
 use std::error::Error;
 use std::path::Path;
-use std::process::Command;
 use std::{env, fs};
 
 use prost_build::Config;
 use protox::prost::Message;
 
+mod rustc;
+
 const PROTO: &str = "../../proto";
 const CONTRACT: &str = "endseal/v1/message.proto";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let rustc = env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
-    let output = Command::new(rustc).arg("--version").output().map(|output| output.stdout);
-    let version = output.ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
-    println!("cargo::rustc-env=PEER_RUSTC={}", version.trim());
+    rustc::tell();
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={PROTO}");
     generate()

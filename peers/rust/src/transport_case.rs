@@ -2,30 +2,44 @@
 
 use std::collections::BTreeMap;
 
-use crate::protocol::{Answer, Integer, Params, Refusal};
-use crate::subject::transport::work::{Fault, Spent, Work};
-use crate::subject::transport::{Prepared, Transport};
+use crate::peer::{Ready, Wanted};
+use crate::protocol::{Answer, Described, Refusal};
+use crate::transport::work::{Fault, Spent, Work};
+use crate::transport::{Prepared, Transport};
+use crate::versions;
 
-pub(crate) struct TransportCase {
+/// Makes a case of one of `subjects` ready.
+pub(crate) fn prepare(
+    subjects: &[Transport],
+    wanted: &Wanted<'_>,
+) -> Result<Box<dyn Ready>, Refusal> {
+    let subject = subjects.iter().find(|it| it.name == wanted.subject);
+    let subject = subject.ok_or_else(|| wanted.nobody())?;
+    let work = Work::new(wanted.case, &wanted.params.all())?;
+    let prepared = (subject.prepare)(work, wanted.inputs.value())?;
+    let authenticated = subject.properties.contains(&"authenticated");
+    Ok(Box::new(TransportCase { work, authenticated, prepared }))
+}
+
+/// The subject as `hello` shows it.
+pub(crate) fn describe(subject: &Transport) -> Described {
+    Described {
+        subject: subject.name,
+        about: subject.about.to_owned(),
+        versions: versions::of_all(subject.crates),
+        settings: subject.settings,
+        properties: subject.properties,
+    }
+}
+
+struct TransportCase {
     work: Work,
     authenticated: bool,
     prepared: Box<dyn Prepared>,
 }
 
-impl TransportCase {
-    pub(crate) fn prepare(
-        subject: &Transport,
-        case: &str,
-        params: &Params,
-        inputs: Integer,
-    ) -> Result<Self, Refusal> {
-        let work = Work::new(case, &params.all())?;
-        let prepared = (subject.prepare)(work, inputs.value())?;
-        let authenticated = subject.properties.contains(&"authenticated");
-        Ok(Self { work, authenticated, prepared })
-    }
-
-    pub(crate) fn check(&mut self) -> Result<Answer, Refusal> {
+impl Ready for TransportCase {
+    fn check(&mut self) -> Result<Answer, Refusal> {
         let found = self.prepared.check()?;
         let mut figures = BTreeMap::new();
         if self.work == Work::Handshake {
@@ -44,7 +58,7 @@ impl TransportCase {
         })
     }
 
-    pub(crate) fn run(&mut self, iterations: u64) -> Result<Answer, Refusal> {
+    fn run(&mut self, iterations: u64) -> Result<Answer, Refusal> {
         if iterations == 0 {
             return Err(Refusal::protocol("iterations: at least 1"));
         }

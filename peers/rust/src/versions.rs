@@ -1,6 +1,13 @@
 //! Versions of crates, from the lock file that this program was built with.
 
-const LOCK: &str = include_str!("../Cargo.lock");
+use std::collections::BTreeMap;
+
+const LOCK: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.lock"));
+
+/// The versions of all `names`.
+pub(crate) fn of_all(names: &'static [&'static str]) -> BTreeMap<&'static str, &'static str> {
+    names.iter().map(|name| (*name, of(name).unwrap_or("unknown"))).collect()
+}
 
 /// The version of `name` that this package depends on, or the only one in the lock file.
 pub(crate) fn of(name: &str) -> Option<&'static str> {
@@ -21,37 +28,27 @@ fn field<'a>(lines: &'a str, name: &str) -> Option<&'a str> {
     lines.lines().find_map(value)
 }
 
+/// That every crate has a version, and that settings name the version that is built.
+#[cfg(test)]
+pub(crate) fn assert_fit(subjects: &[crate::protocol::Described]) {
+    for subject in subjects {
+        for (name, version) in &subject.versions {
+            assert!(version.contains('.'), "{name} {version}");
+        }
+        let Some(rest) = subject.settings.strip_prefix("https://docs.rs/") else { continue };
+        let mut parts = rest.split('/');
+        let (name, version) = (parts.next().unwrap(), parts.next().unwrap());
+        assert_eq!(of(name), Some(version), "{}", subject.settings);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::subject::{SUBJECTS, codec, transport};
 
     #[test]
-    fn every_crate_of_a_subject_has_a_version() {
-        let envelope = SUBJECTS.iter().flat_map(|subject| subject.crates);
-        let codec = codec::SUBJECTS.iter().flat_map(|subject| subject.crates);
-        let transport = transport::SUBJECTS.iter().flat_map(|subject| subject.crates);
-        for name in envelope.chain(codec).chain(transport) {
-            assert!(of(name).is_some_and(|version| version.contains('.')), "{name}");
-        }
-    }
-
-    #[test]
-    fn the_direct_dependency_is_meant() {
-        assert!(of("curve25519-dalek").is_some_and(|version| version.starts_with("5.")));
+    fn what_is_not_locked_has_no_version() {
+        assert!(of("tokio").is_some_and(|version| version.starts_with("1.")));
         assert_eq!(of("no-such-crate"), None);
-    }
-
-    #[test]
-    fn settings_name_the_version_that_is_built() {
-        let envelope = SUBJECTS.iter().map(|subject| subject.settings);
-        let codec = codec::SUBJECTS.iter().map(|subject| subject.settings);
-        let transport = transport::SUBJECTS.iter().map(|subject| subject.settings);
-        for settings in envelope.chain(codec).chain(transport) {
-            let Some(rest) = settings.strip_prefix("https://docs.rs/") else { continue };
-            let mut parts = rest.split('/');
-            let (name, version) = (parts.next().unwrap(), parts.next().unwrap());
-            assert_eq!(of(name), Some(version), "{settings}");
-        }
     }
 }

@@ -91,7 +91,7 @@ impl Work {
     }
 
     /// Whether bytes are counted, so that no packet may be longer than over Ethernet.
-    #[allow(dead_code, reason = "the subjects of peers/rust have no longer ones")]
+    #[allow(dead_code, reason = "the subjects of peers have no longer ones")]
     pub(crate) fn is_over_ethernet(self) -> bool {
         matches!(self, Self::Handshake | Self::WireSize { .. })
     }
@@ -326,6 +326,6 @@ fn process_cpu_ns() -> u64 {
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }
 
-pub(super) fn failed(error: impl ToString) -> Fault {
+pub(crate) fn failed(error: impl ToString) -> Fault {
     Fault::Failed(error.to_string())
 }

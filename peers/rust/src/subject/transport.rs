@@ -1,25 +1,6 @@
-//! What a subject of the suite `transport` is, and which there are.
+//! The subjects of the suite `transport`.
 
-use self::carrier::Carrier;
-use self::examine::{Delayed, Found};
-use self::work::{Duplex, Fault, Spent, Work};
-
-// What every subject does, and how it is measured: the same files as for endseal's own subjects, so
-// that they differ in what they are and in nothing else.
-#[path = "../../../../crates/endseal-bench/src/duplex/carrier.rs"]
-mod carrier;
-#[path = "../../../../crates/endseal-bench/src/duplex/examine.rs"]
-pub(crate) mod examine;
-#[path = "../../../../crates/endseal-bench/src/duplex/idle.rs"]
-mod idle;
-#[path = "../../../../crates/endseal-bench/src/duplex/processor.rs"]
-mod processor;
-#[path = "../../../../crates/endseal-bench/src/duplex/relay.rs"]
-mod relay;
-#[path = "../../../../crates/endseal-bench/src/duplex/serve.rs"]
-mod serve;
-#[path = "../../../../crates/endseal-bench/src/duplex/work.rs"]
-pub(crate) mod work;
+use crate::transport::Transport;
 
 mod quinn;
 mod tcp;
@@ -28,61 +9,3 @@ mod tls;
 /// In the order of `hello`.
 pub(crate) const SUBJECTS: [Transport; 5] =
     [quinn::POST_QUANTUM, quinn::CLASSICAL, tcp::TLS, tcp::TLS_POST_QUANTUM, tcp::PLAIN];
-
-/// One way to carry messages.
-pub(crate) struct Transport {
-    pub(crate) name: &'static str,
-    /// One line for the report.
-    pub(crate) about: &'static str,
-    /// Crates whose versions are reported, as `Cargo.lock` has them.
-    pub(crate) crates: &'static [&'static str],
-    /// The document whose recommendation is followed.
-    pub(crate) settings: &'static str,
-    /// From the list in the specification.
-    pub(crate) properties: &'static [&'static str],
-    /// Makes keys and, where the work begins so, connects the two ends.
-    pub(crate) prepare: fn(Work, u64) -> Result<Box<dyn Prepared>, Fault>,
-}
-
-/// What TLS 1.3 with both keys pinned gives.
-const PINNED: &[&str] = &["confidential", "authenticated", "sender"];
-/// The same with a key exchange that withstands a quantum computer.
-const PINNED_POST_QUANTUM: &[&str] = &["confidential", "authenticated", "sender", "post-quantum"];
-
-/// A case of a subject, with its two ends.
-pub(crate) trait Prepared {
-    /// Whether the subject does what it says.
-    fn check(&mut self) -> Result<Found, Fault>;
-
-    /// The figures of the case `handshake`.
-    fn delayed(&self) -> Result<Delayed, Fault>;
-
-    /// Bytes of heap of a connection on which nothing happens.
-    fn idle_memory(&self) -> Result<Option<u64>, Fault>;
-
-    /// Does the work so many times.
-    fn run(&mut self, iterations: u64) -> Result<Spent, Fault>;
-}
-
-impl<C: Carrier> Prepared for Duplex<C> {
-    fn check(&mut self) -> Result<Found, Fault> {
-        Self::check(self)
-    }
-
-    fn delayed(&self) -> Result<Delayed, Fault> {
-        Self::delayed(self)
-    }
-
-    fn idle_memory(&self) -> Result<Option<u64>, Fault> {
-        idle::memory(self)
-    }
-
-    fn run(&mut self, iterations: u64) -> Result<Spent, Fault> {
-        Self::run(self, iterations)
-    }
-}
-
-/// The two ends of a carrier.
-fn ends<C: Carrier>(carrier: C, work: Work, inputs: u64) -> Result<Box<dyn Prepared>, Fault> {
-    Ok(Box::new(Duplex::prepare(carrier, work, inputs)?))
-}

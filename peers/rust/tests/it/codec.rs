@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::Peer;
+use super::PROGRAM;
+use crate::peer::Peer;
 
 pub(crate) const SUBJECTS: [&str; 9] = [
     "seed-json-array",
@@ -75,7 +76,7 @@ impl Peer {
 
 #[test]
 fn every_subject_goes_through_the_cases_that_it_has() {
-    let mut peer = Peer::start();
+    let mut peer = Peer::start(PROGRAM);
     for subject in SUBJECTS {
         for case in CASES {
             for layer in 1..=3 {
@@ -103,7 +104,7 @@ fn every_subject_goes_through_the_cases_that_it_has() {
 
 #[test]
 fn the_largest_message_of_the_tables_goes_through() {
-    let mut peer = Peer::start();
+    let mut peer = Peer::start(PROGRAM);
     for subject in SUBJECTS {
         let layer = if SEALING.contains(&subject) { 3 } else { 1 };
         for blob_percent in [0, 75] {
@@ -115,7 +116,7 @@ fn the_largest_message_of_the_tables_goes_through() {
 
 #[test]
 fn the_floor_is_the_raw_bytes() {
-    let mut peer = Peer::start();
+    let mut peer = Peer::start(PROGRAM);
     for bytes in [8192, 65_536, 262_144] {
         assert_eq!(peer.code("memcpy", "wire_size", &params(bytes, 0, 1)), bytes + 414);
         assert_eq!(peer.code("memcpy", "wire_size", &params(bytes, 75, 1)), bytes + 441);
@@ -129,7 +130,7 @@ fn the_floor_is_the_raw_bytes() {
 /// of one, not two.
 #[test]
 fn sizes_are_what_the_formats_make() {
-    let mut peer = Peer::start();
+    let mut peer = Peer::start(PROGRAM);
     let mut percent = |subject, layer| {
         peer.code(subject, "wire_size", &params(8192, 0, layer)) * 100 / (8192 + 414)
     };
@@ -143,7 +144,7 @@ fn sizes_are_what_the_formats_make() {
 
 #[test]
 fn what_the_suite_does_not_have_is_unsupported() {
-    let mut peer = Peer::start();
+    let mut peer = Peer::start(PROGRAM);
     let mut unsupported = |subject: &str, case: &str, params: &Value| {
         let answer = peer.prepare(subject, case, params);
         assert_eq!(answer["error"], "unsupported", "{subject} {case} {params}: {answer}");
@@ -192,7 +193,7 @@ fn what_the_suite_does_not_have_is_unsupported() {
 /// The harness asks every subject for every case of every suite.
 #[test]
 fn refusals_are_quick() {
-    let mut peer = Peer::start();
+    let mut peer = Peer::start(PROGRAM);
     let large = params(1_000_000, 75, 3);
     let started = Instant::now();
     for _ in 0..100 {

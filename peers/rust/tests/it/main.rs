@@ -2,13 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-
 use serde_json::{Value, json};
 
+use crate::peer::Peer;
+
+mod carry;
 mod codec;
+mod peer;
 mod transport;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_endseal-peers");
 
 const SUBJECTS: [&str; 7] = [
     "age",
@@ -20,52 +23,7 @@ const SUBJECTS: [&str; 7] = [
     "straight-signed",
 ];
 
-struct Peer {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
-}
-
 impl Peer {
-    fn start() -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_endseal-peers"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let input = child.stdin.take();
-        let output = BufReader::new(child.stdout.take().unwrap());
-        Self { child, input, output }
-    }
-
-    fn send(&mut self, bytes: &[u8]) {
-        self.input.as_mut().unwrap().write_all(bytes).unwrap();
-    }
-
-    fn answer(&mut self) -> Value {
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
-        assert!(line.ends_with('\n'), "{line}");
-        serde_json::from_str(&line).unwrap()
-    }
-
-    /// The answer to a line.
-    fn ask_raw(&mut self, line: &[u8]) -> Value {
-        self.send(line);
-        self.send(b"\n");
-        self.answer()
-    }
-
-    fn ask(&mut self, request: &Value) -> Value {
-        self.ask_raw(request.to_string().as_bytes())
-    }
-
-    fn prepare(&mut self, subject: &str, case: &str, params: &Value) -> Value {
-        let request = json!({"op": "prepare", "subject": subject, "case": case, "params": params,
-                             "inputs": 16});
-        self.ask(&request)
-    }
-
     /// Prepares, checks, runs and releases; returns `sealed_bytes`.
     fn go_through(&mut self, subject: &str, case: &str, params: &Value) -> u64 {
         let of = format!("{subject} {case} {params}");
@@ -89,20 +47,11 @@ impl Peer {
         assert_eq!(self.ask(&run)["error"], "protocol");
         checked["sealed_bytes"].as_u64().unwrap()
     }
-
-    /// Ends the input, and expects that the peer says no more and ends well.
-    fn end(mut self) {
-        drop(self.input.take());
-        let mut rest = String::new();
-        self.output.read_line(&mut rest).unwrap();
-        assert_eq!(rest, "");
-        assert_eq!(self.child.wait().unwrap().code(), Some(0));
-    }
 }
 
 #[test]
 fn hello_describes_every_subject() {
-    let mut peer = Peer::start();
+    let mut peer = Peer::start(PROGRAM);
     let hello = peer.ask(&json!({"op": "hello", "protocol": 1, "unknown": [1, 2]}));
     assert_eq!(hello["ok"], true);
     assert_eq!(hello["protocol"], 1);
@@ -127,7 +76,7 @@ fn hello_describes_every_subject() {
 
 #[test]
 fn every_subject_goes_through_every_case() {
-    let mut peer = Peer::start();
+    let mut peer = Peer::start(PROGRAM);
     for subject in SUBJECTS {
         for members in [5, 100] {
             let one = json!({"members": members, "bytes": 1024});
@@ -144,7 +93,7 @@ fn every_subject_goes_through_every_case() {
 
 #[test]
 fn the_smallest_and_a_large_content_go_through() {
-    let mut peer = Peer::start();
+    let mut peer = Peer::start(PROGRAM);
     for subject in SUBJECTS {
         for (members, bytes) in [(1, 0), (2, 1), (3, 200_000)] {
             let params = json!({"members": members, "bytes": bytes});
@@ -157,7 +106,7 @@ fn the_smallest_and_a_large_content_go_through() {
 
 #[test]
 fn what_is_not_a_request_is_answered_and_survived() {
-    let mut peer = Peer::start();
+    let mut peer = Peer::start(PROGRAM);
     let mut garbage: Vec<Vec<u8>> = [
         "",
         "garbage",
@@ -200,7 +149,7 @@ fn what_is_not_a_request_is_answered_and_survived() {
 
 #[test]
 fn a_line_beyond_the_limit_is_one_wrong_request() {
-    let mut peer = Peer::start();
+    let mut peer = Peer::start(PROGRAM);
     let padded = |length: usize| {
         let mut line = br#"{"op":"hello","protocol":1}"#.to_vec();
         line.resize(length, b' ');
@@ -219,7 +168,7 @@ fn a_line_beyond_the_limit_is_one_wrong_request() {
 
 #[test]
 fn what_a_subject_cannot_do_is_unsupported() {
-    let mut peer = Peer::start();
+    let mut peer = Peer::start(PROGRAM);
     let fits = json!({"members": 1, "bytes": 1, "count": 1});
     let mut unsupported = |subject: &str, case: &str, params: &Value| {
         let answer = peer.prepare(subject, case, params);
@@ -247,7 +196,7 @@ fn what_a_subject_cannot_do_is_unsupported() {
 
 #[test]
 fn a_hundred_handles_are_kept() {
-    let mut peer = Peer::start();
+    let mut peer = Peer::start(PROGRAM);
     let params = json!({"members": 1, "bytes": 1});
     let mut handles = Vec::new();
     for _ in 0..100 {

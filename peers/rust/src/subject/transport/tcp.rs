@@ -10,11 +10,11 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWrite
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 
-use super::carrier::{Carrier, Failure, PIECE, Stream, Who, Wire};
-use super::relay::HERE;
 use super::tls::{Keys, Strength};
-use super::work::{Fault, failed};
-use super::{PINNED, PINNED_POST_QUANTUM, Transport, ends};
+use crate::transport::carrier::{Carrier, Failure, PIECE, Stream, Who, Wire};
+use crate::transport::relay::HERE;
+use crate::transport::work::{Fault, failed};
+use crate::transport::{PINNED, PINNED_POST_QUANTUM, Transport, ends};
 
 const TLS_CRATES: &[&str] = &["tokio-rustls", "rustls", "aws-lc-rs", "tokio"];
 const TLS_SETTINGS: &str = "https://docs.rs/tokio-rustls/0.26.6/tokio_rustls/";

@@ -19,7 +19,7 @@ use rustls::{
     SignatureScheme,
 };
 
-use super::carrier::{Failure, Who};
+use crate::transport::carrier::{Failure, Who};
 
 /// The application protocol, which QUIC wants.
 const ALPN: &[u8] = b"peer";

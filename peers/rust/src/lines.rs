@@ -1,0 +1,36 @@
+//! One line in, one line out, until the input ends: see `docs/spec/bench-peer.md`.
+
+use std::io::{self, BufRead, Read, Write};
+
+use crate::peer::{Peer, Program};
+use crate::protocol::{LINE_LIMIT, Refusal, to_line};
+
+/// Answers what comes in at standard input.
+pub(crate) fn serve(program: Program) -> io::Result<()> {
+    let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
+    let mut peer = Peer::new(program);
+    while let Some(line) = read_line(&mut input)? {
+        let answer = line.and_then(|line| peer.answer(&line));
+        output.write_all(&to_line(&answer)?)?;
+        output.flush()?;
+    }
+    Ok(())
+}
+
+/// The next line without its end; `None` at the end of the input. Of a line that is too long
+/// nothing is kept.
+fn read_line(input: &mut impl BufRead) -> io::Result<Option<Result<Vec<u8>, Refusal>>> {
+    let mut line = Vec::new();
+    if input.take(LINE_LIMIT as u64).read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
+    }
+    if line.pop_if(|last| *last == b'\n').is_some() {
+        return Ok(Some(Ok(line)));
+    }
+    if line.len() < LINE_LIMIT {
+        // The input ended within a line, which is none.
+        return Ok(None);
+    }
+    input.skip_until(b'\n')?;
+    Ok(Some(Err(Refusal::protocol("the line is longer than 1 MiB"))))
+}
