@@ -76,6 +76,17 @@ pub const PEERS: &[PeerProgram] = &[
         }),
     },
     PeerProgram {
+        name: "iroh",
+        about: "iroh and ant-quic, for the suite transport",
+        kind: Kind::Protocol(Speaker {
+            program: "target/release/endseal-peers-iroh",
+            arguments: &[],
+            folder: "rust-iroh",
+            needs: "target/release/endseal-peers-iroh",
+            lockfile: Lockfile::Cargo,
+        }),
+    },
+    PeerProgram {
         name: "jvm",
         about: "CoreCrypto before it had transactions",
         kind: Kind::Protocol(Speaker {

@@ -16,9 +16,11 @@ const REFUSED: &[&str] = &[
     // Peers: what we are compared with.
     "age",
     "age-core",
+    "ant-quic",
     "aws-sdk-*",
     "buffa*",
     "graviola",
+    "iroh*",
     "libsodium-sys*",
     "nostr",
     "nostr-*",

@@ -13,8 +13,8 @@ const DRIFT: f64 = 0.05;
 /// The same for CPU time that the hypervisor gave to others.
 const STEAL: f64 = 0.02;
 
-/// Peers whose build is set in `peers/rust/Cargo.toml`: optimised while it is linked.
-const RUST_PEERS: &str = "rust";
+/// Peers whose build is set in `peers/rust*/Cargo.toml`: optimised while it is linked.
+const RUST_PEERS: [&str; 2] = ["rust", "iroh"];
 
 pub(crate) fn write(document: &mut Document, figures: &Figures<'_>) {
     banners(document, figures.record);
@@ -40,7 +40,7 @@ fn banners(document: &mut Document, record: &Record) {
              --release."
         ));
     }
-    let rust = record.arguments.peers.iter().any(|peer| peer == RUST_PEERS);
+    let rust = record.arguments.peers.iter().any(|peer| RUST_PEERS.contains(&&**peer));
     if rust && record.environment.lto == NO_LTO {
         document.banner(
             "endseal was built without link-time optimisation, and the peers in Rust with it: for \

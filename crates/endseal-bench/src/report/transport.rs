@@ -18,6 +18,8 @@ const CLASSICAL: &str = "endseal-classical";
 pub(crate) const ETHERNET: &str = "endseal-ethernet";
 /// The same library without our layer, under both policies.
 const QUINN: &str = "quinn";
+/// What others made of the same library.
+const FORKS: [&str; 2] = ["iroh", "ant-quic"];
 /// What QUIC is compared with.
 const TCP_TLS: &str = "tcp-tls";
 

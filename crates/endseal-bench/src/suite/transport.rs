@@ -39,7 +39,7 @@ const MESSAGES: &str = "Where none are collected, the kernel or the library has 
 
 const BULK: &str = "On the loopback device, which takes 64 KB at once, and TCP gives it as much. endseal \
      asks what the first hop of a path takes and sends packets of up to 6,550 bytes, ten to a call; \
-     endseal-ethernet and plain quinn send packets of 1,452 bytes.";
+     endseal-ethernet, plain quinn, iroh and ant-quic send packets of 1,452 bytes.";
 
 fn cases(extent: Extent) -> Vec<Case> {
     let mut cases = vec![

@@ -126,6 +126,7 @@ fn a_build_that_peers_were_not_made_like_is_said() {
     let mut run = run();
     for (lto, peers, said) in [
         ("off", json!(["node", "rust"]), true),
+        ("off", json!(["iroh"]), true),
         ("off", json!(["node"]), false),
         ("thin", json!(["rust"]), false),
     ] {

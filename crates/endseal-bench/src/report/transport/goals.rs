@@ -5,7 +5,8 @@ use super::super::figures::{Case, Figures, OURS};
 use super::super::goals::{Bound, Goal, Measure};
 use super::super::words;
 use super::{
-    CLASSICAL, ETHERNET, QUINN, TCP_TLS, bulk, collected, echo, handshake, messages, wire_size,
+    CLASSICAL, ETHERNET, FORKS, QUINN, TCP_TLS, bulk, collected, echo, handshake, messages,
+    wire_size,
 };
 
 pub(super) fn goals(figures: &Figures<'_>) -> Vec<Goal> {
@@ -127,6 +128,9 @@ pub(super) fn why_lost(case: &Case, metric: &str, other: &str) -> Option<&'stati
         (_, _) if other.starts_with(QUINN) => Some(
             "the same library without frames, bounds of its own, a control stream and smaller windows",
         ),
+        (_, _) if FORKS.contains(&other) => {
+            Some("a fork of the same library, without frames and a control stream")
+        }
         _ => None,
     }
 }

@@ -158,9 +158,9 @@ pub(super) fn connected(document: &mut Document, figures: &Figures<'_>) {
         "Below \u{201c}endseal\u{201d}: how many times faster endseal is than the line; in italics \
          beside other properties. A message crosses the loopback interface in packets of at most \
          6,550 bytes with endseal, which asks what the first hop takes, and of 1,452 with \
-         endseal-ethernet and plain quinn. Messages are on their way before the next call, unless 64 KB of them \
-         are collected: then TCP is given as much at once as the interface takes, and QUIC gains \
-         nothing but wake-ups, since its packets are the same.",
+         endseal-ethernet, plain quinn, iroh and ant-quic. Messages are on their way before the next \
+         call, unless 64 KB of them are collected: then TCP is given as much at once as the interface \
+         takes, and QUIC gains nothing but wake-ups, since its packets are the same.",
     );
 }
 
