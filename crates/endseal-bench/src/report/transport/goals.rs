@@ -54,6 +54,7 @@ pub(super) fn goals(figures: &Figures<'_>) -> Vec<Goal> {
     ];
     for (subject, against, name) in [
         (OURS, CLASSICAL, "beside classical keys"),
+        (OURS, QUINN, "beside plain quinn"),
         (ETHERNET, QUINN, "in packets as over Ethernet, beside plain quinn"),
     ] {
         for (what, case) in connected() {
@@ -173,7 +174,7 @@ mod tests {
             crate::suite::Suite::find("transport").unwrap().cases(crate::suite::Extent::Quick);
         let record = Record::default();
         let goals = goals(&Figures::new(&record));
-        assert_eq!(goals.len(), 16);
+        assert_eq!(goals.len(), 20);
         for goal in goals {
             let Measure::Factor { case, .. } = goal.measure else { continue };
             let found = cases.iter().any(|c| c.case == case.case && c.params == case.params);
