@@ -9,6 +9,8 @@ pub(crate) mod mldsa65_ffi;
 pub(crate) mod mlkem768_ffi;
 #[cfg(test)]
 mod reference25519;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod vaes;
 pub(crate) mod x25519_batch;
 pub(crate) mod x25519_portable;
 #[cfg(target_arch = "x86_64")]

@@ -11,6 +11,7 @@ pub(crate) use aws_lc as backend;
 #[cfg(not(feature = "std"))]
 pub(crate) use rustcrypto as backend;
 
+pub(crate) mod aes_gcm;
 pub(crate) mod ed25519_verify;
 pub mod hash;
 pub mod label;

@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 
-use crate::mid::backend;
+use crate::mid::aes_gcm::AesGcm;
 use crate::random::{Random, RandomError};
 use crate::segment::{InputKey, Unauthentic};
 
@@ -68,8 +68,8 @@ pub fn unwrap(
 }
 
 #[allow(clippy::expect_used)]
-fn aead(wrapping: &WrappingKey) -> backend::AesGcm {
-    backend::AesGcm::new(wrapping.expose_secret()).expect("AES-256-GCM takes keys of 32 bytes")
+fn aead(wrapping: &WrappingKey) -> AesGcm {
+    AesGcm::new(wrapping.expose_secret()).expect("AES-256-GCM takes keys of 32 bytes")
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::mid::aes_gcm::AesGcm;
 use crate::mid::backend;
 use crate::random::{Random, RandomError};
 use crate::secret::{Zeroizing, constant_time_eq};
@@ -71,7 +72,7 @@ crate::secret_bytes! {
 /// The keys of one stream.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct ChunkKeys {
-    aead: backend::AesGcm,
+    aead: AesGcm,
     base_nonce: Zeroizing<[u8; 12]>,
 }
 
@@ -106,8 +107,7 @@ impl ChunkKeys {
         let (aead_key, rest) = okm.split_at(key.len());
         let (nonce, rest) = rest.split_first_chunk()?;
         let commitment = *rest.first_chunk()?;
-        let keys =
-            Self { aead: backend::AesGcm::new(aead_key)?, base_nonce: Zeroizing::new(*nonce) };
+        let keys = Self { aead: AesGcm::new(aead_key)?, base_nonce: Zeroizing::new(*nonce) };
         Some((keys, commitment))
     }
 

@@ -83,6 +83,38 @@ impl Radix {
     }
 }
 
+/// Proof that this CPU runs AES, VAES and VPCLMULQDQ on vectors of AVX-512 F, BW and VL: only
+/// [`HaveVaes::detect`] makes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HaveVaes(());
+
+impl HaveVaes {
+    /// Asks the CPU (with `std`) or the compiler's target features (without).
+    #[must_use]
+    pub(crate) fn detect() -> Option<Self> {
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        let found = std::arch::is_x86_feature_detected!("avx512f")
+            && std::arch::is_x86_feature_detected!("avx512bw")
+            && std::arch::is_x86_feature_detected!("avx512vl")
+            && std::arch::is_x86_feature_detected!("avx2")
+            && std::arch::is_x86_feature_detected!("aes")
+            && std::arch::is_x86_feature_detected!("vaes")
+            && std::arch::is_x86_feature_detected!("vpclmulqdq");
+        #[cfg(not(all(target_arch = "x86_64", feature = "std")))]
+        let found = cfg!(all(
+            target_arch = "x86_64",
+            target_feature = "avx512f",
+            target_feature = "avx512bw",
+            target_feature = "avx512vl",
+            target_feature = "avx2",
+            target_feature = "aes",
+            target_feature = "vaes",
+            target_feature = "vpclmulqdq"
+        ));
+        found.then_some(Self(()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

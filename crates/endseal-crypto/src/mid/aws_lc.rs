@@ -57,18 +57,8 @@ impl AesGcm {
         UnboundKey::new(algorithm, key).ok().map(LessSafeKey::new).map(Self)
     }
 
-    /// `out` is as long as `plaintext`, and the caller keeps both below the limit of the mode.
-    pub(crate) fn seal(
-        &self,
-        nonce: &[u8; 12],
-        plaintext: &[u8],
-        out: &mut [u8],
-        tag: &mut [u8; 16],
-    ) {
-        self.seal_bound(nonce, &[], plaintext, out, tag);
-    }
-
-    /// [`Self::seal`] with associated data.
+    /// `data` is bound, not sent. `out` is as long as `plaintext`, and the caller keeps both below the limit
+    /// of the mode.
     #[allow(clippy::expect_used)]
     pub(crate) fn seal_bound(
         &self,
@@ -85,17 +75,6 @@ impl AesGcm {
     }
 
     /// Opens `ciphertext` into `out` of the same length, which is all zero if the tag is wrong.
-    pub(crate) fn open(
-        &self,
-        nonce: &[u8; 12],
-        ciphertext: &[u8],
-        tag: &[u8; 16],
-        out: &mut [u8],
-    ) -> Result<(), ()> {
-        self.open_bound(nonce, &[], ciphertext, tag, out)
-    }
-
-    /// [`Self::open`] with associated data.
     pub(crate) fn open_bound(
         &self,
         nonce: &[u8; 12],

@@ -1,5 +1,9 @@
 //! The two back ends give the same bytes.
 
+use alloc::vec::Vec;
+
+use serde_json::Value;
+
 use super::{aws_lc, hash, label, rustcrypto};
 
 fn bytes<const N: usize>(name: &str, i: u32) -> [u8; N] {
@@ -8,45 +12,117 @@ fn bytes<const N: usize>(name: &str, i: u32) -> [u8; N] {
     out
 }
 
+/// The two back ends, and what the product takes: the kernel where the CPU runs it.
+macro_rules! aes_gcm_agrees {
+    ($key:expr, $nonce:expr, $data:expr, $plaintext:expr, $($gcm:path),+) => {{
+        let (key, nonce, data, plaintext): (&[u8], &[u8; 12], &[u8], &[u8]) =
+            ($key, $nonce, $data, $plaintext);
+        let len = plaintext.len();
+        let (mut expected, mut expected_tag) = (alloc::vec![0; len], [0; 16]);
+        rustcrypto::AesGcm::new(key).unwrap().seal_bound(
+            nonce, data, plaintext, &mut expected, &mut expected_tag,
+        );
+        $({
+            let gcm = <$gcm>::new(key).unwrap();
+            let (mut sealed, mut tag) = (alloc::vec![0; len], [0; 16]);
+            gcm.seal_bound(nonce, data, plaintext, &mut sealed, &mut tag);
+            assert_eq!((&sealed, tag), (&expected, expected_tag), "{len}, {}", data.len());
+            let mut opened = alloc::vec![0; len];
+            gcm.open_bound(nonce, data, &sealed, &tag, &mut opened).unwrap();
+            assert_eq!(opened, plaintext);
+            let bit = len + data.len();
+            tag[bit / 8 % 16] ^= 1 << (bit % 8);
+            assert!(gcm.open_bound(nonce, data, &sealed, &tag, &mut opened).is_err());
+            assert!(opened.iter().all(|&byte| byte == 0), "nothing unauthenticated leaves");
+            if len > 0 {
+                sealed[bit % len] ^= 1 << (bit % 8);
+                opened.fill(1);
+                assert!(gcm.open_bound(nonce, data, &sealed, &expected_tag, &mut opened).is_err());
+                assert!(opened.iter().all(|&byte| byte == 0), "nothing unauthenticated leaves");
+            }
+            let other = [data, b"0"].concat();
+            assert!(gcm.open_bound(nonce, &other, &expected, &expected_tag, &mut opened).is_err());
+        })+
+    }};
+}
+
 #[test]
 fn aes_gcm() {
-    for (i, len) in (0..).zip([0, 1, 15, 16, 17, 255, 4096, 16_384, 16_400]) {
+    let mut text = alloc::vec![0; 70_000];
+    hash::derive_into(label::ENVELOPE_HEADER, &[b"plaintext"], &mut text);
+    // Every length up to two groups of the kernel and a bit, and what chunks have.
+    let long = [4_095, 4_096, 4_097, 8_191, 16_383, 16_384, 16_385, 16_400, 65_536, 69_999];
+    for (i, len) in (0..).zip((0..=1_100).chain(long)) {
         let (key, nonce) = (bytes::<32>("key", i), bytes::<12>("nonce", i));
-        let mut plaintext = alloc::vec![0; len];
-        hash::derive_into(label::ENVELOPE_HEADER, &[b"plaintext"], &mut plaintext);
         for key in [&key[..], &key[..16]] {
-            let (a, b) = (aws_lc::AesGcm::new(key).unwrap(), rustcrypto::AesGcm::new(key).unwrap());
-            let (mut sealed_a, mut sealed_b) = (alloc::vec![0; len], alloc::vec![0; len]);
-            let (mut tag_a, mut tag_b) = ([0; 16], [0; 16]);
-            a.seal(&nonce, &plaintext, &mut sealed_a, &mut tag_a);
-            b.seal(&nonce, &plaintext, &mut sealed_b, &mut tag_b);
-            assert_eq!((&sealed_a, tag_a), (&sealed_b, tag_b), "{len}");
-            let mut opened = alloc::vec![0; len];
-            b.open(&nonce, &sealed_a, &tag_a, &mut opened).unwrap();
-            assert_eq!(opened, plaintext);
-            a.open(&nonce, &sealed_b, &tag_b, &mut opened).unwrap();
-            assert_eq!(opened, plaintext);
-            let (mut bound_a, mut bound_b) = ([0; 16], [0; 16]);
-            a.seal_bound(&nonce, &plaintext, &plaintext, &mut sealed_a, &mut bound_a);
-            b.seal_bound(&nonce, &plaintext, &plaintext, &mut sealed_b, &mut bound_b);
-            assert_eq!((&sealed_a, bound_a), (&sealed_b, bound_b), "{len}");
-            assert_eq!(len == 0, bound_a == tag_a);
-            a.open_bound(&nonce, &plaintext, &sealed_b, &bound_b, &mut opened).unwrap();
-            assert_eq!(opened, plaintext);
-            b.open_bound(&nonce, &plaintext, &sealed_a, &bound_a, &mut opened).unwrap();
-            assert_eq!(opened, plaintext);
-            assert!(a.open_bound(&nonce, b"other", &sealed_a, &bound_a, &mut opened).is_err());
-            assert!(b.open_bound(&nonce, b"other", &sealed_a, &bound_a, &mut opened).is_err());
-            tag_a[3] ^= 4;
-            assert!(a.open(&nonce, &sealed_a, &tag_a, &mut opened).is_err());
-            assert!(opened.iter().all(|&byte| byte == 0), "nothing unauthenticated leaves");
-            opened.fill(1);
-            assert!(b.open(&nonce, &sealed_a, &tag_a, &mut opened).is_err());
-            assert!(opened.iter().all(|&byte| byte == 0), "nothing unauthenticated leaves");
+            aes_gcm_agrees!(
+                key,
+                &nonce,
+                &[],
+                &text[..len],
+                aws_lc::AesGcm,
+                rustcrypto::AesGcm,
+                super::aes_gcm::AesGcm
+            );
         }
+    }
+    // Every length of associated data up to two groups, with content of other lengths.
+    for (i, len) in (0..).zip((0..=1_100).chain([16_384])) {
+        let (key, nonce) = (bytes::<32>("key", i), bytes::<12>("nonce", i));
+        let (data, content) = (&text[..len], &text[len..][..len * 7 % 1_200]);
+        aes_gcm_agrees!(&key, &nonce, data, content, aws_lc::AesGcm, super::aes_gcm::AesGcm);
     }
     assert!(aws_lc::AesGcm::new(&[0; 24]).is_none());
     assert!(rustcrypto::AesGcm::new(&[0; 24]).is_none());
+    assert!(super::aes_gcm::AesGcm::new(&[0; 24]).is_none());
+}
+
+/// Wycheproof: both back ends, and the kernel where the CPU runs it.
+#[test]
+fn aes_gcm_vectors() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../vectors/third-party/wycheproof/aes_gcm_test.json"
+    );
+    let set: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let (mut opened, mut refused) = (0, 0);
+    for group in set["testGroups"].as_array().unwrap() {
+        // No format has other lengths of nonces, and there is no AES-192.
+        if group["ivSize"] != 96 || group["keySize"] == 192 {
+            continue;
+        }
+        for test in group["tests"].as_array().unwrap() {
+            let [key, nonce, data, text, sealed, tag] =
+                ["key", "iv", "aad", "msg", "ct", "tag"].map(|name| unhex(&test[name]));
+            let (nonce, tag) = (nonce.first_chunk().unwrap(), tag.first_chunk().unwrap());
+            macro_rules! check {
+                ($gcm:path) => {
+                    let gcm = <$gcm>::new(&key).unwrap();
+                    let mut out = alloc::vec![1; sealed.len()];
+                    let outcome = gcm.open_bound(nonce, &data, &sealed, tag, &mut out);
+                    assert_eq!(outcome.is_ok(), test["result"] == "valid", "{test}");
+                    if outcome.is_ok() {
+                        assert_eq!(out, text, "{test}");
+                        let mut own_tag = [0; 16];
+                        gcm.seal_bound(nonce, &data, &text, &mut out, &mut own_tag);
+                        assert_eq!((&out, &own_tag), (&sealed, tag), "{test}");
+                    } else {
+                        assert!(out.iter().all(|&byte| byte == 0), "{test}");
+                    }
+                };
+            }
+            check!(aws_lc::AesGcm);
+            check!(rustcrypto::AesGcm);
+            check!(super::aes_gcm::AesGcm);
+            if test["result"] == "valid" { opened += 1 } else { refused += 1 }
+        }
+    }
+    assert_eq!((opened, refused), (79, 54));
+}
+
+fn unhex(value: &Value) -> Vec<u8> {
+    let text = value.as_str().unwrap_or_default();
+    (0..text.len() / 2).filter_map(|i| u8::from_str_radix(&text[2 * i..][..2], 16).ok()).collect()
 }
 
 #[test]

@@ -1,0 +1,277 @@
+//! Counter mode and GHASH side by side.
+
+use core::arch::x86_64::{
+    __m512i, _MM_HINT_ET0, _MM_HINT_T0, _mm_prefetch, _mm_set_epi64x, _mm512_add_epi32,
+    _mm512_aesenclast_epi128, _mm512_castsi512_si128, _mm512_maskz_mov_epi8, _mm512_set_epi32,
+    _mm512_setzero_si512, _mm512_xor_si512,
+};
+
+use alloc::boxed::Box;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::aes256::Aes256;
+use super::ghash::{BLOCKS, Powers, Products, widen};
+use super::memory::{
+    VECTOR, broadcast, load, load_partial, mask, reverse, store, store_block, store_partial,
+};
+use crate::low::cpu::HaveVaes;
+
+/// 32 blocks: eight vectors, which is what it takes to keep two AES units busy that need four cycles each.
+const GROUP: usize = 16 * BLOCKS;
+/// How far ahead memory is asked for. Hardware sees each chunk of a stream as a new one and would begin to
+/// read ahead anew; this goes on into the next chunk.
+const AHEAD: usize = 8192;
+
+type Group = [[u8; VECTOR]; GROUP / VECTOR];
+
+/// AES-256-GCM with nonces of 12 bytes under one key. There is one only where a CPU runs it.
+pub(crate) struct Aes256Gcm {
+    cipher: Aes256,
+    powers: Powers,
+}
+
+impl Aes256Gcm {
+    /// Where it will stay: a move would leave a copy of the key behind.
+    pub(crate) fn new(_: HaveVaes, key: &[u8; 32]) -> Box<Self> {
+        let mut gcm = Box::new(Self { cipher: Aes256::ZERO, powers: Powers::ZERO });
+        // SAFETY: the token proves that the CPU has the features.
+        unsafe { gcm.expand(key) }
+        gcm
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx2,aes,vaes,vpclmulqdq")]
+    fn expand(&mut self, key: &[u8; 32]) {
+        self.cipher.expand(key);
+        let h = reverse(self.cipher.encrypt(_mm512_setzero_si512()));
+        self.powers.expand(_mm512_castsi512_si128(h));
+    }
+
+    /// Encrypts `plaintext` into `out` of the same length, less than 2^36 - 31 bytes, and gives the tag of
+    /// both `data` and ciphertext.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    pub(crate) fn seal(
+        &self,
+        nonce: &[u8; 12],
+        data: &[u8],
+        plaintext: &[u8],
+        out: &mut [u8],
+    ) -> [u8; 16] {
+        assert_eq!(plaintext.len(), out.len(), "ciphertext is as long as plaintext");
+        // SAFETY: `new` had a proof that the CPU has the features.
+        unsafe { self.crypt::<true>(nonce, data, plaintext, out) }
+    }
+
+    /// Decrypts `ciphertext` into `out` of the same length, and gives the tag of both `data` and ciphertext:
+    /// the caller MUST compare it in constant time, and wipe `out` if it is another one.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    pub(crate) fn open_unverified(
+        &self,
+        nonce: &[u8; 12],
+        data: &[u8],
+        ciphertext: &[u8],
+        out: &mut [u8],
+    ) -> [u8; 16] {
+        assert_eq!(ciphertext.len(), out.len(), "plaintext is as long as ciphertext");
+        // SAFETY: `new` had a proof that the CPU has the features.
+        unsafe { self.crypt::<false>(nonce, data, ciphertext, out) }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx2,aes,vaes,vpclmulqdq")]
+    fn crypt<const SEAL: bool>(
+        &self,
+        nonce: &[u8; 12],
+        data: &[u8],
+        input: &[u8],
+        out: &mut [u8],
+    ) -> [u8; 16] {
+        let mut counter = [0; 16];
+        counter[..12].copy_from_slice(nonce);
+        counter[15] = 1;
+        let counter = broadcast(&counter);
+        let tag_mask = self.cipher.encrypt(counter);
+        let mut counters = Counters::after(reverse(counter));
+
+        let mut hash = _mm512_setzero_si512();
+        for data in data.chunks(GROUP) {
+            hash = self.hash(hash, data);
+        }
+
+        let groups = input.as_chunks::<VECTOR>().0.as_chunks::<{ GROUP / VECTOR }>().0;
+        let full = groups.len() * GROUP;
+        let (out_full, out_rest) = out.split_at_mut(full);
+        let out_groups = out_full.as_chunks_mut::<VECTOR>().0;
+        let out_groups = out_groups.as_chunks_mut::<{ GROUP / VECTOR }>().0;
+        // What a step of encryption hashes is what the step before gave.
+        let mut before: Option<&Group> = None;
+        for (group, out) in groups.iter().zip(out_groups) {
+            let hashed = if SEAL { before } else { Some(group) };
+            hash = self.crypt_group(&mut counters, group, out, hash, hashed);
+            before = Some(out);
+        }
+        if SEAL && let Some(before) = before {
+            let mut products = Products::none();
+            for (i, ciphertext) in before.iter().enumerate() {
+                self.add(&mut products, hash, i, ciphertext);
+            }
+            hash = products.sum();
+        }
+
+        let rest = &input[full..];
+        if !rest.is_empty() {
+            hash = self.crypt_rest::<SEAL>(&mut counters, rest, out_rest, hash);
+        }
+        let bits = |bytes: &[u8]| (bytes.len() as u64 * 8).cast_signed();
+        let lengths = widen(_mm_set_epi64x(bits(data), bits(input)));
+        let mut products = Products::none();
+        products.add(_mm512_xor_si512(hash, lengths), self.powers.of(1));
+        let tag = _mm512_xor_si512(reverse(products.sum()), tag_mask);
+        let mut out = [0; 16];
+        store_block(&mut out, _mm512_castsi512_si128(tag));
+        out
+    }
+
+    /// Encrypts or decrypts a group, and hashes `hashed` between the rounds: AES and carry-less
+    /// multiplication are different units, and neither waits for the other.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx2,aes,vaes,vpclmulqdq")]
+    fn crypt_group(
+        &self,
+        counters: &mut Counters,
+        group: &Group,
+        out: &mut Group,
+        mut hash: __m512i,
+        hashed: Option<&Group>,
+    ) -> __m512i {
+        let first = self.cipher.round_key(0);
+        let mut blocks = [first; 8];
+        for block in &mut blocks {
+            *block = _mm512_xor_si512(counters.next(), first);
+        }
+        if let Some(hashed) = hashed {
+            let mut products = Products::none();
+            for (i, ciphertext) in hashed.iter().enumerate() {
+                self.cipher.round(1 + i, &mut blocks);
+                self.add(&mut products, hash, i, ciphertext);
+                prefetch(&group[i], &out[i]);
+            }
+            hash = products.sum();
+        } else {
+            for round in 1..9 {
+                self.cipher.round(round, &mut blocks);
+            }
+        }
+        for round in 9..14 {
+            self.cipher.round(round, &mut blocks);
+        }
+        let last = self.cipher.round_key(14);
+        for ((block, from), to) in blocks.iter().zip(group).zip(out) {
+            // The last round ends with adding its key, and so the text is added to the key.
+            let key = _mm512_xor_si512(load(from), last);
+            store(to, _mm512_aesenclast_epi128(*block, key));
+        }
+        hash
+    }
+
+    /// Vector i of a full group, of which the first has the hash so far added.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,vpclmulqdq")]
+    fn add(&self, products: &mut Products, hash: __m512i, i: usize, ciphertext: &[u8; VECTOR]) {
+        let mut blocks = reverse(load(ciphertext));
+        if i == 0 {
+            blocks = _mm512_xor_si512(blocks, hash);
+        }
+        products.add(blocks, self.powers.of(BLOCKS - 4 * i));
+    }
+
+    /// Hashes at most a group; the last block is filled up with zeros.
+    #[target_feature(enable = "avx512f,avx512bw,avx2,vpclmulqdq")]
+    fn hash(&self, mut hash: __m512i, data: &[u8]) -> __m512i {
+        let mut products = Products::none();
+        let mut remaining = data.len().div_ceil(16);
+        for data in data.chunks(VECTOR) {
+            let blocks = _mm512_xor_si512(reverse(load_partial(data)), hash);
+            hash = _mm512_setzero_si512();
+            products.add(blocks, self.powers.of(remaining));
+            remaining = remaining.saturating_sub(4);
+        }
+        products.sum()
+    }
+
+    /// Less than a group, and not nothing.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx2,vaes,vpclmulqdq")]
+    fn crypt_rest<const SEAL: bool>(
+        &self,
+        counters: &mut Counters,
+        input: &[u8],
+        out: &mut [u8],
+        mut hash: __m512i,
+    ) -> __m512i {
+        let mut products = Products::none();
+        let mut remaining = input.len().div_ceil(16);
+        for (from, to) in input.chunks(VECTOR).zip(out.chunks_mut(VECTOR)) {
+            let text = load_partial(from);
+            let keystream = self.cipher.encrypt(counters.next());
+            // Keystream beyond the end is no ciphertext, and is not hashed.
+            let done = _mm512_maskz_mov_epi8(mask(from.len()), _mm512_xor_si512(text, keystream));
+            store_partial(to, done);
+            let ciphertext = if SEAL { done } else { text };
+            let blocks = _mm512_xor_si512(reverse(ciphertext), hash);
+            hash = _mm512_setzero_si512();
+            products.add(blocks, self.powers.of(remaining));
+            remaining = remaining.saturating_sub(4);
+        }
+        products.sum()
+    }
+}
+
+impl Zeroize for Aes256Gcm {
+    fn zeroize(&mut self) {
+        self.cipher.zeroize();
+        self.powers.zeroize();
+    }
+}
+
+impl Drop for Aes256Gcm {
+    fn drop(&mut self) {
+        self.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for Aes256Gcm {}
+
+/// The next four counter blocks, with their bytes reversed: the counter is the lowest word of each.
+struct Counters(__m512i);
+
+impl Counters {
+    /// `first` is the same block four times.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn after(first: __m512i) -> Self {
+        let ahead = _mm512_set_epi32(0, 0, 0, 4, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 1);
+        Self(_mm512_add_epi32(first, ahead))
+    }
+
+    /// inc32 (SP 800-38D, 6.2) counts modulo 2^32, as lanes do.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn next(&mut self) -> __m512i {
+        let blocks = reverse(self.0);
+        let four = _mm512_set_epi32(0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4);
+        self.0 = _mm512_add_epi32(self.0, four);
+        blocks
+    }
+}
+
+/// Asks for what will be read and written soon, if it is there: an address that is not is ignored.
+#[inline]
+fn prefetch(from: &[u8; VECTOR], to: &[u8; VECTOR]) {
+    // SAFETY: a prefetch changes nothing that a program can see, and faults nowhere.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(from.as_ptr().wrapping_add(AHEAD).cast()) }
+    // SAFETY: likewise.
+    unsafe { _mm_prefetch::<_MM_HINT_ET0>(to.as_ptr().wrapping_add(AHEAD).cast()) }
+}

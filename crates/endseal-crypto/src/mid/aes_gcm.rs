@@ -1,0 +1,94 @@
+//! AES-GCM (NIST SP 800-38D) with nonces of 12 bytes: the kernel where key and CPU suit it, elsewhere a
+//! library.
+
+#[cfg(target_arch = "x86_64")]
+use alloc::boxed::Box;
+
+use super::backend;
+#[cfg(target_arch = "x86_64")]
+use crate::low::{cpu::HaveVaes, vaes::Aes256Gcm};
+#[cfg(target_arch = "x86_64")]
+use crate::secret::{Zeroize, constant_time_eq};
+
+/// A key, expanded.
+#[cfg_attr(
+    target_arch = "x86_64",
+    allow(clippy::large_enum_variant, reason = "as large as it was")
+)]
+pub(crate) enum AesGcm {
+    #[cfg(target_arch = "x86_64")]
+    Kernel(Box<Aes256Gcm>),
+    Library(backend::AesGcm),
+}
+
+impl AesGcm {
+    /// AES-128-GCM or AES-256-GCM by the length of the key; `None` for any other length.
+    pub(crate) fn new(key: &[u8]) -> Option<Self> {
+        #[cfg(target_arch = "x86_64")]
+        if let (Ok(key), Some(token)) = (key.try_into(), HaveVaes::detect()) {
+            return Some(Self::Kernel(Aes256Gcm::new(token, key)));
+        }
+        backend::AesGcm::new(key).map(Self::Library)
+    }
+
+    /// `out` is as long as `plaintext`, and the caller keeps both below the limit of the mode.
+    pub(crate) fn seal(
+        &self,
+        nonce: &[u8; 12],
+        plaintext: &[u8],
+        out: &mut [u8],
+        tag: &mut [u8; 16],
+    ) {
+        self.seal_bound(nonce, &[], plaintext, out, tag);
+    }
+
+    /// [`Self::seal`] with associated data.
+    pub(crate) fn seal_bound(
+        &self,
+        nonce: &[u8; 12],
+        data: &[u8],
+        plaintext: &[u8],
+        out: &mut [u8],
+        tag: &mut [u8; 16],
+    ) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Kernel(gcm) => *tag = gcm.seal(nonce, data, plaintext, out),
+            Self::Library(gcm) => gcm.seal_bound(nonce, data, plaintext, out, tag),
+        }
+    }
+
+    /// Opens `ciphertext` into `out` of the same length, which is all zero if the tag is wrong.
+    pub(crate) fn open(
+        &self,
+        nonce: &[u8; 12],
+        ciphertext: &[u8],
+        tag: &[u8; 16],
+        out: &mut [u8],
+    ) -> Result<(), ()> {
+        self.open_bound(nonce, &[], ciphertext, tag, out)
+    }
+
+    /// [`Self::open`] with associated data.
+    pub(crate) fn open_bound(
+        &self,
+        nonce: &[u8; 12],
+        data: &[u8],
+        ciphertext: &[u8],
+        tag: &[u8; 16],
+        out: &mut [u8],
+    ) -> Result<(), ()> {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Kernel(gcm) => {
+                let expected = gcm.open_unverified(nonce, data, ciphertext, out);
+                if constant_time_eq(&expected, tag) {
+                    return Ok(());
+                }
+                out.zeroize();
+                Err(())
+            }
+            Self::Library(gcm) => gcm.open_bound(nonce, data, ciphertext, tag, out),
+        }
+    }
+}
