@@ -6,6 +6,7 @@
 //! | the metadata entry that every object has | [`Header`], [`Binding`], [`Place`] |
 //! | seal an object in one request | [`Header::whole`], then its [`WholeSealer`] |
 //! | seal one in parts | [`Header::multipart`], [`UploadId`], [`PartSealer`], [`parked_key`], [`Record`] |
+//! | tell later what an upload is, and what was sent | [`recorded_id_key`], [`Receipt`] |
 //! | read all of a whole object | [`WholeOpener`] |
 //! | read a range, or all of a multipart object | [`Record::open_tail`], [`RangePlan`], [`RangeOpener`] |
 //! | tags, metadata and names | [`entity_tag`], [`user_metadata`], [`names`] |
@@ -25,7 +26,9 @@ mod parked;
 mod part;
 mod place;
 mod range;
+mod receipt;
 mod record;
+mod recorded;
 pub mod size;
 mod tail;
 mod upload_id;
@@ -34,7 +37,7 @@ pub mod user_metadata;
 pub use endseal_crypto::segment::{InputKey as ContentKey, SALT_LEN};
 
 pub use body::{WholeOpener, WholeSealer};
-pub use error::{HeaderError, RecordError, SealError, Unauthentic, UploadIdError};
+pub use error::{HeaderError, ReceiptError, RecordError, SealError, Unauthentic, UploadIdError};
 pub use header::{Form, Header};
 pub use parked::{
     PARKED_METADATA, ParkedUpload, RESERVED_PREFIX, parked_folder, parked_folder_of, parked_key,
@@ -42,7 +45,9 @@ pub use parked::{
 pub use part::{PartNumber, PartSealer};
 pub use place::{Binding, Place};
 pub use range::{RangeOpener, RangePlan};
+pub use receipt::Receipt;
 pub use record::{Entry, Record};
+pub use recorded::{receipt_key, recorded_folder, recorded_folder_of, recorded_id_key};
 pub use upload_id::UploadId;
 
 /// Name of the metadata entry with the header: `x-amz-meta-endseal`.

@@ -68,6 +68,10 @@ labels! {
     S3_WRAP = "endseal/s3-object@v1 wrap";
     /// S3 object: where a parked part lies, from the backend's upload id.
     S3_PARKED = "endseal/s3-object@v1 parked";
+    /// S3 object: context of the receipt of a part.
+    S3_RECEIPT = "endseal/s3-object@v1 receipt";
+    /// S3 object: where a receipt lies, from the backend's entity tag.
+    S3_TAG = "endseal/s3-object@v1 tag";
     /// S3 object: key of encrypted names from a bucket's secret.
     S3_NAMES = "endseal/s3-object@v1 names";
     /// S3 object: what shows that a name secret was read as it was written.

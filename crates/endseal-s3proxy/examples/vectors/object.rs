@@ -21,6 +21,10 @@ mod name_secret;
 mod names;
 #[path = "object/parked.rs"]
 mod parked;
+#[path = "object/receipt.rs"]
+mod receipt;
+#[path = "object/recorded_id.rs"]
+mod recorded_id;
 #[path = "object/size.rs"]
 mod size;
 #[path = "object/upload_id.rs"]
@@ -38,6 +42,8 @@ pub(crate) fn write(dir: &Path) {
     names::write(dir);
     name_secret::write(dir);
     parked::write(dir);
+    recorded_id::write(dir);
+    receipt::write(dir);
 }
 
 const WRAPPING_KEY: [u8; 32] = [0x11; 32];

@@ -105,4 +105,18 @@ error! {
     }
 }
 
-error!(random HeaderError, SealError, UploadIdError);
+error! {
+    /// A receipt that cannot be.
+    ReceiptError {
+        /// The salt is zero.
+        Salt = "a part has no salt of zeros",
+        /// The content is longer than 5 TiB.
+        ContentTooLong = "the content is longer than 5 TiB",
+        /// The backend's entity tag is empty or longer than 1,024 bytes.
+        EntityTag = "the entity tag of the backend is empty or longer than 1,024 bytes",
+        /// The source of randomness failed.
+        Random = "the source of randomness failed",
+    }
+}
+
+error!(random HeaderError, SealError, UploadIdError, ReceiptError);

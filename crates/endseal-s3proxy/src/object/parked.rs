@@ -3,7 +3,7 @@
 use core::fmt::Write as _;
 
 use endseal_crypto::hash;
-use endseal_crypto::label::S3_PARKED;
+use endseal_crypto::label::{Label, S3_PARKED};
 
 use super::part::PartNumber;
 use super::user_metadata::MAX_METADATA;
@@ -12,7 +12,8 @@ use super::{Unauthentic, base64url};
 /// What keys begin with that belong to the writer. Clients can neither see nor name them.
 pub const RESERVED_PREFIX: &str = ".endseal/";
 
-/// Name of the metadata entry of a parked part with [`ParkedUpload`]: `x-amz-meta-endseal-upload`.
+/// Name of the metadata entry with [`ParkedUpload`] that parked parts have, and what is recorded of
+/// uploads: `x-amz-meta-endseal-upload`.
 pub const PARKED_METADATA: &str = "endseal-upload";
 
 /// Bytes of a key and of a backend's upload id at most.
@@ -22,15 +23,24 @@ const MAX_UPLOAD: usize = 2 + 1_024 + 1_024;
 /// hexadecimal of `BLAKE3-derive("endseal/s3-object@v1 parked", backend_upload_id)`, 16 bytes.
 #[must_use]
 pub fn parked_folder(backend_upload_id: &str) -> String {
-    let mut id = [0; 16];
-    hash::derive_into(S3_PARKED, &[backend_upload_id.as_bytes()], &mut id);
-    let mut folder = format!("{RESERVED_PREFIX}parked/");
-    for byte in id {
+    format!("{RESERVED_PREFIX}parked/{}/", folder_id(backend_upload_id))
+}
+
+/// The `<id>` that folders of an upload have in their names: 32 digits.
+pub(super) fn folder_id(backend_upload_id: &str) -> String {
+    short_digest(S3_PARKED, backend_upload_id)
+}
+
+/// 16 bytes of `BLAKE3-derive(label, text)` in hexadecimal.
+pub(super) fn short_digest(label: Label, text: &str) -> String {
+    let mut digest = [0; 16];
+    hash::derive_into(label, &[text.as_bytes()], &mut digest);
+    let mut out = String::with_capacity(32);
+    for byte in digest {
         // Writing into a string cannot fail.
-        let _ = write!(folder, "{byte:02x}");
+        let _ = write!(out, "{byte:02x}");
     }
-    folder.push('/');
-    folder
+    out
 }
 
 /// The key of the object, in the upload's bucket, that part `number` is parked as: the number in
@@ -45,18 +55,29 @@ pub fn parked_key(backend_upload_id: &str, number: PartNumber) -> String {
 pub fn parked_folder_of(key: &str) -> Option<&str> {
     let name = key.strip_prefix(RESERVED_PREFIX)?.strip_prefix("parked/")?;
     let (id, number) = name.split_once('/')?;
-    let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    let digits = number.len() == 5 && number.bytes().all(|byte| byte.is_ascii_digit());
-    let number = number.parse().ok().and_then(PartNumber::new);
-    if id.len() != 32 || !id.bytes().all(is_hex) || !digits || number.is_none() {
+    if !is_short_digest(id) || !is_number(number) {
         return None;
     }
-    key.get(..key.len() - 5)
+    key.get(..key.len() - number.len())
 }
 
-/// Which upload a parked part belongs to, so that who cleans a bucket can ask whether it goes on.
+/// Whether a text is what [`short_digest`] gives.
+pub(super) fn is_short_digest(text: &str) -> bool {
+    let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    text.len() == 32 && text.bytes().all(is_hex)
+}
+
+/// Whether a text is a part's number in five digits.
+pub(super) fn is_number(text: &str) -> bool {
+    let digits = text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits && text.parse().ok().and_then(PartNumber::new).is_some()
+}
+
+/// Which upload a parked part or a record belongs to, so that who cleans a bucket can ask whether it
+/// goes on.
 ///
-/// It is not authentic: the caller MUST compare [`folder`](Self::folder) with where the part lies.
+/// It is not authentic: the caller MUST compare [`folder`](Self::folder), or
+/// [`recorded_folder`](super::recorded_folder) of its upload id, with where the object lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "what the format has")]
 pub struct ParkedUpload {

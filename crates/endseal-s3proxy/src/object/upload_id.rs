@@ -24,6 +24,9 @@ pub struct UploadId {
 }
 
 impl UploadId {
+    /// Characters of the longest.
+    pub const MAX_TEXT: usize = (4 * MAX_LEN).div_ceil(3);
+
     /// The upload id that the client gets, for the upload that the backend began with `header` in
     /// its metadata. It opens for `place` alone.
     ///

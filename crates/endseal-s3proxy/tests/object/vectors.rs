@@ -11,7 +11,8 @@ use endseal_s3proxy::checksum::ChecksumValue;
 use endseal_s3proxy::object::names::{NameSecret, Names};
 use endseal_s3proxy::object::{
     Binding, ContentKey, Form, Header, ParkedUpload, PartNumber, PartSealer, Place, RangePlan,
-    Record, UploadId, parked_folder, parked_folder_of, parked_key, size, user_metadata,
+    Receipt, Record, UploadId, parked_folder, parked_folder_of, parked_key, receipt_key,
+    recorded_folder, recorded_folder_of, recorded_id_key, size, user_metadata,
 };
 use serde_json::Value;
 
@@ -39,6 +40,8 @@ fn every_vector() {
             "name" => open_name(&name, &test),
             "name-secret" => open_name_secret(&name, &test),
             "parked-upload" => open_parked_upload(&name, &test),
+            "recorded-id" => open_recorded_id(&name, &test),
+            "receipt" => open_receipt(&name, &test),
             kind => panic!("{name}: {kind}"),
         };
         match test["expect"].as_str().unwrap() {
@@ -53,7 +56,7 @@ fn every_vector() {
             expect => panic!("{name}: {expect}"),
         }
     }
-    assert!(successes >= 30 && failures >= 174, "{successes} {failures}");
+    assert!(successes >= 36 && failures >= 208, "{successes} {failures}");
 }
 
 #[test]
@@ -292,6 +295,41 @@ fn open_parked_upload(name: &str, test: &Value) -> Option<()> {
         let part = parked_key(backend, PartNumber::new(7).unwrap());
         assert_eq!(part, format!("{}00007", text(test, "folder")), "{name}");
         assert_eq!(parked_folder_of(&part), Some(text(test, "folder")), "{name}");
+    }
+    Some(())
+}
+
+fn open_recorded_id(name: &str, test: &Value) -> Option<()> {
+    let id = UploadId::parse(text(test, "record")).ok()?;
+    let key = unwrap_key(test, id.header())?;
+    let place = Place::new(text(test, "bucket"), text(test, "key")).unwrap();
+    let backend = id.open(&key, &place).ok().filter(|id| id == text(test, "listed-id"))?;
+    if test["expect"] == "ok" {
+        let record = recorded_id_key(&backend);
+        assert_eq!(record, text(test, "record-key"), "{name}");
+        assert_eq!(recorded_folder_of(&record), Some(recorded_folder(&backend).as_str()));
+    }
+    Some(())
+}
+
+fn open_receipt(name: &str, test: &Value) -> Option<()> {
+    let header = Header::parse(text(test, "header")).unwrap();
+    let key = unwrap_key(test, &header).unwrap();
+    let number = PartNumber::new(test["number"].as_u64().unwrap() as u16).unwrap();
+    let sealed = unhex(&test["receipt"]);
+    let receipt = Receipt::open(&key, number, &sealed).ok()?;
+    if test["expect"] == "ok" {
+        assert_eq!(receipt.salt, array(&test["part-salt"]), "{name}");
+        assert_eq!(receipt.plaintext_len, test["plaintext-length"].as_u64().unwrap(), "{name}");
+        assert_eq!(receipt.sha256, array(&test["sha256"]), "{name}");
+        assert_eq!(receipt.entity_tag, text(test, "entity-tag"), "{name}");
+        let again = receipt.seal(&key, number, &mut Script::new(&[[0x4e; 24]]));
+        assert_eq!(again.as_ref(), Ok(&sealed), "{name}");
+        assert!(sealed.len() <= Receipt::MAX_LEN);
+        let backend = text(test, "backend-upload-id");
+        let lies_at = receipt_key(backend, number, &receipt.entity_tag);
+        assert_eq!(lies_at, text(test, "receipt-key"), "{name}");
+        assert_eq!(recorded_folder_of(&lies_at), Some(recorded_folder(backend).as_str()));
     }
     Some(())
 }

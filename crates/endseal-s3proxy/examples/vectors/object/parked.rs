@@ -14,10 +14,15 @@ fn entry(key_len: u16, key: &[u8], backend: &[u8]) -> Vec<u8> {
     [&key_len.to_be_bytes()[..], key, backend].concat()
 }
 
-fn folder(backend: &str) -> String {
+/// What an upload's folders are called.
+pub(super) fn id(backend: &str) -> String {
     let mut id = [0; 16];
     hash::derive_into(S3_PARKED, &[backend.as_bytes()], &mut id);
-    format!(".endseal/parked/{}/", hex(&id))
+    hex(&id)
+}
+
+fn folder(backend: &str) -> String {
+    format!(".endseal/parked/{}/", id(backend))
 }
 
 pub(super) fn write(dir: &Path) {

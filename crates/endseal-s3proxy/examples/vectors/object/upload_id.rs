@@ -6,9 +6,9 @@ use super::{BUCKET, KEY, WRAPPING_KEY, base64, context, flipped, header, place, 
 use crate::json::Vector;
 
 const SALT: [u8; 24] = [0x0d; 24];
-const BACKEND: &str = "2~backend-upload-id";
+pub(super) const BACKEND: &str = "2~backend-upload-id";
 
-fn upload_id(version: u8, header: &[u8], place: &[u8], backend: &[u8]) -> Vec<u8> {
+pub(super) fn upload_id(version: u8, header: &[u8], place: &[u8], backend: &[u8]) -> Vec<u8> {
     let length = u16::try_from(header.len()).unwrap().to_be_bytes();
     let sealed = salted(&SALT, &context("upload", place), backend);
     [&[version], &length[..], header, &sealed].concat()

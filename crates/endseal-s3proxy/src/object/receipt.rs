@@ -1,0 +1,118 @@
+//! The receipt: which content a part had when it was uploaded, sealed beside the upload.
+
+use core::fmt;
+
+use endseal_crypto::label::S3_RECEIPT;
+use endseal_crypto::random::Random;
+use endseal_crypto::secret::constant_time_eq;
+use endseal_crypto::segment::SALT_LEN;
+
+use super::chunks::{context, open_message, seal_message};
+use super::part::PartNumber;
+use super::size::MAX_CONTENT;
+use super::{ContentKey, ReceiptError, Unauthentic};
+
+const VERSION: u8 = 1;
+/// Bytes of an entity tag at most.
+const MAX_TAG: usize = 1_024;
+/// Version, salt, length, digest.
+const FIXED_LEN: usize = 1 + SALT_LEN + 8 + 32;
+
+/// What happened once: an upload of a part, with this salt and content, which the backend answered
+/// to with this tag. It is sealed under the upload's content key, for one part number.
+#[derive(Clone, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "what the format has")]
+pub struct Receipt {
+    /// The salt of the part; not zero.
+    pub salt: [u8; SALT_LEN],
+    /// Length of its content.
+    pub plaintext_len: u64,
+    /// SHA-256 of its content. The caller MUST have compared it with the content.
+    pub sha256: [u8; 32],
+    /// The backend's, without its quotes.
+    pub entity_tag: String,
+}
+
+/// Without the digest, which tells whether content is one that somebody knows.
+impl fmt::Debug for Receipt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receipt")
+            .field("salt", &self.salt)
+            .field("plaintext_len", &self.plaintext_len)
+            .field("entity_tag", &self.entity_tag)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Receipt {
+    /// Longest receipt in bytes, as [`seal`](Self::seal) makes it.
+    pub const MAX_LEN: usize = SALT_LEN + FIXED_LEN + MAX_TAG + 16;
+
+    /// `salt (24) || chunks`, for part `number` of the upload that `key` was drawn for.
+    ///
+    /// # Errors
+    /// [`ReceiptError`] for a salt of zeros, a length beyond 5 TiB, an entity tag that is empty or
+    /// longer than 1,024 bytes, or if `random` fails.
+    pub fn seal(
+        &self,
+        key: &ContentKey,
+        number: PartNumber,
+        random: &mut impl Random,
+    ) -> Result<Vec<u8>, ReceiptError> {
+        if self.salt == [0; SALT_LEN] {
+            return Err(ReceiptError::Salt);
+        }
+        if self.plaintext_len > MAX_CONTENT {
+            return Err(ReceiptError::ContentTooLong);
+        }
+        if !(1..=MAX_TAG).contains(&self.entity_tag.len()) {
+            return Err(ReceiptError::EntityTag);
+        }
+        let mut salt = [0; SALT_LEN];
+        random.fill(&mut salt)?;
+        let length = self.plaintext_len.to_be_bytes();
+        let tag = self.entity_tag.as_bytes();
+        let message = [&[VERSION][..], &self.salt, &length, &self.sha256, tag].concat();
+        Ok(seal_message(key, &receipt_context(number), &salt, &message))
+    }
+
+    /// Opens the receipt of an upload of part `number`.
+    ///
+    /// # Errors
+    /// [`Unauthentic`] if it is not what [`seal`](Self::seal) makes under this key for this number.
+    pub fn open(key: &ContentKey, number: PartNumber, sealed: &[u8]) -> Result<Self, Unauthentic> {
+        if sealed.len() > Self::MAX_LEN {
+            return Err(Unauthentic);
+        }
+        let message = open_message(key, &receipt_context(number), sealed)?;
+        Self::read(&message).ok_or(Unauthentic)
+    }
+
+    fn read(message: &[u8]) -> Option<Self> {
+        let (version, rest) = message.split_first()?;
+        let (salt, rest) = rest.split_first_chunk()?;
+        let (length, rest) = rest.split_first_chunk()?;
+        let (sha256, tag) = rest.split_first_chunk()?;
+        let own = Self {
+            salt: *salt,
+            plaintext_len: u64::from_be_bytes(*length),
+            sha256: *sha256,
+            entity_tag: str::from_utf8(tag).ok()?.to_owned(),
+        };
+        let valid = *version == VERSION
+            && own.salt != [0; SALT_LEN]
+            && own.plaintext_len <= MAX_CONTENT
+            && (1..=MAX_TAG).contains(&tag.len());
+        valid.then_some(own)
+    }
+
+    /// Whether both uploads had the same content.
+    #[must_use]
+    pub fn is_same_content(&self, other: &Self) -> bool {
+        self.plaintext_len == other.plaintext_len && constant_time_eq(&self.sha256, &other.sha256)
+    }
+}
+
+fn receipt_context(number: PartNumber) -> Vec<u8> {
+    context(S3_RECEIPT, &number.get().to_be_bytes())
+}
