@@ -2,18 +2,18 @@
 
 use endseal_crypto::legacy_hash::Md5;
 use http::header::CONTENT_LENGTH;
-use http::{Method, Response};
+use http::{HeaderMap, Method, Response};
 
 use super::{conditions, content};
 use crate::body::Outgoing;
-use crate::client::Body;
+use crate::client::{Body, ResponseBody};
 use crate::error::S3Error;
 use crate::headers;
 use crate::object::entity_tag;
 use crate::object::names::Names;
 use crate::proxy::{Call, Proxy, pass, read};
-use crate::sigv4::PayloadHash;
-use crate::target::check_key;
+use crate::sigv4::{PayloadHash, Signer};
+use crate::target::{Target, check_key};
 use crate::xml::{self, Change, Entry, Replacement, XmlError};
 
 /// 1,000 keys of 1,024 bytes, escaped.
@@ -56,14 +56,7 @@ pub(super) async fn delete_objects(
     }
     let mut headers = headers::about_sealed(&call.headers);
     conditions::to_backend(&mut headers);
-    let mut digest = Md5::new();
-    digest.update(&document);
-    let digest = digest.finish();
-    headers::insert(&mut headers, "content-md5", &base64(&digest))?;
-    let hash = PayloadHash::Sha256(endseal_crypto::sha256::digest(&document));
-    let body = Body::full(document.into());
-    let response =
-        proxy.send(&call.signer, &Method::POST, &call.target, headers, body, hash).await?;
+    let response = send(proxy, &call.signer, &call.target, headers, document).await?;
     let Some(names) = names.filter(|_| response.status().is_success()) else {
         return Ok(pass(response));
     };
@@ -73,6 +66,25 @@ pub(super) async fn delete_objects(
     head.headers = headers::returned(&head.headers);
     head.headers.remove(CONTENT_LENGTH);
     Ok(Response::from_parts(head, Outgoing::full(document)))
+}
+
+/// Sends a request to delete: with the digest that S3 wants of such a document.
+///
+/// # Errors
+/// As [`Proxy::send`].
+pub(super) async fn send(
+    proxy: &Proxy,
+    signer: &Signer,
+    target: &Target,
+    mut headers: HeaderMap,
+    document: Vec<u8>,
+) -> Result<Response<ResponseBody>, S3Error> {
+    let mut digest = Md5::new();
+    digest.update(&document);
+    headers::insert(&mut headers, "content-md5", &base64(&digest.finish()))?;
+    let hash = PayloadHash::Sha256(endseal_crypto::sha256::digest(&document));
+    let body = Body::full(document.into());
+    proxy.send(signer, &Method::POST, target, headers, body, hash).await
 }
 
 /// The backend's answer with the names that clients know. One that is an error names no key.
