@@ -1,4 +1,5 @@
-//! Rules of buckets: whether plaintext may lie there, what content keys are bound to.
+//! Rules of buckets: whether plaintext may lie there, what content keys are bound to, what is kept of
+//! uploads.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -20,6 +21,19 @@ pub enum Plaintext {
     Allow,
 }
 
+/// What is kept of uploads in parts, beside their upload ids.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Uploads {
+    /// Nothing: lists of uploads have the backend's ids, and a part that was sent again has another
+    /// entity tag.
+    #[default]
+    Stateless,
+    /// The ids that clients were given, which lists then have, and receipts, so that the tag of either
+    /// upload of a part names both if they have the same content.
+    Recorded,
+}
+
 /// The rule of the buckets that a pattern names.
 #[derive(Clone)]
 #[allow(missing_debug_implementations, reason = "it may hold a name secret")]
@@ -33,13 +47,15 @@ pub struct BucketRule {
     pub binding: Binding,
     /// Whether user metadata is sealed too.
     pub seal_metadata: bool,
+    /// What is kept of uploads in parts.
+    pub uploads: Uploads,
     /// What the names of objects are encrypted under; without it they are as they come.
     pub names: Option<BucketNames>,
 }
 
 impl BucketRule {
     /// The default for the buckets of that name: plaintext is forbidden, keys are bound to bucket
-    /// and key, metadata are as they come.
+    /// and key, metadata are as they come, nothing is kept of uploads.
     #[must_use]
     pub const fn new(name: Glob) -> Self {
         Self {
@@ -47,8 +63,15 @@ impl BucketRule {
             plaintext: Plaintext::Forbid,
             binding: Binding::Key,
             seal_metadata: false,
+            uploads: Uploads::Stateless,
             names: None,
         }
+    }
+
+    /// Whether ids and receipts of uploads are written and looked for. Where plaintext is written,
+    /// uploads are the backend's own.
+    pub(crate) fn records_uploads(&self) -> bool {
+        self.uploads == Uploads::Recorded && self.plaintext != Plaintext::Allow
     }
 }
 

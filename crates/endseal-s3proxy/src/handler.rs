@@ -37,6 +37,9 @@ pub(crate) async fn handle(proxy: &Proxy, call: Call) -> Result<Response<Outgoin
             return named_list::named_list(proxy, &call, kind, Spelling::Encrypted(&names)).await;
         }
     }
+    if let Some(kind) = named_list::recorded_kind_of(proxy, &call) {
+        return named_list::named_list(proxy, &call, kind, Spelling::Plain).await;
+    }
     match call.operation {
         Operation::PutObject => put_object::put_object(proxy, call).await,
         Operation::GetObject => get_object::get_object(proxy, &call).await,

@@ -62,6 +62,10 @@ pub struct Metrics {
     pub(crate) foreign_names: AtomicU64,
     /// Signatures that were refused.
     pub(crate) refused: AtomicU64,
+    /// Ids and receipts of uploads that could not be written or removed.
+    pub(crate) records_failed: AtomicU64,
+    /// Ids and receipts of uploads that do not open.
+    pub(crate) records_refused: AtomicU64,
 }
 
 impl Metrics {
@@ -123,6 +127,8 @@ impl Metrics {
         let plaintext = "Objects refused because they were not sealed.";
         let foreign = "Entries of lists whose names do not open.";
         let refused = "Requests refused for their signature or their rights.";
+        let failed = "Ids and receipts of uploads that could not be written or removed.";
+        let strange = "Ids and receipts of uploads that do not open.";
         for (name, kind, help, counter) in [
             ("in_flight", "gauge", "Requests not yet answered.", &self.in_flight),
             ("sealed_bytes_total", "counter", sealed, &self.sealed),
@@ -131,6 +137,8 @@ impl Metrics {
             ("plaintext_refused_total", "counter", plaintext, &self.plaintext),
             ("foreign_names_total", "counter", foreign, &self.foreign_names),
             ("signatures_refused_total", "counter", refused, &self.refused),
+            ("records_failed_total", "counter", failed, &self.records_failed),
+            ("records_refused_total", "counter", strange, &self.records_refused),
         ] {
             series(&mut out, name, kind, help, counter.load(Relaxed));
         }

@@ -47,6 +47,12 @@ impl Report {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
     }
 
+    /// SHA-256 of the content, if it was sealed to its end, and somebody had announced the digest.
+    pub(crate) fn sha256(&self) -> Option<[u8; 32]> {
+        let outcome = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        outcome.as_ref().and_then(|outcome| outcome.as_ref().ok()?.sha256)
+    }
+
     /// How sealing went; `None` if the content was not taken to its end.
     pub(crate) fn take(&self) -> Option<Result<Outcome, S3Error>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()

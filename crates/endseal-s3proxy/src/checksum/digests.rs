@@ -45,6 +45,8 @@ pub struct Outcome {
     pub checksum: Option<ChecksumValue>,
     /// MD5 of the content, if the client gave it.
     pub md5: Option<[u8; 16]>,
+    /// SHA-256 of the content, if it was computed: for `x-amz-content-sha256`, or as the checksum.
+    pub sha256: Option<[u8; 32]>,
 }
 
 impl Digests {
@@ -201,6 +203,7 @@ impl Digests {
             }
             outcome.checksum = computed;
         }
+        outcome.sha256 = sha256;
         Ok(outcome)
     }
 

@@ -1,4 +1,5 @@
-//! `DeleteBucket`: parts that are parked there go first, if nothing else is in the way.
+//! `DeleteBucket`: what is the proxy's own goes first, if nothing else is in the way: parked parts, and
+//! what was recorded of uploads.
 
 use http::{HeaderMap, Method, Response, StatusCode};
 

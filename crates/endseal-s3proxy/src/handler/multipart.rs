@@ -1,5 +1,6 @@
 //! Uploads in parts (docs/spec/s3-object.md, "Writing a multipart object"). The upload id holds all
-//! there is to know: whoever has the key provider can take any part.
+//! there is to know: whoever has the key provider can take any part. What a bucket may record beside it
+//! is for lists of uploads, and for parts that come twice.
 
 mod abort;
 mod complete;
@@ -7,6 +8,8 @@ mod completed;
 mod create;
 mod list_parts;
 mod part;
+mod recorded;
+mod resent;
 mod upload;
 
 pub(super) use self::abort::abort;
@@ -14,3 +17,4 @@ pub(super) use self::complete::complete;
 pub(super) use self::create::create;
 pub(super) use self::list_parts::list_parts;
 pub(super) use self::part::{upload_part, upload_part_copy};
+pub(super) use self::recorded::{backends_marker, given_id};

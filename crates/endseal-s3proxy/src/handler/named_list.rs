@@ -1,5 +1,5 @@
 //! Lists of buckets whose names are encrypted: of objects, of versions, of uploads. And those of other
-//! buckets where a page has nothing but what is the proxy's own.
+//! buckets where a page has nothing but what is the proxy's own, or has uploads that are recorded.
 //!
 //! The backend lists what lies below a folder, in the order of encrypted names. What does not begin as the
 //! client wants, and what no client can name, is left out; a page that has nothing then is no answer as
@@ -8,6 +8,7 @@
 
 mod asked;
 mod page;
+mod recorded;
 mod spelling;
 
 use http::header::CONTENT_LENGTH;
@@ -17,6 +18,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use self::asked::{Asked, Kind, Position};
 use self::page::{Item, Page};
+pub(super) use self::recorded::kind_of as recorded_kind_of;
 pub(super) use self::spelling::Spelling;
 use super::list_objects::{plain_entry, plaintext, sealed_entry};
 use crate::body::Outgoing;
@@ -43,6 +45,10 @@ pub(super) async fn named_list(
     let bucket = call.target.bucket().ok_or_else(S3Error::internal)?;
     let asked = Asked::of(call.target.query(), kind, spelling)?;
     let mut position = asked.begin(spelling)?;
+    let is_recorded = kind == Kind::Uploads && proxy.rule(bucket).records_uploads();
+    if is_recorded {
+        position.id = recorded::marker(proxy, call, bucket, &asked).await?;
+    }
     let mut looks = 0;
     loop {
         let target = Target::of(bucket, None, asked.query(call.target.query(), &position));
@@ -52,7 +58,7 @@ pub(super) async fn named_list(
             return Ok(pass(response));
         }
         let (head, body) = response.into_parts();
-        let page = Page::read(read(body, MAX_LIST).await?, &asked, &position, spelling)?;
+        let mut page = Page::read(read(body, MAX_LIST).await?, &asked, &position, spelling)?;
         proxy.metrics.foreign_names.fetch_add(page.foreign, Relaxed);
         looks += 1;
         let can_say_next = kind == Kind::Objects2 || page.last_opened().is_some();
@@ -61,6 +67,10 @@ pub(super) async fn named_list(
             continue;
         }
         let shown = page.shown(asked.max);
+        if is_recorded {
+            // Boxed, as it is long, and every request has room for what it may become.
+            Box::pin(recorded::show_given(proxy, call, bucket, &mut page, &shown)).await?;
+        }
         let leaves = leaves(&asked, &page, &shown, spelling)?;
         return answer(proxy, call, head, &page, &shown, &leaves).await;
     }
@@ -76,7 +86,7 @@ fn leaves(
     let is_cut = shown.len() < page.visible();
     let goes_on = asked.max > 0 && (is_cut || page.head.is_truncated);
     let cut_at = shown.last().filter(|_| is_cut).map(|at| &page.items[*at]);
-    let behind = |item: &Item| Some((item.client.clone()?, item.id.clone()));
+    let behind = |item: &Item| Some((item.client.clone()?, item.shown_id().map(str::to_owned)));
     let next = match cut_at {
         _ if !goes_on => None,
         Some(item) => behind(item),
@@ -155,7 +165,8 @@ async fn answer(
             (true, false) => sealed_entry(entry),
             (true, true) => plain_entry(entry),
         };
-        Change::Set(Replacement { key: Some(key), ..told })
+        let upload_id = item.and_then(|item| item.given.clone());
+        Change::Set(Replacement { key: Some(key), upload_id, ..told })
     });
     let document = document.map_err(|_| S3Error::internal())?;
     let mut answer = Response::from_parts(head, Outgoing::full(document));

@@ -111,6 +111,18 @@ impl Client {
         headers: &[(&str, &str)],
         len: usize,
     ) -> String {
+        self.head_of(method, target, headers, len, PayloadHash::Unsigned)
+    }
+
+    /// The same, with what the signature says of the body.
+    pub(crate) fn head_of(
+        &self,
+        method: &str,
+        target: &str,
+        headers: &[(&str, &str)],
+        len: usize,
+        hash: PayloadHash,
+    ) -> String {
         let (path, query) = target.split_once('?').map_or((target, None), |(p, q)| (p, Some(q)));
         let mut signed = HeaderMap::new();
         signed.insert("host", self.address.to_string().parse().unwrap());
@@ -119,7 +131,7 @@ impl Client {
             signed.append(name, HeaderValue::from_str(value).unwrap());
         }
         let now = SystemTime::now();
-        self.signer.sign(method, path, query, &mut signed, PayloadHash::Unsigned, now).unwrap();
+        self.signer.sign(method, path, query, &mut signed, hash, now).unwrap();
         let mut head = format!("{method} {target} HTTP/1.1\r\n");
         for (name, value) in &signed {
             head.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap()));

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use endseal_crypto::random::OsRandom;
+use endseal_s3proxy::bucket::Uploads;
 use endseal_s3proxy::config::Keys;
 use endseal_s3proxy::name_secret::{CreateNameSecretError, NameSecretFile};
 use endseal_s3proxy::{Config, Proxy, Silent};
@@ -88,6 +89,18 @@ fn the_example_for_minio_can_have_encrypted_names() {
     assert!(matches!(file.create(&mut OsRandom), Err(CreateNameSecretError::Exists)));
     fs::write(&secret, "endseal s3-name-secret v1\n").unwrap();
     assert_eq!(read(&text).err().unwrap().entry(), "bucket.name_secret_file");
+}
+
+#[test]
+fn the_example_for_minio_can_record_uploads() {
+    let scratch = Scratch::new();
+    example("minio.toml", &scratch);
+    let text = read("minio.toml").replace(CREDENTIALS, &format!("{}/", scratch.0.display()));
+    let recorded = text.replace("#uploads = ", "uploads = ");
+    assert_ne!(recorded, text);
+    let config = Config::parse(&recorded, Path::new("/etc/endseal"), |_| None).unwrap();
+    assert_eq!(config.buckets.rule("photos-1").uploads, Uploads::Recorded);
+    assert_eq!(config.buckets.rule("other").uploads, Uploads::Stateless);
 }
 
 #[tokio::test]
@@ -187,8 +200,14 @@ fn policies_name_what_the_proxy_does() {
     let rules = rules["Rules"].as_array().unwrap();
     let days = |rule: &Value, what: &str, name: &str| rule[what][name].as_u64().unwrap();
     let upload = days(&rules[0], "AbortIncompleteMultipartUpload", "DaysAfterInitiation");
-    // A parked part must not go before its upload does.
-    assert!(days(&rules[1], "Expiration", "Days") > upload);
-    let parked = endseal_s3proxy::object::parked_folder("x");
-    assert!(parked.starts_with(rules[1]["Filter"]["Prefix"].as_str().unwrap()));
+    // Nothing that belongs to an upload must go before it does.
+    let folders = [
+        endseal_s3proxy::object::parked_folder("x"),
+        endseal_s3proxy::object::recorded_folder("x"),
+    ];
+    assert_eq!(rules.len(), 1 + folders.len());
+    for (rule, folder) in rules[1..].iter().zip(folders) {
+        assert!(days(rule, "Expiration", "Days") > upload);
+        assert!(folder.starts_with(rule["Filter"]["Prefix"].as_str().unwrap()), "{folder}");
+    }
 }

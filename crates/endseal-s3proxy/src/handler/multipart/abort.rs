@@ -1,7 +1,8 @@
 //! `AbortMultipartUpload`
 
-use http::{Method, Response};
+use http::{Method, Response, StatusCode};
 
+use super::recorded;
 use super::upload::Upload;
 use crate::body::Outgoing;
 use crate::error::S3Error;
@@ -10,7 +11,7 @@ use crate::object::UploadId;
 use crate::proxy::{Call, Proxy, pass};
 use crate::target::Query;
 
-/// Gives an upload up, with what is parked for it. An id as the backend lists it will do.
+/// Gives an upload up, with what is parked and recorded for it. An id as the backend lists it will do.
 pub(in crate::handler) async fn abort(
     proxy: &Proxy,
     call: &Call,
@@ -19,11 +20,18 @@ pub(in crate::handler) async fn abort(
     let id = call.target.query().get("uploadId").unwrap_or_default();
     if UploadId::parse(id).is_err() {
         let response = proxy.ask(&call.signer, &Method::DELETE, &call.target, headers).await?;
+        if let Some(bucket) = call.target.bucket().filter(|_| response.status().is_success()) {
+            recorded::forget(proxy, &call.signer, bucket, id).await;
+        }
         return Ok(pass(response));
     }
     let upload = Upload::of(proxy, call).await?;
     upload.unpark_all(proxy).await;
     let target = upload.target(Query::new());
     let response = proxy.ask(&call.signer, &Method::DELETE, &target, headers).await?;
+    // Not before: as long as it is there, lists show it.
+    if response.status().is_success() || response.status() == StatusCode::NOT_FOUND {
+        upload.forget(proxy).await;
+    }
     Ok(pass(response))
 }

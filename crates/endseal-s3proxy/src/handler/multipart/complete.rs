@@ -78,6 +78,7 @@ pub(in crate::handler) async fn complete(
     // S3 may find out that it cannot complete after it has begun to answer.
     if fields.root != "Error" {
         upload.unpark_all(proxy).await;
+        upload.forget(proxy).await;
     }
     let change = ResultChange {
         etag: fields.etag.as_deref().map(entity_tag::to_client),
@@ -127,18 +128,25 @@ async fn choose(
         let at = listed
             .iter()
             .position(|stored| stored.number == number && stored.entity_tag == tag.backend());
+        let mut salt = tag.salt();
         let stored = match at {
             Some(at) => listed.swap_remove(at),
-            None => upload
-                .parked_part(proxy, number)
-                .await?
-                .filter(|stored| stored.entity_tag == tag.backend())
-                .ok_or_else(S3Error::invalid_part)?,
+            None => match upload.parked_part(proxy, number).await? {
+                Some(parked) if parked.entity_tag == tag.backend() => parked,
+                parked => {
+                    let at = listed.iter().position(|stored| stored.number == number);
+                    let present = [at.map(|at| listed.swap_remove(at)), parked];
+                    let resent = upload.resent(proxy, &tag, number, present).await?;
+                    let (stored, its_salt) = resent.ok_or_else(S3Error::invalid_part)?;
+                    salt = Some(its_salt);
+                    stored
+                }
+            },
         };
         if stored.plaintext_len < size::MIN_PART && part.number != last.number {
             return Err(S3Error::too_small());
         }
-        let entry = Entry { number, plaintext_len: stored.plaintext_len, salt: tag.salt() };
+        let entry = Entry { number, plaintext_len: stored.plaintext_len, salt };
         chosen.push((entry, stored));
     }
     Ok(chosen)

@@ -41,6 +41,7 @@ pub(super) async fn answer(
         return Err(S3Error::no_such_upload());
     }
     upload.unpark_all(proxy).await;
+    upload.forget(proxy).await;
     let tag = headers::text(head.headers(), ETAG.as_str()).ok_or_else(S3Error::internal)?;
     let mut document = xml::Builder::new("CompleteMultipartUploadResult");
     document

@@ -4,6 +4,7 @@ use endseal_crypto::random::OsRandom;
 use http::header::CONTENT_LENGTH;
 use http::{Method, Response};
 
+use super::upload::Upload;
 use crate::body::Outgoing;
 use crate::bucket::Plaintext;
 use crate::error::S3Error;
@@ -46,6 +47,14 @@ pub(in crate::handler) async fn create(
     let backend_id = fields.upload_id.ok_or_else(S3Error::internal)?;
     let id = UploadId::seal(&header, &keys.key, &place, &backend_id, &mut OsRandom)
         .map_err(|_| S3Error::internal())?;
+    if proxy.rule(sought.bucket).records_uploads() {
+        let upload = Upload { sought, key: keys.key, backend_id };
+        if let Err(error) = upload.write_id(proxy, &id).await {
+            // A client that has an id may look for it in a list.
+            upload.give_up(proxy).await;
+            return Err(error);
+        }
+    }
     let change = ResultChange { upload_id: Some(id), ..ResultChange::default() };
     let document = xml::rewrite_result(&document, &change).map_err(|_| S3Error::internal())?;
     let mut answer = Response::from_parts(head, Outgoing::full(document));

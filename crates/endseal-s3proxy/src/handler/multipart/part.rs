@@ -14,7 +14,7 @@ use crate::handler::get_object::open_range;
 use crate::handler::{conditions, content, pass_through, put_object};
 use crate::headers;
 use crate::object::entity_tag::PartTag;
-use crate::object::{PartNumber, PartSealer, RESERVED_PREFIX, UploadId, size};
+use crate::object::{PartNumber, PartSealer, RESERVED_PREFIX, Receipt, SALT_LEN, UploadId, size};
 use crate::proxy::{Call, Found, Proxy, Sought, object_len, pass};
 use crate::sigv4::PayloadHash;
 use crate::target::Query;
@@ -40,9 +40,16 @@ pub(in crate::handler) async fn upload_part(
     let content = content::of(&call.headers, &call.payload, body, digests)?;
     let upload = Upload::of(proxy, &call).await?;
     let number = number(&call)?;
-    let (response, salt) = send(proxy, &call, &upload, number, content).await?;
-    let mut answer = response;
+    let Sent { mut answer, salt, plaintext_len, sha256 } =
+        send(proxy, &call, &upload, number, content).await?;
     if answer.status().is_success() {
+        let records = proxy.rule(upload.sought.bucket).records_uploads();
+        if let Some(sha256) = sha256.filter(|_| records) {
+            let tag = headers::text(answer.headers(), ETAG.as_str()).unwrap_or_default();
+            let entity_tag = tag.trim_matches('"').to_owned();
+            let receipt = Receipt { salt, plaintext_len, sha256, entity_tag };
+            upload.write_receipt(proxy, number, &receipt).await;
+        }
         set_tag(answer.headers_mut(), salt)?;
     }
     Ok(answer)
@@ -132,7 +139,7 @@ pub(in crate::handler) async fn upload_part_copy(
     };
     let answer = match &upload {
         Some(upload) => {
-            let (mut answer, salt) = send(proxy, call, upload, number, content).await?;
+            let Sent { mut answer, salt, .. } = send(proxy, call, upload, number, content).await?;
             if answer.status().is_success() {
                 set_tag(answer.headers_mut(), salt)?;
             }
@@ -160,6 +167,16 @@ fn number(call: &Call) -> Result<PartNumber, S3Error> {
     })
 }
 
+/// A part that went to the backend.
+struct Sent {
+    /// The backend's.
+    answer: Response<Outgoing>,
+    salt: [u8; SALT_LEN],
+    plaintext_len: u64,
+    /// Of the content, if the client announced it.
+    sha256: Option<[u8; 32]>,
+}
+
 /// Seals content as a part: to the backend's upload, or parked if it is too short for any but the
 /// last.
 async fn send(
@@ -168,7 +185,7 @@ async fn send(
     upload: &Upload<'_>,
     number: PartNumber,
     content: Content,
-) -> Result<(Response<Outgoing>, [u8; crate::object::SALT_LEN]), S3Error> {
+) -> Result<Sent, S3Error> {
     let len = content.len();
     if len > MAX_PART {
         return Err(S3Error::too_large());
@@ -196,7 +213,7 @@ async fn send(
         // Parts of an upload that does not exist would lie there for ever.
         upload.check_begun(proxy).await?;
         debug_assert!(RESERVED_PREFIX.ends_with('/'));
-        (upload.parked(number), upload.parked_headers(proxy)?)
+        (upload.parked(number), upload.owner_headers(proxy)?)
     } else {
         let query = Query::new().with("partNumber", &number.get().to_string());
         (upload.target(query), headers::about_sealed(&call.headers))
@@ -205,7 +222,9 @@ async fn send(
     headers::remove(&mut headers, |name| name.as_str().starts_with("x-amz-copy-source"));
     let sent =
         proxy.send(&call.signer, &Method::PUT, &target, headers, body, PayloadHash::Unsigned).await;
-    put_object::finish_raw(sent, &report).map(|answer| (answer, salt))
+    let sha256 = report.sha256();
+    let answer = put_object::finish_raw(sent, &report)?;
+    Ok(Sent { answer, salt, plaintext_len: len, sha256 })
 }
 
 /// Sends content that was opened as a part of the backend's own upload.
@@ -223,7 +242,7 @@ async fn send_plain(
 }
 
 /// The tag that tells which upload of the part it is.
-fn set_tag(headers: &mut HeaderMap, salt: [u8; crate::object::SALT_LEN]) -> Result<(), S3Error> {
+fn set_tag(headers: &mut HeaderMap, salt: [u8; SALT_LEN]) -> Result<(), S3Error> {
     let tag = headers::text(headers, ETAG.as_str()).ok_or_else(S3Error::internal)?;
     let tag = PartTag::new(tag, Some(salt)).encode();
     headers::insert(headers, ETAG.as_str(), &tag)

@@ -44,7 +44,18 @@ impl<'a> Upload<'a> {
     /// `NoSuchUpload` for an id that is not of this proxy, or of another place.
     pub(super) async fn of(proxy: &Proxy, call: &'a Call) -> Result<Self, S3Error> {
         let sought = Sought::of(&call.signer, &call.target)?;
-        let text = call.target.query().get("uploadId").unwrap_or_default();
+        Self::named(proxy, sought, call.target.query().get("uploadId").unwrap_or_default()).await
+    }
+
+    /// The upload of that id, if it is one of that key.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub(super) async fn named(
+        proxy: &Proxy,
+        sought: Sought<'a>,
+        text: &str,
+    ) -> Result<Self, S3Error> {
         let id = UploadId::parse(text).map_err(|_| S3Error::no_such_upload())?;
         let place = sought.place()?;
         let key = proxy.open_key(id.header(), place).await.map_err(|error| {
@@ -67,11 +78,11 @@ impl<'a> Upload<'a> {
         Target::of(self.sought.bucket, Some(&key), Query::new())
     }
 
-    /// Headers of what is parked: which upload it belongs to, for who cleans the bucket.
+    /// Headers of what is parked or recorded: which upload it belongs to, for who cleans the bucket.
     ///
     /// # Errors
     /// If the value cannot stand in a header, which it always can, or `KeyTooLongError`.
-    pub(super) fn parked_headers(&self, proxy: &Proxy) -> Result<HeaderMap, S3Error> {
+    pub(super) fn owner_headers(&self, proxy: &Proxy) -> Result<HeaderMap, S3Error> {
         let mut headers = HeaderMap::new();
         let key = proxy.stored_key(self.sought.bucket, self.sought.key)?.into_owned();
         let owner = ParkedUpload { key, backend_id: self.backend_id.clone() };

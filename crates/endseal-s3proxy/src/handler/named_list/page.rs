@@ -16,9 +16,18 @@ pub(super) struct Item {
     pub(super) stored: String,
     /// Version or upload.
     pub(super) id: Option<String>,
+    /// Of an upload: the id that a client was given.
+    pub(super) given: Option<String>,
     /// What clients call it; none if no client can name it.
     pub(super) client: Option<String>,
     is_visible: bool,
+}
+
+impl Item {
+    /// The version, or the upload as clients are told it.
+    pub(super) fn shown_id(&self) -> Option<&str> {
+        self.given.as_deref().or(self.id.as_deref())
+    }
 }
 
 /// A page, in the order of its document.
@@ -56,7 +65,7 @@ impl Page {
             let is_visible = is_wanted && position.done.as_deref() != Some(stored.as_str());
             let id = entry.version_id.as_deref().or(entry.upload_id.as_deref());
             let id = id.map(str::to_owned);
-            items.push(Item { kind: entry.kind, stored, id, client, is_visible });
+            items.push(Item { kind: entry.kind, stored, id, given: None, client, is_visible });
         })
         .map_err(wrong)?;
         let mut order: Vec<usize> = (0..items.len()).collect();
@@ -84,7 +93,10 @@ impl Page {
     /// Where the backend goes on, if a client can name that: a key, and a version or an upload.
     pub(super) fn next_opened(&self, spelling: Spelling<'_>) -> Option<(String, Option<String>)> {
         let key = self.head.next_key.as_deref().filter(|key| !is_reserved(key))?;
-        Some((spelling.open_key(key)?, self.head.next_id.clone()))
+        let id = self.head.next_id.as_deref();
+        let item = self.items.iter().find(|item| item.stored == key && item.id.as_deref() == id);
+        let id = item.map_or(id, Item::shown_id);
+        Some((spelling.open_key(key)?, id.map(str::to_owned)))
     }
 
     /// The last entry that a client could name.
