@@ -1,9 +1,10 @@
 //! What uploads left that nobody will complete, removed.
 //!
 //! An upload is *idle* if it was begun before the limit, and no part of it was uploaded since. Idle
-//! uploads are aborted. A parked part older than the limit is deleted if the backend says that its
-//! upload is gone, or was idle: the part itself tells which upload that is (docs/spec/s3-object.md),
-//! as not every server lists all uploads. What does not tell it, or is of another kind, stays.
+//! uploads are aborted. A parked part older than the limit, or what was recorded of an upload, is
+//! deleted if the backend says that its upload is gone, or was idle: the object itself tells which
+//! upload that is (docs/spec/s3-object.md), as not every server lists all uploads. What does not tell
+//! it, or is of another kind, stays.
 
 use core::time::Duration;
 use std::borrow::Cow;
@@ -21,6 +22,7 @@ use super::upload::{Fate, abort, fate, is_before};
 use crate::headers::{self, USER_METADATA};
 use crate::object::{
     PARKED_METADATA, ParkedUpload, RESERVED_PREFIX, parked_folder, parked_folder_of,
+    recorded_folder_of,
 };
 use crate::proxy::Proxy;
 use crate::sigv4::Timestamp;
@@ -65,6 +67,13 @@ pub enum CleanEvent<'a> {
         /// Its key.
         key: &'a str,
     },
+    /// What was recorded of an upload was deleted, or would be: its id, or the receipt of a part.
+    Record {
+        /// Its bucket.
+        bucket: &'a str,
+        /// Its key.
+        key: &'a str,
+    },
     /// An object of the proxy's that does not say which upload it belongs to, and stays.
     Unknown {
         /// Its bucket.
@@ -97,13 +106,17 @@ pub struct CleanReport {
     pub parts_removed: u64,
     /// Parked parts left alone.
     pub parts_kept: u64,
+    /// Ids and receipts of uploads deleted; versions and markers of deletion each count.
+    pub records_removed: u64,
+    /// Ids and receipts of uploads left alone.
+    pub records_kept: u64,
     /// Objects of the proxy's left alone because they do not say what they belong to.
     pub unknown: u64,
     /// What could not be examined or removed.
     pub failed: u64,
 }
 
-/// Removes idle uploads, and parked parts that no upload needs.
+/// Removes idle uploads, and parked parts and records that no upload needs.
 ///
 /// # Errors
 /// If the backend does not tell its buckets. What fails later is counted and told.
@@ -138,8 +151,31 @@ struct Run<'a, F> {
     report: CleanReport,
     /// What happened before that is old.
     before: Timestamp,
-    /// Folders of parts of the bucket's idle uploads.
+    /// What folders of the bucket's idle uploads are called.
     aborted: HashSet<String>,
+}
+
+/// What an upload may leave.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Left {
+    Part,
+    Record,
+}
+
+impl Left {
+    /// Of which kind an object is by its key, and what its upload's folders are called.
+    fn of(key: &str) -> Option<(Self, &str)> {
+        let (kind, folder) = match parked_folder_of(key) {
+            Some(folder) => (Self::Part, folder),
+            None => (Self::Record, recorded_folder_of(key)?),
+        };
+        Some((kind, last_name(folder)))
+    }
+}
+
+/// The last name of a path that ends in `/`.
+fn last_name(folder: &str) -> &str {
+    folder.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
 }
 
 impl<F: FnMut(CleanEvent<'_>)> Run<'_, F> {
@@ -153,7 +189,7 @@ impl<F: FnMut(CleanEvent<'_>)> Run<'_, F> {
             true => List::Versions { bucket, prefix },
             false => List::Objects { bucket, prefix },
         };
-        self.parts(bucket, list).await
+        self.left(bucket, list).await
     }
 
     async fn uploads(&mut self, bucket: &str) -> Result<(), Fault> {
@@ -192,7 +228,7 @@ impl<F: FnMut(CleanEvent<'_>)> Run<'_, F> {
                     self.report.uploads_removed += 1;
                     (self.on)(CleanEvent::Upload { bucket, key: &key });
                 }
-                self.aborted.insert(parked_folder(upload.1));
+                self.aborted.insert(last_name(&parked_folder(upload.1)).to_owned());
                 true
             }
             Err(fault) => {
@@ -202,38 +238,38 @@ impl<F: FnMut(CleanEvent<'_>)> Run<'_, F> {
         }
     }
 
-    async fn parts(&mut self, bucket: &str, list: List<'_>) -> Result<(), Fault> {
+    async fn left(&mut self, bucket: &str, list: List<'_>) -> Result<(), Fault> {
         let mut pages = Pages::of(self.proxy, list).await;
-        // Parts of one upload follow each other.
+        // Parts of one upload follow each other, and so do its records.
         let mut known: Option<(String, bool)> = None;
         while let Some(page) = pages.next().await? {
             for entry in &page {
-                let Some(folder) = parked_folder_of(&entry.key) else {
+                let Some((kind, name)) = Left::of(&entry.key) else {
                     if is_trial(&entry.key) && is_before(entry.time.as_deref(), self.before) {
-                        self.remove(bucket, entry).await;
+                        self.remove(bucket, entry, Left::Part).await;
                         continue;
                     }
                     self.unknown(bucket, &entry.key);
                     continue;
                 };
                 if !is_before(entry.time.as_deref(), self.before) {
-                    self.report.parts_kept += 1;
+                    self.kept(kind);
                     continue;
                 }
                 let needed = match &known {
-                    Some((name, needed)) if name == folder => Ok(Some(*needed)),
+                    Some((known, needed)) if known == name => Ok(Some(*needed)),
                     // What was deleted once is needed by nobody.
-                    _ if entry.is_marker || self.aborted.contains(folder) => Ok(Some(false)),
-                    _ => self.is_needed(bucket, entry, folder).await,
+                    _ if entry.is_marker || self.aborted.contains(name) => Ok(Some(false)),
+                    _ => self.is_needed(bucket, entry, name).await,
                 };
                 match needed {
                     Ok(Some(needed)) => {
                         if !entry.is_marker {
-                            known = Some((folder.to_owned(), needed));
+                            known = Some((name.to_owned(), needed));
                         }
                         match needed {
-                            true => self.report.parts_kept += 1,
-                            false => self.remove(bucket, entry).await,
+                            true => self.kept(kind),
+                            false => self.remove(bucket, entry, kind).await,
                         }
                     }
                     Ok(None) => self.unknown(bucket, &entry.key),
@@ -244,14 +280,14 @@ impl<F: FnMut(CleanEvent<'_>)> Run<'_, F> {
         Ok(())
     }
 
-    /// Whether the upload of a parked part goes on. `None` if the part does not say which it is.
+    /// Whether the upload of what an upload left goes on. `None` if the object does not say which it is.
     async fn is_needed(
         &mut self,
         bucket: &str,
-        part: &Listed,
-        folder: &str,
+        left: &Listed,
+        name: &str,
     ) -> Result<Option<bool>, Fault> {
-        let target = target(bucket, part);
+        let target = target(bucket, left);
         let head = ask(self.proxy, &Method::HEAD, &target, HeaderMap::new()).await?;
         match head.status() {
             StatusCode::OK => {}
@@ -259,10 +295,10 @@ impl<F: FnMut(CleanEvent<'_>)> Run<'_, F> {
             StatusCode::NOT_FOUND => return Ok(Some(false)),
             _ => return Err(Fault::of(head).await),
         }
-        let name = format!("{USER_METADATA}{PARKED_METADATA}");
-        let upload = headers::text(head.headers(), &name)
+        let entry = format!("{USER_METADATA}{PARKED_METADATA}");
+        let upload = headers::text(head.headers(), &entry)
             .and_then(|text| ParkedUpload::parse(text).ok())
-            .filter(|upload| upload.folder() == folder);
+            .filter(|upload| last_name(&upload.folder()) == name);
         let Some(ParkedUpload { key, backend_id }) = upload else { return Ok(None) };
         let upload = (key.as_str(), backend_id.as_str());
         match fate(self.proxy, bucket, upload, self.before).await? {
@@ -272,20 +308,36 @@ impl<F: FnMut(CleanEvent<'_>)> Run<'_, F> {
         }
     }
 
-    async fn remove(&mut self, bucket: &str, part: &Listed) {
+    async fn remove(&mut self, bucket: &str, left: &Listed, kind: Left) {
         if !self.options.dry_run {
-            let target = target(bucket, part);
+            let target = target(bucket, left);
             let fault = match ask(self.proxy, &Method::DELETE, &target, HeaderMap::new()).await {
                 Ok(response) if response.status().is_success() || response.status() == 404 => None,
                 Ok(response) => Some(Fault::of(response).await),
                 Err(fault) => Some(fault),
             };
             if let Some(fault) = fault {
-                return self.failed(bucket, Some(&part.key), &fault);
+                return self.failed(bucket, Some(&left.key), &fault);
             }
         }
-        self.report.parts_removed += 1;
-        (self.on)(CleanEvent::Part { bucket, key: &part.key });
+        let key = &left.key;
+        match kind {
+            Left::Part => {
+                self.report.parts_removed += 1;
+                (self.on)(CleanEvent::Part { bucket, key });
+            }
+            Left::Record => {
+                self.report.records_removed += 1;
+                (self.on)(CleanEvent::Record { bucket, key });
+            }
+        }
+    }
+
+    fn kept(&mut self, kind: Left) {
+        match kind {
+            Left::Part => self.report.parts_kept += 1,
+            Left::Record => self.report.records_kept += 1,
+        }
     }
 
     fn unknown(&mut self, bucket: &str, key: &str) {
@@ -314,10 +366,10 @@ fn shown<'k>(proxy: &Proxy, bucket: &str, key: &'k str) -> Cow<'k, str> {
     proxy.opened_key(bucket, key).unwrap_or(Cow::Borrowed(key))
 }
 
-fn target(bucket: &str, part: &Listed) -> Target {
-    let query = match &part.id {
+fn target(bucket: &str, left: &Listed) -> Target {
+    let query = match &left.id {
         Some(version) => Query::new().with("versionId", version),
         None => Query::new(),
     };
-    Target::of(bucket, Some(&part.key), query)
+    Target::of(bucket, Some(&left.key), query)
 }

@@ -21,6 +21,7 @@ mod named_lists;
 mod named_upkeep;
 mod objects;
 mod races;
+mod recorded_clean;
 mod recorded_lists;
 mod recorded_upkeep;
 mod replicas;

@@ -17,7 +17,7 @@ use crate::time;
 /// Remove what uploads left that nobody will complete
 ///
 /// Aborts unfinished uploads of which nothing was uploaded for long, whoever began them, and deletes
-/// their parked parts and those of uploads that are gone. Never touches an upload that goes on, nor an
+/// their parked parts and records, and those of uploads that are gone. Never touches an upload that goes on, nor an
 /// object. Can be interrupted and run again; a lifecycle rule of the bucket does the same by age alone.
 /// The exit code is 1 if something could not be removed.
 #[derive(clap::Args, Debug)]
@@ -53,6 +53,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         let line = match event {
             CleanEvent::Upload { bucket, key } => format!("upload {bucket}/{key}"),
             CleanEvent::Part { bucket, key } => format!("part {bucket}/{key}"),
+            CleanEvent::Record { bucket, key } => format!("record {bucket}/{key}"),
             CleanEvent::Unknown { bucket, key } => {
                 problems.tell(ctx, (bucket, Some(key)), &"says of no upload, and stays");
                 return;
@@ -81,10 +82,16 @@ fn outcome(args: &Args, report: &CleanReport, problems: Problems) -> Outcome {
     let would = if args.dry_run { "would be removed" } else { "removed" };
     let CleanReport { uploads_removed, parts_removed, uploads_kept, parts_kept, failed, .. } =
         report;
+    let CleanReport { records_removed, records_kept, .. } = report;
     let mut text = format!(
         "{uploads_removed} uploads and {parts_removed} parked parts {would}, {uploads_kept} and \
          {parts_kept} kept\n"
     );
+    if *records_removed + *records_kept > 0 {
+        let records =
+            format!("{records_removed} records of uploads {would}, {records_kept} kept\n");
+        text.push_str(&records);
+    }
     if *failed > 0 {
         text.push_str(&format!("{failed} failures; run again when their reasons are gone\n"));
     }
@@ -95,6 +102,8 @@ fn outcome(args: &Args, report: &CleanReport, problems: Problems) -> Outcome {
         ("uploads_kept", Value::from(*uploads_kept)),
         ("parts_removed", Value::from(*parts_removed)),
         ("parts_kept", Value::from(*parts_kept)),
+        ("records_removed", Value::from(*records_removed)),
+        ("records_kept", Value::from(*records_kept)),
         ("unknown", Value::from(report.unknown)),
         ("failed", Value::from(*failed)),
         ("problems", problems.json()),

@@ -1,0 +1,80 @@
+//! What is recorded of uploads that nobody will complete.
+
+use core::time::Duration;
+
+use endseal_s3proxy::maintenance::{Clean, CleanEvent, CleanReport, clean};
+use endseal_s3proxy::{Proxy, Silent};
+
+use crate::fixture::{World, content};
+use crate::multipart::{PART, begin, complete, part};
+use crate::resent::{own, recorded, sent, with_bucket};
+
+async fn run(world: &World, age: u64, dry_run: bool) -> (CleanReport, Vec<String>) {
+    let proxy = Proxy::start(&recorded(world), Box::new(Silent::new())).unwrap();
+    let mut options = Clean::default();
+    options.older_than = Duration::from_secs(age);
+    options.dry_run = dry_run;
+    let mut told = Vec::new();
+    let report = clean(&proxy, &options, |event| {
+        told.push(match event {
+            CleanEvent::Upload { key, .. } => format!("upload {key}"),
+            CleanEvent::Part { .. } => "part".to_owned(),
+            CleanEvent::Record { .. } => "record".to_owned(),
+            CleanEvent::Unknown { key, .. } => format!("unknown {key}"),
+            other => panic!("{other:?}"),
+        });
+    });
+    let report = report.await.unwrap();
+    told.sort();
+    (report, told)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_recorded_of_uploads_is_cleaned_with_them() {
+    let (world, front) = with_bucket().await;
+    let (client, backend) = (&front.client, world.backend());
+    let left = async |key: &str| {
+        let target = format!("/bucket/{key}");
+        let id = begin(client, &target, &[]).await;
+        sent(client, &target, &id, 1, &content(PART, 1)).await;
+        sent(client, &target, &id, 2, b"short").await;
+        id
+    };
+    left("idle").await;
+    left("gone").await;
+    let live = left("live").await;
+    // One ends behind the proxy's back, as a lifecycle rule does it.
+    let uploads = backend.ask("GET", "/bucket?uploads&prefix=gone").await.expect(200);
+    let target = format!("/bucket/gone?uploadId={}", uploads.element("UploadId"));
+    backend.ask("DELETE", &target).await.expect(204);
+    // An object that says it belongs elsewhere, one that says nothing, and names that are none of ours.
+    let of_live = own(&world).await.into_iter().find(|key| key.ends_with("/id")).unwrap();
+    let head = backend.ask("HEAD", &format!("/bucket/{of_live}")).await.expect(200);
+    let owner = head.header("x-amz-meta-endseal-upload").unwrap().to_owned();
+    let id = "0123456789abcdef0123456789abcdef";
+    for (key, headers) in [
+        (format!("{id}/id"), vec![("x-amz-meta-endseal-upload", owner.as_str())]),
+        (format!("{id}/00001-{id}"), Vec::new()),
+        (format!("{id}/00001-{}", &id[1..]), Vec::new()),
+        ("id".to_owned(), Vec::new()),
+    ] {
+        let target = format!("/bucket/.endseal/upload/{key}");
+        backend.send("PUT", &target, &headers, b"x").await.expect(200);
+    }
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    let late = part(client, "/bucket/live", &live, 3, b"late").await;
+    let young = left("young").await;
+    assert_eq!(own(&world).await.len(), 4 * 4 + 1 + 4);
+    let (would, told) = run(&world, 2, true).await;
+    assert_eq!(own(&world).await.len(), 4 * 4 + 1 + 4, "a dry run removes nothing");
+    let (report, done) = run(&world, 2, false).await;
+    assert_eq!((&report, &done), (&would, &told), "it says before what it does");
+    assert_eq!((report.uploads_removed, report.uploads_kept), (1, 2), "{done:?}");
+    assert_eq!((report.parts_removed, report.parts_kept), (2, 3), "{done:?}");
+    assert_eq!((report.records_removed, report.records_kept), (6, 6), "{done:?}");
+    assert_eq!((report.unknown, report.failed), (4, 0), "{done:?}");
+    let list = client.ask("GET", "/bucket?uploads").await.expect(200);
+    assert_eq!(list.elements("UploadId"), [live.clone(), young]);
+    complete(client, "/bucket/live", &live, &[(3, late)]).await.expect(200);
+    assert_eq!(client.ask("GET", "/bucket/live").await.expect(200).body, b"late");
+}
