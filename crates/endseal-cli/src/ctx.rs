@@ -239,7 +239,7 @@ mod tests {
             global: Global::default(),
         };
         let args = ["endseal"].iter().chain(args);
-        let code = match Cli::try_parse_from(args) {
+        let code = match Cli::of(args.map(OsString::from)) {
             Ok(cli) => ctx.run(cli, Ok(())),
             Err(error) => ctx.usage(&error),
         };

@@ -23,8 +23,6 @@ mod time;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 use endseal_bench::allocation::CountingAllocator;
 
 use crate::args::Cli;
@@ -41,7 +39,7 @@ fn main() -> ExitCode {
         // Without standard streams there is nobody to tell.
         Err(_) => return ExitCode::from(failure::Kind::Environment.code()),
     };
-    let code = match Cli::try_parse() {
+    let code = match Cli::of(std::env::args_os()) {
         Ok(cli) => ctx.run(cli, hardened),
         Err(error) => ctx.usage(&error),
     };
