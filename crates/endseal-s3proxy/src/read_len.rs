@@ -5,7 +5,7 @@
 //! reads into. So the first connections read much at once, and the more there are, the less each takes.
 
 /// Bytes of one read at most.
-pub(crate) const MOST: usize = 400 * 1024;
+pub(crate) const MOST: usize = 512 * 1024;
 
 /// What the connections of one side share, but for the least that each has.
 const TOGETHER: usize = 768 * 1024;
