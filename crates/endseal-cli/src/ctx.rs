@@ -199,7 +199,6 @@ mod tests {
     use std::process;
     use std::rc::Rc;
 
-    use clap::Parser as _;
 
     use super::*;
 
