@@ -199,7 +199,6 @@ mod tests {
     use std::process;
     use std::rc::Rc;
 
-
     use super::*;
 
     /// What was written to a stream.

@@ -53,7 +53,7 @@ pub use trust::{InvalidAuthority, Trust};
 use connection::Connection;
 use counters::count;
 use exchange::{Exchange, Seen};
-pub(crate) use growth::Growth;
+pub(crate) use growth::{Growth, Kept};
 use pool::Pool;
 use sent::Progress;
 pub(crate) use stall::Stall;

@@ -8,7 +8,7 @@ use std::io::{self, IoSlice};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
-use crate::client::Stall;
+use crate::client::{Kept, Stall};
 
 /// Over how long a rate is measured.
 const WINDOW: Duration = Duration::from_secs(60);
@@ -50,12 +50,19 @@ pub(crate) struct Front<S> {
     least: u64,
     stall: Stall,
     rate: Rate,
+    kept: Kept,
 }
 
 impl<S> Front<S> {
     /// Bounds the time without a byte, and the bytes a second.
     pub(crate) fn new(stream: S, idle: Duration, least: u64) -> Self {
-        Self { stream, idle, least, stall: Stall::default(), rate: Rate::default() }
+        let (stall, rate, kept) = (Stall::default(), Rate::default(), Kept::default());
+        Self { stream, idle, least, stall, rate, kept }
+    }
+
+    /// What it lets go when it reads.
+    pub(crate) fn kept(&self) -> Kept {
+        self.kept.clone()
     }
 
     fn wrote(
@@ -84,6 +91,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Front<S> {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        self.kept.let_go();
         Pin::new(&mut self.stream).poll_read(cx, buffer)
     }
 }

@@ -8,6 +8,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use http::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -164,14 +166,14 @@ impl Server {
             .max_headers(200)
             .half_close(false);
         let proxy = Arc::clone(&self.proxy);
-        let service = service_fn(move |request| {
+        let front = Front::new(stream, limits.idle_timeout, limits.min_rate);
+        let kept = front.kept();
+        let service = service_fn(move |mut request: Request<Incoming>| {
             let proxy = Arc::clone(&proxy);
+            request.extensions_mut().insert(kept.clone());
             async move { Ok::<_, core::convert::Infallible>(proxy.answer(request, peer).await) }
         });
-        let mut connection = pin!(builder.serve_connection(
-            TokioIo::new(Front::new(stream, limits.idle_timeout, limits.min_rate)),
-            service
-        ));
+        let mut connection = pin!(builder.serve_connection(TokioIo::new(front), service));
         tokio::select! {
             // Clients that vanish, and bodies that were cut because they did not authenticate, end
             // here with an error that their request has counted already.

@@ -11,7 +11,7 @@ use http_body::Body as _;
 use hyper::body::Incoming;
 use tokio::time::timeout;
 
-use crate::client::Growth;
+use crate::client::{Growth, Kept};
 use crate::error::S3Error;
 use crate::front::Rate;
 
@@ -50,12 +50,13 @@ enum Left {
 }
 
 impl Upload {
-    /// A body, of which at least `least` bytes a second have to come.
+    /// A body, of which at least `least` bytes a second have to come. `kept` is that of its connection.
     pub(crate) fn new(
         incoming: Incoming,
         expects_continue: bool,
         leftover: Leftover,
         least: u64,
+        kept: Kept,
     ) -> Self {
         if expects_continue && incoming.is_end_stream() {
             // Nothing to be waited for, so that no word will be given.
@@ -67,7 +68,7 @@ impl Upload {
             leftover,
             rate: Rate::default(),
             least,
-            growth: Growth::default(),
+            growth: Growth::new(kept),
         }
     }
 

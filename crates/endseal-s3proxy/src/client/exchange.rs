@@ -12,6 +12,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::connection::{Connection, look};
 use super::counters::{Counters, add};
 use super::error::ClientError;
+use super::growth::Kept;
 use super::pool::Pool;
 use super::sent::{Phase, Progress, SentBody};
 use super::stall::Stall;
@@ -138,6 +139,11 @@ impl Exchange {
 
     pub(super) fn progress(&mut self) {
         self.stall.progress();
+    }
+
+    /// What the connection lets go when it reads.
+    pub(super) fn kept(&self) -> Kept {
+        self.connection.as_ref().map(|own| own.activity().kept()).unwrap_or_default()
     }
 
     pub(super) fn counters(&self) -> &Counters {

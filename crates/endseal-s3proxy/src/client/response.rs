@@ -26,7 +26,8 @@ pub struct ResponseBody {
 
 impl ResponseBody {
     pub(super) fn new(incoming: Incoming, exchange: Exchange) -> Self {
-        let mut own = Self { incoming, exchange: Some(exchange), growth: Growth::default() };
+        let growth = Growth::new(exchange.kept());
+        let mut own = Self { incoming, exchange: Some(exchange), growth };
         if own.incoming.is_end_stream() {
             own.finish();
         }

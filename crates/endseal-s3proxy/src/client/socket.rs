@@ -10,13 +10,16 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
+use super::growth::Kept;
+
 /// How much went through a socket: shows whether there is progress.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Activity {
     read: AtomicU64,
     written: AtomicU64,
     /// Whether the body of a request is on its way.
     uploads: AtomicBool,
+    kept: Kept,
 }
 
 impl Activity {
@@ -32,6 +35,11 @@ impl Activity {
     /// reset: some servers take an orderly end for the end of the body, and keep what they have.
     pub(super) fn set_uploading(&self, uploads: bool) {
         self.uploads.store(uploads, Ordering::Relaxed);
+    }
+
+    /// What is let go when the connection reads.
+    pub(super) fn kept(&self) -> Kept {
+        self.kept.clone()
     }
 
     fn is_uploading(&self) -> bool {
@@ -93,6 +101,7 @@ impl AsyncRead for Socket {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        self.activity.kept.let_go();
         let before = buffer.filled().len();
         let outcome = match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
