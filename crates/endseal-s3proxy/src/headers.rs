@@ -114,9 +114,9 @@ pub(crate) fn check_user_metadata(headers: &HeaderMap) -> Result<usize, S3Error>
     let mut len = 0;
     for (name, value) in headers {
         let Some(entry) = name.as_str().strip_prefix(USER_METADATA) else { continue };
-        if entry == object::HEADER_METADATA || entry == object::USER_METADATA {
+        if object::is_own_metadata(entry) {
             return Err(S3Error::invalid_argument(
-                "User metadata 'endseal' and 'endseal-m' belong to the proxy.",
+                "User metadata 'endseal', 'endseal-m' and 'endseal-md5' belong to the proxy.",
             ));
         }
         len += entry.len() + value.len();
@@ -186,9 +186,7 @@ fn is_of_connection(name: &HeaderName) -> bool {
 /// What describes the sealed bytes, and the proxy's own metadata.
 fn describes_sealed(name: &HeaderName) -> bool {
     let name = name.as_str();
-    let own = name
-        .strip_prefix(USER_METADATA)
-        .is_some_and(|entry| entry == object::HEADER_METADATA || entry == object::USER_METADATA);
+    let own = name.strip_prefix(USER_METADATA).is_some_and(object::is_own_metadata);
     own || is_checksum(name)
         || matches!(
             name,
@@ -238,8 +236,10 @@ mod tests {
 
     #[test]
     fn metadata_that_leave_no_room_are_an_error() {
-        let own = headers(&[("x-amz-meta-endseal", "x")]);
-        assert_eq!(check_user_metadata(&own).unwrap_err().code(), "InvalidArgument");
+        for name in ["x-amz-meta-endseal", "x-amz-meta-endseal-m", "x-amz-meta-endseal-md5"] {
+            let own = headers(&[(name, "x")]);
+            assert_eq!(check_user_metadata(&own).unwrap_err().code(), "InvalidArgument", "{name}");
+        }
         let user = headers(&[("x-amz-meta-name", "value")]);
         assert_eq!(check_user_metadata(&user).unwrap(), 9);
         let mut out = HeaderMap::new();

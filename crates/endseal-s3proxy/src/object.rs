@@ -9,7 +9,7 @@
 //! | tell later what an upload is, and what was sent | [`recorded_id_key`], [`Receipt`] |
 //! | read all of a whole object | [`WholeOpener`] |
 //! | read a range, or all of a multipart object | [`Record::open_tail`], [`RangePlan`], [`RangeOpener`] |
-//! | tags, metadata and names | [`entity_tag`], [`user_metadata`], [`names`] |
+//! | tags, metadata and names | [`entity_tag`], [`content_md5`], [`user_metadata`], [`names`] |
 //!
 //! Everything that opens takes the header and the content key, and compares the commitment before
 //! it uses the key. Everything that is not authentic is one error: [`Unauthentic`].
@@ -18,6 +18,7 @@ mod base64url;
 mod body;
 mod checksum;
 mod chunks;
+pub mod content_md5;
 pub mod entity_tag;
 mod error;
 mod header;
@@ -54,3 +55,11 @@ pub use upload_id::UploadId;
 pub const HEADER_METADATA: &str = "endseal";
 /// Name of the metadata entry with encrypted user metadata: `x-amz-meta-endseal-m`.
 pub const USER_METADATA: &str = "endseal-m";
+/// Name of the metadata entry with the MD5 of the content: `x-amz-meta-endseal-md5`.
+pub const MD5_METADATA: &str = "endseal-md5";
+
+/// Whether a metadata entry with that name belongs to the format, and not to clients.
+#[must_use]
+pub fn is_own_metadata(name: &str) -> bool {
+    matches!(name, HEADER_METADATA | USER_METADATA | MD5_METADATA)
+}

@@ -11,6 +11,8 @@ use crate::json::{Vector, hex};
 
 #[path = "object/header.rs"]
 mod header;
+#[path = "object/md5.rs"]
+mod md5;
 #[path = "object/metadata.rs"]
 mod metadata;
 #[path = "object/multipart.rs"]
@@ -38,6 +40,7 @@ pub(crate) fn write(dir: &Path) {
     header::write(dir);
     multipart::write(dir);
     metadata::write(dir);
+    md5::write(dir);
     upload_id::write(dir);
     names::write(dir);
     name_secret::write(dir);
@@ -54,6 +57,7 @@ const KEY: &str = "folder/key";
 const HEADER_SALT: [u8; 24] = [0x51; 24];
 const TAIL_SALT: [u8; 24] = [0x7a; 24];
 const METADATA_SALT: [u8; 24] = [0x3d; 24];
+const MD5_SALT: [u8; 24] = [0x5e; 24];
 const MIN: u64 = 5 << 20;
 
 fn base64(bytes: &[u8]) -> String {

@@ -6,7 +6,7 @@ use endseal_crypto::segment::ChunkKeys;
 
 use super::chunks::ContentSealer;
 use super::record::Record;
-use super::{ContentKey, SealError};
+use super::{ContentKey, SealError, content_md5};
 use crate::checksum::ChecksumValue;
 
 mod opener;
@@ -36,6 +36,17 @@ impl WholeSealer {
     /// [`SealError::Length`] if more comes than the header says; nothing of `data` is sealed then.
     pub fn push(&mut self, data: &[u8], out: &mut BytesMut) -> Result<(), SealError> {
         self.content.push(data, out)
+    }
+
+    /// The value of the metadata entry `endseal-md5`: what the MD5 of the content is to be.
+    ///
+    /// The caller MUST compare it with the content before [`finish`](Self::finish), and not call that if it
+    /// is another one.
+    ///
+    /// # Errors
+    /// [`SealError::Random`].
+    pub fn seal_md5(&self, md5: &[u8; 16], random: &mut impl Random) -> Result<String, SealError> {
+        Ok(content_md5::seal(&self.key, md5, random)?)
     }
 
     /// Seals the last chunk and the tail. Whatever speaks against the content (a wrong checksum, a

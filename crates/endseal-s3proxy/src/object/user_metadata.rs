@@ -9,7 +9,7 @@ use endseal_crypto::segment::SALT_LEN;
 use super::chunks::{context, open_message, seal_message};
 use super::error::error;
 use super::header::Header;
-use super::{ContentKey, HEADER_METADATA, USER_METADATA, Unauthentic, base64url};
+use super::{ContentKey, HEADER_METADATA, USER_METADATA, Unauthentic, base64url, is_own_metadata};
 
 /// Bytes of names and values of metadata that S3 allows an object.
 pub const MAX_METADATA: usize = 2_048;
@@ -31,8 +31,7 @@ impl UserMetadata {
     /// [`MetadataError`] if it cannot be an entry, is one already, or there is no room for it.
     pub fn insert(&mut self, name: &str, value: &[u8]) -> Result<(), MetadataError> {
         let name = name.to_ascii_lowercase();
-        let is_ours = name == HEADER_METADATA || name == USER_METADATA;
-        if is_ours || !is_name(name.as_bytes()) {
+        if is_own_metadata(&name) || !is_name(name.as_bytes()) {
             return Err(MetadataError::Name);
         }
         if !is_value(value) {
