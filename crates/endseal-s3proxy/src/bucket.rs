@@ -34,6 +34,18 @@ pub enum Uploads {
     Recorded,
 }
 
+/// What objects are called by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EntityTags {
+    /// The backend's entity tag with `-0` behind it.
+    #[default]
+    Backend,
+    /// The MD5 of the content, where it is known when an object is written: the request says it, or has
+    /// at most 256 KiB. Lists, and all other objects, have the tags of [`Backend`](Self::Backend).
+    Md5,
+}
+
 /// The rule of the buckets that a pattern names.
 #[derive(Clone)]
 #[allow(missing_debug_implementations, reason = "it may hold a name secret")]
@@ -49,13 +61,15 @@ pub struct BucketRule {
     pub seal_metadata: bool,
     /// What is kept of uploads in parts.
     pub uploads: Uploads,
+    /// What clients see as entity tags.
+    pub entity_tags: EntityTags,
     /// What the names of objects are encrypted under; without it they are as they come.
     pub names: Option<BucketNames>,
 }
 
 impl BucketRule {
     /// The default for the buckets of that name: plaintext is forbidden, keys are bound to bucket
-    /// and key, metadata are as they come, nothing is kept of uploads.
+    /// and key, metadata are as they come, nothing is kept of uploads, entity tags are the backend's.
     #[must_use]
     pub const fn new(name: Glob) -> Self {
         Self {
@@ -64,6 +78,7 @@ impl BucketRule {
             binding: Binding::Key,
             seal_metadata: false,
             uploads: Uploads::Stateless,
+            entity_tags: EntityTags::Backend,
             names: None,
         }
     }

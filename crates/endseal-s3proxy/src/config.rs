@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub use self::reader::ConfigError;
 use self::reader::Reader;
 use crate::access::{Client, Permissions, SecretAccessKey};
-use crate::bucket::{BucketNames, BucketRule, Buckets, Plaintext, Uploads};
+use crate::bucket::{BucketNames, BucketRule, Buckets, EntityTags, Plaintext, Uploads};
 use crate::glob::Glob;
 use crate::name_secret::NameSecretFile;
 use crate::object::Binding;
@@ -397,6 +397,13 @@ fn buckets(root: &mut Reader) -> Result<Buckets, ConfigError> {
                         "expected stateless or recorded",
                     ));
                 }
+            };
+        }
+        if let Some(tags) = table.string("entity_tags")? {
+            rule.entity_tags = match tags.as_str() {
+                "backend" => EntityTags::Backend,
+                "md5" => EntityTags::Md5,
+                _ => return Err(ConfigError::of("bucket.entity_tags", "expected backend or md5")),
             };
         }
         rule.names = names(&mut table)?;

@@ -9,6 +9,7 @@ mod delete_objects;
 mod get_object;
 mod head_object;
 mod list_objects;
+mod md5_tags;
 mod multipart;
 mod named_documents;
 mod named_list;
@@ -30,7 +31,7 @@ use crate::proxy::{Call, Proxy};
 ///
 /// # Errors
 /// What the client is told.
-pub(crate) async fn handle(proxy: &Proxy, call: Call) -> Result<Response<Outgoing>, S3Error> {
+pub(crate) async fn handle(proxy: &Proxy, mut call: Call) -> Result<Response<Outgoing>, S3Error> {
     if let Some(names) = call.target.bucket().and_then(|bucket| proxy.names(bucket)) {
         named_documents::check(&call)?;
         if let Some(kind) = named_list::kind_of(&call) {
@@ -40,10 +41,17 @@ pub(crate) async fn handle(proxy: &Proxy, call: Call) -> Result<Response<Outgoin
     if let Some(kind) = named_list::recorded_kind_of(proxy, &call) {
         return named_list::named_list(proxy, &call, kind, Spelling::Plain).await;
     }
+    let known = md5_tags::translate(proxy, &mut call).await?;
     match call.operation {
         Operation::PutObject => put_object::put_object(proxy, call).await,
-        Operation::GetObject => get_object::get_object(proxy, &call).await,
-        Operation::HeadObject => head_object::head_object(proxy, &call).await,
+        Operation::GetObject => {
+            let answer = get_object::get_object(proxy, &call).await?;
+            md5_tags::name(proxy, &call, known, answer).await
+        }
+        Operation::HeadObject => {
+            let answer = head_object::head_object(proxy, &call).await?;
+            md5_tags::name(proxy, &call, known, answer).await
+        }
         Operation::CopyObject => copy_object::copy_object(proxy, &call).await,
         Operation::GetObjectAttributes => attributes::get_object_attributes(proxy, &call).await,
         Operation::CreateMultipartUpload => multipart::create(proxy, &call).await,

@@ -12,6 +12,9 @@ pub(crate) const USER_METADATA: &str = "x-amz-meta-";
 /// The metadata that carries an object's header.
 pub(crate) const OBJECT_HEADER: HeaderName = HeaderName::from_static("x-amz-meta-endseal");
 
+/// The metadata that carries the MD5 of the content.
+pub(crate) const OBJECT_MD5: HeaderName = HeaderName::from_static("x-amz-meta-endseal-md5");
+
 /// Bytes of names and values of user metadata at most, as S3 has it.
 const MAX_USER_METADATA: usize = 2_048;
 

@@ -4,9 +4,12 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+use core::future::poll_fn;
+use core::time::Duration;
 use http::HeaderMap;
 use http_body::{Body as _, Frame};
+use tokio::time::timeout;
 
 use crate::aws_chunked::Decoder;
 use crate::body::{FormFile, Opened, Upload};
@@ -28,9 +31,13 @@ pub(crate) struct Content {
     left: u64,
     digests: Digests,
     trailers: Option<HeaderMap>,
+    /// What was found true already, of content that is here.
+    outcome: Option<Outcome>,
 }
 
 enum Source {
+    /// Here, all of it.
+    Held(Option<Bytes>),
     /// As it comes.
     Plain(Upload),
     /// In chunks; some pieces of them wait.
@@ -46,30 +53,68 @@ enum Source {
 impl Content {
     /// What a client sends as it is; `digests` are compared at its end.
     pub(crate) fn plain(incoming: Upload, len: u64, digests: Digests) -> Self {
-        Self { source: Source::Plain(incoming), left: len, digests, trailers: None }
+        Self::new(Source::Plain(incoming), len, digests)
     }
 
     /// What a client sends in chunks.
     pub(crate) fn chunked(incoming: Upload, decoder: Decoder, len: u64, digests: Digests) -> Self {
         let source = Source::Chunked { incoming, decoder: Some(decoder), waiting: VecDeque::new() };
-        Self { source, left: len, digests, trailers: None }
+        Self::new(source, len, digests)
     }
 
     /// Content of an object that was opened.
     pub(crate) fn opened(opened: Opened, len: u64) -> Self {
-        let source = Source::Opened(opened);
-        Self { source, left: len, digests: Digests::new(), trailers: None }
+        Self::new(Source::Opened(opened), len, Digests::new())
     }
 
     /// Content of the backend that is not sealed.
     pub(crate) fn backend(body: ResponseBody, len: u64) -> Self {
-        let source = Source::Backend(body);
-        Self { source, left: len, digests: Digests::new(), trailers: None }
+        Self::new(Source::Backend(body), len, Digests::new())
     }
 
     /// The file of a form; `digests` are compared at its end.
     pub(crate) fn form(file: FormFile, len: u64, digests: Digests) -> Self {
-        Self { source: Source::Form(file), left: len, digests, trailers: None }
+        Self::new(Source::Form(file), len, digests)
+    }
+
+    fn new(source: Source, len: u64, digests: Digests) -> Self {
+        Self { source, left: len, digests, trailers: None, outcome: None }
+    }
+
+    /// The MD5 that the content is announced to have.
+    pub(crate) fn expected_md5(&self) -> Option<[u8; 16]> {
+        self.digests.expected_md5()
+    }
+
+    /// Takes all of it, which is known to be short, and computes its MD5: the same content, of which
+    /// all that the request said was found true. A piece has to come within `patience`.
+    ///
+    /// # Errors
+    /// As [`poll_step`](Self::poll_step); `RequestTimeout`.
+    pub(crate) async fn held(mut self, patience: Duration) -> Result<(Self, [u8; 16]), S3Error> {
+        self.digests.want_md5();
+        let len = self.left;
+        let mut first = Bytes::new();
+        let mut all = BytesMut::new();
+        let outcome = loop {
+            let step = timeout(patience, poll_fn(|cx| self.poll_step(cx))).await;
+            match step.map_err(|_| S3Error::request_timeout())?? {
+                // Not copied, as it keeps nothing alive but itself.
+                Step::Piece(piece) if piece.len() as u64 == len => first = piece,
+                Step::Piece(piece) => {
+                    if all.is_empty() {
+                        all.reserve(usize::try_from(len).map_err(|_| S3Error::too_large())?);
+                    }
+                    all.extend_from_slice(&piece);
+                }
+                Step::End(outcome) => break outcome,
+            }
+        };
+        let content = if all.is_empty() { first } else { all.freeze() };
+        let md5 = outcome.md5.ok_or_else(S3Error::internal)?;
+        let mut held = Self::new(Source::Held(Some(content)), len, Digests::new());
+        held.outcome = Some(outcome);
+        Ok((held, md5))
     }
 
     /// Its length.
@@ -105,6 +150,9 @@ impl Content {
     }
 
     fn finish(&mut self) -> Result<Outcome, S3Error> {
+        if let Some(outcome) = self.outcome.take() {
+            return Ok(outcome);
+        }
         let digests = core::mem::take(&mut self.digests);
         Ok(digests.finish(self.trailers.as_ref())?)
     }
@@ -127,6 +175,10 @@ impl Source {
         trailers: &mut Option<HeaderMap>,
     ) -> Poll<Option<Result<Bytes, S3Error>>> {
         match self {
+            Self::Held(content) => {
+                let content = content.take().filter(|content| !content.is_empty());
+                Poll::Ready(content.map(Ok))
+            }
             Self::Plain(incoming) => incoming.poll_piece(cx),
             Self::Opened(opened) => opened.poll_piece(cx),
             Self::Form(file) => file.poll_piece(cx),

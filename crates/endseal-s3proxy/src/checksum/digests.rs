@@ -14,7 +14,8 @@ use super::{ChecksumError, ChecksumKind, ChecksumValue, Hasher};
 /// content until [`finish`](Self::finish) returned without an error.
 #[derive(Clone, Debug, Default)]
 pub struct Digests {
-    md5: Option<(Md5, [u8; 16])>,
+    /// With the value that was announced, if one was.
+    md5: Option<(Md5, Option<[u8; 16]>)>,
     /// Serves `x-amz-content-sha256` and a checksum of that kind alike.
     sha256: Option<sha256::Digest>,
     content_sha256: Option<[u8; 32]>,
@@ -43,7 +44,7 @@ enum Expected {
 pub struct Outcome {
     /// The checksum that the client gave or [`Digests::want`] asked for.
     pub checksum: Option<ChecksumValue>,
-    /// MD5 of the content, if the client gave it.
+    /// MD5 of the content, if the client gave it or [`Digests::want_md5`] asked for it.
     pub md5: Option<[u8; 16]>,
     /// SHA-256 of the content, if it was computed: for `x-amz-content-sha256`, or as the checksum.
     pub sha256: Option<[u8; 32]>,
@@ -107,8 +108,19 @@ impl Digests {
         let mut buffer = [0; 18];
         let value = Base64::decode(text, &mut buffer).ok();
         let value = value.and_then(|value| value.try_into().ok());
-        self.md5 = Some((Md5::new(), value.ok_or(ChecksumError::InvalidMd5)?));
+        self.md5 = Some((Md5::new(), Some(value.ok_or(ChecksumError::InvalidMd5)?)));
         Ok(())
+    }
+
+    /// The MD5 that the content must have to be taken, if one was announced.
+    #[must_use]
+    pub fn expected_md5(&self) -> Option<[u8; 16]> {
+        self.md5.as_ref().and_then(|(_, expected)| *expected)
+    }
+
+    /// Computes the MD5, which nobody announced.
+    pub fn want_md5(&mut self) {
+        self.md5.get_or_insert_with(|| (Md5::new(), None));
     }
 
     /// Expects the SHA-256 of `x-amz-content-sha256`.
@@ -182,7 +194,7 @@ impl Digests {
         }
         if let Some((md5, expected)) = self.md5 {
             let computed = md5.finish();
-            if !constant_time_eq(&computed, &expected) {
+            if expected.is_some_and(|expected| !constant_time_eq(&computed, &expected)) {
                 return Err(ChecksumError::Md5Mismatch);
             }
             outcome.md5 = Some(computed);

@@ -30,15 +30,17 @@ pub(super) async fn get_object_attributes(
     }
     let head = proxy.head(&sought, HeaderMap::new()).await?;
     let sealed_len = object_len(&head).ok_or_else(S3Error::internal)?;
-    let tag = headers::text(head.headers(), ETAG.as_str()).map(entity_tag::to_client);
-    let etag = tag.map(|tag| tag.trim_matches('"').to_owned());
+    let unquoted = |tag: String| tag.trim_matches('"').to_owned();
     let change = match proxy.examine(&sought, head.headers(), sealed_len).await? {
-        Found::Plain => AttributesChange { etag, ..AttributesChange::default() },
+        Found::Plain => {
+            let tag = headers::text(head.headers(), ETAG.as_str()).map(entity_tag::to_client);
+            AttributesChange { etag: tag.map(unquoted), ..AttributesChange::default() }
+        }
         Found::Sealed(object) => {
             let asked = Asked::of(&call.headers);
             let record = proxy.record(&sought, &object).await?;
             AttributesChange {
-                etag,
+                etag: object.client_tag().map(unquoted),
                 size: Some(object.content_len),
                 checksum: if asked.checksum { checksum(&record) } else { ChecksumChange::Drop },
                 parts: if asked.parts { parts(&record, &asked) } else { PartsAttributes::Drop },

@@ -4,13 +4,14 @@
 use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
 
-use super::put_object::set_metadata;
+use super::put_object::set_all_metadata;
 use super::{conditions, put_object};
 use crate::body::{Content, Outgoing};
-use crate::bucket::Plaintext;
+use crate::bucket::{EntityTags, Plaintext};
 use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
-use crate::object::{self, entity_tag, user_metadata};
+use crate::object::entity_tag::Named;
+use crate::object::{self, user_metadata};
 use crate::proxy::{Call, Found, Proxy, SealedObject, Sought, object_len, pass, read};
 use crate::target::{Query, Target};
 use crate::xml::{self, ChecksumChange, ResultChange};
@@ -95,8 +96,11 @@ pub(super) async fn copy_object(proxy: &Proxy, call: &Call) -> Result<Response<O
     let found = proxy.examine(&from, head.headers(), sealed_len).await?;
     match found {
         Found::Sealed(object) => {
+            let md5 = object.open_md5(head.headers()).map_err(|_| proxy.metrics.not_authentic())?;
             let headers = sealed_headers(proxy, call, &to, &head, &object, replaces).await?;
-            copy_sealed(proxy, call, &source, headers, &object).await
+            let called = proxy.rule(to.bucket).entity_tags == EntityTags::Md5;
+            let md5 = md5.filter(|_| called);
+            copy_sealed(proxy, call, &source, headers, &object, md5.as_ref()).await
         }
         Found::Plain if proxy.rule(to.bucket).plaintext == Plaintext::Allow => {
             let mut headers = headers::forwarded(&call.headers);
@@ -171,6 +175,7 @@ async fn sealed_headers(
         copy_beside(head.headers(), &mut headers);
         let own = format!("{USER_METADATA}{}", object::HEADER_METADATA);
         headers.remove(&own);
+        headers.remove(headers::OBJECT_MD5);
         let sealed = format!("{USER_METADATA}{}", object::USER_METADATA);
         if let Some(value) = headers.remove(&sealed) {
             // Sealed under the same content key: opened here, it is sealed or not as the bucket says.
@@ -185,7 +190,9 @@ async fn sealed_headers(
             }
         }
     }
-    set_metadata(proxy, to.bucket, &mut headers, &header, &object.key)?;
+    // Sealed under the same content key, about the same content.
+    let md5 = headers::text(head.headers(), headers::OBJECT_MD5.as_str());
+    set_all_metadata(proxy, to.bucket, &mut headers, &header, &object.key, md5)?;
     headers::insert(&mut headers, "x-amz-metadata-directive", "REPLACE")?;
     Ok(headers)
 }
@@ -207,6 +214,7 @@ async fn copy_sealed(
     source: &Source,
     mut headers: HeaderMap,
     object: &SealedObject,
+    md5: Option<&[u8; 16]>,
 ) -> Result<Response<Outgoing>, S3Error> {
     conditions::to_backend(&mut headers);
     headers::remove(&mut headers, |name| name.as_str().starts_with("x-amz-copy-source-if-"));
@@ -219,7 +227,7 @@ async fn copy_sealed(
     if !response.status().is_success() {
         return Ok(pass(response));
     }
-    rewrite_answer(response, ChecksumChange::Drop).await
+    rewrite_answer_as(response, ChecksumChange::Drop, md5).await
 }
 
 /// The backend's answer about an object that came to be, with the tag that clients see.
@@ -230,11 +238,20 @@ pub(super) async fn rewrite_answer(
     response: Response<crate::client::ResponseBody>,
     checksum: ChecksumChange,
 ) -> Result<Response<Outgoing>, S3Error> {
+    rewrite_answer_as(response, checksum, None).await
+}
+
+/// The same of an object that is called by the MD5 of its content, if that is given.
+async fn rewrite_answer_as(
+    response: Response<crate::client::ResponseBody>,
+    checksum: ChecksumChange,
+    md5: Option<&[u8; 16]>,
+) -> Result<Response<Outgoing>, S3Error> {
     let (head, body) = response.into_parts();
     let document = read(body, MAX_ANSWER).await?;
     let fields = xml::Fields::read(&document).map_err(|_| S3Error::internal())?;
     let change = ResultChange {
-        etag: fields.etag.as_deref().map(entity_tag::to_client),
+        etag: fields.etag.as_deref().map(|tag| Named::new(tag, md5).shown().to_owned()),
         checksum,
         ..ResultChange::default()
     };

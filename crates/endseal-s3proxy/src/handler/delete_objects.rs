@@ -4,7 +4,7 @@ use endseal_crypto::legacy_hash::Md5;
 use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Method, Response};
 
-use super::{conditions, content};
+use super::{conditions, content, md5_tags};
 use crate::body::Outgoing;
 use crate::client::{Body, ResponseBody};
 use crate::error::S3Error;
@@ -25,28 +25,38 @@ const MAX_ANSWER: usize = 16 << 20;
 /// Deletes many objects.
 pub(super) async fn delete_objects(
     proxy: &Proxy,
-    call: Call,
+    mut call: Call,
 ) -> Result<Response<Outgoing>, S3Error> {
     let digests = content::digests(&call.headers, &call.payload)?;
-    let body = call.body.ok_or_else(S3Error::internal)?;
+    let body = call.body.take().ok_or_else(S3Error::internal)?;
     let content = content::of(&call.headers, &call.payload, body, digests)?;
     let document = content::collect(content, MAX_REQUEST).await?;
-    for object in xml::read_delete(&document)?.objects {
+    let objects = xml::read_delete(&document)?.objects;
+    for object in &objects {
         check_key(&object.key)?;
     }
     // Conditions of single objects name what clients call them.
     let bucket = call.target.bucket().ok_or_else(S3Error::internal)?;
     let names = proxy.names(bucket);
+    let called = md5_tags::of_deleted(proxy, &call, bucket, &objects).await?;
     let mut too_long = false;
     let document = xml::rewrite(&document, |entry: &Entry<'_>| {
         let key = names.as_ref().zip(entry.key.as_deref()).map(|(names, key)| names.seal_key(key));
         too_long |= matches!(key, Some(Err(_)));
-        let (key, etag) = (key.and_then(Result::ok), entry.etag.as_deref());
-        match (&key, etag) {
+        let object = entry.key.as_deref().map(|key| {
+            (key.to_owned(), entry.version_id.as_deref().map(|it| it.trim().to_owned()))
+        });
+        let named = object.and_then(|object| called.get(&object));
+        let etag = entry.etag.as_deref().map(|etag| match named {
+            Some(named) => named.without_md5(etag),
+            None => etag.to_owned(),
+        });
+        let key = key.and_then(Result::ok);
+        match (&key, &etag) {
             (None, None) => Change::Keep,
             _ => Change::Set(Replacement {
                 key,
-                etag: etag.map(entity_tag::to_backend),
+                etag: etag.as_deref().map(entity_tag::to_backend),
                 ..Replacement::default()
             }),
         }

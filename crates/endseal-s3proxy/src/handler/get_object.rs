@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use http::header::{CONTENT_LENGTH, CONTENT_RANGE, IF_RANGE, RANGE};
+use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE, RANGE};
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 
 use super::conditions;
@@ -338,7 +338,9 @@ pub(super) fn answer_head(
 ) -> Result<Response<()>, S3Error> {
     let mut answer = Response::new(());
     let mut headers = headers::returned_unsealed(backend);
-    conditions::to_client(&mut headers);
+    if let Some(tag) = object.client_tag() {
+        headers::insert(&mut headers, ETAG.as_str(), &tag)?;
+    }
     restore_metadata(backend, object, &mut headers)?;
     headers.insert(CONTENT_LENGTH, HeaderValue::from(content.end - content.start));
     headers.insert("accept-ranges", HeaderValue::from_static("bytes"));

@@ -5,12 +5,12 @@ use http::{HeaderMap, HeaderValue, Method, Response};
 
 use super::{conditions, content};
 use crate::body::{Content, Framed, Outgoing, Plain, Report, Sealed, Sealer};
-use crate::bucket::Plaintext;
+use crate::bucket::{EntityTags, Plaintext};
 use crate::client::{Body, ResponseBody};
 use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
 use crate::object::user_metadata::{self, MetadataError, UserMetadata};
-use crate::object::{self, ContentKey, Header, size};
+use crate::object::{self, ContentKey, Header, entity_tag, size};
 use crate::proxy::{Call, Proxy, Sought, pass};
 use crate::sigv4::PayloadHash;
 
@@ -20,6 +20,10 @@ const MAX_PUT: u64 = {
     let tags = limit / 1024 + limit / (64 * 1024) + 4096;
     limit - tags
 };
+
+/// Content up to here is held to compute its MD5, where objects are called by that: as much as of a
+/// form, and as a stream may cost.
+const MAX_HELD: u64 = 256 * 1024;
 
 /// Seals an object.
 pub(super) async fn put_object(proxy: &Proxy, call: Call) -> Result<Response<Outgoing>, S3Error> {
@@ -65,6 +69,10 @@ pub(super) async fn seal(
     if len > MAX_PUT {
         return Err(S3Error::too_large());
     }
+    let (content, md5) = match proxy.rule(sought.bucket).entity_tags {
+        EntityTags::Backend => (content, None),
+        EntityTags::Md5 => with_md5(proxy, content).await?,
+    };
     let keys = proxy.new_key(sought.place()?).await?;
     let (header, sealer) = Header::whole(
         &keys.key,
@@ -75,7 +83,9 @@ pub(super) async fn seal(
         &mut OsRandom,
     )
     .map_err(|_| S3Error::internal())?;
-    set_metadata(proxy, sought.bucket, &mut headers, &header, &keys.key)?;
+    let entry = md5.map(|md5| sealer.seal_md5(&md5, &mut OsRandom)).transpose();
+    let entry = entry.map_err(|_| S3Error::internal())?;
+    set_all_metadata(proxy, sought.bucket, &mut headers, &header, &keys.key, entry.as_deref())?;
     let sealed_len = size::sealed_len(len).ok_or_else(S3Error::too_large)?;
     let report = Report::default();
     let body = Sealed::new(
@@ -93,7 +103,18 @@ pub(super) async fn seal(
     };
     let target = sought.target();
     let response = proxy.send(sought.signer, &Method::PUT, &target, headers, body, hash).await;
-    finish(response, &report)
+    finish(response, &report, md5)
+}
+
+/// The content, and the MD5 that it has or will have been found to have behind its last byte: if its
+/// request says it, or it is short. Nothing can be written beside an object behind its content.
+async fn with_md5(proxy: &Proxy, content: Content) -> Result<(Content, Option<[u8; 16]>), S3Error> {
+    if content.expected_md5().is_none() && content.len() <= MAX_HELD {
+        let (content, md5) = content.held(proxy.limits().idle_timeout).await?;
+        return Ok((content, Some(md5)));
+    }
+    let md5 = content.expected_md5();
+    Ok((content, md5))
 }
 
 /// Sets the object's header, and seals user metadata where the bucket's rule says so.
@@ -107,6 +128,21 @@ pub(super) fn set_metadata(
     header: &Header,
     key: &ContentKey,
 ) -> Result<(), S3Error> {
+    set_all_metadata(proxy, bucket, headers, header, key, None)
+}
+
+/// The same, and the entry with the MD5 of the content if there is one.
+///
+/// # Errors
+/// As [`set_metadata`].
+pub(super) fn set_all_metadata(
+    proxy: &Proxy,
+    bucket: &str,
+    headers: &mut HeaderMap,
+    header: &Header,
+    key: &ContentKey,
+    md5: Option<&str>,
+) -> Result<(), S3Error> {
     let mut user = headers::check_user_metadata(headers)?;
     if proxy.rule(bucket).seal_metadata && user > 0 {
         let mut metadata = UserMetadata::new();
@@ -118,8 +154,13 @@ pub(super) fn set_metadata(
         headers::remove(headers, |name| name.as_str().starts_with(USER_METADATA));
         let text = user_metadata::seal(header, key, &metadata, &mut OsRandom);
         let name = format!("{USER_METADATA}{}", object::USER_METADATA);
-        headers::insert(headers, &name, &text.map_err(metadata_error)?)?;
-        user = 0;
+        let text = text.map_err(metadata_error)?;
+        headers::insert(headers, &name, &text)?;
+        user = object::USER_METADATA.len() + text.len();
+    }
+    if let Some(md5) = md5 {
+        headers::insert(headers, headers::OBJECT_MD5.as_str(), md5)?;
+        user += object::MD5_METADATA.len() + md5.len();
     }
     headers::set_header(headers, &header.encode(), user)
 }
@@ -136,10 +177,14 @@ fn metadata_error(error: MetadataError) -> S3Error {
 fn finish(
     response: Result<Response<ResponseBody>, S3Error>,
     report: &Report,
+    md5: Option<[u8; 16]>,
 ) -> Result<Response<Outgoing>, S3Error> {
     let mut answer = finish_raw(response, report)?;
     if answer.status().is_success() {
-        conditions::to_client(answer.headers_mut());
+        match md5 {
+            Some(md5) => headers::insert(answer.headers_mut(), "etag", &entity_tag::of_md5(&md5))?,
+            None => conditions::to_client(answer.headers_mut()),
+        }
     }
     Ok(answer)
 }

@@ -388,7 +388,8 @@ impl Job {
         match copied {
             Ok(Copied::Done(new)) => {
                 let [old, new] = [old, &new].map(|tag| entity_tag::to_client(tag.trim()));
-                let is_retagged = old.trim_matches('"') != new.trim_matches('"');
+                let is_retagged =
+                    object.md5.is_none() && old.trim_matches('"') != new.trim_matches('"');
                 Ok(Outcome::Rewrapped { is_retagged })
             }
             Ok(Copied::Changed) => Ok(Outcome::Changed),

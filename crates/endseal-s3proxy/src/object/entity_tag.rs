@@ -3,6 +3,9 @@
 //! The end of a tag tells what it names: `-` and a number from 1 to 10,000 ends that of a multipart
 //! object, which clients see as it is. Any other gets `-0` behind it. A tag that clients were never
 //! given names nothing, on either side.
+//!
+//! Where objects are called by the MD5 of their content, that is a second name of some, which
+//! [`Named`] turns into the first one.
 
 use core::fmt::Write as _;
 
@@ -10,6 +13,10 @@ use endseal_crypto::segment::SALT_LEN;
 
 use super::Unauthentic;
 use super::size::MAX_PARTS;
+
+mod md5;
+
+pub use md5::{Named, names_md5, of_md5};
 
 const WHOLE: &str = "-0";
 
@@ -47,18 +54,31 @@ pub fn list_to_backend(list: &str) -> String {
         return "*".to_owned();
     }
     let mut out = String::with_capacity(list.len() + 2);
-    let mut quoted = false;
-    let tags = list.split(|c| {
-        quoted ^= c == '"';
-        c == ',' && !quoted
-    });
-    for tag in tags.map(str::trim).filter(|tag| !tag.is_empty()) {
+    for tag in split(list) {
         if !out.is_empty() {
             out.push_str(", ");
         }
         out.push_str(&to_backend(tag));
     }
     out
+}
+
+/// The tags of a list.
+fn split(list: &str) -> impl Iterator<Item = &str> {
+    let mut quoted = false;
+    let tags = list.split(move |c| {
+        quoted ^= c == '"';
+        c == ',' && !quoted
+    });
+    tags.map(str::trim).filter(|tag| !tag.is_empty())
+}
+
+/// Adds bytes in lower-case hexadecimal.
+fn push_hex(out: &mut String, bytes: &[u8]) {
+    for byte in bytes {
+        // Writing into a string cannot fail.
+        let _ = write!(out, "{byte:02x}");
+    }
 }
 
 /// The entity tag of a part: the backend's, and which upload of the part it means.
@@ -96,12 +116,7 @@ impl PartTag {
         let mut out = format!("\"{}-", self.backend);
         match self.salt {
             None => out.push('0'),
-            Some(salt) => {
-                for byte in salt {
-                    // Writing into a string cannot fail.
-                    let _ = write!(out, "{byte:02x}");
-                }
-            }
+            Some(salt) => push_hex(&mut out, &salt),
         }
         out.push('"');
         out

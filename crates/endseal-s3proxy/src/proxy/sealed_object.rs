@@ -6,11 +6,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_MATCH, RANGE};
 use http::{HeaderMap, Method, Response, StatusCode};
 
-use crate::bucket::Plaintext;
+use crate::bucket::{EntityTags, Plaintext};
 use crate::client::ResponseBody;
 use crate::error::S3Error;
 use crate::headers;
-use crate::object::{ContentKey, Form, Header, Place, Record, WholeOpener, size};
+use crate::object::{
+    ContentKey, Form, Header, Place, Record, Unauthentic, WholeOpener, content_md5, entity_tag,
+    size,
+};
 use crate::proxy::{Proxy, backend};
 use crate::sigv4::Signer;
 use crate::target::{Query, Target};
@@ -76,6 +79,8 @@ pub(crate) struct SealedObject {
     pub(crate) sealed_len: u64,
     /// The backend's.
     pub(crate) entity_tag: Option<String>,
+    /// MD5 of the content, where the bucket's objects are called by it and this one has it.
+    pub(crate) md5: Option<[u8; 16]>,
     /// Of a whole object: made while its commitment was compared, and taken by who reads all of it.
     pub(crate) opener: Option<Box<WholeOpener>>,
 }
@@ -104,7 +109,12 @@ impl Proxy {
         }
         let (header, key, opener, content_len) = found?;
         let entity_tag = headers::text(response, ETAG.as_str()).map(str::to_owned);
-        let object = SealedObject { header, key, content_len, sealed_len, entity_tag, opener };
+        let md5 = None;
+        let mut object =
+            SealedObject { header, key, content_len, sealed_len, entity_tag, md5, opener };
+        if self.rule(sought.bucket).entity_tags == EntityTags::Md5 {
+            object.md5 = object.open_md5(response).map_err(|_| self.metrics.not_authentic())?;
+        }
         Ok(Found::Sealed(object))
     }
 
@@ -205,6 +215,24 @@ impl SealedObject {
     /// Whether it has a record with parts.
     pub(crate) fn is_multipart(&self) -> bool {
         self.header.form() == Form::Multipart
+    }
+
+    /// The MD5 beside the object, if there is one, out of the answer that it was examined in.
+    ///
+    /// # Errors
+    /// [`Unauthentic`] if it does not open.
+    pub(crate) fn open_md5(&self, response: &HeaderMap) -> Result<Option<[u8; 16]>, Unauthentic> {
+        let Some(value) = response.get(headers::OBJECT_MD5) else { return Ok(None) };
+        let text = value.to_str().map_err(|_| Unauthentic)?;
+        content_md5::open(&self.header, &self.key, text).map(Some)
+    }
+
+    /// What clients see as its entity tag, if there is one.
+    pub(crate) fn client_tag(&self) -> Option<String> {
+        match &self.md5 {
+            Some(md5) => Some(entity_tag::of_md5(md5)),
+            None => self.entity_tag.as_deref().map(entity_tag::to_client),
+        }
     }
 }
 

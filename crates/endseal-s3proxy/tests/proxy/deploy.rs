@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use endseal_crypto::random::OsRandom;
-use endseal_s3proxy::bucket::Uploads;
+use endseal_s3proxy::bucket::{EntityTags, Uploads};
 use endseal_s3proxy::config::Keys;
 use endseal_s3proxy::name_secret::{CreateNameSecretError, NameSecretFile};
 use endseal_s3proxy::{Config, Proxy, Silent};
@@ -101,6 +101,30 @@ fn the_example_for_minio_can_record_uploads() {
     let config = Config::parse(&recorded, Path::new("/etc/endseal"), |_| None).unwrap();
     assert_eq!(config.buckets.rule("photos-1").uploads, Uploads::Recorded);
     assert_eq!(config.buckets.rule("other").uploads, Uploads::Stateless);
+}
+
+#[test]
+fn the_example_for_minio_can_have_md5s_as_entity_tags() {
+    let scratch = Scratch::new();
+    example("minio.toml", &scratch);
+    let text = read("minio.toml").replace(CREDENTIALS, &format!("{}/", scratch.0.display()));
+    let read = |tags: &str| {
+        let line = "#entity_tags = \"md5\"";
+        assert!(text.contains(line));
+        Config::parse(&text.replace(line, tags), Path::new("/etc/endseal"), |_| None)
+    };
+    for (tags, expected) in [
+        ("entity_tags = \"md5\"", EntityTags::Md5),
+        ("entity_tags = \"backend\"", EntityTags::Backend),
+        ("", EntityTags::Backend),
+    ] {
+        let config = read(tags).unwrap();
+        assert_eq!(config.buckets.rule("photos-1").entity_tags, expected, "{tags}");
+        assert_eq!(config.buckets.rule("other").entity_tags, EntityTags::Backend);
+    }
+    for wrong in ["entity_tags = \"MD5\"", "entity_tags = true", "entity_tags = \"sha256\""] {
+        assert_eq!(read(wrong).err().unwrap().entry(), "bucket.entity_tags", "{wrong}");
+    }
 }
 
 #[tokio::test]

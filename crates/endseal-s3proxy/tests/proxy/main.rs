@@ -14,6 +14,8 @@ mod fixture;
 mod folder;
 mod forms;
 mod lists;
+mod md5_conditions;
+mod md5_tags;
 mod metrics;
 mod multipart;
 mod named;

@@ -20,14 +20,14 @@ use crate::multipart::{PART, begin, complete, part};
 
 /// A relay to the folder: before it lets a request of that kind through, it says so, and waits
 /// until it is told to go on.
-struct Relay {
+pub(crate) struct Relay {
     address: SocketAddr,
-    arrived: mpsc::Receiver<()>,
-    go_on: mpsc::Sender<()>,
+    pub(crate) arrived: mpsc::Receiver<()>,
+    pub(crate) go_on: mpsc::Sender<()>,
 }
 
 impl Relay {
-    async fn before(folder: SocketAddr, wanted: fn(&str) -> bool) -> Self {
+    pub(crate) async fn before(folder: SocketAddr, wanted: fn(&str) -> bool) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let (arriving, arrived) = mpsc::channel(1);
@@ -63,7 +63,7 @@ impl Relay {
         Self { address, arrived, go_on }
     }
 
-    fn config(&self, world: &World) -> Config {
+    pub(crate) fn config(&self, world: &World) -> Config {
         config_of(world, self.address)
     }
 }
@@ -77,7 +77,7 @@ fn config_of(world: &World, address: SocketAddr) -> Config {
     config(backend, &world.ring())
 }
 
-fn folder(world: &World) -> SocketAddr {
+pub(crate) fn folder(world: &World) -> SocketAddr {
     world.folder.backend().url.strip_prefix("http://").unwrap().parse().unwrap()
 }
 

@@ -14,7 +14,7 @@ use crate::fixture::{Front, World, at_once, content, serve};
 use crate::multipart::{PART, begin, complete, part};
 
 /// Adds a key; tells its id and the one before.
-fn rotate(ring: &Path) -> [String; 2] {
+pub(crate) fn rotate(ring: &Path) -> [String; 2] {
     let file = RingFile::at(ring);
     let ring = file
         .change(None, &mut OsRandom, |ring| ring.add(1_800_000_000, &mut OsRandom).map(drop))

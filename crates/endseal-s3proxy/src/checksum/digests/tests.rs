@@ -5,6 +5,9 @@ use super::*;
 /// "123456789".
 const CONTENT: &[u8] = b"123456789";
 const MD5: &str = "JfnnlDI7RTiF9RgfG2JNCw==";
+const DIGEST: [u8; 16] = [
+    0x25, 0xf9, 0xe7, 0x94, 0x32, 0x3b, 0x45, 0x38, 0x85, 0xf5, 0x18, 0x1f, 0x1b, 0x62, 0x4d, 0x0b,
+];
 const VALUES: [(ChecksumKind, &str); 5] = [
     (ChecksumKind::Crc32, "y/Q5Jg=="),
     (ChecksumKind::Crc32c, "4waSgw=="),
@@ -69,6 +72,22 @@ fn every_kind_is_checked_in_header_and_trailer() {
         let malformed = run(&named, None, CONTENT, Some(&malformed));
         assert_eq!(malformed, Err(ChecksumError::InvalidValue(kind)));
     }
+}
+
+#[test]
+fn an_md5_is_computed_also_if_nobody_announced_it() {
+    let finish = |mut digests: Digests, content: &[u8]| {
+        digests.want_md5();
+        digests.update(content);
+        digests.finish(None)
+    };
+    let announced = Digests::of_request(&headers(&[("content-md5", MD5)]), None).unwrap();
+    assert_eq!(announced.expected_md5(), Some(DIGEST));
+    assert_eq!(Digests::new().expected_md5(), None);
+    assert_eq!(finish(Digests::new(), CONTENT).unwrap().md5, Some(DIGEST));
+    assert_eq!(finish(announced.clone(), CONTENT).unwrap().md5, Some(DIGEST));
+    // What was announced is compared all the same.
+    assert_eq!(finish(announced, b"other"), Err(ChecksumError::Md5Mismatch));
 }
 
 #[test]
