@@ -67,13 +67,14 @@ def secret_file(folder, name, secret):
 
 
 def configuration(
-    server, folder, port, ring, extra="", clients=None, names=None, uploads=None
+    server, folder, port, ring, extra="", clients=None, names=None, uploads=None, tags=None
 ):
     """Writes the configuration and the secrets it names; the path of the configuration.
 
     `extra` goes before the tables. A client is access key and secret, and the same of the account
     at the server that stands for it, if that is not the one of [backend]. `names` is the file of the
-    name secret of all buckets, if their names are encrypted, `uploads` what is kept of their uploads.
+    name secret of all buckets, if their names are encrypted, `uploads` what is kept of their uploads,
+    `tags` what their objects are called by.
     """
     clients = clients or [(ACCESS, SECRET)]
     lines = [f'listen = "127.0.0.1:{port}"', extra]
@@ -96,12 +97,14 @@ def configuration(
                 f'backend_access_key = "{there[0]}"',
                 f'backend_secret_key_file = "{path}"',
             ]
-    if names or uploads:
+    if names or uploads or tags:
         lines += ["[[bucket]]", 'name = "*"']
     if names:
         lines += ['names = "encrypt"', f'name_secret_file = "{names}"']
     if uploads:
         lines += [f'uploads = "{uploads}"']
+    if tags:
+        lines += [f'entity_tags = "{tags}"']
     path = os.path.join(folder, "endseal-s3.toml")
     with open(path, "w") as file:
         file.write("\n".join(lines) + "\n")
@@ -112,13 +115,22 @@ class Proxy:
     """One proxy process before a server."""
 
     def __init__(
-        self, binary, server, folder, ring, extra="", clients=None, names=None, uploads=None
+        self,
+        binary,
+        server,
+        folder,
+        ring,
+        extra="",
+        clients=None,
+        names=None,
+        uploads=None,
+        tags=None,
     ):
         os.makedirs(folder, exist_ok=True)
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = os.path.join(folder, "proxy.log")
-        path = configuration(server, folder, self.port, ring, extra, clients, names, uploads)
+        path = configuration(server, folder, self.port, ring, extra, clients, names, uploads, tags)
         self.configuration = path
         self.process = Process(
             [binary, "s3", "serve", "--config", path],
