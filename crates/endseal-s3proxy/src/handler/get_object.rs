@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 
 use super::conditions;
 use crate::body::{Opened, Opener, Outgoing};
+use crate::bucket::Plaintext;
 use crate::byte_range::ByteRange;
 use crate::client::ResponseBody;
 use crate::error::S3Error;
@@ -18,6 +19,8 @@ use crate::proxy::{
 
 /// Objects up to here are opened before their answer begins.
 const SMALL: u64 = 128 * 1024;
+
+const CHECKSUM_MODE: &str = "x-amz-checksum-mode";
 
 /// Chunks of content and of the sealed object.
 const CHUNK: u64 = 16_384;
@@ -53,7 +56,7 @@ impl Wanted {
                 "Cannot specify both Range header and partNumber query parameter.",
             ));
         }
-        let mode = headers::text(&call.headers, "x-amz-checksum-mode");
+        let mode = headers::text(&call.headers, CHECKSUM_MODE);
         let checksum = mode.is_some_and(|mode| mode.eq_ignore_ascii_case("enabled"));
         Ok(Self { range, part, checksum })
     }
@@ -73,6 +76,19 @@ pub(super) async fn get_object(proxy: &Proxy, call: &Call) -> Result<Response<Ou
     }
 }
 
+/// Headers of the request to the backend that a read begins with. Nobody knows yet what lies there: checksums of
+/// plaintext are the backend's to tell, and those of sealed bytes do not leave the proxy.
+pub(super) fn asking(proxy: &Proxy, call: &Call, sought: &Sought<'_>) -> HeaderMap {
+    let mut headers = headers::about_sealed(&call.headers);
+    if proxy.rule(sought.bucket).plaintext != Plaintext::Forbid
+        && let Some(mode) = call.headers.get(CHECKSUM_MODE)
+    {
+        headers.insert(CHECKSUM_MODE, mode.clone());
+    }
+    conditions::to_backend(&mut headers);
+    headers
+}
+
 /// Opens what is wanted; nothing if that is a range, and not of the object that there is.
 async fn get(
     proxy: &Proxy,
@@ -80,9 +96,7 @@ async fn get(
     sought: &Sought<'_>,
     wanted: &Wanted,
 ) -> Result<Option<Response<Outgoing>>, S3Error> {
-    let mut headers = headers::about_sealed(&call.headers);
-    headers.remove("x-amz-checksum-mode");
-    conditions::to_backend(&mut headers);
+    let headers = asking(proxy, call, sought);
     let target = call.target.without(|name| name == "partNumber");
     // Of a whole object, these are the bytes. Of any other, the answer tells what it is.
     let guess = wanted.range.and_then(guess);
@@ -165,6 +179,10 @@ async fn beyond(
 pub(super) fn answer_as_is(response: Response<ResponseBody>) -> Response<Outgoing> {
     let mut response = pass(response);
     conditions::to_client(response.headers_mut());
+    if !response.status().is_success() {
+        // It may be about sealed bytes.
+        headers::remove(response.headers_mut(), |name| headers::is_checksum(name.as_str()));
+    }
     response
 }
 

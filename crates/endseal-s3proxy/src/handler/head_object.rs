@@ -4,7 +4,7 @@ use http::header::HeaderValue;
 use http::{Method, Response, StatusCode};
 
 use super::conditions;
-use super::get_object::{Wanted, answer_as_is, answer_head, content, set_checksum};
+use super::get_object::{Wanted, answer_as_is, answer_head, asking, content, set_checksum};
 use crate::body::Outgoing;
 use crate::error::S3Error;
 use crate::headers;
@@ -14,9 +14,7 @@ use crate::proxy::{Call, Found, Proxy, Sought, object_len};
 pub(super) async fn head_object(proxy: &Proxy, call: &Call) -> Result<Response<Outgoing>, S3Error> {
     let sought = Sought::of(&call.signer, &call.target)?;
     let mut wanted = Wanted::of(call)?;
-    let mut headers = headers::about_sealed(&call.headers);
-    headers.remove("x-amz-checksum-mode");
-    conditions::to_backend(&mut headers);
+    let headers = asking(proxy, call, &sought);
     let target = call.target.without(|name| name == "partNumber");
     let response = proxy.ask(&call.signer, &Method::HEAD, &target, headers.clone()).await?;
     if response.status() != StatusCode::OK {

@@ -6,16 +6,17 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use endseal_crypto::random::OsRandom;
+use endseal_s3proxy::bucket::{BucketRule, Buckets, Plaintext};
 use endseal_s3proxy::config::{Backend, Config};
 use endseal_s3proxy::maintenance::{Rewrap, rewrap};
 use endseal_s3proxy::provider::ring::RingFile;
-use endseal_s3proxy::{Proxy, Silent};
+use endseal_s3proxy::{Glob, Proxy, Silent};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
 use crate::client::Client;
-use crate::fixture::{World, config, content};
+use crate::fixture::{World, config, content, serve};
 use crate::multipart::{PART, begin, complete, part};
 
 /// A relay to the folder: before it lets a request of that kind through, it says so, and waits
@@ -103,6 +104,43 @@ async fn overtaken(world: &World, options: Rewrap, wanted: fn(&str) -> bool) {
     assert_eq!(front.client.ask("GET", "/bucket/key").await.expect(200).body, b"new");
     let uploads = world.backend().ask("GET", "/bucket?uploads").await.expect(200);
     assert!(uploads.elements("UploadId").is_empty());
+}
+
+/// Some servers keep checksums of plaintext, and tell them to who asks.
+#[tokio::test(flavor = "multi_thread")]
+async fn checksums_of_plaintext_are_asked_for_where_it_may_be_read() {
+    let (world, _front) = World::with_bucket().await;
+    world.backend().put("/bucket/open", b"plaintext").await.expect(200);
+    let mode = [("x-amz-checksum-mode", "ENABLED")];
+    for (method, range) in [("GET", None), ("GET", Some("bytes=-2")), ("HEAD", None)] {
+        for (plaintext, is_asked) in
+            [(Plaintext::ReadOnly, true), (Plaintext::Allow, true), (Plaintext::Forbid, false)]
+        {
+            let mut relay = Relay::before(folder(&world), |request| {
+                request.contains("/bucket/open ")
+                    && request.contains("x-amz-checksum-mode: ENABLED")
+            })
+            .await;
+            let mut config = relay.config(&world);
+            let mut rule = BucketRule::new(Glob::new("*"));
+            rule.plaintext = plaintext;
+            config.buckets = Buckets::new(vec![rule]);
+            let front = serve(&config).await;
+            let mut headers = mode.to_vec();
+            headers.extend(range.map(|range| ("range", range)));
+            let asking = front.client.ask_with(method, "/bucket/open", &headers);
+            let arrival = async {
+                let arrives = relay.arrived.recv();
+                let patience = core::time::Duration::from_millis(500);
+                let is_there = tokio::time::timeout(patience, arrives).await.is_ok();
+                relay.go_on.send(()).await.unwrap();
+                is_there
+            };
+            let (answer, arrived) = tokio::join!(asking, arrival);
+            assert_eq!(arrived, is_asked, "{method} {range:?} {plaintext:?}");
+            assert_eq!(matches!(answer.status, 200 | 206), is_asked, "{method} {plaintext:?}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
