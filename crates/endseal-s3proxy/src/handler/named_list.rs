@@ -31,8 +31,8 @@ use crate::xml::{self, Change, EntryKind, Leaf, Replacement};
 /// A list is at most 1,000 entries with keys of 1,024 bytes, escaped.
 const MAX_LIST: usize = 16 << 20;
 
-/// Pages without anything to show that are gone through for one answer; more, if the client could not
-/// name where to go on.
+/// Pages without anything to show that are gone through for one answer; more, where names are as they come
+/// and the client could not name where to go on.
 const LOOKS: usize = 32;
 
 /// Lists what the client may see, with the names that it knows.
@@ -61,7 +61,9 @@ pub(super) async fn named_list(
         let mut page = Page::read(read(body, MAX_LIST).await?, &asked, &position, spelling)?;
         proxy.metrics.foreign_names.fetch_add(page.foreign, Relaxed);
         looks += 1;
-        let can_say_next = kind == Kind::Objects2 || page.last_opened().is_some();
+        let can_say_next = matches!(spelling, Spelling::Encrypted(_))
+            || kind == Kind::Objects2
+            || page.last_opened().is_some();
         if page.is_vain() && asked.max > 0 && (looks < LOOKS || !can_say_next) {
             position = page.next(&position)?;
             continue;
@@ -71,7 +73,7 @@ pub(super) async fn named_list(
             // Boxed, as it is long, and every request has room for what it may become.
             Box::pin(recorded::show_given(proxy, call, bucket, &mut page, &shown)).await?;
         }
-        let leaves = leaves(&asked, &page, &shown, spelling)?;
+        let leaves = leaves(&asked, &page, &position, &shown, spelling)?;
         return answer(proxy, call, head, &page, &shown, &leaves).await;
     }
 }
@@ -80,6 +82,7 @@ pub(super) async fn named_list(
 fn leaves(
     asked: &Asked,
     page: &Page,
+    position: &Position,
     shown: &[usize],
     spelling: Spelling<'_>,
 ) -> Result<Vec<Leaf>, S3Error> {
@@ -90,7 +93,13 @@ fn leaves(
     let next = match cut_at {
         _ if !goes_on => None,
         Some(item) => behind(item),
-        None => page.next_opened(spelling).or_else(|| page.last_opened().and_then(behind)),
+        None => {
+            let named = page.next_opened(spelling).or_else(|| page.last_opened().and_then(behind));
+            named.or_else(|| {
+                let next = page.next(position).ok()?;
+                Some((Position::marker_of(&next.key?), next.id))
+            })
+        }
     };
     let mut leaves = Vec::new();
     let mut leaf = |name, text: &str, is_key| {

@@ -203,6 +203,32 @@ async fn under_another_secret_there_is_nothing() {
     assert_eq!(list.element("IsTruncated"), "false");
 }
 
+/// As many as there may be of them: a request asks for a certain number of pages at most.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_goes_on_from_where_no_client_can_name_a_key() {
+    let named = Named::new(Plaintext::Forbid).await;
+    let (client, backend) = (&named.front.client, named.world.backend());
+    // Before all encrypted names, but for one in 64^4.
+    for number in 0..80 {
+        backend.put(&format!("/bucket/----{number:02}"), b"foreign").await.expect(200);
+    }
+    client.put("/bucket/key", b"content").await.expect(200);
+    let (mut marker, mut empty) = (String::new(), 0);
+    let page = loop {
+        let page = client.ask("GET", &format!("/bucket?max-keys=1{marker}")).await.expect(200);
+        if !page.elements("Key").is_empty() {
+            break page;
+        }
+        assert_eq!(page.element("IsTruncated"), "true");
+        let next = page.element("NextMarker");
+        assert!(next.starts_with(".endseal/next/"), "{next}");
+        marker = format!("&marker={}", next.replace('/', "%2F"));
+        empty += 1;
+    };
+    assert_eq!((page.elements("Key"), empty), (vec!["key".to_owned()], 2));
+    assert_eq!(page.element("IsTruncated"), "false");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_without_anything_to_show_are_passed_over() {
     let named = Named::new(Plaintext::Forbid).await;

@@ -15,6 +15,9 @@ const MAX_KEYS: usize = 1_000;
 /// Behind everything that lies in a folder. No encrypted name has it.
 const END: char = char::MAX;
 
+/// What markers of the proxy's own begin with, behind what all begins with that is its own.
+const NEXT: &str = "next/";
+
 /// Parameters that are made anew for the backend.
 const TRANSLATED: [&str; 9] = [
     "continuation-token",
@@ -136,7 +139,11 @@ impl Asked {
                 S3Error::invalid_argument("The continuation token provided is incorrect")
             });
         }
-        let key = self.after.as_deref().map(|after| spelling.seal_key(after)).transpose()?;
+        let key = self.after.as_deref().map(|after| match Position::of_marker(after) {
+            Some(stored) if matches!(spelling, Spelling::Encrypted(_)) => Ok(stored),
+            _ => spelling.seal_key(after),
+        });
+        let key = key.transpose()?;
         Ok(Position { key, id: self.after_id.clone(), ..Position::default() })
     }
 
@@ -175,6 +182,17 @@ impl Position {
     pub(super) fn token_behind(item: &Item) -> String {
         let kind = if item.kind == EntryKind::CommonPrefix { '2' } else { '1' };
         format!("{kind}{}", Base64UrlUnpadded::encode_string(item.stored.as_bytes()))
+    }
+
+    /// The marker for a key of the backend that no client can name: not a key of a client's either.
+    pub(super) fn marker_of(stored: &str) -> String {
+        format!("{RESERVED_PREFIX}{NEXT}{}", Base64UrlUnpadded::encode_string(stored.as_bytes()))
+    }
+
+    /// The key of the backend that such a marker names.
+    fn of_marker(marker: &str) -> Option<String> {
+        let text = marker.strip_prefix(RESERVED_PREFIX)?.strip_prefix(NEXT)?;
+        String::from_utf8(Base64UrlUnpadded::decode_vec(text).ok()?).ok()
     }
 
     /// Where the backend's token says.
@@ -237,6 +255,30 @@ mod tests {
         let query = asked.query(&all, &asked.begin(spelling).unwrap());
         assert_eq!(query.get("key-marker"), Some(sealed("k").as_str()));
         assert_eq!((query.get("version-id-marker"), query.get("prefix")), (Some("v"), None));
+    }
+
+    #[test]
+    fn markers_of_the_proxys_own_are_places_of_the_backend() {
+        let names = names();
+        for stored in ["foreign/\u{e9}", "x", ".endseal/\u{10ffff}"] {
+            let marker = Position::marker_of(stored);
+            let query = Query::new().with("key-marker", &marker).with("version-id-marker", "v");
+            for (spelling, expected) in
+                [(Spelling::Encrypted(&names), stored), (Spelling::Plain, marker.as_str())]
+            {
+                let asked = Asked::of(&query, Kind::Versions, spelling).unwrap();
+                let position = asked.begin(spelling).unwrap();
+                assert_eq!(position.key.as_deref(), Some(expected));
+                assert_eq!(position.id.as_deref(), Some("v"));
+            }
+        }
+        // Another one is a key as any.
+        for marker in ["next/x", ".endseal/next/!"] {
+            let query = Query::new().with("marker", marker);
+            let asked = Asked::of(&query, Kind::Objects1, Spelling::Encrypted(&names)).unwrap();
+            let position = asked.begin(Spelling::Encrypted(&names)).unwrap();
+            assert_eq!(position.key, names.seal_key(marker).ok());
+        }
     }
 
     #[test]
