@@ -41,6 +41,7 @@ pub(crate) async fn handle(proxy: &Proxy, mut call: Call) -> Result<Response<Out
     if let Some(kind) = named_list::recorded_kind_of(proxy, &call) {
         return named_list::named_list(proxy, &call, kind, Spelling::Plain).await;
     }
+    conditions::join(&mut call.headers)?;
     let known = md5_tags::translate(proxy, &mut call).await?;
     match call.operation {
         Operation::PutObject => put_object::put_object(proxy, call).await,

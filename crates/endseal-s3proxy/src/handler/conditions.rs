@@ -3,6 +3,8 @@
 use http::HeaderMap;
 use http::header::{ETAG, HeaderValue, IF_RANGE, LAST_MODIFIED};
 
+use crate::error::S3Error;
+use crate::headers;
 use crate::object::entity_tag;
 
 const CONDITIONS: [&str; 5] = [
@@ -13,7 +15,29 @@ const CONDITIONS: [&str; 5] = [
     "x-amz-copy-source-if-none-match",
 ];
 
-/// Translates the conditions of a request for the backend.
+/// Makes one line of what comes as several: a list of tags may be spread over lines (RFC 9110, 5.3), and a
+/// condition of which only the first is heeded lets a write pass that was not meant to.
+///
+/// `If-Range` is no list, but several of them are none that holds either.
+///
+/// # Errors
+/// `InvalidArgument` for what cannot stand in an entity tag that a client was given.
+pub(super) fn join(headers: &mut HeaderMap) -> Result<(), S3Error> {
+    for name in CONDITIONS {
+        let lines = headers.get_all(name).iter().map(HeaderValue::to_str);
+        let lines: Result<Vec<_>, _> = lines.collect();
+        let lines = lines.map_err(|_| {
+            S3Error::invalid_argument(format!("{name} has what no entity tag has."))
+        })?;
+        if lines.len() > 1 {
+            let line = lines.join(", ");
+            headers::insert(headers, name, &line)?;
+        }
+    }
+    Ok(())
+}
+
+/// Translates the conditions of a request for the backend: each is [one line](join).
 pub(super) fn to_backend(headers: &mut HeaderMap) {
     for name in CONDITIONS {
         let Some(value) = headers.get(name).and_then(|value| value.to_str().ok()) else { continue };

@@ -45,12 +45,12 @@ pub fn to_backend(tag: &str) -> String {
 }
 
 /// [`to_backend`] for a list of tags, as `If-Match` and `If-None-Match` carry it: commas between
-/// tags, or `*` alone.
+/// tags, or `*`, which names whatever there is, and so what tags beside it name.
 ///
 /// A comma within quotes is part of a tag (RFC 9110, 8.8.3).
 #[must_use]
 pub fn list_to_backend(list: &str) -> String {
-    if list.trim() == "*" {
+    if split(list).any(|tag| tag == "*") {
         return "*".to_owned();
     }
     let mut out = String::with_capacity(list.len() + 2);

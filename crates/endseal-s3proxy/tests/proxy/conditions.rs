@@ -112,6 +112,70 @@ async fn a_write_meant_for_another_object_is_none() {
     assert_eq!(client.ask("GET", "/bucket/key").await.expect(200).body, b"2");
 }
 
+/// Several lines of one condition are one list (RFC 9110, 5.3), in requests of every kind.
+#[tokio::test(flavor = "multi_thread")]
+async fn several_lines_of_a_condition_are_one_list() {
+    let (_world, front) = World::with_bucket().await;
+    let client = &front.client;
+    let target = "/bucket/key";
+    let other = "\"other-0\"";
+    for (lines, is_it) in [
+        (&[other, "TAG"][..], true),
+        (&["TAG", other], true),
+        (&[other, "\"a,b-3\"", "TAG"], true),
+        (&[other, "\"a,b-3\", TAG"], true),
+        (&[other, "*"], true),
+        (&["*", other], true),
+        (&[other, "\"a,b-3\""], false),
+        (&[other, ""], false),
+    ] {
+        let tag = client.put(target, b"content").await.expect(200).etag();
+        let lines: Vec<String> = lines.iter().map(|line| line.replace("TAG", &tag)).collect();
+        let asking = |name| lines.iter().map(|line| (name, line.as_str())).collect::<Vec<_>>();
+        for method in ["GET", "HEAD"] {
+            for (name, yes, no) in [("if-match", 200, 412), ("if-none-match", 304, 200)] {
+                let got = client.ask_with(method, target, &asking(name)).await;
+                assert_eq!(got.status, if is_it { yes } else { no }, "{method} {name} {lines:?}");
+            }
+        }
+        let mut headers = asking("x-amz-copy-source-if-match");
+        headers.push(("x-amz-copy-source", "bucket/key"));
+        let got = client.ask_with("PUT", "/bucket/copy", &headers).await;
+        assert_eq!(got.status, if is_it { 200 } else { 412 }, "copy {lines:?}");
+        let got = client.ask_with("DELETE", target, &asking("if-match")).await;
+        assert_eq!(got.status, if is_it { 204 } else { 412 }, "DELETE {lines:?}");
+        let tag = client.put(target, b"content").await.expect(200).etag();
+        let mut lines = [("if-match", other), ("if-match", tag.as_str())];
+        lines[..].rotate_left(usize::from(is_it));
+        client.send("PUT", target, &lines, b"new").await.expect(200);
+    }
+    let tag = client.put(target, b"content").await.expect(200).etag();
+    // Whoever must not replace anything does not, whatever else is in the list.
+    for lines in [
+        [("if-none-match", "*"), ("if-none-match", other)],
+        [("if-none-match", other), ("if-none-match", "*")],
+    ] {
+        client.send("PUT", target, &lines, b"lost").await.expect(412);
+    }
+    client.send("PUT", target, &[("if-none-match", "\"x-0\", *")], b"lost").await.expect(412);
+    // Two are no condition that holds: all of the content is as good.
+    let headers = [("range", "bytes=0-1"), ("if-range", tag.as_str()), ("if-range", other)];
+    assert_eq!(client.ask_with("GET", target, &headers).await.expect(200).body, b"content");
+}
+
+/// No client was ever given a tag with such bytes; a list with one is not passed on as it stands.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_condition_that_is_no_text_is_refused() {
+    let (_world, front) = World::with_bucket().await;
+    let client = &front.client;
+    client.put("/bucket/key", b"content").await.expect(200);
+    let (empty, marked) = (client.head("GET", "/bucket/key", &[], 0), "if-match: \"\u{e9}-0\"\r\n");
+    let (first, rest) = empty.split_once("\r\n").unwrap();
+    let head = format!("{first}\r\n{marked}{rest}");
+    let refused = client.exchange(&head, b"", false).await.expect(400);
+    assert_eq!(refused.code(), "InvalidArgument");
+}
+
 /// Stores an object in parts, and tells its tag as the completion says it.
 async fn in_parts(client: &Client, target: &str) -> String {
     let id = begin(client, target, &[]).await;

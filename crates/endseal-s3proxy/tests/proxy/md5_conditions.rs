@@ -58,6 +58,32 @@ async fn reads_heed_either_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_md5_is_found_in_any_line_of_a_condition() {
+    let (_world, front) = with_bucket(|_| {}).await;
+    let client = &front.client;
+    let target = "/bucket/key";
+    let md5 = client.put(target, b"content").await.expect(200).etag();
+    let other = tag(b"other");
+    for lines in [[&other, &md5], [&md5, &other]] {
+        let asking = |name| lines.map(|line| (name, line.as_str()));
+        client.ask_with("GET", target, &asking("if-match")).await.expect(200);
+        client.ask_with("HEAD", target, &asking("if-none-match")).await.expect(304);
+        client.send("PUT", target, &asking("if-none-match"), b"lost").await.expect(412);
+        client.send("PUT", target, &asking("if-match"), b"content").await.expect(200);
+        let mut copy = asking("x-amz-copy-source-if-match").to_vec();
+        copy.push(("x-amz-copy-source", "bucket/key"));
+        client.ask_with("PUT", "/bucket/copy", &copy).await.expect(200);
+    }
+    // Whoever must not replace anything does not, whatever else is in the list.
+    let lines = [("if-none-match", other.as_str()), ("if-none-match", "*")];
+    client.send("PUT", target, &lines, b"lost").await.expect(412);
+    let listed = in_list(client, target).await;
+    let lines = [("if-match", listed.as_str()), ("if-none-match", "*"), ("if-none-match", &other)];
+    client.send("PUT", target, &lines, b"lost").await.expect(412);
+    assert_eq!(client.ask("GET", target).await.expect(200).body, b"content");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn downloads_go_on_by_either_name() {
     let (_world, front) = with_bucket(|_| {}).await;
     let client = &front.client;

@@ -58,10 +58,10 @@ impl Named {
         names.into_iter().flatten().any(|name| Quoted::new(name).opaque == opaque)
     }
 
-    /// Whether a list has one of the two, or is `*`.
+    /// Whether a list has one of the two, or `*`.
     #[must_use]
     pub fn is_in(&self, list: &str) -> bool {
-        list.trim() == "*" || split(list).any(|tag| self.is(tag))
+        split(list).any(|tag| tag == "*" || self.is(tag))
     }
 
     /// The list with the one name in the place of the other, which [`list_to_backend`] knows.
