@@ -4,6 +4,7 @@
 use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
 
+use super::get_object::answer_as_is;
 use super::put_object::set_all_metadata;
 use super::{conditions, put_object};
 use crate::body::{Content, Outgoing};
@@ -12,7 +13,7 @@ use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
 use crate::object::entity_tag::Named;
 use crate::object::{self, user_metadata};
-use crate::proxy::{Call, Found, Proxy, SealedObject, Sought, object_len, pass, read};
+use crate::proxy::{Call, Found, Proxy, SealedObject, Sought, object_len, read};
 use crate::target::{Query, Target};
 use crate::xml::{self, ChecksumChange, ResultChange};
 
@@ -108,7 +109,7 @@ pub(super) async fn copy_object(proxy: &Proxy, call: &Call) -> Result<Response<O
             name_source(proxy, &source, &mut headers)?;
             let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await?;
             if !response.status().is_success() {
-                return Ok(pass(response));
+                return Ok(answer_as_is(response));
             }
             rewrite_answer(response, ChecksumChange::Keep).await
         }
@@ -156,7 +157,11 @@ pub(super) async fn not_there(
     let mut headers = HeaderMap::new();
     headers::insert(&mut headers, "range", "bytes=0-0")?;
     let response = proxy.ask(from.signer, &Method::GET, &from.target(), headers).await?;
-    if response.status().is_success() { Err(S3Error::unavailable()) } else { Ok(pass(response)) }
+    if response.status().is_success() {
+        Err(S3Error::unavailable())
+    } else {
+        Ok(answer_as_is(response))
+    }
 }
 
 /// Headers of the copy: those of the source or of the request, and the object's own with its key
@@ -225,7 +230,7 @@ async fn copy_sealed(
     }
     let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await?;
     if !response.status().is_success() {
-        return Ok(pass(response));
+        return Ok(answer_as_is(response));
     }
     rewrite_answer_as(response, ChecksumChange::Drop, md5).await
 }
@@ -277,7 +282,7 @@ async fn seal_copy(
     if response.status() != StatusCode::OK {
         return match response.status() {
             StatusCode::NOT_MODIFIED => Err(S3Error::precondition_failed()),
-            _ => Ok(pass(response)),
+            _ => Ok(answer_as_is(response)),
         };
     }
     let len = object_len(&response).ok_or_else(S3Error::internal)?;

@@ -3,6 +3,7 @@
 use endseal_crypto::random::OsRandom;
 use http::{HeaderMap, HeaderValue, Method, Response};
 
+use super::get_object::answer_as_is;
 use super::{conditions, content};
 use crate::body::{Content, Framed, Outgoing, Plain, Report, Sealed, Sealer};
 use crate::bucket::{EntityTags, Plaintext};
@@ -204,10 +205,11 @@ pub(super) fn finish_raw(
         Some(Ok(outcome)) => Some(outcome),
         None => None,
     };
-    let mut answer = pass(response?);
-    if !answer.status().is_success() {
-        return Ok(answer);
+    let response = response?;
+    if !response.status().is_success() {
+        return Ok(answer_as_is(response));
     }
+    let mut answer = pass(response);
     // A success without all of the content is none.
     let outcome = outcome.ok_or_else(S3Error::internal)?;
     let headers = answer.headers_mut();

@@ -5,7 +5,8 @@ use endseal_s3proxy::bucket::{BucketRule, Buckets, Plaintext};
 
 use crate::client::Client;
 use crate::fixture::{World, content, serve};
-use crate::multipart::{PART, begin, complete, part};
+use crate::multipart::{PART, begin, complete, complete_with, part};
+use crate::races::{Oddity, config_of, odd};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn reads_heed_conditions() {
@@ -174,6 +175,49 @@ async fn a_condition_that_is_no_text_is_refused() {
     let head = format!("{first}\r\n{marked}{rest}");
     let refused = client.exchange(&head, b"", false).await.expect(400);
     assert_eq!(refused.code(), "InvalidArgument");
+}
+
+/// Some servers tell with the answer 412 what is there: as clients know it, or not at all.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_is_refused_tells_no_tag_of_the_backend() {
+    let (world, front) = World::with_bucket().await;
+    let mut tag = front.client.put("/bucket/key", b"content").await.expect(200).etag();
+    front.client.put("/bucket/source", b"source").await.expect(200);
+    world.backend().put("/bucket/open", b"plaintext").await.expect(200);
+    let address = odd(&world, Oddity::TellsTags).await;
+    let mut config = config_of(&world, address);
+    let mut told = 0;
+    for plaintext in [Plaintext::Forbid, Plaintext::ReadOnly, Plaintext::Allow] {
+        let mut rule = BucketRule::new(Glob::new("*"));
+        rule.plaintext = plaintext;
+        config.buckets = Buckets::new(vec![rule]);
+        let front = serve(&config).await;
+        let client = &front.client;
+        let wrong = ("if-match", "\"other-0\"");
+        let mut answers = vec![
+            client.send("PUT", "/bucket/key", &[wrong], b"new").await,
+            client.ask_with("DELETE", "/bucket/key", &[wrong]).await,
+        ];
+        let sources = match plaintext {
+            Plaintext::Forbid => &["/bucket/source"][..],
+            _ => &["/bucket/source", "/bucket/open"],
+        };
+        for source in sources {
+            let headers = [("x-amz-copy-source", *source), wrong];
+            answers.push(client.ask_with("PUT", "/bucket/key", &headers).await);
+        }
+        let id = begin(client, "/bucket/key", &[]).await;
+        let parts = [(1, part(client, "/bucket/key", &id, 1, b"new").await)];
+        answers.push(complete_with(client, "/bucket/key", &id, &parts, &[wrong]).await);
+        for (at, answer) in answers.into_iter().enumerate() {
+            assert_eq!(answer.expect(412).etag(), tag, "{plaintext:?} {at}");
+            told += 1;
+        }
+        // A client goes on from there.
+        let again = client.send("PUT", "/bucket/key", &[("if-match", &tag)], b"content").await;
+        tag = again.expect(200).etag();
+    }
+    assert_eq!(told, 4 + 5 + 5);
 }
 
 /// Stores an object in parts, and tells its tag as the completion says it.

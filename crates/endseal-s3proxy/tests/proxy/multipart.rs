@@ -27,6 +27,16 @@ pub(crate) async fn complete(
     id: &str,
     parts: &[(u16, String)],
 ) -> Answer {
+    complete_with(client, target, id, parts, &[]).await
+}
+
+pub(crate) async fn complete_with(
+    client: &Client,
+    target: &str,
+    id: &str,
+    parts: &[(u16, String)],
+    headers: &[(&str, &str)],
+) -> Answer {
     let parts: String = parts
         .iter()
         .map(|(number, tag)| {
@@ -34,7 +44,7 @@ pub(crate) async fn complete(
         })
         .collect();
     let body = format!("<CompleteMultipartUpload>{parts}</CompleteMultipartUpload>");
-    client.send("POST", &format!("{target}?uploadId={id}"), &[], body.as_bytes()).await
+    client.send("POST", &format!("{target}?uploadId={id}"), headers, body.as_bytes()).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

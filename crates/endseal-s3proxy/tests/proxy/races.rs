@@ -70,7 +70,7 @@ impl Relay {
 }
 
 /// The folder at another address.
-fn config_of(world: &World, address: SocketAddr) -> Config {
+pub(crate) fn config_of(world: &World, address: SocketAddr) -> Config {
     let folder = world.folder.backend();
     let url = format!("http://{address}");
     let mut backend = Backend::new(&url, &folder.access_key, folder.secret_key.clone());
@@ -206,7 +206,7 @@ async fn a_server_that_heeds_no_conditions_of_copies_is_left_alone() {
     front.client.put("/bucket/key", b"content").await.expect(200);
     rotate(&world);
     let before = world.backend().ask("HEAD", "/bucket/key").await.expect(200).etag();
-    let address = heedless(&world).await;
+    let address = odd(&world, Oddity::HeedlessOfCopies).await;
     let config = config_of(&world, address);
     let proxy = Arc::new(Proxy::start(&config, Box::new(Silent::new())).unwrap());
     let report = rewrap(&proxy, &Rewrap::default(), |_| {}).await.unwrap();
@@ -221,20 +221,29 @@ async fn a_server_that_heeds_no_conditions_of_copies_is_left_alone() {
     assert_eq!(world.proxy().await.client.ask("GET", "/bucket/key").await.body, b"content");
 }
 
-/// A server that ignores `If-Match` of copies: the folder, asked anew without it.
-async fn heedless(world: &World) -> SocketAddr {
+/// What the folder does not do, and servers do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Oddity {
+    /// `If-Match` of copies is ignored: the folder is asked anew without it.
+    HeedlessOfCopies,
+    /// An answer 412 to a write has the entity tag of what is there.
+    TellsTags,
+}
+
+/// A server of that kind, over the folder.
+pub(crate) async fn odd(world: &World, oddity: Oddity) -> SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     let backend = Arc::new(world.backend());
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(relay_heedlessly(stream, Arc::clone(&backend)));
+            tokio::spawn(relay_oddly(stream, Arc::clone(&backend), oddity));
         }
     });
     address
 }
 
-async fn relay_heedlessly(mut stream: TcpStream, backend: Arc<Client>) {
+async fn relay_oddly(mut stream: TcpStream, backend: Arc<Client>, oddity: Oddity) {
     let mut request = Vec::new();
     let end = loop {
         if let Some(end) = request.windows(4).position(|it| it == b"\r\n\r\n") {
@@ -267,13 +276,17 @@ async fn relay_heedlessly(mut stream: TcpStream, backend: Arc<Client>) {
                 "x-amz-date",
                 "x-amz-content-sha256",
             ];
-            let is_hidden = copies && *name == "if-match";
+            let is_hidden = oddity == Oddity::HeedlessOfCopies && copies && *name == "if-match";
             !own.contains(name) && !is_hidden
         })
         .copied()
         .collect();
     let answer = backend.send(method, target, &kept, &body).await;
     let mut out = format!("HTTP/1.1 {} ...\r\n", answer.status);
+    if oddity == Oddity::TellsTags && answer.status == 412 {
+        let path = target.split('?').next().unwrap();
+        out.push_str(&format!("etag: {}\r\n", backend.ask("HEAD", path).await.expect(200).etag()));
+    }
     for (name, value) in &answer.headers {
         out.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap()));
     }

@@ -13,11 +13,12 @@ use crate::checksum::{ChecksumType, ChecksumValue, combined, composite};
 use crate::client::Body;
 use crate::error::S3Error;
 use crate::handler::copy_object::rewrite_answer;
+use crate::handler::get_object::answer_as_is;
 use crate::handler::{conditions, content, pass_through};
 use crate::headers;
 use crate::object::entity_tag::{self, PartTag};
 use crate::object::{Entry, PartNumber, Record, RecordError, size};
-use crate::proxy::{Call, Proxy, pass, read};
+use crate::proxy::{Call, Proxy, read};
 use crate::sigv4::PayloadHash;
 use crate::target::Query;
 use crate::xml::{self, ChecksumChange, CompletedPart, ResultChange};
@@ -33,7 +34,7 @@ pub(in crate::handler) async fn complete(
     if is_plain(proxy, &call) {
         let response = pass_through::send_on(proxy, call).await?;
         if !response.status().is_success() {
-            return Ok(pass(response));
+            return Ok(answer_as_is(response));
         }
         return rewrite_answer(response, ChecksumChange::Keep).await;
     }
@@ -70,7 +71,7 @@ pub(in crate::handler) async fn complete(
     let body = Body::full(request.into());
     let response = proxy.send(&call.signer, &Method::POST, &target, headers, body, hash).await?;
     if !response.status().is_success() {
-        return Ok(pass(response));
+        return Ok(answer_as_is(response));
     }
     let (mut head, body) = response.into_parts();
     let document = read(body, 64 * 1024).await?;
