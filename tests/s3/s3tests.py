@@ -1,4 +1,8 @@
-"""ceph's s3-tests against versitygw, direct and through the proxy, and what differs.
+"""ceph's s3-tests against versitygw: direct, through the proxy with its defaults, and with the
+options that settle what the defaults change; and what differs.
+
+Exit status 1: a test moved from passed to anything else, not by chance, and with both options or
+not as the defaults have it.
 
 The suite is not part of this repository: give the folder of a checkout of ceph/s3-tests.
 """
@@ -31,6 +35,15 @@ WORDS = " or ".join(
     object_metadata if_match ifmatch ifnonmatch object_raw post_object versioning
     object_attributes""".split()
 )
+
+SUITE = os.path.join("s3tests", "functional", "test_s3.py")
+
+# The three ways, as the tables call them.
+COLUMNS = {
+    "direct": "direct",
+    "defaults": "through the proxy",
+    "options": "with both options",
+}
 
 # Sections of the suite's configuration, and their accounts, the same at server and proxy.
 ACCOUNTS = {
@@ -103,15 +116,18 @@ def create_accounts(server):
         )
 
 
-def suite(checkout, folder, port, words, patience):
-    """Runs the subset. Test -> (passed, failed, error or skipped; first line of its message)."""
+def suite(options, folder, port, chosen):
+    """Runs the tests that pytest's arguments choose.
+
+    Test -> (passed, failed, error or skipped; first line of its message).
+    """
+    os.makedirs(folder, exist_ok=True)
     config = os.path.join(folder, "s3tests.conf")
     configuration(config, port)
     results = os.path.join(folder, "results.xml")
     # What pytest and the tests leave behind goes into a folder of ours.
     copy = os.path.join(folder, "suite")
-    shutil.copytree(checkout, copy, ignore=shutil.ignore_patterns(".git"))
-    begin = time.monotonic()
+    shutil.copytree(options.checkout, copy, ignore=shutil.ignore_patterns(".git"))
     with open(os.path.join(folder, "pytest.log"), "wb") as log:
         done = subprocess.run(
             [
@@ -123,14 +139,10 @@ def suite(checkout, folder, port, words, patience):
                 "-p",
                 "no:cacheprovider",
                 "--timeout",
-                str(patience),
+                str(options.timeout),
                 "--junitxml",
                 results,
-                "-m",
-                MARKS,
-                "-k",
-                words,
-                "s3tests/functional/test_s3.py",
+                *chosen,
             ],
             cwd=copy,
             env={**clean_environment(), "S3TEST_CONF": config, "AWS_EC2_METADATA_DISABLED": "true"},
@@ -142,7 +154,11 @@ def suite(checkout, folder, port, words, patience):
     if done.returncode not in (0, 1):
         with open(os.path.join(folder, "pytest.log"), errors="replace") as log:
             sys.exit(f"tests/s3: pytest ended with {done.returncode}:\n{log.read()[-2000:]}")
-    return parse(results), time.monotonic() - begin
+    return parse(results)
+
+
+def subset(options):
+    return ["-m", MARKS, "-k", options.words, SUITE]
 
 
 def parse(path):
@@ -160,19 +176,22 @@ def parse(path):
     return found
 
 
-def direct(options, folder):
+def begun(folder):
     server = servers.Versitygw(folder)
     server.start()
     create_accounts(server)
-    results = suite(options.checkout, folder, server.port, options.words, options.timeout)
+    return server
+
+
+def direct(options, folder):
+    server = begun(folder)
+    results = suite(options, folder, server.port, subset(options))
     server.stop()
     return results
 
 
-def proxied(options, folder, tags=None):
-    server = servers.Versitygw(folder)
-    server.start()
-    create_accounts(server)
+def proxied(options, folder, **rule):
+    server = begun(folder)
     ring = os.path.join(folder, "ring.key")
     proxies.new_ring(options.proxy_bin, ring)
     # Accounts of the same names on both sides: the suite compares owners with the names it knows.
@@ -182,19 +201,42 @@ def proxied(options, folder, tags=None):
         os.path.join(folder, "proxy"),
         ring,
         clients=[(access, secret, access, secret) for access, secret in ACCOUNTS.values()],
-        # The suite looks for the ids that it was given, and completes with tags of parts that it
-        # sent twice.
-        uploads="recorded",
-        tags=tags,
+        **rule,
     )
-    results = suite(options.checkout, folder, front.port, options.words, options.timeout)
+    results = suite(options, folder, front.port, subset(options))
     front.stop()
     server.stop()
     return results
 
 
-def called_by_md5(options, folder):
-    return proxied(options, folder, tags="md5")
+def with_options(options, folder):
+    return proxied(options, folder, uploads="recorded", tags="md5")
+
+
+def repeated(options, folder, names, before):
+    """Runs tests alone, directly, some times more: test -> how often it passed, of how many times."""
+    server = begun(folder)
+    nodes = [f"{SUITE}::{name}" for name in names]
+    passed = {name: int(before[name][0] == "passed") for name in names}
+    for turn in range(options.repeat):
+        results = suite(options, os.path.join(folder, str(turn)), server.port, nodes)
+        for name in names:
+            passed[name] += results.get(name, ("missing",))[0] == "passed"
+    server.stop()
+    return {name: (passed[name], options.repeat + 1) for name in names}
+
+
+def in_folder(options, name, perform):
+    """What `perform` gives for a folder of its own, which is gone afterwards."""
+    folder = tempfile.mkdtemp(prefix=f"endseal-s3tests-{name}-")
+    try:
+        return perform(folder)
+    finally:
+        stop_all()
+        if options.keep:
+            print(f"tests/s3: kept {folder}", file=sys.stderr)
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def moved(before, after):
@@ -216,121 +258,157 @@ def cell(text):
     return text.replace("|", "\\|").replace("`", "'")
 
 
-# What cannot be otherwise without giving up a promise of the format, or is not the proxy's.
-WHY = {
-    "test_object_write_check_etag": (
-        "wants the MD5 of the content as entity tag: without `entity_tags = \"md5\"` the format gives "
-        "`<tag of the server>-0` (docs/spec/s3-object.md, Entity tags), as conditions on tags are "
-        "decided at the server"
+# What moves from passed with the defaults, and which option settles it.
+OF_DEFAULTS = {
+    "test_list_multipart_upload": (
+        "wants the upload ids that it was given in the list of uploads: an id holds the wrapped key, "
+        "which is kept nowhere else by default, and the list has the server's ids, with which an "
+        'upload can be aborted; `uploads = "recorded"` keeps the ids that were given'
     ),
-    "test_set_multipart_tagging": (
-        "passes or fails with this server as the order of a map has it, with the proxy or without"
+    "test_multipart_upload_resend_part": (
+        "uploads parts a second time and completes with the tags of the first: a part has a fresh "
+        "salt each time, its tag names which upload of it is meant, and the first is gone; "
+        '`uploads = "recorded"` keeps what tells that both have the same content'
+    ),
+    "test_object_write_check_etag": (
+        "wants the MD5 of the content as entity tag: by default that is `<tag of the server>-0`, as "
+        "conditions on tags are decided at the server, which is not to learn an MD5 of content; "
+        '`entity_tags = "md5"` seals it beside the object'
     ),
 }
-
-# Reasons that are none where objects are called by their MD5.
-WITHOUT_MD5 = ("test_object_write_check_etag",)
 
 INTRODUCTION = """\
 # ceph's s3-tests, direct and through the proxy
 
 278 tests of [ceph/s3-tests](https://github.com/ceph/s3-tests) (commit 8f0ae7b), those that a proxy
-touches, against versitygw 1.8.0 and against the same server behind the proxy: with its usual rules,
-and with `entity_tags = "md5"` for all buckets. What fails all ways is what that server does not do
-(encryption by its own keys, forms, anonymous access and so on). The rule is that no test may move
-from passed to anything else, but for those with a reason. The proxy records uploads (`uploads =
-"recorded"`): without that, `test_list_multipart_upload` and `test_multipart_upload_resend_part`
-fail. Written by `tests/s3/s3tests`.
+touches, against versitygw 1.8.0 three ways: direct; through the proxy with its defaults; and through
+the proxy with `uploads = "recorded"` and `entity_tags = "md5"` for all buckets. What fails all ways
+is what that server does not do (encryption by its own keys, forms, anonymous access and so on).
+
+The rule is that no test may move from passed to anything else. With both options it has no
+exception. The defaults, which cost no request and no room for metadata, have the ones that follow
+from them, each settled by an option. A test that does not have the same result both ways is run
+alone, directly, {repeat} times more: if it passes and fails there too, it does so by chance, and says
+nothing about the proxy. Written by `tests/s3/s3tests`.
 """
 
 
-def differences(before, after, heading):
+def is_chance(name, chances):
+    passed, times = chances.get(name, (0, 0))
+    return 0 < passed < times
+
+
+def worse(before, after, chances, reasons):
+    """Tests that moved from passed to anything else, neither by chance nor with a reason."""
+    changes = [it for it in moved(before, after) if it[1][0] == "passed"]
+    return [it for it in changes if it[0] not in reasons and not is_chance(it[0], chances)]
+
+
+def differences(before, after, chances, reasons, heading):
     """What is not the same through the proxy, with the reasons."""
     lines = ["", heading, ""]
     changes = moved(before, after)
     if changes:
         lines += ["| test | direct | through the proxy | why |", "|---|---|---|---|"]
     for name, (one, first), (two, second) in changes:
-        reason = WHY.get(name) or f"`{cell(second or first)}`"
+        if is_chance(name, chances):
+            reason = "chance: direct it passes {} of {} times".format(*chances[name])
+        elif one == "passed" and name in reasons:
+            reason = reasons[name]
+        else:
+            reason = f"`{cell(second or first)}`"
         lines.append(f"| `{name}` | {one} | {two} | {reason} |")
     if not changes:
         lines.append("Nothing.")
     return lines
 
 
-def report(before, after, with_md5, out):
-    lines = [INTRODUCTION]
-    columns = [("direct", before), ("through the proxy", after), ("with MD5s as tags", with_md5)]
-    columns = [it for it in columns if it[1]]
+def report(results, chances, options):
+    columns = [(heading, results[run]) for run, heading in COLUMNS.items() if results[run]]
+    lines = [INTRODUCTION.format(repeat=options.repeat)]
     lines += ["| | tests | result |", "|---|---|---|"]
-    lines += [f"| {name} | {len(results)} | {counts(results)} |" for name, results in columns]
-    if after:
-        lines += differences(before, after, "## What differs")
-    if with_md5:
-        lines += differences(before, with_md5, "## What differs with MD5s as tags")
+    lines += [f"| {heading} | {len(it)} | {counts(it)} |" for heading, it in columns]
+    for run, reasons, heading in [
+        ("defaults", OF_DEFAULTS, "## What differs with the defaults"),
+        ("options", {}, "## What differs with both options"),
+    ]:
+        if results[run]:
+            lines += differences(results["direct"], results[run], chances, reasons, heading)
     lines += ["", "## All tests", ""]
-    lines += ["| test | " + " | ".join(it for it, _ in columns) + " |"]
+    lines += ["| test | " + " | ".join(heading for heading, _ in columns) + " |"]
     lines += ["|---" * (1 + len(columns)) + "|"]
-    for name in sorted(set().union(*(results for _, results in columns))):
-        cells = [results.get(name, ("missing", ""))[0] for _, results in columns]
+    for name in sorted(set().union(*(it for _, it in columns))):
+        cells = [it.get(name, ("missing", ""))[0] for _, it in columns]
         lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
-    with open(out, "w") as file:
+    with open(options.out, "w") as file:
         file.write("\n".join(lines) + "\n")
 
 
-def main():
+def arguments():
     parser = argparse.ArgumentParser(prog="tests/s3/s3tests", description=__doc__)
     parser.add_argument("checkout", help="folder of ceph/s3-tests")
     parser.add_argument("--direct-only", action="store_true", help="makes the baseline")
-    parser.add_argument("--md5", action="store_true", help='also with entity_tags = "md5"')
     parser.add_argument("--baseline", metavar="FILE", help="JSON of an earlier direct run")
     parser.add_argument("--proxy-bin", default=built(), help="the program endseal")
     parser.add_argument("--out", default="s3-tests.md", metavar="FILE", help="the tables")
-    parser.add_argument("--json", metavar="FILE", help="both lists with their messages")
+    parser.add_argument("--json", metavar="FILE", help="all lists with their messages")
     parser.add_argument("--words", default=WORDS, metavar="WORDS", help="instead of the subset's")
     parser.add_argument("--timeout", type=int, default=120, help="seconds for one test")
+    parser.add_argument(
+        "--repeat", type=int, default=10, help="direct runs more of what differs; 0 finds no chance"
+    )
     parser.add_argument("--keep", action="store_true", help="keeps folders and logs")
     options = parser.parse_args()
     options.checkout = os.path.abspath(options.checkout)
-    if not os.path.exists(os.path.join(options.checkout, "s3tests", "functional", "test_s3.py")):
+    if not os.path.exists(os.path.join(options.checkout, SUITE)):
         parser.error(f"{options.checkout} is no checkout of ceph/s3-tests")
     if not options.direct_only and options.proxy_bin is None:
         parser.error("no proxy: build it, name it by --proxy-bin, or make the baseline")
+    return options
+
+
+def main():
+    options = arguments()
     stop_at_exit()
-    kept = {"direct": {}, "proxy": {}, "md5": {}}
+    results = {run: {} for run in COLUMNS}
+    todo = [("direct", direct), ("defaults", proxied), ("options", with_options)]
     if options.baseline:
         with open(options.baseline) as file:
-            kept["direct"] = {name: tuple(it) for name, it in json.load(file)["direct"].items()}
-    todo = [] if options.baseline else [("direct", direct)]
-    todo += [] if options.direct_only else [("proxy", proxied)]
-    todo += [("md5", called_by_md5)] if options.md5 and not options.direct_only else []
-    for name, perform in todo:
-        folder = tempfile.mkdtemp(prefix=f"endseal-s3tests-{name}-")
-        try:
-            kept[name], seconds = perform(options, folder)
-            print(f"{name}: {counts(kept[name])} in {seconds:.0f} s", flush=True)
-        finally:
-            stop_all()
-            if options.keep:
-                print(f"tests/s3: kept {folder}", file=sys.stderr)
-            else:
-                shutil.rmtree(folder, ignore_errors=True)
-    report(kept["direct"], kept["proxy"], kept["md5"], options.out)
+            results["direct"] = {name: tuple(it) for name, it in json.load(file)["direct"].items()}
+        todo = todo[1:]
+    if options.direct_only:
+        todo = [it for it in todo if it[0] == "direct"]
+    for run, perform in todo:
+        begin = time.monotonic()
+        results[run] = in_folder(options, run, lambda folder: perform(options, folder))
+        seconds = time.monotonic() - begin
+        print(f"{run}: {counts(results[run])} in {seconds:.0f} s", flush=True)
+    before = results["direct"]
+    ways = {} if options.direct_only else {"defaults": OF_DEFAULTS, "options": {}}
+    # A test that is missing on one side is no chance.
+    names = {name for run in ways for name, *_ in moved(before, results[run]) if name in before}
+    chances = {}
+    if names and options.repeat:
+        chances = in_folder(
+            options, "repeated", lambda folder: repeated(options, folder, sorted(names), before)
+        )
+    for name in sorted(chances):
+        if is_chance(name, chances):
+            print("by chance: {} passes {} of {} times direct".format(name, *chances[name]))
+    report(results, chances, options)
     if options.json:
         with open(options.json, "w") as file:
-            json.dump(kept, file, indent=1)
-    if options.direct_only:
-        return 0
+            json.dump({**results, "repeated": chances}, file, indent=1)
     failed = 0
-    for run in [it for it in ("proxy", "md5") if kept[it]]:
-        # What has a reason without MD5s as tags has none with them.
-        why = {it: WHY[it] for it in WHY if run == "proxy" or it not in WITHOUT_MD5}
-        worse = [it for it in moved(kept["direct"], kept[run]) if it[1][0] == "passed"]
-        for name, _, (result, message) in worse:
-            print(f"{run}: from passed to {result}: {name}: {why.get(name, message)}")
-        worse = [it for it in worse if it[0] not in why]
-        print(f"{run}: {len(kept[run]) - len(worse)} passed, {len(worse)} failed")
-        failed += len(worse)
+    for run, reasons in ways.items():
+        for name, (one, _), (two, message) in moved(before, results[run]):
+            if one == "passed" and name in reasons:
+                print(f"{run}: from passed to {two}: {name}: {reasons[name]}")
+        found = worse(before, results[run], chances, reasons)
+        for name, _, (result, message) in found:
+            print(f"{run}: FROM PASSED TO {result}: {name}: {message}")
+        print(f"{run}: {len(results[run])} tests, {len(found)} against the rule")
+        failed += len(found)
     return 1 if failed else 0
 
 
