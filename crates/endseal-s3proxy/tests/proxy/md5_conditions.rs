@@ -1,12 +1,15 @@
 //! Conditions on objects that are called by the MD5 of their content, by either of their names.
 
+use base64ct::{Base64, Encoding as _};
+use endseal_crypto::sha256;
 use endseal_s3proxy::access::{Client as Known, Permissions, SecretAccessKey};
+use endseal_s3proxy::bucket::Uploads;
 
 use crate::client::Client;
 use crate::fixture::content;
 use crate::fixture::serve;
 use crate::md5_tags::{config, in_list, tag, with_bucket};
-use crate::multipart::{PART, begin, part};
+use crate::multipart::{PART, begin, complete_with, part};
 use crate::races::{Relay, folder};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -310,4 +313,38 @@ async fn who_may_not_read_does_not_learn_what_is_there() {
     // A tag of the backend says nothing of the content.
     let listed = in_list(&front.client, "/bucket/key").await;
     writer.send("PUT", "/bucket/key", &[("if-match", &listed)], b"x").await.expect(200);
+}
+
+/// An upload that is listed with the id that was given, has a part that was sent twice, and replaces an
+/// object that is called by its MD5, or another one not.
+#[tokio::test(flavor = "multi_thread")]
+async fn recorded_uploads_replace_what_is_called_by_its_md5() {
+    let (world, front) = with_bucket(|rule| rule.uploads = Uploads::Recorded).await;
+    let client = &front.client;
+    let target = "/bucket/key";
+    let md5 = client.put(target, b"content").await.expect(200).etag();
+    assert_eq!(md5, tag(b"content"));
+    let id = begin(client, target, &[]).await;
+    let body = content(PART, 7);
+    let sum = Base64::encode_string(&sha256::digest(&body));
+    let to = format!("{target}?partNumber=1&uploadId={id}");
+    let headers = [("x-amz-checksum-sha256", sum.as_str())];
+    let first = client.send("PUT", &to, &headers, &body).await.expect(200).etag();
+    let again = client.send("PUT", &to, &headers, &body).await.expect(200).etag();
+    assert_ne!(first, again);
+    let listed = client.ask("GET", "/bucket?uploads").await.expect(200);
+    assert_eq!(listed.elements("UploadId"), [id.as_str()]);
+    let parts = [(1, first), (2, part(client, target, &id, 2, b"end").await)];
+    let other = tag(b"other");
+    let wrong = [("if-match", other.as_str())];
+    complete_with(client, target, &id, &parts, &wrong).await.expect(412);
+    assert_eq!(client.ask("GET", target).await.expect(200).body, b"content");
+    let right = [("if-match", other.as_str()), ("if-match", &md5)];
+    let completed = complete_with(client, target, &id, &parts, &right).await.expect(200);
+    let head = client.ask("HEAD", target).await.expect(200);
+    assert_eq!(head.etag(), completed.element("ETag"));
+    assert_ne!(head.etag().len(), md5.len(), "it has no MD5");
+    assert!(client.ask("GET", target).await.expect(200).body == [&body[..], b"end"].concat());
+    let left = world.backend().ask("GET", "/bucket").await.expect(200);
+    assert_eq!(left.elements("Key"), ["key"], "nothing is left of what was recorded");
 }
