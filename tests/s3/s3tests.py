@@ -9,6 +9,7 @@ The suite is not part of this repository: give the folder of a checkout of ceph/
 
 import argparse
 import collections
+import contextlib
 import json
 import os
 import shutil
@@ -41,9 +42,12 @@ SUITE = os.path.join("s3tests", "functional", "test_s3.py")
 # The three ways, as the tables call them.
 COLUMNS = {
     "direct": "direct",
-    "defaults": "through the proxy",
+    "defaults": "with the defaults",
     "options": "with both options",
 }
+
+# And the rules of the proxy; none is without it.
+RULES = {"direct": None, "defaults": {}, "options": {"uploads": "recorded", "tags": "md5"}}
 
 # Sections of the suite's configuration, and their accounts, the same at server and proxy.
 ACCOUNTS = {
@@ -183,19 +187,29 @@ def begun(folder):
     return server
 
 
-def direct(options, folder):
+@contextlib.contextmanager
+def way(options, folder, rule):
+    """The port of a fresh server, or of a proxy before it with that rule for all buckets."""
     server = begun(folder)
-    results = suite(options, folder, server.port, subset(options))
+    if rule is None:
+        yield server.port
+    else:
+        front = fronted(options, folder, server, rule)
+        yield front.port
+        front.stop()
     server.stop()
-    return results
 
 
-def proxied(options, folder, **rule):
-    server = begun(folder)
+def perform(options, folder, rule):
+    with way(options, folder, rule) as port:
+        return suite(options, folder, port, subset(options))
+
+
+def fronted(options, folder, server, rule):
     ring = os.path.join(folder, "ring.key")
     proxies.new_ring(options.proxy_bin, ring)
     # Accounts of the same names on both sides: the suite compares owners with the names it knows.
-    front = proxies.Proxy(
+    return proxies.Proxy(
         options.proxy_bin,
         server,
         os.path.join(folder, "proxy"),
@@ -203,27 +217,41 @@ def proxied(options, folder, **rule):
         clients=[(access, secret, access, secret) for access, secret in ACCOUNTS.values()],
         **rule,
     )
-    results = suite(options, folder, front.port, subset(options))
-    front.stop()
-    server.stop()
-    return results
 
 
-def with_options(options, folder):
-    return proxied(options, folder, uploads="recorded", tags="md5")
-
-
-def repeated(options, folder, names, before):
-    """Runs tests alone, directly, some times more: test -> how often it passed, of how many times."""
-    server = begun(folder)
+def repeated(options, folder, rule, names, before):
+    """Runs tests alone some times more: test -> how often it passed, of how many times."""
     nodes = [f"{SUITE}::{name}" for name in names]
     passed = {name: int(before[name][0] == "passed") for name in names}
-    for turn in range(options.repeat):
-        results = suite(options, os.path.join(folder, str(turn)), server.port, nodes)
-        for name in names:
-            passed[name] += results.get(name, ("missing",))[0] == "passed"
-    server.stop()
+    with way(options, folder, rule) as port:
+        for turn in range(options.repeat):
+            results = suite(options, os.path.join(folder, str(turn)), port, nodes)
+            for name in names:
+                passed[name] += results.get(name, ("missing",))[0] == "passed"
     return {name: (passed[name], options.repeat + 1) for name in names}
+
+
+def all_repeated(options, results):
+    """What differs, again: directly, and what is chance there through the proxy too."""
+    before = results["direct"]
+    chances = {run: {} for run in COLUMNS}
+    ways = {run: moved(before, results[run]) for run in COLUMNS if run != "direct" and results[run]}
+    # A test that is missing on one side is no chance.
+    names = {name for changes in ways.values() for name, *_ in changes if name in before}
+    todo = {"direct": sorted(names)}
+    while todo:
+        run, names = todo.popitem()
+        if names and options.repeat:
+            chances[run] = in_folder(
+                options,
+                "repeated",
+                lambda folder: repeated(options, folder, RULES[run], names, results[run]),
+            )
+        if run == "direct":
+            doubtful = [it for it, (passed, times) in chances[run].items() if 0 < passed < times]
+            for run, changes in ways.items():
+                todo[run] = [name for name, *_ in changes if name in doubtful]
+    return chances
 
 
 def in_folder(options, name, perform):
@@ -277,6 +305,8 @@ OF_DEFAULTS = {
     ),
 }
 
+REASONS = {"defaults": OF_DEFAULTS, "options": {}}
+
 INTRODUCTION = """\
 # ceph's s3-tests, direct and through the proxy
 
@@ -288,31 +318,37 @@ is what that server does not do (encryption by its own keys, forms, anonymous ac
 The rule is that no test may move from passed to anything else. With both options it has no
 exception. The defaults, which cost no request and no room for metadata, have the ones that follow
 from them, each settled by an option. A test that does not have the same result both ways is run
-alone, directly, {repeat} times more: if it passes and fails there too, it does so by chance, and says
-nothing about the proxy. Written by `tests/s3/s3tests`.
+alone, directly, {repeat} times more: if it passes and fails there too, and as often run through the
+proxy passes at least once, it does so by chance. Written by `tests/s3/s3tests`.
 """
 
 
-def is_chance(name, chances):
-    passed, times = chances.get(name, (0, 0))
-    return 0 < passed < times
+def is_chance(name, run, chances):
+    """Whether a test passes and fails without the proxy, and does not always fail with it."""
+    passed, times = chances["direct"].get(name, (0, 0))
+    through, _ = chances[run].get(name, (0, 0))
+    return 0 < passed < times and through > 0
 
 
-def worse(before, after, chances, reasons):
+def worse(results, run, chances):
     """Tests that moved from passed to anything else, neither by chance nor with a reason."""
-    changes = [it for it in moved(before, after) if it[1][0] == "passed"]
-    return [it for it in changes if it[0] not in reasons and not is_chance(it[0], chances)]
+    changes = [it for it in moved(results["direct"], results[run]) if it[1][0] == "passed"]
+    reasons = REASONS[run]
+    return [it for it in changes if it[0] not in reasons and not is_chance(it[0], run, chances)]
 
 
-def differences(before, after, chances, reasons, heading):
+def differences(results, run, chances):
     """What is not the same through the proxy, with the reasons."""
-    lines = ["", heading, ""]
-    changes = moved(before, after)
+    lines = ["", f"## What differs {COLUMNS[run]}", ""]
+    changes = moved(results["direct"], results[run])
+    reasons = REASONS[run]
     if changes:
         lines += ["| test | direct | through the proxy | why |", "|---|---|---|---|"]
     for name, (one, first), (two, second) in changes:
-        if is_chance(name, chances):
-            reason = "chance: direct it passes {} of {} times".format(*chances[name])
+        if is_chance(name, run, chances):
+            reason = "chance: it passes {} of {} times directly, {} of {} so".format(
+                *chances["direct"][name], *chances[run][name]
+            )
         elif one == "passed" and name in reasons:
             reason = reasons[name]
         else:
@@ -328,12 +364,9 @@ def report(results, chances, options):
     lines = [INTRODUCTION.format(repeat=options.repeat)]
     lines += ["| | tests | result |", "|---|---|---|"]
     lines += [f"| {heading} | {len(it)} | {counts(it)} |" for heading, it in columns]
-    for run, reasons, heading in [
-        ("defaults", OF_DEFAULTS, "## What differs with the defaults"),
-        ("options", {}, "## What differs with both options"),
-    ]:
+    for run in REASONS:
         if results[run]:
-            lines += differences(results["direct"], results[run], chances, reasons, heading)
+            lines += differences(results, run, chances)
     lines += ["", "## All tests", ""]
     lines += ["| test | " + " | ".join(heading for heading, _ in columns) + " |"]
     lines += ["|---" * (1 + len(columns)) + "|"]
@@ -355,7 +388,7 @@ def arguments():
     parser.add_argument("--words", default=WORDS, metavar="WORDS", help="instead of the subset's")
     parser.add_argument("--timeout", type=int, default=120, help="seconds for one test")
     parser.add_argument(
-        "--repeat", type=int, default=10, help="direct runs more of what differs; 0 finds no chance"
+        "--repeat", type=int, default=16, help="runs more of what differs; 0 finds no chance"
     )
     parser.add_argument("--keep", action="store_true", help="keeps folders and logs")
     options = parser.parse_args()
@@ -371,43 +404,39 @@ def main():
     options = arguments()
     stop_at_exit()
     results = {run: {} for run in COLUMNS}
-    todo = [("direct", direct), ("defaults", proxied), ("options", with_options)]
+    runs = ["direct"] if options.direct_only else list(COLUMNS)
     if options.baseline:
         with open(options.baseline) as file:
             results["direct"] = {name: tuple(it) for name, it in json.load(file)["direct"].items()}
-        todo = todo[1:]
-    if options.direct_only:
-        todo = [it for it in todo if it[0] == "direct"]
-    for run, perform in todo:
+        runs = [it for it in runs if it != "direct"]
+    for run in runs:
         begin = time.monotonic()
-        results[run] = in_folder(options, run, lambda folder: perform(options, folder))
+        results[run] = in_folder(
+            options, run, lambda folder: perform(options, folder, RULES[run])
+        )
         seconds = time.monotonic() - begin
         print(f"{run}: {counts(results[run])} in {seconds:.0f} s", flush=True)
-    before = results["direct"]
-    ways = {} if options.direct_only else {"defaults": OF_DEFAULTS, "options": {}}
-    # A test that is missing on one side is no chance.
-    names = {name for run in ways for name, *_ in moved(before, results[run]) if name in before}
-    chances = {}
-    if names and options.repeat:
-        chances = in_folder(
-            options, "repeated", lambda folder: repeated(options, folder, sorted(names), before)
-        )
-    for name in sorted(chances):
-        if is_chance(name, chances):
-            print("by chance: {} passes {} of {} times direct".format(name, *chances[name]))
+    return concluded(options, results, all_repeated(options, results))
+
+
+def concluded(options, results, chances):
     report(results, chances, options)
     if options.json:
         with open(options.json, "w") as file:
             json.dump({**results, "repeated": chances}, file, indent=1)
     failed = 0
-    for run, reasons in ways.items():
-        for name, (one, _), (two, message) in moved(before, results[run]):
-            if one == "passed" and name in reasons:
-                print(f"{run}: from passed to {two}: {name}: {reasons[name]}")
-        found = worse(before, results[run], chances, reasons)
-        for name, _, (result, message) in found:
-            print(f"{run}: FROM PASSED TO {result}: {name}: {message}")
+    for run in [it for it in REASONS if results[it]]:
+        for name, (one, _), (two, message) in moved(results["direct"], results[run]):
+            if is_chance(name, run, chances):
+                times = (*chances["direct"][name], *chances[run][name])
+                print(f"{run}: by chance {one}, {two}: {name}:", end=" ")
+                print("it passes {} of {} times directly, {} of {} so".format(*times))
+            elif one == "passed":
+                print(f"{run}: from passed to {two}: {name}: {REASONS[run].get(name, message)}")
+        found = worse(results, run, chances)
         print(f"{run}: {len(results[run])} tests, {len(found)} against the rule")
+        for name, *_ in found:
+            print(f"{run}: against the rule: {name}")
         failed += len(found)
     return 1 if failed else 0
 
