@@ -5,24 +5,32 @@
 //! reads into. So the first connections read much at once, and the more there are, the less each takes.
 
 /// Bytes of one read at most.
-pub(crate) const MOST: usize = 512 * 1024;
+pub(crate) const MOST: usize = 768 * 1024;
 
-/// What the connections of one side share, but for the least that each has.
+/// Connections that read as much: one that waits idle beside another one that works is common.
+const FIRST: usize = 2;
+
+/// What the connections of one side share when there are more, but for the least that each has.
 const TOGETHER: usize = 768 * 1024;
 
 /// What a new connection reads at once, when there are so many with it.
 pub(crate) fn share(connections: usize, least: usize, most: usize) -> usize {
-    (TOGETHER / connections.max(1)).min(most).max(least)
+    if connections <= FIRST {
+        return most;
+    }
+    (TOGETHER / connections).min(most).max(least)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST, TOGETHER, share};
+    use super::{FIRST, MOST, TOGETHER, share};
 
     #[test]
     fn the_first_connections_read_much_and_many_read_little() {
-        assert_eq!(share(0, 1_000, MOST), MOST);
-        assert_eq!(share(1, 1_000, MOST), MOST);
+        for connections in 0..=FIRST {
+            assert_eq!(share(connections, 1_000, MOST), MOST);
+        }
+        assert_eq!(share(FIRST + 1, 1_000, MOST), TOGETHER / (FIRST + 1));
         assert_eq!(share(8, 1_000, MOST), TOGETHER / 8);
         assert_eq!(share(usize::MAX, 1_000, MOST), 1_000);
         assert_eq!(share(1, 1_000, 2_000), 2_000);
