@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn servers_are_understood_as_by_the_whole_description() {
         for line in [
-            "endseal s3 serve",
+            "endseal s3 serve --folder f",
             "endseal --home h s3 serve --folder f --listen 127.0.0.1:1 --no-log",
             "endseal s3 --json serve --config c --quiet --passphrase-file p",
             "endseal listen --dir inbox",
@@ -86,6 +86,7 @@ mod tests {
             "endseal --help",
             "endseal --version",
             "endseal s3",
+            "endseal s3 serve",
             "endseal s3 serve --help",
             "endseal s3 serve --listen",
             "endseal s3 serve --frob",
