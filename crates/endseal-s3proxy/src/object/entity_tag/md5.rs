@@ -64,7 +64,7 @@ impl Named {
         split(list).any(|tag| tag == "*" || self.is(tag))
     }
 
-    /// The list with the one name in the place of the other, which [`list_to_backend`] knows.
+    /// The list with the one name in the place of the other, which `list_to_backend` knows.
     #[must_use]
     pub fn without_md5(&self, list: &str) -> String {
         let opaque = Quoted::new(&self.tag).opaque;
