@@ -19,13 +19,14 @@
 use alloc::sync::Arc;
 use core::fmt;
 
-use http::header::{CONTENT_LENGTH, HOST, HeaderValue, TRANSFER_ENCODING};
+use http::header::{CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use http::{Method, Request, Response, Version, request};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_rustls::TlsConnector;
 
 use crate::read_len;
 
+mod alarm;
 mod body;
 mod connect;
 mod connection;
@@ -50,6 +51,7 @@ pub use response::ResponseBody;
 pub use target::{InvalidTarget, Target};
 pub use trust::{InvalidAuthority, Trust};
 
+pub(crate) use alarm::Alarm;
 use connection::Connection;
 use counters::count;
 use exchange::{Exchange, Seen};
@@ -112,7 +114,8 @@ impl Client {
     ///
     /// Nothing is sent twice, with one exception: where a kept connection turns out closed before a
     /// byte of a response, and nothing of the request was sent, or the method is idempotent (or there
-    /// is no body) and the body can be had again, the request goes out once more over a new one.
+    /// is no body) and the body can be had again, the request goes out once more over a new one. A write
+    /// on a condition is not idempotent: the first one may be why it does not hold any more.
     ///
     /// # Errors
     /// [`ClientError`]. The server may have acted on the request nevertheless, except for
@@ -150,8 +153,10 @@ impl Inner {
                 Ok(response) => return Ok(response),
                 Err(failure) => failure,
             };
-            let harmless =
-                head_again.method.is_idempotent() || again.as_ref().is_some_and(Body::is_empty);
+            let harmless = head_again.method.is_safe()
+                || (!is_conditional(&head_again.headers)
+                    && (head_again.method.is_idempotent()
+                        || again.as_ref().is_some_and(Body::is_empty)));
             body = match seen {
                 Seen::No => progress.take_unbegun().or(again).ok_or(error)?,
                 Seen::Perhaps if harmless => progress.take_unbegun().or(again).ok_or(error)?,
@@ -212,6 +217,10 @@ impl Inner {
         let response = exchange.run(head, progress).await?;
         Ok(response.map(|incoming| ResponseBody::new(incoming, exchange)))
     }
+}
+
+fn is_conditional(headers: &HeaderMap) -> bool {
+    headers.keys().any(|name| name.as_str().starts_with("if-"))
 }
 
 impl fmt::Debug for Client {

@@ -10,6 +10,10 @@ use tokio::time::Instant;
 
 use crate::client::{Kept, Stall};
 
+mod head_timer;
+
+pub(crate) use head_timer::HeadTimer;
+
 /// Over how long a rate is measured.
 const WINDOW: Duration = Duration::from_secs(60);
 

@@ -12,7 +12,7 @@ use http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -22,7 +22,7 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use crate::config::TlsFiles;
-use crate::front::Front;
+use crate::front::{Front, HeadTimer};
 use crate::proxy::Proxy;
 use crate::read_len;
 use crate::workers::Workers;
@@ -160,7 +160,7 @@ impl Server {
         let limits = self.proxy.limits();
         let mut builder = http1::Builder::new();
         builder
-            .timer(TokioTimer::new())
+            .timer(HeadTimer::default())
             .header_read_timeout(limits.header_timeout)
             .max_buf_size((limits.header_bytes + 16 * 1024).max(buffer))
             .max_headers(200)

@@ -8,12 +8,12 @@ use alloc::sync::Arc;
 use core::future::Future as _;
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
-use std::thread::{self, ThreadId};
 
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http1};
 use hyper_util::rt::TokioIo;
+use tokio::runtime::{Handle, Id};
 
 use super::error::ClientError;
 use super::sent::SentBody;
@@ -27,8 +27,16 @@ pub(super) struct Connection {
     activity: Arc<Activity>,
     /// Between exchanges it is kept here: its alarm is set anew, not made anew.
     pub(super) stall: Stall,
-    /// Where it was opened: the runtime of that thread tells when it can be read.
-    pub(super) home: ThreadId,
+    /// Tells when it can be read.
+    home: Home,
+}
+
+/// A runtime; `None` for none.
+pub(super) type Home = Option<Id>;
+
+/// The runtime of whoever asks.
+pub(super) fn here() -> Home {
+    Handle::try_current().ok().map(|handle| handle.id())
 }
 
 type Work = http1::Connection<TokioIo<Socket>, SentBody>;
@@ -57,8 +65,24 @@ impl Connection {
             work: Some(Box::pin(work)),
             activity,
             stall: Stall::default(),
-            home: thread::current().id(),
+            home: here(),
         })
+    }
+
+    /// The runtime that tells when it can be read.
+    pub(super) fn home(&self) -> Home {
+        self.home
+    }
+
+    /// Makes this runtime, which is the caller's, its home: each piece that is read would have one thread wake
+    /// another otherwise.
+    pub(super) fn move_to(&mut self, here: Home) {
+        if self.home != here {
+            self.home = here;
+            self.activity.move_here();
+            // Its alarm rings in the old one.
+            self.stall = Stall::default();
+        }
     }
 
     pub(super) fn activity(&self) -> &Activity {

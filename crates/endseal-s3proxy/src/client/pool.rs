@@ -4,13 +4,12 @@ use alloc::collections::VecDeque;
 use alloc::sync::{Arc, Weak};
 use core::time::Duration;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
 
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::connection::Connection;
+use super::connection::{Connection, here};
 use super::error::ClientError;
 use super::limits::Limits;
 
@@ -50,20 +49,21 @@ impl Pool {
         permit.ok().and_then(Result::ok).ok_or(ClientError::Busy)
     }
 
-    /// The connection that was used last, if it is still good: one of this thread's before others, so
-    /// that no thread has to wake another one.
+    /// The connection that was used last, if it is still good: one of this runtime's before others, which become
+    /// this one's.
     pub(super) fn take(&self) -> Option<Connection> {
-        let here = thread::current().id();
+        let here = here();
         loop {
             let (mut connection, since) = {
                 let kept = &mut self.lock().connections;
-                let own = kept.iter().rposition(|(connection, _)| connection.home == here);
+                let own = kept.iter().rposition(|(connection, _)| connection.home() == here);
                 match own {
                     Some(at) => kept.remove(at)?,
                     None => kept.pop_back()?,
                 }
             };
             if since.elapsed() < self.limits.kept_for && connection.is_idle() {
+                connection.move_to(here);
                 return Some(connection);
             }
         }

@@ -5,6 +5,8 @@ use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::task::{Context, Poll};
 use std::io::{self, IoSlice};
+use std::net;
+use std::os::fd::AsFd as _;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -19,6 +21,8 @@ pub(super) struct Activity {
     written: AtomicU64,
     /// Whether the body of a request is on its way.
     uploads: AtomicBool,
+    /// Whether the socket is to be told of by another runtime.
+    moves: AtomicBool,
     kept: Kept,
 }
 
@@ -37,6 +41,12 @@ impl Activity {
         self.uploads.store(uploads, Ordering::Relaxed);
     }
 
+    /// Has the runtime in which the socket is next read or written say when it is ready, instead of the one that
+    /// did until now.
+    pub(super) fn move_here(&self) {
+        self.moves.store(true, Ordering::Relaxed);
+    }
+
     /// What is let go when the connection reads.
     pub(super) fn kept(&self) -> Kept {
         self.kept.clone()
@@ -44,6 +54,11 @@ impl Activity {
 
     fn is_uploading(&self) -> bool {
         self.uploads.load(Ordering::Relaxed)
+    }
+
+    fn has_moved(&self) -> bool {
+        // A load costs nothing, a swap for each read would.
+        self.moves.load(Ordering::Relaxed) && self.moves.swap(false, Ordering::Relaxed)
     }
 }
 
@@ -70,13 +85,26 @@ impl Socket {
         Arc::clone(&self.activity)
     }
 
-    fn reset_at_drop(&self) {
-        let stream = match &self.stream {
+    fn tcp(&mut self) -> &mut TcpStream {
+        match &mut self.stream {
             Stream::Plain(stream) => stream,
-            Stream::Tls(stream) => stream.get_ref().0,
-        };
+            Stream::Tls(stream) => stream.get_mut().0,
+        }
+    }
+
+    fn reset_at_drop(&mut self) {
         // If it fails, the connection has ended already.
-        let _ = stream.set_zero_linger();
+        let _ = self.tcp().set_zero_linger();
+    }
+
+    /// Registers the socket with this runtime, if [`Activity::move_here`] was called.
+    fn settle(&mut self) -> io::Result<()> {
+        if self.activity.has_moved() {
+            // tokio registers a socket once in its life, so this is another one for the same connection.
+            let tcp = self.tcp();
+            *tcp = TcpStream::from_std(net::TcpStream::from(tcp.as_fd().try_clone_to_owned()?))?;
+        }
+        Ok(())
     }
 
     fn wrote(&self, outcome: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -101,6 +129,7 @@ impl AsyncRead for Socket {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        self.settle()?;
         self.activity.kept.let_go();
         let before = buffer.filled().len();
         let outcome = match &mut self.stream {
@@ -119,6 +148,7 @@ impl AsyncWrite for Socket {
         cx: &mut Context<'_>,
         buffer: &[u8],
     ) -> Poll<io::Result<usize>> {
+        self.settle()?;
         let outcome = match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_write(cx, buffer),
             Stream::Tls(stream) => Pin::new(stream).poll_write(cx, buffer),
@@ -131,6 +161,7 @@ impl AsyncWrite for Socket {
         cx: &mut Context<'_>,
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        self.settle()?;
         let outcome = match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, buffers),
             Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, buffers),

@@ -1,17 +1,17 @@
 //! A timer that costs nothing while there is progress.
 
-use core::pin::Pin;
-use core::task::{Context, Poll, ready};
+use core::task::{Context, Poll};
 use core::time::Duration;
 
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::Instant;
+
+use super::alarm::Alarm;
 
 /// Counts the time without progress.
 #[derive(Default)]
 pub(crate) struct Stall {
     since: Option<Instant>,
-    /// May ring too early: it is set back then, which is rarer than progress is.
-    alarm: Option<Pin<Box<Sleep>>>,
+    alarm: Alarm,
 }
 
 impl Stall {
@@ -23,18 +23,8 @@ impl Stall {
     /// Ready when there was no progress for as long as `limit`, counted from the first call after the
     /// last progress.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>, limit: Duration) -> Poll<()> {
-        let deadline = *self.since.get_or_insert_with(Instant::now) + limit;
-        let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
-        if alarm.deadline() > deadline {
-            alarm.as_mut().reset(deadline);
-        }
-        loop {
-            ready!(alarm.as_mut().poll(cx));
-            if alarm.deadline() >= deadline {
-                return Poll::Ready(());
-            }
-            alarm.as_mut().reset(deadline);
-        }
+        let since = *self.since.get_or_insert_with(Instant::now);
+        self.alarm.poll(cx, since + limit)
     }
 }
 

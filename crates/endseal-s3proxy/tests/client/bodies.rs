@@ -88,7 +88,7 @@ async fn a_dropped_request_closes_the_connection() {
     })
     .await;
     let client = client(server.port, limits());
-    let dropped = tokio::time::timeout(SOON, get(&client, "/")).await;
+    let dropped = timeout(SOON, get(&client, "/")).await;
     assert!(dropped.is_err());
     until("the server sees it", || ended.load(Ordering::SeqCst) == 1).await;
     assert_eq!((client.used_connections(), client.counters().abandoned()), (0, 1));

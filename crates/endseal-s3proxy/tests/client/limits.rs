@@ -42,7 +42,7 @@ async fn who_gives_up_waiting_takes_no_place() {
     let client = client(server.port, Limits { connections: 1, ..limits() });
     let held = get(&client, "/").await.unwrap();
     for _ in 0..3 {
-        assert!(tokio::time::timeout(SOON / 10, get(&client, "/")).await.is_err());
+        assert!(timeout(SOON / 10, get(&client, "/")).await.is_err());
     }
     drop(held);
     assert_eq!(get(&client, "/").await.unwrap().status(), 200);

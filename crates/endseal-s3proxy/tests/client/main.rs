@@ -21,6 +21,8 @@ use endseal_s3proxy::client::{
 };
 use http::{Method, Request, Response};
 use http_body::Body as _;
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
 
 /// Short enough for a test, long enough for a busy machine.
 const SOON: Duration = Duration::from_millis(500);
@@ -60,6 +62,35 @@ async fn read(mut body: ResponseBody) -> (Vec<u8>, Option<ResponseError>) {
         }
     }
     (all, None)
+}
+
+/// A request from a runtime that does nothing any more afterwards, in which its connection was opened or which it
+/// moved to.
+async fn get_elsewhere(client: &Client) -> Runtime {
+    let client = client.clone();
+    let request = move || {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let response =
+                timeout(LATE, get(&client, "/")).await.expect("nothing is told").unwrap();
+            assert_eq!(read(response.into_body()).await, (b"hi".to_vec(), None));
+        });
+        runtime
+    };
+    tokio::task::spawn_blocking(request).await.unwrap()
+}
+
+/// A connection goes from runtime to runtime, of which no earlier one is at work.
+async fn moves(client: &Client) {
+    let mut runtimes = Vec::new();
+    for _ in 0..3 {
+        runtimes.push(get_elsewhere(client).await);
+    }
+    let response = timeout(LATE, get(client, "/")).await.expect("nothing is told").unwrap();
+    assert_eq!(read(response.into_body()).await, (b"hi".to_vec(), None));
+    let counters = client.counters();
+    assert_eq!((counters.opened(), counters.reused(), counters.retried()), (1, 3, 0));
+    runtimes.into_iter().for_each(Runtime::shutdown_background);
 }
 
 /// Waits until something is so, which other tasks make so.

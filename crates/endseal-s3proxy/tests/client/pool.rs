@@ -68,6 +68,13 @@ async fn one_connection_serves_one_request_after_the_other() {
 }
 
 #[tokio::test]
+async fn a_kept_connection_moves_to_another_runtime() {
+    let server = serve(|peer| peer.always(OK)).await;
+    moves(&client(server.port, limits())).await;
+    assert_eq!(server.accepted(), 1);
+}
+
+#[tokio::test]
 async fn a_body_is_at_its_end_with_its_last_byte() {
     let server = serve(|peer| peer.always(OK)).await;
     let client = client(server.port, limits());
@@ -198,6 +205,24 @@ async fn what_may_do_harm_is_not_sent_again() {
         let error = client.send(request(method.clone(), "/", body())).await.unwrap_err();
         assert!(matches!(error, ClientError::Broken), "{method} {error:?}");
         assert_eq!((client.counters().retried(), server.accepted()), (0, 1));
+    }
+}
+
+#[tokio::test]
+async fn a_write_on_a_condition_is_not_sent_again() {
+    for (method, expected) in [(Method::GET, 1), (Method::PUT, 0), (Method::DELETE, 0)] {
+        let server = closing(false).await;
+        let client = client(server.port, limits());
+        read(get(&client, "/").await.unwrap().into_body()).await;
+        let body = match method {
+            Method::PUT => Body::full(Bytes::from_static(b"data")),
+            _ => Body::empty(),
+        };
+        let mut request = request(method.clone(), "/", body);
+        request.headers_mut().insert("if-none-match", "*".parse().unwrap());
+        let outcome = client.send(request).await;
+        assert_eq!(outcome.is_ok(), expected == 1, "{method}");
+        assert_eq!(client.counters().retried(), expected, "{method}");
     }
 }
 

@@ -78,6 +78,11 @@ async fn both_versions_of_tls_are_spoken() {
 }
 
 #[tokio::test]
+async fn a_kept_connection_moves_to_another_runtime() {
+    moves(&client("localhost", serve(&rustls::version::TLS13, false).await, own())).await;
+}
+
+#[tokio::test]
 async fn a_server_that_is_not_trusted_gets_no_request() {
     let port = serve(&rustls::version::TLS13, false).await;
     for (host, trust) in [("localhost", Trust::public()), ("127.0.0.1", own())] {
