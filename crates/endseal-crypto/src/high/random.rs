@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use super::secret::{Zeroize as _, Zeroizing};
+
 /// A cryptographically secure source of random bytes.
 ///
 /// Implementations MUST NOT return bytes that anybody else could know or that were returned before.
@@ -18,6 +20,48 @@ pub trait Random {
 impl<R: Random + ?Sized> Random for &mut R {
     fn fill(&mut self, buffer: &mut [u8]) -> Result<(), RandomError> {
         (**self).fill(buffer)
+    }
+}
+
+/// Short draws out of longer ones: one of `N` bytes costs little more than one of a few.
+///
+/// Nothing is given twice, and what was not given is wiped when this is dropped. Meant for what is made of several
+/// short values at once; what is drawn ahead MUST NOT be kept for long.
+pub struct Stock<R, const N: usize> {
+    source: R,
+    bytes: Zeroizing<[u8; N]>,
+    given: usize,
+}
+
+impl<R: Random, const N: usize> Stock<R, N> {
+    /// Nothing is drawn before it is needed.
+    pub fn new(source: R) -> Self {
+        Self { source, bytes: Zeroizing::new([0; N]), given: N }
+    }
+}
+
+impl<R: Random, const N: usize> Random for Stock<R, N> {
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<(), RandomError> {
+        if buffer.len() > N {
+            return self.source.fill(buffer);
+        }
+        if buffer.len() > N - self.given {
+            // If it fails, nothing of what was here before is given either.
+            self.given = N;
+            self.source.fill(&mut self.bytes[..])?;
+            self.given = 0;
+        }
+        let end = self.given + buffer.len();
+        buffer.copy_from_slice(&self.bytes[self.given..end]);
+        self.bytes[self.given..end].zeroize();
+        self.given = end;
+        Ok(())
+    }
+}
+
+impl<R, const N: usize> fmt::Debug for Stock<R, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Stock")
     }
 }
 
@@ -49,7 +93,52 @@ impl core::error::Error for RandomError {}
 
 #[cfg(all(test, feature = "std"))]
 mod tests {
-    use super::{OsRandom, Random};
+    use super::{OsRandom, Random, RandomError, Stock};
+
+    /// Counts: each byte it gives is the next one. Fails once it has given so many.
+    struct Counter(u8, u8);
+
+    impl Random for Counter {
+        fn fill(&mut self, buffer: &mut [u8]) -> Result<(), RandomError> {
+            for byte in buffer {
+                if self.0 == self.1 {
+                    return Err(RandomError);
+                }
+                self.0 += 1;
+                *byte = self.0;
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_stock_gives_nothing_twice() {
+        let mut stock = Stock::<_, 10>::new(Counter(0, 255));
+        let mut draw = |len: usize| {
+            let mut out = alloc::vec![0; len];
+            stock.fill(&mut out).map(|()| out)
+        };
+        assert_eq!(draw(4).unwrap(), [1, 2, 3, 4]);
+        assert!(draw(0).unwrap().is_empty());
+        assert_eq!(draw(6).unwrap(), [5, 6, 7, 8, 9, 10]);
+        assert_eq!(draw(3).unwrap(), [11, 12, 13]);
+        // More than there is: the rest is never given.
+        assert_eq!(draw(8).unwrap(), [21, 22, 23, 24, 25, 26, 27, 28]);
+        assert_eq!(draw(11).unwrap(), (31..42).collect::<alloc::vec::Vec<_>>());
+        assert_eq!(draw(2).unwrap(), [29, 30]);
+    }
+
+    #[test]
+    fn a_stock_whose_source_fails_gives_nothing() {
+        let mut stock = Stock::<_, 4>::new(Counter(0, 6));
+        let mut out = [0; 3];
+        stock.fill(&mut out).unwrap();
+        for _ in 0..3 {
+            assert_eq!(stock.fill(&mut out), Err(RandomError));
+            assert_eq!(stock.fill(&mut [0]), Err(RandomError));
+        }
+        assert_eq!(out, [1, 2, 3]);
+    }
 
     #[test]
     fn two_draws_differ() {
