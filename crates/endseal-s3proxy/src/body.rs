@@ -14,7 +14,7 @@ mod upload;
 
 pub(crate) use content::{Content, Step};
 pub(crate) use form_file::{FormFile, find};
-pub(crate) use framed::Framed;
+pub(crate) use framed::{Framed, TRAILER};
 pub(crate) use opened::{Opened, Opener};
 pub use outgoing::Outgoing;
 pub(crate) use plain::Plain;

@@ -94,6 +94,20 @@ impl Content {
     pub(crate) async fn held(mut self, patience: Duration) -> Result<(Self, [u8; 16]), S3Error> {
         self.digests.want_md5();
         let len = self.left;
+        let (content, outcome) = self.whole(patience).await?;
+        let md5 = outcome.md5.ok_or_else(S3Error::internal)?;
+        let mut held = Self::new(Source::Held(Some(content)), len, Digests::new());
+        held.outcome = Some(outcome);
+        Ok((held, md5))
+    }
+
+    /// Takes all of it, which is known to be short, and what of it was found true: all that the request said.
+    /// A piece has to come within `patience`.
+    ///
+    /// # Errors
+    /// As [`poll_step`](Self::poll_step); `RequestTimeout`.
+    pub(crate) async fn whole(mut self, patience: Duration) -> Result<(Bytes, Outcome), S3Error> {
+        let len = self.left;
         let mut first = Bytes::new();
         let mut all = BytesMut::new();
         let outcome = loop {
@@ -110,11 +124,7 @@ impl Content {
                 Step::End(outcome) => break outcome,
             }
         };
-        let content = if all.is_empty() { first } else { all.freeze() };
-        let md5 = outcome.md5.ok_or_else(S3Error::internal)?;
-        let mut held = Self::new(Source::Held(Some(content)), len, Digests::new());
-        held.outcome = Some(outcome);
-        Ok((held, md5))
+        Ok((if all.is_empty() { first } else { all.freeze() }, outcome))
     }
 
     /// Its length.

@@ -20,7 +20,7 @@ use crate::headers;
 const CHUNK: u64 = 4 * 1024 * 1024;
 
 /// Costs next to nothing, and all servers know it.
-const KIND: ChecksumKind = ChecksumKind::Crc32c;
+pub(crate) const TRAILER: ChecksumKind = ChecksumKind::Crc32c;
 
 /// Sealed bytes in chunks.
 pub(crate) struct Framed {
@@ -39,17 +39,17 @@ impl Framed {
     /// # Errors
     /// If a header cannot be made.
     pub(crate) fn body(sealed: Sealed, len: u64, headers: &mut HeaderMap) -> Result<Body, S3Error> {
-        let coding = match headers::text(headers, CONTENT_ENCODING.as_str()) {
+        let coding = match headers::text(headers, CONTENT_ENCODING) {
             Some(coding) => format!("{coding},aws-chunked"),
             None => "aws-chunked".to_owned(),
         };
         headers::insert(headers, CONTENT_ENCODING.as_str(), &coding)?;
         headers.insert("x-amz-decoded-content-length", HeaderValue::from(len));
-        headers::insert(headers, "x-amz-trailer", KIND.header())?;
-        headers::insert(headers, "x-amz-sdk-checksum-algorithm", KIND.name())?;
+        headers::insert(headers, "x-amz-trailer", TRAILER.header())?;
+        headers::insert(headers, "x-amz-sdk-checksum-algorithm", TRAILER.name())?;
         let own = Self {
             sealed,
-            hasher: Some(Hasher::new(KIND)),
+            hasher: Some(Hasher::new(TRAILER)),
             left: len,
             chunk: 0,
             waiting: VecDeque::new(),
@@ -103,7 +103,7 @@ impl http_body::Body for Framed {
                 None => {
                     let Some(hasher) = self.hasher.take() else { continue };
                     let value = hasher.finish().to_base64();
-                    let end = format!("0\r\n{}:{value}\r\n\r\n", KIND.header());
+                    let end = format!("0\r\n{}:{value}\r\n\r\n", TRAILER.header());
                     self.waiting.push_back(Bytes::from(end));
                 }
             }
@@ -117,7 +117,7 @@ fn framed_len(len: u64) -> u64 {
     let last = len % CHUNK;
     let chunks = len / CHUNK * around(CHUNK) + if last > 0 { around(last) } else { 0 };
     // "0", line end, name, ":", base64 of four bytes, two line ends.
-    let end = 3 + KIND.header().len() as u64 + 1 + 8 + 4;
+    let end = 3 + TRAILER.header().len() as u64 + 1 + 8 + 4;
     len + chunks + end
 }
 

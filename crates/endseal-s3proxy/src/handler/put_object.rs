@@ -1,17 +1,22 @@
 //! `PutObject`: content is sealed while it goes through.
 
-use endseal_crypto::random::OsRandom;
+use core::sync::atomic::Ordering::Relaxed;
+
+use bytes::{Bytes, BytesMut};
+use endseal_crypto::random::{OsRandom, Random};
+use endseal_crypto::segment::CHUNK_LEN;
 use http::{HeaderMap, HeaderValue, Method, Response};
 
 use super::get_object::answer_as_is;
 use super::{conditions, content};
-use crate::body::{Content, Framed, Outgoing, Plain, Report, Sealed, Sealer};
+use crate::body::{Content, Framed, Outgoing, Plain, Report, Sealed, Sealer, TRAILER};
 use crate::bucket::{EntityTags, Plaintext};
+use crate::checksum::{Hasher, Outcome};
 use crate::client::{Body, ResponseBody};
 use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
 use crate::object::user_metadata::{self, MetadataError, UserMetadata};
-use crate::object::{self, ContentKey, Header, entity_tag, size};
+use crate::object::{self, ContentKey, Header, WholeSealer, entity_tag, size};
 use crate::proxy::{Call, Proxy, Sought, pass};
 use crate::sigv4::PayloadHash;
 
@@ -74,20 +79,34 @@ pub(super) async fn seal(
         EntityTags::Backend => (content, None),
         EntityTags::Md5 => with_md5(proxy, content).await?,
     };
-    let keys = proxy.new_key(sought.place()?).await?;
+    let mut keys = proxy.new_key(sought.place()?).await?;
     let (header, sealer) = Header::whole(
         &keys.key,
         len,
         keys.binding,
         keys.wrapped.key_id.as_str(),
         &keys.wrapped.bytes,
-        &mut OsRandom,
+        &mut keys.random,
     )
     .map_err(|_| S3Error::internal())?;
     let entry = md5.map(|md5| sealer.seal_md5(&md5, &mut OsRandom)).transpose();
     let entry = entry.map_err(|_| S3Error::internal())?;
     set_all_metadata(proxy, sought.bucket, &mut headers, &header, &keys.key, entry.as_deref())?;
     let sealed_len = size::sealed_len(len).ok_or_else(S3Error::too_large)?;
+    let target = sought.target();
+    let (signer, method) = (sought.signer, &Method::PUT);
+    if len <= CHUNK_LEN as u64 {
+        let (sealed, outcome) =
+            seal_short(proxy, content, sealer, sealed_len, &mut keys.random).await?;
+        if proxy.has_trailers() {
+            let mut checksum = Hasher::new(TRAILER);
+            checksum.update(&sealed);
+            headers::insert(&mut headers, TRAILER.header(), &checksum.finish().to_base64())?;
+        }
+        let (body, hash) = (Body::full(sealed), PayloadHash::Unsigned);
+        let response = proxy.send(signer, method, &target, headers, body, hash).await;
+        return finish(response, Some(Ok(outcome)), md5);
+    }
     let report = Report::default();
     let body = Sealed::new(
         content,
@@ -102,9 +121,26 @@ pub(super) async fn seal(
     } else {
         (Body::stream(sealed_len, body), PayloadHash::Unsigned)
     };
-    let target = sought.target();
-    let response = proxy.send(sought.signer, &Method::PUT, &target, headers, body, hash).await;
-    finish(response, &report, md5)
+    let response = proxy.send(signer, method, &target, headers, body, hash).await;
+    finish(response, report.take(), md5)
+}
+
+/// All of an object whose content is no longer than a chunk, so that it is here before any of it may leave.
+async fn seal_short(
+    proxy: &Proxy,
+    content: Content,
+    sealer: WholeSealer,
+    sealed_len: u64,
+    random: &mut impl Random,
+) -> Result<(Bytes, Outcome), S3Error> {
+    let (content, outcome) = content.whole(proxy.limits().idle_timeout).await?;
+    proxy.metrics.sealed.fetch_add(content.len() as u64, Relaxed);
+    let room = usize::try_from(sealed_len).map_err(|_| S3Error::too_large())?;
+    let mut sealed = BytesMut::with_capacity(room);
+    sealer
+        .seal(&content, outcome.checksum, random, &mut sealed)
+        .map_err(|_| S3Error::internal())?;
+    Ok((sealed.freeze(), outcome))
 }
 
 /// The content, and the MD5 that it has or will have been found to have behind its last byte: if its
@@ -177,10 +213,10 @@ fn metadata_error(error: MetadataError) -> S3Error {
 /// The answer to an upload of an object.
 fn finish(
     response: Result<Response<ResponseBody>, S3Error>,
-    report: &Report,
+    sealed: Option<Result<Outcome, S3Error>>,
     md5: Option<[u8; 16]>,
 ) -> Result<Response<Outgoing>, S3Error> {
-    let mut answer = finish_raw(response, report)?;
+    let mut answer = finish_raw(response, sealed)?;
     if answer.status().is_success() {
         match md5 {
             Some(md5) => headers::insert(answer.headers_mut(), "etag", &entity_tag::of_md5(&md5))?,
@@ -191,15 +227,15 @@ fn finish(
 }
 
 /// The answer to an upload: the backend's, about the content and not the sealed bytes, but for the
-/// entity tag.
+/// entity tag. `sealed` is how sealing went, if it came to an end.
 ///
 /// # Errors
 /// Why sealing stopped, or that the backend did not answer.
 pub(super) fn finish_raw(
     response: Result<Response<ResponseBody>, S3Error>,
-    report: &Report,
+    sealed: Option<Result<Outcome, S3Error>>,
 ) -> Result<Response<Outgoing>, S3Error> {
-    let outcome = match report.take() {
+    let outcome = match sealed {
         // It says more than that the backend did not get everything.
         Some(Err(error)) => return Err(error),
         Some(Ok(outcome)) => Some(outcome),

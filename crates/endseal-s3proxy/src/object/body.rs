@@ -61,8 +61,34 @@ impl WholeSealer {
         out: &mut BytesMut,
     ) -> Result<(), SealError> {
         self.content.finish(out)?;
-        let record =
-            Record::whole(self.plaintext_len, checksum).ok_or(SealError::ContentTooLong)?;
-        record.seal_tail(&self.key, random, out)
+        seal_tail(&self.key, self.plaintext_len, checksum, random, out)
     }
+
+    /// Seals all of the object to the end of `out`, content and tail. The duty is that of
+    /// [`finish`](Self::finish).
+    ///
+    /// # Errors
+    /// [`SealError::Length`] if the content is not as long as the header says, or something was pushed before;
+    /// [`SealError::Random`].
+    pub fn seal(
+        self,
+        content: &[u8],
+        checksum: Option<ChecksumValue>,
+        random: &mut impl Random,
+        out: &mut BytesMut,
+    ) -> Result<(), SealError> {
+        self.content.seal_whole(content, out)?;
+        seal_tail(&self.key, self.plaintext_len, checksum, random, out)
+    }
+}
+
+fn seal_tail(
+    key: &ContentKey,
+    plaintext_len: u64,
+    checksum: Option<ChecksumValue>,
+    random: &mut impl Random,
+    out: &mut BytesMut,
+) -> Result<(), SealError> {
+    let record = Record::whole(plaintext_len, checksum).ok_or(SealError::ContentTooLong)?;
+    record.seal_tail(key, random, out)
 }

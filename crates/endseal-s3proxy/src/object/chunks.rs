@@ -25,10 +25,7 @@ pub(super) struct ContentSealer {
 
 impl ContentSealer {
     pub(super) fn new(keys: ChunkKeys, len: u64) -> Self {
-        // All of its room at once: a vector that grows leaves plaintext behind.
-        let room = usize::try_from(len).map_or(CHUNK_LEN, |len| len.min(CHUNK_LEN));
-        let pending = Zeroizing::new(Vec::with_capacity(room));
-        Self { chunks: ChunkSealer::new(keys), pending, remaining: len }
+        Self { chunks: ChunkSealer::new(keys), pending: Zeroizing::default(), remaining: len }
     }
 
     /// Seals full chunks straight from `data`; only one that straddles two calls is copied.
@@ -49,6 +46,11 @@ impl ContentSealer {
         for chunk in full {
             seal(&mut self.chunks, chunk, out)?;
         }
+        if !rest.is_empty() && self.pending.capacity() == 0 {
+            // All of its room at once: a vector that grows leaves plaintext behind.
+            let to_come = usize::try_from(self.remaining).unwrap_or(CHUNK_LEN);
+            self.pending.reserve_exact(rest.len().saturating_add(to_come).min(CHUNK_LEN));
+        }
         self.pending.extend_from_slice(rest);
         Ok(())
     }
@@ -58,11 +60,28 @@ impl ContentSealer {
         if self.remaining > 0 {
             return Err(SealError::Length);
         }
-        let start = out.len();
-        out.resize(start + self.pending.len() + TAG_LEN, 0);
-        self.chunks.seal_last(&self.pending, &mut out[start..]);
+        seal_last(self.chunks, &self.pending, out);
         Ok(())
     }
+
+    /// Seals all of the content at once, before which nothing was pushed, without a copy of any of it.
+    pub(super) fn seal_whole(mut self, data: &[u8], out: &mut BytesMut) -> Result<(), SealError> {
+        if data.len() as u64 != self.remaining || !self.pending.is_empty() {
+            return Err(SealError::Length);
+        }
+        let (full, rest) = data.as_chunks();
+        for chunk in full {
+            seal(&mut self.chunks, chunk, out)?;
+        }
+        seal_last(self.chunks, rest, out);
+        Ok(())
+    }
+}
+
+fn seal_last(chunks: ChunkSealer, rest: &[u8], out: &mut BytesMut) {
+    let start = out.len();
+    out.resize(start + rest.len() + TAG_LEN, 0);
+    chunks.seal_last(rest, &mut out[start..]);
 }
 
 fn seal(

@@ -2,10 +2,10 @@
 
 use core::time::Duration;
 
-use endseal_crypto::random::{OsRandom, Random as _};
+use endseal_crypto::random::{OsRandom, Random as _, Stock};
 
 use crate::error::S3Error;
-use crate::object::{Binding, ContentKey, Header, Place};
+use crate::object::{Binding, ContentKey, Header, Place, SALT_LEN};
 use crate::provider::{KeyId, ProviderError, Wrapped};
 use crate::proxy::Proxy;
 
@@ -14,7 +14,12 @@ pub(crate) struct ObjectKeys {
     pub(crate) key: ContentKey,
     pub(crate) wrapped: Wrapped,
     pub(crate) binding: Binding,
+    /// For what else is made with them.
+    pub(crate) random: Draws,
 }
+
+/// A content key and two salts.
+pub(crate) type Draws = Stock<OsRandom, { 32 + 2 * SALT_LEN }>;
 
 impl Proxy {
     /// Draws a content key for an object at that place.
@@ -23,11 +28,12 @@ impl Proxy {
     /// If the provider does not wrap it.
     pub(crate) async fn new_key(&self, place: Place<'_>) -> Result<ObjectKeys, S3Error> {
         let mut bytes = endseal_crypto::secret::Zeroizing::new([0; 32]);
-        OsRandom.fill(&mut bytes[..]).map_err(|_| S3Error::internal())?;
+        let mut random = Draws::new(OsRandom);
+        random.fill(&mut bytes[..]).map_err(|_| S3Error::internal())?;
         let key = ContentKey::from_bytes(&bytes);
         let binding = self.rule(place.bucket()).binding;
         let wrapped = self.wrap(&key, place, binding).await?;
-        Ok(ObjectKeys { key, wrapped, binding })
+        Ok(ObjectKeys { key, wrapped, binding, random })
     }
 
     async fn wrap(

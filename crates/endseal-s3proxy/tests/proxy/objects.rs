@@ -1,6 +1,7 @@
 //! Whole objects.
 
-use crate::fixture::{World, content};
+use crate::fixture::{World, content, serve};
+use crate::races::{Relay, folder};
 
 const SIZES: [usize; 11] =
     [0, 1, 16_383, 16_384, 16_385, 32_768, 100_000, 131_072, 131_073, 1_000_000, 3_333_333];
@@ -186,12 +187,52 @@ async fn checksums_of_the_client_are_compared_before_anything_is_stored() {
         ("content-md5", "AAAAAAAAAAAAAAAAAAAAAA=="),
         ("x-amz-checksum-sha256", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="),
     ] {
-        let body = content(700_000, 3);
-        let refused = client.send("PUT", "/bucket/other", &[(name, value)], &body).await;
-        assert_eq!(refused.status, 400, "{name}");
-        assert_eq!(refused.code(), "BadDigest", "{name}");
+        // What is here before it is sent, and what is sealed while it is.
+        for len in [0, 9, 16_384, 16_385, 700_000] {
+            let body = content(len, 3);
+            let refused = client.send("PUT", "/bucket/other", &[(name, value)], &body).await;
+            assert_eq!(
+                (refused.status, refused.code().as_str()),
+                (400, "BadDigest"),
+                "{name} {len}"
+            );
+        }
     }
     client.ask("HEAD", "/bucket/other").await.expect(404);
     crate::fixture::eventually("nothing stays", || world.unfinished().is_empty()).await;
     assert_eq!(world.data().len(), 1);
+}
+
+/// A server knows by it that it has everything: short content goes whole, with its checksum before it, and longer
+/// content in chunks with the checksum behind.
+#[tokio::test(flavor = "multi_thread")]
+async fn sealed_content_has_a_checksum_for_the_backend() {
+    let (world, _front) = World::with_bucket().await;
+    for (len, wanted) in [
+        (0, (|head| is_whole(head)) as fn(&str) -> bool),
+        (16_384, |head| is_whole(head)),
+        (16_385, |head| head.contains("x-amz-trailer: x-amz-checksum-crc32c") && !is_whole(head)),
+    ] {
+        let mut relay = Relay::before(folder(&world), wanted).await;
+        let mut config = relay.config(&world);
+        config.backend.trailers = true;
+        let front = serve(&config).await;
+        let client = &front.client;
+        let target = format!("/bucket/{len}");
+        let body = content(len, 7);
+        let put = client.put(&target, &body);
+        let seen = async {
+            relay.arrived.recv().await.unwrap();
+            relay.go_on.send(()).await.unwrap();
+        };
+        let (put, ()) = tokio::join!(put, seen);
+        put.expect(200);
+        assert!(client.ask("GET", &target).await.expect(200).body == body, "{len}");
+    }
+}
+
+fn is_whole(head: &str) -> bool {
+    head.starts_with("PUT /bucket/")
+        && head.contains("\r\nx-amz-checksum-crc32c: ")
+        && !head.contains("aws-chunked")
 }

@@ -45,7 +45,7 @@ pub(in crate::handler) async fn upload_part(
     if answer.status().is_success() {
         let records = proxy.rule(upload.sought.bucket).records_uploads();
         if let Some(sha256) = sha256.filter(|_| records) {
-            let tag = headers::text(answer.headers(), ETAG.as_str()).unwrap_or_default();
+            let tag = headers::text(answer.headers(), ETAG).unwrap_or_default();
             let entity_tag = tag.trim_matches('"').to_owned();
             let receipt = Receipt { salt, plaintext_len, sha256, entity_tag };
             upload.write_receipt(proxy, number, &receipt).await;
@@ -223,7 +223,7 @@ async fn send(
     let sent =
         proxy.send(&call.signer, &Method::PUT, &target, headers, body, PayloadHash::Unsigned).await;
     let sha256 = report.sha256();
-    let answer = put_object::finish_raw(sent, &report)?;
+    let answer = put_object::finish_raw(sent, report.take())?;
     Ok(Sent { answer, salt, plaintext_len: len, sha256 })
 }
 
@@ -243,7 +243,7 @@ async fn send_plain(
 
 /// The tag that tells which upload of the part it is.
 fn set_tag(headers: &mut HeaderMap, salt: [u8; SALT_LEN]) -> Result<(), S3Error> {
-    let tag = headers::text(headers, ETAG.as_str()).ok_or_else(S3Error::internal)?;
+    let tag = headers::text(headers, ETAG).ok_or_else(S3Error::internal)?;
     let tag = PartTag::new(tag, Some(salt)).encode();
     headers::insert(headers, ETAG.as_str(), &tag)
 }
