@@ -1,6 +1,6 @@
 //! Which headers go through to the backend and back, and which are the proxy's own business.
 
-use http::header::CONTENT_ENCODING;
+use http::header::{AsHeaderName, CONTENT_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::error::S3Error;
@@ -145,7 +145,7 @@ pub(crate) fn set_header(
 }
 
 /// The value of a header as text.
-pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+pub(crate) fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
 
@@ -164,6 +164,12 @@ pub(crate) fn insert(headers: &mut HeaderMap, name: &str, value: &str) -> Result
 /// an upload with the object.
 pub(crate) fn returned(headers: &HeaderMap) -> HeaderMap {
     chosen(headers, |name| !is_of_connection(name))
+}
+
+/// Leaves no others than those of [`returned`] in an answer that is taken over.
+pub(crate) fn keep_returned(headers: &mut HeaderMap) {
+    remove(headers, is_of_connection);
+    strip_aws_chunked(headers);
 }
 
 /// The same for an answer about a sealed object: without what describes the sealed bytes, and

@@ -51,10 +51,11 @@ impl Operation {
     #[must_use]
     pub(crate) fn of(method: &Method, target: &Target, headers: &HeaderMap) -> Self {
         let query = target.query();
-        let copies = headers.contains_key("x-amz-copy-source");
+        let has = |wanted: &str| headers.keys().any(|name| name == wanted);
+        let copies = has("x-amz-copy-source");
         if query.names().any(|name| REFUSED.contains(&name))
-            || REFUSED_HEADERS.iter().any(|name| headers.contains_key(*name))
-            || (target.key().is_some() && headers.contains_key(FORCE_DELETE))
+            || REFUSED_HEADERS.into_iter().any(has)
+            || (target.key().is_some() && has(FORCE_DELETE))
         {
             return Self::NotOnSealed;
         }

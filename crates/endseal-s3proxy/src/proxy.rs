@@ -12,6 +12,7 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
+use http::header::{EXPECT, HOST};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
 use hyper::body::Incoming;
 
@@ -204,7 +205,7 @@ impl Proxy {
             query: head.uri.query(),
             headers: &head.headers,
         };
-        let expects_continue = headers::text(&head.headers, "expect")
+        let expects_continue = headers::text(&head.headers, EXPECT)
             .is_some_and(|expect| expect.eq_ignore_ascii_case("100-continue"));
         // Put aside until it is wanted: what is refused is read to its end all the same.
         let kept = head.extensions.get::<Kept>().cloned().unwrap_or_default();
@@ -293,5 +294,5 @@ fn head_len(uri: &Uri, headers: &HeaderMap) -> usize {
 
 /// The host that a request names.
 fn host<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<&'a str> {
-    uri.authority().map(http::uri::Authority::as_str).or_else(|| headers.get("host")?.to_str().ok())
+    uri.authority().map(http::uri::Authority::as_str).or_else(|| headers.get(HOST)?.to_str().ok())
 }

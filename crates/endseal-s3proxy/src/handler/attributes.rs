@@ -33,7 +33,7 @@ pub(super) async fn get_object_attributes(
     let unquoted = |tag: String| tag.trim_matches('"').to_owned();
     let change = match proxy.examine(&sought, head.headers(), sealed_len).await? {
         Found::Plain => {
-            let tag = headers::text(head.headers(), ETAG.as_str()).map(entity_tag::to_client);
+            let tag = headers::text(head.headers(), ETAG).map(entity_tag::to_client);
             AttributesChange { etag: tag.map(unquoted), ..AttributesChange::default() }
         }
         Found::Sealed(object) => {

@@ -15,6 +15,12 @@ const CONDITIONS: [&str; 5] = [
     "x-amz-copy-source-if-none-match",
 ];
 
+/// Whether there is any condition: most requests have none.
+pub(super) fn are_any(headers: &HeaderMap) -> bool {
+    let starts = |name: &str| name.starts_with("if-") || name.starts_with("x-amz-copy-source-if-");
+    headers.keys().any(|name| starts(name.as_str()))
+}
+
 /// Makes one line of what comes as several: a list of tags may be spread over lines (RFC 9110, 5.3), and a
 /// condition of which only the first is heeded lets a write pass that was not meant to.
 ///
@@ -23,6 +29,9 @@ const CONDITIONS: [&str; 5] = [
 /// # Errors
 /// `InvalidArgument` for what cannot stand in an entity tag that a client was given.
 pub(super) fn join(headers: &mut HeaderMap) -> Result<(), S3Error> {
+    if !are_any(headers) {
+        return Ok(());
+    }
     for name in CONDITIONS {
         let lines = headers.get_all(name).iter().map(HeaderValue::to_str);
         let lines: Result<Vec<_>, _> = lines.collect();
@@ -39,6 +48,9 @@ pub(super) fn join(headers: &mut HeaderMap) -> Result<(), S3Error> {
 
 /// Translates the conditions of a request for the backend: each is [one line](join).
 pub(super) fn to_backend(headers: &mut HeaderMap) {
+    if !are_any(headers) {
+        return;
+    }
     for name in CONDITIONS {
         let Some(value) = headers.get(name).and_then(|value| value.to_str().ok()) else { continue };
         // A date, in `If-Range`.

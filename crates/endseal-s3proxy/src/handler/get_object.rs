@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE, RANGE};
-use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 
 use super::conditions;
 use crate::body::{Opened, Opener, Outgoing};
@@ -20,7 +20,7 @@ use crate::proxy::{
 /// Objects up to here are opened before their answer begins.
 const SMALL: u64 = 128 * 1024;
 
-const CHECKSUM_MODE: &str = "x-amz-checksum-mode";
+static CHECKSUM_MODE: HeaderName = HeaderName::from_static("x-amz-checksum-mode");
 
 /// Chunks of content and of the sealed object.
 const CHUNK: u64 = 16_384;
@@ -40,7 +40,7 @@ impl Wanted {
     /// # Errors
     /// A part number that is none, or with a range.
     pub(super) fn of(call: &Call) -> Result<Self, S3Error> {
-        let range = headers::text(&call.headers, RANGE.as_str()).and_then(ByteRange::parse);
+        let range = headers::text(&call.headers, RANGE).and_then(ByteRange::parse);
         let part = call
             .target
             .query()
@@ -56,7 +56,7 @@ impl Wanted {
                 "Cannot specify both Range header and partNumber query parameter.",
             ));
         }
-        let mode = headers::text(&call.headers, CHECKSUM_MODE);
+        let mode = headers::text(&call.headers, &CHECKSUM_MODE);
         let checksum = mode.is_some_and(|mode| mode.eq_ignore_ascii_case("enabled"));
         Ok(Self { range, part, checksum })
     }
@@ -81,9 +81,9 @@ pub(super) async fn get_object(proxy: &Proxy, call: &Call) -> Result<Response<Ou
 pub(super) fn asking(proxy: &Proxy, call: &Call, sought: &Sought<'_>) -> HeaderMap {
     let mut headers = headers::about_sealed(&call.headers);
     if proxy.rule(sought.bucket).plaintext != Plaintext::Forbid
-        && let Some(mode) = call.headers.get(CHECKSUM_MODE)
+        && let Some(mode) = call.headers.get(&CHECKSUM_MODE)
     {
-        headers.insert(CHECKSUM_MODE, mode.clone());
+        headers.insert(&CHECKSUM_MODE, mode.clone());
     }
     conditions::to_backend(&mut headers);
     headers
@@ -96,11 +96,10 @@ async fn get(
     sought: &Sought<'_>,
     wanted: &Wanted,
 ) -> Result<Option<Response<Outgoing>>, S3Error> {
-    let headers = asking(proxy, call, sought);
     let target = call.target.without(|name| name == "partNumber");
     // Of a whole object, these are the bytes. Of any other, the answer tells what it is.
     let guess = wanted.range.and_then(guess);
-    let mut first = headers.clone();
+    let mut first = asking(proxy, call, sought);
     // Where it does not hold, an answer without a range does not tell why it has none.
     first.remove(IF_RANGE);
     let applies = |answer: &HeaderMap| {
@@ -123,6 +122,7 @@ async fn get(
         }
         _ if needs_length => {
             // An answer to HEAD tells no reason.
+            let headers = asking(proxy, call, sought);
             let response = proxy.ask(&call.signer, &Method::GET, &target, headers).await?;
             return Ok(Some(answer_as_is(response)));
         }
@@ -137,7 +137,7 @@ async fn get(
         Found::Plain if guess.is_none() && !needs_length => answer_as_is(response),
         Found::Plain => {
             drop(response);
-            let mut headers = headers;
+            let mut headers = asking(proxy, call, sought);
             if let Some(range) = call.headers.get(RANGE).filter(|_| wanted.range.is_some()) {
                 headers.insert(RANGE, range.clone());
             }
@@ -264,7 +264,7 @@ pub(super) async fn open_range(
             _ => Some(0),
         };
         // What is before the range is read in vain: the salt of a part at most.
-        let has_body = headers::text(response.headers(), CONTENT_LENGTH.as_str())
+        let has_body = headers::text(response.headers(), CONTENT_LENGTH)
             .and_then(|len| len.parse::<u64>().ok());
         let end = start.zip(has_body).map(|(start, len)| start + len);
         start.is_some_and(|start| start <= sealed.start && sealed.start - start <= 64)
@@ -388,7 +388,7 @@ fn restore_metadata(
         .and_then(|text| user_metadata::open(&object.header, &object.key, text).ok())
         .ok_or_else(S3Error::not_authentic)?;
     for (entry, value) in metadata.iter() {
-        let name = format!("{USER_METADATA}{entry}").parse::<http::HeaderName>();
+        let name = format!("{USER_METADATA}{entry}").parse::<HeaderName>();
         if let (Ok(name), Ok(value)) = (name, HeaderValue::from_bytes(value)) {
             headers.insert(name, value);
         }

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use http::header::{ETAG, IF_MATCH, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 
+use super::conditions;
 use super::copy_object::Source;
 use crate::body::Outgoing;
 use crate::bucket::EntityTags;
@@ -31,6 +32,9 @@ const OF_SOURCE: [&str; 2] = ["x-amz-copy-source-if-match", "x-amz-copy-source-i
 /// `AccessDenied` if the client may not read the object, `ObjectNotAuthentic` if its entry does not open, and
 /// whatever keeps the backend from telling what the object is.
 pub(super) async fn translate(proxy: &Proxy, call: &mut Call) -> Result<Option<Named>, S3Error> {
+    if !conditions::are_any(&call.headers) {
+        return Ok(None);
+    }
     if names_any(&call.headers, &OF_SOURCE) {
         let source = Source::of(call)?;
         let sought = Sought::of(&call.signer, &source.target)?;
@@ -73,7 +77,7 @@ pub(super) async fn name(
         return Ok(answer);
     }
     let sought = Sought::of(&call.signer, &call.target)?;
-    let tag = headers::text(answer.headers(), ETAG.as_str()).filter(|_| is_in_use(proxy, &sought));
+    let tag = headers::text(answer.headers(), ETAG).filter(|_| is_in_use(proxy, &sought));
     let Some(tag) = tag else { return Ok(answer) };
     let found = match known.filter(|known| known.is(tag)) {
         None => ask(proxy, &sought).await?.filter(|found| found.is(tag)),
@@ -90,7 +94,7 @@ fn is_in_use(proxy: &Proxy, sought: &Sought<'_>) -> bool {
 }
 
 fn names_any(headers: &HeaderMap, names: &[&str]) -> bool {
-    names.iter().any(|name| headers::text(headers, name).is_some_and(names_md5))
+    names.iter().any(|name| headers::text(headers, *name).is_some_and(names_md5))
 }
 
 /// What an object is called; `None` if there is none.
@@ -104,7 +108,7 @@ async fn ask(proxy: &Proxy, sought: &Sought<'_>) -> Result<Option<Named>, S3Erro
         // Neither an object nor none: a condition that was taken for either could let a write pass.
         _ => return Err(S3Error::unavailable()),
     }
-    let tag = headers::text(head.headers(), ETAG.as_str()).ok_or_else(S3Error::unavailable)?;
+    let tag = headers::text(head.headers(), ETAG).ok_or_else(S3Error::unavailable)?;
     let is_called = [headers::OBJECT_HEADER, headers::OBJECT_MD5];
     if !is_called.iter().all(|name| head.headers().contains_key(name)) {
         return Ok(Some(Named::new(tag, None)));
@@ -121,7 +125,7 @@ async fn ask(proxy: &Proxy, sought: &Sought<'_>) -> Result<Option<Named>, S3Erro
 fn replace(headers: &mut HeaderMap, names: &[&'static str], found: Option<&Named>) {
     let Some(found) = found else { return };
     for name in names {
-        let Some(list) = headers::text(headers, name).filter(|list| names_md5(list)) else {
+        let Some(list) = headers::text(headers, *name).filter(|list| names_md5(list)) else {
             continue;
         };
         // Made of what could stand in a header.
@@ -139,9 +143,9 @@ fn replace(headers: &mut HeaderMap, names: &[&'static str], found: Option<&Named
 /// `PreconditionFailed` if a condition does not hold for what was found: many a server knows none but `*` for
 /// writes.
 fn hold_to_what_was_found(headers: &mut HeaderMap, found: Option<&Named>) -> Result<(), S3Error> {
-    let unwanted = headers::text(headers, IF_NONE_MATCH.as_str()).filter(|list| names_md5(list));
+    let unwanted = headers::text(headers, IF_NONE_MATCH).filter(|list| names_md5(list));
     let Some(unwanted) = unwanted else { return Ok(()) };
-    let wanted = headers::text(headers, IF_MATCH.as_str());
+    let wanted = headers::text(headers, IF_MATCH);
     match found {
         None => {
             headers.insert(IF_NONE_MATCH, HeaderValue::from_static("*"));

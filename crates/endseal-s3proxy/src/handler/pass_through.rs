@@ -67,7 +67,7 @@ fn body(
         Payload::Sha256(digest) => PayloadHash::Sha256(*digest),
         _ => PayloadHash::Unsigned,
     };
-    let len = headers::text(headers, CONTENT_LENGTH.as_str());
+    let len = headers::text(headers, CONTENT_LENGTH);
     let len = match len {
         Some(len) => len.parse().map_err(|_| S3Error::missing_length())?,
         None if headers.contains_key("transfer-encoding") => return Err(S3Error::missing_length()),

@@ -355,7 +355,7 @@ impl<F: FnMut(CleanEvent<'_>)> Run<'_, F> {
 /// that dates objects and uploads.
 fn before(older_than: Duration, answer: &HeaderMap) -> Timestamp {
     let own = Timestamp::of(SystemTime::now());
-    let its = headers::text(answer, DATE.as_str()).and_then(Timestamp::from_http);
+    let its = headers::text(answer, DATE).and_then(Timestamp::from_http);
     let now = its.map_or(own, |its| its.min(own));
     let now = Duration::from_secs(u64::try_from(now.seconds()).unwrap_or(0));
     Timestamp::of(SystemTime::UNIX_EPOCH + now.saturating_sub(older_than))

@@ -46,7 +46,7 @@ pub(super) async fn heeds_conditions(proxy: &Proxy, bucket: &str) -> Result<bool
         return Err(Fault::of(put).await);
     }
     let mut versions = vec![version(put.headers())];
-    let tag = headers::text(put.headers(), ETAG.as_str()).unwrap_or("*").to_owned();
+    let tag = headers::text(put.headers(), ETAG).unwrap_or("*").to_owned();
     let mut headers = HeaderMap::new();
     headers::insert(&mut headers, "x-amz-copy-source", &target.path())?;
     headers::insert(&mut headers, "x-amz-copy-source-if-match", &tag)?;

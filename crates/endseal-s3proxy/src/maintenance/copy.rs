@@ -218,7 +218,7 @@ impl Examined<'_> {
             StatusCode::NOT_FOUND => return Ok(Copied::Gone),
             _ => return Err(Fault::of(response).await.into()),
         }
-        let header = headers::text(response.headers(), ETAG.as_str()).map(str::to_owned);
+        let header = headers::text(response.headers(), ETAG).map(str::to_owned);
         let answer = read(response.into_body(), MAX_ANSWER).await?;
         let fields = Fields::read(&answer).map_err(Fault::from)?;
         if fields.root != root {

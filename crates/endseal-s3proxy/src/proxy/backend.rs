@@ -128,6 +128,6 @@ pub(crate) async fn read(mut body: ResponseBody, limit: usize) -> Result<Bytes, 
 /// An answer of the backend as it is.
 pub(crate) fn pass(response: Response<ResponseBody>) -> Response<Outgoing> {
     let (mut head, body) = response.into_parts();
-    head.headers = headers::returned(&head.headers);
+    headers::keep_returned(&mut head.headers);
     Response::from_parts(head, Outgoing::backend(body))
 }

@@ -203,7 +203,7 @@ pub(super) fn seal_headers(names: &Names, headers: &mut HeaderMap) -> Result<(),
 
 /// Headers of an answer as clients get them.
 pub(super) fn open_headers(names: &Names, headers: &mut HeaderMap) {
-    let key = headers::text(headers, REDIRECT.as_str()).and_then(|text| text.strip_prefix('/'));
+    let key = headers::text(headers, REDIRECT).and_then(|text| text.strip_prefix('/'));
     let Some(key) = key.and_then(|key| names.open_key(key).ok()) else { return };
     if let Ok(value) = HeaderValue::from_str(&format!("/{key}"))
         .or_else(|_| HeaderValue::from_bytes(format!("/{key}").as_bytes()))

@@ -108,7 +108,7 @@ impl Proxy {
             self.metrics.unauthentic.fetch_add(1, Relaxed);
         }
         let (header, key, opener, content_len) = found?;
-        let entity_tag = headers::text(response, ETAG.as_str()).map(str::to_owned);
+        let entity_tag = headers::text(response, ETAG).map(str::to_owned);
         let md5 = None;
         let mut object =
             SealedObject { header, key, content_len, sealed_len, entity_tag, md5, opener };
@@ -241,12 +241,12 @@ pub(crate) fn object_len<B>(response: &Response<B>) -> Option<u64> {
     if response.status() == StatusCode::PARTIAL_CONTENT {
         return content_range(response.headers())?.1;
     }
-    headers::text(response.headers(), CONTENT_LENGTH.as_str())?.parse().ok()
+    headers::text(response.headers(), CONTENT_LENGTH)?.parse().ok()
 }
 
 /// First byte and length of the whole out of `Content-Range: bytes first-last/length`.
 pub(crate) fn content_range(headers: &HeaderMap) -> Option<(u64, Option<u64>)> {
-    let value = headers::text(headers, CONTENT_RANGE.as_str())?;
+    let value = headers::text(headers, CONTENT_RANGE)?;
     let (range, total) = value.strip_prefix("bytes ")?.split_once('/')?;
     let first = range.split_once('-').map_or(Some(0), |(first, _)| first.parse().ok())?;
     Some((first, total.parse().ok()))

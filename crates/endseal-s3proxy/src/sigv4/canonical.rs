@@ -89,10 +89,14 @@ impl Canonical<'_> {
             out.extend_from_slice(line.as_bytes());
             out.push(b'\n');
         }
-        for name in self.signed {
-            out.extend_from_slice(name.as_bytes());
+        // A few names are compared sooner than each is hashed.
+        let fields: Vec<_> =
+            self.headers.iter().map(|(name, value)| (name.as_str(), value)).collect();
+        for signed in self.signed {
+            out.extend_from_slice(signed.as_bytes());
             out.push(b':');
-            for (i, value) in self.headers.get_all(*name).iter().enumerate() {
+            let values = fields.iter().filter(|(name, _)| name == signed);
+            for (i, (_, value)) in values.enumerate() {
                 if i > 0 {
                     out.push(b',');
                 }
@@ -101,7 +105,12 @@ impl Canonical<'_> {
             out.push(b'\n');
         }
         out.push(b'\n');
-        out.extend_from_slice(self.signed.join(";").as_bytes());
+        for (i, signed) in self.signed.iter().enumerate() {
+            if i > 0 {
+                out.push(b';');
+            }
+            out.extend_from_slice(signed.as_bytes());
+        }
         out.push(b'\n');
         out.extend_from_slice(self.payload.as_bytes());
         out

@@ -90,13 +90,11 @@ impl Payload {
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        for half in [byte >> 4, byte & 15] {
-            out.push(char::from(if half < 10 { b'0' + half } else { b'a' + half - 10 }));
-        }
-    }
-    out
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = |byte: &u8| [byte >> 4, byte & 15].map(|half| DIGITS[usize::from(half)]);
+    let out: Vec<u8> = bytes.iter().flat_map(digits).collect();
+    // Digits are UTF-8.
+    String::from_utf8(out).unwrap_or_default()
 }
 
 /// 64 hexadecimal digits.

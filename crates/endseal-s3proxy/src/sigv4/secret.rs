@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use endseal_crypto::secret::{Zeroize as _, Zeroizing};
-use endseal_crypto::{secret_bytes, sha256};
+use endseal_crypto::sha256::{self, HmacKey};
 
 use super::scope::Scope;
 
@@ -37,7 +37,7 @@ impl SecretKey {
         for part in [region, "s3", "aws4_request"] {
             key = Zeroizing::new(sha256::hmac(&key[..], &[part.as_bytes()]));
         }
-        SigningKey::from_bytes(&key)
+        SigningKey(HmacKey::new(&key[..]))
     }
 }
 
@@ -59,14 +59,12 @@ impl<T: SecretKeys + ?Sized> SecretKeys for Arc<T> {
     }
 }
 
-secret_bytes! {
-    /// Signs the requests of one secret, day and region.
-    pub(super) struct SigningKey[32];
-}
+/// Signs the requests of one secret, day and region.
+pub(super) struct SigningKey(HmacKey);
 
 impl SigningKey {
     pub(super) fn sign(&self, string_to_sign: &[u8]) -> [u8; 32] {
-        sha256::hmac(self.expose_secret(), &[string_to_sign])
+        self.0.code(&[string_to_sign])
     }
 }
 
@@ -149,10 +147,10 @@ mod tests {
         assert!(!kept);
         cache.keep(&secret, &scope, Arc::clone(&key));
         let (again, kept) = cache.find(&secret, &scope);
-        assert!(kept && *again == *key);
+        assert!(kept && again.sign(b"text") == key.sign(b"text"));
         let other = SecretKey::new("another".into());
         let (alien, kept) = cache.find(&other, &scope);
-        assert!(!kept && *alien != *key);
+        assert!(!kept && alien.sign(b"text") != key.sign(b"text"));
     }
 
     #[test]

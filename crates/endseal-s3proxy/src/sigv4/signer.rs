@@ -4,7 +4,7 @@ use core::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use http::header::AUTHORIZATION;
+use http::header::{AUTHORIZATION, DATE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::canonical::{ALGORITHM, Canonical, Target};
@@ -14,7 +14,8 @@ use super::scope::Scope;
 use super::secret::SigningKey;
 use super::{ChunkSigner, Payload, PayloadHash, SecretKey, Timestamp, uri};
 
-const DATE: HeaderName = HeaderName::from_static("x-amz-date");
+const AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
+const SECURITY_TOKEN: HeaderName = HeaderName::from_static("x-amz-security-token");
 const CONTENT_SHA256: HeaderName = HeaderName::from_static("x-amz-content-sha256");
 
 /// Signs requests with one secret for one region.
@@ -80,13 +81,13 @@ impl Signer {
         now: SystemTime,
     ) -> Result<Payload, SignError> {
         let time = Timestamp::of(now);
-        for name in ["authorization", "date", "x-amz-security-token"] {
+        for name in [AUTHORIZATION, DATE, SECURITY_TOKEN] {
             headers.remove(name);
         }
         let hash = payload.to_text();
         let text =
             |text: &str| HeaderValue::from_str(text).map_err(|_| SignError::InvalidCredential);
-        headers.insert(DATE, text(&time.to_basic())?);
+        headers.insert(AMZ_DATE, text(&time.to_basic())?);
         headers.insert(CONTENT_SHA256, text(&hash)?);
         let day = time.to_day();
         let scope = self.scope(&day);

@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use endseal_crypto::secret::constant_time_eq;
 use http::HeaderMap;
+use http::header::AUTHORIZATION;
 
 use super::authorization::{Authorization, signed_headers};
 use super::canonical::{Canonical, Target};
@@ -91,7 +92,7 @@ impl<S: SecretKeys> Verifier<S> {
         now: SystemTime,
     ) -> Result<Access, SignatureError> {
         let now = Timestamp::of(now);
-        let mut headers = request.headers.get_all("authorization").iter();
+        let mut headers = request.headers.get_all(AUTHORIZATION).iter();
         let header = headers.next();
         if headers.next().is_some() {
             return Err(SignatureError::SeveralMechanisms);
@@ -267,15 +268,16 @@ fn check_coverage(headers: &HeaderMap, signed: &[&str]) -> Result<(), SignatureE
     if !signed.contains(&"host") {
         return Err(unsigned("host"));
     }
+    let mut sent = 0;
     for name in headers.keys() {
-        if name.as_str().starts_with("x-amz-") && !signed.contains(&name.as_str()) {
+        if signed.contains(&name.as_str()) {
+            sent += 1;
+        } else if name.as_str().starts_with("x-amz-") {
             return Err(unsigned(name.as_str()));
         }
     }
-    if signed.iter().any(|name| !headers.contains_key(*name)) {
-        return Err(SignatureError::Mismatch);
-    }
-    Ok(())
+    // Neither has a name twice.
+    if sent == signed.len() { Ok(()) } else { Err(SignatureError::Mismatch) }
 }
 
 fn anonymous(headers: &HeaderMap) -> Result<Access, SignatureError> {

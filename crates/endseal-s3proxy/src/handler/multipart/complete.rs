@@ -94,7 +94,7 @@ pub(in crate::handler) async fn complete(
         ..ResultChange::default()
     };
     let document = xml::rewrite_result(&document, &change).map_err(|_| S3Error::internal())?;
-    head.headers = headers::returned(&head.headers);
+    headers::keep_returned(&mut head.headers);
     head.headers.remove(CONTENT_LENGTH);
     Ok(Response::from_parts(head, Outgoing::full(document)))
 }
@@ -230,7 +230,7 @@ async fn write_end(
     let signer = upload.sought.signer;
     let response =
         proxy.send(signer, &Method::PUT, &target, headers, body, PayloadHash::Unsigned).await?;
-    let tag = headers::text(response.headers(), ETAG.as_str()).map(str::to_owned);
+    let tag = headers::text(response.headers(), ETAG).map(str::to_owned);
     match (response.status(), tag) {
         (StatusCode::OK, Some(etag)) => {
             completed.push(CompletedPart { number: number.get(), etag, checksum: None });

@@ -28,7 +28,7 @@ pub(super) async fn answer(
     let head = proxy.head(sought, HeaderMap::new()).await?;
     let id = call.target.query().get("uploadId").unwrap_or_default();
     let id = UploadId::parse(id).map_err(|_| S3Error::no_such_upload())?;
-    let header = headers::text(head.headers(), &format!("{USER_METADATA}{HEADER_METADATA}"));
+    let header = headers::text(head.headers(), format!("{USER_METADATA}{HEADER_METADATA}"));
     if head.status() != StatusCode::OK || header != Some(&id.header().encode()) {
         return Err(S3Error::no_such_upload());
     }
@@ -42,7 +42,7 @@ pub(super) async fn answer(
     }
     upload.unpark_all(proxy).await;
     upload.forget(proxy).await;
-    let tag = headers::text(head.headers(), ETAG.as_str()).ok_or_else(S3Error::internal)?;
+    let tag = headers::text(head.headers(), ETAG).ok_or_else(S3Error::internal)?;
     let mut document = xml::Builder::new("CompleteMultipartUploadResult");
     document
         .leaf("Location", &call.target.path())
