@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod s3_serve;
 mod server;
 
 use std::ffi::OsString;
@@ -31,7 +32,8 @@ impl Cli {
     /// What was asked for instead, such as help, or what is wrong.
     pub(crate) fn of(typed: impl Iterator<Item = OsString>) -> Result<Self, clap::Error> {
         let typed: Vec<_> = typed.collect();
-        Server::of(&typed).map_or_else(|| Self::try_parse_from(typed), Ok)
+        let server = s3_serve::of(&typed).or_else(|| Server::of(&typed));
+        server.map_or_else(|| Self::try_parse_from(typed), Ok)
     }
 }
 

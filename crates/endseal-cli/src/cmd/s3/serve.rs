@@ -22,20 +22,20 @@ use crate::json::{self, Value};
 ///
 /// Ends when it is interrupted, after the requests on their way. Any number of proxies can stand before
 /// one server: they share nothing but the keys.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Debug, Default)]
 pub(crate) struct Args {
     /// The configuration, in TOML
     #[arg(long, value_name = "FILE", required_unless_present = "folder")]
-    config: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
     /// Keep the sealed objects in this folder, without a configuration or another server. What is missing is made: the folder, a key ring, and credentials
     #[arg(long, value_name = "DIR", conflicts_with = "config")]
-    folder: Option<PathBuf>,
+    pub(crate) folder: Option<PathBuf>,
     /// Where to listen, instead of what the configuration says
     #[arg(long, value_name = "ADDRESS:PORT")]
-    listen: Option<SocketAddr>,
+    pub(crate) listen: Option<SocketAddr>,
     /// Tell no requests
     #[arg(long)]
-    no_log: bool,
+    pub(crate) no_log: bool,
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
