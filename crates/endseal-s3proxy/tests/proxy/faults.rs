@@ -167,6 +167,13 @@ async fn a_backend_that_is_gone_is_unavailable() {
     let client = &front.client;
     client.put("/bucket/key", b"content").await.expect(200);
     drop(world.folder);
+    // Its tasks end when their threads come to it.
+    for _ in 0..1_000 {
+        if client.ask("GET", "/bucket/key").await.status == 503 {
+            break;
+        }
+        tokio::time::sleep(core::time::Duration::from_millis(10)).await;
+    }
     for (method, body) in [("GET", &b""[..]), ("PUT", b"new")] {
         let refused = client.send(method, "/bucket/key", &[], body).await;
         assert_eq!((refused.status, refused.code().as_str()), (503, "ServiceUnavailable"));

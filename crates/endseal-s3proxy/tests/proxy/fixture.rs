@@ -180,7 +180,8 @@ pub(crate) async fn at_once<F: Future<Output = ()>>(times: usize, work: impl Fn(
 
 /// Waits until `done`, for what happens behind an answer.
 pub(crate) async fn eventually(what: &str, mut done: impl FnMut() -> bool) {
-    for _ in 0..500 {
+    // Longer than a loaded machine takes.
+    for _ in 0..3_000 {
         if done() {
             return;
         }
