@@ -202,6 +202,14 @@ impl Config {
         folder: &Path,
         environment: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, ConfigError> {
+        Self::read(text, folder, &environment)
+    }
+
+    fn read(
+        text: &str,
+        folder: &Path,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConfigError> {
         let mut root = Reader::document(text, folder)?;
         let mut backend = root.table("backend")?;
         let mut keys = root.table("keys")?;
@@ -214,8 +222,8 @@ impl Config {
             listen,
             domains: root.strings("domains")?,
             tls: tls(&mut root)?,
-            metrics: metrics(&mut root, &environment)?,
-            backend: self::backend(&mut backend, &environment)?,
+            metrics: metrics(&mut root, environment)?,
+            backend: self::backend(&mut backend, environment)?,
             keys: self::keys(&mut keys)?,
             clients: clients(&mut root)?,
             buckets: buckets(&mut root)?,
@@ -244,7 +252,7 @@ fn tls(root: &mut Reader) -> Result<Option<TlsFiles>, ConfigError> {
 
 fn metrics(
     root: &mut Reader,
-    environment: &impl Fn(&str) -> Option<String>,
+    environment: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Option<SocketAddr>, ConfigError> {
     let in_file = match root.optional_table("metrics")? {
         Some(mut table) => {
@@ -260,7 +268,7 @@ fn metrics(
 
 fn backend(
     table: &mut Reader,
-    environment: &impl Fn(&str) -> Option<String>,
+    environment: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Backend, ConfigError> {
     if let Some(folder) = table.optional_path("folder")? {
         // Nothing else is to be said of it: `finish` refuses the rest.

@@ -30,6 +30,7 @@ mod byte_range;
 pub mod checksum;
 pub mod client;
 pub mod config;
+mod daemon;
 mod error;
 pub mod folder;
 mod front;
@@ -56,6 +57,7 @@ pub mod xml;
 
 pub use body::Outgoing;
 pub use config::Config;
+pub use daemon::{Listening, RunError, run};
 pub use error::S3Error;
 pub use glob::Glob;
 pub use log::{Entry, Log, Silent};

@@ -3,15 +3,9 @@
 use core::net::SocketAddr;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::thread::available_parallelism;
 
 use endseal_s3proxy::folder::{self, SetUp};
-use endseal_s3proxy::{Config, Entry, Log, MetricsServer, Proxy, Server, Silent};
-use tokio::net::TcpListener;
-use tokio::runtime::Builder;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use endseal_s3proxy::{Config, Entry, Listening, Log, RunError, Silent};
 
 use super::configuration;
 use crate::ctx::{Ctx, Outcome};
@@ -52,61 +46,52 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     };
     let log: Box<dyn Log> =
         if args.no_log || ctx.global.quiet { Box::new(Silent::new()) } else { Box::new(Lines) };
-    let failed =
-        |error: io::Error| Failure::new(Kind::Environment, "cannot begin to serve").because(&error);
-    // Connections are served by threads of the server's own.
-    let threads = available_parallelism().map_or(1, usize::from);
-    let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
-    runtime.block_on(async {
-        let proxy = Proxy::start(&config, log).map_err(|error| {
-            Failure::new(Kind::Configuration, "the proxy cannot start").because(&error)
-        })?;
-        let proxy = Arc::new(proxy);
-        let server = Server::new(Arc::clone(&proxy), config.tls.as_ref()).map_err(|error| {
-            Failure::new(Kind::Configuration, "the proxy has no TLS").because(&error)
-        })?;
-        let server = server.with_workers(threads).map_err(failed)?;
-        let listener = listen(config.listen).await?;
-        let address = listener.local_addr().map_err(failed)?;
-        let metrics = match config.metrics {
-            Some(metrics) => Some(listen(metrics).await?),
-            None => None,
-        };
-        let scheme = if config.tls.is_some() { "https" } else { "http" };
-        let line = format!("listening at {scheme}://{address}\n");
-        ctx.print(line.as_bytes())?;
-        if let Some(metrics) = metrics {
-            let address = metrics.local_addr().map_err(failed)?;
-            ctx.print(format!("metrics at http://{address}/metrics\n").as_bytes())?;
-            tokio::spawn(MetricsServer::new(Arc::clone(&proxy)).serve(metrics));
-        }
-        if let Some(words) = words {
-            ctx.print(words.replace("{address}", &address.to_string()).as_bytes())?;
-        }
-        let (stop, stopped) = watch::channel(false);
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-        let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
-        tokio::spawn(async move {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
-            // Nobody listens if the server has ended by itself.
-            let _ = stop.send(true);
-        });
-        let cut = server.serve(listener, stopped).await.map_err(failed)?;
-        if cut > 0 {
-            return Err(Failure::new(Kind::Environment, format!("{cut} connections were cut")));
-        }
-        Ok(Outcome::default())
-    })
+    let mut untold = None;
+    let mut begun = |listening: Listening| {
+        let told = tell(ctx, listening, words.as_deref());
+        untold = told.err();
+        untold.is_none()
+    };
+    let outcome = endseal_s3proxy::run(&config, log, &mut begun);
+    if let Some(failure) = untold {
+        return Err(failure);
+    }
+    match outcome.map_err(failure)? {
+        0 => Ok(Outcome::default()),
+        cut => Err(Failure::new(Kind::Environment, format!("{cut} connections were cut"))),
+    }
 }
 
-async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
-    TcpListener::bind(address).await.map_err(|error| {
-        let what = format!("cannot listen at {address}");
-        Failure::new(Kind::Environment, what).because(&error)
-    })
+/// Says where it listens, and what somebody who starts it needs to know.
+fn tell(ctx: &mut Ctx, listening: Listening, words: Option<&str>) -> Result<(), Failure> {
+    let Listening { address, tls, metrics, .. } = listening;
+    let scheme = if tls { "https" } else { "http" };
+    ctx.print(format!("listening at {scheme}://{address}\n").as_bytes())?;
+    if let Some(metrics) = metrics {
+        ctx.print(format!("metrics at http://{metrics}/metrics\n").as_bytes())?;
+    }
+    match words {
+        Some(words) => ctx.print(words.replace("{address}", &address.to_string()).as_bytes()),
+        None => Ok(()),
+    }
+}
+
+fn failure(error: RunError) -> Failure {
+    match &error {
+        RunError::Start(error) => {
+            Failure::new(Kind::Configuration, "the proxy cannot start").because(error)
+        }
+        RunError::Tls(error) => {
+            Failure::new(Kind::Configuration, "the proxy has no TLS").because(error)
+        }
+        RunError::Listen(address, error) => {
+            Failure::new(Kind::Environment, format!("cannot listen at {address}")).because(error)
+        }
+        RunError::System(error) => {
+            Failure::new(Kind::Environment, "cannot begin to serve").because(error)
+        }
+        _ => Failure::new(Kind::Environment, error.to_string()),
+    }
 }
 
 /// The configuration of a folder, and what somebody who starts it needs to know. The credentials
