@@ -21,6 +21,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::Range;
 
 use crate::mid::aes_gcm::AesGcm;
 use crate::mid::backend;
@@ -158,6 +159,35 @@ impl ChunkKeys {
             return Err(Unauthentic);
         };
         self.aead.open(&self.nonce(index), ciphertext, tag, out).map_err(|()| Unauthentic)
+    }
+
+    /// [`Self::open_chunk`] within one buffer: chunk `index`, sealed at `buffer[sealed]`, is opened to
+    /// `buffer[to..]`, and its length returned. `to` is at most `sealed.start`; both places may overlap, so
+    /// that chunks one behind another become content without gaps. Only the place of the content is written.
+    ///
+    /// # Errors
+    /// [`Unauthentic`] if it is another chunk or was changed: then the place of the content is zeroed,
+    /// whatever of the sealed bytes lay there included. Also if `sealed` is not in `buffer`, is shorter than
+    /// a tag or begins before `to`, or no chunk has that index: then `buffer` is as it was.
+    pub fn open_chunk_within(
+        &self,
+        index: u64,
+        buffer: &mut [u8],
+        sealed: Range<usize>,
+        to: usize,
+    ) -> Result<usize, Unauthentic> {
+        let len = sealed.len().checked_sub(TAG_LEN).ok_or(Unauthentic)?;
+        let from = sealed.start.checked_sub(to).ok_or(Unauthentic)?;
+        // Content ends where the tag begins or before it: the tag is whole until it has been compared.
+        let (text, tag) = buffer
+            .get_mut(to..sealed.end)
+            .and_then(|place| place.split_last_chunk_mut())
+            .filter(|_| index < MAX_CHUNKS)
+            .ok_or(Unauthentic)?;
+        self.aead
+            .open_within(&self.nonce(index), &[], text, from, tag)
+            .map(|()| len)
+            .map_err(|()| Unauthentic)
     }
 }
 

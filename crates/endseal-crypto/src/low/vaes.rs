@@ -11,5 +11,6 @@ mod aes256;
 mod aes256_gcm;
 mod ghash;
 mod memory;
+mod text;
 
 pub(crate) use aes256_gcm::Aes256Gcm;

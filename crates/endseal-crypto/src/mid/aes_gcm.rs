@@ -91,4 +91,29 @@ impl AesGcm {
             Self::Library(gcm) => gcm.open_bound(nonce, data, ciphertext, tag, out),
         }
     }
+
+    /// [`Self::open_bound`] of `buffer[from..]` into the beginning of `buffer`, which is zero as far as content
+    /// would have reached if the tag is wrong. Nothing behind that is written. `from` is not beyond the end.
+    pub(crate) fn open_within(
+        &self,
+        nonce: &[u8; 12],
+        data: &[u8],
+        buffer: &mut [u8],
+        from: usize,
+        tag: &[u8; 16],
+    ) -> Result<(), ()> {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Kernel(gcm) => {
+                let expected = gcm.open_unverified_within(nonce, data, buffer, from);
+                if constant_time_eq(&expected, tag) {
+                    return Ok(());
+                }
+                let len = buffer.len() - from;
+                buffer[..len].zeroize();
+                Err(())
+            }
+            Self::Library(gcm) => gcm.open_within(nonce, data, buffer, from, tag),
+        }
+    }
 }

@@ -88,6 +88,25 @@ impl AesGcm {
             out.fill(0);
         })
     }
+
+    /// Opens `buffer[from..]` into the beginning of `buffer`, which is zero as far as content would have reached
+    /// if the tag is wrong. Nothing behind that is written: what moves is ciphertext.
+    pub(crate) fn open_within(
+        &self,
+        nonce: &[u8; 12],
+        data: &[u8],
+        buffer: &mut [u8],
+        from: usize,
+        tag: &[u8; 16],
+    ) -> Result<(), ()> {
+        let len = buffer.len() - from;
+        buffer.copy_within(from.., 0);
+        let text = &mut buffer[..len];
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        let opened =
+            self.0.open_in_place_separate_tag(nonce, Aad::from(data), tag, text).map(|_| ());
+        opened.map_err(|_| text.fill(0))
+    }
 }
 
 /// An X25519 secret key, ready for use.

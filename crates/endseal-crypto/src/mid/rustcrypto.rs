@@ -87,7 +87,33 @@ impl AesGcm {
         out: &mut [u8],
     ) -> Result<(), ()> {
         out.copy_from_slice(ciphertext);
-        let inout = (&mut *out).into();
+        self.open_in_place(nonce, data, out, tag)
+    }
+
+    /// Opens `buffer[from..]` into the beginning of `buffer`, which is zero as far as content would have reached
+    /// if the tag is wrong. Nothing behind that is written: what moves is ciphertext.
+    pub(crate) fn open_within(
+        &self,
+        nonce: &[u8; 12],
+        data: &[u8],
+        buffer: &mut [u8],
+        from: usize,
+        tag: &[u8; 16],
+    ) -> Result<(), ()> {
+        let len = buffer.len() - from;
+        buffer.copy_within(from.., 0);
+        let text = &mut buffer[..len];
+        self.open_in_place(nonce, data, text, tag)
+    }
+
+    fn open_in_place(
+        &self,
+        nonce: &[u8; 12],
+        data: &[u8],
+        text: &mut [u8],
+        tag: &[u8; 16],
+    ) -> Result<(), ()> {
+        let inout = (&mut *text).into();
         let opened = match self {
             Self::Aes128(aead) => {
                 aead.decrypt_inout_detached(nonce.into(), data, inout, tag.into())
@@ -96,7 +122,7 @@ impl AesGcm {
                 aead.decrypt_inout_detached(nonce.into(), data, inout, tag.into())
             }
         };
-        opened.map_err(|_| out.fill(0))
+        opened.map_err(|_| text.fill(0))
     }
 }
 

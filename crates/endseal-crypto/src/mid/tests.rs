@@ -6,6 +6,8 @@ use serde_json::Value;
 
 use super::{aws_lc, hash, label, rustcrypto};
 
+mod within;
+
 fn bytes<const N: usize>(name: &str, i: u32) -> [u8; N] {
     let mut out = [0; N];
     hash::derive_into(label::ENVELOPE_HEADER, &[name.as_bytes(), &i.to_le_bytes()], &mut out);
@@ -108,6 +110,14 @@ fn aes_gcm_vectors() {
                         assert_eq!((&out, &own_tag), (&sealed, tag), "{test}");
                     } else {
                         assert!(out.iter().all(|&byte| byte == 0), "{test}");
+                    }
+                    for from in [0, 1, 16, 100] {
+                        let mut buffer = [&[1; 100][..from], &sealed].concat();
+                        let outcome = gcm.open_within(nonce, &data, &mut buffer, from, tag);
+                        assert_eq!(outcome.is_ok(), test["result"] == "valid", "{test}");
+                        let content = &buffer[..sealed.len()];
+                        let expected = if outcome.is_ok() { &text } else { &alloc::vec![0; sealed.len()] };
+                        assert_eq!(content, expected, "{test}");
                     }
                 };
             }

@@ -10,6 +10,7 @@ use super::*;
 use crate::random::OsRandom;
 
 mod inflate;
+mod within;
 
 const BOUNDARIES: [usize; 11] = [
     0,
@@ -235,6 +236,8 @@ fn wycheproof_case(info: &[u8], test: &Value) {
         opener.pull(&mut out).ok().map(|()| out)
     });
     assert_eq!(whole.as_deref().map(sha512), expected, "{name}");
+    let within = keys().and_then(|(keys, chunks)| within::opened(&keys, chunks));
+    assert_eq!(within.as_deref().map(sha512), expected, "{name}");
     if flag("HeaderFailure") {
         assert!(keys().is_none() || sealed.len() < PREFIX_LEN + TAG_LEN, "{name}");
     }

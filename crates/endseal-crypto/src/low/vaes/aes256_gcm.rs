@@ -1,9 +1,8 @@
 //! Counter mode and GHASH side by side.
 
 use core::arch::x86_64::{
-    __m512i, _MM_HINT_ET0, _MM_HINT_T0, _mm_prefetch, _mm_set_epi64x, _mm512_add_epi32,
-    _mm512_aesenclast_epi128, _mm512_castsi512_si128, _mm512_maskz_mov_epi8, _mm512_set_epi32,
-    _mm512_setzero_si512, _mm512_xor_si512,
+    __m512i, _mm_set_epi64x, _mm512_add_epi32, _mm512_aesenclast_epi128, _mm512_castsi512_si128,
+    _mm512_maskz_mov_epi8, _mm512_set_epi32, _mm512_setzero_si512, _mm512_xor_si512,
 };
 
 use alloc::boxed::Box;
@@ -11,18 +10,9 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::aes256::Aes256;
 use super::ghash::{BLOCKS, Powers, Products, widen};
-use super::memory::{
-    VECTOR, broadcast, load, load_partial, mask, reverse, store, store_block, store_partial,
-};
+use super::memory::{VECTOR, broadcast, load_partial, reverse, store_block};
+use super::text::{GROUP, Group, Text, VECTORS};
 use crate::low::cpu::HaveVaes;
-
-/// 32 blocks: eight vectors, which is what it takes to keep two AES units busy that need four cycles each.
-const GROUP: usize = 16 * BLOCKS;
-/// How far ahead memory is asked for. Hardware sees each chunk of a stream as a new one and would begin to
-/// read ahead anew; this goes on into the next chunk.
-const AHEAD: usize = 8192;
-
-type Group = [[u8; VECTOR]; GROUP / VECTOR];
 
 /// AES-256-GCM with nonces of 12 bytes under one key. There is one only where a CPU runs it.
 pub(crate) struct Aes256Gcm {
@@ -58,9 +48,8 @@ impl Aes256Gcm {
         plaintext: &[u8],
         out: &mut [u8],
     ) -> [u8; 16] {
-        assert_eq!(plaintext.len(), out.len(), "ciphertext is as long as plaintext");
         // SAFETY: `new` had a proof that the CPU has the features.
-        unsafe { self.crypt::<true>(nonce, data, plaintext, out) }
+        unsafe { self.crypt::<true>(nonce, data, Text::between(plaintext, out)) }
     }
 
     /// Decrypts `ciphertext` into `out` of the same length, and gives the tag of both `data` and ciphertext:
@@ -75,9 +64,24 @@ impl Aes256Gcm {
         ciphertext: &[u8],
         out: &mut [u8],
     ) -> [u8; 16] {
-        assert_eq!(ciphertext.len(), out.len(), "plaintext is as long as ciphertext");
         // SAFETY: `new` had a proof that the CPU has the features.
-        unsafe { self.crypt::<false>(nonce, data, ciphertext, out) }
+        unsafe { self.crypt::<false>(nonce, data, Text::between(ciphertext, out)) }
+    }
+
+    /// [`Self::open_unverified`] of `buffer[from..]` into the beginning of `buffer`. Nothing behind the
+    /// content is written.
+    ///
+    /// # Panics
+    /// If `from` is beyond the end.
+    pub(crate) fn open_unverified_within(
+        &self,
+        nonce: &[u8; 12],
+        data: &[u8],
+        buffer: &mut [u8],
+        from: usize,
+    ) -> [u8; 16] {
+        // SAFETY: `new` had a proof that the CPU has the features.
+        unsafe { self.crypt::<false>(nonce, data, Text::within(buffer, from)) }
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx2,aes,vaes,vpclmulqdq")]
@@ -85,9 +89,9 @@ impl Aes256Gcm {
         &self,
         nonce: &[u8; 12],
         data: &[u8],
-        input: &[u8],
-        out: &mut [u8],
+        mut text: Text<'_>,
     ) -> [u8; 16] {
+        let len = text.len();
         let mut counter = [0; 16];
         counter[..12].copy_from_slice(nonce);
         counter[15] = 1;
@@ -100,32 +104,25 @@ impl Aes256Gcm {
             hash = self.hash(hash, data);
         }
 
-        let groups = input.as_chunks::<VECTOR>().0.as_chunks::<{ GROUP / VECTOR }>().0;
-        let full = groups.len() * GROUP;
-        let (out_full, out_rest) = out.split_at_mut(full);
-        let out_groups = out_full.as_chunks_mut::<VECTOR>().0;
-        let out_groups = out_groups.as_chunks_mut::<{ GROUP / VECTOR }>().0;
         // What a step of encryption hashes is what the step before gave.
-        let mut before: Option<&Group> = None;
-        for (group, out) in groups.iter().zip(out_groups) {
-            let hashed = if SEAL { before } else { Some(group) };
-            hash = self.crypt_group(&mut counters, group, out, hash, hashed);
-            before = Some(out);
+        let mut before: Option<Group<'_>> = None;
+        while let Some(mut group) = text.next_group() {
+            hash = self.crypt_group::<SEAL>(&mut counters, &mut group, before.as_ref(), hash);
+            before = Some(group);
         }
         if SEAL && let Some(before) = before {
             let mut products = Products::none();
-            for (i, ciphertext) in before.iter().enumerate() {
-                self.add(&mut products, hash, i, ciphertext);
+            for i in 0..VECTORS {
+                self.add(&mut products, hash, i, before.load_stored(i));
             }
             hash = products.sum();
         }
 
-        let rest = &input[full..];
-        if !rest.is_empty() {
-            hash = self.crypt_rest::<SEAL>(&mut counters, rest, out_rest, hash);
+        if text.len() > 0 {
+            hash = self.crypt_rest::<SEAL>(&mut counters, text, hash);
         }
-        let bits = |bytes: &[u8]| (bytes.len() as u64 * 8).cast_signed();
-        let lengths = widen(_mm_set_epi64x(bits(data), bits(input)));
+        let bits = |len: usize| (len as u64 * 8).cast_signed();
+        let lengths = widen(_mm_set_epi64x(bits(data.len()), bits(len)));
         let mut products = Products::none();
         products.add(_mm512_xor_si512(hash, lengths), self.powers.of(1));
         let tag = _mm512_xor_si512(reverse(products.sum()), tag_mask);
@@ -134,29 +131,30 @@ impl Aes256Gcm {
         out
     }
 
-    /// Encrypts or decrypts a group, and hashes `hashed` between the rounds: AES and carry-less
-    /// multiplication are different units, and neither waits for the other.
+    /// Encrypts or decrypts a group, and hashes ciphertext between the rounds, that of the group `before` or
+    /// its own: AES and carry-less multiplication are different units, and neither waits for the other.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx2,aes,vaes,vpclmulqdq")]
-    fn crypt_group(
+    fn crypt_group<const SEAL: bool>(
         &self,
         counters: &mut Counters,
-        group: &Group,
-        out: &mut Group,
+        group: &mut Group<'_>,
+        before: Option<&Group<'_>>,
         mut hash: __m512i,
-        hashed: Option<&Group>,
     ) -> __m512i {
         let first = self.cipher.round_key(0);
-        let mut blocks = [first; 8];
+        let mut blocks = [first; VECTORS];
         for block in &mut blocks {
             *block = _mm512_xor_si512(counters.next(), first);
         }
+        let hashed = if SEAL { before } else { Some(&*group) };
         if let Some(hashed) = hashed {
             let mut products = Products::none();
-            for (i, ciphertext) in hashed.iter().enumerate() {
+            for i in 0..VECTORS {
                 self.cipher.round(1 + i, &mut blocks);
+                let ciphertext = if SEAL { hashed.load_stored(i) } else { hashed.load(i) };
                 self.add(&mut products, hash, i, ciphertext);
-                prefetch(&group[i], &out[i]);
+                group.prefetch(i);
             }
             hash = products.sum();
         } else {
@@ -168,10 +166,11 @@ impl Aes256Gcm {
             self.cipher.round(round, &mut blocks);
         }
         let last = self.cipher.round_key(14);
-        for ((block, from), to) in blocks.iter().zip(group).zip(out) {
+        for (i, block) in blocks.iter().enumerate() {
+            // Within one buffer the place may be that of vectors up to this one, all of which were loaded.
             // The last round ends with adding its key, and so the text is added to the key.
-            let key = _mm512_xor_si512(load(from), last);
-            store(to, _mm512_aesenclast_epi128(*block, key));
+            let key = _mm512_xor_si512(group.load(i), last);
+            group.store(i, _mm512_aesenclast_epi128(*block, key));
         }
         hash
     }
@@ -179,8 +178,8 @@ impl Aes256Gcm {
     /// Vector i of a full group, of which the first has the hash so far added.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,vpclmulqdq")]
-    fn add(&self, products: &mut Products, hash: __m512i, i: usize, ciphertext: &[u8; VECTOR]) {
-        let mut blocks = reverse(load(ciphertext));
+    fn add(&self, products: &mut Products, hash: __m512i, i: usize, ciphertext: __m512i) {
+        let mut blocks = reverse(ciphertext);
         if i == 0 {
             blocks = _mm512_xor_si512(blocks, hash);
         }
@@ -207,18 +206,18 @@ impl Aes256Gcm {
     fn crypt_rest<const SEAL: bool>(
         &self,
         counters: &mut Counters,
-        input: &[u8],
-        out: &mut [u8],
+        mut text: Text<'_>,
         mut hash: __m512i,
     ) -> __m512i {
         let mut products = Products::none();
-        let mut remaining = input.len().div_ceil(16);
-        for (from, to) in input.chunks(VECTOR).zip(out.chunks_mut(VECTOR)) {
-            let text = load_partial(from);
+        let mut remaining = text.len().div_ceil(16);
+        while let Some(mut part) = text.next_part() {
+            // Loaded before anything of this part is stored, here too.
+            let text = part.load();
             let keystream = self.cipher.encrypt(counters.next());
             // Keystream beyond the end is no ciphertext, and is not hashed.
-            let done = _mm512_maskz_mov_epi8(mask(from.len()), _mm512_xor_si512(text, keystream));
-            store_partial(to, done);
+            let done = _mm512_maskz_mov_epi8(part.mask(), _mm512_xor_si512(text, keystream));
+            part.store(done);
             let ciphertext = if SEAL { done } else { text };
             let blocks = _mm512_xor_si512(reverse(ciphertext), hash);
             hash = _mm512_setzero_si512();
@@ -265,13 +264,4 @@ impl Counters {
         self.0 = _mm512_add_epi32(self.0, four);
         blocks
     }
-}
-
-/// Asks for what will be read and written soon, if it is there: an address that is not is ignored.
-#[inline]
-fn prefetch(from: &[u8; VECTOR], to: &[u8; VECTOR]) {
-    // SAFETY: a prefetch changes nothing that a program can see, and faults nowhere.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(from.as_ptr().wrapping_add(AHEAD).cast()) }
-    // SAFETY: likewise.
-    unsafe { _mm_prefetch::<_MM_HINT_ET0>(to.as_ptr().wrapping_add(AHEAD).cast()) }
 }

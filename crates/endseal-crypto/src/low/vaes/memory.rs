@@ -2,8 +2,8 @@
 
 use core::arch::x86_64::{
     __m128i, __m512i, _mm_loadu_si128, _mm_storeu_si128, _mm512_broadcast_i32x4,
-    _mm512_loadu_si512, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8, _mm512_set_epi8,
-    _mm512_shuffle_epi8, _mm512_storeu_si512,
+    _mm512_loadu_si512, _mm512_maskz_loadu_epi8, _mm512_set_epi8, _mm512_shuffle_epi8,
+    _mm512_storeu_si512,
 };
 
 /// Bytes of a vector: four blocks.
@@ -29,14 +29,6 @@ pub(super) fn store(to: &mut [u8; VECTOR], vector: __m512i) {
 pub(super) fn load_partial(from: &[u8]) -> __m512i {
     // SAFETY: the mask lets as many bytes be read as there are, and others are not touched.
     unsafe { _mm512_maskz_loadu_epi8(mask(from.len()), from.as_ptr().cast()) }
-}
-
-/// The first bytes of a vector, at most 64.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw")]
-pub(super) fn store_partial(to: &mut [u8], vector: __m512i) {
-    // SAFETY: the mask lets as many bytes be written as there are, and others are not touched.
-    unsafe { _mm512_mask_storeu_epi8(to.as_mut_ptr().cast(), mask(to.len()), vector) }
 }
 
 /// One bit for each of the first `len` bytes of a vector; all of them from 64 on.
