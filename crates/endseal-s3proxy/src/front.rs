@@ -8,11 +8,17 @@ use std::io::{self, IoSlice};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
-use crate::client::{Kept, Stall};
+use crate::client::Stall;
 
+mod answering;
+mod gate;
 mod head_timer;
+mod intake;
 
+pub(crate) use answering::Answering;
+pub(crate) use gate::Gate;
 pub(crate) use head_timer::HeadTimer;
+pub(crate) use intake::Intake;
 
 /// Over how long a rate is measured.
 const WINDOW: Duration = Duration::from_secs(60);
@@ -54,19 +60,19 @@ pub(crate) struct Front<S> {
     least: u64,
     stall: Stall,
     rate: Rate,
-    kept: Kept,
+    intake: Intake,
 }
 
 impl<S> Front<S> {
     /// Bounds the time without a byte, and the bytes a second.
     pub(crate) fn new(stream: S, idle: Duration, least: u64) -> Self {
-        let (stall, rate, kept) = (Stall::default(), Rate::default(), Kept::default());
-        Self { stream, idle, least, stall, rate, kept }
+        let (stall, rate, intake) = (Stall::default(), Rate::default(), Intake::default());
+        Self { stream, idle, least, stall, rate, intake }
     }
 
-    /// What it lets go when it reads.
-    pub(crate) fn kept(&self) -> Kept {
-        self.kept.clone()
+    /// What the uploads over it are to know.
+    pub(crate) fn intake(&self) -> Intake {
+        self.intake.clone()
     }
 
     fn wrote(
@@ -75,6 +81,7 @@ impl<S> Front<S> {
         outcome: Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
         let late = || Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        self.intake.gate.writes(outcome.is_pending());
         match outcome {
             Poll::Pending => {
                 self.rate.waits();
@@ -95,7 +102,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Front<S> {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.kept.let_go();
+        self.intake.kept.let_go();
         Pin::new(&mut self.stream).poll_read(cx, buffer)
     }
 }
@@ -124,7 +131,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Front<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        let outcome = Pin::new(&mut self.stream).poll_flush(cx);
+        self.intake.gate.writes(outcome.is_pending());
+        outcome
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -134,9 +143,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Front<S> {
 
 #[cfg(test)]
 mod tests {
+    use core::future::poll_fn;
+    use core::task::Poll;
     use core::time::Duration;
 
-    use tokio::io::AsyncWriteExt as _;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::time::{Instant, sleep};
 
     use super::{Front, Rate};
@@ -149,6 +160,22 @@ mod tests {
         let error = front.write_all(&[0; 4_096]).await.unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
         assert!((59..63).contains(&start.elapsed().as_secs()));
+    }
+
+    #[tokio::test]
+    async fn what_waits_to_be_written_opens_the_gate() {
+        let (near, mut far) = tokio::io::duplex(1_024);
+        let mut front = Front::new(near, Duration::from_secs(60), 0);
+        let gate = front.intake().gate;
+        gate.close();
+        front.write_all(&[0; 1_024]).await.unwrap();
+        assert!(gate.is_closed());
+        let mut write = core::pin::pin!(front.write_all(&[0; 10]));
+        assert!(poll_fn(|cx| Poll::Ready(write.as_mut().poll(cx))).await.is_pending());
+        assert!(!gate.is_closed());
+        far.read_exact(&mut [0; 1_024]).await.unwrap();
+        write.await.unwrap();
+        assert!(gate.is_closed());
     }
 
     #[tokio::test(start_paused = true)]

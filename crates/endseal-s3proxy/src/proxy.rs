@@ -21,10 +21,11 @@ pub(crate) use self::sealed_object::{Found, SealedObject, Sought, content_range,
 use crate::access::{Client, Clients};
 use crate::body::{Leftover, Outgoing, Upload};
 use crate::bucket::{BucketRule, Buckets};
-use crate::client::{self, Kept};
+use crate::client;
 use crate::config::{Config, Limits};
 use crate::error::S3Error;
 use crate::folder::FolderServer;
+use crate::front::Intake;
 use crate::handler;
 use crate::headers;
 use crate::log::{Entry, Log};
@@ -208,9 +209,9 @@ impl Proxy {
         let expects_continue = headers::text(&head.headers, EXPECT)
             .is_some_and(|expect| expect.eq_ignore_ascii_case("100-continue"));
         // Put aside until it is wanted: what is refused is read to its end all the same.
-        let kept = head.extensions.get::<Kept>().cloned().unwrap_or_default();
+        let intake = head.extensions.get::<Intake>().cloned().unwrap_or_default();
         let least = self.limits.min_rate;
-        let body = Upload::new(body, expects_continue, seen.leftover.clone(), least, kept);
+        let body = Upload::new(body, expects_continue, seen.leftover.clone(), least, intake);
         if operation == Operation::PostObject {
             return handler::post_object(self, head, body, &target, seen).await;
         }

@@ -22,7 +22,7 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use crate::config::TlsFiles;
-use crate::front::{Front, HeadTimer};
+use crate::front::{Answering, Front, HeadTimer};
 use crate::proxy::Proxy;
 use crate::read_len;
 use crate::workers::Workers;
@@ -167,20 +167,24 @@ impl Server {
             .half_close(false);
         let proxy = Arc::clone(&self.proxy);
         let front = Front::new(stream, limits.idle_timeout, limits.min_rate);
-        let kept = front.kept();
-        let service = service_fn(move |mut request: Request<Incoming>| {
+        let intake = front.intake();
+        let gate = intake.gate.clone();
+        let answering = Answering::new();
+        let service = service_fn(|mut request: Request<Incoming>| {
             let proxy = Arc::clone(&proxy);
-            request.extensions_mut().insert(kept.clone());
-            async move { Ok::<_, core::convert::Infallible>(proxy.answer(request, peer).await) }
+            request.extensions_mut().insert(intake.clone());
+            answering.begin(async move {
+                Ok::<_, core::convert::Infallible>(proxy.answer(request, peer).await)
+            })
         });
         let mut connection = pin!(builder.serve_connection(TokioIo::new(front), service));
         tokio::select! {
             // Clients that vanish, and bodies that were cut because they did not authenticate, end
             // here with an error that their request has counted already.
-            _ = connection.as_mut() => {}
+            _ = answering.serve(&gate, connection.as_mut()) => {}
             () = stopped(&mut stop) => {
                 connection.as_mut().graceful_shutdown();
-                let _ = connection.await;
+                let _ = answering.serve(&gate, connection).await;
             }
         }
     }

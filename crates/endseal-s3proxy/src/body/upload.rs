@@ -11,9 +11,9 @@ use http_body::Body as _;
 use hyper::body::Incoming;
 use tokio::time::timeout;
 
-use crate::client::{Growth, Kept};
+use crate::client::Growth;
 use crate::error::S3Error;
-use crate::front::Rate;
+use crate::front::{Gate, Intake, Rate};
 
 /// Bytes of a refused body that are still read: a client that is cut off while it writes often does
 /// not read why.
@@ -32,6 +32,7 @@ pub(crate) struct Upload {
     /// Bytes a second.
     least: u64,
     growth: Growth,
+    gate: Gate,
 }
 
 /// Where the rest of a body is put.
@@ -50,13 +51,13 @@ enum Left {
 }
 
 impl Upload {
-    /// A body, of which at least `least` bytes a second have to come. `kept` is that of its connection.
+    /// A body, of which at least `least` bytes a second have to come. `intake` is that of its connection.
     pub(crate) fn new(
         incoming: Incoming,
         expects_continue: bool,
         leftover: Leftover,
         least: u64,
-        kept: Kept,
+        intake: Intake,
     ) -> Self {
         if expects_continue && incoming.is_end_stream() {
             // Nothing to be waited for, so that no word will be given.
@@ -68,7 +69,8 @@ impl Upload {
             leftover,
             rate: Rate::default(),
             least,
-            growth: Growth::new(kept),
+            growth: Growth::new(intake.kept),
+            gate: intake.gate,
         }
     }
 
@@ -81,6 +83,8 @@ impl Upload {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, S3Error>>> {
         self.waits = false;
+        // Who asks has nothing of the last piece any more, or little.
+        self.gate.open();
         while let Some(incoming) = &mut self.incoming {
             let Poll::Ready(frame) = Pin::new(&mut *incoming).poll_frame(cx) else {
                 self.rate.waits();
@@ -93,6 +97,7 @@ impl Upload {
                             self.growth.ended();
                         } else {
                             self.growth.came(&data);
+                            self.gate.close();
                         }
                         if self.rate.moved(data.len(), self.least) {
                             return Poll::Ready(Some(Ok(data)));
@@ -114,6 +119,7 @@ impl Upload {
 
 impl Drop for Upload {
     fn drop(&mut self) {
+        self.gate.open();
         if let Some(incoming) = self.incoming.take()
             && !incoming.is_end_stream()
         {

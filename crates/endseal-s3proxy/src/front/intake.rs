@@ -1,0 +1,13 @@
+//! What a connection and the uploads over it have in common.
+
+use super::Gate;
+use crate::client::Kept;
+
+/// Of one connection. Clones are the same.
+#[derive(Clone, Default)]
+pub(crate) struct Intake {
+    /// What is let go when the connection is read.
+    pub(crate) kept: Kept,
+    /// Whether it is read.
+    pub(crate) gate: Gate,
+}
