@@ -8,6 +8,7 @@ mod framed;
 mod opened;
 mod outgoing;
 mod plain;
+mod read_room;
 mod room;
 mod sealed;
 mod upload;

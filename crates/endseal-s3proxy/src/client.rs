@@ -19,7 +19,7 @@
 use alloc::sync::Arc;
 use core::fmt;
 
-use http::header::{CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING};
+use http::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use http::{Method, Request, Response, Version, request};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_rustls::TlsConnector;
@@ -215,7 +215,10 @@ impl Inner {
     ) -> Result<Response<ResponseBody>, (ClientError, Seen)> {
         let mut exchange = Exchange::new(connection, &self.pool, &self.counters, permit);
         let response = exchange.run(head, progress).await?;
-        Ok(response.map(|incoming| ResponseBody::new(incoming, exchange)))
+        // Otherwise hyper has to say whether the connection can be used again.
+        let stays =
+            response.version() == Version::HTTP_11 && !response.headers().contains_key(CONNECTION);
+        Ok(response.map(|incoming| ResponseBody::new(incoming, exchange, stays)))
     }
 }
 

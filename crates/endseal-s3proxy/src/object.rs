@@ -38,6 +38,7 @@ pub mod user_metadata;
 pub use endseal_crypto::segment::{InputKey as ContentKey, SALT_LEN};
 
 pub use body::{WholeOpener, WholeSealer};
+pub use chunks::Taken;
 pub use error::{HeaderError, ReceiptError, RecordError, SealError, Unauthentic, UploadIdError};
 pub use header::{Form, Header};
 pub use parked::{

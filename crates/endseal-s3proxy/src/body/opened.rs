@@ -8,13 +8,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf as _, Bytes, BytesMut};
+use endseal_crypto::secret::Zeroizing;
+use endseal_crypto::segment::SEALED_CHUNK_LEN;
 use http_body::Body as _;
 
-use crate::body::room;
+use crate::body::read_room::{self, ReadRoom};
 use crate::client::ResponseBody;
 use crate::error::S3Error;
 use crate::metrics::Metrics;
-use crate::object::{RangeOpener, Unauthentic, WholeOpener};
+use crate::object::{RangeOpener, Taken, Unauthentic, WholeOpener};
 
 /// What opens: all of an object, or a range of one.
 pub(crate) enum Opener {
@@ -23,17 +25,18 @@ pub(crate) enum Opener {
 }
 
 impl Opener {
-    fn push(&mut self, sealed: &[u8], out: &mut BytesMut) -> Result<(), Unauthentic> {
+    fn open(&mut self, buffer: &mut [u8]) -> Result<Taken, Unauthentic> {
         match self {
-            Self::Whole(opener) => opener.push(sealed, out),
-            Self::Range(opener) => opener.push(sealed, out),
+            Self::Whole(opener) => opener.open(buffer),
+            Self::Range(opener) => opener.open(buffer),
         }
     }
 
-    fn finish(self, out: &mut BytesMut) -> Result<(), Unauthentic> {
+    /// The last of the content.
+    fn finish(self) -> Result<Zeroizing<Vec<u8>>, Unauthentic> {
         match self {
-            Self::Whole(opener) => opener.finish(out).map(drop),
-            Self::Range(opener) => opener.finish(),
+            Self::Whole(opener) => opener.finish().map(|(last, _)| last),
+            Self::Range(opener) => opener.finish().map(|()| Zeroizing::default()),
         }
     }
 }
@@ -48,9 +51,9 @@ pub(crate) struct Opened {
     /// Bytes that the opener still takes; behind them may be more, which nobody wants.
     left: u64,
     /// Sealed bytes that came and are not opened yet.
-    piece: Bytes,
-    /// What was opened of them.
-    out: BytesMut,
+    room: ReadRoom,
+    /// The end of the content, when all of it is authentic.
+    end: Bytes,
     /// Opened before the answer began.
     first: Option<Bytes>,
     metrics: Arc<Metrics>,
@@ -69,8 +72,8 @@ impl Opened {
             opener: Some(opener),
             skip: within.start,
             left: within.end - within.start,
-            piece: Bytes::new(),
-            out: BytesMut::new(),
+            room: ReadRoom::default(),
+            end: Bytes::new(),
             first: None,
             metrics,
         }
@@ -78,9 +81,9 @@ impl Opened {
 
     /// An empty range.
     pub(crate) fn nothing(opener: Opener, metrics: Arc<Metrics>) -> Self {
-        let (piece, out) = (Bytes::new(), BytesMut::new());
+        let (room, end) = (ReadRoom::default(), Bytes::new());
         let opener = Some(opener);
-        Self { sealed: None, opener, skip: 0, left: 0, piece, out, first: None, metrics }
+        Self { sealed: None, opener, skip: 0, left: 0, room, end, first: None, metrics }
     }
 
     /// Opens the first piece, so that what does not authenticate from the start is an answer of its
@@ -133,46 +136,62 @@ impl Opened {
     }
 
     fn next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, S3Error>>> {
-        while let Some(opener) = &mut self.opener
+        while let (Some(opener), Some(sealed)) = (&mut self.opener, &mut self.sealed)
             && self.left > 0
         {
-            if self.piece.is_empty() {
-                let Some(sealed) = &mut self.sealed else { break };
-                match ready!(Pin::new(sealed).poll_frame(cx)) {
-                    Some(Ok(frame)) => {
-                        let Ok(mut data) = frame.into_data() else { continue };
-                        data.advance(take(&mut self.skip, data.len()));
-                        self.piece = data;
-                    }
-                    // The backend's answer is shorter than it said, or the connection broke.
-                    Some(Err(_)) | None => return Poll::Ready(Some(Err(S3Error::unavailable()))),
-                }
-                continue;
+            let most = usize::try_from(self.skip + self.left).unwrap_or(usize::MAX);
+            make_room(&mut self.room, read_room::len(sealed.read_len()), most);
+            let before = self.room.len();
+            match ready!(sealed.poll_read(cx, &mut self.room, most)) {
+                Some(Ok(())) => {}
+                // The backend's answer is shorter than it said, or the connection broke.
+                Some(Err(_)) | None => return Poll::Ready(Some(Err(S3Error::unavailable()))),
             }
-            let piece =
-                self.piece.split_to(take(&mut self.left, self.piece.len().min(room::PIECE)));
-            room::make(&mut self.out, piece.len() + 16_512);
-            if opener.push(&piece, &mut self.out).is_err() {
+            // As long as any are skipped, nothing is before them.
+            let came = self.room.len() - before;
+            let skipped = take(&mut self.skip, came);
+            self.room.advance(skipped);
+            take(&mut self.left, came - skipped);
+            let Ok(taken) = opener.open(&mut self.room) else {
                 return Poll::Ready(Some(Err(S3Error::not_authentic())));
+            };
+            if self.left == 0 {
+                // If that was not all, the opener will say so.
+                self.room.truncate(taken.content);
+                break;
             }
-            if self.left > 0 && !self.out.is_empty() {
-                return Poll::Ready(Some(Ok(room::leave(&mut self.out))));
+            let content = self.room.split_to(taken.content).freeze();
+            self.room.advance(taken.sealed - taken.content);
+            if !content.is_empty() {
+                return Poll::Ready(Some(Ok(content)));
             }
         }
-        if let Some(opener) = self.opener.take()
-            && opener.finish(&mut self.out).is_err()
-        {
-            return Poll::Ready(Some(Err(S3Error::not_authentic())));
+        if let Some(opener) = self.opener.take() {
+            let Ok(last) = opener.finish() else {
+                return Poll::Ready(Some(Err(S3Error::not_authentic())));
+            };
+            // There is room where its sealed bytes were.
+            self.room.extend_from_slice(&last);
+            self.end = self.room.split().freeze();
         }
         // What follows is read before the last piece leaves, behind which nobody asks any more: so
         // the connection serves again.
         if let Some(sealed) = &mut self.sealed {
             while let Some(Ok(_)) = ready!(Pin::new(&mut *sealed).poll_frame(cx)) {}
         }
-        if self.out.is_empty() {
+        if self.end.is_empty() {
             return Poll::Ready(None);
         }
-        Poll::Ready(Some(Ok(room::leave(&mut self.out))))
+        Poll::Ready(Some(Ok(core::mem::take(&mut self.end))))
+    }
+}
+
+/// Room for some of the `most` bytes that are still to come, in memory of at most `len`.
+fn make_room(room: &mut ReadRoom, len: usize, most: usize) {
+    let len = len.max(2 * SEALED_CHUNK_LEN).min(room.len().saturating_add(most));
+    // What is opened in a little room is written in little pieces.
+    if room.capacity() - room.len() < most.min(len / 4) {
+        room.grow(len);
     }
 }
 

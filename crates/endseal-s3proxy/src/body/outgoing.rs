@@ -14,6 +14,7 @@ use crate::error::S3Error;
 #[allow(missing_debug_implementations, reason = "it holds plaintext")]
 pub struct Outgoing(Kind);
 
+#[allow(clippy::large_enum_variant, reason = "a box would be one more allocation for each request")]
 enum Kind {
     Full(Bytes),
     /// As it comes from the backend.

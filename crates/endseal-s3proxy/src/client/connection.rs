@@ -3,16 +3,22 @@
 //! hyper divides a connection into a handle and a future that does the work. Here both are in one
 //! place: whoever waits for a response or a frame polls the future first. So a body crosses no task,
 //! and dropping what one waits for closes the socket.
+//!
+//! The bytes of a long body can be read past hyper, into memory of the caller's that nobody else has. For
+//! that long hyper is taken off the socket, and put on again when the body is at its end.
 
 use alloc::sync::Arc;
 use core::future::Future as _;
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
+use std::io;
 
+use bytes::{BufMut as _, Bytes, BytesMut};
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http1};
 use hyper_util::rt::TokioIo;
+use tokio::io::AsyncReadExt as _;
 use tokio::runtime::{Handle, Id};
 
 use super::error::ClientError;
@@ -22,8 +28,11 @@ use super::stall::Stall;
 
 pub(super) struct Connection {
     handle: http1::SendRequest<SentBody>,
-    /// None when it has ended.
-    work: Option<Pin<Box<Work>>>,
+    /// None when it has ended, and while the socket is read past hyper.
+    work: Option<Box<Work>>,
+    direct: Option<Socket>,
+    /// Bytes that it reads at once.
+    buffer: usize,
     activity: Arc<Activity>,
     /// Between exchanges it is kept here: its alarm is set anew, not made anew.
     pub(super) stall: Stall,
@@ -53,20 +62,21 @@ pub(super) type Promise = Pin<
 impl Connection {
     pub(super) async fn new(socket: Socket, buffer: usize) -> Result<Self, ClientError> {
         let activity = socket.activity();
-        let (handle, work) = http1::Builder::new()
-            .max_buf_size(buffer.max(MIN_BUFFER))
-            // User metadata alone can be hundreds of fields.
-            .max_headers(MAX_HEADERS)
-            .handshake(TokioIo::new(socket))
-            .await
-            .map_err(|_| ClientError::Broken)?;
+        let (handle, work) = hyper(socket, buffer).await?;
         Ok(Self {
             handle,
-            work: Some(Box::pin(work)),
+            work: Some(work),
+            direct: None,
+            buffer,
             activity,
             stall: Stall::default(),
             home: here(),
         })
+    }
+
+    /// How many bytes it reads at once at most.
+    pub(super) fn buffer(&self) -> usize {
+        self.buffer
     }
 
     /// The runtime that tells when it can be read.
@@ -97,7 +107,7 @@ impl Connection {
     /// Reads and writes what can be. False when the connection has ended.
     pub(super) fn work(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(work) = &mut self.work else { return false };
-        if work.as_mut().poll(cx).is_pending() {
+        if Pin::new(work).poll(cx).is_pending() {
             return true;
         }
         // How it ended is told to whoever waits for a response or a body.
@@ -105,14 +115,75 @@ impl Connection {
         false
     }
 
+    /// Takes hyper off the socket, in the middle of a response's body: from here on [`Self::poll_read`] reads.
+    /// Gives what hyper had read and not handed out. `None` if the connection has ended.
+    ///
+    /// The caller made sure that all of the request was sent, and took all frames that were there.
+    pub(super) fn take_over(&mut self) -> Option<Bytes> {
+        let parts = self.work.take()?.into_parts();
+        self.direct = Some(parts.io.into_inner());
+        Some(parts.read_buf)
+    }
+
+    /// Reads to the end of `room`, as long as something is there, at most `most` bytes and what `room` has room for.
+    /// How many came; none at the end of the stream.
+    pub(super) fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        room: &mut BytesMut,
+        most: usize,
+    ) -> Poll<io::Result<usize>> {
+        let Some(socket) = &mut self.direct else { return Poll::Ready(Ok(0)) };
+        let start = room.len();
+        let end = room.capacity().min(start.saturating_add(most));
+        // Over TLS a record comes at a time. A socket that gave less than was asked for is not asked again.
+        while room.len() < end {
+            let free = end - room.len();
+            let mut free = (&mut *room).limit(free);
+            match pin!(socket.read_buf(&mut free)).poll(cx) {
+                Poll::Ready(Ok(0)) => break,
+                Poll::Ready(Ok(_)) => {}
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending if room.len() == start => return Poll::Pending,
+                Poll::Pending => break,
+            }
+        }
+        Poll::Ready(Ok(room.len() - start))
+    }
+
+    /// Puts hyper on the socket again, behind a body that was read to its end.
+    fn give_back(&mut self) {
+        let Some(socket) = self.direct.take() else { return };
+        // Nothing is said to the server, so that it is ready at once.
+        if let Poll::Ready(Ok((handle, work))) = look(pin!(hyper(socket, self.buffer))) {
+            self.handle = handle;
+            self.work = Some(work);
+        }
+    }
+
     /// Whether it can take another request: both messages were read and written to their ends, and
     /// the server neither closed nor announced that it would.
     pub(super) fn is_idle(&mut self) -> bool {
+        self.give_back();
         // An idle connection has nothing that could wake anybody but its end, which the next look
         // finds. Readiness of the socket is kept up by the runtime, so that most looks are no
         // system call.
         self.work(&mut Context::from_waker(Waker::noop())) && self.handle.is_ready()
     }
+}
+
+async fn hyper(
+    socket: Socket,
+    buffer: usize,
+) -> Result<(http1::SendRequest<SentBody>, Box<Work>), ClientError> {
+    let (handle, work) = http1::Builder::new()
+        .max_buf_size(buffer.max(MIN_BUFFER))
+        // User metadata alone can be hundreds of fields.
+        .max_headers(MAX_HEADERS)
+        .handshake(TokioIo::new(socket))
+        .await
+        .map_err(|_| ClientError::Broken)?;
+    Ok((handle, Box::new(work)))
 }
 
 /// Polls something that only [`Connection::work`] makes ready, right after it: nobody has to be woken.

@@ -3,7 +3,9 @@
 use alloc::sync::Arc;
 use core::future::poll_fn;
 use core::task::{Context, Poll, ready};
+use std::io;
 
+use bytes::{Bytes, BytesMut};
 use http::{Request, Response, request};
 use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
@@ -129,6 +131,32 @@ impl Exchange {
         if let Some(connection) = &mut self.connection {
             connection.work(cx);
         }
+    }
+
+    /// Has the rest of the response's body read by [`poll_read`](Self::poll_read); gives the bytes of it that were
+    /// read already and are in no frame. `None` if the request may still be on its way, or the connection ended.
+    pub(super) fn take_over(&mut self) -> Option<Bytes> {
+        let connection = self.connection.as_mut()?;
+        // A request without a body went out before its response could begin.
+        if connection.activity().is_uploading() { None } else { connection.take_over() }
+    }
+
+    /// Reads the body of the response, after [`take_over`](Self::take_over), as [`Connection::poll_read`] does.
+    pub(super) fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        room: &mut BytesMut,
+        most: usize,
+    ) -> Poll<io::Result<usize>> {
+        match &mut self.connection {
+            Some(connection) => connection.poll_read(cx, room, most),
+            None => Poll::Ready(Ok(0)),
+        }
+    }
+
+    /// How many bytes are read at once at most.
+    pub(super) fn buffer(&self) -> usize {
+        self.connection.as_ref().map_or(0, Connection::buffer)
     }
 
     /// The timer of this exchange.

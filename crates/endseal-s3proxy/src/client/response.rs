@@ -2,9 +2,9 @@
 
 use core::fmt;
 use core::pin::Pin;
-use core::task::{Context, Poll, Waker};
+use core::task::{Context, Poll, Waker, ready};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http_body::{Body as _, Frame, SizeHint};
 use hyper::body::Incoming;
 
@@ -22,16 +22,120 @@ pub struct ResponseBody {
     /// None at the end.
     exchange: Option<Exchange>,
     growth: Growth,
+    /// What of a frame was not taken by who reads bytes.
+    rest: Bytes,
+    /// Whether the connection can be used again, by what the response says.
+    stays: bool,
+    /// Bytes that are still to come past hyper, those in `rest` not counted.
+    direct: Option<u64>,
 }
 
+/// Shorter bodies, or what is left of them, are not worth having hyper taken off the socket.
+const LONG: u64 = 64 * 1024;
+
+/// Bytes of a frame that was read past hyper.
+const FRAME: usize = 64 * 1024;
+
 impl ResponseBody {
-    pub(super) fn new(incoming: Incoming, exchange: Exchange) -> Self {
+    pub(super) fn new(incoming: Incoming, exchange: Exchange, stays: bool) -> Self {
         let growth = Growth::new(exchange.kept());
-        let mut own = Self { incoming, exchange: Some(exchange), growth };
+        let (exchange, rest) = (Some(exchange), Bytes::new());
+        let mut own = Self { incoming, exchange, growth, rest, stays, direct: None };
         if own.incoming.is_end_stream() {
             own.finish();
         }
         own
+    }
+
+    /// How many bytes are worth being read at once: what the connection reads at most.
+    pub(crate) fn read_len(&self) -> usize {
+        self.exchange.as_ref().map_or(0, Exchange::buffer)
+    }
+
+    /// Reads on to the end of `room`, at most `most` bytes and as many as it has room for, which is at least one.
+    /// `None` after the last byte. Long bodies are read past hyper: into `room` at once, without a copy.
+    pub fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        room: &mut BytesMut,
+        most: usize,
+    ) -> Poll<Option<Result<(), ResponseError>>> {
+        loop {
+            if !self.rest.is_empty() {
+                let free = room.capacity() - room.len();
+                let piece = self.rest.split_to(self.rest.len().min(most).min(free));
+                room.extend_from_slice(&piece);
+                return Poll::Ready(Some(Ok(())));
+            }
+            if self.direct.is_some() {
+                return self.poll_direct(cx, room, most);
+            }
+            let mut item = self.next();
+            if item.is_pending() {
+                if self.take_over() {
+                    continue;
+                }
+                item = self.poll_hyper(cx);
+            } else if let Poll::Ready(item) = &item {
+                self.ended(item);
+            }
+            match ready!(item) {
+                Some(Ok(frame)) => self.rest = frame.into_data().unwrap_or_default(),
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => return Poll::Ready(None),
+            }
+        }
+    }
+
+    /// Has what is left read past hyper from now on, if that is worth it. All frames that were there are taken.
+    fn take_over(&mut self) -> bool {
+        let left = self.incoming.size_hint().exact().filter(|left| self.stays && *left >= LONG);
+        let (Some(left), Some(exchange)) = (left, &mut self.exchange) else { return false };
+        let Some(mut early) = exchange.take_over() else { return false };
+        self.growth.ended();
+        let behind = left.checked_sub(early.len() as u64);
+        self.direct = Some(behind.unwrap_or(0));
+        match behind {
+            Some(0) => self.finish(),
+            Some(_) => {}
+            // More than was announced: the body is all there, and the connection of no use any more.
+            None => {
+                early.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+                self.exchange = None;
+            }
+        }
+        self.rest = early;
+        true
+    }
+
+    fn poll_direct(
+        &mut self,
+        cx: &mut Context<'_>,
+        room: &mut BytesMut,
+        most: usize,
+    ) -> Poll<Option<Result<(), ResponseError>>> {
+        let (Some(left), Some(exchange)) = (&mut self.direct, &mut self.exchange) else {
+            // At its end, or broken off before, and asked again.
+            return Poll::Ready(None);
+        };
+        let most = usize::try_from(*left).map_or(most, |left| left.min(most));
+        let error = match exchange.poll_read(cx, room, most) {
+            Poll::Ready(Ok(n)) if n > 0 => {
+                exchange.progress();
+                *left = left.saturating_sub(n as u64);
+                if *left == 0 {
+                    self.finish();
+                }
+                return Poll::Ready(Some(Ok(())));
+            }
+            Poll::Ready(_) => ResponseError::Broken,
+            Poll::Pending => {
+                ready!(exchange.poll_stalled(cx));
+                ResponseError::Stalled
+            }
+        };
+        self.break_off(error);
+        Poll::Ready(Some(Err(error)))
     }
 
     fn finish(&mut self) {
@@ -65,23 +169,9 @@ impl ResponseBody {
         }
     }
 
-    fn break_off(&mut self, error: ResponseError) {
-        if let Some(exchange) = self.exchange.take() {
-            let counters = exchange.counters();
-            count(match error {
-                ResponseError::Broken => &counters.broken_bodies,
-                ResponseError::Stalled => &counters.timeouts,
-            });
-        }
-    }
-}
-
-impl http_body::Body for ResponseBody {
-    type Data = Bytes;
-    type Error = ResponseError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
+    /// The next frame, when it is there.
+    fn poll_hyper(
+        &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, ResponseError>>> {
         let mut item = self.next();
@@ -106,12 +196,46 @@ impl http_body::Body for ResponseBody {
         Poll::Ready(Some(Err(ResponseError::Stalled)))
     }
 
+    fn break_off(&mut self, error: ResponseError) {
+        if let Some(exchange) = self.exchange.take() {
+            let counters = exchange.counters();
+            count(match error {
+                ResponseError::Broken => &counters.broken_bodies,
+                ResponseError::Stalled => &counters.timeouts,
+            });
+        }
+    }
+}
+
+impl http_body::Body for ResponseBody {
+    type Data = Bytes;
+    type Error = ResponseError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, ResponseError>>> {
+        if !self.rest.is_empty() {
+            return Poll::Ready(Some(Ok(Frame::data(core::mem::take(&mut self.rest)))));
+        }
+        if self.direct.is_none() {
+            return self.poll_hyper(cx);
+        }
+        let mut room = BytesMut::with_capacity(FRAME);
+        let read = ready!(self.poll_direct(cx, &mut room, FRAME));
+        Poll::Ready(read.map(|read| read.map(|()| Frame::data(room.freeze()))))
+    }
+
     fn is_end_stream(&self) -> bool {
-        self.incoming.is_end_stream()
+        self.rest.is_empty() && self.direct.map_or(self.incoming.is_end_stream(), |left| left == 0)
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.incoming.size_hint()
+        let hint = self.direct.map_or_else(|| self.incoming.size_hint(), SizeHint::with_exact);
+        match hint.exact() {
+            Some(left) => SizeHint::with_exact(left + self.rest.len() as u64),
+            None => hint,
+        }
     }
 }
 
@@ -125,6 +249,6 @@ impl Drop for ResponseBody {
 
 impl fmt::Debug for ResponseBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ResponseBody").field(&self.incoming.size_hint()).finish()
+        f.debug_tuple("ResponseBody").field(&self.size_hint()).finish()
     }
 }

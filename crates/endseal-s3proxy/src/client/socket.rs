@@ -52,7 +52,7 @@ impl Activity {
         self.kept.clone()
     }
 
-    fn is_uploading(&self) -> bool {
+    pub(super) fn is_uploading(&self) -> bool {
         self.uploads.load(Ordering::Relaxed)
     }
 

@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use bytes::{Bytes, BytesMut};
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE, RANGE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 
@@ -305,17 +306,28 @@ async fn open_small(
     response: Response<ResponseBody>,
     object: &SealedObject,
     mut opener: WholeOpener,
-) -> Result<(bytes::Bytes, Record), S3Error> {
+) -> Result<(Bytes, Record), S3Error> {
     let limit = usize::try_from(object.sealed_len).map_err(|_| S3Error::internal())?;
     let sealed = read(response.into_body(), limit).await?;
-    let mut out = bytes::BytesMut::with_capacity(sealed.len());
-    let opened = opener.push(&sealed, &mut out).and_then(|()| opener.finish(&mut out));
+    let len = sealed.len();
+    let mut content = BytesMut::from(sealed);
+    let opened = opener.open(&mut content).and_then(|taken| {
+        content.truncate(taken.content);
+        opener.finish()
+    });
     match opened {
-        Ok(record) => {
-            proxy.metrics.opened(out.len());
-            Ok((out.freeze(), record))
+        Ok((mut last, record)) => {
+            // Mostly the only chunk, which is not copied.
+            let content = if content.is_empty() {
+                Bytes::from(core::mem::take(&mut *last))
+            } else {
+                content.extend_from_slice(&last);
+                content.freeze()
+            };
+            proxy.metrics.opened(content.len());
+            Ok((content, record))
         }
-        Err(_) if sealed.len() < limit => Err(S3Error::unavailable()),
+        Err(_) if len < limit => Err(S3Error::unavailable()),
         Err(_) => Err(proxy.metrics.not_authentic()),
     }
 }

@@ -1,5 +1,7 @@
 //! Chunks whose content, or whose sealed bytes, come in pieces of any size.
 
+use core::ops::Range;
+
 use bytes::BytesMut;
 use endseal_crypto::label::Label;
 use endseal_crypto::secret::Zeroizing;
@@ -96,20 +98,23 @@ fn seal(
     chunks.seal(chunk, sealed).map_err(|_| SealError::ContentTooLong)
 }
 
-/// Opens one chunk to the end of `out`, which stays as it was if the chunk is not authentic.
-pub(super) fn open_onto(
-    keys: &ChunkKeys,
-    index: u64,
-    sealed: &[u8],
-    out: &mut BytesMut,
-) -> Result<(), Unauthentic> {
-    let start = out.len();
-    let len = sealed.len().checked_sub(TAG_LEN).ok_or(Unauthentic)?;
-    out.resize(start + len, 0);
-    keys.open_chunk(index, sealed, &mut out[start..]).map_err(|_| {
-        out.truncate(start);
-        Unauthentic
-    })
+/// What an opener did with the start of a buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Taken {
+    /// Sealed bytes that it needs no more.
+    pub sealed: usize,
+    /// Bytes of content that lie at the start of the buffer now, all of them authentic. Between them and what was
+    /// not taken lies nothing of use.
+    pub content: usize,
+}
+
+impl Taken {
+    /// The next `len` bytes of `buffer` that were not taken yet, if they are there.
+    pub(super) fn next(self, buffer: &[u8], len: usize) -> Option<Range<usize>> {
+        let end = self.sealed.checked_add(len)?;
+        (end <= buffer.len()).then_some(self.sealed..end)
+    }
 }
 
 /// `salt (24) || chunks` of a message that is in memory.
@@ -147,36 +152,5 @@ pub(super) const fn message_len(plaintext: u64) -> Option<u64> {
     match chunks_len(plaintext) {
         Some(chunks) => Some(SALT_LEN as u64 + chunks),
         None => None,
-    }
-}
-
-/// Takes items of known lengths from pieces: without a copy where an item lies in one piece.
-#[derive(Default)]
-pub(super) struct Gather {
-    buffer: Vec<u8>,
-    given: bool,
-}
-
-impl Gather {
-    /// The next item of `len` bytes, above 0, if it is complete; `input` moves behind what was used.
-    pub(super) fn take<'a, 'i: 'a>(
-        &'a mut self,
-        input: &mut &'i [u8],
-        len: usize,
-    ) -> Option<&'a [u8]> {
-        if self.given {
-            self.buffer.clear();
-            self.given = false;
-        }
-        let missing = len.saturating_sub(self.buffer.len()).min(input.len());
-        let (head, rest) = input.split_at(missing);
-        *input = rest;
-        if head.len() == len {
-            return Some(head);
-        }
-        self.buffer.reserve_exact(len - self.buffer.len());
-        self.buffer.extend_from_slice(head);
-        self.given = self.buffer.len() == len;
-        self.given.then_some(&self.buffer)
     }
 }

@@ -5,6 +5,7 @@
 
 mod bodies;
 mod broken;
+mod direct;
 mod limits;
 mod pool;
 mod server;

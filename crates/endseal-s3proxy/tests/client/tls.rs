@@ -10,6 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
+use super::direct::{LONG, pattern, read_into};
 use super::server::OK;
 use super::*;
 
@@ -41,7 +42,14 @@ async fn serve(version: &'static rustls::SupportedProtocolVersion, cut: bool) ->
                     if !buffer.ends_with(b"\r\n\r\n") {
                         continue;
                     }
+                    let is_long = buffer.starts_with(b"GET /long ");
                     buffer.clear();
+                    if is_long {
+                        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {LONG}\r\n\r\n");
+                        let _gone = stream.write_all(head.as_bytes()).await;
+                        let _gone = stream.write_all(&pattern(LONG)).await;
+                        continue;
+                    }
                     if cut {
                         let _gone = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\npart").await;
                         let _gone = stream.flush().await;
@@ -74,6 +82,19 @@ async fn both_versions_of_tls_are_spoken() {
         }
         let counters = client.counters();
         assert_eq!((counters.opened(), counters.reused(), counters.retried()), (1, 2, 0));
+    }
+}
+
+#[tokio::test]
+async fn long_bodies_are_read_into_memory_of_the_callers() {
+    for version in [&rustls::version::TLS13, &rustls::version::TLS12] {
+        let client = client("localhost", serve(version, false).await, own());
+        for _ in 0..3 {
+            let mut body = get(&client, "/long").await.unwrap().into_body();
+            let (read, error) = read_into(&mut body, 1 << 20, usize::MAX).await;
+            assert!(read == pattern(LONG) && error.is_none());
+        }
+        assert_eq!((client.counters().opened(), client.counters().reused()), (1, 2));
     }
 }
 

@@ -5,7 +5,7 @@ use endseal_crypto::random::{Random, RandomError};
 use endseal_crypto::segment::{ChunkKeys, SliceSealer, chunks_len};
 use endseal_s3proxy::checksum::ChecksumValue;
 use endseal_s3proxy::object::{
-    Binding, ContentKey, Entry, Form, Header, PartNumber, PartSealer, RangePlan, Record,
+    Binding, ContentKey, Entry, Form, Header, PartNumber, PartSealer, RangePlan, Record, Taken,
     Unauthentic, WholeOpener, size,
 };
 
@@ -137,12 +137,37 @@ pub(crate) fn open_whole(
     object: &[u8],
     piece: usize,
 ) -> (Vec<u8>, Result<Record, Unauthentic>) {
-    let mut out = BytesMut::new();
+    let mut out = Vec::new();
     let opened = WholeOpener::new(header, key).and_then(|mut opener| {
-        object.chunks(piece).try_for_each(|piece| opener.push(piece, &mut out))?;
-        opener.finish(&mut out)
+        let mut reader = Reader::default();
+        let mut open = |buffer: &mut [u8]| opener.open(buffer);
+        object.chunks(piece).try_for_each(|piece| reader.push(piece, &mut open, &mut out))?;
+        let (last, record) = opener.finish()?;
+        out.extend_from_slice(&last);
+        Ok(record)
     });
-    (out.to_vec(), opened)
+    (out, opened)
+}
+
+/// Gives an opener what comes in pieces, behind what it did not take.
+#[derive(Default)]
+pub(crate) struct Reader(Vec<u8>);
+
+impl Reader {
+    pub(crate) fn push(
+        &mut self,
+        piece: &[u8],
+        open: &mut dyn FnMut(&mut [u8]) -> Result<Taken, Unauthentic>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Unauthentic> {
+        self.0.extend_from_slice(piece);
+        let taken = open(&mut self.0)?;
+        assert!(taken.content <= taken.sealed);
+        out.extend_from_slice(&self.0[..taken.content]);
+        self.0.drain(..taken.sealed);
+        assert!(self.0.len() < 16_400, "all that has come is taken");
+        Ok(())
+    }
 }
 
 /// A multipart object as a backend joins it.
@@ -246,12 +271,14 @@ pub(crate) fn read_plan(
     let fetch = |range: core::ops::Range<u64>| &object[range.start as usize..range.end as usize];
     let salt = plan.salt().map(|salt| fetch(salt).try_into().unwrap());
     let sealed = fetch(plan.sealed());
-    let mut out = BytesMut::new();
+    let mut out = Vec::new();
     let opened = plan.opener(header, key, salt).and_then(|mut opener| {
-        sealed.chunks(piece).try_for_each(|piece| opener.push(piece, &mut out))?;
+        let mut reader = Reader::default();
+        let mut open = |buffer: &mut [u8]| opener.open(buffer);
+        sealed.chunks(piece).try_for_each(|piece| reader.push(piece, &mut open, &mut out))?;
         opener.finish()
     });
-    (out.to_vec(), opened)
+    (out, opened)
 }
 
 /// `salt || chunks`, as a writer makes them that does not obey the rules.
@@ -291,7 +318,7 @@ pub(crate) fn push_all(
 ) -> (Vec<u8>, Result<(), Unauthentic>) {
     let plan = RangePlan::multipart(&made.record, range).unwrap();
     let mut opener = plan.opener(&made.header, &made.key, None).unwrap();
-    let mut out = BytesMut::new();
-    let opened = opener.push(sealed, &mut out).and_then(|()| opener.finish());
-    (out.to_vec(), opened)
+    let mut out = Vec::new();
+    let pushed = Reader::default().push(sealed, &mut |buffer| opener.open(buffer), &mut out);
+    (out, pushed.and_then(|()| opener.finish()))
 }

@@ -6,7 +6,7 @@ use endseal_s3proxy::object::{
     Binding, Header, HeaderError, SealError, Unauthentic, WholeOpener, size,
 };
 
-use crate::fixture::{Broken, Seeded, Whole, data, key, open_whole};
+use crate::fixture::{Broken, Reader, Seeded, Whole, data, key, open_whole};
 use crate::header::{base64_decode, base64_encode};
 
 const CHUNK: u64 = 16_384;
@@ -68,9 +68,11 @@ fn pieces_of_any_size_give_the_same_bytes() {
         assert!(object == whole.object);
 
         let mut opener = WholeOpener::new(&whole.header, &whole.key).unwrap();
-        let mut content = BytesMut::new();
-        pieces(&whole.object, &mut |piece| opener.push(piece, &mut content).unwrap());
-        opener.finish(&mut content).unwrap();
+        let (mut reader, mut content) = (Reader::default(), Vec::new());
+        pieces(&whole.object, &mut |piece| {
+            reader.push(piece, &mut |buffer| opener.open(buffer), &mut content).unwrap();
+        });
+        content.extend_from_slice(&opener.finish().unwrap().0);
         assert!(content == whole.content);
     }
 }
@@ -81,13 +83,13 @@ fn nothing_is_released_before_it_is_authentic() {
     let whole = Whole::new(2 * CHUNK + 5);
     let mut opener = WholeOpener::new(&whole.header, &whole.key).unwrap();
     assert_eq!(opener.sealed_len(), whole.object.len() as u64);
-    let mut out = BytesMut::new();
+    let (mut reader, mut out) = (Reader::default(), Vec::new());
     for (at, byte) in whole.object.iter().enumerate() {
-        opener.push(&[*byte], &mut out).unwrap();
+        reader.push(&[*byte], &mut |buffer| opener.open(buffer), &mut out).unwrap();
         let came = at + 1;
         assert_eq!(out.len(), (came / SEALED).min(2) * 16_384, "after {came} bytes");
     }
-    opener.finish(&mut out).unwrap();
+    out.extend_from_slice(&opener.finish().unwrap().0);
     assert!(out == whole.content);
 }
 
@@ -172,15 +174,18 @@ fn another_objects_bytes_header_or_key_are_refused() {
 fn an_opener_that_failed_keeps_failing() {
     let whole = Whole::new(3 * CHUNK);
     let mut opener = WholeOpener::new(&whole.header, &whole.key).unwrap();
-    let mut out = BytesMut::new();
-    opener.push(&whole.object[..SEALED], &mut out).unwrap();
+    let mut object = whole.object.clone();
+    let taken = opener.open(&mut object[..SEALED]).unwrap();
+    assert_eq!((taken.sealed, taken.content), (SEALED, CHUNK as usize));
+    assert!(object[..CHUNK as usize] == whole.content[..CHUNK as usize]);
     let mut spoiled = whole.object[SEALED..2 * SEALED].to_vec();
     spoiled[5] ^= 1;
-    assert_eq!(opener.push(&spoiled, &mut out), Err(Unauthentic));
-    assert_eq!(opener.push(&whole.object[SEALED..], &mut out), Err(Unauthentic));
-    assert_eq!(opener.push(&[], &mut out), Err(Unauthentic));
-    assert!(out == whole.content[..CHUNK as usize]);
-    assert_eq!(opener.finish(&mut out), Err(Unauthentic));
+    assert_eq!(opener.open(&mut spoiled), Err(Unauthentic));
+    let content = &whole.content[CHUNK as usize..];
+    assert!(!spoiled.windows(32).any(|bytes| content.starts_with(bytes)), "it was wiped");
+    assert_eq!(opener.open(&mut object[SEALED..]), Err(Unauthentic));
+    assert_eq!(opener.open(&mut []), Err(Unauthentic));
+    assert!(opener.finish().is_err());
 }
 
 #[test]

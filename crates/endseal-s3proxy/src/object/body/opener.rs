@@ -1,10 +1,9 @@
 //! A whole object opened as it arrives.
 
-use bytes::BytesMut;
 use endseal_crypto::secret::Zeroizing;
 use endseal_crypto::segment::{CHUNK_LEN, ChunkKeys, SEALED_CHUNK_LEN, TAG_LEN};
 
-use crate::object::chunks::{Gather, open_onto};
+use crate::object::chunks::Taken;
 use crate::object::header::{Form, Header};
 use crate::object::record::Record;
 use crate::object::size::{SHORT_TAIL, SHORT_TAIL_LEN, sealed_len, tail_len_max};
@@ -14,13 +13,12 @@ use crate::object::{ContentKey, Unauthentic, tail};
 ///
 /// No byte is released before its chunk is authentic, and the last chunk only by
 /// [`finish`](Self::finish), after the tail was verified: who has all of the content knows that it is
-/// all. Keeps one chunk on its way, the last chunk and 92 bytes of the tail.
+/// all. Keeps the last chunk; what is on its way lies with the caller.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct WholeOpener {
     keys: ChunkKeys,
     key: ContentKey,
     plaintext_len: u64,
-    gather: Gather,
     state: State,
 }
 
@@ -56,13 +54,12 @@ impl WholeOpener {
             keys: header.keys(key)?,
             key: ContentKey::from_bytes(key.expose_secret()),
             plaintext_len,
-            gather: Gather::default(),
             state: State::Chunks { index: 0 },
         })
     }
 
     /// The length that the object must have. The caller compares it with what the backend says
-    /// before it begins to answer; [`push`](Self::push) and [`finish`](Self::finish) refuse any
+    /// before it begins to answer; [`open`](Self::open) and [`finish`](Self::finish) refuse any
     /// other length too.
     #[must_use]
     pub fn sealed_len(&self) -> u64 {
@@ -70,33 +67,33 @@ impl WholeOpener {
         sealed_len(self.plaintext_len).unwrap_or(0)
     }
 
-    /// Takes the next bytes of the object; adds the content that is known to be authentic to `out`.
+    /// Opens what lies at the start of `buffer`, in its place: the next bytes of the object, as many as have come.
+    /// What is not taken, less than a sealed chunk, is the start of something that has not all come: the caller
+    /// gives it again, with more behind it.
     ///
     /// # Errors
-    /// [`Unauthentic`] if it is another object or was changed, now and ever after. What was added to
-    /// `out` is authentic, but not all: the caller MUST let the reader know that it was cut.
-    pub fn push(&mut self, sealed: &[u8], out: &mut BytesMut) -> Result<(), Unauthentic> {
-        let pushed = self.push_inner(sealed, out);
-        if pushed.is_err() {
+    /// [`Unauthentic`] if it is another object or was changed, now and ever after. What was given before
+    /// is authentic, but not all: the caller MUST let the reader know that it was cut.
+    pub fn open(&mut self, buffer: &mut [u8]) -> Result<Taken, Unauthentic> {
+        let taken = self.open_inner(buffer);
+        if taken.is_err() {
             self.state = State::Failed;
         }
-        pushed
+        taken
     }
 
-    /// After all of the object came: adds the last of the content to `out`, and gives what the
-    /// record says.
+    /// After all of the object was taken: the last of the content, and what the record says.
     ///
     /// # Errors
     /// [`Unauthentic`] if something is missing or was refused.
-    pub fn finish(self, out: &mut BytesMut) -> Result<Record, Unauthentic> {
+    pub fn finish(self) -> Result<(Zeroizing<Vec<u8>>, Record), Unauthentic> {
         let State::Verified { last, record } = self.state else { return Err(Unauthentic) };
-        out.extend_from_slice(&last);
-        Ok(record)
+        Ok((last, record))
     }
 
-    fn push_inner(&mut self, mut sealed: &[u8], out: &mut BytesMut) -> Result<(), Unauthentic> {
-        out.reserve(sealed.len());
-        while !sealed.is_empty() {
+    fn open_inner(&mut self, buffer: &mut [u8]) -> Result<Taken, Unauthentic> {
+        let mut taken = Taken::default();
+        loop {
             match &mut self.state {
                 State::Chunks { index } => {
                     let is_last = *index == self.plaintext_len / CHUNK_LEN as u64;
@@ -105,42 +102,47 @@ impl WholeOpener {
                     } else {
                         SEALED_CHUNK_LEN
                     };
-                    let Some(chunk) = self.gather.take(&mut sealed, len) else { return Ok(()) };
+                    let Some(chunk) = taken.next(buffer, len) else { return Ok(taken) };
+                    taken.sealed = chunk.end;
                     if is_last {
                         let mut last = Zeroizing::new(vec![0; len - TAG_LEN]);
-                        self.keys.open_chunk(*index, chunk, &mut last)?;
+                        self.keys.open_chunk(*index, &buffer[chunk], &mut last)?;
                         let left = tail_len_max(self.plaintext_len) - SHORT_TAIL;
                         self.state = State::Pad { left, last };
                     } else {
-                        open_onto(&self.keys, *index, chunk, out)?;
+                        // Content is shorter than what it was sealed to, so it begins before this chunk or with it.
+                        taken.content +=
+                            self.keys.open_chunk_within(*index, buffer, chunk, taken.content)?;
                         *index += 1;
                     }
                 }
                 State::Pad { left, last } => {
-                    let len = usize::try_from(*left).map_or(sealed.len(), |l| l.min(sealed.len()));
-                    let (pad, rest) = sealed.split_at(len);
-                    if pad.iter().any(|byte| *byte != 0) {
+                    let rest = buffer.get(taken.sealed..).unwrap_or_default();
+                    let len =
+                        usize::try_from(*left).map_or(rest.len(), |left| left.min(rest.len()));
+                    if rest.iter().take(len).any(|byte| *byte != 0) {
                         return Err(Unauthentic);
                     }
-                    sealed = rest;
+                    taken.sealed += len;
                     *left -= len as u64;
-                    if *left == 0 {
-                        self.state = State::Record { last: core::mem::take(last) };
+                    if *left > 0 {
+                        return Ok(taken);
                     }
+                    self.state = State::Record { last: core::mem::take(last) };
                 }
                 State::Record { last } => {
-                    let frame = self.gather.take(&mut sealed, SHORT_TAIL_LEN);
-                    let Some(frame) = frame else { return Ok(()) };
-                    let record = tail::open_frame(&self.key, Form::Whole, 0, frame)?;
+                    let Some(frame) = taken.next(buffer, SHORT_TAIL_LEN) else { return Ok(taken) };
+                    taken.sealed = frame.end;
+                    let record = tail::open_frame(&self.key, Form::Whole, 0, &buffer[frame])?;
                     if record.plaintext_len() != self.plaintext_len {
                         return Err(Unauthentic);
                     }
                     self.state = State::Verified { last: core::mem::take(last), record };
                 }
+                State::Verified { .. } if taken.sealed == buffer.len() => return Ok(taken),
                 State::Verified { .. } | State::Failed => return Err(Unauthentic),
             }
         }
-        if matches!(self.state, State::Failed) { Err(Unauthentic) } else { Ok(()) }
     }
 }
 

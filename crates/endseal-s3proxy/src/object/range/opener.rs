@@ -1,26 +1,26 @@
 //! A range opened as it arrives.
 
-use bytes::BytesMut;
+use core::ops::Range;
+
 use endseal_crypto::secret::Zeroizing;
 use endseal_crypto::segment::{ChunkKeys, SALT_LEN, TAG_LEN};
 
 use super::{CHUNK, Content, RangePlan};
-use crate::object::chunks::{Gather, open_onto};
+use crate::object::chunks::Taken;
 use crate::object::header::{Form, Header};
 use crate::object::record::Entry;
 use crate::object::{ContentKey, Unauthentic, part};
 
 /// Opens the bytes that a [`RangePlan`] named, in their order.
 ///
-/// It gives exactly the range's content, each byte after its chunk was authenticated, and keeps one
-/// chunk and the entries of the parts that the range touches.
+/// It gives exactly the range's content, each byte after its chunk was authenticated, and keeps the
+/// entries of the parts that the range touches; what is on its way lies with the caller.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct RangeOpener {
     key: ContentKey,
     /// Parts behind the one at hand.
     parts: std::vec::IntoIter<Entry>,
     stage: Stage,
-    gather: Gather,
     /// Content of the next chunk before the range.
     skip: usize,
     /// Content still to be given.
@@ -87,7 +87,6 @@ impl RangePlan {
             key: ContentKey::from_bytes(key.expose_secret()),
             parts,
             stage: if self.len == 0 && !self.is_all { Stage::End } else { stage },
-            gather: Gather::default(),
             skip: offset(self.start),
             remaining: self.len,
             is_all: self.is_all,
@@ -97,16 +96,18 @@ impl RangePlan {
 }
 
 impl RangeOpener {
-    /// Takes the next bytes of the object; adds the content that is known to be authentic to `out`.
+    /// Opens what lies at the start of `buffer`, in its place: the next bytes that were asked for, as many as have
+    /// come. What is not taken, less than a sealed chunk, is the start of something that has not all come: the
+    /// caller gives it again, with more behind it.
     ///
     /// # Errors
     /// [`Unauthentic`] if it is another object or was changed, or more comes than was asked for, now
-    /// and ever after. What was added to `out` is authentic, but not all: the caller MUST let the
+    /// and ever after. What was given before is authentic, but not all: the caller MUST let the
     /// reader know that it was cut.
-    pub fn push(&mut self, sealed: &[u8], out: &mut BytesMut) -> Result<(), Unauthentic> {
-        let pushed = if self.failed { Err(Unauthentic) } else { self.push_inner(sealed, out) };
-        self.failed |= pushed.is_err();
-        pushed
+    pub fn open(&mut self, buffer: &mut [u8]) -> Result<Taken, Unauthentic> {
+        let taken = if self.failed { Err(Unauthentic) } else { self.open_inner(buffer) };
+        self.failed |= taken.is_err();
+        taken
     }
 
     /// Whether all of the range was given.
@@ -118,14 +119,16 @@ impl RangeOpener {
         if self.failed || !is_complete { Err(Unauthentic) } else { Ok(()) }
     }
 
-    fn push_inner(&mut self, mut sealed: &[u8], out: &mut BytesMut) -> Result<(), Unauthentic> {
-        out.reserve(sealed.len());
-        while !sealed.is_empty() {
+    fn open_inner(&mut self, buffer: &mut [u8]) -> Result<Taken, Unauthentic> {
+        let mut taken = Taken::default();
+        loop {
             match &mut self.stage {
+                Stage::End if taken.sealed == buffer.len() => return Ok(taken),
                 Stage::End => return Err(Unauthentic),
                 Stage::Salt(entry) => {
-                    let Some(salt) = self.gather.take(&mut sealed, SALT_LEN) else { return Ok(()) };
-                    let salt = salt.as_array().ok_or(Unauthentic)?;
+                    let Some(salt) = taken.next(buffer, SALT_LEN) else { return Ok(taken) };
+                    taken.sealed = salt.end;
+                    let salt = buffer[salt].as_array().ok_or(Unauthentic)?;
                     if entry.salt.is_some_and(|bound| bound != *salt) {
                         return Err(Unauthentic);
                     }
@@ -133,11 +136,12 @@ impl RangeOpener {
                 }
                 Stage::Chunk(chunks) => {
                     let len = chunks.next_len();
-                    let taken = self.gather.take(&mut sealed, len + TAG_LEN);
-                    let Some(chunk) = taken else { return Ok(()) };
+                    let chunk = taken.next(buffer, len + TAG_LEN);
+                    let Some(chunk) = chunk else { return Ok(taken) };
+                    taken.sealed = chunk.end;
                     let wanted = usize::try_from(self.remaining).unwrap_or(usize::MAX);
                     let end = len.min(self.skip.saturating_add(wanted));
-                    chunks.open(chunk, self.skip..end, out)?;
+                    taken.content += chunks.open(buffer, chunk, self.skip..end, taken.content)?;
                     // A chunk's length at most, and not more than remains.
                     self.remaining -= (end - self.skip) as u64;
                     self.skip = 0;
@@ -149,7 +153,6 @@ impl RangeOpener {
                 }
             }
         }
-        Ok(())
     }
 }
 
@@ -165,22 +168,27 @@ impl Chunks {
         usize::try_from(behind.min(CHUNK)).unwrap_or(0)
     }
 
-    /// Opens the next chunk and adds `wanted` of its content to `out`.
+    /// Opens the next chunk, which lies at `sealed`, and puts what is `wanted` of its content to `buffer[to..]`, which
+    /// begins before the chunk or with it. Gives the length of that.
     fn open(
         &mut self,
-        sealed: &[u8],
-        wanted: core::ops::Range<usize>,
-        out: &mut BytesMut,
-    ) -> Result<(), Unauthentic> {
+        buffer: &mut [u8],
+        sealed: Range<usize>,
+        wanted: Range<usize>,
+        to: usize,
+    ) -> Result<usize, Unauthentic> {
+        let len = wanted.len();
         if wanted == (0..sealed.len() - TAG_LEN) {
-            open_onto(&self.keys, self.index, sealed, out)?;
+            self.keys.open_chunk_within(self.index, buffer, sealed, to)?;
         } else {
+            // What nobody asked for stays here.
             let mut content = Zeroizing::new(vec![0; sealed.len() - TAG_LEN]);
-            self.keys.open_chunk(self.index, sealed, &mut content)?;
-            out.extend_from_slice(content.get(wanted).ok_or(Unauthentic)?);
+            self.keys.open_chunk(self.index, &buffer[sealed], &mut content)?;
+            let out = buffer.get_mut(to..to + len).ok_or(Unauthentic)?;
+            out.copy_from_slice(content.get(wanted).ok_or(Unauthentic)?);
         }
         self.index += 1;
-        Ok(())
+        Ok(len)
     }
 }
 

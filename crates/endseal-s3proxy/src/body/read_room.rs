@@ -1,0 +1,155 @@
+//! Memory that sealed bytes are read into, and in which they are opened.
+//!
+//! What was opened leaves while the next bytes come: behind it in the same memory, as long as there is room, or else
+//! in another one of the thread's. So a download whose client keeps up has one.
+
+use core::cell::RefCell;
+use core::mem;
+use core::ops::{Deref, DerefMut};
+
+use bytes::BytesMut;
+use endseal_crypto::segment::{CHUNK_LEN, SEALED_CHUNK_LEN};
+
+/// Shorter ones are not worth being kept.
+const LEAST: usize = 64 * 1024;
+
+/// Kept for the next download of the thread: the one that is read into, and one whose bytes wait for a socket.
+const KEPT: usize = 2;
+
+thread_local! {
+    static KEPT_ROOMS: RefCell<Vec<(BytesMut, usize)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Sealed bytes, with room for more.
+#[derive(Default)]
+pub(super) struct ReadRoom {
+    bytes: BytesMut,
+    /// Bytes of all of its memory.
+    len: usize,
+}
+
+/// Bytes of a room for sealed chunks whose content is as long as one read, so that a connection that gathers as much
+/// before it writes waits for no more.
+pub(super) const fn len(read: usize) -> usize {
+    read.div_ceil(CHUNK_LEN) * SEALED_CHUNK_LEN
+}
+
+impl ReadRoom {
+    /// Has room for `len` bytes in all, those included that are in it and stay.
+    pub(super) fn grow(&mut self, len: usize) {
+        // In its place, if nobody has what was before them any more.
+        if self.bytes.capacity() >= len
+            || self.bytes.try_reclaim(len.saturating_sub(self.bytes.len()))
+        {
+            return;
+        }
+        let mut other = if len < LEAST { Self::of(len) } else { take(len) };
+        other.bytes.extend_from_slice(&self.bytes);
+        *self = other;
+    }
+
+    fn of(len: usize) -> Self {
+        Self { bytes: BytesMut::with_capacity(len), len }
+    }
+}
+
+fn take(len: usize) -> ReadRoom {
+    let kept = KEPT_ROOMS.with_borrow_mut(|rooms| {
+        let free = rooms.iter_mut().position(|(room, _)| room.try_reclaim(len));
+        free.map(|at| rooms.swap_remove(at))
+    });
+    kept.map_or_else(|| ReadRoom::of(len), |(bytes, len)| ReadRoom { bytes, len })
+}
+
+impl Drop for ReadRoom {
+    /// It serves again when nobody has what was split off of it.
+    fn drop(&mut self) {
+        if self.len < LEAST {
+            return;
+        }
+        let (mut bytes, len) = (mem::take(&mut self.bytes), self.len);
+        bytes.clear();
+        // Where the thread ends, memory does.
+        let _ = KEPT_ROOMS.try_with(|rooms| {
+            let rooms = &mut *rooms.borrow_mut();
+            if rooms.len() == KEPT {
+                rooms.remove(0);
+            }
+            rooms.push((bytes, len));
+        });
+    }
+}
+
+impl Deref for ReadRoom {
+    type Target = BytesMut;
+
+    fn deref(&self) -> &BytesMut {
+        &self.bytes
+    }
+}
+
+impl DerefMut for ReadRoom {
+    fn deref_mut(&mut self) -> &mut BytesMut {
+        &mut self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KEPT, KEPT_ROOMS, LEAST, ReadRoom, len};
+
+    fn kept() -> usize {
+        KEPT_ROOMS.with_borrow(Vec::len)
+    }
+
+    #[test]
+    fn a_room_is_as_long_as_its_content_sealed() {
+        assert_eq!(len(768 * 1024), 48 * 16_400);
+        assert_eq!(len(1), 16_400);
+    }
+
+    #[test]
+    fn what_is_in_it_stays_when_it_grows() {
+        let mut room = ReadRoom::default();
+        room.grow(LEAST);
+        room.extend_from_slice(&[1; 1_000]);
+        let given = room.split_to(600).freeze();
+        room.grow(LEAST);
+        assert_eq!(
+            (room.len(), room.capacity()),
+            (400, LEAST),
+            "other memory: the first is in use"
+        );
+        let place = given.as_ptr();
+        assert!(given.iter().chain(room.iter()).all(|byte| *byte == 1));
+        assert_eq!(kept(), 1);
+        drop(given);
+        let split = room.split_to(100).freeze();
+        room.grow(LEAST);
+        assert_eq!(room.as_ptr(), place, "the first one again, which is free");
+        assert!(room.len() == 300 && room.iter().chain(&split).all(|byte| *byte == 1));
+        drop(split);
+        let start = room.split_to(250);
+        drop(start);
+        room.grow(LEAST);
+        assert_eq!((room.as_ptr(), room.len()), (place, 50), "in its place, as nobody has it");
+    }
+
+    #[test]
+    fn few_are_kept_and_no_short_ones() {
+        let mut rooms = Vec::new();
+        for _ in 0..3 * KEPT {
+            let mut room = ReadRoom::default();
+            room.grow(LEAST);
+            rooms.push(room);
+        }
+        let mut short = ReadRoom::default();
+        short.grow(LEAST - 1);
+        rooms.push(short);
+        drop(rooms);
+        assert_eq!(kept(), KEPT);
+        let mut longer = ReadRoom::default();
+        longer.grow(4 * LEAST);
+        assert_eq!(kept(), KEPT, "none of them is long enough");
+    }
+}
