@@ -36,6 +36,7 @@ mod exchange;
 mod growth;
 mod limits;
 mod pool;
+mod replay;
 mod response;
 mod sent;
 mod socket;
@@ -57,11 +58,29 @@ use counters::count;
 use exchange::{Exchange, Seen};
 pub(crate) use growth::{Growth, Kept};
 use pool::Pool;
+use replay::HeadCopy;
 use sent::Progress;
 pub(crate) use stall::Stall;
 
 /// Of a connection, however many there are: what a response's head may have.
 const LEAST_BUFFER: usize = 64 * 1024;
+
+/// Fields of a response for which a connection has room from the start. Room for more is taken for each response
+/// anew.
+const FIELDS: usize = 100;
+
+/// Fields of a response at most: user metadata alone can be hundreds.
+const MAX_FIELDS: usize = 512;
+
+/// Which connection a request goes out over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// One that was kept, if there is one.
+    Kept,
+    New,
+    /// A new one with room for [`MAX_FIELDS`].
+    Roomy,
+}
 
 /// A client of one server. Clones share connections and counters.
 #[derive(Clone)]
@@ -112,10 +131,11 @@ impl Client {
     /// it is missing, `Content-Length` is the body's. A server may answer before it has all of the
     /// body; what is left of it goes out while the caller reads the response.
     ///
-    /// Nothing is sent twice, with one exception: where a kept connection turns out closed before a
+    /// Nothing is sent twice, with two exceptions. Where a kept connection turns out closed before a
     /// byte of a response, and nothing of the request was sent, or the method is idempotent (or there
     /// is no body) and the body can be had again, the request goes out once more over a new one. A write
-    /// on a condition is not idempotent: the first one may be why it does not hold any more.
+    /// on a condition is not idempotent: the first one may be why it does not hold any more. And a request that
+    /// changes nothing goes out once more where its response has more fields than most have.
     ///
     /// # Errors
     /// [`ClientError`]. The server may have acted on the request nevertheless, except for
@@ -143,32 +163,43 @@ impl Inner {
     async fn send(&self, request: Request<Body>) -> Result<Response<ResponseBody>, ClientError> {
         let (mut head, mut body) = request.into_parts();
         self.prepare(&mut head, &body)?;
-        let mut permit = self.permit().await?;
-        if let Some(connection) = self.pool.take() {
-            count(&self.counters.reused);
-            let again = body.replay();
-            let head_again = head.clone();
+        let mut next = Next::Kept;
+        loop {
+            let permit = self.permit().await?;
+            let kept = if next == Next::Kept { self.pool.take() } else { None };
+            let is_kept = kept.is_some();
+            let connection = match kept {
+                Some(connection) => {
+                    count(&self.counters.reused);
+                    connection
+                }
+                None => self.open(if next == Next::Roomy { MAX_FIELDS } else { FIELDS }).await?,
+            };
+            let (is_safe, is_idempotent) = (head.method.is_safe(), head.method.is_idempotent());
+            let is_conditional = is_conditional(&head.headers);
+            // Over a new connection that has room, nothing goes out that could go out again.
+            let copy = (is_kept || (is_safe && next != Next::Roomy)).then(|| HeadCopy::of(&head));
+            let again = copy.as_ref().and_then(|_| body.replay());
             let progress = Progress::new(body);
             let (error, seen) = match self.run(connection, permit, head, &progress).await {
                 Ok(response) => return Ok(response),
                 Err(failure) => failure,
             };
-            let harmless = head_again.method.is_safe()
-                || (!is_conditional(&head_again.headers)
-                    && (head_again.method.is_idempotent()
-                        || again.as_ref().is_some_and(Body::is_empty)));
-            body = match seen {
-                Seen::No => progress.take_unbegun().or(again).ok_or(error)?,
-                Seen::Perhaps if harmless => progress.take_unbegun().or(again).ok_or(error)?,
+            let is_repeatable = is_idempotent || again.as_ref().is_some_and(Body::is_empty);
+            let is_harmless = is_safe || (!is_conditional && is_repeatable);
+            next = match seen {
+                Seen::No if is_kept => Next::New,
+                Seen::Perhaps if is_kept && is_harmless => Next::New,
+                Seen::Crowded if is_safe && next != Next::Roomy => Next::Roomy,
                 _ => return Err(error),
             };
+            let Some(restored) = copy.as_ref().and_then(HeadCopy::restore) else {
+                return Err(error);
+            };
+            head = restored;
+            body = progress.take_unbegun().or(again).ok_or(error)?;
             count(&self.counters.retried);
-            head = head_again;
-            permit = self.permit().await?;
         }
-        let connection = self.open().await?;
-        let progress = Progress::new(body);
-        self.run(connection, permit, head, &progress).await.map_err(|(error, _)| error)
     }
 
     fn prepare(&self, head: &mut request::Parts, body: &Body) -> Result<(), ClientError> {
@@ -195,7 +226,8 @@ impl Inner {
         self.pool.permit().await.inspect_err(|_| count(&self.counters.crowded_out))
     }
 
-    async fn open(&self) -> Result<Connection, ClientError> {
+    /// A new connection, for responses with at most so many fields.
+    async fn open(&self, fields: usize) -> Result<Connection, ClientError> {
         let limits = self.pool.limits();
         let socket = connect::connect(&self.target, self.tls.as_ref(), limits)
             .await
@@ -203,7 +235,8 @@ impl Inner {
         count(&self.counters.opened);
         let connections = self.pool.used() + self.pool.kept();
         let least = LEAST_BUFFER.min(limits.buffer);
-        Connection::new(socket, read_len::share(connections, least, limits.buffer)).await
+        let buffer = read_len::share(connections, least, limits.buffer);
+        Connection::new(socket, buffer, fields).await
     }
 
     async fn run(

@@ -33,6 +33,8 @@ pub(super) struct Connection {
     direct: Option<Socket>,
     /// Bytes that it reads at once.
     buffer: usize,
+    /// Fields that a response has at most.
+    fields: usize,
     activity: Arc<Activity>,
     /// Between exchanges it is kept here: its alarm is set anew, not made anew.
     pub(super) stall: Stall,
@@ -60,14 +62,19 @@ pub(super) type Promise = Pin<
 >;
 
 impl Connection {
-    pub(super) async fn new(socket: Socket, buffer: usize) -> Result<Self, ClientError> {
+    pub(super) async fn new(
+        socket: Socket,
+        buffer: usize,
+        fields: usize,
+    ) -> Result<Self, ClientError> {
         let activity = socket.activity();
-        let (handle, work) = hyper(socket, buffer).await?;
+        let (handle, work) = hyper(socket, buffer, fields).await?;
         Ok(Self {
             handle,
             work: Some(work),
             direct: None,
             buffer,
+            fields,
             activity,
             stall: Stall::default(),
             home: here(),
@@ -155,7 +162,8 @@ impl Connection {
     fn give_back(&mut self) {
         let Some(socket) = self.direct.take() else { return };
         // Nothing is said to the server, so that it is ready at once.
-        if let Poll::Ready(Ok((handle, work))) = look(pin!(hyper(socket, self.buffer))) {
+        if let Poll::Ready(Ok((handle, work))) = look(pin!(hyper(socket, self.buffer, self.fields)))
+        {
             self.handle = handle;
             self.work = Some(work);
         }
@@ -175,14 +183,15 @@ impl Connection {
 async fn hyper(
     socket: Socket,
     buffer: usize,
+    fields: usize,
 ) -> Result<(http1::SendRequest<SentBody>, Box<Work>), ClientError> {
-    let (handle, work) = http1::Builder::new()
-        .max_buf_size(buffer.max(MIN_BUFFER))
-        // User metadata alone can be hundreds of fields.
-        .max_headers(MAX_HEADERS)
-        .handshake(TokioIo::new(socket))
-        .await
-        .map_err(|_| ClientError::Broken)?;
+    let mut builder = http1::Builder::new();
+    builder.max_buf_size(buffer.max(MIN_BUFFER));
+    if fields > DEFAULT_FIELDS {
+        builder.max_headers(fields);
+    }
+    let (handle, work) =
+        builder.handshake(TokioIo::new(socket)).await.map_err(|_| ClientError::Broken)?;
     Ok((handle, Box::new(work)))
 }
 
@@ -193,4 +202,5 @@ pub(super) fn look<F: Future + ?Sized>(future: Pin<&mut F>) -> Poll<F::Output> {
 
 /// The least that hyper takes.
 const MIN_BUFFER: usize = 8192;
-const MAX_HEADERS: usize = 512;
+/// hyper has these on the stack. Any other number is two allocations for each response.
+const DEFAULT_FIELDS: usize = 100;

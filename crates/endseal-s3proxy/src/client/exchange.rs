@@ -38,6 +38,8 @@ pub(super) enum Seen {
     /// The connection broke without a byte of a response.
     Perhaps,
     Yes,
+    /// It was, and the head of the response is longer than the connection takes.
+    Crowded,
 }
 
 impl Exchange {
@@ -111,7 +113,8 @@ impl Exchange {
         let unsent = error.message().is_some();
         let error = error.into_error();
         if error.is_parse() {
-            return (ClientError::InvalidResponse, Seen::Yes);
+            let seen = if error.is_parse_too_large() { Seen::Crowded } else { Seen::Yes };
+            return (ClientError::InvalidResponse, seen);
         }
         if error.is_user() && !unsent {
             return (ClientError::InvalidRequest, Seen::Yes);

@@ -283,3 +283,49 @@ async fn no_more_are_kept_than_said() {
     }
     assert_eq!((client.kept_connections(), client.used_connections()), (2, 0));
 }
+
+/// Most responses have a dozen fields, and those with hundreds are of objects with much metadata.
+#[tokio::test]
+async fn a_response_with_many_fields_is_asked_for_once_more_with_room() {
+    for (fields, method, works) in [
+        (90, Method::PUT, true),
+        (300, Method::GET, true),
+        (300, Method::HEAD, true),
+        (300, Method::PUT, false),
+        (600, Method::GET, false),
+    ] {
+        let server = serve(move |mut peer| async move {
+            while peer.head().await.is_some() {
+                let mut answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n".to_owned();
+                for number in 0..fields {
+                    answer += &format!("x-amz-meta-{number}: {number}\r\n");
+                }
+                peer.say(answer + "\r\n").await;
+            }
+        })
+        .await;
+        let client = client(server.port, limits());
+        for round in 0..3 {
+            let outcome = client.send(request(method.clone(), "/a?b=c", Body::empty())).await;
+            match outcome {
+                Ok(response) => {
+                    assert!(works, "{fields} {method}");
+                    assert_eq!(response.headers().len(), fields + 1);
+                    assert_eq!(read(response.into_body()).await, (Vec::new(), None));
+                }
+                Err(error) => {
+                    assert!(!works && matches!(error, ClientError::InvalidResponse), "{error}");
+                }
+            }
+            let retried = if fields < 100 || method == Method::PUT {
+                0
+            } else if works {
+                // The connection with room is kept.
+                1
+            } else {
+                round + 1
+            };
+            assert_eq!(client.counters().retried(), retried, "{fields} {method} {round}");
+        }
+    }
+}
