@@ -52,8 +52,13 @@ impl ResponseBody {
         self.exchange.as_ref().map_or(0, Exchange::buffer)
     }
 
-    /// Reads on to the end of `room`, at most `most` bytes and as many as it has room for, which is at least one.
-    /// `None` after the last byte. Long bodies are read past hyper: into `room` at once, without a copy.
+    /// Reads on to the end of `room`, at most `most` bytes and as many as it has capacity for: the caller MUST let both be
+    /// above 0. `None` after the last byte. Long bodies are read past hyper: into `room` at once, without a copy.
+    ///
+    /// Frames (`poll_frame`) go on where this stopped.
+    ///
+    /// # Errors
+    /// [`ResponseError`], once; the connection is closed then.
     pub fn poll_read(
         &mut self,
         cx: &mut Context<'_>,
