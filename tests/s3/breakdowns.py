@@ -95,7 +95,11 @@ def a_process_killed_while_it_completes(world):
                 try:
                     complete(world, bucket, key, upload_id, parts)
                 except world.s3.exceptions.NoSuchUpload:
-                    pass  # The server had the request of the dead process, and was not done yet.
+                    # The server had the request of the dead process, and is not done yet.
+                    eventually(
+                        lambda key=key: world.wire.request("HEAD", f"/{bucket}/{key}").status == 200,
+                        "the server ends what it began",
+                    )
         same(world.s3.get_object(Bucket=bucket, Key=key)["Body"].read(), whole)
         eventually(
             lambda: [it for it in keys(world.s3, bucket) if it.startswith(".endseal")] == [],
