@@ -28,24 +28,43 @@ impl Kept {
     }
 }
 
-/// Keeps pieces of one body as long as they grow.
-#[derive(Default)]
+/// Keeps pieces of one body as long as reads grow.
 pub(crate) struct Growth {
-    longest: usize,
+    /// What hyper reads at once next, if this is its first body; less than that otherwise. It doubles when a read gave
+    /// as much, and halves when two in turn gave less than half.
+    next: usize,
+    shrinks: bool,
+    /// The longest memory that it took for that.
+    memory: usize,
     kept: Kept,
 }
+
+/// What hyper reads at once first.
+const FIRST: usize = 8 * 1024;
 
 impl Growth {
     /// For a body that comes over the connection that lets go what is kept in `kept`.
     pub(crate) fn new(kept: Kept) -> Self {
-        Self { longest: 0, kept }
+        Self { next: FIRST, shrinks: false, memory: FIRST, kept }
     }
 
     /// Another piece came, and more will.
     pub(crate) fn came(&mut self, piece: &Bytes) {
-        let grows = piece.len() > self.longest && piece.len() < read_len::MOST;
+        if piece.len() >= self.next {
+            self.next = (self.next * 2).min(read_len::MOST);
+            self.shrinks = false;
+        } else {
+            // The power of two below, and never less than the half of FIRST.
+            let half = 1 << (self.next.ilog2() - 1);
+            let is_little = piece.len() < half;
+            if is_little && self.shrinks {
+                self.next = half.max(FIRST);
+            }
+            self.shrinks = is_little && !self.shrinks;
+        }
+        let grows = self.next > self.memory;
+        self.memory = self.memory.max(self.next);
         self.kept.keep(grows.then(|| piece.clone()));
-        self.longest = self.longest.max(piece.len());
     }
 
     /// No more pieces will come.
@@ -84,5 +103,42 @@ mod tests {
             memory(&kept, |_| ()) > 200 * 1024,
             "hyper's buffers do not grow by more than they need"
         );
+    }
+
+    /// Reads that give more than was asked for, and then less than that: they grow, though no piece is longer than all
+    /// before.
+    #[test]
+    fn reads_grow_without_longer_pieces() {
+        let kept = Kept::default();
+        let mut growth = Growth::new(kept.clone());
+        let mut buffer = BytesMut::with_capacity(300 * 1024);
+        for (asked, came) in [(128, 300), (256, 280), (512, 512)].map(|(a, c)| (a * 1024, c * 1024))
+        {
+            buffer.reserve(asked);
+            kept.let_go();
+            assert!(buffer.capacity() <= 512 * 1024, "{asked}: {}", buffer.capacity());
+            buffer.resize(came, 1);
+            growth.came(&buffer.split().freeze());
+        }
+    }
+
+    #[test]
+    fn nothing_is_kept_when_reads_do_not_grow() {
+        let kept = Kept::default();
+        let mut growth = Growth::new(kept.clone());
+        let piece = Bytes::from(vec![1; 20_000]);
+        let mut count = 0;
+        for _ in 0..20 {
+            growth.came(&piece);
+            count += usize::from(kept.0.lock().unwrap().is_some());
+        }
+        // Of 8, and of 16 KiB.
+        assert_eq!(count, 2);
+        for _ in 0..20 {
+            growth.came(&piece.slice(..1_000));
+            assert!(kept.0.lock().unwrap().is_none());
+        }
+        growth.came(&piece);
+        assert!(kept.0.lock().unwrap().is_none(), "there is memory for that");
     }
 }
