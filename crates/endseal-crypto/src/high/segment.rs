@@ -141,6 +141,16 @@ impl ChunkKeys {
         }
     }
 
+    /// Seals as chunk `index` the last `len` bytes of `place`, to its beginning. `place` is at least [`TAG_LEN`]
+    /// longer than that.
+    fn seal_chunk_within(&self, index: u64, place: &mut [u8], len: usize) {
+        // What is sealed, with its tag, ends where the plaintext ends or before it: the place of the tag is that of
+        // plaintext which has been read.
+        let from = place.len() - len;
+        let tag = self.aead.seal_within(&self.nonce(index), &[], place, from);
+        place[len..][..TAG_LEN].copy_from_slice(&tag);
+    }
+
     /// Opens chunk `index`; `sealed` is [`TAG_LEN`] longer than `out`.
     ///
     /// The caller MUST have compared the commitment, and MUST know from what it trusts how many

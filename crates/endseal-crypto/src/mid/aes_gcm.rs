@@ -58,6 +58,22 @@ impl AesGcm {
         }
     }
 
+    /// [`Self::seal_bound`] of `buffer[from..]` into the beginning of `buffer`: the tag. Nothing behind the
+    /// ciphertext is written. `from` is not beyond the end.
+    pub(crate) fn seal_within(
+        &self,
+        nonce: &[u8; 12],
+        data: &[u8],
+        buffer: &mut [u8],
+        from: usize,
+    ) -> [u8; 16] {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Kernel(gcm) => gcm.seal_within(nonce, data, buffer, from),
+            Self::Library(gcm) => gcm.seal_within(nonce, data, buffer, from),
+        }
+    }
+
     /// Opens `ciphertext` into `out` of the same length, which is all zero if the tag is wrong.
     pub(crate) fn open(
         &self,

@@ -74,6 +74,26 @@ impl AesGcm {
             .expect("lengths are equal and below 2^36 bytes, the only ways to fail");
     }
 
+    /// Seals `buffer[from..]` into the beginning of `buffer`: the tag. Nothing behind that is written: plaintext
+    /// moves there before.
+    #[allow(clippy::expect_used)]
+    pub(crate) fn seal_within(
+        &self,
+        nonce: &[u8; 12],
+        data: &[u8],
+        buffer: &mut [u8],
+        from: usize,
+    ) -> [u8; 16] {
+        let len = buffer.len() - from;
+        buffer.copy_within(from.., 0);
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        let made = self.0.seal_in_place_separate_tag(nonce, Aad::from(data), &mut buffer[..len]);
+        let made = made.expect("a chunk is below 2^36 bytes, the only way to fail");
+        let mut tag = [0; 16];
+        tag.copy_from_slice(made.as_ref());
+        tag
+    }
+
     /// Opens `ciphertext` into `out` of the same length, which is all zero if the tag is wrong.
     pub(crate) fn open_bound(
         &self,

@@ -59,7 +59,6 @@ impl AesGcm {
 
     /// `data` is bound, not sent. `out` is as long as `plaintext`, and the caller keeps both below the limit
     /// of the mode.
-    #[allow(clippy::expect_used)]
     pub(crate) fn seal_bound(
         &self,
         nonce: &[u8; 12],
@@ -69,12 +68,30 @@ impl AesGcm {
         tag: &mut [u8; 16],
     ) {
         out.copy_from_slice(plaintext);
+        *tag = self.seal_in_place(nonce, data, out);
+    }
+
+    /// Seals `buffer[from..]` into the beginning of `buffer`: the tag. Nothing behind that is written: plaintext
+    /// moves there before.
+    pub(crate) fn seal_within(
+        &self,
+        nonce: &[u8; 12],
+        data: &[u8],
+        buffer: &mut [u8],
+        from: usize,
+    ) -> [u8; 16] {
+        let len = buffer.len() - from;
+        buffer.copy_within(from.., 0);
+        self.seal_in_place(nonce, data, &mut buffer[..len])
+    }
+
+    #[allow(clippy::expect_used)]
+    fn seal_in_place(&self, nonce: &[u8; 12], data: &[u8], text: &mut [u8]) -> [u8; 16] {
         let made = match self {
-            Self::Aes128(aead) => aead.encrypt_inout_detached(nonce.into(), data, out.into()),
-            Self::Aes256(aead) => aead.encrypt_inout_detached(nonce.into(), data, out.into()),
+            Self::Aes128(aead) => aead.encrypt_inout_detached(nonce.into(), data, text.into()),
+            Self::Aes256(aead) => aead.encrypt_inout_detached(nonce.into(), data, text.into()),
         };
-        let made = made.expect("a chunk is below 2^36 bytes, the only way to fail");
-        tag.copy_from_slice(&made);
+        made.expect("a chunk is below 2^36 bytes, the only way to fail").into()
     }
 
     /// Opens `ciphertext` into `out` of the same length, which is all zero if the tag is wrong.

@@ -112,6 +112,11 @@ fn aes_gcm_vectors() {
                         assert!(out.iter().all(|&byte| byte == 0), "{test}");
                     }
                     for from in [0, 1, 16, 100] {
+                        if test["result"] == "valid" {
+                            let mut buffer = [&[1; 100][..from], &text].concat();
+                            let own_tag = gcm.seal_within(nonce, &data, &mut buffer, from);
+                            assert_eq!((&buffer[..text.len()], &own_tag), (&sealed[..], tag), "{test}");
+                        }
                         let mut buffer = [&[1; 100][..from], &sealed].concat();
                         let outcome = gcm.open_within(nonce, &data, &mut buffer, from, tag);
                         assert_eq!(outcome.is_ok(), test["result"] == "valid", "{test}");

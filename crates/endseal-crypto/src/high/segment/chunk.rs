@@ -36,6 +36,25 @@ impl ChunkSealer {
         Ok(())
     }
 
+    /// [`Self::seal`] within one buffer: the last [`CHUNK_LEN`] bytes of `place` are sealed to its beginning, so that
+    /// chunks of plaintext one behind another become sealed chunks without gaps. What lies between the sealed chunk
+    /// and the end of `place` afterwards is of no use, and may be plaintext.
+    ///
+    /// # Errors
+    /// [`StreamTooLong`] if no chunk may follow it; `place` is as it was then.
+    ///
+    /// # Panics
+    /// If `place` is shorter than [`SEALED_CHUNK_LEN`].
+    pub fn seal_within(&mut self, place: &mut [u8]) -> Result<(), StreamTooLong> {
+        assert!(place.len() >= SEALED_CHUNK_LEN, "there is room for the tag before the plaintext");
+        if self.index + 1 >= MAX_CHUNKS {
+            return Err(StreamTooLong);
+        }
+        self.keys.seal_chunk_within(self.index, place, CHUNK_LEN);
+        self.index += 1;
+        Ok(())
+    }
+
     /// Seals the last chunk, which is shorter than the others and may be empty.
     ///
     /// # Panics

@@ -52,6 +52,21 @@ impl Aes256Gcm {
         unsafe { self.crypt::<true>(nonce, data, Text::between(plaintext, out)) }
     }
 
+    /// [`Self::seal`] of `buffer[from..]` into the beginning of `buffer`. Nothing behind the ciphertext is written.
+    ///
+    /// # Panics
+    /// If `from` is beyond the end.
+    pub(crate) fn seal_within(
+        &self,
+        nonce: &[u8; 12],
+        data: &[u8],
+        buffer: &mut [u8],
+        from: usize,
+    ) -> [u8; 16] {
+        // SAFETY: `new` had a proof that the CPU has the features.
+        unsafe { self.crypt::<true>(nonce, data, Text::within(buffer, from)) }
+    }
+
     /// Decrypts `ciphertext` into `out` of the same length, and gives the tag of both `data` and ciphertext:
     /// the caller MUST compare it in constant time, and wipe `out` if it is another one.
     ///

@@ -77,3 +77,43 @@ fn only_the_place_of_the_content_is_written() {
         }
     }
 }
+
+type SealWithin = Box<dyn Fn(&[u8; 12], &mut [u8], usize) -> [u8; 16]>;
+
+fn sealers(key: &[u8]) -> [SealWithin; 3] {
+    macro_rules! seal {
+        ($gcm:path) => {{
+            let gcm = <$gcm>::new(key).unwrap();
+            Box::new(move |nonce, buffer, from| gcm.seal_within(nonce, b"data", buffer, from))
+        }};
+    }
+    [seal!(aws_lc::AesGcm), seal!(rustcrypto::AesGcm), seal!(aes_gcm::AesGcm)]
+}
+
+#[test]
+fn what_is_sealed_within_its_buffer_is_what_is_sealed_to_another() {
+    const AROUND: [u8; 65] = [0xa5; 65];
+    let mut text = alloc::vec![0; 70_000];
+    hash::derive_into(label::ENVELOPE_HEADER, &[b"plaintext"], &mut text);
+    let long = [4_095, 4_096, 4_097, 8_191, 16_383, 16_384, 16_385, 16_400, 69_999];
+    for (i, len) in (0..).zip((0..=1_100).chain(long)) {
+        let (key, nonce, text) = (bytes::<32>("key", i), bytes("nonce", i), &text[..len]);
+        let (mut expected, mut tag) = (alloc::vec![0; len], [0; 16]);
+        let gcm = rustcrypto::AesGcm::new(&key).unwrap();
+        gcm.seal_bound(&nonce, b"data", text, &mut expected, &mut tag);
+        for seal in sealers(&key) {
+            for from in [0, 1, 15, 16, 17, 64, 512, 47 * 16, 16_384] {
+                let mut buffer = [&AROUND[..], &alloc::vec![0x5a; from], text, &AROUND].concat();
+                let end = AROUND.len() + from + len;
+                let own_tag = seal(&nonce, &mut buffer[AROUND.len()..end], from);
+                assert!(buffer[AROUND.len()..][..len] == expected, "{len}, {from}");
+                assert_eq!(own_tag, tag, "{len}, {from}");
+                assert_eq!(
+                    (&buffer[..65], &buffer[end..]),
+                    (&AROUND[..], &AROUND[..]),
+                    "{len}, {from}"
+                );
+            }
+        }
+    }
+}

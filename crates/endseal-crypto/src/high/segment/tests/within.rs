@@ -72,6 +72,30 @@ fn the_same_content_as_in_another_buffer() {
 }
 
 #[test]
+fn a_run_of_content_becomes_chunks() {
+    for (full, gap) in [(1, 16), (1, 17), (48, 48 * TAG_LEN), (48, 48 * TAG_LEN + 24), (3, 20_000)]
+    {
+        let plaintext = data(full * CHUNK_LEN);
+        let expected = seal_with_salt(&key(), &[9; SALT_LEN], b"", &plaintext);
+        let mut buffer = [&vec![0xa5; gap], &plaintext[..], &[0xa5; 70]].concat();
+        let mut sealer = ChunkSealer::new(keys());
+        for i in 0..full {
+            let place = i * SEALED_CHUNK_LEN..gap + (i + 1) * CHUNK_LEN;
+            sealer.seal_within(&mut buffer[place]).unwrap();
+        }
+        let sealed = full * SEALED_CHUNK_LEN;
+        assert!(buffer[..sealed] == expected[PREFIX_LEN..][..sealed], "{full}, {gap}");
+        assert!(buffer[gap + plaintext.len()..] == [0xa5; 70], "{full}, {gap}");
+    }
+}
+
+#[test]
+#[should_panic(expected = "room for the tag")]
+fn a_place_without_room_for_the_tag_is_refused() {
+    let _ = ChunkSealer::new(keys()).seal_within(&mut vec![0; SEALED_CHUNK_LEN - 1]);
+}
+
+#[test]
 fn places_that_cannot_be_leave_the_buffer_as_it_was() {
     let mut before = vec![0xa5; 300];
     keys().seal_chunk(0, &data(84), &mut before[100..200]);
