@@ -5,19 +5,21 @@
 mod content;
 mod form_file;
 mod framed;
+mod leftover;
 mod opened;
 mod outgoing;
 mod plain;
 mod read_room;
-mod room;
+mod seal_room;
 mod sealed;
 mod upload;
 
 pub(crate) use content::{Content, Step};
 pub(crate) use form_file::{FormFile, find};
 pub(crate) use framed::{Framed, TRAILER};
+pub(crate) use leftover::Leftover;
 pub(crate) use opened::{Opened, Opener};
 pub use outgoing::Outgoing;
 pub(crate) use plain::Plain;
 pub(crate) use sealed::{Report, Sealed, Sealer};
-pub(crate) use upload::{Leftover, Upload};
+pub(crate) use upload::Upload;

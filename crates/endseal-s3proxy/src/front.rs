@@ -5,6 +5,7 @@ use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io::{self, IoSlice};
 
+use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
@@ -14,11 +15,14 @@ mod answering;
 mod gate;
 mod head_timer;
 mod intake;
+mod loan;
+mod serving;
 
-pub(crate) use answering::Answering;
 pub(crate) use gate::Gate;
 pub(crate) use head_timer::HeadTimer;
 pub(crate) use intake::Intake;
+pub(crate) use loan::{LentBody, Loan};
+pub(crate) use serving::Serving;
 
 /// Over how long a rate is measured.
 const WINDOW: Duration = Duration::from_secs(60);
@@ -53,9 +57,18 @@ impl Rate {
     }
 }
 
+/// A client's connection, plain or over TLS.
+pub(crate) type ClientSocket = Front<Box<dyn Stream>>;
+
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send + Sync {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + Sync> Stream for S {}
+
 /// A connection that ends when nobody reads what is written to it.
 pub(crate) struct Front<S> {
     stream: S,
+    /// Read before what the stream has.
+    before: Bytes,
     idle: Duration,
     least: u64,
     stall: Stall,
@@ -67,7 +80,12 @@ impl<S> Front<S> {
     /// Bounds the time without a byte, and the bytes a second.
     pub(crate) fn new(stream: S, idle: Duration, least: u64) -> Self {
         let (stall, rate, intake) = (Stall::default(), Rate::default(), Intake::default());
-        Self { stream, idle, least, stall, rate, intake }
+        Self { stream, before: Bytes::new(), idle, least, stall, rate, intake }
+    }
+
+    /// Lets `bytes` be read before what the stream has.
+    fn put_before(&mut self, bytes: Bytes) {
+        self.before = bytes;
     }
 
     /// What the uploads over it are to know.
@@ -103,6 +121,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for Front<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         self.intake.kept.let_go();
+        if !self.before.is_empty() {
+            let len = self.before.len().min(buffer.remaining());
+            buffer.put_slice(&self.before.split_to(len));
+            return Poll::Ready(Ok(()));
+        }
         Pin::new(&mut self.stream).poll_read(cx, buffer)
     }
 }

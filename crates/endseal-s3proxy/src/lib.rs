@@ -32,6 +32,7 @@ pub mod client;
 pub mod config;
 mod daemon;
 mod error;
+mod fill;
 pub mod folder;
 mod front;
 mod glob;

@@ -1,28 +1,22 @@
 //! The front: sockets, TLS, bounds of connections, and an end that lets requests end.
 
 use core::net::SocketAddr;
-use core::pin::pin;
 use core::time::Duration;
 use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use http::Request;
-use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use crate::config::TlsFiles;
-use crate::front::{Answering, Front, HeadTimer};
+use crate::front::{Front, HeadTimer, Serving, Stream};
 use crate::proxy::Proxy;
 use crate::read_len;
 use crate::workers::Workers;
@@ -152,7 +146,7 @@ impl Server {
 
     async fn http(
         &self,
-        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        stream: impl Stream + 'static,
         peer: SocketAddr,
         buffer: usize,
         mut stop: watch::Receiver<bool>,
@@ -165,28 +159,18 @@ impl Server {
             .max_buf_size((limits.header_bytes + 16 * 1024).max(buffer))
             .max_headers(200)
             .half_close(false);
-        let proxy = Arc::clone(&self.proxy);
+        let stream: Box<dyn Stream> = Box::new(stream);
         let front = Front::new(stream, limits.idle_timeout, limits.min_rate);
-        let intake = front.intake();
-        let gate = intake.gate.clone();
-        let answering = Answering::new();
-        let service = service_fn(|mut request: Request<Incoming>| {
-            let proxy = Arc::clone(&proxy);
-            request.extensions_mut().insert(intake.clone());
-            answering.begin(async move {
-                Ok::<_, core::convert::Infallible>(proxy.answer(request, peer).await)
-            })
+        let mut serving = Serving::new(builder, front, buffer, |request| {
+            let proxy = Arc::clone(&self.proxy);
+            async move { Ok(proxy.answer(request, peer).await) }
         });
-        let mut connection = pin!(builder.serve_connection(TokioIo::new(front), service));
         tokio::select! {
-            // Clients that vanish, and bodies that were cut because they did not authenticate, end
-            // here with an error that their request has counted already.
-            _ = answering.serve(&gate, connection.as_mut()) => {}
-            () = stopped(&mut stop) => {
-                connection.as_mut().graceful_shutdown();
-                let _ = answering.serve(&gate, connection).await;
-            }
+            () = serving.serve() => return,
+            () = stopped(&mut stop) => {}
         }
+        serving.stop();
+        serving.serve().await;
     }
 }
 

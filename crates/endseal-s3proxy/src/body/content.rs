@@ -17,6 +17,9 @@ use crate::checksum::{Digests, Outcome};
 use crate::client::{ResponseBody, SourceError};
 use crate::error::S3Error;
 
+/// Bytes of content that comes in pieces, which are sealed together: the pieces have memory of their own meanwhile.
+const GATHERED: usize = 256 * 1024;
+
 /// What comes next of a content.
 pub(crate) enum Step {
     Piece(Bytes),
@@ -33,6 +36,10 @@ pub(crate) struct Content {
     trailers: Option<HeaderMap>,
     /// What was found true already, of content that is here.
     outcome: Option<Outcome>,
+    /// What of a piece was not taken by who reads bytes.
+    rest: Bytes,
+    /// What was found true at the end, until who reads bytes asks for more.
+    ended: Option<Outcome>,
 }
 
 enum Source {
@@ -78,7 +85,15 @@ impl Content {
     }
 
     fn new(source: Source, len: u64, digests: Digests) -> Self {
-        Self { source, left: len, digests, trailers: None, outcome: None }
+        Self {
+            source,
+            left: len,
+            digests,
+            trailers: None,
+            outcome: None,
+            rest: Bytes::new(),
+            ended: None,
+        }
     }
 
     /// The MD5 that the content is announced to have.
@@ -127,9 +142,86 @@ impl Content {
         Ok((if all.is_empty() { first } else { all.freeze() }, outcome))
     }
 
-    /// Its length.
+    /// Its length; once some of it was taken, of what is left.
     pub(crate) const fn len(&self) -> u64 {
-        self.left
+        self.left + self.rest.len() as u64
+    }
+
+    /// How many bytes are worth being read at once.
+    pub(crate) fn read_len(&self) -> usize {
+        match &self.source {
+            Source::Plain(incoming) => incoming.read_len(),
+            _ => GATHERED,
+        }
+    }
+
+    /// Reads on to the end of `room`, at most `most` bytes and as many as it has capacity for: the caller MUST let both be
+    /// above 0. At the end, what was found true. The caller's duties are those of [`poll_step`](Self::poll_step), and it
+    /// MUST NOT ask for steps besides.
+    ///
+    /// # Errors
+    /// As [`poll_step`](Self::poll_step).
+    pub(crate) fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        room: &mut BytesMut,
+        most: usize,
+    ) -> Poll<Result<Option<Outcome>, S3Error>> {
+        let Source::Plain(incoming) = &mut self.source else {
+            return self.gather(cx, room, most);
+        };
+        let before = room.len();
+        match ready!(incoming.poll_read(cx, room, most)) {
+            Some(Ok(())) => {}
+            Some(Err(error)) => return Poll::Ready(Err(error)),
+            None if self.left > 0 => return Poll::Ready(Err(S3Error::incomplete_body())),
+            None => return Poll::Ready(self.finish().map(Some)),
+        }
+        self.came(&room[before..])?;
+        Poll::Ready(Ok(None))
+    }
+
+    /// [`Self::poll_read`] of what comes in pieces: as many of them as are there and fit, so that what is sealed of them
+    /// is written together.
+    fn gather(
+        &mut self,
+        cx: &mut Context<'_>,
+        room: &mut BytesMut,
+        most: usize,
+    ) -> Poll<Result<Option<Outcome>, S3Error>> {
+        if let Some(outcome) = self.ended.take() {
+            return Poll::Ready(Ok(Some(outcome)));
+        }
+        let before = room.len();
+        let end = room.capacity().min(before.saturating_add(most));
+        loop {
+            // The end is asked for even where there is no room.
+            if self.rest.is_empty() {
+                match self.poll_step(cx)? {
+                    Poll::Ready(Step::Piece(piece)) => self.rest = piece,
+                    Poll::Ready(Step::End(outcome)) if room.len() > before => {
+                        self.ended = Some(outcome);
+                        return Poll::Ready(Ok(None));
+                    }
+                    Poll::Ready(Step::End(outcome)) => return Poll::Ready(Ok(Some(outcome))),
+                    Poll::Pending if room.len() > before => return Poll::Ready(Ok(None)),
+                    Poll::Pending => return Poll::Pending,
+                }
+            }
+            let piece = self.rest.split_to(self.rest.len().min(end - room.len()));
+            room.extend_from_slice(&piece);
+            if room.len() >= end {
+                return Poll::Ready(Ok(None));
+            }
+        }
+    }
+
+    /// The next bytes of it.
+    fn came(&mut self, piece: &[u8]) -> Result<(), S3Error> {
+        let left = self.left.checked_sub(piece.len() as u64);
+        self.left = left.ok_or_else(S3Error::incomplete_body)?;
+        self.digests.update(piece);
+        Ok(())
     }
 
     /// What comes next. The caller MUST hold back the last of what it makes of the pieces until the
@@ -151,12 +243,7 @@ impl Content {
             None if self.left > 0 => return Poll::Ready(Some(Err(S3Error::incomplete_body()))),
             other => return Poll::Ready(other),
         };
-        let Some(left) = self.left.checked_sub(piece.len() as u64) else {
-            return Poll::Ready(Some(Err(S3Error::incomplete_body())));
-        };
-        self.left = left;
-        self.digests.update(&piece);
-        Poll::Ready(Some(Ok(piece)))
+        Poll::Ready(Some(self.came(&piece).map(|()| piece)))
     }
 
     fn finish(&mut self) -> Result<Outcome, S3Error> {
@@ -224,5 +311,31 @@ impl Source {
                 }
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::task::Waker;
+
+    use super::*;
+
+    #[test]
+    fn the_end_is_found_where_there_is_no_room() {
+        let mut cx = Context::from_waker(Waker::noop());
+        let source = Source::Held(Some(Bytes::from_static(b"0123456789")));
+        let mut content = Content::new(source, 10, Digests::new());
+        let mut room = BytesMut::with_capacity(16);
+        let mut read = |room: &mut BytesMut, most| match content.poll_read(&mut cx, room, most) {
+            Poll::Ready(read) => read.unwrap().is_some(),
+            Poll::Pending => unreachable!("all of it is here"),
+        };
+        assert!(!read(&mut room, 4));
+        room.reserve(6);
+        let full = room.capacity() - room.len();
+        assert!(full >= 6 && !read(&mut room, 6));
+        assert_eq!(&room[..], b"0123456789");
+        let mut none = BytesMut::new();
+        assert!(read(&mut none, 1), "the end");
     }
 }

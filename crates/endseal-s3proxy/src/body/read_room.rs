@@ -8,7 +8,7 @@ use core::mem;
 use core::ops::{Deref, DerefMut};
 
 use bytes::BytesMut;
-use endseal_crypto::segment::{CHUNK_LEN, SEALED_CHUNK_LEN};
+use endseal_crypto::segment::{CHUNK_LEN, SALT_LEN, SEALED_CHUNK_LEN};
 
 /// Shorter ones are not worth being kept.
 const LEAST: usize = 64 * 1024;
@@ -29,9 +29,9 @@ pub(super) struct ReadRoom {
 }
 
 /// Bytes of a room for sealed chunks whose content is as long as one read, so that a connection that gathers as much
-/// before it writes waits for no more.
+/// before it writes waits for no more. A salt fits too, so that uploads can have the same rooms.
 pub(super) const fn len(read: usize) -> usize {
-    read.div_ceil(CHUNK_LEN) * SEALED_CHUNK_LEN
+    read.div_ceil(CHUNK_LEN) * SEALED_CHUNK_LEN + SALT_LEN
 }
 
 impl ReadRoom {
@@ -104,8 +104,8 @@ mod tests {
 
     #[test]
     fn a_room_is_as_long_as_its_content_sealed() {
-        assert_eq!(len(768 * 1024), 48 * 16_400);
-        assert_eq!(len(1), 16_400);
+        assert_eq!(len(768 * 1024), 48 * 16_400 + 24);
+        assert_eq!(len(1), 16_424);
     }
 
     #[test]

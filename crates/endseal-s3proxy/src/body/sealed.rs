@@ -1,5 +1,6 @@
 //! Content, sealed on its way to the backend.
 
+use core::sync::atomic::Ordering::Relaxed;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
@@ -8,13 +9,16 @@ use bytes::{Bytes, BytesMut};
 use endseal_crypto::random::OsRandom;
 use http_body::Frame;
 
-use crate::body::content::{Content, Step, frame};
-use crate::body::room;
+use crate::body::content::{Content, frame};
+use crate::body::seal_room::SealRoom;
 use crate::checksum::{ChecksumValue, Outcome};
 use crate::client::SourceError;
 use crate::error::S3Error;
 use crate::metrics::Metrics;
 use crate::object::{PartSealer, SealError, WholeSealer};
+
+/// Bytes of the end of a body for which memory is taken at once. Behind the last chunk there is hardly more.
+const MOST_AT_ONCE: u64 = 64 * 1024;
 
 /// What seals: all of an object, or a part of one.
 pub(crate) enum Sealer {
@@ -23,17 +27,33 @@ pub(crate) enum Sealer {
 }
 
 impl Sealer {
-    fn push(&mut self, data: &[u8], out: &mut BytesMut) -> Result<(), SealError> {
+    pub(super) fn seal_within(
+        &mut self,
+        buffer: &mut [u8],
+        gap: usize,
+    ) -> Result<usize, SealError> {
         match self {
-            Self::Whole(sealer) => sealer.push(data, out),
-            Self::Part(sealer) => sealer.push(data, out),
+            Self::Whole(sealer) => sealer.seal_within(buffer, gap),
+            Self::Part(sealer) => sealer.seal_within(buffer, gap),
         }
     }
 
-    fn finish(self, checksum: Option<ChecksumValue>, out: &mut BytesMut) -> Result<(), SealError> {
+    /// Seals the end of the content, shorter than a chunk.
+    fn finish(
+        self,
+        end: &[u8],
+        checksum: Option<ChecksumValue>,
+        out: &mut BytesMut,
+    ) -> Result<(), SealError> {
         match self {
-            Self::Whole(sealer) => sealer.finish(checksum, &mut OsRandom, out),
-            Self::Part(sealer) => sealer.finish(out),
+            Self::Whole(mut sealer) => {
+                sealer.push(end, out)?;
+                sealer.finish(checksum, &mut OsRandom, out)
+            }
+            Self::Part(mut sealer) => {
+                sealer.push(end, out)?;
+                sealer.finish(out)
+            }
         }
     }
 }
@@ -69,9 +89,7 @@ pub(crate) struct Sealed {
     /// Bytes that are still to come.
     left: u64,
     /// Content that came and is not sealed yet.
-    piece: Bytes,
-    /// What was sealed of it.
-    out: BytesMut,
+    room: SealRoom,
     report: Report,
     metrics: Arc<Metrics>,
 }
@@ -85,41 +103,35 @@ impl Sealed {
         report: Report,
         metrics: Arc<Metrics>,
     ) -> Self {
-        let (piece, out) = (Bytes::new(), BytesMut::new());
-        Self { content, sealer: Some(sealer), left: len, piece, out, report, metrics }
+        let room = SealRoom::default();
+        Self { content, sealer: Some(sealer), left: len, room, report, metrics }
     }
 
-    fn finish(&mut self, outcome: Outcome) -> Result<(), S3Error> {
-        let Some(sealer) = self.sealer.take() else { return Ok(()) };
-        sealer.finish(outcome.checksum, &mut self.out).map_err(seal_error)?;
+    fn finish(&mut self, outcome: Outcome) -> Result<Bytes, S3Error> {
+        let Some(sealer) = self.sealer.take() else { return Ok(Bytes::new()) };
+        // All that is to come, but for lengths that nobody has memory for.
+        let mut out = BytesMut::with_capacity(self.left.min(MOST_AT_ONCE) as usize);
+        sealer.finish(self.room.content(), outcome.checksum, &mut out).map_err(seal_error)?;
+        self.room = SealRoom::default();
         self.report.tell(Ok(outcome));
-        Ok(())
+        Ok(out.freeze())
     }
 
     fn next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, S3Error>>> {
         while let Some(sealer) = &mut self.sealer {
-            if self.piece.is_empty() {
-                match ready!(self.content.poll_step(cx))? {
-                    Step::Piece(piece) => {
-                        self.metrics
-                            .sealed
-                            .fetch_add(piece.len() as u64, core::sync::atomic::Ordering::Relaxed);
-                        self.piece = piece;
-                        continue;
-                    }
-                    Step::End(outcome) => self.finish(outcome)?,
+            let most = self.room.make(self.content.read_len(), self.content.len());
+            let before = self.room.content().len();
+            let sealed = match ready!(self.content.poll_read(cx, self.room.bytes(), most))? {
+                None => {
+                    let came = self.room.content().len() - before;
+                    self.metrics.sealed.fetch_add(came as u64, Relaxed);
+                    self.room.seal(sealer).map_err(seal_error)?
                 }
-            } else {
-                let piece = self.piece.split_to(self.piece.len().min(room::PIECE));
-                // Room for the tags too, so that it does not grow while it is filled.
-                let most = piece.len() + piece.len() / 512 + 16_512;
-                let most = usize::try_from(self.left).map_or(most, |left| left.min(most));
-                room::make(&mut self.out, most);
-                sealer.push(&piece, &mut self.out).map_err(seal_error)?;
-            }
-            if !self.out.is_empty() {
-                self.left = self.left.saturating_sub(self.out.len() as u64);
-                return Poll::Ready(Some(Ok(room::leave(&mut self.out))));
+                Some(outcome) => self.finish(outcome)?,
+            };
+            if !sealed.is_empty() {
+                self.left = self.left.saturating_sub(sealed.len() as u64);
+                return Poll::Ready(Some(Ok(sealed)));
             }
         }
         Poll::Ready(None)

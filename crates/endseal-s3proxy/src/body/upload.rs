@@ -1,26 +1,17 @@
-//! What a client sends, and what is left of it when nobody wants it any more.
+//! What a client sends.
 
-use core::future::poll_fn;
-use core::time::Duration;
+use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http_body::Body as _;
 use hyper::body::Incoming;
-use tokio::time::timeout;
 
+use super::leftover::{Left, Leftover};
 use crate::client::Growth;
 use crate::error::S3Error;
-use crate::front::{Gate, Intake, Rate};
-
-/// Bytes of a refused body that are still read: a client that is cut off while it writes often does
-/// not read why.
-const MAX_LEFT: usize = 64 << 20;
-
-/// And how long.
-const PATIENCE: Duration = Duration::from_secs(10);
+use crate::front::{Gate, Intake, LentBody, Loan, Rate};
 
 /// The body of a request. Dropped before its end, it goes to its [`Leftover`].
 pub(crate) struct Upload {
@@ -33,22 +24,31 @@ pub(crate) struct Upload {
     least: u64,
     growth: Growth,
     gate: Gate,
+    loan: Option<Loan>,
+    lending: Lending,
+    /// What of a piece was not taken by who reads bytes.
+    rest: Bytes,
 }
 
-/// Where the rest of a body is put.
-#[derive(Clone, Default)]
-pub(crate) struct Leftover(Arc<Mutex<Left>>);
-
-#[derive(Default)]
-enum Left {
-    /// It was read to its end.
-    #[default]
-    Nothing,
-    /// The client was not told to send it, and may do so or not.
-    Unsent,
-    /// It is on its way.
-    Body(Incoming),
+/// Whether the body is read past hyper.
+enum Lending {
+    /// hyper may still have to tell the client to send it.
+    Early,
+    /// It may be.
+    Possible,
+    /// The socket was asked for.
+    Asked,
+    /// It is here.
+    Here(Box<LentBody>),
+    /// It went back behind the last byte, or was lost with the client.
+    Over,
 }
+
+/// Shorter bodies, or what is left of them, are not worth having hyper taken off the socket.
+const LONG: u64 = 64 * 1024;
+
+/// What is worth being read at once of a body that comes in frames.
+const FRAME: usize = 128 * 1024;
 
 impl Upload {
     /// A body, of which at least `least` bytes a second have to come. `intake` is that of its connection.
@@ -71,6 +71,103 @@ impl Upload {
             least,
             growth: Growth::new(intake.kept),
             gate: intake.gate,
+            loan: intake.loan,
+            lending: if expects_continue { Lending::Early } else { Lending::Possible },
+            rest: Bytes::new(),
+        }
+    }
+
+    /// How many bytes are worth being read at once.
+    pub(crate) fn read_len(&self) -> usize {
+        self.loan.as_ref().map_or(FRAME, Loan::read_len)
+    }
+
+    /// Reads on to the end of `room`, at most `most` bytes and as many as it has capacity for: the caller MUST let both be
+    /// above 0. `None` after the last byte. Long bodies are read past hyper: into `room` at once, without a copy.
+    ///
+    /// The caller MUST NOT ask for pieces besides.
+    ///
+    /// # Errors
+    /// If the client went away or is too slow, or its framing broke.
+    pub(crate) fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        room: &mut BytesMut,
+        most: usize,
+    ) -> Poll<Option<Result<(), S3Error>>> {
+        loop {
+            if !self.rest.is_empty() {
+                let free = room.capacity() - room.len();
+                let piece = self.rest.split_to(self.rest.len().min(most).min(free));
+                room.extend_from_slice(&piece);
+                return Poll::Ready(Some(Ok(())));
+            }
+            if matches!(self.lending, Lending::Asked) && !self.take_over() {
+                return Poll::Pending;
+            }
+            if let Lending::Here(body) = &mut self.lending {
+                let Poll::Ready(read) = body.poll_read(cx, room, most) else {
+                    self.rate.waits();
+                    return Poll::Pending;
+                };
+                if read.is_err() || body.left() == 0 {
+                    self.lending = Lending::Over;
+                }
+                return Poll::Ready(Some(self.lent_read(read)));
+            }
+            match self.poll_piece(cx) {
+                Poll::Ready(Some(Ok(piece))) => self.rest = piece,
+                Poll::Ready(other) => return Poll::Ready(other.map(|piece| piece.map(drop))),
+                Poll::Pending => {
+                    self.ask(cx);
+                    return Poll::Pending;
+                }
+            }
+        }
+    }
+
+    /// Whether it is read past hyper.
+    #[cfg(test)]
+    pub(crate) fn is_lent(&self) -> bool {
+        matches!(self.lending, Lending::Here(_) | Lending::Over)
+    }
+
+    /// Asks for the socket, if that is worth it. All pieces that were there are taken.
+    fn ask(&mut self, cx: &Context<'_>) {
+        let left = self.incoming.as_ref().and_then(|incoming| incoming.size_hint().exact());
+        if let (Lending::Possible, Some(loan)) = (&self.lending, &self.loan)
+            && left.is_some_and(|left| left >= LONG)
+        {
+            loan.want();
+            self.lending = Lending::Asked;
+            // So that whoever is between this and the connection polls this again.
+            cx.waker().wake_by_ref();
+        }
+    }
+
+    /// Takes the socket, if it was lent, with what hyper had read. Whether it was.
+    fn take_over(&mut self) -> bool {
+        let Some(socket) = self.loan.as_ref().and_then(Loan::take) else { return false };
+        let mut left = 0;
+        let mut given = Vec::new();
+        if let Some(mut incoming) = self.incoming.take() {
+            left = incoming.size_hint().exact().unwrap_or(0);
+            let mut cx = Context::from_waker(Waker::noop());
+            while let Poll::Ready(Some(Ok(frame))) = Pin::new(&mut incoming).poll_frame(&mut cx) {
+                given.extend(frame.into_data());
+            }
+        }
+        self.growth.ended();
+        self.lending = Lending::Here(Box::new(socket.body(left, given)));
+        true
+    }
+
+    /// What was read past hyper.
+    fn lent_read(&mut self, read: io::Result<usize>) -> Result<(), S3Error> {
+        match read {
+            Ok(came) if self.rate.moved(came, self.least) => Ok(()),
+            Ok(_) => Err(S3Error::request_timeout()),
+            Err(_) => Err(S3Error::incomplete_body()),
         }
     }
 
@@ -93,6 +190,9 @@ impl Upload {
             match frame {
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) if !data.is_empty() => {
+                        if matches!(self.lending, Lending::Early) {
+                            self.lending = Lending::Possible;
+                        }
                         if incoming.is_end_stream() {
                             self.growth.ended();
                         } else {
@@ -120,44 +220,17 @@ impl Upload {
 impl Drop for Upload {
     fn drop(&mut self) {
         self.gate.open();
-        if let Some(incoming) = self.incoming.take()
+        if matches!(self.lending, Lending::Asked) && !self.loan.as_ref().is_none_or(Loan::forgo) {
+            self.take_over();
+        }
+        if let Lending::Here(body) = core::mem::replace(&mut self.lending, Lending::Over) {
+            if body.left() > 0 {
+                self.leftover.put(Left::Lent(body));
+            }
+        } else if let Some(incoming) = self.incoming.take()
             && !incoming.is_end_stream()
         {
             self.leftover.put(if self.waits { Left::Unsent } else { Left::Body(incoming) });
         }
-    }
-}
-
-impl Leftover {
-    fn put(&self, left: Left) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = left;
-    }
-
-    /// Whether the client asked for a word before its body and gets an answer instead. It may or may
-    /// not send the body then, and botocore takes the next answer over the same connection for this
-    /// one: the connection has to end.
-    pub(crate) fn is_unsent(&self) -> bool {
-        matches!(*self.0.lock().unwrap_or_else(PoisonError::into_inner), Left::Unsent)
-    }
-
-    /// Reads what is left, within bounds, so that the client comes to read its answer. Whether the
-    /// connection can serve again.
-    pub(crate) async fn drain(&self) -> bool {
-        let left = core::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut incoming = match left {
-            Left::Nothing => return true,
-            Left::Unsent => return false,
-            Left::Body(incoming) => incoming,
-        };
-        let mut read = 0;
-        let drained = async {
-            while let Some(Ok(frame)) = poll_fn(|cx| Pin::new(&mut incoming).poll_frame(cx)).await {
-                read += frame.data_ref().map_or(0, Bytes::len);
-                if read > MAX_LEFT {
-                    break;
-                }
-            }
-        };
-        timeout(PATIENCE, drained).await.is_ok() && incoming.is_end_stream()
     }
 }

@@ -13,18 +13,18 @@ use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
 use std::io;
 
-use bytes::{BufMut as _, Bytes, BytesMut};
+use bytes::{Bytes, BytesMut};
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http1};
 use hyper_util::rt::TokioIo;
-use tokio::io::AsyncReadExt as _;
 use tokio::runtime::{Handle, Id};
 
 use super::error::ClientError;
 use super::sent::SentBody;
 use super::socket::{Activity, Socket};
 use super::stall::Stall;
+use crate::fill::poll_fill;
 
 pub(super) struct Connection {
     handle: http1::SendRequest<SentBody>,
@@ -132,30 +132,17 @@ impl Connection {
         Some(parts.read_buf)
     }
 
-    /// Reads to the end of `room`, as long as something is there, at most `most` bytes and what `room` has room for.
-    /// How many came; none at the end of the stream.
+    /// [`poll_fill`] past hyper.
     pub(super) fn poll_read(
         &mut self,
         cx: &mut Context<'_>,
         room: &mut BytesMut,
         most: usize,
     ) -> Poll<io::Result<usize>> {
-        let Some(socket) = &mut self.direct else { return Poll::Ready(Ok(0)) };
-        let start = room.len();
-        let end = room.capacity().min(start.saturating_add(most));
-        // Over TLS a record comes at a time. A socket that gave less than was asked for is not asked again.
-        while room.len() < end {
-            let free = end - room.len();
-            let mut free = (&mut *room).limit(free);
-            match pin!(socket.read_buf(&mut free)).poll(cx) {
-                Poll::Ready(Ok(0)) => break,
-                Poll::Ready(Ok(_)) => {}
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                Poll::Pending if room.len() == start => return Poll::Pending,
-                Poll::Pending => break,
-            }
+        match &mut self.direct {
+            Some(socket) => poll_fill(socket, cx, room, most),
+            None => Poll::Ready(Ok(0)),
         }
-        Poll::Ready(Ok(room.len() - start))
     }
 
     /// Puts hyper on the socket again, behind a body that was read to its end.

@@ -37,8 +37,13 @@ impl Gate {
         }
     }
 
+    /// Whether something waits to be written.
+    pub(super) fn is_writing(&self) -> bool {
+        self.0.writes.load(Relaxed)
+    }
+
     pub(super) fn is_closed(&self) -> bool {
-        self.0.closed.load(Relaxed) && !self.0.writes.load(Relaxed)
+        self.0.closed.load(Relaxed) && !self.is_writing()
     }
 }
 

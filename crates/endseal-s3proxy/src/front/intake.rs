@@ -1,6 +1,6 @@
 //! What a connection and the uploads over it have in common.
 
-use super::Gate;
+use super::{Gate, Loan};
 use crate::client::Kept;
 
 /// Of one connection. Clones are the same.
@@ -10,4 +10,6 @@ pub(crate) struct Intake {
     pub(crate) kept: Kept,
     /// Whether it is read.
     pub(crate) gate: Gate,
+    /// Where to ask for its socket, if a long body may be read past hyper.
+    pub(crate) loan: Option<Loan>,
 }

@@ -12,5 +12,5 @@ mod range;
 mod record;
 mod upload;
 mod vectors;
-
 mod whole;
+mod within;

@@ -1,0 +1,90 @@
+//! What is left of a body when nobody wants it any more.
+
+use core::future::poll_fn;
+use core::pin::Pin;
+use core::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::{Bytes, BytesMut};
+use http_body::Body as _;
+use hyper::body::Incoming;
+use tokio::time::timeout;
+
+use crate::front::LentBody;
+
+/// Bytes of a refused body that are still read: a client that is cut off while it writes often does
+/// not read why.
+const MAX_LEFT: usize = 64 << 20;
+
+/// And how long.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What is read of it at once, past hyper.
+const READ: usize = 128 * 1024;
+
+/// Where the rest of a body is put.
+#[derive(Clone, Default)]
+pub(crate) struct Leftover(Arc<Mutex<Left>>);
+
+#[derive(Default)]
+pub(super) enum Left {
+    /// It was read to its end.
+    #[default]
+    Nothing,
+    /// The client was not told to send it, and may do so or not.
+    Unsent,
+    /// It is on its way.
+    Body(Incoming),
+    /// It is on its way past hyper.
+    Lent(Box<LentBody>),
+}
+
+impl Leftover {
+    pub(super) fn put(&self, left: Left) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = left;
+    }
+
+    /// Whether the client asked for a word before its body and gets an answer instead. It may or may
+    /// not send the body then, and botocore takes the next answer over the same connection for this
+    /// one: the connection has to end.
+    pub(crate) fn is_unsent(&self) -> bool {
+        matches!(*self.0.lock().unwrap_or_else(PoisonError::into_inner), Left::Unsent)
+    }
+
+    /// Reads what is left, within bounds, so that the client comes to read its answer. Whether the
+    /// connection can serve again.
+    pub(crate) async fn drain(&self) -> bool {
+        let left = core::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut incoming = match left {
+            Left::Nothing => return true,
+            Left::Unsent => return false,
+            Left::Body(incoming) => incoming,
+            Left::Lent(mut body) => {
+                let drained = timeout(PATIENCE, drain_lent(&mut body)).await;
+                return drained.is_ok() && body.left() == 0;
+            }
+        };
+        let mut read = 0;
+        let drained = async {
+            while let Some(Ok(frame)) = poll_fn(|cx| Pin::new(&mut incoming).poll_frame(cx)).await {
+                read += frame.data_ref().map_or(0, Bytes::len);
+                if read > MAX_LEFT {
+                    break;
+                }
+            }
+        };
+        timeout(PATIENCE, drained).await.is_ok() && incoming.is_end_stream()
+    }
+}
+
+async fn drain_lent(body: &mut LentBody) {
+    let mut room = BytesMut::with_capacity(READ);
+    let mut read = 0;
+    while body.left() > 0 && read <= MAX_LEFT {
+        room.clear();
+        match poll_fn(|cx| body.poll_read(cx, &mut room, READ)).await {
+            Ok(came) => read += came,
+            Err(_) => return,
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Memory that content is read into, and in which it is sealed.
+//!
+//! ```text
+//! gap || content        becomes        sealed chunks || shorter gap || content that fills no chunk
+//! ```
+//!
+//! Sealed chunks are longer than their content by a tag, and before the first chunk of a part there is a salt: the gap
+//! makes up for both. What was sealed leaves while the next content comes, behind the content that is left, as long
+//! as there is room; or else in another room of the thread's. So an upload whose backend keeps up has one.
+
+use bytes::{Bytes, BytesMut};
+use endseal_crypto::secret::Zeroizing;
+use endseal_crypto::segment::{CHUNK_LEN, SALT_LEN, SEALED_CHUNK_LEN, TAG_LEN};
+
+use super::read_room::ReadRoom;
+use super::sealed::Sealer;
+use crate::object::SealError;
+
+/// Content, with room for more.
+#[derive(Default)]
+pub(super) struct SealRoom {
+    room: ReadRoom,
+    gap: usize,
+    /// Chunks that it still has room for, as content.
+    chunks: usize,
+    /// Chunks that all of it has room for.
+    all: usize,
+}
+
+impl SealRoom {
+    /// Makes room for some of the `left` bytes that are still to come, of which `read` are worth being read at once. How
+    /// many may come; more than none, if any are left.
+    pub(super) fn make(&mut self, read: usize, left: u64) -> usize {
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        let free = self.chunks * CHUNK_LEN - self.content().len();
+        // What is read into a little room is written in little pieces.
+        if free < left.min(self.all * CHUNK_LEN / 4).max(1) {
+            self.renew(read, left);
+        }
+        (self.chunks * CHUNK_LEN - self.content().len()).min(left.max(1))
+    }
+
+    fn renew(&mut self, read: usize, left: usize) {
+        let content = Zeroizing::new(self.content().to_vec());
+        let most = content.len().saturating_add(left);
+        let chunks = read.div_ceil(CHUNK_LEN).clamp(1, most / CHUNK_LEN + 1);
+        let gap = SALT_LEN + chunks * TAG_LEN;
+        // The memory of this one serves again, if nobody has what was sealed in it any more.
+        *self = Self::default();
+        self.room.grow(gap + most.clamp(1, chunks * CHUNK_LEN));
+        self.room.resize(gap, 0);
+        self.room.extend_from_slice(&content);
+        (self.gap, self.chunks, self.all) = (gap, chunks, chunks);
+    }
+
+    /// Content is read to the end of these.
+    pub(super) fn bytes(&mut self) -> &mut BytesMut {
+        &mut self.room
+    }
+
+    /// Content that came and is not sealed yet.
+    pub(super) fn content(&self) -> &[u8] {
+        self.room.get(self.gap..).unwrap_or_default()
+    }
+
+    /// Seals what fills chunks.
+    ///
+    /// # Errors
+    /// Those of the sealer.
+    pub(super) fn seal(&mut self, sealer: &mut Sealer) -> Result<Bytes, SealError> {
+        let sealed = sealer.seal_within(&mut self.room, self.gap)?;
+        let chunks = sealed / SEALED_CHUNK_LEN;
+        self.gap = self.gap + chunks * CHUNK_LEN - sealed;
+        self.chunks -= chunks;
+        Ok(self.room.split_to(sealed).freeze())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use endseal_crypto::random::{Random, RandomError};
+
+    use super::*;
+    use crate::object::{ContentKey, PartNumber, PartSealer};
+
+    struct Same;
+
+    impl Random for Same {
+        fn fill(&mut self, buffer: &mut [u8]) -> Result<(), RandomError> {
+            buffer.fill(7);
+            Ok(())
+        }
+    }
+
+    fn sealer(len: usize) -> PartSealer {
+        let key = ContentKey::from_bytes(&[1; 32]);
+        PartSealer::new(&key, PartNumber::MAX, len as u64, &mut Same).unwrap()
+    }
+
+    /// Content that comes `most` bytes at a time, sealed; `waits` keeps that many sealed pieces as a backend that is
+    /// slow does.
+    fn run(content: &[u8], read: usize, most: usize, waits: usize) -> Vec<u8> {
+        let (mut room, mut left) = (SealRoom::default(), content);
+        let mut sealer = Sealer::Part(sealer(content.len()));
+        let (mut sealed, mut waiting) = (Vec::new(), Vec::new());
+        while !left.is_empty() {
+            let free = room.make(read, left.len() as u64);
+            assert!(free > 0 && free <= room.bytes().capacity() - room.bytes().len());
+            let (piece, rest) = left.split_at(free.min(most).min(left.len()));
+            let memory = room.bytes().capacity();
+            room.bytes().extend_from_slice(piece);
+            assert_eq!(room.bytes().capacity(), memory, "there was room for it");
+            waiting.push(room.seal(&mut sealer).unwrap());
+            assert!(room.content().len() < CHUNK_LEN, "what fills chunks is sealed");
+            if waiting.len() > waits {
+                sealed.extend_from_slice(&waiting.remove(0));
+            }
+            left = rest;
+        }
+        room.make(read, 0);
+        waiting.iter().for_each(|piece| sealed.extend_from_slice(piece));
+        let mut end = BytesMut::new();
+        let Sealer::Part(mut sealer) = sealer else { unreachable!() };
+        sealer.push(room.content(), &mut end).unwrap();
+        sealer.finish(&mut end).unwrap();
+        sealed.extend_from_slice(&end);
+        sealed
+    }
+
+    #[test]
+    fn however_content_comes_the_same_is_sealed() {
+        for len in [0, 1, CHUNK_LEN - 1, CHUNK_LEN, 5 * CHUNK_LEN, 50 * CHUNK_LEN + 123] {
+            let content: Vec<u8> = (0..=250).cycle().step_by(31).take(len).collect();
+            let mut expected = BytesMut::new();
+            let mut whole = sealer(len);
+            whole.push(&content, &mut expected).unwrap();
+            whole.finish(&mut expected).unwrap();
+            for read in [0, 1, CHUNK_LEN, 100_000, 768 * 1024] {
+                for most in [999, CHUNK_LEN, 70_000, usize::MAX] {
+                    for waits in [0, 1, 5] {
+                        let sealed = run(&content, read, most, waits);
+                        assert!(sealed == expected, "{len}, {read}, {most}, {waits}");
+                    }
+                }
+            }
+        }
+    }
+}
