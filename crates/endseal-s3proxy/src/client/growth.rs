@@ -1,6 +1,7 @@
 //! Reads that become longer.
 
 use alloc::sync::Arc;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -14,7 +15,14 @@ use crate::read_len;
 /// reads at changing places. If somebody has the last piece, it takes new memory of just that length. Once
 /// it has, the piece is to be let go: it would be half as much again.
 #[derive(Clone, Default)]
-pub(crate) struct Kept(Arc<Mutex<Option<Bytes>>>);
+pub(crate) struct Kept(Arc<Place>);
+
+#[derive(Default)]
+struct Place {
+    /// Whether there may be a piece. Mostly there is none, and a load costs less than a lock.
+    is_taken: AtomicBool,
+    piece: Mutex<Option<Bytes>>,
+}
 
 impl Kept {
     /// hyper has memory to read into.
@@ -23,8 +31,13 @@ impl Kept {
     }
 
     fn keep(&self, piece: Option<Bytes>) {
+        // What keeps and what lets go is polled by one task, so that it sees what it said itself.
+        if piece.is_none() && !self.0.is_taken.load(Relaxed) {
+            return;
+        }
+        self.0.is_taken.store(piece.is_some(), Relaxed);
         // Nobody can panic with the lock.
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = piece;
+        *self.0.piece.lock().unwrap_or_else(PoisonError::into_inner) = piece;
     }
 }
 
@@ -86,7 +99,7 @@ mod tests {
         for len in [8, 16, 32, 64, 128, 128, 128].map(|kib| kib * 1024) {
             buffer.reserve(len);
             kept.let_go();
-            assert!(kept.0.lock().unwrap().is_none());
+            assert!(kept.0.piece.lock().unwrap().is_none());
             buffer.resize(len, 1);
             came(&buffer.split().freeze());
         }
@@ -130,15 +143,15 @@ mod tests {
         let mut count = 0;
         for _ in 0..20 {
             growth.came(&piece);
-            count += usize::from(kept.0.lock().unwrap().is_some());
+            count += usize::from(kept.0.piece.lock().unwrap().is_some());
         }
         // Of 8, and of 16 KiB.
         assert_eq!(count, 2);
         for _ in 0..20 {
             growth.came(&piece.slice(..1_000));
-            assert!(kept.0.lock().unwrap().is_none());
+            assert!(kept.0.piece.lock().unwrap().is_none());
         }
         growth.came(&piece);
-        assert!(kept.0.lock().unwrap().is_none(), "there is memory for that");
+        assert!(kept.0.piece.lock().unwrap().is_none(), "there is memory for that");
     }
 }
