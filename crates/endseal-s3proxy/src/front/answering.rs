@@ -42,9 +42,13 @@ impl<F: Future> Answering<F> {
         Self(Arc::new(Mutex::new(State { work: Box::pin(None), answer: None, kept: false })))
     }
 
-    /// Begins the next one.
-    pub(super) fn begin(&self, work: F) -> Answer<F> {
-        self.lock().work.set(Some(work));
+    /// Begins the next one. The work is made where it stays: it has some kilobytes, most of which mean nothing
+    /// yet, and would be copied all the same.
+    pub(super) fn begin(&self, work: impl FnOnce() -> F) -> Answer<F> {
+        let mut state = self.lock();
+        state.work.set(None);
+        state.work.set(Some(work()));
+        drop(state);
         Answer(self.clone())
     }
 
@@ -113,7 +117,7 @@ mod tests {
     fn an_answer_is_kept_for_another_who_waits() {
         let answering = Answering::new();
         let mut cx = Context::from_waker(Waker::noop());
-        let first = answering.begin(ready(1));
+        let first = answering.begin(|| ready(1));
         assert!(answering.resume().is_none(), "nobody kept it");
         answering.keep();
         drop(first);
@@ -128,7 +132,7 @@ mod tests {
         let answering = Answering::new();
         let held = Arc::new(());
         let of_work = Arc::clone(&held);
-        let answer = answering.begin(async move {
+        let answer = answering.begin(|| async move {
             pending::<()>().await;
             drop(of_work);
         });

@@ -187,7 +187,7 @@ where
             request.version() == Version::HTTP_11 && !request.headers().contains_key(CONNECTION);
         intake.loan = intake.loan.filter(|_| stays);
         request.extensions_mut().insert(intake);
-        self.answering.begin((self.answers)(request))
+        self.answering.begin(|| (self.answers)(request))
     }
 }
 
