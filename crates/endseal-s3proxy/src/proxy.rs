@@ -138,6 +138,16 @@ impl Proxy {
 
     /// Answers a request. Whatever happens, there is an answer.
     pub async fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Response<Outgoing> {
+        self.answer_over(Intake::default(), request, peer).await
+    }
+
+    /// Answers a request that came over the connection of which `intake` is.
+    pub(crate) async fn answer_over(
+        &self,
+        intake: Intake,
+        request: Request<Incoming>,
+        peer: SocketAddr,
+    ) -> Response<Outgoing> {
         let start = Instant::now();
         if let Some(response) = self.health(&request).await {
             return response;
@@ -146,7 +156,7 @@ impl Proxy {
         let id = self.request_id();
         let method = request.method().clone();
         let mut seen = Seen::default();
-        let result = self.serve(request, &mut seen).await;
+        let result = self.serve(intake, request, &mut seen).await;
         let (mut response, error) = match result {
             Ok(response) => (self.with_clients_names(&seen, response).await, None),
             Err(error) => {
@@ -187,6 +197,7 @@ impl Proxy {
 
     async fn serve(
         &self,
+        intake: Intake,
         request: Request<Incoming>,
         seen: &mut Seen,
     ) -> Result<Response<Outgoing>, S3Error> {
@@ -209,7 +220,6 @@ impl Proxy {
         let expects_continue = headers::text(&head.headers, EXPECT)
             .is_some_and(|expect| expect.eq_ignore_ascii_case("100-continue"));
         // Put aside until it is wanted: what is refused is read to its end all the same.
-        let intake = head.extensions.get::<Intake>().cloned().unwrap_or_default();
         let least = self.limits.min_rate;
         let body = Upload::new(body, expects_continue, seen.leftover.clone(), least, intake);
         if operation == Operation::PostObject {

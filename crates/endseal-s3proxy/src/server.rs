@@ -161,9 +161,9 @@ impl Server {
             .half_close(false);
         let stream: Box<dyn Stream> = Box::new(stream);
         let front = Front::new(stream, limits.idle_timeout, limits.min_rate);
-        let mut serving = Serving::new(builder, front, buffer, |request| {
+        let mut serving = Serving::new(builder, front, buffer, |request, intake| {
             let proxy = Arc::clone(&self.proxy);
-            async move { Ok(proxy.answer(request, peer).await) }
+            async move { Ok(proxy.answer_over(intake, request, peer).await) }
         });
         tokio::select! {
             () = serving.serve() => return,

@@ -28,7 +28,7 @@ type Made = Result<Response<Outgoing>, Infallible>;
 /// it would have, and takes the next request.
 pub(crate) struct Serving<A, F>
 where
-    A: Fn(Request<Incoming>) -> F,
+    A: Fn(Request<Incoming>, Intake) -> F,
     F: Future<Output = Made>,
 {
     builder: http1::Builder,
@@ -42,7 +42,7 @@ where
 
 enum Phase<A, F>
 where
-    A: Fn(Request<Incoming>) -> F,
+    A: Fn(Request<Incoming>, Intake) -> F,
     F: Future<Output = Made>,
 {
     Hyper(Box<http1::Connection<TokioIo<ClientSocket>, Requests<A, F>>>),
@@ -54,7 +54,7 @@ where
 /// What hyper hands requests to.
 struct Requests<A, F>
 where
-    A: Fn(Request<Incoming>) -> F,
+    A: Fn(Request<Incoming>, Intake) -> F,
     F: Future<Output = Made>,
 {
     answers: A,
@@ -64,11 +64,11 @@ where
 
 impl<A, F> Serving<A, F>
 where
-    A: Fn(Request<Incoming>) -> F,
+    A: Fn(Request<Incoming>, Intake) -> F,
     F: Future<Output = Made>,
 {
-    /// Serves what comes over `socket` with `answers`, whose requests have an [`Intake`] among their extensions, the
-    /// one of their connection. `read_len` is how many bytes are read at once past hyper.
+    /// Serves what comes over `socket` with `answers`, which gets each request with the [`Intake`] for it. `read_len`
+    /// is how many bytes are read at once past hyper.
     pub(crate) fn new(
         builder: http1::Builder,
         socket: ClientSocket,
@@ -170,14 +170,14 @@ const LAST_STAND_IN: &[u8] = b"PUT / HTTP/1.1\r\ncontent-length: 0\r\nconnection
 
 impl<A, F> Service<Request<Incoming>> for Requests<A, F>
 where
-    A: Fn(Request<Incoming>) -> F,
+    A: Fn(Request<Incoming>, Intake) -> F,
     F: Future<Output = Made>,
 {
     type Response = Response<Outgoing>;
     type Error = Infallible;
     type Future = Answer<F>;
 
-    fn call(&self, mut request: Request<Incoming>) -> Answer<F> {
+    fn call(&self, request: Request<Incoming>) -> Answer<F> {
         if let Some(answer) = self.answering.resume() {
             return answer;
         }
@@ -186,8 +186,7 @@ where
         let stays =
             request.version() == Version::HTTP_11 && !request.headers().contains_key(CONNECTION);
         intake.loan = intake.loan.filter(|_| stays);
-        request.extensions_mut().insert(intake);
-        self.answering.begin(|| (self.answers)(request))
+        self.answering.begin(|| (self.answers)(request, intake))
     }
 }
 

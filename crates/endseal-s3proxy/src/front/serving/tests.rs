@@ -39,10 +39,9 @@ async fn serve_until<W>(
     let front = Front::new(stream, Duration::from_secs(60), 0);
     let mut builder = http1::Builder::new();
     builder.max_buf_size(64 * 1024).half_close(false);
-    let mut serving = Serving::new(builder, front, 50_000, |request: Request<Incoming>| {
+    let mut serving = Serving::new(builder, front, 50_000, |request: Request<Incoming>, intake| {
         let path = request.uri().path().to_owned();
         let expects = request.headers().contains_key("expect");
-        let intake = request.extensions().get::<Intake>().unwrap().clone();
         let leftover = Leftover::default();
         let upload = Upload::new(request.into_body(), expects, leftover.clone(), 0, intake);
         let work = work(path, upload, leftover);
