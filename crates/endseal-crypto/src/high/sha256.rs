@@ -10,9 +10,9 @@ pub const LEN: usize = 32;
 /// `SHA-256(data)`.
 #[must_use]
 pub fn digest(data: &[u8]) -> [u8; LEN] {
-    let mut digest = Digest::new();
-    digest.update(data);
-    digest.finish()
+    let mut out = [0; LEN];
+    out.copy_from_slice(backend::digest(&backend::SHA256, data).as_ref());
+    out
 }
 
 /// `HMAC-SHA-256(key, part_0 || part_1 || …)`.
