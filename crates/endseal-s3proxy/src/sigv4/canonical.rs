@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use endseal_crypto::sha256;
 use http::HeaderMap;
 
-use super::payload::hex;
+use super::payload::hex_digits;
 use super::scope::Scope;
 use super::{Timestamp, uri};
 
@@ -77,10 +77,21 @@ impl<'a> Target<'a> {
 }
 
 impl Canonical<'_> {
-    pub(super) fn string_to_sign(&self, target: &Target<'_>) -> String {
-        let digest = sha256::digest(&self.request(target));
-        let (time, scope) = (self.time.to_basic(), self.scope.signed());
-        [ALGORITHM, "\n", &time, "\n", &scope, "\n", &hex(&digest)].concat()
+    pub(super) fn string_to_sign(&self, target: &Target<'_>) -> Vec<u8> {
+        let mut out = self.request(target);
+        let digest = sha256::digest(&out);
+        // In the same memory.
+        out.clear();
+        let time = self.time.basic();
+        for part in [ALGORITHM, "\n", time.as_str(), "\n"] {
+            out.extend_from_slice(part.as_bytes());
+        }
+        for part in self.scope.signed_parts() {
+            out.extend_from_slice(part.as_bytes());
+        }
+        out.push(b'\n');
+        out.extend_from_slice(&hex_digits(&digest));
+        out
     }
 
     fn request(&self, target: &Target<'_>) -> Vec<u8> {
@@ -119,6 +130,11 @@ impl Canonical<'_> {
 
 /// Without blanks at the ends, and with one for each run of them within.
 fn trim_into(value: &[u8], out: &mut Vec<u8>) {
+    // Most have none, and can be long.
+    if !value.contains(&b' ') && !value.contains(&b'\t') {
+        out.extend_from_slice(value);
+        return;
+    }
     let words = value.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty());
     for (i, word) in words.enumerate() {
         if i > 0 {

@@ -80,7 +80,7 @@ impl<S: SecretKeys> Verifier<S> {
         let policy = need("policy")?;
         let scope = Scope::parse(need("x-amz-credential")?).map_err(Malformed)?;
         let time = Timestamp::from_basic(need("x-amz-date")?);
-        if time.is_none_or(|time| time.to_day() != scope.day) {
+        if time.is_none_or(|time| time.basic().day() != scope.day) {
             return Err(Malformed("x-amz-date must be a date of the credential's day."));
         }
         let signature = digest(need("x-amz-signature")?.as_bytes())

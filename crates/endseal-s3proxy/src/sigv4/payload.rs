@@ -89,12 +89,19 @@ impl Payload {
     }
 }
 
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits = |byte: &u8| [byte >> 4, byte & 15].map(|half| DIGITS[usize::from(half)]);
-    let out: Vec<u8> = bytes.iter().flat_map(digits).collect();
+pub(crate) fn hex(bytes: &[u8; 32]) -> String {
     // Digits are UTF-8.
-    String::from_utf8(out).unwrap_or_default()
+    str::from_utf8(&hex_digits(bytes)).unwrap_or_default().to_owned()
+}
+
+/// The digits of [`hex`].
+pub(super) fn hex_digits(bytes: &[u8; 32]) -> [u8; 64] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut out = [0; 64];
+    for (pair, byte) in out.as_chunks_mut().0.iter_mut().zip(bytes) {
+        *pair = [byte >> 4, byte & 15].map(|half| DIGITS[usize::from(half)]);
+    }
+    out
 }
 
 /// 64 hexadecimal digits.

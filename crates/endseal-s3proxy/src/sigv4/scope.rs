@@ -28,7 +28,7 @@ impl<'a> Scope<'a> {
         if end != "aws4_request" {
             return Err("The credential must end in 'aws4_request'.");
         }
-        if Timestamp::from_basic(&format!("{day}T000000Z")).is_none() {
+        if Timestamp::from_day(day).is_none() {
             return Err("The credential's date is malformed; expecting YYYYMMDD.");
         }
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
@@ -40,7 +40,12 @@ impl<'a> Scope<'a> {
 
     /// What is signed of it.
     pub(super) fn signed(&self) -> String {
-        [self.day, "/", self.region, "/s3/aws4_request"].concat()
+        self.signed_parts().concat()
+    }
+
+    /// The same in parts, for who has room for them.
+    pub(super) const fn signed_parts(&self) -> [&'a str; 4] {
+        [self.day, "/", self.region, "/s3/aws4_request"]
     }
 }
 

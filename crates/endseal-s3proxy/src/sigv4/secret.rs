@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use endseal_crypto::secret::{Zeroize as _, Zeroizing};
+use endseal_crypto::secret::Zeroizing;
 use endseal_crypto::sha256::{self, HmacKey};
 
 use super::scope::Scope;
@@ -73,27 +73,25 @@ pub(super) struct KeyCache(Mutex<Cached>);
 
 #[derive(Default)]
 struct Cached {
-    keys: HashMap<Name, (Arc<SigningKey>, u64)>,
+    /// So few, and so quickly told apart, that a look at all of them costs no more than a hash of one.
+    keys: Vec<Kept>,
     /// Counts uses, so that the one unused longest is known.
     clock: u64,
 }
 
-#[derive(PartialEq, Eq, Hash)]
-struct Name {
-    secret: [u8; 32],
+struct Kept {
+    secret: Zeroizing<[u8; 32]>,
     day: String,
     region: String,
+    key: Arc<SigningKey>,
+    used: u64,
 }
 
-impl Drop for Name {
-    fn drop(&mut self) {
-        self.secret.zeroize();
-    }
-}
-
-impl Name {
-    fn new(secret: &SecretKey, scope: &Scope<'_>) -> Self {
-        Self { secret: *secret.digest, day: scope.day.into(), region: scope.region.into() }
+impl Cached {
+    fn find(&mut self, secret: &SecretKey, scope: &Scope<'_>) -> Option<&mut Kept> {
+        self.keys.iter_mut().find(|kept| {
+            *kept.secret == *secret.digest && kept.day == scope.day && kept.region == scope.region
+        })
     }
 }
 
@@ -104,13 +102,12 @@ impl KeyCache {
 
     /// The derived key, and whether it was kept.
     pub(super) fn find(&self, secret: &SecretKey, scope: &Scope<'_>) -> (Arc<SigningKey>, bool) {
-        let name = Name::new(secret, scope);
         let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         cached.clock += 1;
         let clock = cached.clock;
-        if let Some((key, used)) = cached.keys.get_mut(&name) {
-            *used = clock;
-            return (Arc::clone(key), true);
+        if let Some(kept) = cached.find(secret, scope) {
+            kept.used = clock;
+            return (Arc::clone(&kept.key), true);
         }
         drop(cached);
         (Arc::new(secret.derive(scope.day, scope.region)), false)
@@ -119,14 +116,20 @@ impl KeyCache {
     /// Keeps a key. Only for signatures that were right: whoever does not know the secret could
     /// otherwise drive the others out.
     pub(super) fn keep(&self, secret: &SecretKey, scope: &Scope<'_>, key: Arc<SigningKey>) {
-        let name = Name::new(secret, scope);
         let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if cached.keys.len() >= CACHE {
-            let oldest = cached.keys.values().map(|(_, used)| *used).min();
-            cached.keys.retain(|_, (_, used)| Some(*used) != oldest);
+        let used = cached.clock;
+        // Of another request that was verified meanwhile.
+        if let Some(kept) = cached.find(secret, scope) {
+            (kept.key, kept.used) = (key, used);
+            return;
         }
-        let clock = cached.clock;
-        cached.keys.insert(name, (key, clock));
+        if cached.keys.len() >= CACHE {
+            let oldest = cached.keys.iter().map(|kept| kept.used).min();
+            cached.keys.retain(|kept| Some(kept.used) != oldest);
+        }
+        let (secret, day, region) =
+            (secret.digest.clone(), scope.day.to_owned(), scope.region.to_owned());
+        cached.keys.push(Kept { secret, day, region, key, used });
     }
 }
 

@@ -1,14 +1,16 @@
 //! Signatures of our own: of requests to the backend, and presigned ones for tools and tests.
 
 use core::fmt;
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use bytes::Bytes;
 use http::header::{AUTHORIZATION, DATE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::canonical::{ALGORITHM, Canonical, Target};
-use super::payload::hex;
+use super::payload::{hex, hex_digits};
 use super::presigned::{MAX_EXPIRES, SIGNATURE};
 use super::scope::Scope;
 use super::secret::SigningKey;
@@ -87,26 +89,29 @@ impl Signer {
         let hash = payload.to_text();
         let text =
             |text: &str| HeaderValue::from_str(text).map_err(|_| SignError::InvalidCredential);
-        headers.insert(AMZ_DATE, text(&time.to_basic())?);
-        headers.insert(CONTENT_SHA256, text(&hash)?);
-        let day = time.to_day();
-        let scope = self.scope(&day);
-        let (signature, names, key) = {
+        let basic = time.basic();
+        headers.insert(AMZ_DATE, text(basic.as_str())?);
+        let value = match &hash {
+            Cow::Borrowed(word) => HeaderValue::from_static(word),
+            Cow::Owned(digest) => text(digest)?,
+        };
+        headers.insert(CONTENT_SHA256, value);
+        let day = basic.day();
+        let scope = self.scope(day);
+        let (signature, header, key) = {
             let signed = signed_names(headers)?;
             let canonical =
                 Canonical { method, headers, signed: &signed, payload: &hash, time, scope: &scope };
             let target =
                 Target::normalized(path, query, None).map_err(|_| SignError::InvalidUri)?;
-            let key = self.key(&day);
-            (key.sign(canonical.string_to_sign(&target).as_bytes()), signed.join(";"), key)
+            let key = self.key(day);
+            let signature = key.sign(&canonical.string_to_sign(&target));
+            (signature, self.authorization(&scope, &signed, &signature), key)
         };
-        let header = format!(
-            "{ALGORITHM} Credential={}/{},SignedHeaders={names},Signature={}",
-            self.access_key,
-            scope.signed(),
-            hex(&signature)
-        );
-        headers.insert(AUTHORIZATION, text(&header)?);
+        // Taken over without a copy; all but ASCII would be let through.
+        let header = Some(header).filter(|header| header.is_ascii());
+        let header = header.and_then(|it| HeaderValue::from_maybe_shared(Bytes::from(it)).ok());
+        headers.insert(AUTHORIZATION, header.ok_or(SignError::InvalidCredential)?);
         Ok(payload.with_seed(|| ChunkSigner::new(key, time, &scope, signature)))
     }
 
@@ -157,7 +162,7 @@ impl Signer {
         };
         let target =
             Target::normalized(path, Some(&all), None).map_err(|_| SignError::InvalidUri)?;
-        let signature = self.key(&day).sign(canonical.string_to_sign(&target).as_bytes());
+        let signature = self.key(&day).sign(&canonical.string_to_sign(&target));
         Ok(format!("{all}&{SIGNATURE}={}", hex(&signature)))
     }
 
@@ -180,6 +185,29 @@ impl Signer {
         fields
     }
 
+    /// `AWS4-HMAC-SHA256 Credential=…,SignedHeaders=…,Signature=…`
+    fn authorization(&self, scope: &Scope<'_>, signed: &[&str], signature: &[u8; 32]) -> Vec<u8> {
+        let scope = scope.signed_parts();
+        let before = [ALGORITHM, " Credential=", &self.access_key, "/"];
+        let (behind, end) = (",SignedHeaders=", ",Signature=");
+        let digits = hex_digits(signature);
+        let len = |parts: &[&str]| parts.iter().map(|part| part.len() + 1).sum::<usize>();
+        let room = len(&before) + len(&scope) + len(signed) + len(&[behind, end]) + digits.len();
+        let mut out = Vec::with_capacity(room);
+        for part in before.into_iter().chain(scope).chain([behind]) {
+            out.extend_from_slice(part.as_bytes());
+        }
+        for (i, name) in signed.iter().enumerate() {
+            if i > 0 {
+                out.push(b';');
+            }
+            out.extend_from_slice(name.as_bytes());
+        }
+        out.extend_from_slice(end.as_bytes());
+        out.extend_from_slice(&digits);
+        out
+    }
+
     fn scope<'a>(&'a self, day: &'a str) -> Scope<'a> {
         Scope { access_key: &self.access_key, day, region: &self.region }
     }
@@ -198,13 +226,10 @@ impl Signer {
 }
 
 fn signed_names(headers: &HeaderMap) -> Result<Vec<&str>, SignError> {
-    let mut names: Vec<&str> = headers
-        .keys()
-        .map(HeaderName::as_str)
-        .filter(|it| {
-            matches!(*it, "host" | "content-type" | "content-md5") || it.starts_with("x-amz-")
-        })
-        .collect();
+    let mut names = Vec::with_capacity(headers.keys_len());
+    names.extend(headers.keys().map(HeaderName::as_str).filter(|it| {
+        matches!(*it, "host" | "content-type" | "content-md5") || it.starts_with("x-amz-")
+    }));
     names.sort_unstable();
     if names.contains(&"host") { Ok(names) } else { Err(SignError::MissingHost) }
 }

@@ -41,6 +41,13 @@ impl Timestamp {
         )
     }
 
+    /// Reads `20130524`: its first second.
+    pub(super) fn from_day(text: &str) -> Option<Self> {
+        let bytes: &[u8; 8] = text.as_bytes().try_into().ok()?;
+        let field = |from: usize, to: usize| number(&bytes[from..to]);
+        Self::new(field(0, 4)?, field(4, 6)?, field(6, 8)?, 0, 0, 0)
+    }
+
     /// Reads `2013-05-24T00:00:00Z` and `2013-05-24T00:00:00.000Z` (ISO 8601, extended). Fractions
     /// are cut off.
     #[must_use]
@@ -94,18 +101,23 @@ impl Timestamp {
     /// Writes `20130524T000000Z`.
     #[must_use]
     pub fn to_basic(self) -> String {
+        self.basic().as_str().to_owned()
+    }
+
+    /// The same without an allocation: it stands in each signature twice.
+    pub(super) fn basic(self) -> Basic {
         let (year, month, day) = civil(self.0.div_euclid(DAY));
         let second = self.0.rem_euclid(DAY);
-        let mut out = String::with_capacity(16);
-        digits(year, 4, &mut out);
-        digits(month, 2, &mut out);
-        digits(day, 2, &mut out);
-        out.push('T');
-        for field in [second / 3_600, second / 60 % 60, second % 60] {
-            digits(field, 2, &mut out);
+        let pairs =
+            [year / 100, year % 100, month, day, second / 3_600, second / 60 % 60, second % 60];
+        let mut out = *b"YYYYMMDDThhmmssZ";
+        for (at, pair) in [0, 2, 4, 6, 9, 11, 13].into_iter().zip(pairs) {
+            // All of them have two digits.
+            let pair = u8::try_from(pair).unwrap_or(0);
+            out[at] = b'0' + pair / 10 % 10;
+            out[at + 1] = b'0' + pair % 10;
         }
-        out.push('Z');
-        out
+        Basic(out)
     }
 
     /// Writes `2013-05-24T00:00:00.000Z`, as documents have it.
@@ -138,9 +150,7 @@ impl Timestamp {
     /// Writes the day alone: `20130524`.
     #[must_use]
     pub fn to_day(self) -> String {
-        let mut out = self.to_basic();
-        out.truncate(8);
-        out
+        self.basic().day().to_owned()
     }
 
     fn new(year: i64, month: i64, day: i64, hour: i64, minute: i64, second: i64) -> Option<Self> {
@@ -151,6 +161,21 @@ impl Timestamp {
         // A day that the month does not have comes back as one of the next month.
         (civil(days) == (year, month, day))
             .then_some(Self(days * DAY + hour * 3_600 + minute * 60 + second))
+    }
+}
+
+/// A point in time as `20130524T000000Z`.
+pub(super) struct Basic([u8; 16]);
+
+impl Basic {
+    pub(super) fn as_str(&self) -> &str {
+        // Digits and two letters are UTF-8.
+        str::from_utf8(&self.0).unwrap_or_default()
+    }
+
+    /// `20130524`.
+    pub(super) fn day(&self) -> &str {
+        &self.as_str()[..8]
     }
 }
 
@@ -183,14 +208,6 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
-/// The last `count` decimal digits: several times in each signature, so not by way of a format.
-fn digits(number: i64, count: u32, out: &mut String) {
-    for place in (0..count).rev() {
-        let digit = number / 10_i64.pow(place) % 10;
-        out.push(char::from(b"0123456789"[usize::try_from(digit).unwrap_or(0)]));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,6 +231,8 @@ mod tests {
             let time = Timestamp(day * DAY + 86_399 - day % 86_400);
             assert_eq!(Timestamp::from_basic(&time.to_basic()), Some(time));
             assert_eq!(Timestamp::from_http(&time.to_http()), Some(time));
+            let midnight = Timestamp(time.0 - time.0.rem_euclid(DAY));
+            assert_eq!(Timestamp::from_day(&time.to_day()), Some(midnight));
         }
         assert_eq!(Timestamp(951_782_400).to_basic(), "20000229T000000Z");
     }
@@ -236,6 +255,9 @@ mod tests {
             "20010229T000000Z",
         ] {
             assert_eq!(Timestamp::from_basic(wrong), None, "{wrong}");
+        }
+        for wrong in ["", "2013052", "201305240", "20130231", "2013052x", "+0130524", "2013052é"] {
+            assert_eq!(Timestamp::from_day(wrong), None, "{wrong}");
         }
         for wrong in [
             "2013-05-24T00:00:00",

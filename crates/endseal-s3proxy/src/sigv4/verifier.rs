@@ -117,7 +117,7 @@ impl<S: SecretKeys> Verifier<S> {
     ) -> Result<Access, SignatureError> {
         let Authorization { scope, signed, signature } = Authorization::parse(header)?;
         let time = request_time(request.headers)?;
-        if time.to_day() != scope.day {
+        if time.basic().day() != scope.day {
             return Err(SignatureError::MalformedHeader(
                 "Invalid credential date. It must be the day of the request's date.",
             ));
@@ -148,7 +148,7 @@ impl<S: SecretKeys> Verifier<S> {
         let scope = Scope::parse(&presigned.credential).map_err(malformed)?;
         let names = signed_headers(&presigned.signed).map_err(malformed)?;
         let time = presigned.time;
-        if time.to_day() != scope.day {
+        if time.basic().day() != scope.day {
             return Err(malformed("Invalid credential date. It must be the day of X-Amz-Date."));
         }
         self.check_region(&scope, true)?;
@@ -204,7 +204,7 @@ impl<S: SecretKeys> Verifier<S> {
             scope: &scope,
         };
         let is_right = |target: &Target<'_>| {
-            let computed = key.sign(canonical.string_to_sign(target).as_bytes());
+            let computed = key.sign(&canonical.string_to_sign(target));
             constant_time_eq(&computed, &signature)
         };
         if !is_right(&target) {
