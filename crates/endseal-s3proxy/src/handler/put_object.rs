@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use bytes::{Bytes, BytesMut};
 use endseal_crypto::random::{OsRandom, Random};
 use endseal_crypto::segment::CHUNK_LEN;
-use http::{HeaderMap, HeaderValue, Method, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
 
 use super::get_object::answer_as_is;
 use super::{conditions, content};
@@ -37,7 +37,7 @@ pub(super) async fn put_object(proxy: &Proxy, call: Call) -> Result<Response<Out
     let digests = content::digests(&call.headers, &call.payload)?;
     let body = call.body.ok_or_else(S3Error::internal)?;
     let content = content::of(&call.headers, &call.payload, body, digests)?;
-    let mut headers = headers::about_sealed(&call.headers);
+    let mut headers = headers::into_about_sealed(call.headers);
     conditions::to_backend(&mut headers);
     store(proxy, &sought, headers, content).await
 }
@@ -101,7 +101,9 @@ pub(super) async fn seal(
         if proxy.has_trailers() {
             let mut checksum = Hasher::new(TRAILER);
             checksum.update(&sealed);
-            headers::insert(&mut headers, TRAILER.header(), &checksum.finish().to_base64())?;
+            let value = HeaderValue::try_from(checksum.finish().to_base64());
+            let value = value.map_err(|_| S3Error::internal())?;
+            headers.insert(HeaderName::from_static(TRAILER.header()), value);
         }
         let (body, hash) = (Body::full(sealed), PayloadHash::Unsigned);
         let response = proxy.send(signer, method, &target, headers, body, hash).await;
@@ -199,7 +201,7 @@ pub(super) fn set_all_metadata(
         headers::insert(headers, headers::OBJECT_MD5.as_str(), md5)?;
         user += object::MD5_METADATA.len() + md5.len();
     }
-    headers::set_header(headers, &header.encode(), user)
+    headers::set_header(headers, header.encode(), user)
 }
 
 fn metadata_error(error: MetadataError) -> S3Error {

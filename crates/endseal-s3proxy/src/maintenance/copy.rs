@@ -100,7 +100,7 @@ pub(super) fn beside(head: &HeaderMap, header: &Header) -> Result<HeaderMap, S3E
         user += entry.map_or(0, |entry| entry.len() + value.len());
         out.append(name.clone(), value.clone());
     }
-    headers::set_header(&mut out, &header.encode(), user)?;
+    headers::set_header(&mut out, header.encode(), user)?;
     Ok(out)
 }
 
