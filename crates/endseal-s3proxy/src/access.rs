@@ -220,6 +220,12 @@ impl Clients {
         Some(&self.0.get(access_key)?.client)
     }
 
+    /// The client of an access key, and what signs its requests for the backend, where it is not the proxy's
+    /// own.
+    pub(crate) fn find(&self, access_key: &str) -> Option<(&Arc<Client>, Option<&Arc<Signer>>)> {
+        self.0.get(access_key).map(|known| (&known.client, known.signer.as_ref()))
+    }
+
     /// What signs a client's requests for the backend, where it is not the proxy's own.
     #[must_use]
     pub fn signer(&self, access_key: &str) -> Option<Arc<Signer>> {

@@ -5,6 +5,7 @@ mod backend;
 mod error_answer;
 mod keys;
 mod names;
+mod request_id;
 mod sealed_object;
 
 use core::net::SocketAddr;
@@ -13,10 +14,11 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use http::header::{EXPECT, HOST};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
 use hyper::body::Incoming;
 
 pub(crate) use self::backend::{pass, read};
+use self::request_id::RequestId;
 pub(crate) use self::sealed_object::{Found, SealedObject, Sought, content_range, object_len};
 use crate::access::{Client, Clients};
 use crate::body::{Leftover, Outgoing, Upload};
@@ -34,6 +36,8 @@ use crate::operation::Operation;
 use crate::provider::{Cached, KeyProvider};
 use crate::sigv4::{Access, Payload, Rules, SignedRequest, Signer, Verifier};
 use crate::target::Target;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
 
 /// A proxy: everything that requests share. It holds nothing that a second one would need.
 #[allow(missing_debug_implementations, reason = "it holds secret access keys")]
@@ -162,7 +166,7 @@ impl Proxy {
             Err(error) => {
                 let resource = seen.target.as_ref().map(Target::path);
                 let is_head = method == Method::HEAD;
-                let response = error_answer::of(&error, resource.as_deref(), &id, is_head);
+                let response = error_answer::of(&error, resource.as_deref(), id.as_str(), is_head);
                 (response, Some(error))
             }
         };
@@ -174,14 +178,15 @@ impl Proxy {
         if !serves_again {
             response.headers_mut().insert("connection", HeaderValue::from_static("close"));
         }
-        if let Ok(value) = HeaderValue::from_str(&id) {
-            response.headers_mut().insert("x-amz-request-id", value);
+        let id = id.as_str();
+        if let Ok(value) = HeaderValue::from_str(id) {
+            response.headers_mut().insert(REQUEST_ID, value);
         }
         let elapsed = start.elapsed();
         self.metrics.in_flight.fetch_sub(1, Relaxed);
         self.metrics.answered(seen.operation, response.status(), elapsed);
         self.log.entry(&Entry {
-            id: &id,
+            id,
             peer,
             access_key: seen.client.as_deref().map(Client::access_key),
             operation: seen.operation,
@@ -231,7 +236,8 @@ impl Proxy {
             Ok(_) => return Err(self.refused(S3Error::access_denied())),
             Err(error) => return Err(self.refused(error.into())),
         };
-        let client = self.clients.get(&verified.access_key).ok_or_else(S3Error::access_denied)?;
+        let (client, signer) =
+            self.clients.find(&verified.access_key).ok_or_else(S3Error::access_denied)?;
         seen.client = Some(Arc::clone(client));
         client.check(operation, &head.method, &target).map_err(|error| self.refused(error))?;
         let mut target = target;
@@ -244,10 +250,7 @@ impl Proxy {
             headers: head.headers,
             payload: verified.payload,
             operation,
-            signer: self
-                .clients
-                .signer(&verified.access_key)
-                .unwrap_or_else(|| Arc::clone(&self.signer)),
+            signer: Arc::clone(signer.unwrap_or(&self.signer)),
             body: Some(body),
             client: Arc::clone(client),
         };
@@ -270,9 +273,9 @@ impl Proxy {
         error
     }
 
-    fn request_id(&self) -> String {
+    fn request_id(&self) -> RequestId {
         let (start, count) = &self.request_ids;
-        format!("{:016X}{:08X}", start, count.fetch_add(1, Relaxed))
+        RequestId::new(*start, count.fetch_add(1, Relaxed))
     }
 }
 
