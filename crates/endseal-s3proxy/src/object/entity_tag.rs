@@ -181,7 +181,7 @@ impl<'a> Quoted<'a> {
     fn with(&self, opaque: &str, end: &str) -> String {
         let weak = if self.weak { "W/" } else { "" };
         let quote = if self.quotes { "\"" } else { "" };
-        format!("{weak}{quote}{opaque}{end}{quote}")
+        [weak, quote, opaque, end, quote].concat()
     }
 }
 

@@ -154,7 +154,9 @@ impl Header {
     }
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let mut out = vec![VERSION, self.form.to_byte(), self.binding.to_byte()];
+        let names = 1 + self.key_id.len() + 2 + self.wrapped_key.len();
+        let mut out = Vec::with_capacity(FIXED_LEN + names);
+        out.extend([VERSION, self.form.to_byte(), self.binding.to_byte()]);
         out.extend(self.plaintext_len.to_be_bytes());
         out.extend(self.salt);
         out.extend(self.commitment);

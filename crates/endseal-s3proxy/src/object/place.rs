@@ -65,12 +65,22 @@ impl<'a> Place<'a> {
     /// a provider wraps a content key for this place.
     #[must_use]
     pub fn wrap_context(&self, binding: Binding) -> Vec<u8> {
-        [S3_WRAP.as_str().as_bytes(), &self.to_bytes(binding)].concat()
+        let label = S3_WRAP.as_str().as_bytes();
+        let mut out = Vec::with_capacity(label.len() + 5 + self.bucket.len() + self.key.len());
+        out.extend_from_slice(label);
+        self.write(binding, &mut out);
+        out
     }
 
     /// `place(binding, bucket, key)`.
     pub(super) fn to_bytes(self, binding: Binding) -> Vec<u8> {
-        let mut out = vec![binding.to_byte()];
+        let mut out = Vec::new();
+        self.write(binding, &mut out);
+        out
+    }
+
+    fn write(self, binding: Binding, out: &mut Vec<u8>) {
+        out.push(binding.to_byte());
         let names = match binding {
             Binding::None => &[][..],
             Binding::Bucket => &[self.bucket],
@@ -82,7 +92,6 @@ impl<'a> Place<'a> {
             out.extend([high, low]);
             out.extend(name.as_bytes());
         }
-        out
     }
 }
 
