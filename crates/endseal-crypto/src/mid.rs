@@ -14,6 +14,7 @@ pub(crate) use rustcrypto as backend;
 pub(crate) mod aes_gcm;
 pub(crate) mod ed25519_verify;
 pub mod hash;
+pub(crate) mod hkdf_sha512;
 pub mod label;
 pub(crate) mod x25519_batch;
 

@@ -23,8 +23,10 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
+use zeroize::ZeroizeOnDrop;
+
 use crate::mid::aes_gcm::AesGcm;
-use crate::mid::backend;
+use crate::mid::hkdf_sha512::ExpandKey;
 use crate::random::{Random, RandomError};
 use crate::secret::{Zeroizing, constant_time_eq};
 
@@ -90,22 +92,21 @@ impl ChunkKeys {
         salt: &[u8; SALT_LEN],
         context: &[u8],
     ) -> (Self, [u8; COMMITMENT_LEN]) {
-        Self::derive_aead(INFO, key.expose_secret(), salt, context)
-            .expect("AES-256-GCM takes keys of 32 bytes")
+        KeySource::new(key).derive(salt, context)
     }
 
-    /// The same for the AEAD that `info` names, with an input key of its length; `None` if AES-GCM
-    /// has no such length.
-    fn derive_aead(
+    /// The keys for the AEAD that `info` names, with a key of `len` bytes; `None` if AES-GCM has no such length.
+    fn expand(
+        source: &ExpandKey,
         info: &[u8],
-        key: &[u8],
+        len: usize,
         salt: &[u8; SALT_LEN],
         context: &[u8],
     ) -> Option<(Self, [u8; COMMITMENT_LEN])> {
         let mut okm = Zeroizing::new([0; 32 + 12 + COMMITMENT_LEN]);
-        let okm = okm.get_mut(..key.len() + 12 + COMMITMENT_LEN)?;
-        backend::hkdf_sha512_expand(key, &[info, salt, context], okm);
-        let (aead_key, rest) = okm.split_at(key.len());
+        let okm = okm.get_mut(..len + 12 + COMMITMENT_LEN)?;
+        source.expand(&[info, salt, context], okm);
+        let (aead_key, rest) = okm.split_at(len);
         let (nonce, rest) = rest.split_first_chunk()?;
         let commitment = *rest.first_chunk()?;
         let keys = Self { aead: AesGcm::new(aead_key)?, base_nonce: Zeroizing::new(*nonce) };
@@ -198,6 +199,32 @@ impl ChunkKeys {
             .open_within(&self.nonce(index), &[], text, from, tag)
             .map(|()| len)
             .map_err(|()| Unauthentic)
+    }
+}
+
+/// An input key from which keys of several streams are derived: cheaper than each from the input key itself.
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+pub struct KeySource(ExpandKey);
+
+impl ZeroizeOnDrop for KeySource {}
+
+impl KeySource {
+    /// Takes what is needed of an input key.
+    #[must_use]
+    pub fn new(key: &InputKey) -> Self {
+        Self(ExpandKey::new(key.expose_secret()))
+    }
+
+    /// [`ChunkKeys::derive`], with its duties.
+    #[must_use]
+    #[allow(clippy::missing_panics_doc, clippy::expect_used)]
+    pub fn derive(
+        &self,
+        salt: &[u8; SALT_LEN],
+        context: &[u8],
+    ) -> (ChunkKeys, [u8; COMMITMENT_LEN]) {
+        ChunkKeys::expand(&self.0, INFO, InputKey::LEN, salt, context)
+            .expect("AES-256-GCM takes keys of 32 bytes")
     }
 }
 

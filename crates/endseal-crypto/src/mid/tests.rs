@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use serde_json::Value;
 
+use super::hkdf_sha512::ExpandKey;
 use super::{aws_lc, hash, label, rustcrypto};
 
 mod within;
@@ -161,6 +162,31 @@ fn hashes_and_derivation() {
             rustcrypto::hkdf_sha512_expand(&data[..len], &[head], &mut b);
             assert_eq!(a, b, "{len}");
         }
+    }
+}
+
+/// What is prepared gives what the back ends give, wherever the ends of `info` lie in a block.
+#[test]
+fn derivation_of_several_outputs() {
+    let data = bytes::<600>("data", 0);
+    for len in [0, 1, 16, 32, 63, 64, 65, 127, 128] {
+        let (key, info) = data.split_at(len);
+        let source = ExpandKey::new(key);
+        for end in (0..280).chain([384, 471]) {
+            let (mut a, mut b) = ([0; 200], [1; 200]);
+            let (head, tail) = info[..end].split_at(end * 3 / 7);
+            rustcrypto::hkdf_sha512_expand(key, &[head, &[], tail], &mut a);
+            source.expand(&[head, &[], tail], &mut b);
+            assert_eq!(a, b, "{len}, {end}");
+        }
+    }
+    for len in [0, 1, 7, 8, 63, 64, 65, 76, 88, 127, 128, 129, 255 * 64] {
+        let (mut a, mut b) = (alloc::vec![0; len], alloc::vec![1; len]);
+        aws_lc::hkdf_sha512_expand(&data[..32], &[b"info"], &mut a);
+        rustcrypto::hkdf_sha512_expand(&data[..32], &[b"info"], &mut b);
+        assert_eq!(a, b, "{len}");
+        ExpandKey::new(&data[..32]).expand(&[b"info"], &mut b);
+        assert_eq!(a, b, "{len}");
     }
 }
 

@@ -14,6 +14,7 @@ fn every_secret_is_wiped_when_dropped() {
     wiped::<mlkem768::Seed>();
     wiped::<mlkem768::SharedSecret>();
     wiped::<segment::InputKey>();
+    wiped::<segment::KeySource>();
     wiped::<x25519::SecretKey>();
     wiped::<x25519::SharedSecret>();
 }

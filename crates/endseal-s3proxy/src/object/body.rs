@@ -2,11 +2,11 @@
 
 use bytes::BytesMut;
 use endseal_crypto::random::Random;
-use endseal_crypto::segment::ChunkKeys;
+use endseal_crypto::segment::{ChunkKeys, KeySource};
 
 use super::chunks::ContentSealer;
 use super::record::Record;
-use super::{ContentKey, SealError, content_md5};
+use super::{SealError, content_md5};
 use crate::checksum::ChecksumValue;
 
 mod opener;
@@ -19,14 +19,14 @@ pub use opener::WholeOpener;
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct WholeSealer {
     content: ContentSealer,
-    key: ContentKey,
+    /// Of its content key.
+    source: KeySource,
     plaintext_len: u64,
 }
 
 impl WholeSealer {
-    pub(super) fn new(key: &ContentKey, keys: ChunkKeys, plaintext_len: u64) -> Self {
-        let key = ContentKey::from_bytes(key.expose_secret());
-        Self { content: ContentSealer::new(keys, plaintext_len), key, plaintext_len }
+    pub(super) fn new(source: KeySource, keys: ChunkKeys, plaintext_len: u64) -> Self {
+        Self { content: ContentSealer::new(keys, plaintext_len), source, plaintext_len }
     }
 
     /// Seals the next content to the end of `out`, in chunks of 16 KiB; what does not fill one waits
@@ -59,7 +59,7 @@ impl WholeSealer {
     /// # Errors
     /// [`SealError::Random`].
     pub fn seal_md5(&self, md5: &[u8; 16], random: &mut impl Random) -> Result<String, SealError> {
-        Ok(content_md5::seal(&self.key, md5, random)?)
+        Ok(content_md5::seal(&self.source, md5, random)?)
     }
 
     /// Seals the last chunk and the tail. Whatever speaks against the content (a wrong checksum, a
@@ -74,7 +74,7 @@ impl WholeSealer {
         out: &mut BytesMut,
     ) -> Result<(), SealError> {
         self.content.finish(out)?;
-        seal_tail(&self.key, self.plaintext_len, checksum, random, out)
+        seal_tail(&self.source, self.plaintext_len, checksum, random, out)
     }
 
     /// Seals all of the object to the end of `out`, content and tail. The duty is that of
@@ -91,17 +91,17 @@ impl WholeSealer {
         out: &mut BytesMut,
     ) -> Result<(), SealError> {
         self.content.seal_whole(content, out)?;
-        seal_tail(&self.key, self.plaintext_len, checksum, random, out)
+        seal_tail(&self.source, self.plaintext_len, checksum, random, out)
     }
 }
 
 fn seal_tail(
-    key: &ContentKey,
+    source: &KeySource,
     plaintext_len: u64,
     checksum: Option<ChecksumValue>,
     random: &mut impl Random,
     out: &mut BytesMut,
 ) -> Result<(), SealError> {
     let record = Record::whole(plaintext_len, checksum).ok_or(SealError::ContentTooLong)?;
-    record.seal_tail(key, random, out)
+    record.seal_tail_of(source, random, out)
 }

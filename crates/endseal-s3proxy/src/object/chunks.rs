@@ -6,8 +6,8 @@ use bytes::BytesMut;
 use endseal_crypto::label::Label;
 use endseal_crypto::secret::Zeroizing;
 use endseal_crypto::segment::{
-    CHUNK_LEN, ChunkKeys, ChunkSealer, SALT_LEN, SEALED_CHUNK_LEN, SliceOpener, SliceSealer,
-    TAG_LEN, chunks_len,
+    CHUNK_LEN, ChunkKeys, ChunkSealer, KeySource, SALT_LEN, SEALED_CHUNK_LEN, SliceOpener,
+    SliceSealer, TAG_LEN, chunks_len,
 };
 
 use super::{ContentKey, SealError, Unauthentic};
@@ -139,7 +139,7 @@ impl Taken {
 
 /// `salt (24) || chunks` of a message that is in memory.
 pub(super) fn seal_message(
-    key: &ContentKey,
+    source: &KeySource,
     context: &[u8],
     salt: &[u8; SALT_LEN],
     message: &[u8],
@@ -148,7 +148,7 @@ pub(super) fn seal_message(
     let mut out = vec![0; SALT_LEN + sealed];
     let (salt_out, chunks) = out.split_at_mut(SALT_LEN);
     salt_out.copy_from_slice(salt);
-    let mut sealer = SliceSealer::new(ChunkKeys::derive(key, salt, context).0, chunks);
+    let mut sealer = SliceSealer::new(source.derive(salt, context).0, chunks);
     sealer.push(message);
     sealer.finish();
     out

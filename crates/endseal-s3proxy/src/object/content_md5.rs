@@ -2,7 +2,7 @@
 
 use endseal_crypto::label::S3_MD5;
 use endseal_crypto::random::{Random, RandomError};
-use endseal_crypto::segment::SALT_LEN;
+use endseal_crypto::segment::{KeySource, SALT_LEN};
 
 use super::chunks::{context, open_message, seal_message};
 use super::header::{Form, Header};
@@ -15,13 +15,13 @@ const SEALED_LEN: usize = SALT_LEN + MD5_LEN + 16;
 
 /// The value of the entry `endseal-md5` of a whole object.
 pub(super) fn seal(
-    key: &ContentKey,
+    source: &KeySource,
     md5: &[u8; MD5_LEN],
     random: &mut impl Random,
 ) -> Result<String, RandomError> {
     let mut salt = [0; SALT_LEN];
     random.fill(&mut salt)?;
-    Ok(base64url::encode(&seal_message(key, &context(S3_MD5, &[]), &salt, md5)))
+    Ok(base64url::encode(&seal_message(source, &context(S3_MD5, &[]), &salt, md5)))
 }
 
 /// Opens the value of the entry `endseal-md5`.

@@ -2,7 +2,7 @@
 
 use endseal_crypto::label::{S3_BODY, S3_MULTIPART};
 use endseal_crypto::random::Random;
-use endseal_crypto::segment::{COMMITMENT_LEN, ChunkKeys, SALT_LEN};
+use endseal_crypto::segment::{COMMITMENT_LEN, ChunkKeys, KeySource, SALT_LEN};
 
 use super::body::WholeSealer;
 use super::chunks::context;
@@ -82,9 +82,10 @@ impl Header {
         if plaintext_len > MAX_CONTENT {
             return Err(HeaderError::ContentTooLong);
         }
+        let source = KeySource::new(key);
         let (own, keys) =
-            Self::new(key, Form::Whole, plaintext_len, binding, (key_id, wrapped), random)?;
-        Ok((own, WholeSealer::new(key, keys, plaintext_len)))
+            Self::new(&source, Form::Whole, plaintext_len, binding, (key_id, wrapped), random)?;
+        Ok((own, WholeSealer::new(source, keys, plaintext_len)))
     }
 
     /// The header of a multipart object. The duties are those of [`whole`](Self::whole).
@@ -98,11 +99,13 @@ impl Header {
         wrapped: &[u8],
         random: &mut impl Random,
     ) -> Result<Self, HeaderError> {
-        Self::new(key, Form::Multipart, 0, binding, (key_id, wrapped), random).map(|(own, _)| own)
+        let source = KeySource::new(key);
+        Self::new(&source, Form::Multipart, 0, binding, (key_id, wrapped), random)
+            .map(|(own, _)| own)
     }
 
     fn new(
-        key: &ContentKey,
+        source: &KeySource,
         form: Form,
         plaintext_len: u64,
         binding: Binding,
@@ -119,7 +122,7 @@ impl Header {
             wrapped_key: checked_wrapped_key(wrapped_key)?,
         };
         random.fill(&mut own.salt)?;
-        let (keys, commitment) = ChunkKeys::derive(key, &own.salt, &own.context());
+        let (keys, commitment) = source.derive(&own.salt, &own.context());
         own.commitment = commitment;
         Ok((own, keys))
     }

@@ -5,7 +5,7 @@ use core::fmt;
 use endseal_crypto::label::S3_RECEIPT;
 use endseal_crypto::random::Random;
 use endseal_crypto::secret::constant_time_eq;
-use endseal_crypto::segment::SALT_LEN;
+use endseal_crypto::segment::{KeySource, SALT_LEN};
 
 use super::chunks::{context, open_message, seal_message};
 use super::part::PartNumber;
@@ -73,7 +73,7 @@ impl Receipt {
         let length = self.plaintext_len.to_be_bytes();
         let tag = self.entity_tag.as_bytes();
         let message = [&[VERSION][..], &self.salt, &length, &self.sha256, tag].concat();
-        Ok(seal_message(key, &receipt_context(number), &salt, &message))
+        Ok(seal_message(&KeySource::new(key), &receipt_context(number), &salt, &message))
     }
 
     /// Opens the receipt of an upload of part `number`.

@@ -3,7 +3,7 @@
 use bytes::BytesMut;
 use endseal_crypto::label::S3_RECORD;
 use endseal_crypto::random::Random;
-use endseal_crypto::segment::{self, SALT_LEN};
+use endseal_crypto::segment::{self, KeySource, SALT_LEN};
 
 use super::chunks::{context, message_len, open_message, seal_message};
 use super::header::{Form, Header};
@@ -25,9 +25,19 @@ impl Record {
         random: &mut impl Random,
         out: &mut BytesMut,
     ) -> Result<(), SealError> {
+        self.seal_tail_of(&KeySource::new(key), random, out)
+    }
+
+    /// The same of the content key that `source` is of.
+    pub(super) fn seal_tail_of(
+        &self,
+        source: &KeySource,
+        random: &mut impl Random,
+        out: &mut BytesMut,
+    ) -> Result<(), SealError> {
         let mut salt = [0; SALT_LEN];
         random.fill(&mut salt)?;
-        let record = seal_message(key, &record_context(self.form()), &salt, &self.to_bytes());
+        let record = seal_message(source, &record_context(self.form()), &salt, &self.to_bytes());
         let pad = pad_len(self, record.len() + LENGTH_LEN).ok_or(SealError::ContentTooLong)?;
         out.resize(out.len() + pad, 0);
         out.extend_from_slice(&record);

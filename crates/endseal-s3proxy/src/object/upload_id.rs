@@ -2,7 +2,7 @@
 
 use endseal_crypto::label::S3_UPLOAD;
 use endseal_crypto::random::Random;
-use endseal_crypto::segment::SALT_LEN;
+use endseal_crypto::segment::{KeySource, SALT_LEN};
 
 use super::chunks::{context, open_message, seal_message};
 use super::header::{Form, Header, MAX_HEADER};
@@ -51,7 +51,12 @@ impl UploadId {
         let header = header.to_bytes();
         // At most 1,158 bytes.
         let [.., high, low] = header.len().to_be_bytes();
-        let sealed = seal_message(key, &upload_context(place), &salt, backend_id.as_bytes());
+        let sealed = seal_message(
+            &KeySource::new(key),
+            &upload_context(place),
+            &salt,
+            backend_id.as_bytes(),
+        );
         Ok(base64url::encode(&[&[VERSION, high, low], &header[..], &sealed].concat()))
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use endseal_crypto::label::S3_METADATA;
 use endseal_crypto::random::Random;
-use endseal_crypto::segment::SALT_LEN;
+use endseal_crypto::segment::{KeySource, SALT_LEN};
 
 use super::chunks::{context, open_message, seal_message};
 use super::error::error;
@@ -112,7 +112,8 @@ pub fn seal(
 ) -> Result<String, MetadataError> {
     let mut salt = [0; SALT_LEN];
     random.fill(&mut salt).map_err(|_| MetadataError::Random)?;
-    let sealed = seal_message(key, &context(S3_METADATA, &[]), &salt, &metadata.to_bytes());
+    let sealed =
+        seal_message(&KeySource::new(key), &context(S3_METADATA, &[]), &salt, &metadata.to_bytes());
     let text = base64url::encode(&sealed);
     if USER_METADATA.len() + text.len() > room(header) {
         return Err(MetadataError::TooLong);
