@@ -16,7 +16,7 @@ use core::future::Future;
 use core::pin::Pin;
 use core::time::Duration;
 
-use endseal_crypto::random::{OsRandom, Random as _};
+use endseal_crypto::random::{OsRandom, Random};
 
 pub mod cache;
 mod key_id;
@@ -64,6 +64,17 @@ pub trait KeyProvider: Send + Sync {
 
     /// Wraps a content key, bound to `context`.
     fn wrap<'a>(&'a self, context: &'a [u8], key: &'a ContentKey) -> Answer<'a, Wrapped>;
+
+    /// The same with a source of randomness that is at hand: for a provider that needs some itself.
+    fn wrap_with<'a>(
+        &'a self,
+        context: &'a [u8],
+        key: &'a ContentKey,
+        random: &'a mut (dyn Random + Send),
+    ) -> Answer<'a, Wrapped> {
+        let _ = random;
+        self.wrap(context, key)
+    }
 
     /// Opens what was wrapped under `key_id` with the same context. `wrapped` comes from who stores
     /// the object, and is anything.

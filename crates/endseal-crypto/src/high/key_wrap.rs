@@ -10,7 +10,8 @@ use crate::mid::aes_gcm::AesGcm;
 use crate::random::{Random, RandomError};
 use crate::segment::{InputKey, Unauthentic};
 
-const NONCE_LEN: usize = 12;
+/// Length of the nonce, which is drawn for each key.
+pub const NONCE_LEN: usize = 12;
 const TAG_LEN: usize = 16;
 
 /// Length of a wrapped key.
@@ -33,22 +34,7 @@ pub fn wrap(
     key: &InputKey,
     random: &mut impl Random,
 ) -> Result<Vec<u8>, RandomError> {
-    let mut nonce = [0; NONCE_LEN];
-    random.fill(&mut nonce)?;
-    Ok(wrap_with_nonce(wrapping, context, key, &nonce))
-}
-
-/// [`wrap`] with a given nonce.
-pub(crate) fn wrap_with_nonce(
-    wrapping: &WrappingKey,
-    context: &[u8],
-    key: &InputKey,
-    nonce: &[u8; NONCE_LEN],
-) -> Vec<u8> {
-    let (mut sealed, mut tag) = ([0; InputKey::LEN], [0; TAG_LEN]);
-    let key = &key.expose_secret()[..];
-    aead(wrapping).seal_bound(nonce, context, key, &mut sealed, &mut tag);
-    [&nonce[..], &sealed, &tag].concat()
+    Wrapper::new(wrapping).wrap(context, key, random)
 }
 
 /// Opens what [`wrap`] made.
@@ -60,16 +46,65 @@ pub fn unwrap(
     context: &[u8],
     wrapped: &[u8],
 ) -> Result<InputKey, Unauthentic> {
-    let (nonce, rest) = wrapped.split_first_chunk().ok_or(Unauthentic)?;
-    let (sealed, tag) = rest.split_last_chunk().ok_or(Unauthentic)?;
-    let sealed: &[u8; InputKey::LEN] = sealed.try_into().map_err(|_| Unauthentic)?;
-    InputKey::try_init_with(|out| aead(wrapping).open_bound(nonce, context, sealed, tag, out))
-        .map_err(|()| Unauthentic)
+    Wrapper::new(wrapping).unwrap(context, wrapped)
 }
 
-#[allow(clippy::expect_used)]
-fn aead(wrapping: &WrappingKey) -> AesGcm {
-    AesGcm::new(wrapping.expose_secret()).expect("AES-256-GCM takes keys of 32 bytes")
+/// A wrapping key that was expanded once, for many keys.
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+pub struct Wrapper(AesGcm);
+
+impl Wrapper {
+    /// Expands a wrapping key.
+    #[must_use]
+    #[allow(clippy::missing_panics_doc, clippy::expect_used)]
+    pub fn new(wrapping: &WrappingKey) -> Self {
+        let aead = AesGcm::new(wrapping.expose_secret());
+        Self(aead.expect("AES-256-GCM takes keys of 32 bytes"))
+    }
+
+    /// As [`wrap`].
+    ///
+    /// # Errors
+    /// [`RandomError`] if the source fails.
+    pub fn wrap(
+        &self,
+        context: &[u8],
+        key: &InputKey,
+        random: &mut impl Random,
+    ) -> Result<Vec<u8>, RandomError> {
+        let mut nonce = [0; NONCE_LEN];
+        random.fill(&mut nonce)?;
+        Ok(self.wrap_with_nonce(context, key, &nonce))
+    }
+
+    /// As [`unwrap`].
+    ///
+    /// # Errors
+    /// [`Unauthentic`] if the wrapping key or context is another one, or anything was changed.
+    pub fn unwrap(&self, context: &[u8], wrapped: &[u8]) -> Result<InputKey, Unauthentic> {
+        let (nonce, rest) = wrapped.split_first_chunk().ok_or(Unauthentic)?;
+        let (sealed, tag) = rest.split_last_chunk().ok_or(Unauthentic)?;
+        let sealed: &[u8; InputKey::LEN] = sealed.try_into().map_err(|_| Unauthentic)?;
+        InputKey::try_init_with(|out| self.0.open_bound(nonce, context, sealed, tag, out))
+            .map_err(|()| Unauthentic)
+    }
+
+    fn wrap_with_nonce(&self, context: &[u8], key: &InputKey, nonce: &[u8; NONCE_LEN]) -> Vec<u8> {
+        let (mut sealed, mut tag) = ([0; InputKey::LEN], [0; TAG_LEN]);
+        let key = &key.expose_secret()[..];
+        self.0.seal_bound(nonce, context, key, &mut sealed, &mut tag);
+        [&nonce[..], &sealed, &tag].concat()
+    }
+}
+
+/// [`wrap`] with a given nonce.
+pub(crate) fn wrap_with_nonce(
+    wrapping: &WrappingKey,
+    context: &[u8],
+    key: &InputKey,
+    nonce: &[u8; NONCE_LEN],
+) -> Vec<u8> {
+    Wrapper::new(wrapping).wrap_with_nonce(context, key, nonce)
 }
 
 #[cfg(test)]
@@ -107,6 +142,18 @@ mod tests {
         }
         let long = [&wrapped()[..], &[0]].concat();
         assert_eq!(unwrap(&wrapping, b"context", &long).err(), Some(Unauthentic));
+    }
+
+    #[test]
+    fn an_expanded_key_wraps_and_opens_again_and_again() {
+        let (wrapping, key) = keys();
+        let wrapper = Wrapper::new(&wrapping);
+        for nonce in 0..4 {
+            let made = wrapper.wrap_with_nonce(b"context", &key, &[nonce; 12]);
+            assert_eq!(made, wrap_with_nonce(&wrapping, b"context", &key, &[nonce; 12]));
+            assert!(wrapper.unwrap(b"context", &made).unwrap() == key);
+            assert_eq!(wrapper.unwrap(b"contexu", &made).err(), Some(Unauthentic));
+        }
     }
 
     #[cfg(feature = "std")]

@@ -2,6 +2,8 @@
 
 use alloc::sync::Arc;
 
+use endseal_crypto::random::Random;
+
 use super::{Answer, ContentKey, KeyId, KeyProvider, ProviderError, ProviderKind, Wrapped};
 
 /// Wraps with the first provider, opens with whichever knows the key.
@@ -44,6 +46,15 @@ impl KeyProvider for Several {
 
     fn wrap<'a>(&'a self, context: &'a [u8], key: &'a ContentKey) -> Answer<'a, Wrapped> {
         self.first.wrap(context, key)
+    }
+
+    fn wrap_with<'a>(
+        &'a self,
+        context: &'a [u8],
+        key: &'a ContentKey,
+        random: &'a mut (dyn Random + Send),
+    ) -> Answer<'a, Wrapped> {
+        self.first.wrap_with(context, key, random)
     }
 
     fn unwrap<'a>(

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use endseal_crypto::key_wrap::NONCE_LEN;
 use endseal_crypto::random::{OsRandom, Random as _, Stock};
 
 use crate::error::S3Error;
@@ -18,8 +19,8 @@ pub(crate) struct ObjectKeys {
     pub(crate) random: Draws,
 }
 
-/// A content key and two salts.
-pub(crate) type Draws = Stock<OsRandom, { 32 + 2 * SALT_LEN }>;
+/// A content key, the nonce that it is wrapped with, and two salts.
+pub(crate) type Draws = Stock<OsRandom, { 32 + NONCE_LEN + 2 * SALT_LEN }>;
 
 impl Proxy {
     /// Draws a content key for an object at that place.
@@ -32,7 +33,9 @@ impl Proxy {
         random.fill(&mut bytes[..]).map_err(|_| S3Error::internal())?;
         let key = ContentKey::from_bytes(&bytes);
         let binding = self.rule(place.bucket()).binding;
-        let wrapped = self.wrap(&key, place, binding).await?;
+        let context = place.wrap_context(binding);
+        let wrapped = self.provider.wrap_with(&context, &key, &mut random).await;
+        let wrapped = wrapped.map_err(provider_error)?;
         Ok(ObjectKeys { key, wrapped, binding, random })
     }
 

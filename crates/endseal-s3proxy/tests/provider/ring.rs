@@ -1,11 +1,13 @@
 //! Key rings as keys and as text.
 
-use endseal_crypto::random::OsRandom;
+use std::sync::Arc;
+
+use endseal_crypto::random::{OsRandom, Random, RandomError};
 use endseal_keyring::{KdfParams, Passphrase};
 use endseal_s3proxy::provider::ring::{
     AddKeyError, MAX_KEYS, MAX_LEN, OpenRingError, ParseRingError, ParsedRing, RemoveKeyError,
 };
-use endseal_s3proxy::provider::{Ring, RingProvider};
+use endseal_s3proxy::provider::{Ring, RingProvider, Several};
 
 use super::*;
 
@@ -61,6 +63,33 @@ async fn a_rotation_keeps_what_was_wrapped_before() {
     // Under the id of the other key.
     let outcome = provider.unwrap(&new.key_id, b"context", &old.bytes).await;
     assert_eq!(outcome.err(), Some(ProviderError::Unauthentic));
+}
+
+/// Gives one byte, as often as there are.
+struct Bytes(u8, usize);
+
+impl Random for Bytes {
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<(), RandomError> {
+        self.1 = self.1.checked_sub(buffer.len()).ok_or_else(RandomError::default)?;
+        buffer.fill(self.0);
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_nonce_is_of_the_randomness_that_is_at_hand() {
+    let provider = Arc::new(RingProvider::new(ring(2)));
+    let several = Several::new(Arc::<RingProvider>::clone(&provider), Vec::new());
+    let providers: [&dyn KeyProvider; 2] = [&*provider, &several];
+    for provider in providers {
+        let mut random = Bytes(7, 12);
+        let wrapped = provider.wrap_with(b"context", &key(1), &mut random).await.ok().unwrap();
+        assert_eq!((&wrapped.bytes[..12], random.1), (&[7; 12][..], 0));
+        let opened = provider.unwrap(&wrapped.key_id, b"context", &wrapped.bytes).await;
+        assert!(opened.ok().unwrap() == key(1));
+        let outcome = provider.wrap_with(b"context", &key(1), &mut random).await;
+        assert!(matches!(outcome, Err(ProviderError::Unavailable { .. })));
+    }
 }
 
 #[test]
@@ -170,7 +199,7 @@ fn every_changed_byte_of_a_sealed_ring_is_refused() {
 #[tokio::test]
 async fn a_provider_waits_for_nobody_while_it_is_replaced() {
     let text = ring(2).to_open_text();
-    let provider = std::sync::Arc::new(RingProvider::new(parse(&text).ok().unwrap()));
+    let provider = Arc::new(RingProvider::new(parse(&text).ok().unwrap()));
     let wrapped = provider.wrap(b"", &key(1)).await.ok().unwrap();
     for _ in 0..50 {
         provider.replace(parse(&text).ok().unwrap());
