@@ -140,7 +140,7 @@ impl Opened {
             && self.left > 0
         {
             let most = usize::try_from(self.skip + self.left).unwrap_or(usize::MAX);
-            make_room(&mut self.room, read_room::len(sealed.read_len()), most);
+            ready!(poll_room(&mut self.room, cx, read_room::len(sealed.read_len()), most));
             let before = self.room.len();
             match ready!(sealed.poll_read(cx, &mut self.room, most)) {
                 Some(Ok(())) => {}
@@ -186,13 +186,15 @@ impl Opened {
     }
 }
 
-/// Room for some of the `most` bytes that are still to come, in memory of at most `len`.
-fn make_room(room: &mut ReadRoom, len: usize, most: usize) {
+/// Room for some of the `most` bytes that are still to come, in memory of at most `len`. Where what was opened in it is
+/// still somebody's, it waits for one more turn of the caller's task.
+fn poll_room(room: &mut ReadRoom, cx: &Context<'_>, len: usize, most: usize) -> Poll<()> {
     let len = len.max(2 * SEALED_CHUNK_LEN).min(room.len().saturating_add(most));
     // What is opened in a little room is written in little pieces.
-    if room.capacity() - room.len() < most.min(len / 4) {
+    if room.capacity() - room.len() < most.min(len / 4) && !ready!(room.poll_has(cx, len)) {
         room.grow(len);
     }
+    Poll::Ready(())
 }
 
 /// Takes at most `available` off a count; how many.

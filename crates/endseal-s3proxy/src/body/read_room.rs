@@ -6,6 +6,7 @@
 use core::cell::RefCell;
 use core::mem;
 use core::ops::{Deref, DerefMut};
+use core::task::{Context, Poll};
 
 use bytes::BytesMut;
 use endseal_crypto::segment::{CHUNK_LEN, SALT_LEN, SEALED_CHUNK_LEN};
@@ -26,6 +27,8 @@ pub(super) struct ReadRoom {
     bytes: BytesMut,
     /// Bytes of all of its memory.
     len: usize,
+    /// Whether somebody waited for it already.
+    waited: bool,
 }
 
 /// Bytes of a room for sealed chunks whose content is as long as one read, so that a connection that gathers as much
@@ -35,12 +38,29 @@ pub(super) const fn len(read: usize) -> usize {
 }
 
 impl ReadRoom {
+    /// Whether it has room for `len` bytes in all, those included that are in it and stay, or could make some of what
+    /// was before them, as nobody has that any more.
+    pub(super) fn has(&mut self, len: usize) -> bool {
+        self.bytes.capacity() >= len || self.bytes.try_reclaim(len.saturating_sub(self.bytes.len()))
+    }
+
+    /// [`Self::has`], once: if not, whoever is polled with `cx` is polled again, and may have let go of what was split
+    /// off of it by then. So there is one room where there would be two, unless somebody is slow.
+    pub(super) fn poll_has(&mut self, cx: &Context<'_>, len: usize) -> Poll<bool> {
+        if self.has(len) {
+            self.waited = false;
+            return Poll::Ready(true);
+        }
+        if self.len < LEAST || mem::replace(&mut self.waited, true) {
+            return Poll::Ready(false);
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
     /// Has room for `len` bytes in all, those included that are in it and stay.
     pub(super) fn grow(&mut self, len: usize) {
-        // In its place, if nobody has what was before them any more.
-        if self.bytes.capacity() >= len
-            || self.bytes.try_reclaim(len.saturating_sub(self.bytes.len()))
-        {
+        if self.has(len) {
             return;
         }
         let mut other = if len < LEAST { Self::of(len) } else { take(len) };
@@ -49,7 +69,7 @@ impl ReadRoom {
     }
 
     fn of(len: usize) -> Self {
-        Self { bytes: BytesMut::with_capacity(len), len }
+        Self { bytes: BytesMut::with_capacity(len), len, waited: false }
     }
 }
 
@@ -58,7 +78,7 @@ fn take(len: usize) -> ReadRoom {
         let free = rooms.iter_mut().position(|(room, _)| room.try_reclaim(len));
         free.map(|at| rooms.swap_remove(at))
     });
-    kept.map_or_else(|| ReadRoom::of(len), |(bytes, len)| ReadRoom { bytes, len })
+    kept.map_or_else(|| ReadRoom::of(len), |(bytes, len)| ReadRoom { bytes, len, waited: false })
 }
 
 impl Drop for ReadRoom {
@@ -96,6 +116,8 @@ impl DerefMut for ReadRoom {
 
 #[cfg(test)]
 mod tests {
+    use core::task::{Context, Poll, Waker};
+
     use super::{KEPT, KEPT_ROOMS, LEAST, ReadRoom, len};
 
     fn kept() -> usize {
@@ -133,6 +155,25 @@ mod tests {
         drop(start);
         room.grow(LEAST);
         assert_eq!((room.as_ptr(), room.len()), (place, 50), "in its place, as nobody has it");
+    }
+
+    #[test]
+    fn it_is_waited_for_once() {
+        let mut cx = Context::from_waker(Waker::noop());
+        let cx = &mut cx;
+        let mut room = ReadRoom::default();
+        assert_eq!(room.poll_has(cx, LEAST), Poll::Ready(false), "there is nothing to wait for");
+        room.grow(LEAST);
+        assert_eq!(room.poll_has(cx, LEAST), Poll::Ready(true));
+        for lets_go in [true, false] {
+            room.resize(LEAST, 1);
+            let given = room.split().freeze();
+            assert_eq!(room.poll_has(cx, LEAST), Poll::Pending);
+            let kept = (!lets_go).then_some(given);
+            assert_eq!(room.poll_has(cx, LEAST), Poll::Ready(lets_go));
+            drop(kept);
+        }
+        assert_eq!(room.poll_has(cx, LEAST), Poll::Ready(true));
     }
 
     #[test]

@@ -8,8 +8,10 @@
 //! makes up for both. What was sealed leaves while the next content comes, behind the content that is left, as long
 //! as there is room; or else in another room of the thread's. So an upload whose backend keeps up has one.
 
+use core::task::{Context, Poll, ready};
+
 use bytes::{Bytes, BytesMut};
-use endseal_crypto::secret::Zeroizing;
+use endseal_crypto::secret::{Zeroize as _, Zeroizing};
 use endseal_crypto::segment::{CHUNK_LEN, SALT_LEN, SEALED_CHUNK_LEN, TAG_LEN};
 
 use super::read_room::ReadRoom;
@@ -25,32 +27,49 @@ pub(super) struct SealRoom {
     chunks: usize,
     /// Chunks that all of it has room for.
     all: usize,
+    /// Content on its way from one room to the next, less than a chunk.
+    carried: Zeroizing<Vec<u8>>,
 }
 
 impl SealRoom {
     /// Makes room for some of the `left` bytes that are still to come, of which `read` are worth being read at once. How
     /// many may come; more than none, if any are left.
-    pub(super) fn make(&mut self, read: usize, left: u64) -> usize {
+    ///
+    /// Where what was sealed in the room is still somebody's, it waits for one more turn of the caller's task.
+    pub(super) fn poll_make(&mut self, cx: &Context<'_>, read: usize, left: u64) -> Poll<usize> {
         let left = usize::try_from(left).unwrap_or(usize::MAX);
-        let free = self.chunks * CHUNK_LEN - self.content().len();
         // What is read into a little room is written in little pieces.
-        if free < left.min(self.all * CHUNK_LEN / 4).max(1) {
-            self.renew(read, left);
+        if self.free() < left.min(self.all * CHUNK_LEN / 4).max(1) {
+            ready!(self.poll_renew(cx, read, left));
         }
-        (self.chunks * CHUNK_LEN - self.content().len()).min(left.max(1))
+        Poll::Ready(self.free().min(left.max(1)))
     }
 
-    fn renew(&mut self, read: usize, left: usize) {
-        let content = Zeroizing::new(self.content().to_vec());
-        let most = content.len().saturating_add(left);
+    /// Bytes that may come until all chunks are full.
+    fn free(&self) -> usize {
+        (self.chunks * CHUNK_LEN).saturating_sub(self.content().len())
+    }
+
+    fn poll_renew(&mut self, cx: &Context<'_>, read: usize, left: usize) -> Poll<()> {
+        if self.carried.is_empty() {
+            self.carried.extend_from_slice(self.room.get(self.gap..).unwrap_or_default());
+        }
+        (self.gap, self.chunks, self.all) = (0, 0, 0);
+        self.room.clear();
+        let most = self.carried.len().saturating_add(left);
         let chunks = read.div_ceil(CHUNK_LEN).clamp(1, most / CHUNK_LEN + 1);
         let gap = SALT_LEN + chunks * TAG_LEN;
-        // The memory of this one serves again, if nobody has what was sealed in it any more.
-        *self = Self::default();
-        self.room.grow(gap + most.clamp(1, chunks * CHUNK_LEN));
+        let len = gap + most.clamp(1, chunks * CHUNK_LEN);
+        if !ready!(self.room.poll_has(cx, len)) {
+            // Its memory serves again later.
+            self.room = ReadRoom::default();
+            self.room.grow(len);
+        }
         self.room.resize(gap, 0);
-        self.room.extend_from_slice(&content);
+        self.room.extend_from_slice(&self.carried);
+        self.carried.zeroize();
         (self.gap, self.chunks, self.all) = (gap, chunks, chunks);
+        Poll::Ready(())
     }
 
     /// Content is read to the end of these.
@@ -78,6 +97,8 @@ impl SealRoom {
 
 #[cfg(test)]
 mod tests {
+    use core::task::Waker;
+
     use endseal_crypto::random::{Random, RandomError};
 
     use super::*;
@@ -100,11 +121,17 @@ mod tests {
     /// Content that comes `most` bytes at a time, sealed; `waits` keeps that many sealed pieces as a backend that is
     /// slow does.
     fn run(content: &[u8], read: usize, most: usize, waits: usize) -> Vec<u8> {
+        let cx = Context::from_waker(Waker::noop());
+        // It waits once at most.
+        let make = |room: &mut SealRoom, left: usize| match room.poll_make(&cx, read, left as u64) {
+            Poll::Pending => room.poll_make(&cx, read, left as u64),
+            ready => ready,
+        };
         let (mut room, mut left) = (SealRoom::default(), content);
         let mut sealer = Sealer::Part(sealer(content.len()));
         let (mut sealed, mut waiting) = (Vec::new(), Vec::new());
         while !left.is_empty() {
-            let free = room.make(read, left.len() as u64);
+            let Poll::Ready(free) = make(&mut room, left.len()) else { panic!("it waits again") };
             assert!(free > 0 && free <= room.bytes().capacity() - room.bytes().len());
             let (piece, rest) = left.split_at(free.min(most).min(left.len()));
             let memory = room.bytes().capacity();
@@ -117,7 +144,7 @@ mod tests {
             }
             left = rest;
         }
-        room.make(read, 0);
+        assert!(make(&mut room, 0).is_ready());
         waiting.iter().for_each(|piece| sealed.extend_from_slice(piece));
         let mut end = BytesMut::new();
         let Sealer::Part(mut sealer) = sealer else { unreachable!() };

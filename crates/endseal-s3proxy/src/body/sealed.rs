@@ -119,7 +119,8 @@ impl Sealed {
 
     fn next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, S3Error>>> {
         while let Some(sealer) = &mut self.sealer {
-            let most = self.room.make(self.content.read_len(), self.content.len());
+            let (read, left) = (self.content.read_len(), self.content.len());
+            let most = ready!(self.room.poll_make(cx, read, left));
             let before = self.room.content().len();
             let sealed = match ready!(self.content.poll_read(cx, self.room.bytes(), most))? {
                 None => {
