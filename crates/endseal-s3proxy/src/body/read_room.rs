@@ -9,13 +9,16 @@ use core::ops::{Deref, DerefMut};
 use core::task::{Context, Poll};
 
 use bytes::BytesMut;
-use endseal_crypto::segment::{CHUNK_LEN, SALT_LEN, SEALED_CHUNK_LEN};
+use endseal_crypto::segment::{CHUNK_LEN, SALT_LEN, SEALED_CHUNK_LEN, TAG_LEN};
 
 /// Shorter ones are not worth being kept.
 const LEAST: usize = 64 * 1024;
 
 /// Kept for the next download of the thread: the one that is read into, and one whose bytes wait for a socket.
 const KEPT: usize = 2;
+
+/// Bytes that a room has more than what it holds, when all that are kept wait for a socket.
+const SPARE: usize = 8 * SEALED_CHUNK_LEN + SALT_LEN + 8 * TAG_LEN;
 
 thread_local! {
     static KEPT_ROOMS: RefCell<Vec<(BytesMut, usize)>> = const { RefCell::new(Vec::new()) };
@@ -29,6 +32,8 @@ pub(super) struct ReadRoom {
     len: usize,
     /// Whether somebody waited for it already.
     waited: bool,
+    /// Whether it is a little one beside others.
+    spare: bool,
 }
 
 /// Bytes of a room for sealed chunks whose content is as long as one read, so that a connection that gathers as much
@@ -58,33 +63,53 @@ impl ReadRoom {
         Poll::Pending
     }
 
-    /// Has room for `len` bytes in all, those included that are in it and stay.
+    /// Has room for `len` bytes in all, those included that are in it and stay; or for less, but some more than those,
+    /// as long as somebody is slow.
     pub(super) fn grow(&mut self, len: usize) {
         if self.has(len) {
             return;
         }
-        let mut other = if len < LEAST { Self::of(len) } else { take(len) };
+        let mut other = if len < LEAST { Self::of(len) } else { self.other(len) };
         other.bytes.extend_from_slice(&self.bytes);
         *self = other;
     }
 
     fn of(len: usize) -> Self {
-        Self { bytes: BytesMut::with_capacity(len), len, waited: false }
+        Self { bytes: BytesMut::with_capacity(len), len, waited: false, spare: false }
     }
-}
 
-fn take(len: usize) -> ReadRoom {
-    let kept = KEPT_ROOMS.with_borrow_mut(|rooms| {
-        let free = rooms.iter_mut().position(|(room, _)| room.try_reclaim(len));
-        free.map(|at| rooms.swap_remove(at))
-    });
-    kept.map_or_else(|| ReadRoom::of(len), |(bytes, len)| ReadRoom { bytes, len, waited: false })
+    /// One of the thread's that is free; or else a new one, which is little if the others wait for a socket.
+    fn other(&self, len: usize) -> Self {
+        let kept = KEPT_ROOMS.with_borrow_mut(|rooms| {
+            let free = rooms.iter_mut().position(|(room, _)| room.try_reclaim(len));
+            free.map(|at| rooms.swap_remove(at)).ok_or_else(|| {
+                rooms
+                    .iter_mut()
+                    .map(|(room, len)| usize::from(!room.try_reclaim(*len)))
+                    .sum::<usize>()
+            })
+        });
+        match kept {
+            Ok((bytes, len)) => Self { bytes, len, waited: false, spare: false },
+            Err(waiting) if waiting + usize::from(self.is_kept()) >= KEPT => {
+                let mut room = Self::of(len.min(self.bytes.len().saturating_add(SPARE)));
+                room.spare = true;
+                room
+            }
+            Err(_) => Self::of(len),
+        }
+    }
+
+    /// Whether it serves again.
+    fn is_kept(&self) -> bool {
+        self.len >= LEAST && !self.spare
+    }
 }
 
 impl Drop for ReadRoom {
     /// It serves again when nobody has what was split off of it.
     fn drop(&mut self) {
-        if self.len < LEAST {
+        if !self.is_kept() {
             return;
         }
         let (mut bytes, len) = (mem::take(&mut self.bytes), self.len);
@@ -118,7 +143,7 @@ impl DerefMut for ReadRoom {
 mod tests {
     use core::task::{Context, Poll, Waker};
 
-    use super::{KEPT, KEPT_ROOMS, LEAST, ReadRoom, len};
+    use super::{KEPT, KEPT_ROOMS, LEAST, ReadRoom, SPARE, len};
 
     fn kept() -> usize {
         KEPT_ROOMS.with_borrow(Vec::len)
@@ -155,6 +180,32 @@ mod tests {
         drop(start);
         room.grow(LEAST);
         assert_eq!((room.as_ptr(), room.len()), (place, 50), "in its place, as nobody has it");
+    }
+
+    #[test]
+    fn there_is_a_little_one_as_long_as_all_others_wait() {
+        let of = |len| {
+            let mut room = ReadRoom::default();
+            room.grow(len);
+            room
+        };
+        let mut given = Vec::new();
+        for _ in 0..KEPT {
+            let mut room = of(4 * LEAST);
+            assert!(room.capacity() >= 4 * LEAST);
+            room.resize(4 * LEAST, 1);
+            given.push(room.split().freeze());
+        }
+        let little = of(4 * LEAST);
+        assert!((SPARE..4 * LEAST).contains(&little.capacity()));
+        drop(little);
+        assert_eq!(kept(), KEPT, "it is not kept");
+        drop(given.pop());
+        let place = of(4 * LEAST).as_ptr();
+        assert_eq!(of(4 * LEAST).as_ptr(), place, "the one that is free");
+        drop(given);
+        // Those that are too short hinder nobody.
+        assert!(of(8 * LEAST).capacity() >= 8 * LEAST);
     }
 
     #[test]

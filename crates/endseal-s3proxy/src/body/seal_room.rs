@@ -57,14 +57,21 @@ impl SealRoom {
         (self.gap, self.chunks, self.all) = (0, 0, 0);
         self.room.clear();
         let most = self.carried.len().saturating_add(left);
-        let chunks = read.div_ceil(CHUNK_LEN).clamp(1, most / CHUNK_LEN + 1);
-        let gap = SALT_LEN + chunks * TAG_LEN;
-        let len = gap + most.clamp(1, chunks * CHUNK_LEN);
+        let layout = |chunks: usize| {
+            let gap = SALT_LEN + chunks * TAG_LEN;
+            (gap, gap + most.clamp(1, chunks * CHUNK_LEN))
+        };
+        let mut chunks = read.div_ceil(CHUNK_LEN).clamp(1, most / CHUNK_LEN + 1);
+        let len = layout(chunks).1;
         if !ready!(self.room.poll_has(cx, len)) {
             // Its memory serves again later.
             self.room = ReadRoom::default();
             self.room.grow(len);
+            while chunks > 1 && layout(chunks).1 > self.room.capacity() {
+                chunks -= 1;
+            }
         }
+        let gap = layout(chunks).0;
         self.room.resize(gap, 0);
         self.room.extend_from_slice(&self.carried);
         self.carried.zeroize();
