@@ -1,10 +1,10 @@
-//! Memory that is filled from a connection.
+//! Memory that is filled from a connection, or from what was read of it before.
 
 use core::pin::pin;
 use core::task::{Context, Poll};
 use std::io;
 
-use bytes::{BufMut as _, BytesMut};
+use bytes::{BufMut as _, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 /// Reads to the end of `room`, as long as something is there, at most `most` bytes and what `room` has capacity
@@ -30,4 +30,12 @@ pub(crate) fn poll_fill(
         }
     }
     Poll::Ready(Ok(room.len() - start))
+}
+
+/// Moves bytes from the start of `rest` to the end of `room`, at most `most` and what `room` has capacity for. How many.
+pub(crate) fn fill_from(rest: &mut Bytes, room: &mut BytesMut, most: usize) -> usize {
+    let free = room.capacity() - room.len();
+    let piece = rest.split_to(rest.len().min(most).min(free));
+    room.extend_from_slice(&piece);
+    piece.len()
 }

@@ -11,6 +11,7 @@ use hyper::body::Incoming;
 use super::leftover::{Left, Leftover};
 use crate::client::Growth;
 use crate::error::S3Error;
+use crate::fill::fill_from;
 use crate::front::{Gate, Intake, LentBody, Loan, Rate};
 
 /// The body of a request. Dropped before its end, it goes to its [`Leftover`].
@@ -97,9 +98,7 @@ impl Upload {
     ) -> Poll<Option<Result<(), S3Error>>> {
         loop {
             if !self.rest.is_empty() {
-                let free = room.capacity() - room.len();
-                let piece = self.rest.split_to(self.rest.len().min(most).min(free));
-                room.extend_from_slice(&piece);
+                fill_from(&mut self.rest, room, most);
                 return Poll::Ready(Some(Ok(())));
             }
             if matches!(self.lending, Lending::Asked) && !self.take_over() {

@@ -12,6 +12,7 @@ use super::counters::count;
 use super::error::ResponseError;
 use super::exchange::Exchange;
 use super::growth::Growth;
+use crate::fill::fill_from;
 
 /// The body of a response, and the connection that it comes over.
 ///
@@ -67,9 +68,7 @@ impl ResponseBody {
     ) -> Poll<Option<Result<(), ResponseError>>> {
         loop {
             if !self.rest.is_empty() {
-                let free = room.capacity() - room.len();
-                let piece = self.rest.split_to(self.rest.len().min(most).min(free));
-                room.extend_from_slice(&piece);
+                fill_from(&mut self.rest, room, most);
                 return Poll::Ready(Some(Ok(())));
             }
             if self.direct.is_some() {

@@ -3,7 +3,7 @@
 //! hyper reads a body one piece ahead: it takes memory for the next piece as soon as somebody has the last
 //! one, and reads into it. Where a backend takes less than a client sends, that is a second piece for the
 //! whole of an upload. It cannot be kept from that as long as it is polled, but it can be left alone: while
-//! the [`Gate`] is closed, the answer is polled past it. When the piece is asked for, nobody has the last one
+//! the [`Gate`](super::Gate) is closed, the answer is polled past it. When the piece is asked for, nobody has the last one
 //! any more, and hyper reads into the same memory.
 //!
 //! A client that vanishes meanwhile is found out when the gate opens, as it would be by hyper when its piece is

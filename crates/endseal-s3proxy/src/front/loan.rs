@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bytes::{Bytes, BytesMut};
 
 use super::ClientSocket;
-use crate::fill::poll_fill;
+use crate::fill::{fill_from, poll_fill};
 
 /// Where the socket is. Of one connection; clones are the same.
 #[derive(Clone)]
@@ -163,10 +163,7 @@ impl LentBody {
                 other => other,
             }
         } else {
-            let free = room.capacity() - room.len();
-            let piece = self.early.split_to(self.early.len().min(most).min(free));
-            room.extend_from_slice(&piece);
-            Ok(piece.len())
+            Ok(fill_from(&mut self.early, room, most))
         };
         match came {
             Ok(came) => self.left -= came as u64,
