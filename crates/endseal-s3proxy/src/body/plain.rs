@@ -25,11 +25,9 @@ impl Plain {
     fn next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, S3Error>>> {
         while let Some(content) = &mut self.content {
             match ready!(content.poll_step(cx)) {
-                Ok(Step::Piece(piece)) => {
-                    if let Some(held) = self.held.replace(piece) {
-                        return Poll::Ready(Some(Ok(held)));
-                    }
-                }
+                Ok(Step::Piece(piece)) if content.len() > 0 => return Poll::Ready(Some(Ok(piece))),
+                Ok(Step::Piece(piece)) if piece.is_empty() => {}
+                Ok(Step::Piece(piece)) => self.held = Some(piece),
                 Ok(Step::End(_)) => self.content = None,
                 Err(error) => {
                     self.content = None;
