@@ -110,7 +110,8 @@ impl Opened {
         Ok(all.freeze())
     }
 
-    /// The next piece; `None` after the last.
+    /// The next piece; `None` after the last. There may be none before the pieces that were given are let go: the caller
+    /// MUST NOT keep them until another one comes.
     ///
     /// # Errors
     /// `ObjectNotAuthentic`; `ServiceUnavailable` if the backend breaks off.
@@ -160,7 +161,7 @@ impl Opened {
                 self.room.truncate(taken.content);
                 break;
             }
-            let content = self.room.split_to(taken.content).freeze();
+            let content = self.room.give(taken.content);
             self.room.advance(taken.sealed - taken.content);
             if !content.is_empty() {
                 return Poll::Ready(Some(Ok(content)));
@@ -172,7 +173,7 @@ impl Opened {
             };
             // There is room where its sealed bytes were.
             self.room.extend_from_slice(&last);
-            self.end = self.room.split().freeze();
+            self.end = self.room.give(self.room.len());
         }
         // What follows is read before the last piece leaves, behind which nobody asks any more: so
         // the connection serves again.
@@ -187,12 +188,12 @@ impl Opened {
 }
 
 /// Room for some of the `most` bytes that are still to come, in memory of at most `len`. Where what was opened in it is
-/// still somebody's, it waits for one more turn of the caller's task.
+/// still somebody's, it waits.
 fn poll_room(room: &mut ReadRoom, cx: &Context<'_>, len: usize, most: usize) -> Poll<()> {
     let len = len.max(2 * SEALED_CHUNK_LEN).min(room.len().saturating_add(most));
     // What is opened in a little room is written in little pieces.
-    if room.capacity() - room.len() < most.min(len / 4) && !ready!(room.poll_has(cx, len)) {
-        room.grow(len);
+    if room.capacity() - room.len() < most.min(len / 4) {
+        ready!(room.poll_has(cx, len));
     }
     Poll::Ready(())
 }

@@ -1,24 +1,24 @@
 //! Memory that sealed bytes are read into, and in which they are opened.
 //!
-//! What was opened leaves while the next bytes come: behind it in the same memory, as long as there is room, or else
-//! in another one of the thread's. So a download whose client keeps up has one.
+//! What was opened leaves while the next bytes come: behind it in the same memory, as long as there is room. Then who
+//! reads waits until what was opened is written. So a download has one room, however slow its client is; what the backend
+//! sends meanwhile waits in the socket.
 
+use alloc::sync::Arc;
 use core::cell::RefCell;
 use core::mem;
 use core::ops::{Deref, DerefMut};
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, Waker};
+use std::sync::{Mutex, PoisonError};
 
-use bytes::BytesMut;
-use endseal_crypto::segment::{CHUNK_LEN, SALT_LEN, SEALED_CHUNK_LEN, TAG_LEN};
+use bytes::{Bytes, BytesMut};
+use endseal_crypto::segment::{CHUNK_LEN, SALT_LEN, SEALED_CHUNK_LEN};
 
-/// Shorter ones are not worth being kept.
+/// Shorter ones are not worth being kept, or waited for.
 const LEAST: usize = 64 * 1024;
 
-/// Kept for the next download of the thread: the one that is read into, and one whose bytes wait for a socket.
+/// Kept for the next downloads of the thread.
 const KEPT: usize = 2;
-
-/// Bytes that a room has more than what it holds, when all that are kept wait for a socket.
-const SPARE: usize = 8 * SEALED_CHUNK_LEN + SALT_LEN + 8 * TAG_LEN;
 
 thread_local! {
     static KEPT_ROOMS: RefCell<Vec<(BytesMut, usize)>> = const { RefCell::new(Vec::new()) };
@@ -30,86 +30,110 @@ pub(super) struct ReadRoom {
     bytes: BytesMut,
     /// Bytes of all of its memory.
     len: usize,
-    /// Whether somebody waited for it already.
-    waited: bool,
-    /// Whether it is a little one beside others.
-    spare: bool,
+    /// Has clones in all that was given out of it and is still somebody's. None of a short one.
+    waiting: Option<Arc<Waiting>>,
 }
 
-/// Bytes of a room for sealed chunks whose content is as long as one read, so that a connection that gathers as much
-/// before it writes waits for no more. A salt fits too, so that uploads can have the same rooms.
+/// Who waits until what was given out of a room is let go.
+#[derive(Default)]
+struct Waiting(Mutex<Option<Waker>>);
+
+impl Waiting {
+    fn replace(&self, waker: Option<Waker>) -> Option<Waker> {
+        mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), waker)
+    }
+}
+
+/// Bytes that were given out of a room.
+struct Given {
+    bytes: Bytes,
+    waiting: Arc<Waiting>,
+}
+
+impl AsRef<[u8]> for Given {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Given {
+    fn drop(&mut self) {
+        // First, so that whoever is woken finds room.
+        self.bytes = Bytes::new();
+        if let Some(waker) = self.waiting.replace(None) {
+            waker.wake();
+        }
+    }
+}
+
+/// Chunks of a room, whose content is as long as two reads: what is opened or sealed in it then leaves in one write, and
+/// hyper, which gathers as much as it reads at once, writes it before it asks for more.
+pub(super) const fn chunks(read: usize) -> usize {
+    (2 * read).div_ceil(CHUNK_LEN)
+}
+
+/// Bytes of them, sealed. A salt fits too, so that uploads can have the same rooms.
 pub(super) const fn len(read: usize) -> usize {
-    read.div_ceil(CHUNK_LEN) * SEALED_CHUNK_LEN + SALT_LEN
+    chunks(read) * SEALED_CHUNK_LEN + SALT_LEN
 }
 
 impl ReadRoom {
-    /// Whether it has room for `len` bytes in all, those included that are in it and stay, or could make some of what
-    /// was before them, as nobody has that any more.
-    pub(super) fn has(&mut self, len: usize) -> bool {
+    /// Takes `len` bytes off its start. When they are let go, there is room where they are.
+    pub(super) fn give(&mut self, len: usize) -> Bytes {
+        let bytes = self.bytes.split_to(len).freeze();
+        match &self.waiting {
+            Some(waiting) => Bytes::from_owner(Given { bytes, waiting: Arc::clone(waiting) }),
+            None => bytes,
+        }
+    }
+
+    /// Waits until it has room for `len` bytes in all, those included that are in it and stay. It has that at once, in
+    /// other memory, where its own is too short.
+    pub(super) fn poll_has(&mut self, cx: &Context<'_>, len: usize) -> Poll<()> {
+        if self.has(len) {
+            return Poll::Ready(());
+        }
+        if self.len >= len
+            && let Some(waiting) = self.waiting.clone()
+        {
+            waiting.replace(Some(cx.waker().clone()));
+            // What is let go from here on wakes.
+            if self.has(len) {
+                return Poll::Ready(());
+            }
+            // One is the room's, one is here.
+            if Arc::strong_count(&waiting) > 2 {
+                return Poll::Pending;
+            }
+        }
+        let mut other = Self::other(len);
+        other.bytes.extend_from_slice(&self.bytes);
+        *self = other;
+        Poll::Ready(())
+    }
+
+    /// Whether there is room for `len` bytes in all; or could be, as nobody has what was before those that are in it.
+    fn has(&mut self, len: usize) -> bool {
         self.bytes.capacity() >= len || self.bytes.try_reclaim(len.saturating_sub(self.bytes.len()))
     }
 
-    /// [`Self::has`], once: if not, whoever is polled with `cx` is polled again, and may have let go of what was split
-    /// off of it by then. So there is one room where there would be two, unless somebody is slow.
-    pub(super) fn poll_has(&mut self, cx: &Context<'_>, len: usize) -> Poll<bool> {
-        if self.has(len) {
-            self.waited = false;
-            return Poll::Ready(true);
-        }
-        if self.len < LEAST || mem::replace(&mut self.waited, true) {
-            return Poll::Ready(false);
-        }
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    }
-
-    /// Has room for `len` bytes in all, those included that are in it and stay; or for less, but some more than those,
-    /// as long as somebody is slow.
-    pub(super) fn grow(&mut self, len: usize) {
-        if self.has(len) {
-            return;
-        }
-        let mut other = if len < LEAST { Self::of(len) } else { self.other(len) };
-        other.bytes.extend_from_slice(&self.bytes);
-        *self = other;
-    }
-
-    fn of(len: usize) -> Self {
-        Self { bytes: BytesMut::with_capacity(len), len, waited: false, spare: false }
-    }
-
-    /// One of the thread's that is free; or else a new one, which is little if the others wait for a socket.
-    fn other(&self, len: usize) -> Self {
-        let kept = KEPT_ROOMS.with_borrow_mut(|rooms| {
-            let free = rooms.iter_mut().position(|(room, _)| room.try_reclaim(len));
-            free.map(|at| rooms.swap_remove(at)).ok_or_else(|| {
-                rooms
-                    .iter_mut()
-                    .map(|(room, len)| usize::from(!room.try_reclaim(*len)))
-                    .sum::<usize>()
+    /// One of the thread's that is free, or else a new one.
+    fn other(len: usize) -> Self {
+        let kept = (len >= LEAST).then(|| {
+            KEPT_ROOMS.with_borrow_mut(|rooms| {
+                let free = rooms.iter_mut().position(|(room, _)| room.try_reclaim(len));
+                free.map(|at| rooms.swap_remove(at))
             })
         });
-        match kept {
-            Ok((bytes, len)) => Self { bytes, len, waited: false, spare: false },
-            Err(waiting) if waiting + usize::from(self.is_kept()) >= KEPT => {
-                let mut room = Self::of(len.min(self.bytes.len().saturating_add(SPARE)));
-                room.spare = true;
-                room
-            }
-            Err(_) => Self::of(len),
-        }
-    }
-
-    /// Whether it serves again.
-    fn is_kept(&self) -> bool {
-        self.len >= LEAST && !self.spare
+        let (bytes, len) = kept.flatten().unwrap_or_else(|| (BytesMut::with_capacity(len), len));
+        Self { bytes, len, waiting: (len >= LEAST).then(Arc::default) }
     }
 }
 
 impl Drop for ReadRoom {
-    /// It serves again when nobody has what was split off of it.
+    /// It serves again when nobody has what was given out of it.
     fn drop(&mut self) {
-        if !self.is_kept() {
+        if self.len < LEAST {
             return;
         }
         let (mut bytes, len) = (mem::take(&mut self.bytes), self.len);
@@ -141,107 +165,100 @@ impl DerefMut for ReadRoom {
 
 #[cfg(test)]
 mod tests {
+    use alloc::sync::Arc;
+    use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
     use core::task::{Context, Poll, Waker};
+    use std::task::Wake;
 
-    use super::{KEPT, KEPT_ROOMS, LEAST, ReadRoom, SPARE, len};
+    use super::{KEPT, KEPT_ROOMS, LEAST, ReadRoom, chunks, len};
 
     fn kept() -> usize {
         KEPT_ROOMS.with_borrow(Vec::len)
     }
 
+    /// A room that has so many bytes, as nobody has any of it.
+    fn of(len: usize) -> ReadRoom {
+        let mut room = ReadRoom::default();
+        assert!(room.poll_has(&Context::from_waker(Waker::noop()), len).is_ready());
+        assert!(room.capacity() >= len);
+        room
+    }
+
+    #[derive(Default)]
+    struct Woken(AtomicUsize);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+
     #[test]
     fn a_room_is_as_long_as_its_content_sealed() {
-        assert_eq!(len(768 * 1024), 48 * 16_400 + 24);
+        assert_eq!((chunks(768 * 1024), len(768 * 1024)), (96, 96 * 16_400 + 24));
         assert_eq!(len(1), 16_424);
     }
 
     #[test]
-    fn what_is_in_it_stays_when_it_grows() {
-        let mut room = ReadRoom::default();
-        room.grow(LEAST);
+    fn it_waits_until_what_was_given_is_let_go() {
+        let woken = Arc::new(Woken::default());
+        let waker = Waker::from(Arc::clone(&woken));
+        let cx = &Context::from_waker(&waker);
+        let mut room = of(LEAST);
+        let place = room.as_ptr();
         room.extend_from_slice(&[1; 1_000]);
-        let given = room.split_to(600).freeze();
-        room.grow(LEAST);
-        assert_eq!(
-            (room.len(), room.capacity()),
-            (400, LEAST),
-            "other memory: the first is in use"
-        );
-        let place = given.as_ptr();
-        assert!(given.iter().chain(room.iter()).all(|byte| *byte == 1));
-        assert_eq!(kept(), 1);
-        drop(given);
-        let split = room.split_to(100).freeze();
-        room.grow(LEAST);
-        assert_eq!(room.as_ptr(), place, "the first one again, which is free");
-        assert!(room.len() == 300 && room.iter().chain(&split).all(|byte| *byte == 1));
-        drop(split);
-        let start = room.split_to(250);
-        drop(start);
-        room.grow(LEAST);
-        assert_eq!((room.as_ptr(), room.len()), (place, 50), "in its place, as nobody has it");
+        let given = [room.give(100), room.give(500)];
+        assert_eq!(room.poll_has(cx, room.capacity()), Poll::Ready(()), "behind it is room");
+        assert_eq!((room.poll_has(cx, LEAST), room.len()), (Poll::Pending, 400));
+        assert!(given.iter().flatten().chain(room.iter()).all(|byte| *byte == 1));
+        let [first, second] = given;
+        drop(first);
+        assert_eq!(woken.0.load(Relaxed), 1);
+        assert_eq!(room.poll_has(cx, LEAST), Poll::Pending, "half of it is still given");
+        drop(second);
+        assert_eq!(woken.0.load(Relaxed), 2);
+        assert_eq!(room.poll_has(cx, LEAST), Poll::Ready(()));
+        assert_eq!((room.as_ptr(), &room[..]), (place, &[1; 400][..]), "what is in it stays");
+        drop(room.give(400));
+        assert_eq!(woken.0.load(Relaxed), 2, "nobody waited");
     }
 
     #[test]
-    fn there_is_a_little_one_as_long_as_all_others_wait() {
-        let of = |len| {
-            let mut room = ReadRoom::default();
-            room.grow(len);
-            room
-        };
-        let mut given = Vec::new();
-        for _ in 0..KEPT {
-            let mut room = of(4 * LEAST);
-            assert!(room.capacity() >= 4 * LEAST);
-            room.resize(4 * LEAST, 1);
-            given.push(room.split().freeze());
-        }
-        let little = of(4 * LEAST);
-        assert!((SPARE..4 * LEAST).contains(&little.capacity()));
-        drop(little);
-        assert_eq!(kept(), KEPT, "it is not kept");
-        drop(given.pop());
-        let place = of(4 * LEAST).as_ptr();
-        assert_eq!(of(4 * LEAST).as_ptr(), place, "the one that is free");
+    fn there_is_other_memory_where_waiting_is_of_no_use() {
+        let cx = &Context::from_waker(Waker::noop());
+        let mut room = of(LEAST);
+        room.resize(LEAST, 1);
+        let given = room.give(60_000);
+        assert_eq!(room.poll_has(cx, LEAST + 1), Poll::Ready(()), "it is too short");
+        assert!(room.capacity() > LEAST && given.iter().chain(room.iter()).all(|byte| *byte == 1));
+        assert_eq!((room.len(), kept()), (LEAST - 60_000, 1));
+        // More is left than was before it, so that it cannot move there, and nobody has that.
+        let mut room = of(2 * LEAST);
+        room.resize(2 * LEAST, 1);
+        drop(room.give(1_000));
+        assert_eq!(room.poll_has(cx, 2 * LEAST), Poll::Ready(()));
+        assert_eq!(room.len(), 2 * LEAST - 1_000);
+        let mut short = of(LEAST - 1);
+        short.resize(LEAST - 1, 1);
+        let given = short.give(1_000);
+        assert_eq!(short.poll_has(cx, LEAST - 1), Poll::Ready(()), "a short one is not waited for");
         drop(given);
-        // Those that are too short hinder nobody.
-        assert!(of(8 * LEAST).capacity() >= 8 * LEAST);
-    }
-
-    #[test]
-    fn it_is_waited_for_once() {
-        let mut cx = Context::from_waker(Waker::noop());
-        let cx = &mut cx;
-        let mut room = ReadRoom::default();
-        assert_eq!(room.poll_has(cx, LEAST), Poll::Ready(false), "there is nothing to wait for");
-        room.grow(LEAST);
-        assert_eq!(room.poll_has(cx, LEAST), Poll::Ready(true));
-        for lets_go in [true, false] {
-            room.resize(LEAST, 1);
-            let given = room.split().freeze();
-            assert_eq!(room.poll_has(cx, LEAST), Poll::Pending);
-            let kept = (!lets_go).then_some(given);
-            assert_eq!(room.poll_has(cx, LEAST), Poll::Ready(lets_go));
-            drop(kept);
-        }
-        assert_eq!(room.poll_has(cx, LEAST), Poll::Ready(true));
     }
 
     #[test]
     fn few_are_kept_and_no_short_ones() {
-        let mut rooms = Vec::new();
-        for _ in 0..3 * KEPT {
-            let mut room = ReadRoom::default();
-            room.grow(LEAST);
-            rooms.push(room);
-        }
-        let mut short = ReadRoom::default();
-        short.grow(LEAST - 1);
-        rooms.push(short);
+        let mut rooms: Vec<_> = (0..3 * KEPT).map(|_| of(LEAST)).collect();
+        rooms.push(of(LEAST - 1));
+        let place = rooms[0].as_ptr();
+        drop(rooms.remove(0));
+        assert_eq!((kept(), of(LEAST).as_ptr()), (1, place), "the one that is free");
         drop(rooms);
         assert_eq!(kept(), KEPT);
-        let mut longer = ReadRoom::default();
-        longer.grow(4 * LEAST);
-        assert_eq!(kept(), KEPT, "none of them is long enough");
+        let mut longer = of(4 * LEAST);
+        longer.resize(4 * LEAST, 1);
+        let given = longer.give(4 * LEAST);
+        drop(longer);
+        assert_eq!(kept(), KEPT);
+        assert_ne!(of(4 * LEAST).as_ptr(), given.as_ptr(), "none of them is long enough and free");
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! Sealed chunks are longer than their content by a tag, and before the first chunk of a part there is a salt: the gap
 //! makes up for both. What was sealed leaves while the next content comes, behind the content that is left, as long
-//! as there is room; or else in another room of the thread's. So an upload whose backend keeps up has one.
+//! as there is room; then who reads waits until it is written. So an upload has one room, however slow the backend is.
 
 use core::task::{Context, Poll, ready};
 
@@ -14,7 +14,7 @@ use bytes::{Bytes, BytesMut};
 use endseal_crypto::secret::{Zeroize as _, Zeroizing};
 use endseal_crypto::segment::{CHUNK_LEN, SALT_LEN, SEALED_CHUNK_LEN, TAG_LEN};
 
-use super::read_room::ReadRoom;
+use super::read_room::{self, ReadRoom};
 use super::sealed::Sealer;
 use crate::object::SealError;
 
@@ -35,7 +35,7 @@ impl SealRoom {
     /// Makes room for some of the `left` bytes that are still to come, of which `read` are worth being read at once. How
     /// many may come; more than none, if any are left.
     ///
-    /// Where what was sealed in the room is still somebody's, it waits for one more turn of the caller's task.
+    /// Where what was sealed in the room is still somebody's, it waits.
     pub(super) fn poll_make(&mut self, cx: &Context<'_>, read: usize, left: u64) -> Poll<usize> {
         let left = usize::try_from(left).unwrap_or(usize::MAX);
         // What is read into a little room is written in little pieces.
@@ -57,21 +57,9 @@ impl SealRoom {
         (self.gap, self.chunks, self.all) = (0, 0, 0);
         self.room.clear();
         let most = self.carried.len().saturating_add(left);
-        let layout = |chunks: usize| {
-            let gap = SALT_LEN + chunks * TAG_LEN;
-            (gap, gap + most.clamp(1, chunks * CHUNK_LEN))
-        };
-        let mut chunks = read.div_ceil(CHUNK_LEN).clamp(1, most / CHUNK_LEN + 1);
-        let len = layout(chunks).1;
-        if !ready!(self.room.poll_has(cx, len)) {
-            // Its memory serves again later.
-            self.room = ReadRoom::default();
-            self.room.grow(len);
-            while chunks > 1 && layout(chunks).1 > self.room.capacity() {
-                chunks -= 1;
-            }
-        }
-        let gap = layout(chunks).0;
+        let chunks = read_room::chunks(read).clamp(1, most / CHUNK_LEN + 1);
+        let gap = SALT_LEN + chunks * TAG_LEN;
+        ready!(self.room.poll_has(cx, gap + most.clamp(1, chunks * CHUNK_LEN)));
         self.room.resize(gap, 0);
         self.room.extend_from_slice(&self.carried);
         self.carried.zeroize();
@@ -98,12 +86,13 @@ impl SealRoom {
         let chunks = sealed / SEALED_CHUNK_LEN;
         self.gap = self.gap + chunks * CHUNK_LEN - sealed;
         self.chunks -= chunks;
-        Ok(self.room.split_to(sealed).freeze())
+        Ok(self.room.give(sealed))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use alloc::collections::VecDeque;
     use core::task::Waker;
 
     use endseal_crypto::random::{Random, RandomError};
@@ -129,30 +118,28 @@ mod tests {
     /// slow does.
     fn run(content: &[u8], read: usize, most: usize, waits: usize) -> Vec<u8> {
         let cx = Context::from_waker(Waker::noop());
-        // It waits once at most.
-        let make = |room: &mut SealRoom, left: usize| match room.poll_make(&cx, read, left as u64) {
-            Poll::Pending => room.poll_make(&cx, read, left as u64),
-            ready => ready,
-        };
         let (mut room, mut left) = (SealRoom::default(), content);
         let mut sealer = Sealer::Part(sealer(content.len()));
-        let (mut sealed, mut waiting) = (Vec::new(), Vec::new());
+        let (mut sealed, mut waiting) = (Vec::new(), VecDeque::<Bytes>::new());
         while !left.is_empty() {
-            let Poll::Ready(free) = make(&mut room, left.len()) else { panic!("it waits again") };
+            let Poll::Ready(free) = room.poll_make(&cx, read, left.len() as u64) else {
+                sealed.extend_from_slice(&waiting.pop_front().expect("it waits for something"));
+                continue;
+            };
             assert!(free > 0 && free <= room.bytes().capacity() - room.bytes().len());
             let (piece, rest) = left.split_at(free.min(most).min(left.len()));
             let memory = room.bytes().capacity();
             room.bytes().extend_from_slice(piece);
             assert_eq!(room.bytes().capacity(), memory, "there was room for it");
-            waiting.push(room.seal(&mut sealer).unwrap());
+            waiting.push_back(room.seal(&mut sealer).unwrap());
             assert!(room.content().len() < CHUNK_LEN, "what fills chunks is sealed");
             if waiting.len() > waits {
-                sealed.extend_from_slice(&waiting.remove(0));
+                sealed.extend(waiting.pop_front().into_iter().flatten());
             }
             left = rest;
         }
-        assert!(make(&mut room, 0).is_ready());
-        waiting.iter().for_each(|piece| sealed.extend_from_slice(piece));
+        sealed.extend(waiting.into_iter().flatten());
+        assert!(room.poll_make(&cx, read, 0).is_ready());
         let mut end = BytesMut::new();
         let Sealer::Part(mut sealer) = sealer else { unreachable!() };
         sealer.push(room.content(), &mut end).unwrap();
