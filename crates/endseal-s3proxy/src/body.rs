@@ -2,6 +2,7 @@
 //! opened towards the client. Each is drawn by whoever sends it: no task, no channel, no more memory
 //! than the pieces on their way.
 
+mod chunked;
 mod content;
 mod form_file;
 mod framed;
@@ -14,6 +15,7 @@ mod seal_room;
 mod sealed;
 mod upload;
 
+use chunked::Chunked;
 pub(crate) use content::{Content, Step};
 pub(crate) use form_file::{FormFile, find};
 pub(crate) use framed::{Framed, TRAILER};

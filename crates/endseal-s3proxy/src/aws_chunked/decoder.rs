@@ -154,6 +154,11 @@ impl Decoder {
         self.trailer.finish()
     }
 
+    /// Whether chunks have signatures.
+    pub(crate) fn is_signed(&self) -> bool {
+        self.signer.is_some()
+    }
+
     fn take(&mut self, mut input: Bytes, out: &mut VecDeque<Bytes>) -> Result<(), ChunkError> {
         while !input.is_empty() {
             match self.state {

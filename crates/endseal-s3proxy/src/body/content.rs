@@ -1,6 +1,5 @@
 //! Content to be sealed: what a client uploads, or what another object holds.
 
-use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -12,7 +11,7 @@ use http_body::{Body as _, Frame};
 use tokio::time::timeout;
 
 use crate::aws_chunked::Decoder;
-use crate::body::{FormFile, Opened, Upload};
+use crate::body::{Chunked, FormFile, Opened, Upload};
 use crate::checksum::{Digests, Outcome};
 use crate::client::{ResponseBody, SourceError};
 use crate::error::S3Error;
@@ -47,8 +46,7 @@ enum Source {
     Held(Option<Bytes>),
     /// As it comes.
     Plain(Upload),
-    /// In chunks; some pieces of them wait.
-    Chunked { incoming: Upload, decoder: Option<Decoder>, waiting: VecDeque<Bytes> },
+    Chunked(Chunked),
     /// Another object, or a range of it.
     Opened(Opened),
     /// An object of the backend that is not sealed.
@@ -65,8 +63,7 @@ impl Content {
 
     /// What a client sends in chunks.
     pub(crate) fn chunked(incoming: Upload, decoder: Decoder, len: u64, digests: Digests) -> Self {
-        let source = Source::Chunked { incoming, decoder: Some(decoder), waiting: VecDeque::new() };
-        Self::new(source, len, digests)
+        Self::new(Source::Chunked(Chunked::new(incoming, decoder)), len, digests)
     }
 
     /// Content of an object that was opened.
@@ -151,6 +148,7 @@ impl Content {
     pub(crate) fn read_len(&self) -> usize {
         match &self.source {
             Source::Plain(incoming) => incoming.read_len(),
+            Source::Chunked(chunked) => chunked.read_len(),
             _ => GATHERED,
         }
     }
@@ -289,27 +287,7 @@ impl Source {
                     },
                 });
             },
-            Self::Chunked { incoming, decoder, waiting } => loop {
-                if let Some(piece) = waiting.pop_front() {
-                    return Poll::Ready(Some(Ok(piece)));
-                }
-                let Some(decoding) = decoder else { return Poll::Ready(None) };
-                match ready!(incoming.poll_piece(cx)) {
-                    Some(Ok(data)) => {
-                        if let Err(error) = decoding.push(data, waiting) {
-                            return Poll::Ready(Some(Err(error.into())));
-                        }
-                    }
-                    Some(Err(error)) => return Poll::Ready(Some(Err(error))),
-                    None => {
-                        let Some(decoder) = decoder.take() else { return Poll::Ready(None) };
-                        match decoder.finish() {
-                            Ok(found) => *trailers = Some(found),
-                            Err(error) => return Poll::Ready(Some(Err(error.into()))),
-                        }
-                    }
-                }
-            },
+            Self::Chunked(chunked) => chunked.poll_piece(cx, trailers),
         }
     }
 }

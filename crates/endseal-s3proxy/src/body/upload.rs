@@ -2,7 +2,7 @@
 
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 
 use bytes::{Bytes, BytesMut};
 use http_body::Body as _;
@@ -43,6 +43,12 @@ enum Lending {
     Here(Box<LentBody>),
     /// It went back behind the last byte, or was lost with the client.
     Over,
+}
+
+/// Where the next bytes are.
+enum Came {
+    InRoom,
+    Piece(Bytes),
 }
 
 /// Shorter bodies, or what is left of them, are not worth having hyper taken off the socket.
@@ -101,28 +107,63 @@ impl Upload {
                 fill_from(&mut self.rest, room, most);
                 return Poll::Ready(Some(Ok(())));
             }
-            if matches!(self.lending, Lending::Asked) && !self.take_over() {
-                return Poll::Pending;
-            }
-            if let Lending::Here(body) = &mut self.lending {
-                let Poll::Ready(read) = body.poll_read(cx, room, most) else {
-                    self.rate.waits();
-                    return Poll::Pending;
-                };
-                if read.is_err() || body.left() == 0 {
-                    self.lending = Lending::Over;
-                }
-                return Poll::Ready(Some(self.lent_read(read)));
-            }
-            match self.poll_piece(cx) {
-                Poll::Ready(Some(Ok(piece))) => self.rest = piece,
-                Poll::Ready(other) => return Poll::Ready(other.map(|piece| piece.map(drop))),
-                Poll::Pending => {
-                    self.ask(cx);
-                    return Poll::Pending;
-                }
+            match ready!(self.poll_next(cx, room, most)) {
+                Some(Ok(Came::InRoom)) => return Poll::Ready(Some(Ok(()))),
+                Some(Ok(Came::Piece(piece))) => self.rest = piece,
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => return Poll::Ready(None),
             }
         }
+    }
+
+    /// The next bytes; `None` after the last. Of a long body, which is read past hyper, they lie in memory of `room`, at
+    /// most `most` of them, and are let go best before the next are asked for: the caller MUST let `room` be empty and
+    /// `most` above 0, and MUST NOT ask for pieces besides.
+    ///
+    /// # Errors
+    /// As [`poll_read`](Self::poll_read).
+    pub(crate) fn poll_bytes(
+        &mut self,
+        cx: &mut Context<'_>,
+        room: &mut BytesMut,
+        most: usize,
+    ) -> Poll<Option<Result<Bytes, S3Error>>> {
+        if matches!(self.lending, Lending::Asked | Lending::Here(_)) {
+            room.reserve(most);
+        }
+        Poll::Ready(ready!(self.poll_next(cx, room, most)).map(|came| {
+            came.map(|came| match came {
+                Came::InRoom => room.split().freeze(),
+                Came::Piece(piece) => piece,
+            })
+        }))
+    }
+
+    /// What comes next: in `room` if it is read past hyper, or else a piece of hyper's.
+    fn poll_next(
+        &mut self,
+        cx: &mut Context<'_>,
+        room: &mut BytesMut,
+        most: usize,
+    ) -> Poll<Option<Result<Came, S3Error>>> {
+        if matches!(self.lending, Lending::Asked) && !self.take_over() {
+            return Poll::Pending;
+        }
+        if let Lending::Here(body) = &mut self.lending {
+            let Poll::Ready(read) = body.poll_read(cx, room, most) else {
+                self.rate.waits();
+                return Poll::Pending;
+            };
+            if read.is_err() || body.left() == 0 {
+                self.lending = Lending::Over;
+            }
+            return Poll::Ready(Some(self.lent_read(read).map(|()| Came::InRoom)));
+        }
+        let piece = self.poll_piece(cx);
+        if piece.is_pending() {
+            self.ask(cx);
+        }
+        piece.map(|piece| piece.map(|piece| piece.map(Came::Piece)))
     }
 
     /// Whether it is read past hyper.

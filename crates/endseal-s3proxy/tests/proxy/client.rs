@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::SystemTime;
 
-use endseal_s3proxy::sigv4::{PayloadHash, SecretKey, Signer};
+use endseal_s3proxy::sigv4::{Payload, PayloadHash, SecretKey, Signer};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -123,6 +123,20 @@ impl Client {
         len: usize,
         hash: PayloadHash,
     ) -> String {
+        let (mut head, _) = self.lines(method, target, headers, len, hash);
+        head.push_str("connection: close\r\n\r\n");
+        head
+    }
+
+    /// Its lines, and what signs the body if it comes in signed chunks.
+    pub(crate) fn lines(
+        &self,
+        method: &str,
+        target: &str,
+        headers: &[(&str, &str)],
+        len: usize,
+        hash: PayloadHash,
+    ) -> (String, Payload) {
         let (path, query) = target.split_once('?').map_or((target, None), |(p, q)| (p, Some(q)));
         let mut signed = HeaderMap::new();
         signed.insert("host", self.address.to_string().parse().unwrap());
@@ -131,13 +145,13 @@ impl Client {
             signed.append(name, HeaderValue::from_str(value).unwrap());
         }
         let now = SystemTime::now();
-        self.signer.sign(method, path, query, &mut signed, hash, now).unwrap();
+        let payload = self.signer.sign(method, path, query, &mut signed, hash, now).unwrap();
         let mut head = format!("{method} {target} HTTP/1.1\r\n");
         for (name, value) in &signed {
             head.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap()));
         }
-        head.push_str(&format!("content-length: {len}\r\nconnection: close\r\n\r\n"));
-        head
+        head.push_str(&format!("content-length: {len}\r\n"));
+        (head, payload)
     }
 
     /// Sends a request as it stands, and reads to the end of the connection.

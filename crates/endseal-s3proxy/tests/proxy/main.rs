@@ -4,6 +4,7 @@
 
 mod access;
 mod bypasses;
+mod chunked;
 mod clean;
 mod client;
 mod conditions;

@@ -1,0 +1,72 @@
+//! Content that a client sends in chunks (`aws-chunked`).
+
+use alloc::collections::VecDeque;
+use core::task::{Context, Poll, ready};
+
+use bytes::{Bytes, BytesMut};
+use http::HeaderMap;
+
+use super::Upload;
+use crate::aws_chunked::Decoder;
+use crate::error::S3Error;
+
+/// Bytes that are read at once past hyper where chunks are signed. What waits for its chunk's signature keeps the memory
+/// that it was read into, so that the next bytes come into a second one.
+const SIGNED: usize = 256 * 1024;
+
+/// An upload in chunks, and the content of those that were read.
+pub(super) struct Chunked {
+    upload: Upload,
+    /// None at the end.
+    decoder: Option<Decoder>,
+    /// Content that was read.
+    waiting: VecDeque<Bytes>,
+    /// Memory that chunks are read into past hyper. It serves again when nothing waits that lies in it.
+    room: BytesMut,
+}
+
+impl Chunked {
+    pub(super) fn new(upload: Upload, decoder: Decoder) -> Self {
+        let (waiting, room) = (VecDeque::new(), BytesMut::new());
+        Self { upload, decoder: Some(decoder), waiting, room }
+    }
+
+    /// How many bytes are worth being read at once.
+    pub(super) fn read_len(&self) -> usize {
+        self.upload.read_len()
+    }
+
+    /// The next piece of the content; `None` after the last, with `trailers` of it.
+    ///
+    /// # Errors
+    /// As those of the upload; if the chunks are wrong.
+    pub(super) fn poll_piece(
+        &mut self,
+        cx: &mut Context<'_>,
+        trailers: &mut Option<HeaderMap>,
+    ) -> Poll<Option<Result<Bytes, S3Error>>> {
+        loop {
+            if let Some(piece) = self.waiting.pop_front() {
+                return Poll::Ready(Some(Ok(piece)));
+            }
+            let Some(decoder) = &mut self.decoder else { return Poll::Ready(None) };
+            let read = self.upload.read_len();
+            let read = if decoder.is_signed() { read.min(SIGNED) } else { read };
+            match ready!(self.upload.poll_bytes(cx, &mut self.room, read)) {
+                Some(Ok(chunks)) => {
+                    if let Err(error) = decoder.push(chunks, &mut self.waiting) {
+                        return Poll::Ready(Some(Err(error.into())));
+                    }
+                }
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => {
+                    let Some(decoder) = self.decoder.take() else { return Poll::Ready(None) };
+                    match decoder.finish() {
+                        Ok(found) => *trailers = Some(found),
+                        Err(error) => return Poll::Ready(Some(Err(error.into()))),
+                    }
+                }
+            }
+        }
+    }
+}
