@@ -21,6 +21,7 @@ mod seed;
 mod sink;
 #[cfg(test)]
 mod tests;
+pub(crate) mod upload;
 mod upstream;
 
 pub(crate) use sink::COUNTERS;

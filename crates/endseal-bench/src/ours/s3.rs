@@ -35,6 +35,8 @@ pub(crate) const SEED: &str = "seed-ctr";
 
 /// An object is stored.
 pub(crate) const PUT: &str = "put";
+/// An object is stored, in chunks with its checksum behind.
+pub(crate) const PUT_CHUNKED: &str = "put_chunked";
 /// An object is fetched.
 pub(crate) const GET: &str = "get";
 /// One byte of an object is fetched.
@@ -147,6 +149,9 @@ impl Subject for S3 {
         if shape.job == Job::Range && self.way == Way::SeedCtr {
             return Err(SubjectError::Unsupported("it has no ranges".into()));
         }
+        if shape.job == Job::PutChunked && self.way == Way::SeedCtr {
+            return Err(SubjectError::Unsupported("it takes no chunks".into()));
+        }
         if shape.job == Job::Memory {
             if self.way == Way::Direct {
                 return Err(SubjectError::Unsupported("it has no process".into()));
@@ -157,7 +162,9 @@ impl Subject for S3 {
         }
         let line = world.line(self.way, shape.backend)?;
         Ok(match shape.job {
-            Job::Put | Job::Get => Box::new(transfer::Ready::new(line, shape, authenticates)?),
+            Job::Put | Job::PutChunked | Job::Get => {
+                Box::new(transfer::Ready::new(line, shape, authenticates)?)
+            }
             Job::Range => Box::new(range::Ready::new(line, shape, authenticates)?),
             Job::Small => Box::new(small::Ready::new(line, shape, authenticates)?),
             Job::Memory => return Err(SubjectError::Failed("it is prepared above".into())),

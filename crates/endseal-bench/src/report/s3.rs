@@ -4,9 +4,9 @@ use super::document::{Document, Text};
 use super::figures::{Case, Figures, OURS};
 use super::goals::Goal;
 use super::{SuiteReport, words};
-use crate::ours::s3::{GET, MEMORY, PUT, RANGE, SEED, SMALL};
+use crate::ours::s3::{GET, MEMORY, PUT, PUT_CHUNKED, RANGE, SEED, SMALL};
 use crate::record::Params;
-use crate::suite::s3::{MB, SERVER, SINK, SIZES, memory, range, small, transfer};
+use crate::suite::s3::{MB, SERVER, SINK, SIZES, chunked, memory, range, small, transfer};
 
 mod goals;
 mod seed;
@@ -74,6 +74,11 @@ fn case(name: &str, params: Params) -> Case {
 /// An object up or down.
 fn object(name: &str, bytes: u64, backend: u64) -> Case {
     case(name, transfer(bytes, backend))
+}
+
+/// An object up, in chunks with its checksum behind.
+fn in_chunks(bytes: u64) -> Case {
+    case(PUT_CHUNKED, chunked(bytes))
 }
 
 /// Short objects, on so many streams.

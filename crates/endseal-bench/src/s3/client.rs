@@ -9,8 +9,8 @@ use std::time::{Instant, SystemTime};
 use endseal_s3proxy::sigv4::{PayloadHash, Signer};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::Failure;
 use super::content::Content;
+use super::{Failure, upload};
 
 /// Bytes read at once.
 const BUFFER: usize = 256 * 1024;
@@ -53,6 +53,19 @@ pub(crate) fn head(
     headers: &[(&str, &str)],
     len: Option<u64>,
 ) -> Result<Vec<u8>, Failure> {
+    head_of(signer, authority, method, target, headers, len, PayloadHash::Unsigned)
+}
+
+/// The same, with what the signature says of the body.
+pub(crate) fn head_of(
+    signer: &Signer,
+    authority: SocketAddr,
+    method: &str,
+    target: &str,
+    headers: &[(&str, &str)],
+    len: Option<u64>,
+    hash: PayloadHash,
+) -> Result<Vec<u8>, Failure> {
     let (path, query) = target.split_once('?').map_or((target, None), |(p, q)| (p, Some(q)));
     let mut signed = HeaderMap::new();
     signed.insert("host", authority.to_string().parse()?);
@@ -60,7 +73,7 @@ pub(crate) fn head(
         signed.append(name.parse::<HeaderName>()?, HeaderValue::from_str(value)?);
     }
     let now = SystemTime::now();
-    signer.sign(method, path, query, &mut signed, PayloadHash::Unsigned, now)?;
+    signer.sign(method, path, query, &mut signed, hash, now)?;
     let mut text = format!("{method} {target} HTTP/1.1\r\n");
     for (name, value) in &signed {
         text += &format!("{name}: {}\r\n", value.to_str()?);
@@ -91,6 +104,39 @@ impl Connection {
     pub(crate) fn put(&mut self, head: &[u8], content: Content) -> Result<(), Failure> {
         let answer = self.send(head, content)?;
         self.body_of(answer, 200..300).map(drop)
+    }
+
+    /// Sends content in chunks, and what is `behind` the last; the answer must be a success.
+    pub(crate) fn put_chunks(
+        &mut self,
+        head: &[u8],
+        content: Content,
+        behind: &[u8],
+    ) -> Result<(), Failure> {
+        let written = self.write_chunks(head, content, behind);
+        let answer = self.answer_to(written)?;
+        self.body_of(answer, 200..300).map(drop)
+    }
+
+    fn write_chunks(&mut self, head: &[u8], content: Content, behind: &[u8]) -> io::Result<()> {
+        // What is short goes out with what it follows: a write for itself would be a packet for itself.
+        let mut short = head.to_vec();
+        let mut at = 0;
+        while at < content.len {
+            short.extend_from_slice(upload::chunk_line(content.len, at).as_bytes());
+            self.stream.write_all(&short)?;
+            let end = content.len.min(at + upload::CHUNK);
+            while at < end {
+                let piece = content.from(at);
+                let len = usize::try_from(end - at).map_or(piece.len(), |len| len.min(piece.len()));
+                self.stream.write_all(&piece[..len])?;
+                at += len as u64;
+            }
+            short.clear();
+            short.extend_from_slice(b"\r\n");
+        }
+        short.extend_from_slice(behind);
+        self.stream.write_all(&short)
     }
 
     /// Asks for content, which must be `wanted` from `from` on to the end of what is asked for.
@@ -163,6 +209,11 @@ impl Connection {
             written = self.stream.write_all(piece);
             at += piece.len() as u64;
         }
+        self.answer_to(written)
+    }
+
+    /// The answer to what was written, if it was.
+    fn answer_to(&mut self, written: io::Result<()>) -> Result<Answer, Failure> {
         match (self.answer(), written) {
             // Whoever refuses may close before it has everything.
             (Ok(answer), Ok(())) => Ok(answer),

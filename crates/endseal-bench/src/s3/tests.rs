@@ -7,6 +7,7 @@ use tokio::net::TcpListener;
 
 use super::client::{Connection, head};
 use super::content::Content;
+use super::upload::{CHUNK, Upload};
 use super::{COUNTERS, DROP, Failure, KEEP, listen, pass, seed, signer, sink};
 
 /// A server on a thread of its own, as long as the test's process lives.
@@ -142,4 +143,21 @@ fn a_body_in_chunks_is_kept_without_them() {
     let (status, _, _) = Connection::open(sink).unwrap().ask(text.as_bytes(), body).unwrap();
     assert_eq!(status, 200);
     assert_eq!(ask(sink, "GET", &path, &[], &[]).2, b"hello");
+}
+
+#[test]
+fn uploads_in_chunks_say_how_long_they_are() {
+    let [direct, pass, _takes_no_chunks] = chains();
+    for (_, entry, _) in [direct, pass] {
+        for len in [0, 1, CHUNK, 5 * CHUNK + 7] {
+            let path = format!("/{KEEP}/{}-{len}", entry.port());
+            let content = Content::new(2, len);
+            let upload = Upload::in_chunks(&signer(), entry, &path, content).unwrap();
+            let mut connection = Connection::open(entry).unwrap();
+            upload.send(&mut connection).unwrap();
+            // What was announced came, or else the next request would be taken for a part of it.
+            let head = head(&signer(), entry, "GET", &path, &[], None).unwrap();
+            connection.get(&head, content, 0, len).unwrap();
+        }
+    }
 }

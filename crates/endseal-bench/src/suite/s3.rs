@@ -1,7 +1,7 @@
 //! Station 3, S3: objects through a proxy that seals them.
 
 use super::{Case, Extent, Growing, Suite};
-use crate::ours::s3::{DIRECT, GET, MEMORY, PASS_THROUGH, PUT, RANGE, SMALL};
+use crate::ours::s3::{DIRECT, GET, MEMORY, PASS_THROUGH, PUT, PUT_CHUNKED, RANGE, SMALL};
 use crate::record::Params;
 use crate::run::OURS;
 
@@ -44,7 +44,7 @@ pub(super) const SUITE: Suite = Suite {
         one: "a MB",
         many: "number of bytes",
     }],
-    notes: &[(PUT, ALONE), (GET, ALONE), (RANGE, ALONE), (SMALL, ALONE)],
+    notes: &[(PUT, ALONE), (PUT_CHUNKED, ALONE), (GET, ALONE), (RANGE, ALONE), (SMALL, ALONE)],
     most_rounds,
     report: &crate::report::s3::S3Report,
 };
@@ -61,7 +61,7 @@ fn most_rounds(extent: Extent, case: &Case) -> usize {
     let server = case.params.get("backend") == Some(&SERVER);
     match extent {
         Extent::Quick if large => 3,
-        Extent::Quick if case.case == PUT || case.case == GET => 7,
+        Extent::Quick if [PUT, PUT_CHUNKED, GET].contains(&case.case) => 7,
         _ if large && server => 5,
         _ => usize::MAX,
     }
@@ -70,6 +70,11 @@ fn most_rounds(extent: Extent, case: &Case) -> usize {
 /// An object up or down.
 pub(crate) fn transfer(bytes: u64, backend: u64) -> Params {
     params(&[("bytes", bytes), ("backend", backend)])
+}
+
+/// An object up, in chunks.
+pub(crate) fn chunked(bytes: u64) -> Params {
+    params(&[("bytes", bytes)])
 }
 
 /// Small objects up (0) or down (1).
@@ -106,6 +111,11 @@ fn cases(extent: Extent) -> Vec<Case> {
                 push(PUT, transfer(bytes, backend));
                 push(GET, transfer(bytes, backend));
             }
+        }
+    }
+    for bytes in [SIZES[2], SIZES[3]] {
+        if !quick || bytes == SIZES[2] {
+            push(PUT_CHUNKED, chunked(bytes));
         }
     }
     push(RANGE, range());

@@ -10,6 +10,7 @@ use crate::clock::Elapsed;
 use crate::s3::client::{Connection, head};
 use crate::s3::content::Content;
 use crate::s3::process::CpuClock;
+use crate::s3::upload::Upload;
 use crate::s3::{DROP, Failure, KEEP, signer};
 
 /// A subject's way.
@@ -24,6 +25,8 @@ pub(super) struct Line {
     signer: Signer,
     /// What uploads ask the server for.
     asks: &'static [(&'static str, &'static str)],
+    /// Whether uploads are sent in chunks.
+    in_chunks: bool,
 }
 
 impl Line {
@@ -33,12 +36,17 @@ impl Line {
         clock: Option<CpuClock>,
         to: Backend,
     ) -> Self {
-        Self { entry, backend, clock, to, signer: signer(), asks: &[] }
+        Self { entry, backend, clock, to, signer: signer(), asks: &[], in_chunks: false }
     }
 
     /// The same, with headers of all uploads.
     pub(super) fn asking(self, asks: &'static [(&'static str, &'static str)]) -> Self {
         Self { asks, ..self }
+    }
+
+    /// The same, with uploads in chunks.
+    pub(super) fn in_chunks(self) -> Self {
+        Self { in_chunks: true, ..self }
     }
 
     pub(super) fn connect(&self) -> Result<Connection, Failure> {
@@ -93,8 +101,16 @@ impl Line {
         head(&self.signer, self.backend, method, target, headers, len)
     }
 
+    /// An upload that is ready to be sent.
+    pub(super) fn upload(&self, path: &str, content: Content) -> Result<Upload, Failure> {
+        match self.in_chunks {
+            true => Upload::in_chunks(&self.signer, self.entry, path, content),
+            false => Ok(Upload::plain(self.head_of_put(path, content.len)?, content)),
+        }
+    }
+
     pub(super) fn put(&self, path: &str, content: Content) -> Result<(), Failure> {
-        self.connect()?.put(&self.head_of_put(path, content.len)?, content)
+        self.upload(path, content)?.send(&mut self.connect()?)
     }
 
     pub(super) fn get(&self, path: &str, content: Content) -> Result<(), Failure> {

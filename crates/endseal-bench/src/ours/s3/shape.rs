@@ -1,6 +1,6 @@
 //! The parameters of the suite's cases.
 
-use super::{GET, MEMORY, PUT, RANGE, SMALL};
+use super::{GET, MEMORY, PUT, PUT_CHUNKED, RANGE, SMALL};
 use crate::record::Params;
 use crate::subject::SubjectError;
 use crate::suite::s3::{SERVER, SINK};
@@ -9,6 +9,7 @@ use crate::suite::s3::{SERVER, SINK};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Job {
     Put,
+    PutChunked,
     Get,
     Range,
     Small,
@@ -41,6 +42,7 @@ impl Shape {
     pub(super) fn new(case: &str, params: &Params) -> Result<Self, SubjectError> {
         let (job, names): (_, &[&str]) = match case {
             PUT => (Job::Put, &["bytes", "backend"]),
+            PUT_CHUNKED => (Job::PutChunked, &["bytes"]),
             GET => (Job::Get, &["bytes", "backend"]),
             RANGE => (Job::Range, &["bytes"]),
             SMALL => (Job::Small, &["bytes", "count", "down", "streams"]),

@@ -24,6 +24,7 @@ pub(super) struct Ready {
 impl Ready {
     pub(super) fn new(line: Line, shape: Shape, authenticates: bool) -> Result<Self, SubjectError> {
         let number = 0;
+        let line = if shape.job == Job::PutChunked { line.in_chunks() } else { line };
         let path = match shape.job {
             Job::Get => line.kept("get"),
             _ => line.dropped("put"),
@@ -41,7 +42,7 @@ impl Ready {
     }
 
     fn once(&mut self) -> Result<Elapsed, Failure> {
-        if self.shape.job == Job::Put {
+        if self.shape.job != Job::Get {
             // Another object each time.
             self.number += 1;
         }
@@ -53,8 +54,8 @@ impl Ready {
                 self.line.time(|| connection.get(&head, content, 0, content.len))
             }
             _ => {
-                let head = self.line.head_of_put(&self.path, content.len)?;
-                self.line.time(|| connection.put(&head, content))
+                let upload = self.line.upload(&self.path, content)?;
+                self.line.time(|| upload.send(&mut connection))
             }
         }?;
         self.connection = Some(connection);

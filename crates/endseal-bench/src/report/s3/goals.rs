@@ -6,7 +6,8 @@ use super::super::goals::{Bound, Goal, Measure};
 use super::super::words;
 use super::seed::PUBLISHED;
 use super::{
-    GET, PUT, SEED, SERVER, SINK, SIZES, median, object, one_byte, peak, share, short, size_text,
+    GET, PUT, SEED, SERVER, SINK, SIZES, in_chunks, median, object, one_byte, peak, share, short,
+    size_text,
 };
 use crate::ours::s3::{DIRECT, PASS_THROUGH};
 use crate::suite::s3::{MEMORY_SIZES, MEMORY_STREAM_BYTES, MEMORY_STREAMS, STREAMS};
@@ -42,6 +43,14 @@ pub(super) fn goals(figures: &Figures<'_>) -> Vec<Goal> {
                 });
             }
         }
+    }
+    for bytes in [SIZES[2], SIZES[3]] {
+        let case = in_chunks(bytes);
+        let what = format!("Up in chunks, {}: CPU per GB, beside {PASS_THROUGH}", size_text(bytes));
+        goals.push(Goal {
+            note: Some(MEDIANS),
+            ..Goal::at_most(what, share(cpu(&case, OURS), cpu(&case, PASS_THROUGH)), 1.35)
+        });
     }
     for bytes in SIZES {
         let what = format!("Up, {}, to a real server: speed beside none between", size_text(bytes));
@@ -187,7 +196,7 @@ mod tests {
         let cases = Suite::find("s3").unwrap().cases(Extent::Default);
         let record = Record::default();
         let goals = goals(&Figures::new(&record));
-        assert_eq!(goals.len(), 8 + 4 + 3 + 8 + 2 + 4 + 8);
+        assert_eq!(goals.len(), 8 + 2 + 4 + 3 + 8 + 2 + 4 + 8);
         for goal in goals {
             let Measure::Factor { case, .. } = goal.measure else { continue };
             let found = cases.iter().any(|c| c.case == case.case && c.params == case.params);

@@ -4,8 +4,8 @@ use super::super::document::{Document, Table, Text};
 use super::super::figures::{Case, Figures, OURS, is_ours, real};
 use super::super::words;
 use super::{
-    GET, PUT, SERVER, SINK, SIZES, backend_text, median, object, one_byte, peak, share, short,
-    size_text,
+    GET, PUT, SERVER, SINK, SIZES, backend_text, in_chunks, median, object, one_byte, peak, share,
+    short, size_text,
 };
 use crate::ours::s3::{DIRECT, PASS_THROUGH};
 use crate::suite::s3::{MEMORY_SIZES, MEMORY_STREAM_BYTES, MEMORY_STREAMS, STREAMS};
@@ -51,40 +51,33 @@ pub(super) fn headlines(document: &mut Document, figures: &Figures<'_>) {
 
 /// MB/s and CPU of all subjects, by size.
 pub(super) fn transfers(document: &mut Document, figures: &Figures<'_>) {
-    let mut written = false;
+    let sizes = |case: &dyn Fn(u64) -> Case| SIZES.map(|bytes| (bytes, case(bytes)));
+    let mut tables = Vec::new();
     for backend in [SINK, SERVER] {
-        for (name, way) in [(PUT, "Up"), (GET, "Down")] {
-            let sizes: Vec<u64> = SIZES
-                .into_iter()
-                .filter(|bytes| figures.time(&object(name, *bytes, backend), OURS).is_some())
-                .collect();
-            if sizes.is_empty() {
-                continue;
-            }
-            written = true;
-            let caption = format!("{way}, before {}: MB/s, CPU-s a GB", backend_text(backend));
-            let mut table = Table::new(caption, &["Subject"]);
-            table.head.extend(sizes.iter().map(|bytes| Text::from(size_text(*bytes))));
-            let all: Vec<Case> = sizes.iter().map(|it| object(name, *it, backend)).collect();
-            for subject in ordered(figures, &all) {
-                let mut cells = vec![Text::from(subject)];
-                for case in &all {
-                    let [rate, cpu] = ["mb_s", "cpu_s_per_gb"]
-                        .map(|metric| median(figures, case, subject, metric));
-                    cells.push(match (rate, cpu) {
-                        (None, _) => none(),
-                        (Some(rate), None) => format!("{} MB/s", words::digits(rate)).into(),
-                        (Some(rate), Some(cpu)) => {
-                            Text::from(format!("{} MB/s", words::digits(rate)))
-                                .line_break()
-                                .say(format!("{} s/GB", words::digits(cpu)))
-                        }
-                    });
-                }
-                table.row(cells);
-            }
-            document.table(table);
+        let place = backend_text(backend);
+        tables.push((format!("Up, before {place}"), sizes(&|it| object(PUT, it, backend))));
+        if backend == SINK {
+            let what = "Up in chunks with a checksum behind, as SDKs send over TLS";
+            tables.push((format!("{what}, before {place}"), sizes(&in_chunks)));
         }
+        tables.push((format!("Down, before {place}"), sizes(&|it| object(GET, it, backend))));
+    }
+    let mut written = false;
+    for (caption, cases) in tables {
+        let (sizes, all): (Vec<u64>, Vec<Case>) =
+            cases.into_iter().filter(|(_, case)| figures.time(case, OURS).is_some()).unzip();
+        if all.is_empty() {
+            continue;
+        }
+        written = true;
+        let mut table = Table::new(format!("{caption}: MB/s, CPU-s a GB"), &["Subject"]);
+        table.head.extend(sizes.iter().map(|bytes| Text::from(size_text(*bytes))));
+        for subject in ordered(figures, &all) {
+            let mut cells = vec![Text::from(subject)];
+            cells.extend(all.iter().map(|case| rate_and_cost(figures, case, subject)));
+            table.row(cells);
+        }
+        document.table(table);
     }
     if !written {
         document.paragraph("This run measured no objects up and down.");
@@ -94,6 +87,16 @@ pub(super) fn transfers(document: &mut Document, figures: &Figures<'_>) {
         "CPU is that of the proxy's process alone (with minio, that of the server). A GB has 10^9 bytes. \
          The client compares every byte that comes down with what it had sent up.",
     );
+}
+
+fn rate_and_cost(figures: &Figures<'_>, case: &Case, subject: &str) -> Text {
+    let [rate, cpu] = ["mb_s", "cpu_s_per_gb"].map(|metric| median(figures, case, subject, metric));
+    let Some(rate) = rate else { return none() };
+    let text = Text::from(format!("{} MB/s", words::digits(rate)));
+    match cpu {
+        Some(cpu) => text.line_break().say(format!("{} s/GB", words::digits(cpu))),
+        None => text,
+    }
 }
 
 /// Short objects.
