@@ -18,6 +18,10 @@ use crate::error::S3Error;
 use crate::metrics::Metrics;
 use crate::object::{RangeOpener, Taken, Unauthentic, WholeOpener};
 
+/// Reads that a room has room for. The longer what is written at once, the less often somebody is woken, which the one
+/// who writes pays for; a fourth one would be too much memory.
+const READS: usize = 3;
+
 /// What opens: all of an object, or a range of one.
 pub(crate) enum Opener {
     Whole(WholeOpener),
@@ -141,7 +145,8 @@ impl Opened {
             && self.left > 0
         {
             let most = usize::try_from(self.skip + self.left).unwrap_or(usize::MAX);
-            ready!(poll_room(&mut self.room, cx, read_room::len(sealed.read_len()), most));
+            let len = read_room::len(READS, sealed.read_len());
+            ready!(poll_room(&mut self.room, cx, len, most));
             let before = self.room.len();
             match ready!(sealed.poll_read(cx, &mut self.room, most)) {
                 Some(Ok(())) => {}

@@ -66,15 +66,15 @@ impl Drop for Given {
     }
 }
 
-/// Chunks of a room, whose content is as long as two reads: what is opened or sealed in it then leaves in one write, and
-/// hyper, which gathers as much as it reads at once, writes it before it asks for more.
-pub(super) const fn chunks(read: usize) -> usize {
-    (2 * read).div_ceil(CHUNK_LEN)
+/// Chunks of a room, whose content is as long as `reads` of `read` bytes: what is opened or sealed in it then leaves in
+/// one write, and hyper, which gathers as much as it reads at once, writes it before it asks for more.
+pub(super) const fn chunks(reads: usize, read: usize) -> usize {
+    (reads * read).div_ceil(CHUNK_LEN)
 }
 
-/// Bytes of them, sealed. A salt fits too, so that uploads can have the same rooms.
-pub(super) const fn len(read: usize) -> usize {
-    chunks(read) * SEALED_CHUNK_LEN + SALT_LEN
+/// Bytes of them, sealed. A salt fits too, so that uploads can have the rooms of downloads.
+pub(super) const fn len(reads: usize, read: usize) -> usize {
+    chunks(reads, read) * SEALED_CHUNK_LEN + SALT_LEN
 }
 
 impl ReadRoom {
@@ -117,11 +117,15 @@ impl ReadRoom {
         self.bytes.capacity() >= len || self.bytes.try_reclaim(len.saturating_sub(self.bytes.len()))
     }
 
-    /// One of the thread's that is free, or else a new one.
+    /// One of the thread's that is free, or else a new one, in place of one that is free and too short.
     fn other(len: usize) -> Self {
         let kept = (len >= LEAST).then(|| {
             KEPT_ROOMS.with_borrow_mut(|rooms| {
                 let free = rooms.iter_mut().position(|(room, _)| room.try_reclaim(len));
+                if free.is_none() {
+                    let short = rooms.iter_mut().position(|(room, len)| room.try_reclaim(*len));
+                    drop(short.map(|at| rooms.swap_remove(at)));
+                }
                 free.map(|at| rooms.swap_remove(at))
             })
         });
@@ -195,8 +199,9 @@ mod tests {
 
     #[test]
     fn a_room_is_as_long_as_its_content_sealed() {
-        assert_eq!((chunks(768 * 1024), len(768 * 1024)), (96, 96 * 16_400 + 24));
-        assert_eq!(len(1), 16_424);
+        assert_eq!((chunks(2, 768 * 1024), len(2, 768 * 1024)), (96, 96 * 16_400 + 24));
+        assert_eq!(chunks(3, 768 * 1024), 144);
+        assert_eq!(len(2, 1), 16_424);
     }
 
     #[test]
@@ -255,6 +260,7 @@ mod tests {
         drop(rooms);
         assert_eq!(kept(), KEPT);
         let mut longer = of(4 * LEAST);
+        assert_eq!(kept(), KEPT - 1, "it has the place of one that is too short");
         longer.resize(4 * LEAST, 1);
         let given = longer.give(4 * LEAST);
         drop(longer);
