@@ -129,6 +129,9 @@ impl Decoder {
         }
         let outcome = self.take(input, out);
         self.failed = outcome.err();
+        if self.signer.is_none() {
+            self.held.release(out);
+        }
         outcome
     }
 
@@ -225,19 +228,19 @@ impl Decoder {
         let taken = usize::try_from(self.chunk.left).map_or(input.len(), |it| it.min(input.len()));
         let slice = input.split_to(taken);
         self.chunk.left -= taken as u64;
-        if self.signer.is_none() {
-            out.push_back(slice);
-        } else {
+        if self.signer.is_some() {
             self.chunk.digest.update(&slice);
-            self.held.push(slice);
-            if self.chunk.left > 0 {
-                self.held.release_but(self.limits.hold, out);
-            }
         }
+        self.held.push(slice);
         if self.chunk.left == 0 {
             self.verify_chunk()?;
-            self.held.release(out);
             self.state = State::DataEnd(0);
+        }
+        if self.signer.is_some() {
+            match self.chunk.left {
+                0 => self.held.release(out),
+                _ => self.held.release_but(self.limits.hold, out),
+            }
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Content that waits for the signature of its chunk.
+//! Content that waits: for the signature of its chunk, or for what is pushed with it.
 
 use std::collections::VecDeque;
 
@@ -24,7 +24,9 @@ impl Held {
             self.slices.push_back(slice);
             return;
         }
-        if self.together.is_empty() {
+        // What was given up shares the memory with what follows, so that chunks of a byte do not take some of their own.
+        if self.together.capacity() - self.together.len() < slice.len() {
+            self.join();
             self.together.reserve(TOGETHER);
         }
         self.together.extend_from_slice(&slice);
