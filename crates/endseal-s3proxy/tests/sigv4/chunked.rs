@@ -374,13 +374,14 @@ fn the_content_of_tiny_chunks_shares_memory() {
     unsigned.extend_from_slice(b"\r\n");
     signed.extend_from_slice(b"\r\n");
     for (form, body, most) in
-        [(Form::Unsigned, unsigned, 8), (Form::Signed(seed()), signed, 32_002)]
+        [(Form::Unsigned, unsigned, Some(8)), (Form::Signed(seed()), signed, None)]
     {
         let mut decoder = Decoder::new(form, 40_000, vec![], Limits::default());
         let mut out = VecDeque::new();
         decoder.push(Bytes::from(body), &mut out).unwrap();
         assert_eq!(out.iter().flatten().copied().collect::<Vec<_>>(), content);
-        assert!(out.len() <= most, "{}", out.len());
+        // Each signed chunk is given up by itself, when its signature was verified.
+        assert!(most.is_none_or(|most| out.len() <= most), "{}", out.len());
         let follows = |pair: &[&Bytes]| pair[0].as_ptr_range().end == pair[1].as_ptr();
         let slices: Vec<&Bytes> = out.iter().collect();
         let places = slices.windows(2).filter(|pair| !follows(pair)).count() + 1;
