@@ -64,7 +64,7 @@ fn once(
     let (start, limit) = (Instant::now(), extent.seconds_a_case() / PREPARATIONS as f64);
     // Of long iterations the few of a quick run tell as much.
     let few = Suite::find(case.suite)
-        .map_or(usize::MAX, |suite| (suite.most_rounds)(Extent::Quick, case));
+        .map_or(usize::MAX, |suite| *(suite.rounds)(Extent::Quick, case).end());
     let mut times = Vec::new();
     while times.len() < extent.rounds().min(few)
         && (times.len() < MIN_ROUNDS || start.elapsed().as_secs_f64() < limit)

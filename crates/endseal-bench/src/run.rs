@@ -151,10 +151,12 @@ impl Run {
     fn rounds(&mut self, runners: &mut Vec<Runner<'_>>, case: &Case) -> f64 {
         let start = Instant::now();
         let mut kernel = Vec::new();
-        let most = Suite::find(case.suite)
-            .map_or(usize::MAX, |suite| (suite.most_rounds)(self.extent, case));
-        for round in 0..self.extent.rounds().min(most) {
-            if round >= MIN_ROUNDS && start.elapsed().as_secs_f64() > self.extent.seconds_a_case() {
+        let rounds = Suite::find(case.suite)
+            .map_or(MIN_ROUNDS..=usize::MAX, |suite| (suite.rounds)(self.extent, case));
+        for round in 0..self.extent.rounds().min(*rounds.end()) {
+            if round >= *rounds.start()
+                && start.elapsed().as_secs_f64() > self.extent.seconds_a_case()
+            {
                 break;
             }
             kernel.push(calibration::warm());

@@ -1,7 +1,10 @@
 //! What is measured, as data: one suite for each station.
 
+use core::ops::RangeInclusive;
+
 use crate::record::Params;
 use crate::report::SuiteReport;
+use crate::run::MIN_ROUNDS;
 use crate::subject::Subject;
 
 pub mod codec;
@@ -39,7 +42,7 @@ impl Extent {
         if self == Self::Quick { 15 } else { 41 }
     }
 
-    /// Seconds after which a case gets no further round, as long as it has five.
+    /// Seconds after which a case gets no further round, if it has as many as it must.
     pub(crate) fn seconds_a_case(self) -> f64 {
         match self {
             Self::Quick => 3.0,
@@ -97,15 +100,15 @@ pub struct Suite {
     pub(crate) grows_by: &'static [Growing],
     /// What a reader of a case's figures must know: case and note.
     pub(crate) notes: &'static [(&'static str, &'static str)],
-    /// Rounds of a case at most, where the extent's are too many.
-    pub(crate) most_rounds: fn(Extent, &Case) -> usize,
+    /// Rounds of a case at least, however long they take, and at most, where the extent's are too many.
+    pub(crate) rounds: fn(Extent, &Case) -> RangeInclusive<usize>,
     /// Its part of the report.
     pub(crate) report: &'static dyn SuiteReport,
 }
 
 /// For suites whose cases are short.
-fn all_rounds(_: Extent, _: &Case) -> usize {
-    usize::MAX
+fn all_rounds(_: Extent, _: &Case) -> RangeInclusive<usize> {
+    MIN_ROUNDS..=usize::MAX
 }
 
 /// A parameter that grows.

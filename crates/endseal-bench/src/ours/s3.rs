@@ -16,6 +16,7 @@ mod check;
 mod line;
 mod memory;
 pub(crate) mod minio;
+mod place;
 mod range;
 pub(crate) mod rclone;
 mod shape;
@@ -96,11 +97,16 @@ fn info(way: Way) -> SubjectInfo {
             &["confidential"],
         ),
     };
-    let runtime = if way == Way::Direct { "no process" } else { "Rust, a process of its own" };
+    let runtime = match way {
+        Way::Direct => {
+            format!("no process; files of real servers are in {}", place::of_files().display())
+        }
+        _ => "Rust, a process of its own".to_owned(),
+    };
     SubjectInfo {
         settings: settings.into(),
         versions: BTreeMap::from([("endseal".into(), env!("CARGO_PKG_VERSION").into())]),
-        ..described(subject, about, runtime, properties)
+        ..described(subject, about, &runtime, properties)
     }
 }
 

@@ -2,10 +2,11 @@
 
 use core::convert::Infallible;
 use core::net::SocketAddr;
+use core::time::Duration;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
 use rustix::process::{Signal, set_parent_process_death_signal};
@@ -79,6 +80,32 @@ fn base() -> Result<Command, Failure> {
     Ok(command)
 }
 
+/// Starts what removes `folder` when this process has ended, however it did. Whoever holds its standard
+/// input holds it back.
+pub(crate) fn sweeper(folder: &Path) -> Result<Child, Failure> {
+    let mut command = base()?;
+    command.arg("sweep").arg(folder);
+    // An interruption from the terminal is for us, not for it.
+    command.process_group(0);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    Ok(command.spawn()?)
+}
+
+/// Waits for the end of standard input, then removes `folder`.
+fn sweep(folder: &Path) -> Result<(), Failure> {
+    std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
+    // Servers end at the same time, and may write until they have.
+    for _ in 0..50 {
+        match std::fs::remove_dir_all(folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            _ => break,
+        }
+    }
+    Ok(())
+}
+
 /// Plays the role that `arguments` name, until the process that started this one ends.
 ///
 /// # Errors
@@ -86,9 +113,13 @@ fn base() -> Result<Command, Failure> {
 pub fn serve(
     arguments: &[OsString],
 ) -> Result<Infallible, Box<dyn core::error::Error + Send + Sync>> {
+    let [role, rest @ ..] = arguments else { return Err("which role?".into()) };
+    if role == "sweep" {
+        sweep(Path::new(rest.first().ok_or("which folder?")?))?;
+        std::process::exit(0);
+    }
     // Kept over `exec`. Whoever started us may be killed, and then nobody else would stop this.
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    let [role, rest @ ..] = arguments else { return Err("which role?".into()) };
     let backend = || -> Result<SocketAddr, Failure> {
         Ok(rest.first().and_then(|it| it.to_str()).ok_or("which backend?")?.parse()?)
     };

@@ -12,7 +12,8 @@ use super::content::Content;
 /// Bytes of a chunk, as botocore has them.
 pub(crate) const CHUNK: u64 = 1 << 20;
 
-const SUM: ChecksumKind = ChecksumKind::Crc32;
+/// The checksum that SDKs send if they are not told another.
+pub(crate) const SUM: ChecksumKind = ChecksumKind::Crc32;
 
 /// Content and what is sent around it.
 #[derive(Debug)]
@@ -36,14 +37,7 @@ impl Upload {
         target: &str,
         content: Content,
     ) -> Result<Self, Failure> {
-        let mut hasher = Hasher::new(SUM);
-        let mut at = 0;
-        while at < content.len {
-            let piece = content.from(at);
-            hasher.update(piece);
-            at += piece.len() as u64;
-        }
-        let behind = format!("0\r\n{}:{}\r\n\r\n", SUM.header(), hasher.finish().to_base64());
+        let behind = format!("0\r\n{}:{}\r\n\r\n", SUM.header(), sum_of(content));
         let framing: u64 = (0..content.len.div_ceil(CHUNK))
             .map(|chunk| chunk_line(content.len, chunk * CHUNK).len() as u64 + 2)
             .sum();
@@ -65,6 +59,18 @@ impl Upload {
             Some(behind) => connection.put_chunks(&self.head, self.content, behind),
         }
     }
+}
+
+/// The checksum of content, as a header has it.
+pub(crate) fn sum_of(content: Content) -> String {
+    let mut hasher = Hasher::new(SUM);
+    let mut at = 0;
+    while at < content.len {
+        let piece = content.from(at);
+        hasher.update(piece);
+        at += piece.len() as u64;
+    }
+    hasher.finish().to_base64()
 }
 
 /// The line before the chunk that begins at `at`.

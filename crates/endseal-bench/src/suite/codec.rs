@@ -28,7 +28,7 @@ pub(super) const SUITE: Suite = Suite {
     floors: &["memcpy"],
     grows_by: &[Growing { parameter: "bytes", unit: 1024, one: "a KB", many: "number of bytes" }],
     notes: &[("decode_borrowed", BORROWED)],
-    most_rounds: super::all_rounds,
+    rounds: super::all_rounds,
     report: &crate::report::codec::CodecReport,
 };
 

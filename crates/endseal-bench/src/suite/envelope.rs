@@ -25,7 +25,7 @@ pub(super) const SUITE: Suite = Suite {
         many: "number of members",
     }],
     notes: &[("seal_many", ALL_CPUS), ("open_many", ALL_CPUS)],
-    most_rounds: super::all_rounds,
+    rounds: super::all_rounds,
     report: &crate::report::envelope::EnvelopeReport,
 };
 

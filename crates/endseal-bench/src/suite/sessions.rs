@@ -39,7 +39,7 @@ pub(super) const SUITE: Suite = Suite {
         many: "number of members",
     }],
     notes: &[(DECRYPT, KEPT)],
-    most_rounds: super::all_rounds,
+    rounds: super::all_rounds,
     report: &crate::report::sessions::SessionsReport,
 };
 

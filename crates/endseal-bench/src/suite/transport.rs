@@ -25,7 +25,7 @@ pub(super) const SUITE: Suite = Suite {
     floors: &["tcp"],
     grows_by: &[Growing { parameter: "bytes", unit: 1024, one: "a KB", many: "number of bytes" }],
     notes: &[("handshake", HANDSHAKE), ("messages", MESSAGES), ("bulk", BULK)],
-    most_rounds: super::all_rounds,
+    rounds: super::all_rounds,
     report: &crate::report::transport::TransportReport,
 };
 

@@ -45,6 +45,23 @@ fn a_quick_run_writes_figures_and_reports() {
 }
 
 #[test]
+fn what_a_run_leaves_is_removed_when_it_is_killed() {
+    let scratch = Scratch::new();
+    let folder = scratch.folder().join("files");
+    fs::create_dir_all(folder.join("data")).unwrap();
+    fs::write(folder.join("data/object"), b"content").unwrap();
+    let mut sweep = Command::new(PROGRAM);
+    sweep.args(["bench", "role", "sweep"]).arg(&folder).stdin(Stdio::piped());
+    let mut sweep = sweep.spawn().unwrap();
+    sleep(Duration::from_millis(300));
+    assert!(folder.join("data/object").exists(), "whoever started it lives");
+    assert!(sweep.try_wait().unwrap().is_none());
+    drop(sweep.stdin.take());
+    assert!(sweep.wait().unwrap().success());
+    assert!(!folder.exists());
+}
+
+#[test]
 fn the_suite_s3_measures_processes_of_its_own() {
     let scratch = Scratch::new();
     let ran = run(program()

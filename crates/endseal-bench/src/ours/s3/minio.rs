@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::line::Line;
+use super::place::Files;
 use super::shape::{Backend, Job, Shape};
 use super::world::make_buckets;
 use super::{described, failed, transfer, version};
-use crate::ours::sessions::folder::Folder;
 use crate::record::{Params, SubjectInfo};
 use crate::s3::process::{self, Process};
 use crate::s3::{ACCESS_KEY, Failure, REGION, SECRET, role};
@@ -46,13 +46,13 @@ struct Server {
     program: PathBuf,
     // It ends before its files are gone.
     process: Option<Process>,
-    folder: Option<Folder>,
+    folder: Option<Files>,
 }
 
 impl Server {
     fn line(&mut self) -> Result<Line, Failure> {
         if !self.process.as_mut().is_some_and(Process::lives) {
-            let folder = Folder::new()?;
+            let folder = Files::new()?;
             let (address, console) = (process::free_address()?, process::free_address()?);
             let mut command = role::command_of(&self.program)?;
             command.args(["server", "--quiet", "--address", &address.to_string()]);
@@ -62,6 +62,8 @@ impl Server {
             command.env("MINIO_KMS_SECRET_KEY", KEY).env("MINIO_REGION_NAME", REGION);
             // It would ask the world for a newer release.
             command.env("MINIO_UPDATE", "off").env("MINIO_BROWSER", "off");
+            // What was replaced it keeps for five minutes, and would again and again: all memory there is.
+            command.env("MINIO_API_DELETE_CLEANUP_INTERVAL", "1s");
             let process = Process::listening(command, address)?;
             make_buckets(address)?;
             self.process = Some(process);

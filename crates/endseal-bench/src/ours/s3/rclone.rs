@@ -14,11 +14,11 @@ use serde_json::json;
 
 use super::check;
 use super::line::Line;
+use super::place::{self, Files};
 use super::shape::{Backend, Job, Shape};
 use super::world::World;
 use super::{described, failed, transfer, version};
 use crate::clock::Elapsed;
-use crate::ours::sessions::folder::Folder;
 use crate::record::{Params, SubjectInfo};
 use crate::s3::client::Connection;
 use crate::s3::content::Content;
@@ -52,7 +52,7 @@ struct Shop {
     program: PathBuf,
     daemons: BTreeMap<Backend, Process>,
     world: World,
-    folder: Option<Folder>,
+    folder: Option<Files>,
 }
 
 impl Shop {
@@ -98,7 +98,7 @@ impl Shop {
 
     fn folder(&mut self) -> Result<PathBuf, Failure> {
         if self.folder.is_none() {
-            self.folder = Some(Folder::new()?);
+            self.folder = Some(Files::new()?);
         }
         Ok(self.folder.as_ref().ok_or("there is no folder")?.at(""))
     }
@@ -252,6 +252,9 @@ impl Ready {
         let up = self.shape.job == Job::Put;
         let (content, copier) = (self.content(), &mut self.copier);
         copier.clear("source", up);
+        if up && self.shape.backend == Backend::Server {
+            place::make_room(self.shape.bytes)?;
+        }
         // The line lends its clock while it carries the command.
         let (before, start) = (copier.line.cpu()?, std::time::Instant::now());
         copier.command("source", up)?;

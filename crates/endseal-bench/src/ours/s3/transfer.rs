@@ -1,8 +1,8 @@
 //! One object after the other, up or down.
 
-use super::figure;
 use super::line::Line;
-use super::shape::{Job, Shape};
+use super::shape::{Backend, Job, Shape};
+use super::{figure, place};
 use crate::clock::Elapsed;
 use crate::record::Better;
 use crate::s3::Failure;
@@ -47,6 +47,9 @@ impl Ready {
             self.number += 1;
         }
         let content = self.content();
+        if self.shape.job == Job::Put && self.shape.backend == Backend::Server {
+            place::make_room(self.shape.bytes)?;
+        }
         let mut connection = self.line.reuse(self.connection.take())?;
         let elapsed = match self.shape.job {
             Job::Get => {

@@ -14,9 +14,9 @@ use endseal_s3proxy::provider::Ring;
 use endseal_s3proxy::provider::ring::{Protection, RingFile};
 
 use super::line::Line;
+use super::place::Files;
 use super::shape::Backend;
 use super::{Way, failed};
-use crate::ours::sessions::folder::Folder;
 use crate::s3::process::{self, Process};
 use crate::s3::role::{self, Role};
 use crate::s3::{ACCESS_KEY, DROP, Failure, KEEP, REGION, SECRET, client, signer};
@@ -36,7 +36,7 @@ pub(super) struct World {
     // Proxies end before backends, and both before their files are gone.
     proxies: BTreeMap<(Way, Backend), Process>,
     backends: BTreeMap<Backend, Process>,
-    folder: Option<Folder>,
+    folder: Option<Files>,
 }
 
 impl World {
@@ -115,9 +115,9 @@ impl World {
         role::proxy(&config)
     }
 
-    fn folder(&mut self) -> Result<&Folder, Failure> {
+    fn folder(&mut self) -> Result<&Files, Failure> {
         if self.folder.is_none() {
-            self.folder = Some(Folder::new()?);
+            self.folder = Some(Files::new()?);
         }
         self.folder.as_ref().ok_or_else(|| "there is no folder".into())
     }

@@ -16,10 +16,15 @@ pub(in crate::ours) struct Folder(PathBuf);
 
 impl Folder {
     pub(in crate::ours) fn new() -> io::Result<Self> {
+        Self::below(&std::env::temp_dir())
+    }
+
+    /// One in another place.
+    pub(in crate::ours) fn below(parent: &Path) -> io::Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("endseal-bench-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        let path = parent.join(name);
         fs::create_dir(&path)?;
         Ok(Self(path))
     }
