@@ -166,7 +166,11 @@ impl Content {
         most: usize,
     ) -> Poll<Result<Option<Outcome>, S3Error>> {
         let Source::Plain(incoming) = &mut self.source else {
-            return self.gather(cx, room, most);
+            let most = most.min(room.capacity() - room.len());
+            return self.poll_pieces(cx, most, |piece| {
+                room.extend_from_slice(piece);
+                Ok(())
+            });
         };
         let before = room.len();
         match ready!(incoming.poll_read(cx, room, most)) {
@@ -179,36 +183,44 @@ impl Content {
         Poll::Ready(Ok(None))
     }
 
-    /// [`Self::poll_read`] of what comes in pieces: as many of them as are there and fit, so that what is sealed of them
-    /// is written together.
-    fn gather(
+    /// Whether it comes in long pieces that have memory of their own: they are best sealed out of it.
+    pub(crate) fn is_in_pieces(&self) -> bool {
+        matches!(self.source, Source::Chunked(_))
+    }
+
+    /// [`Self::poll_read`] of what comes in pieces, which are given to `take`: as many of them as are there, at most `most`
+    /// bytes, which the caller MUST let be above 0, so that what is sealed of them is written together.
+    ///
+    /// # Errors
+    /// As [`poll_step`](Self::poll_step); those of `take`.
+    pub(crate) fn poll_pieces(
         &mut self,
         cx: &mut Context<'_>,
-        room: &mut BytesMut,
         most: usize,
+        mut take: impl FnMut(&[u8]) -> Result<(), S3Error>,
     ) -> Poll<Result<Option<Outcome>, S3Error>> {
         if let Some(outcome) = self.ended.take() {
             return Poll::Ready(Ok(Some(outcome)));
         }
-        let before = room.len();
-        let end = room.capacity().min(before.saturating_add(most));
+        let mut taken = 0;
         loop {
             // The end is asked for even where there is no room.
             if self.rest.is_empty() {
                 match self.poll_step(cx)? {
                     Poll::Ready(Step::Piece(piece)) => self.rest = piece,
-                    Poll::Ready(Step::End(outcome)) if room.len() > before => {
+                    Poll::Ready(Step::End(outcome)) if taken > 0 => {
                         self.ended = Some(outcome);
                         return Poll::Ready(Ok(None));
                     }
                     Poll::Ready(Step::End(outcome)) => return Poll::Ready(Ok(Some(outcome))),
-                    Poll::Pending if room.len() > before => return Poll::Ready(Ok(None)),
+                    Poll::Pending if taken > 0 => return Poll::Ready(Ok(None)),
                     Poll::Pending => return Poll::Pending,
                 }
             }
-            let piece = self.rest.split_to(self.rest.len().min(end - room.len()));
-            room.extend_from_slice(&piece);
-            if room.len() >= end {
+            let piece = self.rest.split_to(self.rest.len().min(most - taken));
+            take(&piece)?;
+            taken += piece.len();
+            if taken >= most {
                 return Poll::Ready(Ok(None));
             }
         }

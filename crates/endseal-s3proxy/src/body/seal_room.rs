@@ -70,6 +70,37 @@ impl SealRoom {
         Poll::Ready(())
     }
 
+    /// [`Self::poll_make`] for content that lies elsewhere and is sealed from there.
+    pub(super) fn poll_make_apart(
+        &mut self,
+        cx: &Context<'_>,
+        read: usize,
+        left: u64,
+    ) -> Poll<usize> {
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        // One chunk more than the content fills by itself: the sealer may have the beginning of one.
+        let fits = |len: usize| (len.saturating_sub(SALT_LEN) / SEALED_CHUNK_LEN).saturating_sub(1);
+        let all = read_room::chunks(READS, read).clamp(1, left / CHUNK_LEN + 1);
+        if fits(self.room.capacity()) < all.div_ceil(4) {
+            ready!(self.room.poll_has(cx, SALT_LEN + (all + 1) * SEALED_CHUNK_LEN));
+        }
+        Poll::Ready(fits(self.room.capacity()) * CHUNK_LEN)
+    }
+
+    /// Seals what fills chunks of `content`, behind what was pushed before; the sealer keeps the rest.
+    ///
+    /// # Errors
+    /// Those of the sealer.
+    pub(super) fn push(&mut self, content: &[u8], sealer: &mut Sealer) -> Result<(), SealError> {
+        sealer.push(content, &mut self.room)
+    }
+
+    /// What was pushed, sealed.
+    pub(super) fn pushed(&mut self) -> Bytes {
+        let len = self.room.len();
+        self.room.give(len)
+    }
+
     /// Content is read to the end of these.
     pub(super) fn bytes(&mut self) -> &mut BytesMut {
         &mut self.room
@@ -151,6 +182,41 @@ mod tests {
         sealed
     }
 
+    /// The same of content that lies elsewhere.
+    fn run_apart(content: &[u8], read: usize, most: usize, waits: usize) -> Vec<u8> {
+        let cx = Context::from_waker(Waker::noop());
+        let (mut room, mut left) = (SealRoom::default(), content);
+        let mut sealer = Sealer::Part(sealer(content.len()));
+        let (mut sealed, mut waiting) = (Vec::new(), VecDeque::<Bytes>::new());
+        while !left.is_empty() {
+            let Poll::Ready(free) = room.poll_make_apart(&cx, read, left.len() as u64) else {
+                sealed.extend_from_slice(&waiting.pop_front().expect("it waits for something"));
+                continue;
+            };
+            assert!(free > 0);
+            let memory = room.bytes().capacity();
+            let (mut now, rest) = left.split_at(free.min(left.len()));
+            while !now.is_empty() {
+                let (piece, after) = now.split_at(most.min(now.len()));
+                room.push(piece, &mut sealer).unwrap();
+                now = after;
+            }
+            assert_eq!(room.bytes().capacity(), memory, "there was room for it");
+            waiting.push_back(room.pushed());
+            if waiting.len() > waits {
+                sealed.extend(waiting.pop_front().into_iter().flatten());
+            }
+            left = rest;
+        }
+        sealed.extend(waiting.into_iter().flatten());
+        assert!(room.content().is_empty());
+        let mut end = BytesMut::new();
+        let Sealer::Part(sealer) = sealer else { unreachable!() };
+        sealer.finish(&mut end).unwrap();
+        sealed.extend_from_slice(&end);
+        sealed
+    }
+
     #[test]
     fn however_content_comes_the_same_is_sealed() {
         for len in [0, 1, CHUNK_LEN - 1, CHUNK_LEN, 5 * CHUNK_LEN, 50 * CHUNK_LEN + 123] {
@@ -164,6 +230,8 @@ mod tests {
                     for waits in [0, 1, 5] {
                         let sealed = run(&content, read, most, waits);
                         assert!(sealed == expected, "{len}, {read}, {most}, {waits}");
+                        let sealed = run_apart(&content, read, most, waits);
+                        assert!(sealed == expected, "apart: {len}, {read}, {most}, {waits}");
                     }
                 }
             }

@@ -38,6 +38,13 @@ impl Sealer {
         }
     }
 
+    pub(super) fn push(&mut self, content: &[u8], out: &mut BytesMut) -> Result<(), SealError> {
+        match self {
+            Self::Whole(sealer) => sealer.push(content, out),
+            Self::Part(sealer) => sealer.push(content, out),
+        }
+    }
+
     /// Seals the end of the content, shorter than a chunk.
     fn finish(
         self,
@@ -117,9 +124,34 @@ impl Sealed {
         Ok(out.freeze())
     }
 
+    /// What is sealed next of content that comes in pieces; nothing if it fills no chunk yet.
+    fn next_pushed(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, S3Error>> {
+        let Some(sealer) = &mut self.sealer else { return Poll::Ready(Ok(Bytes::new())) };
+        let (read, left, room) = (self.content.read_len(), self.content.len(), &mut self.room);
+        let most = ready!(room.poll_make_apart(cx, read, left));
+        let mut came = 0;
+        let outcome = ready!(self.content.poll_pieces(cx, most, |piece| {
+            came += piece.len() as u64;
+            room.push(piece, sealer).map_err(seal_error)
+        }))?;
+        self.metrics.sealed.fetch_add(came, Relaxed);
+        Poll::Ready(match outcome {
+            None => Ok(self.room.pushed()),
+            Some(outcome) => self.finish(outcome),
+        })
+    }
+
     fn next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, S3Error>>> {
         while let Some(sealer) = &mut self.sealer {
             let (read, left) = (self.content.read_len(), self.content.len());
+            if self.content.is_in_pieces() {
+                let sealed = ready!(self.next_pushed(cx))?;
+                if !sealed.is_empty() {
+                    self.left = self.left.saturating_sub(sealed.len() as u64);
+                    return Poll::Ready(Some(Ok(sealed)));
+                }
+                continue;
+            }
             let most = ready!(self.room.poll_make(cx, read, left));
             let before = self.room.content().len();
             let sealed = match ready!(self.content.poll_read(cx, self.room.bytes(), most))? {
