@@ -9,7 +9,7 @@ use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
 mod bare;
 pub mod drain;
 mod examine;
-pub(super) mod folder;
+pub(crate) mod folder;
 mod mls;
 mod pairwise;
 mod send;

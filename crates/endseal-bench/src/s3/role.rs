@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use super::{Failure, listen, pass, seed, sink};
+use crate::ours::sessions::folder::PREFIX;
 
 /// How variables begin that programs of S3 read.
 const FOREIGN: [&str; 4] = ["AWS_", "ENDSEAL_S3_", "MINIO_", "RCLONE_"];
@@ -91,8 +92,12 @@ pub(crate) fn sweeper(folder: &Path) -> Result<Child, Failure> {
     Ok(command.spawn()?)
 }
 
-/// Waits for the end of standard input, then removes `folder`.
+/// Waits for the end of standard input, then removes `folder`, which has to be one of the bench's own.
 fn sweep(folder: &Path) -> Result<(), Failure> {
+    let name = folder.file_name().and_then(|name| name.to_str());
+    if !name.is_some_and(|name| name.starts_with(PREFIX)) {
+        return Err(format!("{} is not the bench's own", folder.display()).into());
+    }
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
     // Servers end at the same time, and may write until they have.
     for _ in 0..50 {

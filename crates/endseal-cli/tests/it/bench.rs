@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Instant;
@@ -47,11 +48,22 @@ fn a_quick_run_writes_figures_and_reports() {
 #[test]
 fn what_a_run_leaves_is_removed_when_it_is_killed() {
     let scratch = Scratch::new();
-    let folder = scratch.folder().join("files");
-    fs::create_dir_all(folder.join("data")).unwrap();
-    fs::write(folder.join("data/object"), b"content").unwrap();
-    let mut sweep = Command::new(PROGRAM);
-    sweep.args(["bench", "role", "sweep"]).arg(&folder).stdin(Stdio::piped());
+    let folder = scratch.folder().join("endseal-bench-1-0");
+    let others = scratch.folder().join("files");
+    for folder in [&folder, &others] {
+        fs::create_dir_all(folder.join("data")).unwrap();
+        fs::write(folder.join("data/object"), b"content").unwrap();
+    }
+    let sweep = |folder: &Path| {
+        let mut sweep = Command::new(PROGRAM);
+        sweep.args(["bench", "role", "sweep"]).arg(folder).stdin(Stdio::piped());
+        sweep
+    };
+    // What is not the bench's own stays.
+    assert!(!sweep(&others).stdin(Stdio::null()).status().unwrap().success());
+    assert!(others.join("data/object").exists());
+
+    let mut sweep = sweep(&folder);
     let mut sweep = sweep.spawn().unwrap();
     sleep(Duration::from_millis(300));
     assert!(folder.join("data/object").exists(), "whoever started it lives");

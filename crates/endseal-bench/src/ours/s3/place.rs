@@ -2,10 +2,11 @@
 //! holds back for it is measured.
 //!
 //! What a file is made of matters even where nothing reaches the disk. ext4 gives a writer of whole
-//! megabytes memory in blocks of a megabyte, and others in smaller ones; a hypervisor that takes back free
-//! memory takes the large blocks, and to have one again costs eight times as much. Subjects whose writes
-//! happen to fall on whole megabytes then pay what others do not. In memory files are made of single pages,
-//! for everybody. docs/design/s3-proxy-tuning.md has the figures.
+//! megabytes memory in blocks of a megabyte, and others in smaller ones; such blocks, where they had long
+//! been free, took eight times as long to write to on the virtual machine that this was measured on.
+//! Subjects whose writes happen to fall on whole megabytes then pay what others do not. In memory files are
+//! made of single pages, for everybody. docs/design/s3-proxy-tuning.md has the figures, and what is only
+//! inferred of the reason.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -15,7 +16,7 @@ use std::sync::OnceLock;
 
 use rustix::fs::{XattrFlags, setxattr, statvfs};
 
-use crate::ours::sessions::folder::Folder;
+use crate::ours::sessions::folder::{Folder, PREFIX};
 use crate::s3::{Failure, role};
 
 /// A file system in memory, which Linux has by default.
@@ -59,13 +60,14 @@ impl Files {
 }
 
 /// Lets the kernel find memory for a file of that length, and gives it back, so that the next one to be
-/// written takes that: otherwise whose turn it is pays for what others had, and a hypervisor took, since.
+/// written takes that: otherwise whose turn it is pays for memory that was long free.
 pub(super) fn make_room(bytes: u64) -> io::Result<()> {
-    let path = of_files().join(format!("endseal-bench-{}-room", std::process::id()));
+    let path = of_files().join(format!("{PREFIX}{}-room", std::process::id()));
     let written = fill(&path, bytes);
-    // Whether it was written or not, and before anything else is.
-    fs::remove_file(&path)?;
-    written
+    // Whether it was written or not, and before anything else is. Why it was not comes first: then there
+    // may be nothing to remove.
+    let removed = fs::remove_file(&path);
+    written.and(removed)
 }
 
 fn fill(path: &Path, bytes: u64) -> io::Result<()> {
@@ -97,7 +99,7 @@ fn available(meminfo: &str) -> u64 {
 /// Whether files there can have attributes, in which versitygw keeps metadata: kernels before 6.6 have none.
 fn takes_attributes(place: &Path) -> bool {
     let probe = || -> io::Result<()> {
-        let file = place.join(format!("endseal-bench-{}-probe", std::process::id()));
+        let file = place.join(format!("{PREFIX}{}-probe", std::process::id()));
         fs::File::create_new(&file)?;
         let set = setxattr(&file, "user.endseal", b"1", XattrFlags::empty());
         fs::remove_file(&file)?;
@@ -121,7 +123,7 @@ mod tests {
     #[test]
     fn room_is_made_and_given_back() {
         make_room(PIECE as u64 * 2 + 5).unwrap();
-        let own = format!("endseal-bench-{}-room", std::process::id());
+        let own = format!("{PREFIX}{}-room", std::process::id());
         assert!(!of_files().join(own).exists());
     }
 

@@ -10,6 +10,9 @@ use std::time::Instant;
 /// Why something could not be done.
 pub(super) type Failure = Box<dyn Error + Send + Sync>;
 
+/// How names of files and directories begin that are the bench's own, in places that others use, too.
+pub(crate) const PREFIX: &str = "endseal-bench-";
+
 /// A directory of its own, removed at the end.
 #[derive(Debug)]
 pub(in crate::ours) struct Folder(PathBuf);
@@ -23,7 +26,7 @@ impl Folder {
     pub(in crate::ours) fn below(parent: &Path) -> io::Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("endseal-bench-{}-{number}", std::process::id());
+        let name = format!("{PREFIX}{}-{number}", std::process::id());
         let path = parent.join(name);
         fs::create_dir(&path)?;
         Ok(Self(path))
