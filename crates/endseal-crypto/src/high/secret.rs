@@ -91,13 +91,14 @@ macro_rules! secret_bytes {
     };
 }
 
+use crate::mid::backend;
 pub use crate::secret_bytes;
 pub use zeroize::{Zeroize, Zeroizing};
 
 /// Whether two byte strings are equal, in time that depends on their lengths alone.
 #[must_use]
 pub fn constant_time_eq(a: &[u8], b: &[u8]) -> bool {
-    subtle::ConstantTimeEq::ct_eq(a, b).into()
+    backend::constant_time_eq(a, b)
 }
 
 #[cfg(test)]

@@ -13,6 +13,10 @@ pub(crate) fn random(buffer: &mut [u8]) -> Result<(), ()> {
     aws_lc_rs::rand::fill(buffer).map_err(|_| ())
 }
 
+pub(crate) fn constant_time_eq(a: &[u8], b: &[u8]) -> bool {
+    aws_lc_rs::constant_time::verify_slices_are_equal(a, b).is_ok()
+}
+
 pub(crate) fn sha512(parts: &[&[u8]]) -> [u8; 64] {
     let mut context = digest::Context::new(&digest::SHA512);
     for part in parts {

@@ -15,6 +15,22 @@ fn bytes<const N: usize>(name: &str, i: u32) -> [u8; N] {
     out
 }
 
+#[test]
+fn constant_time_eq() {
+    for len in 0..70 {
+        let a = bytes::<71>("a", 0);
+        for eq in [aws_lc::constant_time_eq, rustcrypto::constant_time_eq] {
+            assert!(eq(&a[..len], &a[..len]));
+            assert!(!eq(&a[..len], &a[..len + 1]) && !eq(&a[..len + 1], &a[..len]));
+            for bit in 0..len * 8 {
+                let mut b = a;
+                b[bit / 8] ^= 1 << (bit % 8);
+                assert!(!eq(&a[..len], &b[..len]), "{len}, {bit}");
+            }
+        }
+    }
+}
+
 /// The two back ends, and what the product takes: the kernel where the CPU runs it.
 macro_rules! aes_gcm_agrees {
     ($key:expr, $nonce:expr, $data:expr, $plaintext:expr, $($gcm:path),+) => {{
