@@ -86,7 +86,6 @@ impl ChunkKeys {
     /// The caller MUST NOT seal two streams with the same input key and salt. To open, it MUST
     /// compare the commitment in constant time before it uses the keys.
     #[must_use]
-    #[allow(clippy::missing_panics_doc, clippy::expect_used)]
     pub fn derive(
         key: &InputKey,
         salt: &[u8; SALT_LEN],
@@ -95,22 +94,23 @@ impl ChunkKeys {
         KeySource::new(key).derive(salt, context)
     }
 
-    /// The keys for the AEAD that `info` names, with a key of `len` bytes; `None` if AES-GCM has no such length.
+    /// The keys for the AEAD that `info` names, with a key of `len` bytes, and the `commitment` as far as there is room
+    /// for it; `None` if AES-GCM has no such length.
     fn expand(
         source: &ExpandKey,
         info: &[u8],
         len: usize,
         salt: &[u8; SALT_LEN],
         context: &[u8],
-    ) -> Option<(Self, [u8; COMMITMENT_LEN])> {
+        commitment: &mut [u8],
+    ) -> Option<Self> {
         let mut okm = Zeroizing::new([0; 32 + 12 + COMMITMENT_LEN]);
-        let okm = okm.get_mut(..len + 12 + COMMITMENT_LEN)?;
+        let okm = okm.get_mut(..len + 12 + commitment.len())?;
         source.expand(&[info, salt, context], okm);
         let (aead_key, rest) = okm.split_at(len);
         let (nonce, rest) = rest.split_first_chunk()?;
-        let commitment = *rest.first_chunk()?;
-        let keys = Self { aead: AesGcm::new(aead_key)?, base_nonce: Zeroizing::new(*nonce) };
-        Some((keys, commitment))
+        commitment.copy_from_slice(rest);
+        Some(Self { aead: AesGcm::new(aead_key)?, base_nonce: Zeroizing::new(*nonce) })
     }
 
     /// Derives the keys and checks the commitment.
@@ -123,8 +123,7 @@ impl ChunkKeys {
         context: &[u8],
         commitment: &[u8; COMMITMENT_LEN],
     ) -> Result<Self, Unauthentic> {
-        let (keys, own) = Self::derive(key, salt, context);
-        if constant_time_eq(&own, commitment) { Ok(keys) } else { Err(Unauthentic) }
+        KeySource::new(key).derive_committed(salt, context, commitment)
     }
 
     fn nonce(&self, index: u64) -> [u8; 12] {
@@ -217,13 +216,42 @@ impl KeySource {
 
     /// [`ChunkKeys::derive`], with its duties.
     #[must_use]
-    #[allow(clippy::missing_panics_doc, clippy::expect_used)]
     pub fn derive(
         &self,
         salt: &[u8; SALT_LEN],
         context: &[u8],
     ) -> (ChunkKeys, [u8; COMMITMENT_LEN]) {
-        ChunkKeys::expand(&self.0, INFO, InputKey::LEN, salt, context)
+        let mut commitment = [0; COMMITMENT_LEN];
+        (self.expand(salt, context, &mut commitment), commitment)
+    }
+
+    /// [`ChunkKeys::derive_committed`].
+    ///
+    /// # Errors
+    /// [`Unauthentic`] if the input key, the salt or the context is another one.
+    pub fn derive_committed(
+        &self,
+        salt: &[u8; SALT_LEN],
+        context: &[u8],
+        commitment: &[u8; COMMITMENT_LEN],
+    ) -> Result<ChunkKeys, Unauthentic> {
+        let (keys, own) = self.derive(salt, context);
+        if constant_time_eq(&own, commitment) { Ok(keys) } else { Err(Unauthentic) }
+    }
+
+    /// The keys of [`derive`](Self::derive) without the commitment, which is three of the five compressions of SHA-512
+    /// if the context has at most 38 bytes.
+    ///
+    /// The caller MUST NOT seal two streams with the same salt, and MUST have compared another commitment of the same
+    /// input key before it opens anything: without one, bytes can be made that open under several keys.
+    #[must_use]
+    pub fn keys(&self, salt: &[u8; SALT_LEN], context: &[u8]) -> ChunkKeys {
+        self.expand(salt, context, &mut [])
+    }
+
+    #[allow(clippy::expect_used)]
+    fn expand(&self, salt: &[u8; SALT_LEN], context: &[u8], commitment: &mut [u8]) -> ChunkKeys {
+        ChunkKeys::expand(&self.0, INFO, InputKey::LEN, salt, context, commitment)
             .expect("AES-256-GCM takes keys of 32 bytes")
     }
 }

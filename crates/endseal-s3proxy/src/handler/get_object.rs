@@ -310,12 +310,14 @@ async fn open_small(
     let limit = usize::try_from(object.sealed_len).map_err(|_| S3Error::internal())?;
     let sealed = read(response.into_body(), limit).await?;
     let len = sealed.len();
-    let mut content = BytesMut::from(sealed);
-    let opened = opener.open(&mut content).and_then(|taken| {
-        content.truncate(taken.content);
-        opener.finish()
-    });
-    match opened {
+    let (mut content, opened) = if opener.is_short() {
+        (BytesMut::new(), opener.open_short(&sealed).map(drop))
+    } else {
+        let mut content = BytesMut::from(sealed);
+        let opened = opener.open(&mut content).map(|taken| content.truncate(taken.content));
+        (content, opened)
+    };
+    match opened.and_then(|()| opener.finish()) {
         Ok((mut last, record)) => {
             // Mostly the only chunk, which is not copied.
             let content = if content.is_empty() {

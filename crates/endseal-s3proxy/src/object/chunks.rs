@@ -10,7 +10,7 @@ use endseal_crypto::segment::{
     SliceSealer, TAG_LEN, chunks_len,
 };
 
-use super::{ContentKey, SealError, Unauthentic};
+use super::{SealError, Unauthentic};
 
 /// `context(kind, rest)`; the labels are `"endseal/s3-object@v1 " || kind`.
 pub(super) fn context(kind: Label, rest: &[u8]) -> Vec<u8> {
@@ -137,7 +137,7 @@ impl Taken {
     }
 }
 
-/// `salt (24) || chunks` of a message that is in memory.
+/// `salt (24) || chunks` of a message that is in memory. It has no commitment: the header has one of the same key.
 pub(super) fn seal_message(
     source: &KeySource,
     context: &[u8],
@@ -148,20 +148,20 @@ pub(super) fn seal_message(
     let mut out = vec![0; SALT_LEN + sealed];
     let (salt_out, chunks) = out.split_at_mut(SALT_LEN);
     salt_out.copy_from_slice(salt);
-    let mut sealer = SliceSealer::new(source.derive(salt, context).0, chunks);
+    let mut sealer = SliceSealer::new(source.keys(salt, context), chunks);
     sealer.push(message);
     sealer.finish();
     out
 }
 
-/// Opens what [`seal_message`] made.
+/// Opens what [`seal_message`] made. The caller has compared the header's commitment.
 pub(super) fn open_message(
-    key: &ContentKey,
+    source: &KeySource,
     context: &[u8],
     sealed: &[u8],
 ) -> Result<Zeroizing<Vec<u8>>, Unauthentic> {
     let (salt, chunks) = sealed.split_first_chunk().ok_or(Unauthentic)?;
-    let mut opener = SliceOpener::new(ChunkKeys::derive(key, salt, context).0, chunks)?;
+    let mut opener = SliceOpener::new(source.keys(salt, context), chunks)?;
     let mut out = Zeroizing::new(vec![0; opener.remaining()]);
     opener.pull(&mut out)?;
     Ok(out)

@@ -33,8 +33,9 @@ pub fn open(header: &Header, key: &ContentKey, text: &str) -> Result<[u8; MD5_LE
     if header.form() != Form::Whole {
         return Err(Unauthentic);
     }
-    header.verify(key)?;
+    let source = KeySource::new(key);
+    header.keys(&source)?;
     let sealed = base64url::decode(text, SEALED_LEN)?;
-    let md5 = open_message(key, &context(S3_MD5, &[]), &sealed)?;
+    let md5 = open_message(&source, &context(S3_MD5, &[]), &sealed)?;
     md5.as_slice().try_into().map_err(|_| Unauthentic)
 }

@@ -257,14 +257,14 @@ impl Header {
     /// # Errors
     /// [`Unauthentic`] if it is not, or a field that the key commits to was changed.
     pub fn verify(&self, key: &ContentKey) -> Result<(), Unauthentic> {
-        self.keys(key).map(|_| ())
+        self.keys(&KeySource::new(key)).map(|_| ())
     }
 
     /// The keys that salt and commitment belong to: of the body of a whole object, of nothing for
     /// multipart.
-    pub(super) fn keys(&self, key: &ContentKey) -> Result<ChunkKeys, Unauthentic> {
+    pub(super) fn keys(&self, source: &KeySource) -> Result<ChunkKeys, Unauthentic> {
         let context = self.context();
-        Ok(ChunkKeys::derive_committed(key, &self.salt, &context, &self.commitment)?)
+        Ok(source.derive_committed(&self.salt, &context, &self.commitment)?)
     }
 
     fn context(&self) -> Vec<u8> {

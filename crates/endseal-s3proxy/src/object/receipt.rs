@@ -84,7 +84,7 @@ impl Receipt {
         if sealed.len() > Self::MAX_LEN {
             return Err(Unauthentic);
         }
-        let message = open_message(key, &receipt_context(number), sealed)?;
+        let message = open_message(&KeySource::new(key), &receipt_context(number), sealed)?;
         Self::read(&message).ok_or(Unauthentic)
     }
 

@@ -60,12 +60,13 @@ impl Record {
         sealed_len: u64,
         tail: &[u8],
     ) -> Result<Self, Unauthentic> {
-        header.verify(key)?;
+        let source = KeySource::new(key);
+        header.keys(&source)?;
         let content = plaintext_len(sealed_len).ok_or(Unauthentic)?;
         if header.plaintext_len().is_some_and(|announced| announced != content) {
             return Err(Unauthentic);
         }
-        let record = open_frame(key, header.form(), slots(content), tail)?;
+        let record = open_frame(&source, header.form(), slots(content), tail)?;
         if record.plaintext_len() != content {
             return Err(Unauthentic);
         }
@@ -80,7 +81,7 @@ impl Record {
 /// Opens the record at the end of `tail`, which may have anything before it. Its length is checked
 /// before anything is done for it: no entry for a whole object, at most `max_parts` for the other.
 pub(super) fn open_frame(
-    key: &ContentKey,
+    source: &KeySource,
     form: Form,
     max_parts: u64,
     tail: &[u8],
@@ -99,7 +100,7 @@ pub(super) fn open_frame(
     };
     let start = usize::try_from(length).ok().and_then(|len| before.len().checked_sub(len));
     let sealed = start.and_then(|start| before.get(start..)).filter(|_| is_possible);
-    let record = open_message(key, &record_context(form), sealed.ok_or(Unauthentic)?)?;
+    let record = open_message(source, &record_context(form), sealed.ok_or(Unauthentic)?)?;
     Record::from_bytes(&record).filter(|record| record.form() == form).ok_or(Unauthentic)
 }
 

@@ -90,8 +90,9 @@ impl UploadId {
     /// [`Unauthentic`] if `key` is not the key of the header, or the upload id was changed or made
     /// for another place.
     pub fn open(&self, key: &ContentKey, place: &Place<'_>) -> Result<String, Unauthentic> {
-        self.header.verify(key)?;
-        let id = open_message(key, &upload_context(place), &self.sealed)?;
+        let source = KeySource::new(key);
+        self.header.keys(&source)?;
+        let id = open_message(&source, &upload_context(place), &self.sealed)?;
         str::from_utf8(&id).map(str::to_owned).map_err(|_| Unauthentic)
     }
 }

@@ -126,9 +126,10 @@ pub fn seal(
 /// # Errors
 /// [`Unauthentic`] if `key` is not the key of `header`, or the value is not what [`seal`] makes.
 pub fn open(header: &Header, key: &ContentKey, text: &str) -> Result<UserMetadata, Unauthentic> {
-    header.verify(key)?;
+    let source = KeySource::new(key);
+    header.keys(&source)?;
     let sealed = base64url::decode(text, MAX_METADATA)?;
-    let bytes = open_message(key, &context(S3_METADATA, &[]), &sealed)?;
+    let bytes = open_message(&source, &context(S3_METADATA, &[]), &sealed)?;
     UserMetadata::from_bytes(&bytes).ok_or(Unauthentic)
 }
 

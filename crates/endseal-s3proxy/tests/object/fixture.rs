@@ -146,7 +146,28 @@ pub(crate) fn open_whole(
         out.extend_from_slice(&last);
         Ok(record)
     });
+    assert_short(header, key, object, &out, &opened);
     (out, opened)
+}
+
+/// Opened as a short one, without a place to open it in, it is the same; of others nothing is opened.
+fn assert_short(
+    header: &Header,
+    key: &ContentKey,
+    object: &[u8],
+    content: &[u8],
+    opened: &Result<Record, Unauthentic>,
+) {
+    let Ok(mut opener) = WholeOpener::new(header, key) else { return };
+    let is_short = opener.is_short();
+    match opener.open_short(object).and_then(|taken| Ok((taken, opener.finish()?))) {
+        Ok((taken, (last, record))) => {
+            assert!(is_short && last.as_slice() == content);
+            assert_eq!((taken.sealed, taken.content), (object.len(), 0));
+            assert_eq!(Ok(&record), opened.as_ref());
+        }
+        Err(error) => assert!(!is_short || opened.as_ref() == Err(&error)),
+    }
 }
 
 /// Gives an opener what comes in pieces, behind what it did not take.

@@ -1,7 +1,7 @@
 //! A whole object opened as it arrives.
 
 use endseal_crypto::secret::Zeroizing;
-use endseal_crypto::segment::{CHUNK_LEN, ChunkKeys, SEALED_CHUNK_LEN, TAG_LEN};
+use endseal_crypto::segment::{CHUNK_LEN, ChunkKeys, KeySource, SEALED_CHUNK_LEN, TAG_LEN};
 
 use crate::object::chunks::Taken;
 use crate::object::header::{Form, Header};
@@ -17,7 +17,7 @@ use crate::object::{ContentKey, Unauthentic, tail};
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct WholeOpener {
     keys: ChunkKeys,
-    key: ContentKey,
+    source: KeySource,
     plaintext_len: u64,
     state: State,
 }
@@ -50,12 +50,9 @@ impl WholeOpener {
     /// object.
     pub fn new(header: &Header, key: &ContentKey) -> Result<Self, Unauthentic> {
         let plaintext_len = header.plaintext_len().ok_or(Unauthentic)?;
-        Ok(Self {
-            keys: header.keys(key)?,
-            key: ContentKey::from_bytes(key.expose_secret()),
-            plaintext_len,
-            state: State::Chunks { index: 0 },
-        })
+        let source = KeySource::new(key);
+        let keys = header.keys(&source)?;
+        Ok(Self { keys, source, plaintext_len, state: State::Chunks { index: 0 } })
     }
 
     /// The length that the object must have. The caller compares it with what the backend says
@@ -75,11 +72,23 @@ impl WholeOpener {
     /// [`Unauthentic`] if it is another object or was changed, now and ever after. What was given before
     /// is authentic, but not all: the caller MUST let the reader know that it was cut.
     pub fn open(&mut self, buffer: &mut [u8]) -> Result<Taken, Unauthentic> {
-        let taken = self.open_inner(buffer);
-        if taken.is_err() {
-            self.state = State::Failed;
-        }
-        taken
+        let taken = self.open_full(buffer);
+        self.open_end(buffer, taken)
+    }
+
+    /// Whether the last chunk is the only one.
+    #[must_use]
+    pub fn is_short(&self) -> bool {
+        last_index(self.plaintext_len) == 0
+    }
+
+    /// [`open`](Self::open) of an object that [is short](Self::is_short): nothing is opened in its place. It takes
+    /// nothing of others.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_short(&mut self, buffer: &[u8]) -> Result<Taken, Unauthentic> {
+        self.open_end(buffer, Ok(Taken::default()))
     }
 
     /// After all of the object was taken: the last of the content, and what the record says.
@@ -91,30 +100,49 @@ impl WholeOpener {
         Ok((last, record))
     }
 
-    fn open_inner(&mut self, buffer: &mut [u8]) -> Result<Taken, Unauthentic> {
+    /// Opens full chunks, which all but the last one are.
+    fn open_full(&mut self, buffer: &mut [u8]) -> Result<Taken, Unauthentic> {
         let mut taken = Taken::default();
+        let State::Chunks { index } = &mut self.state else { return Ok(taken) };
+        while *index < last_index(self.plaintext_len)
+            && let Some(chunk) = taken.next(buffer, SEALED_CHUNK_LEN)
+        {
+            taken.sealed = chunk.end;
+            // Content is shorter than what it was sealed to, so it begins before this chunk or with it.
+            taken.content += self.keys.open_chunk_within(*index, buffer, chunk, taken.content)?;
+            *index += 1;
+        }
+        Ok(taken)
+    }
+
+    /// Opens what follows those that were `taken`. After an error nothing is opened any more.
+    fn open_end(
+        &mut self,
+        buffer: &[u8],
+        taken: Result<Taken, Unauthentic>,
+    ) -> Result<Taken, Unauthentic> {
+        let taken = taken.and_then(|taken| self.open_last(buffer, taken));
+        if taken.is_err() {
+            self.state = State::Failed;
+        }
+        taken
+    }
+
+    /// Opens the last chunk and the tail.
+    fn open_last(&mut self, buffer: &[u8], mut taken: Taken) -> Result<Taken, Unauthentic> {
         loop {
             match &mut self.state {
+                State::Chunks { index } if *index < last_index(self.plaintext_len) => {
+                    return Ok(taken);
+                }
                 State::Chunks { index } => {
-                    let is_last = *index == self.plaintext_len / CHUNK_LEN as u64;
-                    let len = if is_last {
-                        last_len(self.plaintext_len) + TAG_LEN
-                    } else {
-                        SEALED_CHUNK_LEN
-                    };
-                    let Some(chunk) = taken.next(buffer, len) else { return Ok(taken) };
+                    let len = last_len(self.plaintext_len);
+                    let Some(chunk) = taken.next(buffer, len + TAG_LEN) else { return Ok(taken) };
                     taken.sealed = chunk.end;
-                    if is_last {
-                        let mut last = Zeroizing::new(vec![0; len - TAG_LEN]);
-                        self.keys.open_chunk(*index, &buffer[chunk], &mut last)?;
-                        let left = tail_len_max(self.plaintext_len) - SHORT_TAIL;
-                        self.state = State::Pad { left, last };
-                    } else {
-                        // Content is shorter than what it was sealed to, so it begins before this chunk or with it.
-                        taken.content +=
-                            self.keys.open_chunk_within(*index, buffer, chunk, taken.content)?;
-                        *index += 1;
-                    }
+                    let mut last = Zeroizing::new(vec![0; len]);
+                    self.keys.open_chunk(*index, &buffer[chunk], &mut last)?;
+                    let left = tail_len_max(self.plaintext_len) - SHORT_TAIL;
+                    self.state = State::Pad { left, last };
                 }
                 State::Pad { left, last } => {
                     let rest = buffer.get(taken.sealed..).unwrap_or_default();
@@ -133,7 +161,7 @@ impl WholeOpener {
                 State::Record { last } => {
                     let Some(frame) = taken.next(buffer, SHORT_TAIL_LEN) else { return Ok(taken) };
                     taken.sealed = frame.end;
-                    let record = tail::open_frame(&self.key, Form::Whole, 0, &buffer[frame])?;
+                    let record = tail::open_frame(&self.source, Form::Whole, 0, &buffer[frame])?;
                     if record.plaintext_len() != self.plaintext_len {
                         return Err(Unauthentic);
                     }
@@ -144,6 +172,11 @@ impl WholeOpener {
             }
         }
     }
+}
+
+/// Index of the last chunk, which is shorter than the others.
+const fn last_index(plaintext_len: u64) -> u64 {
+    plaintext_len / CHUNK_LEN as u64
 }
 
 /// Length of the last chunk's content.

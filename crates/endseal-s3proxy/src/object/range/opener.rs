@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use endseal_crypto::secret::Zeroizing;
-use endseal_crypto::segment::{ChunkKeys, SALT_LEN, TAG_LEN};
+use endseal_crypto::segment::{ChunkKeys, KeySource, SALT_LEN, TAG_LEN};
 
 use super::{CHUNK, Content, RangePlan};
 use crate::object::chunks::Taken;
@@ -57,7 +57,7 @@ impl RangePlan {
         key: &ContentKey,
         salt: Option<[u8; SALT_LEN]>,
     ) -> Result<RangeOpener, Unauthentic> {
-        let keys = header.keys(key)?;
+        let keys = header.keys(&KeySource::new(key))?;
         let first = self.start / CHUNK;
         let begins_with_salt = |entry: &Entry| self.is_all || (entry.salt.is_none() && first == 0);
         let (stage, parts) = match self.content {
