@@ -31,7 +31,7 @@ pub(crate) struct Content {
     source: Source,
     /// Bytes that are still to come.
     left: u64,
-    digests: Digests,
+    digests: Box<Digests>,
     trailers: Option<HeaderMap>,
     /// What was found true already, of content that is here.
     outcome: Option<Outcome>,
@@ -41,18 +41,19 @@ pub(crate) struct Content {
     ended: Option<Outcome>,
 }
 
+// All but what most uploads are is boxed: content is moved a dozen times before it is read.
 enum Source {
     /// Here, all of it.
     Held(Option<Bytes>),
     /// As it comes.
     Plain(Upload),
-    Chunked(Chunked),
+    Chunked(Box<Chunked>),
     /// Another object, or a range of it.
-    Opened(Opened),
+    Opened(Box<Opened>),
     /// An object of the backend that is not sealed.
-    Backend(ResponseBody),
+    Backend(Box<ResponseBody>),
     /// The file of a form.
-    Form(FormFile),
+    Form(Box<FormFile>),
 }
 
 impl Content {
@@ -63,29 +64,29 @@ impl Content {
 
     /// What a client sends in chunks.
     pub(crate) fn chunked(incoming: Upload, decoder: Decoder, len: u64, digests: Digests) -> Self {
-        Self::new(Source::Chunked(Chunked::new(incoming, decoder)), len, digests)
+        Self::new(Source::Chunked(Box::new(Chunked::new(incoming, decoder))), len, digests)
     }
 
     /// Content of an object that was opened.
     pub(crate) fn opened(opened: Opened, len: u64) -> Self {
-        Self::new(Source::Opened(opened), len, Digests::new())
+        Self::new(Source::Opened(Box::new(opened)), len, Digests::new())
     }
 
     /// Content of the backend that is not sealed.
     pub(crate) fn backend(body: ResponseBody, len: u64) -> Self {
-        Self::new(Source::Backend(body), len, Digests::new())
+        Self::new(Source::Backend(Box::new(body)), len, Digests::new())
     }
 
     /// The file of a form; `digests` are compared at its end.
     pub(crate) fn form(file: FormFile, len: u64, digests: Digests) -> Self {
-        Self::new(Source::Form(file), len, digests)
+        Self::new(Source::Form(Box::new(file)), len, digests)
     }
 
     fn new(source: Source, len: u64, digests: Digests) -> Self {
         Self {
             source,
             left: len,
-            digests,
+            digests: Box::new(digests),
             trailers: None,
             outcome: None,
             rest: Bytes::new(),
