@@ -10,7 +10,7 @@ use http::header::{CONTENT_ENCODING, HeaderMap, HeaderValue};
 use http_body::Frame;
 
 use crate::body::Sealed;
-use crate::checksum::{ChecksumKind, Hasher};
+use crate::checksum::ChecksumKind;
 use crate::client::{Body, SourceError};
 use crate::error::S3Error;
 use crate::headers;
@@ -25,7 +25,7 @@ pub(crate) const TRAILER: ChecksumKind = ChecksumKind::Crc32c;
 /// Sealed bytes in chunks.
 pub(crate) struct Framed {
     sealed: Sealed,
-    hasher: Option<Hasher>,
+    is_ended: bool,
     /// Bytes that are still to come.
     left: u64,
     /// Bytes of the chunk at hand that are still to come.
@@ -48,8 +48,8 @@ impl Framed {
         headers::insert(headers, "x-amz-trailer", TRAILER.header())?;
         headers::insert(headers, "x-amz-sdk-checksum-algorithm", TRAILER.name())?;
         let own = Self {
-            sealed,
-            hasher: Some(Hasher::new(TRAILER)),
+            sealed: sealed.with_sum(TRAILER),
+            is_ended: false,
             left: len,
             chunk: 0,
             waiting: VecDeque::new(),
@@ -59,9 +59,6 @@ impl Framed {
 
     /// Puts a piece into chunks, of which it may begin and end some.
     fn put(&mut self, mut piece: Bytes) {
-        if let Some(hasher) = &mut self.hasher {
-            hasher.update(&piece);
-        }
         while !piece.is_empty() {
             if self.chunk == 0 {
                 self.chunk = self.left.min(CHUNK);
@@ -90,7 +87,7 @@ impl http_body::Body for Framed {
             if let Some(waiting) = self.waiting.pop_front() {
                 return Poll::Ready(Some(Ok(Frame::data(waiting))));
             }
-            if self.hasher.is_none() {
+            if self.is_ended {
                 return Poll::Ready(None);
             }
             match ready!(Pin::new(&mut self.sealed).poll_frame(cx)) {
@@ -101,9 +98,9 @@ impl http_body::Body for Framed {
                 }
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                 None => {
-                    let Some(hasher) = self.hasher.take() else { continue };
-                    let value = hasher.finish().to_base64();
-                    let end = format!("0\r\n{}:{value}\r\n\r\n", TRAILER.header());
+                    self.is_ended = true;
+                    let Some(sum) = self.sealed.sum() else { continue };
+                    let end = format!("0\r\n{}:{}\r\n\r\n", TRAILER.header(), sum.to_base64());
                     self.waiting.push_back(Bytes::from(end));
                 }
             }

@@ -16,10 +16,14 @@ use endseal_crypto::segment::{CHUNK_LEN, SALT_LEN, SEALED_CHUNK_LEN, TAG_LEN};
 
 use super::read_room::{self, ReadRoom};
 use super::sealed::Sealer;
+use crate::checksum::Hasher;
 use crate::object::SealError;
 
 /// Reads that a room has room for. A third one was measured to make nothing faster.
 const READS: usize = 2;
+
+/// Content that is sealed before the sum of what it was sealed to is made, so that this is in the cache then.
+const SLICE: usize = 8 * CHUNK_LEN;
 
 /// Content, with room for more.
 #[derive(Default)]
@@ -87,12 +91,23 @@ impl SealRoom {
         Poll::Ready(fits(self.room.capacity()) * CHUNK_LEN)
     }
 
-    /// Seals what fills chunks of `content`, behind what was pushed before; the sealer keeps the rest.
+    /// Seals what fills chunks of `content`, behind what was pushed before; the sealer keeps the rest. What was sealed
+    /// is added to `sum`.
     ///
     /// # Errors
     /// Those of the sealer.
-    pub(super) fn push(&mut self, content: &[u8], sealer: &mut Sealer) -> Result<(), SealError> {
-        sealer.push(content, &mut self.room)
+    pub(super) fn push(
+        &mut self,
+        content: &[u8],
+        sealer: &mut Sealer,
+        sum: &mut Option<Hasher>,
+    ) -> Result<(), SealError> {
+        for slice in content.chunks(SLICE) {
+            let before = self.room.len();
+            sealer.push(slice, &mut self.room)?;
+            add(sum, &self.room[before..]);
+        }
+        Ok(())
     }
 
     /// What was pushed, sealed.
@@ -111,16 +126,35 @@ impl SealRoom {
         self.room.get(self.gap..).unwrap_or_default()
     }
 
-    /// Seals what fills chunks.
+    /// Seals what fills chunks, and adds it to `sum`.
     ///
     /// # Errors
     /// Those of the sealer.
-    pub(super) fn seal(&mut self, sealer: &mut Sealer) -> Result<Bytes, SealError> {
-        let sealed = sealer.seal_within(&mut self.room, self.gap)?;
-        let chunks = sealed / SEALED_CHUNK_LEN;
-        self.gap = self.gap + chunks * CHUNK_LEN - sealed;
-        self.chunks -= chunks;
-        Ok(self.room.give(sealed))
+    pub(super) fn seal(
+        &mut self,
+        sealer: &mut Sealer,
+        sum: &mut Option<Hasher>,
+    ) -> Result<Bytes, SealError> {
+        let mut all = 0;
+        loop {
+            // Behind what is sealed already the gap begins.
+            let end = self.room.len().min(all + self.gap + SLICE);
+            let sealed = sealer.seal_within(&mut self.room[all..end], self.gap)?;
+            if sealed == 0 {
+                return Ok(self.room.give(all));
+            }
+            add(sum, &self.room[all..all + sealed]);
+            let chunks = sealed / SEALED_CHUNK_LEN;
+            self.gap = self.gap + chunks * CHUNK_LEN - sealed;
+            self.chunks -= chunks;
+            all += sealed;
+        }
+    }
+}
+
+fn add(sum: &mut Option<Hasher>, sealed: &[u8]) {
+    if let Some(sum) = sum {
+        sum.update(sealed);
     }
 }
 
@@ -132,6 +166,7 @@ mod tests {
     use endseal_crypto::random::{Random, RandomError};
 
     use super::*;
+    use crate::checksum::{ChecksumKind, ChecksumValue};
     use crate::object::{ContentKey, PartNumber, PartSealer};
 
     struct Same;
@@ -148,6 +183,12 @@ mod tests {
         PartSealer::new(&key, PartNumber::MAX, len as u64, &mut Same).unwrap()
     }
 
+    fn sum_of(sealed: &[u8]) -> ChecksumValue {
+        let mut sum = Hasher::new(ChecksumKind::Crc32c);
+        sum.update(sealed);
+        sum.finish()
+    }
+
     /// Content that comes `most` bytes at a time, sealed; `waits` keeps that many sealed pieces as a backend that is
     /// slow does.
     fn run(content: &[u8], read: usize, most: usize, waits: usize) -> Vec<u8> {
@@ -155,6 +196,7 @@ mod tests {
         let (mut room, mut left) = (SealRoom::default(), content);
         let mut sealer = Sealer::Part(sealer(content.len()));
         let (mut sealed, mut waiting) = (Vec::new(), VecDeque::<Bytes>::new());
+        let mut sum = Some(Hasher::new(ChecksumKind::Crc32c));
         while !left.is_empty() {
             let Poll::Ready(free) = room.poll_make(&cx, read, left.len() as u64) else {
                 sealed.extend_from_slice(&waiting.pop_front().expect("it waits for something"));
@@ -165,7 +207,7 @@ mod tests {
             let memory = room.bytes().capacity();
             room.bytes().extend_from_slice(piece);
             assert_eq!(room.bytes().capacity(), memory, "there was room for it");
-            waiting.push_back(room.seal(&mut sealer).unwrap());
+            waiting.push_back(room.seal(&mut sealer, &mut sum).unwrap());
             assert!(room.content().len() < CHUNK_LEN, "what fills chunks is sealed");
             if waiting.len() > waits {
                 sealed.extend(waiting.pop_front().into_iter().flatten());
@@ -175,6 +217,7 @@ mod tests {
         sealed.extend(waiting.into_iter().flatten());
         assert!(room.poll_make(&cx, read, 0).is_ready());
         let mut end = BytesMut::new();
+        assert_eq!(sum.unwrap().finish(), sum_of(&sealed));
         let Sealer::Part(mut sealer) = sealer else { unreachable!() };
         sealer.push(room.content(), &mut end).unwrap();
         sealer.finish(&mut end).unwrap();
@@ -188,6 +231,7 @@ mod tests {
         let (mut room, mut left) = (SealRoom::default(), content);
         let mut sealer = Sealer::Part(sealer(content.len()));
         let (mut sealed, mut waiting) = (Vec::new(), VecDeque::<Bytes>::new());
+        let mut sum = Some(Hasher::new(ChecksumKind::Crc32c));
         while !left.is_empty() {
             let Poll::Ready(free) = room.poll_make_apart(&cx, read, left.len() as u64) else {
                 sealed.extend_from_slice(&waiting.pop_front().expect("it waits for something"));
@@ -198,7 +242,7 @@ mod tests {
             let (mut now, rest) = left.split_at(free.min(left.len()));
             while !now.is_empty() {
                 let (piece, after) = now.split_at(most.min(now.len()));
-                room.push(piece, &mut sealer).unwrap();
+                room.push(piece, &mut sealer, &mut sum).unwrap();
                 now = after;
             }
             assert_eq!(room.bytes().capacity(), memory, "there was room for it");
@@ -211,6 +255,7 @@ mod tests {
         sealed.extend(waiting.into_iter().flatten());
         assert!(room.content().is_empty());
         let mut end = BytesMut::new();
+        assert_eq!(sum.unwrap().finish(), sum_of(&sealed));
         let Sealer::Part(sealer) = sealer else { unreachable!() };
         sealer.finish(&mut end).unwrap();
         sealed.extend_from_slice(&end);

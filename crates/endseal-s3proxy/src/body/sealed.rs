@@ -11,7 +11,7 @@ use http_body::Frame;
 
 use crate::body::content::{Content, frame};
 use crate::body::seal_room::SealRoom;
-use crate::checksum::{ChecksumValue, Outcome};
+use crate::checksum::{ChecksumKind, ChecksumValue, Hasher, Outcome};
 use crate::client::SourceError;
 use crate::error::S3Error;
 use crate::metrics::Metrics;
@@ -97,6 +97,8 @@ pub(crate) struct Sealed {
     left: u64,
     /// Content that came and is not sealed yet.
     room: SealRoom,
+    /// Of the sealed bytes, if one is wanted.
+    sum: Option<Hasher>,
     report: Report,
     metrics: Arc<Metrics>,
 }
@@ -111,7 +113,18 @@ impl Sealed {
         metrics: Arc<Metrics>,
     ) -> Self {
         let room = SealRoom::default();
-        Self { content, sealer: Some(sealer), left: len, room, report, metrics }
+        Self { content, sealer: Some(sealer), left: len, room, sum: None, report, metrics }
+    }
+
+    /// The same, with a checksum of that kind of the sealed bytes.
+    #[must_use]
+    pub(crate) fn with_sum(self, kind: ChecksumKind) -> Self {
+        Self { sum: Some(Hasher::new(kind)), ..self }
+    }
+
+    /// The checksum of what has left, once, if one was wanted.
+    pub(crate) fn sum(&mut self) -> Option<ChecksumValue> {
+        self.sum.take().map(Hasher::finish)
     }
 
     fn finish(&mut self, outcome: Outcome) -> Result<Bytes, S3Error> {
@@ -119,6 +132,9 @@ impl Sealed {
         // All that is to come, but for lengths that nobody has memory for.
         let mut out = BytesMut::with_capacity(self.left.min(MOST_AT_ONCE) as usize);
         sealer.finish(self.room.content(), outcome.checksum, &mut out).map_err(seal_error)?;
+        if let Some(sum) = &mut self.sum {
+            sum.update(&out);
+        }
         self.room = SealRoom::default();
         self.report.tell(Ok(outcome));
         Ok(out.freeze())
@@ -127,12 +143,13 @@ impl Sealed {
     /// What is sealed next of content that comes in pieces; nothing if it fills no chunk yet.
     fn next_pushed(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, S3Error>> {
         let Some(sealer) = &mut self.sealer else { return Poll::Ready(Ok(Bytes::new())) };
-        let (read, left, room) = (self.content.read_len(), self.content.len(), &mut self.room);
+        let (read, left) = (self.content.read_len(), self.content.len());
+        let (room, sum) = (&mut self.room, &mut self.sum);
         let most = ready!(room.poll_make_apart(cx, read, left));
         let mut came = 0;
         let outcome = ready!(self.content.poll_pieces(cx, most, |piece| {
             came += piece.len() as u64;
-            room.push(piece, sealer).map_err(seal_error)
+            room.push(piece, sealer, sum).map_err(seal_error)
         }))?;
         self.metrics.sealed.fetch_add(came, Relaxed);
         Poll::Ready(match outcome {
@@ -158,7 +175,7 @@ impl Sealed {
                 None => {
                     let came = self.room.content().len() - before;
                     self.metrics.sealed.fetch_add(came as u64, Relaxed);
-                    self.room.seal(sealer).map_err(seal_error)?
+                    self.room.seal(sealer, &mut self.sum).map_err(seal_error)?
                 }
                 Some(outcome) => self.finish(outcome)?,
             };
