@@ -64,6 +64,54 @@ def one_upload_over_three_processes_while_one_is_killed(world):
     check(world, bucket, "k", b"".join(pieces[n] for n in sorted(pieces)))
 
 
+def without_parts(world, bucket, key):
+    """What MinIO itself makes of an upload if its client dies while it completes: it takes all parts out of their
+    list, sees that nobody waits any more, and does not go on to the object."""
+    equal(world.server.name, "minio", "the server that loses parts")
+    (upload,) = [
+        it
+        for it in world.back.list_multipart_uploads(Bucket=bucket)["Uploads"]
+        if world.names or it["Key"] == key
+    ]
+    left = world.back.list_parts(Bucket=bucket, Key=upload["Key"], UploadId=upload["UploadId"])
+    equal(left.get("Parts", []), [], "parts at the server")
+    refusal(world.wire.request("HEAD", f"/{bucket}/{key}"), 404)
+
+
+def asked_to_complete(http, bucket, key, upload_id, parts):
+    """A completion whose answer is not read."""
+    parts = "".join(
+        f"<Part><PartNumber>{it['PartNumber']}</PartNumber><ETag>{it['ETag']}</ETag></Part>"
+        for it in parts
+    )
+    body = f"<CompleteMultipartUpload>{parts}</CompleteMultipartUpload>".encode()
+    target = f"/{bucket}/{key}?uploadId={quote(upload_id, '')}"
+    exchange = http.begin("POST", target, {"content-length": str(len(body))})
+    exchange.send(body)
+    return exchange
+
+
+@case("breakdown", needs_proxy=True)
+def a_client_that_vanishes_while_it_completes_is_told_when_it_asks_again(world):
+    """The server is not left alone with half of the work, which MinIO would make nothing of."""
+    data = {1: content(PART, "gone"), 2: content(3 * MIB, "gone")}
+    bucket = world.bucket("gone")
+    for milliseconds in range(20):
+        key = f"k{milliseconds}"
+        upload_id = begin(world, bucket, key)
+        parts = [put_part(world, bucket, key, upload_id, n, data[n]) for n in data]
+        exchange = asked_to_complete(world.wire, bucket, key, upload_id, parts)
+        time.sleep(milliseconds / 1000)
+        exchange.vanish()
+        complete(world, bucket, key, upload_id, parts)
+        same(world.s3.get_object(Bucket=bucket, Key=key)["Body"].read(), data[1] + data[2])
+    eventually(lambda: len(keys(world.back, bucket)) == 20, "something else is left")
+    eventually(
+        lambda: not world.back.list_multipart_uploads(Bucket=bucket).get("Uploads"),
+        "uploads are left",
+    )
+
+
 @case("breakdown", needs_proxy=True)
 def a_process_killed_while_it_completes(world):
     """At every moment: the object is absent or whole, and another process can end the work."""
@@ -94,7 +142,13 @@ def a_process_killed_while_it_completes(world):
                 refusal(reply, 404)
                 try:
                     complete(world, bucket, key, upload_id, parts)
-                except world.s3.exceptions.NoSuchUpload:
+                except world.s3.exceptions.ClientError as error:
+                    if error.response["Error"]["Code"] == "InvalidPart":
+                        without_parts(world, bucket, key)
+                        parts = [put_part(world, bucket, key, upload_id, n, data[n]) for n in data]
+                        complete(world, bucket, key, upload_id, parts)
+                        continue
+                    equal(error.response["Error"]["Code"], "NoSuchUpload", "error")
                     # The server had the request of the dead process, and is not done yet.
                     eventually(
                         lambda key=key: world.wire.request("HEAD", f"/{bucket}/{key}").status == 200,

@@ -16,12 +16,14 @@ mod gate;
 mod head_timer;
 mod intake;
 mod loan;
+mod seen_through;
 mod serving;
 
 pub(crate) use gate::Gate;
 pub(crate) use head_timer::HeadTimer;
 pub(crate) use intake::Intake;
 pub(crate) use loan::{LentBody, Loan};
+pub(crate) use seen_through::SeenThrough;
 pub(crate) use serving::Serving;
 
 /// Over how long a rate is measured.

@@ -40,6 +40,15 @@ const OPERATIONS: [Operation; 17] = [
     Operation::Other,
 ];
 
+/// A request that was begun, until it is answered or its client is gone.
+pub(crate) struct InFlight<'a>(&'a Metrics);
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Relaxed);
+    }
+}
+
 /// Counters of a proxy.
 #[derive(Debug, Default)]
 pub struct Metrics {
@@ -49,7 +58,7 @@ pub struct Metrics {
     times: [AtomicU64; BOUNDS.len() + 1],
     time_sum_us: AtomicU64,
     /// Requests that were begun and not yet answered.
-    pub(crate) in_flight: AtomicU64,
+    in_flight: AtomicU64,
     /// Bytes of content that were sealed.
     pub(crate) sealed: AtomicU64,
     /// Bytes of content that were opened.
@@ -69,6 +78,11 @@ pub struct Metrics {
 }
 
 impl Metrics {
+    pub(crate) fn begun(&self) -> InFlight<'_> {
+        self.in_flight.fetch_add(1, Relaxed);
+        InFlight(self)
+    }
+
     pub(crate) fn answered(&self, operation: Operation, status: StatusCode, elapsed: Duration) {
         let row = OPERATIONS.iter().position(|known| *known == operation);
         let class = usize::from(status.as_u16() / 100).saturating_sub(1);

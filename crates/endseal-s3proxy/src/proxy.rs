@@ -156,7 +156,7 @@ impl Proxy {
         if let Some(response) = self.health(&request).await {
             return response;
         }
-        self.metrics.in_flight.fetch_add(1, Relaxed);
+        let in_flight = self.metrics.begun();
         let id = self.request_id();
         let method = request.method().clone();
         let mut seen = Seen::default();
@@ -183,7 +183,7 @@ impl Proxy {
             response.headers_mut().insert(REQUEST_ID, value);
         }
         let elapsed = start.elapsed();
-        self.metrics.in_flight.fetch_sub(1, Relaxed);
+        drop(in_flight);
         self.metrics.answered(seen.operation, response.status(), elapsed);
         self.log.entry(&Entry {
             id,

@@ -12,7 +12,7 @@ use super::leftover::{Left, Leftover};
 use crate::client::Growth;
 use crate::error::S3Error;
 use crate::fill::fill_from;
-use crate::front::{Gate, Intake, LentBody, Loan, Rate};
+use crate::front::{Gate, Intake, LentBody, Loan, Rate, SeenThrough};
 
 /// The body of a request. Dropped before its end, it goes to its [`Leftover`].
 pub(crate) struct Upload {
@@ -26,6 +26,7 @@ pub(crate) struct Upload {
     growth: Growth,
     gate: Gate,
     loan: Option<Loan>,
+    seen_through: SeenThrough,
     lending: Lending,
     /// What of a piece was not taken by who reads bytes.
     rest: Bytes,
@@ -79,9 +80,15 @@ impl Upload {
             growth: Growth::new(intake.kept),
             gate: intake.gate,
             loan: intake.loan,
+            seen_through: intake.seen_through,
             lending: if expects_continue { Lending::Early } else { Lending::Possible },
             rest: Bytes::new(),
         }
+    }
+
+    /// Lets what is done for this request go on to its end, even if the client goes away.
+    pub(crate) fn see_through(&self) {
+        self.seen_through.begin();
     }
 
     /// How many bytes are worth being read at once.

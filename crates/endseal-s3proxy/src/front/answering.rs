@@ -15,6 +15,8 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::SeenThrough;
+
 /// The answer to the request that a connection is at. Clones are the same.
 pub(super) struct Answering<F: Future>(Arc<Mutex<State<F>>>);
 
@@ -31,15 +33,18 @@ struct State<F: Future> {
     answer: Option<F::Output>,
     /// Whether it is for somebody who is not there yet.
     kept: bool,
+    seen_through: SeenThrough,
 }
 
-/// The answer, as hyper waits for it. Dropped before its end, the work on it ends too.
+/// The answer, as hyper waits for it. Dropped before its end, the work on it ends too, unless it is to be
+/// [`SeenThrough`].
 pub(super) struct Answer<F: Future>(Answering<F>);
 
 impl<F: Future> Answering<F> {
     /// Of a connection, which begins one after the other.
-    pub(super) fn new() -> Self {
-        Self(Arc::new(Mutex::new(State { work: Box::pin(None), answer: None, kept: false })))
+    pub(super) fn new(seen_through: SeenThrough) -> Self {
+        let work = Box::pin(None);
+        Self(Arc::new(Mutex::new(State { work, answer: None, kept: false, seen_through })))
     }
 
     /// Begins the next one. The work is made where it stays: it has some kilobytes, most of which mean nothing
@@ -47,6 +52,7 @@ impl<F: Future> Answering<F> {
     pub(super) fn begin(&self, work: impl FnOnce() -> F) -> Answer<F> {
         let mut state = self.lock();
         state.work.set(None);
+        state.seen_through.end();
         state.work.set(Some(work()));
         drop(state);
         Answer(self.clone())
@@ -97,7 +103,7 @@ impl<F: Future> Future for Answer<F> {
 impl<F: Future> Drop for Answer<F> {
     fn drop(&mut self) {
         let mut state = self.0.lock();
-        if state.kept {
+        if state.kept || state.seen_through.is_on() {
             return;
         }
         state.work.set(None);
@@ -109,13 +115,16 @@ impl<F: Future> Drop for Answer<F> {
 mod tests {
     use core::future::{pending, ready};
     use core::pin::pin;
+    use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
     use core::task::Waker;
+
+    use tokio::task::yield_now;
 
     use super::*;
 
     #[test]
     fn an_answer_is_kept_for_another_who_waits() {
-        let answering = Answering::new();
+        let answering = Answering::new(SeenThrough::default());
         let mut cx = Context::from_waker(Waker::noop());
         let first = answering.begin(|| ready(1));
         assert!(answering.resume().is_none(), "nobody kept it");
@@ -129,7 +138,7 @@ mod tests {
 
     #[test]
     fn work_ends_with_whoever_waits_for_it() {
-        let answering = Answering::new();
+        let answering = Answering::new(SeenThrough::default());
         let held = Arc::new(());
         let of_work = Arc::clone(&held);
         let answer = answering.begin(|| async move {
@@ -139,5 +148,28 @@ mod tests {
         assert_eq!(Arc::strong_count(&held), 2);
         drop(answer);
         assert_eq!(Arc::strong_count(&held), 1);
+    }
+
+    #[test]
+    fn work_that_is_seen_through_outlasts_who_waits_and_no_later_work_does() {
+        let seen_through = SeenThrough::default();
+        let answering = Answering::new(seen_through.clone());
+        let mut cx = Context::from_waker(Waker::noop());
+        let done = Arc::new(AtomicBool::new(false));
+        let work = || {
+            let done = Arc::clone(&done);
+            async move {
+                yield_now().await;
+                done.store(true, Relaxed);
+            }
+        };
+        let answer = answering.begin(work);
+        seen_through.begin();
+        drop(answer);
+        assert!(answering.works(&mut cx) && !done.load(Relaxed));
+        assert!(!answering.works(&mut cx) && done.load(Relaxed));
+        done.store(false, Relaxed);
+        drop(answering.begin(work));
+        assert!(!answering.works(&mut cx) && !done.load(Relaxed), "nobody said so of this one");
     }
 }

@@ -1,6 +1,6 @@
 //! What a connection and the uploads over it have in common.
 
-use super::{Gate, Loan};
+use super::{Gate, Loan, SeenThrough};
 use crate::client::Kept;
 
 /// Of one connection. Clones are the same.
@@ -12,4 +12,6 @@ pub(crate) struct Intake {
     pub(crate) gate: Gate,
     /// Where to ask for its socket, if a long body may be read past hyper.
     pub(crate) loan: Option<Loan>,
+    /// Whether the work goes on without the client.
+    pub(crate) seen_through: SeenThrough,
 }

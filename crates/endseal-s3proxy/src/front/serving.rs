@@ -48,6 +48,8 @@ where
     Hyper(Box<http1::Connection<TokioIo<ClientSocket>, Requests<A, F>>>),
     /// The upload has the socket.
     Lent(Requests<A, F>),
+    /// The client is gone; what is to be seen through may not have come to its end.
+    Alone,
     Ended,
 }
 
@@ -75,8 +77,9 @@ where
         read_len: usize,
         answers: A,
     ) -> Self {
-        let (answering, loan) = (Answering::new(), Loan::new(read_len));
         let mut intake = socket.intake();
+        let answering = Answering::new(intake.seen_through.clone());
+        let loan = Loan::new(read_len);
         intake.loan = Some(loan.clone());
         let gate = intake.gate.clone();
         let requests = Requests { answers, answering: answering.clone(), intake };
@@ -109,7 +112,7 @@ where
                     // Clients that vanish, and bodies that were cut because they did not authenticate, end here
                     // with an error that their request has counted already.
                     if Pin::new(&mut **hyper).poll(cx).is_ready() {
-                        self.phase = Phase::Ended;
+                        self.phase = Phase::Alone;
                     } else if !self.lend() {
                         return Poll::Pending;
                     }
@@ -125,7 +128,8 @@ where
                         self.phase = Phase::Ended;
                     }
                 }
-                Phase::Ended => return Poll::Ready(()),
+                Phase::Alone if self.answering.works(cx) => return Poll::Pending,
+                Phase::Alone | Phase::Ended => return Poll::Ready(()),
             }
         }
     }

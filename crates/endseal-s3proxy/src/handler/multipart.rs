@@ -3,6 +3,7 @@
 //! is for lists of uploads, and for parts that come twice.
 
 mod abort;
+mod choice;
 mod complete;
 mod completed;
 mod create;

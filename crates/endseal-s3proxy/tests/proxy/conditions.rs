@@ -6,7 +6,8 @@ use endseal_s3proxy::bucket::{BucketRule, Buckets, Plaintext};
 use crate::client::Client;
 use crate::fixture::{World, content, serve};
 use crate::multipart::{PART, begin, complete, complete_with, part};
-use crate::races::{Oddity, config_of, odd};
+use crate::odd_server::{OddServer, Oddity};
+use crate::races::config_of;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn reads_heed_conditions() {
@@ -184,7 +185,7 @@ async fn a_write_that_is_refused_tells_no_tag_of_the_backend() {
     let mut tag = front.client.put("/bucket/key", b"content").await.expect(200).etag();
     front.client.put("/bucket/source", b"source").await.expect(200);
     world.backend().put("/bucket/open", b"plaintext").await.expect(200);
-    let address = odd(&world, Oddity::TellsTags).await;
+    let address = OddServer::start(&world, Oddity::TellsTags).await.address;
     let mut config = config_of(&world, address);
     let mut told = 0;
     for plaintext in [Plaintext::Forbid, Plaintext::ReadOnly, Plaintext::Allow] {

@@ -155,6 +155,8 @@ async fn a_client_that_vanishes_leaves_nothing() {
         }
     }
     eventually("nothing is left", || world.unfinished().is_empty()).await;
+    let counted = || front.proxy.metrics_text().contains("endseal_s3_in_flight 0\n");
+    eventually("no request is counted any more", counted).await;
     assert_eq!(client.ask("GET", "/bucket/key").await.expect(200).body, b"old");
     let parts = client.ask("GET", &format!("/bucket/large?uploadId={id}")).await.expect(200);
     assert!(parts.elements("PartNumber").is_empty());

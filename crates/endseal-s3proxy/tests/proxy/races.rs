@@ -15,9 +15,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
-use crate::client::Client;
 use crate::fixture::{World, config, content, serve};
 use crate::multipart::{PART, begin, complete, part};
+use crate::odd_server::{OddServer, Oddity};
 
 /// A relay to the folder: before it lets a request of that kind through, it says so, and waits
 /// until it is told to go on.
@@ -206,7 +206,7 @@ async fn a_server_that_heeds_no_conditions_of_copies_is_left_alone() {
     front.client.put("/bucket/key", b"content").await.expect(200);
     rotate(&world);
     let before = world.backend().ask("HEAD", "/bucket/key").await.expect(200).etag();
-    let address = odd(&world, Oddity::HeedlessOfCopies).await;
+    let address = OddServer::start(&world, Oddity::HeedlessOfCopies).await.address;
     let config = config_of(&world, address);
     let proxy = Arc::new(Proxy::start(&config, Box::new(Silent::new())).unwrap());
     let report = rewrap(&proxy, &Rewrap::default(), |_| {}).await.unwrap();
@@ -219,78 +219,4 @@ async fn a_server_that_heeds_no_conditions_of_copies_is_left_alone() {
     assert_eq!((report.failed, report.rewrapped), (0, 1));
     assert_eq!(backend.ask("GET", "/bucket").await.expect(200).elements("Key"), ["key"]);
     assert_eq!(world.proxy().await.client.ask("GET", "/bucket/key").await.body, b"content");
-}
-
-/// What the folder does not do, and servers do.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Oddity {
-    /// `If-Match` of copies is ignored: the folder is asked anew without it.
-    HeedlessOfCopies,
-    /// An answer 412 to a write has the entity tag of what is there.
-    TellsTags,
-}
-
-/// A server of that kind, over the folder.
-pub(crate) async fn odd(world: &World, oddity: Oddity) -> SocketAddr {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let backend = Arc::new(world.backend());
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(relay_oddly(stream, Arc::clone(&backend), oddity));
-        }
-    });
-    address
-}
-
-async fn relay_oddly(mut stream: TcpStream, backend: Arc<Client>, oddity: Oddity) {
-    let mut request = Vec::new();
-    let end = loop {
-        if let Some(end) = request.windows(4).position(|it| it == b"\r\n\r\n") {
-            break end;
-        }
-        if stream.read_buf(&mut request).await.unwrap() == 0 {
-            return;
-        }
-    };
-    let mut body = request.split_off(end + 4);
-    let head = String::from_utf8(request).unwrap();
-    let mut lines = head.trim_end().split("\r\n");
-    let mut first = lines.next().unwrap().split(' ');
-    let (method, target) = (first.next().unwrap(), first.next().unwrap());
-    let headers: Vec<_> = lines.map(|line| line.split_once(": ").unwrap()).collect();
-    let find = |wanted| headers.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
-    let len = find("content-length").map_or(0, |len| len.parse().unwrap());
-    while body.len() < len {
-        assert_ne!(stream.read_buf(&mut body).await.unwrap(), 0);
-    }
-    let copies = find("x-amz-copy-source").is_some();
-    let kept: Vec<_> = headers
-        .iter()
-        .filter(|(name, _)| {
-            let own = [
-                "host",
-                "authorization",
-                "connection",
-                "content-length",
-                "x-amz-date",
-                "x-amz-content-sha256",
-            ];
-            let is_hidden = oddity == Oddity::HeedlessOfCopies && copies && *name == "if-match";
-            !own.contains(name) && !is_hidden
-        })
-        .copied()
-        .collect();
-    let answer = backend.send(method, target, &kept, &body).await;
-    let mut out = format!("HTTP/1.1 {} ...\r\n", answer.status);
-    if oddity == Oddity::TellsTags && answer.status == 412 {
-        let path = target.split('?').next().unwrap();
-        out.push_str(&format!("etag: {}\r\n", backend.ask("HEAD", path).await.expect(200).etag()));
-    }
-    for (name, value) in &answer.headers {
-        out.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap()));
-    }
-    out.push_str("\r\n");
-    stream.write_all(out.as_bytes()).await.unwrap();
-    stream.write_all(&answer.body).await.unwrap();
 }

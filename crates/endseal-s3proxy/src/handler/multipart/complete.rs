@@ -1,10 +1,14 @@
 //! `CompleteMultipartUpload`: the record is written behind the parts, then the backend completes.
 
+use core::time::Duration;
+
 use bytes::{Bytes, BytesMut};
 use endseal_crypto::random::OsRandom;
 use http::header::{CONTENT_LENGTH, ETAG};
 use http::{HeaderMap, Method, Response, StatusCode};
+use tokio::time::sleep;
 
+use super::choice::choose;
 use super::completed;
 use super::part::is_plain;
 use super::upload::{StoredPart, Upload};
@@ -16,8 +20,7 @@ use crate::handler::copy_object::rewrite_answer;
 use crate::handler::get_object::answer_as_is;
 use crate::handler::{conditions, content, pass_through};
 use crate::headers;
-use crate::object::entity_tag::{self, PartTag};
-use crate::object::{Entry, PartNumber, Record, RecordError, size};
+use crate::object::{Entry, PartNumber, Record, RecordError, entity_tag, size};
 use crate::proxy::{Call, Proxy, read};
 use crate::sigv4::PayloadHash;
 use crate::target::Query;
@@ -31,6 +34,10 @@ pub(in crate::handler) async fn complete(
     proxy: &Proxy,
     mut call: Call,
 ) -> Result<Response<Outgoing>, S3Error> {
+    // MinIO, whose client goes away while it completes, leaves an upload without parts behind.
+    if let Some(body) = &call.body {
+        body.see_through();
+    }
     if is_plain(proxy, &call) {
         let response = pass_through::send_on(proxy, call).await?;
         if !response.status().is_success() {
@@ -47,20 +54,61 @@ pub(in crate::handler) async fn complete(
     let document = content::collect(content, MAX_REQUEST).await?;
     let named = xml::read_complete(&document)?;
     let upload = Upload::of(proxy, &call).await?;
-    let chosen = match choose(proxy, &upload, &named).await {
-        // It may have been completed, and the answer lost.
-        Err(error) if error.code() == S3Error::no_such_upload().code() => {
-            return completed::answer(proxy, &call, &upload, &named).await;
+    let mut pauses = AGAIN.iter();
+    loop {
+        let (error, may_pass) = match attempt(proxy, &call, &upload, &named).await {
+            Ok(Some(answer)) => return Ok(answer),
+            Ok(None) => (S3Error::invalid_part(), true),
+            Err(error) if is(&error, &S3Error::invalid_part()) => (error, false),
+            Err(error) if is(&error, &S3Error::no_such_upload()) => (error, true),
+            Err(error) if is(&error, &S3Error::unavailable()) => (error, true),
+            Err(error) => return Err(error),
+        };
+        // It may have been completed: the answer got lost, or another process was faster.
+        match completed::answer(proxy, &call, &upload, &named).await {
+            Err(it) if is(&it, &S3Error::no_such_upload()) => {}
+            answer => return answer,
         }
-        chosen => chosen?,
+        match pauses.next().filter(|_| may_pass) {
+            Some(pause) => sleep(*pause).await,
+            None => return Err(error),
+        }
+    }
+}
+
+fn is(error: &S3Error, other: &S3Error) -> bool {
+    error.code() == other.code()
+}
+
+/// How long to wait before an upload that cannot be completed is looked at again, and whether it is an object now.
+///
+/// Somebody may be completing it: another process, or this one for a client that is gone. Its parts (before MinIO), or
+/// all of it (before versitygw), may be out of sight then, and the object not be there yet; and each of the two has put
+/// its own tail in the place of the other's.
+const AGAIN: [Duration; 3] =
+    [Duration::from_millis(100), Duration::from_millis(300), Duration::from_millis(600)];
+
+/// Writes the record, and lets the backend complete. `None` if nothing has the number of a part that the client names,
+/// or the backend misses one that it had.
+///
+/// # Errors
+/// `NoSuchUpload` if the backend has none, or none any more.
+async fn attempt(
+    proxy: &Proxy,
+    call: &Call,
+    upload: &Upload<'_>,
+    named: &[CompletedPart],
+) -> Result<Option<Response<Outgoing>>, S3Error> {
+    let Some(chosen) = choose(proxy, upload, named).await? else {
+        return Ok(None);
     };
     let entries: Vec<Entry> = chosen.iter().map(|(entry, _)| *entry).collect();
-    let checksum = Checksum::of(&call.headers, &named, &entries)?;
+    let checksum = Checksum::of(&call.headers, named, &entries)?;
     let value = checksum.as_ref().map(|checksum| checksum.value);
     let is_composite =
         checksum.as_ref().is_some_and(|checksum| checksum.kind == ChecksumType::Composite);
     let record = Record::multipart(entries, value, is_composite).map_err(record_error)?;
-    let completed = write_end(proxy, &upload, &record, &chosen).await?;
+    let completed = write_end(proxy, upload, &record, &chosen).await?;
 
     let mut headers = headers::about_sealed(&call.headers);
     conditions::to_backend(&mut headers);
@@ -70,17 +118,25 @@ pub(in crate::handler) async fn complete(
     let target = upload.target(Query::new());
     let body = Body::full(request.into());
     let response = proxy.send(&call.signer, &Method::POST, &target, headers, body, hash).await?;
-    if !response.status().is_success() {
-        return Ok(answer_as_is(response));
+    let status = response.status();
+    if !status.is_success() && !matches!(status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND) {
+        return Ok(Some(answer_as_is(response)));
     }
     let (mut head, body) = response.into_parts();
     let document = read(body, 64 * 1024).await?;
-    let fields = xml::Fields::read(&document).map_err(|_| S3Error::internal())?;
+    headers::keep_returned(&mut head.headers);
+    head.headers.remove(CONTENT_LENGTH);
+    let fields = xml::Fields::read(&document);
     // S3 may find out that it cannot complete after it has begun to answer.
-    if fields.root != "Error" {
-        upload.unpark_all(proxy).await;
-        upload.forget(proxy).await;
+    match fields.as_ref().ok().and_then(|fields| fields.code.as_deref()) {
+        Some("InvalidPart") => return Ok(None),
+        Some("NoSuchUpload") => return Err(S3Error::no_such_upload()),
+        None if status.is_success() => {}
+        _ => return Ok(Some(Response::from_parts(head, Outgoing::full(document)))),
     }
+    let fields = fields.map_err(|_| S3Error::internal())?;
+    upload.unpark_all(proxy).await;
+    upload.forget(proxy).await;
     let change = ResultChange {
         etag: fields.etag.as_deref().map(entity_tag::to_client),
         checksum: match checksum {
@@ -94,9 +150,7 @@ pub(in crate::handler) async fn complete(
         ..ResultChange::default()
     };
     let document = xml::rewrite_result(&document, &change).map_err(|_| S3Error::internal())?;
-    headers::keep_returned(&mut head.headers);
-    head.headers.remove(CONTENT_LENGTH);
-    Ok(Response::from_parts(head, Outgoing::full(document)))
+    Ok(Some(Response::from_parts(head, Outgoing::full(document))))
 }
 
 /// Checksum headers of this request speak of the object, not of its own body.
@@ -104,53 +158,6 @@ fn without_object_checksums(headers: &HeaderMap) -> HeaderMap {
     let mut out = headers.clone();
     headers::remove(&mut out, |name| headers::is_checksum(name.as_str()));
     out
-}
-
-/// The parts that the client names, as they lie at the backend.
-///
-/// # Errors
-/// `InvalidPartOrder`, `InvalidPart`, `EntityTooSmall`.
-async fn choose(
-    proxy: &Proxy,
-    upload: &Upload<'_>,
-    named: &[CompletedPart],
-) -> Result<Vec<(Entry, StoredPart)>, S3Error> {
-    if named.windows(2).any(|pair| pair[0].number >= pair[1].number) {
-        return Err(S3Error::invalid_part_order());
-    }
-    let (Some(first), Some(last)) = (named.first(), named.last()) else {
-        return Err(S3Error::malformed_xml());
-    };
-    let mut listed = upload.listed(proxy, first.number..=last.number).await?;
-    let mut chosen = Vec::with_capacity(named.len());
-    for part in named {
-        let number = PartNumber::new(part.number).ok_or_else(S3Error::invalid_part)?;
-        let tag = PartTag::parse(&part.etag).map_err(|_| S3Error::invalid_part())?;
-        let at = listed
-            .iter()
-            .position(|stored| stored.number == number && stored.entity_tag == tag.backend());
-        let mut salt = tag.salt();
-        let stored = match at {
-            Some(at) => listed.swap_remove(at),
-            None => match upload.parked_part(proxy, number).await? {
-                Some(parked) if parked.entity_tag == tag.backend() => parked,
-                parked => {
-                    let at = listed.iter().position(|stored| stored.number == number);
-                    let present = [at.map(|at| listed.swap_remove(at)), parked];
-                    let resent = upload.resent(proxy, &tag, number, present).await?;
-                    let (stored, its_salt) = resent.ok_or_else(S3Error::invalid_part)?;
-                    salt = Some(its_salt);
-                    stored
-                }
-            },
-        };
-        if stored.plaintext_len < size::MIN_PART && part.number != last.number {
-            return Err(S3Error::too_small());
-        }
-        let entry = Entry { number, plaintext_len: stored.plaintext_len, salt };
-        chosen.push((entry, stored));
-    }
-    Ok(chosen)
 }
 
 /// The checksum of the object, out of those of its parts.
@@ -254,8 +261,11 @@ async fn unpark(proxy: &Proxy, upload: &Upload<'_>, part: &StoredPart) -> Result
     headers::insert(&mut headers, "if-match", &format!("\"{}\"", part.entity_tag))?;
     let target = upload.parked(part.number);
     let response = proxy.ask(upload.sought.signer, &Method::GET, &target, headers).await?;
-    if response.status() != StatusCode::OK {
-        return Err(S3Error::invalid_part());
+    match response.status() {
+        StatusCode::OK => {}
+        // It was there a moment ago, and goes when the upload is completed.
+        StatusCode::NOT_FOUND => return Err(S3Error::no_such_upload()),
+        _ => return Err(S3Error::invalid_part()),
     }
     let bytes = read(response.into_body(), limit).await?;
     if bytes.len() == limit { Ok(bytes) } else { Err(S3Error::unavailable()) }

@@ -23,9 +23,6 @@ impl Upload<'_> {
         else {
             return Ok(None);
         };
-        if present.iter().all(Option::is_none) {
-            return Ok(None);
-        }
         let meant = self.receipt(proxy, number, tag.backend()).await?;
         let Some(meant) = meant.filter(|receipt| receipt.salt == salt) else { return Ok(None) };
         // Of one under the upload and one that is parked, one at most has the length.

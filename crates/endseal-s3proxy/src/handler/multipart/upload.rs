@@ -93,7 +93,7 @@ impl<'a> Upload<'a> {
         Ok(headers)
     }
 
-    /// The parts that the backend has under the upload with these numbers.
+    /// The parts that the backend has under the upload with these numbers, as far as they can be such.
     ///
     /// # Errors
     /// What the backend says, `NoSuchUpload` among it.
@@ -117,7 +117,7 @@ impl<'a> Upload<'a> {
             let page = xml::read_parts(&document).map_err(|_| S3Error::internal())?;
             for part in &page.parts {
                 if numbers.contains(&part.number) {
-                    parts.push(StoredPart::of(part)?);
+                    parts.extend(StoredPart::of(part));
                 }
             }
             let next = page.next.and_then(|next| u16::try_from(next).ok());
@@ -229,16 +229,14 @@ impl<'a> Upload<'a> {
 }
 
 impl StoredPart {
-    fn of(part: &ListedPart) -> Result<Self, S3Error> {
-        let number = PartNumber::new(part.number);
-        let plaintext_len = size::part_plaintext_len(part.size);
-        let (Some(number), Some(plaintext_len)) = (number, plaintext_len) else {
-            return Err(S3Error::not_authentic());
-        };
-        Ok(Self {
-            number,
+    /// `None` for what cannot be a part, as its length tells. Such are the parts that MinIO lists while it takes them
+    /// away, with no bytes and no tag, and a parked part that was uploaded with a tail, if the two have a length that
+    /// no part has: the parked one is there still.
+    fn of(part: &ListedPart) -> Option<Self> {
+        Some(Self {
+            number: PartNumber::new(part.number)?,
             entity_tag: part.etag.trim_matches('"').to_owned(),
-            plaintext_len,
+            plaintext_len: size::part_plaintext_len(part.size)?,
             last_modified: part.last_modified.clone(),
             parked: false,
         })

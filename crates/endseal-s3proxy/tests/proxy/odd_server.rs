@@ -1,0 +1,185 @@
+//! A server over the folder that does what the folder does not, and others do.
+
+use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use core::time::Duration;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+
+use crate::client::{Answer, Client};
+use crate::fixture::World;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Oddity {
+    /// `If-Match` of copies is ignored: the folder is asked anew without it.
+    HeedlessOfCopies,
+    /// An answer 412 to a write has the entity tag of what is there.
+    TellsTags,
+    /// Parts of an upload lose their bytes and tags some time before it is completed, and most leave the list. If who
+    /// asked for that is gone by then, it stays so. MinIO is like that.
+    TakesPartsFirst,
+    /// An upload is none any more some time before it is an object. versitygw is like that.
+    HidesUploads,
+}
+
+pub(crate) struct OddServer {
+    pub(crate) address: SocketAddr,
+    /// Told when it has begun to complete an upload.
+    pub(crate) completing: mpsc::UnboundedReceiver<()>,
+}
+
+/// How long that takes: longer than a client takes to be gone, or to ask.
+const STEP: Duration = Duration::from_millis(200);
+
+struct Shared {
+    oddity: Oddity,
+    backend: Client,
+    is_completing: AtomicBool,
+    completing: mpsc::UnboundedSender<()>,
+}
+
+struct Request {
+    method: String,
+    target: String,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+impl OddServer {
+    pub(crate) async fn start(world: &World, oddity: Oddity) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (tell, completing) = mpsc::unbounded_channel();
+        let shared = Arc::new(Shared {
+            oddity,
+            backend: world.backend(),
+            is_completing: AtomicBool::new(false),
+            completing: tell,
+        });
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(Arc::clone(&shared).serve(stream));
+            }
+        });
+        Self { address, completing }
+    }
+}
+
+impl Shared {
+    /// One request, and the connection ends.
+    async fn serve(self: Arc<Self>, mut stream: TcpStream) {
+        let Some(request) = Request::read(&mut stream).await else { return };
+        let in_steps = matches!(self.oddity, Oddity::TakesPartsFirst | Oddity::HidesUploads);
+        if in_steps && request.completes() {
+            self.is_completing.store(true, SeqCst);
+            let _ = self.completing.send(());
+            // Nothing more is to come: what can be read is the end.
+            let is_gone = tokio::time::timeout(STEP, stream.peek(&mut [0])).await.is_ok();
+            if is_gone && self.oddity == Oddity::TakesPartsFirst {
+                return;
+            }
+            tokio::time::sleep(STEP).await;
+        }
+        let mut answer = self.ask(&request).await;
+        let path = request.target.split('?').next().unwrap();
+        if self.oddity == Oddity::TellsTags && answer.status == 412 {
+            let there = self.backend.ask("HEAD", path).await.expect(200);
+            answer.headers.insert("etag", there.etag().parse().unwrap());
+        }
+        if self.is_completing.load(SeqCst) && request.lists_parts() && answer.status == 200 {
+            match self.oddity {
+                Oddity::HidesUploads => {
+                    answer = self.backend.ask("GET", &format!("{path}?uploadId=0")).await;
+                    assert_eq!(answer.status, 404);
+                }
+                _ => answer.take_parts(),
+            }
+        }
+        if request.completes() {
+            self.is_completing.store(false, SeqCst);
+        }
+        let mut out = format!("HTTP/1.1 {} ...\r\n", answer.status);
+        for (name, value) in &answer.headers {
+            out.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap()));
+        }
+        out.push_str("\r\n");
+        // Nobody may be there any more.
+        let _ = stream.write_all(out.as_bytes()).await;
+        let _ = stream.write_all(&answer.body).await;
+    }
+
+    async fn ask(&self, request: &Request) -> Answer {
+        let copies = request.header("x-amz-copy-source").is_some();
+        let is_passed = |name: &str| {
+            let own = [
+                "host",
+                "authorization",
+                "connection",
+                "content-length",
+                "x-amz-date",
+                "x-amz-content-sha256",
+            ];
+            let is_hidden = self.oddity == Oddity::HeedlessOfCopies && copies && name == "if-match";
+            !own.contains(&name) && !is_hidden
+        };
+        let headers = request.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let headers: Vec<_> = headers.filter(|(name, _)| is_passed(name)).collect();
+        self.backend.send(&request.method, &request.target, &headers, &request.body).await
+    }
+}
+
+impl Answer {
+    fn take_parts(&mut self) {
+        let text = self.text();
+        let (first, last) = (text.find("<Part>").unwrap(), text.rfind("</Part>").unwrap());
+        let taken = "<Part><PartNumber>1</PartNumber><ETag></ETag><Size>0</Size>";
+        let text = [&text[..first], taken, &text[last..]].concat();
+        self.headers.insert("content-length", text.len().into());
+        self.body = text.into_bytes();
+    }
+}
+
+impl Request {
+    async fn read(stream: &mut TcpStream) -> Option<Self> {
+        let mut head = Vec::new();
+        let end = loop {
+            if let Some(end) = head.windows(4).position(|it| it == b"\r\n\r\n") {
+                break end;
+            }
+            if stream.read_buf(&mut head).await.unwrap() == 0 {
+                return None;
+            }
+        };
+        let body = head.split_off(end + 4);
+        let head = String::from_utf8(head).unwrap();
+        let mut lines = head.trim_end().split("\r\n");
+        let mut first = lines.next().unwrap().split(' ').map(str::to_owned);
+        let (method, target) = (first.next().unwrap(), first.next().unwrap());
+        let headers = lines.map(|line| {
+            let (name, value) = line.split_once(": ").unwrap();
+            (name.to_owned(), value.to_owned())
+        });
+        let mut request = Self { method, target, headers: headers.collect(), body };
+        let len = request.header("content-length").map_or(0, |len| len.parse().unwrap());
+        while request.body.len() < len {
+            assert_ne!(stream.read_buf(&mut request.body).await.unwrap(), 0);
+        }
+        Some(request)
+    }
+
+    fn header(&self, wanted: &str) -> Option<&str> {
+        let mut headers = self.headers.iter();
+        headers.find(|(name, _)| name == wanted).map(|(_, value)| value.as_str())
+    }
+
+    fn completes(&self) -> bool {
+        self.method == "POST" && self.target.contains("uploadId=")
+    }
+
+    fn lists_parts(&self) -> bool {
+        self.method == "GET" && self.target.contains("uploadId=")
+    }
+}
