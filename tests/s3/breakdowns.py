@@ -145,6 +145,8 @@ def a_process_killed_while_it_completes(world):
                 except world.s3.exceptions.ClientError as error:
                     if error.response["Error"]["Code"] == "InvalidPart":
                         without_parts(world, bucket, key)
+                        world.s3.abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload_id)
+                        upload_id = begin(world, bucket, key)
                         parts = [put_part(world, bucket, key, upload_id, n, data[n]) for n in data]
                         complete(world, bucket, key, upload_id, parts)
                         continue
