@@ -93,7 +93,8 @@ pub enum Closed {
     ByPeer(CloseCode),
     /// Nothing was heard for the idle timeout: the peer or the path is gone.
     TimedOut,
-    /// The peer has lost its state: it was started anew.
+    /// The peer has lost its state: it was started anew, or it closed the connection, stood still
+    /// for long, and its reason was overtaken by the reset.
     Reset,
     /// The peer does not accept this side's key.
     Refused,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use endseal_transport::{ConnectError, Policy};
+use endseal_transport::{CloseCode, Closed, ConnectError, Policy};
 
 use crate::pair::{Pair, eventually, limits};
 use crate::proxy::{Proxy, Weather};
@@ -62,27 +62,30 @@ async fn connections_that_nobody_takes_are_told_to_come_later() {
     (narrow.backlog, narrow.connections) = (2, 3);
     let pair = Pair::new(Policy::Hybrid, narrow);
     let mut got = Vec::new();
-    let mut busy = 0;
+    // A server that stands still for three probe timeouts after it has closed sends the reason and
+    // forgets the connection in one breath, and answers a packet of the client that waited with a
+    // reset; when both arrive together, quinn-proto 0.11.19 reports the reset
+    // (`Connection::handle_packet` sets its error anew). Not every one can be told so.
+    let (mut told, mut forgotten) = (0, 0);
     for _ in 0..6 {
         match pair.client.connect(pair.server.peer_id(), pair.address()).await {
             // Its own limit is three, too.
+            Err(ConnectError::Busy) => told += 1,
             Err(error) => {
-                assert_eq!(error, ConnectError::Busy);
-                busy += 1;
+                assert_eq!(error, ConnectError::Protocol("reset by peer".into()));
+                forgotten += 1;
             }
             Ok(asked) => match asked.confirmed().await {
                 Ok(()) => got.push(asked),
+                Err(Closed::ByPeer(CloseCode::Busy)) => told += 1,
                 Err(closed) => {
-                    assert_eq!(
-                        closed,
-                        endseal_transport::Closed::ByPeer(endseal_transport::CloseCode::Busy)
-                    );
-                    busy += 1;
+                    assert_eq!(closed, Closed::Reset);
+                    forgotten += 1;
                 }
             },
         }
     }
-    assert!(busy >= 3, "{busy}");
+    assert!(told >= 1 && told + forgotten >= 3, "{told} told, {forgotten} forgotten");
     assert!(pair.server.statistics().connections <= 3);
     // Room for one more when one is gone.
     drop(got);
