@@ -1,8 +1,8 @@
 """Which functions run in `endseal s3 serve`, for the linker to put side by side.
 
-callgrind counts them in a proxy before versitygw: first what objects need, the ones that execute most
-in front, then what only a start needs, then what is asked for seldom. The linker script has a pattern for each: what differs from one build to
-the next, the hashes at the end of names, is left open.
+callgrind counts them in a proxy before versitygw: first what objects need, the ones that execute
+most in front, then what only a start needs, then what is asked for seldom. The linker script has a
+pattern for each: what differs from one build to the next, the hashes in names, is left open.
 """
 
 import argparse
@@ -25,7 +25,8 @@ from servers import REGION, Versitygw
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 OUT = os.path.join(ROOT, "crates", "endseal-cli", "served.ld")
 BUCKET = "layout"
-# valgrind has no AVX-512, so that what most machines use of it is not seen; a log that is none, neither.
+# valgrind has no AVX-512, so that what most machines use of it is not seen; nor is a log that is
+# none, as the proxy here has one.
 UNSEEN = ["*endseal_crypto*3low4vaes*", "_ZN8crc_fast*avx512*", "*endseal_s3proxy..log..Silent*"]
 # AWS-LC's assembly, which has a section a file.
 ASSEMBLY = ["sha256", "aesni", "aesni-gcm", "ghash", "rdrand"]
@@ -168,7 +169,7 @@ def own(binary):
 
 
 def pattern(symbol):
-    """A symbol of any build: hashes, the numbers of crates and of LLVM, and AWS-LC's version are open."""
+    """A symbol of any build: hashes, numbers of crates and of LLVM, AWS-LC's version are open."""
     symbol = re.sub(r"^aws_lc_\d+_\d+_\d+_", "aws_lc_*_", symbol)
     symbol = re.sub(r"\.llvm\.\d+$", "*", symbol)
     symbol = re.sub(r"17h[0-9a-f]{16}E\*?", "17h????????????????E*", symbol)
