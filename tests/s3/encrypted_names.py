@@ -97,6 +97,25 @@ def lists_in_pages_have_every_key_once(world):
 
 
 @case("names", needs_names=True)
+def lists_go_on_behind_a_folder_that_was_shown(world):
+    bucket, folders = world.bucket("names"), ("a/", "b/", f"{MARK}/")
+    for folder in folders:
+        world.s3.put_object(Bucket=bucket, Key=f"{folder}k", Body=b"")
+    asked = {"Bucket": bucket, "Delimiter": "/"}
+    for operation, marker in (
+        ("list_objects", "Marker"),
+        ("list_objects_v2", "StartAfter"),
+        ("list_object_versions", "KeyMarker"),
+    ):
+        ask = getattr(world.s3, operation)
+        shown = [it["Prefix"] for it in ask(**asked)["CommonPrefixes"]]
+        equal(sorted(shown), list(folders), operation)
+        for at, folder in enumerate(shown):
+            behind = ask(**asked, **{marker: folder}).get("CommonPrefixes", [])
+            equal([it["Prefix"] for it in behind], shown[at + 1 :], f"{operation} {folder}")
+
+
+@case("names", needs_names=True)
 def versions_are_told_by_the_names_of_clients(world):
     s3, bucket = world.s3, world.bucket("names")
     s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})

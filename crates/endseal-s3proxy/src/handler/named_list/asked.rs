@@ -60,6 +60,7 @@ pub(super) struct Asked {
     pub(super) after_id: Option<String>,
     /// `continuation-token`
     pub(super) token: Option<String>,
+    delimiter: Option<String>,
 }
 
 /// Where a page of the backend begins.
@@ -126,6 +127,16 @@ impl Asked {
             after: text(kind.marker()),
             after_id: kind.id_marker().and_then(text),
             token: text("continuation-token").filter(|_| kind == Kind::Objects2),
+            delimiter: text("delimiter"),
+        })
+    }
+
+    /// Whether a key is a common prefix of this list.
+    fn is_common_prefix(&self, key: &str) -> bool {
+        let delimiter = self.delimiter.as_deref();
+        let rest = delimiter.zip(key.strip_prefix(&self.prefix));
+        rest.is_some_and(|(delimiter, rest)| {
+            rest.find(delimiter).is_some_and(|at| at + delimiter.len() == rest.len())
         })
     }
 
@@ -144,6 +155,12 @@ impl Asked {
             _ => spelling.seal_key(after),
         });
         let key = key.transpose()?;
+        // Servers differ in whether a marker that is a common prefix means all that it stands for.
+        if let Some(prefix) = &key
+            && self.after.as_deref().is_some_and(|after| self.is_common_prefix(after))
+        {
+            return Ok(Position::behind_prefix(prefix));
+        }
         Ok(Position { key, id: self.after_id.clone(), ..Position::default() })
     }
 
@@ -200,6 +217,12 @@ impl Position {
         Self { token: Some(token.to_owned()), ..Self::default() }
     }
 
+    /// Behind all that a common prefix of the backend's stands for.
+    fn behind_prefix(stored: &str) -> Self {
+        let (key, done) = (Some(format!("{stored}{END}")), Some(stored.to_owned()));
+        Self { key, done, ..Self::default() }
+    }
+
     /// Behind all that is the proxy's own.
     pub(super) fn behind_reserved() -> Self {
         Self { key: Some(format!("{RESERVED_PREFIX}{END}")), ..Self::default() }
@@ -213,10 +236,7 @@ impl Position {
         let key = String::from_utf8(Base64UrlUnpadded::decode_vec(rest).ok()?).ok()?;
         match token.get(..1)? {
             "1" => Some(Self { key: Some(key), ..Self::default() }),
-            "2" => {
-                let behind = Some(format!("{key}{END}"));
-                Some(Self { key: behind, done: Some(key), ..Self::default() })
-            }
+            "2" => Some(Self::behind_prefix(&key)),
             _ => None,
         }
     }
@@ -255,6 +275,40 @@ mod tests {
         let query = asked.query(&all, &asked.begin(spelling).unwrap());
         assert_eq!(query.get("key-marker"), Some(sealed("k").as_str()));
         assert_eq!((query.get("version-id-marker"), query.get("prefix")), (Some("v"), None));
+    }
+
+    #[test]
+    fn a_marker_that_is_a_common_prefix_is_behind_all_of_it() {
+        let names = names();
+        for spelling in [Spelling::Encrypted(&names), Spelling::Plain] {
+            for (kind, marker) in [
+                (Kind::Objects1, "marker"),
+                (Kind::Versions, "key-marker"),
+                (Kind::Uploads, "key-marker"),
+            ] {
+                let begin = |prefix: &str, delimiter: &str, after: &str| {
+                    let query = Query::new()
+                        .with("prefix", prefix)
+                        .with("delimiter", delimiter)
+                        .with(marker, after);
+                    Asked::of(&query, kind, spelling).unwrap().begin(spelling).unwrap()
+                };
+                for (prefix, after) in [("", "a/"), ("a/", "a/b/"), ("a/b", "a/bc/")] {
+                    let stored = spelling.seal_key(after).unwrap();
+                    let position = begin(prefix, "/", after);
+                    assert_eq!(position.done.as_ref(), Some(&stored), "{prefix} {after}");
+                    assert_eq!(position.key, Some(format!("{stored}\u{10ffff}")));
+                    assert_eq!(begin(prefix, "", after).key, Some(stored), "without a delimiter");
+                }
+                for (prefix, after) in [("", "a/b/"), ("a/", "a/"), ("b/", "a/"), ("", "a")] {
+                    let position = begin(prefix, "/", after);
+                    assert_eq!(
+                        (position.key, position.done),
+                        (spelling.seal_key(after).ok(), None)
+                    );
+                }
+            }
+        }
     }
 
     #[test]
