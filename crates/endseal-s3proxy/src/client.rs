@@ -19,6 +19,7 @@
 use alloc::sync::Arc;
 use core::fmt;
 
+use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use http::{Method, Request, Response, Version, request};
 use tokio::sync::OwnedSemaphorePermit;
@@ -35,10 +36,12 @@ mod error;
 mod exchange;
 mod growth;
 mod limits;
+mod plain;
 mod pool;
 mod replay;
 mod response;
 mod sent;
+mod short;
 mod socket;
 mod stall;
 mod target;
@@ -60,6 +63,7 @@ pub(crate) use growth::{Growth, Kept};
 use pool::Pool;
 use replay::HeadCopy;
 use sent::Progress;
+use short::{Came, MAX_CONTENT};
 pub(crate) use stall::Stall;
 
 /// Of a connection, however many there are: what a response's head may have.
@@ -177,27 +181,41 @@ impl Inner {
             };
             let (is_safe, is_idempotent) = (head.method.is_safe(), head.method.is_idempotent());
             let is_conditional = is_conditional(&head.headers);
+            let again = |seen, is_repeatable| match seen {
+                Seen::No if is_kept => Some(Next::New),
+                Seen::Perhaps if is_kept && (is_safe || (!is_conditional && is_repeatable)) => {
+                    Some(Next::New)
+                }
+                Seen::Crowded if is_safe && next != Next::Roomy => Some(Next::Roomy),
+                _ => None,
+            };
+            let whole = Some(MAX_CONTENT).filter(|_| next != Next::Roomy);
+            if let Some(content) = whole.and_then(|most| body.whole(most)) {
+                let is_repeatable = is_idempotent || content.is_empty();
+                let (error, seen) = match self.run_short(connection, permit, &head, content).await {
+                    Ok(response) => return Ok(response),
+                    Err(failure) => failure,
+                };
+                next = again(seen, is_repeatable).ok_or(error)?;
+                count(&self.counters.retried);
+                continue;
+            }
             // Over a new connection that has room, nothing goes out that could go out again.
             let copy = (is_kept || (is_safe && next != Next::Roomy)).then(|| HeadCopy::of(&head));
-            let again = copy.as_ref().and_then(|_| body.replay());
+            let replay = copy.as_ref().and_then(|_| body.replay());
             let progress = Progress::new(body);
             let (error, seen) = match self.run(connection, permit, head, &progress).await {
                 Ok(response) => return Ok(response),
                 Err(failure) => failure,
             };
-            let is_repeatable = is_idempotent || again.as_ref().is_some_and(Body::is_empty);
-            let is_harmless = is_safe || (!is_conditional && is_repeatable);
-            next = match seen {
-                Seen::No if is_kept => Next::New,
-                Seen::Perhaps if is_kept && is_harmless => Next::New,
-                Seen::Crowded if is_safe && next != Next::Roomy => Next::Roomy,
-                _ => return Err(error),
-            };
+            let is_repeatable = is_idempotent || replay.as_ref().is_some_and(Body::is_empty);
+            let Some(now) = again(seen, is_repeatable) else { return Err(error) };
+            next = now;
             let Some(restored) = copy.as_ref().and_then(HeadCopy::restore) else {
                 return Err(error);
             };
             head = restored;
-            body = progress.take_unbegun().or(again).ok_or(error)?;
+            body = progress.take_unbegun().or(replay).ok_or(error)?;
             count(&self.counters.retried);
         }
     }
@@ -236,7 +254,7 @@ impl Inner {
         let connections = self.pool.used() + self.pool.kept();
         let least = LEAST_BUFFER.min(limits.buffer);
         let buffer = read_len::share(connections, least, limits.buffer);
-        Connection::new(socket, buffer, fields).await
+        Ok(Connection::new(socket, buffer, fields))
     }
 
     async fn run(
@@ -246,7 +264,38 @@ impl Inner {
         head: request::Parts,
         progress: &Arc<Progress>,
     ) -> Result<Response<ResponseBody>, (ClientError, Seen)> {
+        let exchange = Exchange::new(connection, &self.pool, &self.counters, permit);
+        self.run_on(exchange, head, progress).await
+    }
+
+    /// A request that is written past hyper.
+    async fn run_short(
+        &self,
+        connection: Connection,
+        permit: OwnedSemaphorePermit,
+        head: &request::Parts,
+        content: Bytes,
+    ) -> Result<Response<ResponseBody>, (ClientError, Seen)> {
         let mut exchange = Exchange::new(connection, &self.pool, &self.counters, permit);
+        match exchange.run_short(head, &content).await? {
+            Came::Plain(response, len, early) => {
+                Ok(response.map(|()| ResponseBody::past_hyper(len, early, exchange)))
+            }
+            Came::Other(bytes) => {
+                exchange.read_again(bytes);
+                let progress = Progress::new(Body::full(content));
+                // Boxed, as it is rare, and every request has room for what it may become.
+                Box::pin(self.run_on(exchange, head.clone(), &progress)).await
+            }
+        }
+    }
+
+    async fn run_on(
+        &self,
+        mut exchange: Exchange,
+        head: request::Parts,
+        progress: &Arc<Progress>,
+    ) -> Result<Response<ResponseBody>, (ClientError, Seen)> {
         let response = exchange.run(head, progress).await?;
         // Otherwise hyper has to say whether the connection can be used again.
         let stays =

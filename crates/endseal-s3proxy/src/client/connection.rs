@@ -4,8 +4,9 @@
 //! place: whoever waits for a response or a frame polls the future first. So a body crosses no task,
 //! and dropping what one waits for closes the socket.
 //!
-//! The bytes of a long body can be read past hyper, into memory of the caller's that nobody else has. For
-//! that long hyper is taken off the socket, and put on again when the body is at its end.
+//! Short requests go out past hyper, and plain heads of their responses come in past it ([`Short`]). The bytes of a long
+//! body can be read past hyper, into memory of the caller's that nobody else has. hyper is put on the socket when
+//! something else is to be written or read.
 
 use alloc::sync::Arc;
 use core::future::Future as _;
@@ -14,23 +15,31 @@ use core::task::{Context, Poll, Waker};
 use std::io;
 
 use bytes::{Bytes, BytesMut};
-use http::{Request, Response};
+use http::{Request, Response, request};
 use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http1};
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead as _, ReadBuf};
 use tokio::runtime::{Handle, Id};
 
 use super::error::ClientError;
 use super::sent::SentBody;
+use super::short::{Memory, Short};
 use super::socket::{Activity, Socket};
 use super::stall::Stall;
 use crate::fill::poll_fill;
 
 pub(super) struct Connection {
-    handle: http1::SendRequest<SentBody>,
-    /// None when it has ended, and while the socket is read past hyper.
+    /// None until hyper was on the socket.
+    handle: Option<http1::SendRequest<SentBody>>,
+    /// None when it has ended, and while hyper is not on the socket.
     work: Option<Box<Work>>,
+    /// While hyper is not on it.
     direct: Option<Socket>,
+    /// For requests past hyper.
+    memory: Memory,
+    /// Whether a request is on its way past hyper, or stayed on its way for ever.
+    is_torn: bool,
     /// Bytes that it reads at once.
     buffer: usize,
     /// Fields that a response has at most.
@@ -62,23 +71,19 @@ pub(super) type Promise = Pin<
 >;
 
 impl Connection {
-    pub(super) async fn new(
-        socket: Socket,
-        buffer: usize,
-        fields: usize,
-    ) -> Result<Self, ClientError> {
-        let activity = socket.activity();
-        let (handle, work) = hyper(socket, buffer, fields).await?;
-        Ok(Self {
-            handle,
-            work: Some(work),
-            direct: None,
+    pub(super) fn new(socket: Socket, buffer: usize, fields: usize) -> Self {
+        Self {
+            handle: None,
+            work: None,
+            activity: socket.activity(),
+            direct: Some(socket),
+            memory: Memory::default(),
+            is_torn: false,
             buffer,
             fields,
-            activity,
             stall: Stall::default(),
             home: here(),
-        })
+        }
     }
 
     /// How many bytes it reads at once at most.
@@ -106,9 +111,38 @@ impl Connection {
         &self.activity
     }
 
-    /// Hands a request over; it is sent by [`Self::work`].
-    pub(super) fn start(&mut self, request: Request<SentBody>) -> Promise {
-        Box::pin(self.handle.try_send_request(request))
+    /// Hands a request to hyper; it is sent by [`Self::work`]. `None` if there is no connection any more.
+    pub(super) fn start(&mut self, request: Request<SentBody>) -> Option<Promise> {
+        self.put_hyper_on();
+        Some(Box::pin(self.handle.as_mut()?.try_send_request(request)))
+    }
+
+    /// A request past hyper, and the socket for it, with which [`Short::poll`] is called until it is ready.
+    pub(super) fn start_short<'a>(
+        &'a mut self,
+        head: &'a request::Parts,
+        content: &'a [u8],
+    ) -> Option<(Short<'a>, &'a mut Socket)> {
+        if let Some(work) = self.work.take() {
+            // There is nothing in hyper's memory of a connection that is idle.
+            self.direct = Some(work.into_parts().io.into_inner());
+            self.handle = None;
+        }
+        self.is_torn = true;
+        Some((Short::new(&mut self.memory, head, content), self.direct.as_mut()?))
+    }
+
+    /// The request has been sent.
+    pub(super) fn is_whole(&mut self) {
+        self.is_torn = false;
+    }
+
+    /// Leaves a response, which begins so, to hyper, and has what is written dropped until the connection is idle.
+    pub(super) fn read_again(&mut self, bytes: Bytes) {
+        if let Some(socket) = &mut self.direct {
+            socket.put_before(bytes);
+            self.activity.set_dropping(true);
+        }
     }
 
     /// Reads and writes what can be. False when the connection has ended.
@@ -145,13 +179,13 @@ impl Connection {
         }
     }
 
-    /// Puts hyper on the socket again, behind a body that was read to its end.
-    fn give_back(&mut self) {
+    /// Puts hyper on the socket, if it is not there.
+    fn put_hyper_on(&mut self) {
         let Some(socket) = self.direct.take() else { return };
         // Nothing is said to the server, so that it is ready at once.
         if let Poll::Ready(Ok((handle, work))) = look(pin!(hyper(socket, self.buffer, self.fields)))
         {
-            self.handle = handle;
+            self.handle = Some(handle);
             self.work = Some(work);
         }
     }
@@ -159,11 +193,20 @@ impl Connection {
     /// Whether it can take another request: both messages were read and written to their ends, and
     /// the server neither closed nor announced that it would.
     pub(super) fn is_idle(&mut self) -> bool {
-        self.give_back();
+        if self.is_torn {
+            return false;
+        }
         // An idle connection has nothing that could wake anybody but its end, which the next look
         // finds. Readiness of the socket is kept up by the runtime, so that most looks are no
         // system call.
-        self.work(&mut Context::from_waker(Waker::noop())) && self.handle.is_ready()
+        let quiet = &mut Context::from_waker(Waker::noop());
+        if let Some(socket) = &mut self.direct {
+            let mut byte = [0];
+            return Pin::new(socket).poll_read(quiet, &mut ReadBuf::new(&mut byte)).is_pending();
+        }
+        let is_idle = self.work(quiet) && self.handle.as_ref().is_some_and(|it| it.is_ready());
+        self.activity.set_dropping(false);
+        is_idle
     }
 }
 

@@ -17,6 +17,7 @@ use super::error::ClientError;
 use super::growth::Kept;
 use super::pool::Pool;
 use super::sent::{Phase, Progress, SentBody};
+use super::short::Came;
 use super::stall::Stall;
 
 /// A connection in use. Dropping it closes the socket.
@@ -71,7 +72,10 @@ impl Exchange {
             return Err((ClientError::Broken, Seen::No));
         };
         connection.activity().set_uploading(progress.phase() != Phase::Done);
-        let mut promise = connection.start(Request::from_parts(head, progress.sent()));
+        let request = Request::from_parts(head, progress.sent());
+        let Some(mut promise) = connection.start(request) else {
+            return Err((ClientError::Broken, Seen::No));
+        };
         let mut last = (connection.activity().written(), progress.phase());
         let limits = *self.pool.limits();
         let stall = &mut self.stall;
@@ -99,6 +103,61 @@ impl Exchange {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => Err(self.judge(error, progress)),
             Err(timeout) => Err((timeout, Seen::Yes)),
+        }
+    }
+
+    /// Sends a request whose body is `content`, and waits for the head of a response, past hyper.
+    pub(super) async fn run_short(
+        &mut self,
+        head: &request::Parts,
+        content: &[u8],
+    ) -> Result<Came, (ClientError, Seen)> {
+        let Some(connection) = &mut self.connection else {
+            return Err((ClientError::Broken, Seen::No));
+        };
+        connection.activity().set_uploading(!content.is_empty());
+        let Some((mut short, socket)) = connection.start_short(head, content) else {
+            return Err((ClientError::Broken, Seen::No));
+        };
+        let limits = *self.pool.limits();
+        let (stall, mut last) = (&mut self.stall, 0);
+        let outcome = poll_fn(|cx| {
+            if let Poll::Ready(outcome) = short.poll(socket, cx) {
+                return Poll::Ready(Ok(outcome));
+            }
+            if short.written() != last {
+                last = short.written();
+                stall.progress();
+            }
+            let (limit, error) = match short.is_sent() {
+                true => (limits.first_byte, ClientError::ResponseTimeout),
+                false => (limits.idle, ClientError::Stalled),
+            };
+            ready!(stall.poll(cx, limit));
+            Poll::Ready(Err(error))
+        })
+        .await;
+        stall.progress();
+        let (is_sent, is_begun) = (short.is_sent(), short.written() > 0);
+        drop(short);
+        if is_sent {
+            connection.is_whole();
+        }
+        match outcome {
+            Ok(Ok(came)) => Ok(came),
+            Ok(Err(_)) if !is_begun => Err((ClientError::Broken, Seen::No)),
+            Ok(Err(_)) if connection.activity().read() == self.before.0 => {
+                Err((ClientError::Broken, Seen::Perhaps))
+            }
+            Ok(Err(_)) => Err((ClientError::Broken, Seen::Yes)),
+            Err(timeout) => Err((timeout, Seen::Yes)),
+        }
+    }
+
+    /// Leaves the response to a request that went out past hyper, and begins so, to hyper.
+    pub(super) fn read_again(&mut self, bytes: Bytes) {
+        if let Some(connection) = &mut self.connection {
+            connection.read_again(bytes);
         }
     }
 

@@ -5,7 +5,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll, Waker, ready};
 
 use bytes::{Bytes, BytesMut};
-use http_body::{Body as _, Frame, SizeHint};
+use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
 use super::counters::count;
@@ -19,10 +19,12 @@ use crate::fill::fill_from;
 /// At its end the connection serves the next request. Dropped before, it closes the connection: the
 /// server stops sending.
 pub struct ResponseBody {
-    incoming: Incoming,
+    /// None if it is read past hyper from the beginning.
+    incoming: Option<Incoming>,
     /// None at the end.
     exchange: Option<Exchange>,
-    growth: Growth,
+    /// Of what hyper reads.
+    growth: Option<Growth>,
     /// What of a frame was not taken by who reads bytes.
     rest: Bytes,
     /// Whether the connection can be used again, by what the response says.
@@ -39,12 +41,23 @@ const FRAME: usize = 64 * 1024;
 
 impl ResponseBody {
     pub(super) fn new(incoming: Incoming, exchange: Exchange, stays: bool) -> Self {
-        let growth = Growth::new(exchange.kept());
+        let growth = Some(Growth::new(exchange.kept()));
         let (exchange, rest) = (Some(exchange), Bytes::new());
+        let is_end = incoming.is_end_stream();
+        let incoming = Some(incoming);
         let mut own = Self { incoming, exchange, growth, rest, stays, direct: None };
-        if own.incoming.is_end_stream() {
+        if is_end {
             own.finish();
         }
+        own
+    }
+
+    /// A body of `len` bytes past hyper, of which `early` has come with the head.
+    pub(super) fn past_hyper(len: u64, early: Bytes, exchange: Exchange) -> Self {
+        let (exchange, rest) = (Some(exchange), Bytes::new());
+        let (incoming, growth, direct) = (None, None, None);
+        let mut own = Self { incoming, exchange, growth, rest, stays: true, direct };
+        own.go_past(len, early);
         own
     }
 
@@ -93,10 +106,17 @@ impl ResponseBody {
 
     /// Has what is left read past hyper from now on, if that is worth it. All frames that were there are taken.
     fn take_over(&mut self) -> bool {
-        let left = self.incoming.size_hint().exact().filter(|left| self.stays && *left >= LONG);
+        let left = self.incoming.as_ref().and_then(|it| it.size_hint().exact());
+        let left = left.filter(|left| self.stays && *left >= LONG);
         let (Some(left), Some(exchange)) = (left, &mut self.exchange) else { return false };
-        let Some(mut early) = exchange.take_over() else { return false };
-        self.growth.ended();
+        let Some(early) = exchange.take_over() else { return false };
+        self.let_go();
+        self.go_past(left, early);
+        true
+    }
+
+    /// The last `left` bytes come past hyper; `early` has come of them.
+    fn go_past(&mut self, left: u64, mut early: Bytes) {
         let behind = left.checked_sub(early.len() as u64);
         self.direct = Some(behind.unwrap_or(0));
         match behind {
@@ -109,7 +129,6 @@ impl ResponseBody {
             }
         }
         self.rest = early;
-        true
     }
 
     fn poll_direct(
@@ -142,8 +161,15 @@ impl ResponseBody {
         Poll::Ready(Some(Err(error)))
     }
 
+    /// Lets go what is kept while reads grow.
+    fn let_go(&mut self) {
+        if let Some(growth) = &mut self.growth {
+            growth.ended();
+        }
+    }
+
     fn finish(&mut self) {
-        self.growth.ended();
+        self.let_go();
         if let Some(exchange) = self.exchange.take() {
             exchange.finish();
         }
@@ -153,16 +179,22 @@ impl ResponseBody {
     fn next(&mut self) -> Poll<Option<Result<Frame<Bytes>, ResponseError>>> {
         // Only the work of the connection gives frames, and it is done here: nobody is to be woken.
         let quiet = &mut Context::from_waker(Waker::noop());
-        Pin::new(&mut self.incoming)
+        let Some(incoming) = &mut self.incoming else { return Poll::Ready(None) };
+        Pin::new(incoming)
             .poll_frame(quiet)
             .map(|item| item.map(|frame| frame.map_err(|_| ResponseError::Broken)))
     }
 
+    /// Whether hyper has nothing more.
+    fn is_last(&self) -> bool {
+        self.incoming.as_ref().is_none_or(Body::is_end_stream)
+    }
+
     fn ended(&mut self, item: &Option<Result<Frame<Bytes>, ResponseError>>) {
         match item {
-            Some(Ok(frame)) if !self.incoming.is_end_stream() => {
-                if let Some(piece) = frame.data_ref() {
-                    self.growth.came(piece);
+            Some(Ok(frame)) if !self.is_last() => {
+                if let (Some(growth), Some(piece)) = (&mut self.growth, frame.data_ref()) {
+                    growth.came(piece);
                 }
                 if let Some(exchange) = &mut self.exchange {
                     exchange.progress();
@@ -211,7 +243,7 @@ impl ResponseBody {
     }
 }
 
-impl http_body::Body for ResponseBody {
+impl Body for ResponseBody {
     type Data = Bytes;
     type Error = ResponseError;
 
@@ -225,17 +257,20 @@ impl http_body::Body for ResponseBody {
         if self.direct.is_none() {
             return self.poll_hyper(cx);
         }
-        let mut room = BytesMut::with_capacity(FRAME);
-        let read = ready!(self.poll_direct(cx, &mut room, FRAME));
+        let left = self.direct.and_then(|left| usize::try_from(left).ok());
+        let most = left.unwrap_or(FRAME).clamp(1, FRAME);
+        let mut room = BytesMut::with_capacity(most);
+        let read = ready!(self.poll_direct(cx, &mut room, most));
         Poll::Ready(read.map(|read| read.map(|()| Frame::data(room.freeze()))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.rest.is_empty() && self.direct.map_or(self.incoming.is_end_stream(), |left| left == 0)
+        self.rest.is_empty() && self.direct.map_or_else(|| self.is_last(), |left| left == 0)
     }
 
     fn size_hint(&self) -> SizeHint {
-        let hint = self.direct.map_or_else(|| self.incoming.size_hint(), SizeHint::with_exact);
+        let of_hyper = || self.incoming.as_ref().map_or_else(SizeHint::default, Body::size_hint);
+        let hint = self.direct.map_or_else(of_hyper, SizeHint::with_exact);
         match hint.exact() {
             Some(left) => SizeHint::with_exact(left + self.rest.len() as u64),
             None => hint,

@@ -8,6 +8,7 @@ use std::io::{self, IoSlice};
 use std::net;
 use std::os::fd::AsFd as _;
 
+use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
@@ -23,6 +24,9 @@ pub(super) struct Activity {
     uploads: AtomicBool,
     /// Whether the socket is to be told of by another runtime.
     moves: AtomicBool,
+    /// Whether what is written is dropped, and whether something was.
+    drops: AtomicBool,
+    dropped: AtomicBool,
     kept: Kept,
 }
 
@@ -39,6 +43,26 @@ impl Activity {
     /// reset: some servers take an orderly end for the end of the body, and keep what they have.
     pub(super) fn set_uploading(&self, uploads: bool) {
         self.uploads.store(uploads, Ordering::Relaxed);
+    }
+
+    /// Says whether what is written from here on is dropped: the server has it already.
+    pub(super) fn set_dropping(&self, drops: bool) {
+        self.drops.store(drops, Ordering::Relaxed);
+        self.dropped.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether a write is to be dropped; it is then.
+    fn drops(&self) -> bool {
+        let drops = self.drops.load(Ordering::Relaxed);
+        if drops {
+            self.dropped.store(true, Ordering::Relaxed);
+        }
+        drops
+    }
+
+    /// Whether nothing was dropped yet of what is to be.
+    fn is_unasked(&self) -> bool {
+        self.drops.load(Ordering::Relaxed) && !self.dropped.load(Ordering::Relaxed)
     }
 
     /// Has the runtime in which the socket is next read or written say when it is ready, instead of the one that
@@ -65,6 +89,8 @@ impl Activity {
 pub(super) struct Socket {
     stream: Stream,
     activity: Arc<Activity>,
+    /// Read before what the stream has.
+    before: Bytes,
 }
 
 enum Stream {
@@ -74,15 +100,21 @@ enum Stream {
 
 impl Socket {
     pub(super) fn plain(stream: TcpStream) -> Self {
-        Self { stream: Stream::Plain(stream), activity: Arc::default() }
+        Self { stream: Stream::Plain(stream), activity: Arc::default(), before: Bytes::new() }
     }
 
     pub(super) fn tls(stream: TlsStream<TcpStream>) -> Self {
-        Self { stream: Stream::Tls(Box::new(stream)), activity: Arc::default() }
+        let stream = Stream::Tls(Box::new(stream));
+        Self { stream, activity: Arc::default(), before: Bytes::new() }
     }
 
     pub(super) fn activity(&self) -> Arc<Activity> {
         Arc::clone(&self.activity)
+    }
+
+    /// Lets bytes be read once more, before what the stream has; if writes are dropped, after the first of these.
+    pub(super) fn put_before(&mut self, bytes: Bytes) {
+        self.before = bytes;
     }
 
     fn tcp(&mut self) -> &mut TcpStream {
@@ -131,6 +163,16 @@ impl AsyncRead for Socket {
     ) -> Poll<io::Result<()>> {
         self.settle()?;
         self.activity.kept.let_go();
+        if !self.before.is_empty() {
+            // An answer before there is a request would be an error.
+            if self.activity.is_unasked() {
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            let len = self.before.len().min(buffer.remaining());
+            buffer.put_slice(&self.before.split_to(len));
+            return Poll::Ready(Ok(()));
+        }
         let before = buffer.filled().len();
         let outcome = match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
@@ -148,6 +190,9 @@ impl AsyncWrite for Socket {
         cx: &mut Context<'_>,
         buffer: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if self.activity.drops() {
+            return Poll::Ready(Ok(buffer.len()));
+        }
         self.settle()?;
         let outcome = match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_write(cx, buffer),
@@ -161,6 +206,9 @@ impl AsyncWrite for Socket {
         cx: &mut Context<'_>,
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        if self.activity.drops() {
+            return Poll::Ready(Ok(buffers.iter().map(|buffer| buffer.len()).sum()));
+        }
         self.settle()?;
         let outcome = match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, buffers),

@@ -2,12 +2,12 @@
 
 use std::io;
 
-use super::server::{OK, serve};
+use super::server::{OK, long, serve};
 use super::*;
 
 #[tokio::test]
 async fn who_finds_no_connection_waits_for_a_bounded_time() {
-    let server = serve(|peer| peer.always(OK)).await;
+    let server = serve(|peer| peer.always(long())).await;
     let client = client(server.port, Limits { connections: 2, queue: SOON, ..limits() });
     let one = get(&client, "/").await.unwrap();
     let _two = get(&client, "/").await.unwrap();
@@ -38,7 +38,7 @@ async fn many_requests_share_few_connections() {
 
 #[tokio::test]
 async fn who_gives_up_waiting_takes_no_place() {
-    let server = serve(|peer| peer.always(OK)).await;
+    let server = serve(|peer| peer.always(long())).await;
     let client = client(server.port, Limits { connections: 1, ..limits() });
     let held = get(&client, "/").await.unwrap();
     for _ in 0..3 {

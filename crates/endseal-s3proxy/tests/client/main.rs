@@ -9,6 +9,7 @@ mod direct;
 mod limits;
 mod pool;
 mod server;
+mod short;
 mod tls;
 mod uploads;
 

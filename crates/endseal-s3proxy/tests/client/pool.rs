@@ -1,6 +1,6 @@
 //! Connections are kept, reused, retried and dropped.
 
-use super::server::{OK, Server, serve};
+use super::server::{OK, Server, long, serve};
 use super::*;
 
 #[tokio::test]
@@ -271,7 +271,7 @@ async fn kept_connections_have_an_end() {
 
 #[tokio::test]
 async fn no_more_are_kept_than_said() {
-    let server = serve(|peer| peer.always(OK)).await;
+    let server = serve(|peer| peer.always(long())).await;
     let client = client(server.port, Limits { kept: 2, ..limits() });
     let mut bodies = Vec::new();
     for _ in 0..5 {

@@ -94,4 +94,11 @@ impl Peer {
     }
 }
 
+/// A response whose body does not come all with its head: it holds its connection until it is read.
+pub(crate) fn long() -> &'static [u8] {
+    const LEN: usize = 100_000;
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {LEN}\r\n\r\n");
+    [head.as_bytes(), &[b'l'; LEN]].concat().leak()
+}
+
 pub(crate) const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
