@@ -17,6 +17,20 @@ pub(crate) const OBJECT_HEADER: HeaderName = HeaderName::from_static("x-amz-meta
 /// The metadata that carries the MD5 of the content.
 pub(crate) const OBJECT_MD5: HeaderName = HeaderName::from_static("x-amz-meta-endseal-md5");
 
+/// The metadata that carries sealed user metadata.
+pub(crate) const SEALED_METADATA: HeaderName = HeaderName::from_static("x-amz-meta-endseal-m");
+
+// Names that are looked for in every request: as constants they are not parsed each time.
+pub(crate) const AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
+pub(crate) const AMZ_TRAILER: HeaderName = HeaderName::from_static("x-amz-trailer");
+pub(crate) const CONTENT_MD5: HeaderName = HeaderName::from_static("content-md5");
+pub(crate) const CONTENT_SHA256: HeaderName = HeaderName::from_static("x-amz-content-sha256");
+pub(crate) const COPY_SOURCE: HeaderName = HeaderName::from_static("x-amz-copy-source");
+pub(crate) const DECODED_LENGTH: HeaderName =
+    HeaderName::from_static("x-amz-decoded-content-length");
+pub(crate) const SDK_CHECKSUM: HeaderName = HeaderName::from_static("x-amz-sdk-checksum-algorithm");
+pub(crate) const SECURITY_TOKEN: HeaderName = HeaderName::from_static("x-amz-security-token");
+
 /// Bytes of names and values of user metadata at most, as S3 has it.
 const MAX_USER_METADATA: usize = 2_048;
 
@@ -188,8 +202,12 @@ pub(crate) fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str>
 ///
 /// # Errors
 /// `InternalError` if name or value cannot stand in a header.
-pub(crate) fn insert(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), S3Error> {
-    let name: HeaderName = name.parse().map_err(|_| S3Error::internal())?;
+pub(crate) fn insert(
+    headers: &mut HeaderMap,
+    name: impl TryInto<HeaderName>,
+    value: &str,
+) -> Result<(), S3Error> {
+    let name = name.try_into().map_err(|_| S3Error::internal())?;
     let value = HeaderValue::from_str(value).map_err(|_| S3Error::internal())?;
     headers.insert(name, value);
     Ok(())

@@ -29,7 +29,7 @@ use crate::error::S3Error;
 use crate::folder::FolderServer;
 use crate::front::Intake;
 use crate::handler;
-use crate::headers;
+use crate::headers::{self, COPY_SOURCE};
 use crate::log::{Entry, Log};
 use crate::metrics::Metrics;
 use crate::operation::Operation;
@@ -215,7 +215,7 @@ impl Proxy {
         seen.target = Some(target.without_query());
         let operation = Operation::of(&head.method, &target, &head.headers);
         seen.operation = operation;
-        seen.copy_source = head.headers.get("x-amz-copy-source").cloned();
+        seen.copy_source = head.headers.get(COPY_SOURCE).cloned();
         let signed = SignedRequest {
             method: head.method.as_str(),
             path: head.uri.path(),

@@ -4,6 +4,7 @@ use http::header::CONTENT_ENCODING;
 use http::{HeaderMap, HeaderName};
 
 use super::{ChunkError, Decoder, Form, Limits};
+use crate::headers::{AMZ_TRAILER, DECODED_LENGTH};
 use crate::sigv4::Payload;
 
 /// Trailers that a request may announce. S3 knows one.
@@ -26,7 +27,7 @@ impl Decoder {
             Payload::Unsigned | Payload::Sha256(_) if is_encoded(headers) => Form::Unsigned,
             Payload::Unsigned | Payload::Sha256(_) => return Ok(None),
         };
-        let mut lengths = headers.get_all("x-amz-decoded-content-length").iter();
+        let mut lengths = headers.get_all(DECODED_LENGTH).iter();
         let length = match (lengths.next(), lengths.next()) {
             (Some(length), None) => length.to_str().ok().and_then(decimal),
             _ => None,
@@ -59,7 +60,7 @@ fn encodings(headers: &HeaderMap) -> impl Iterator<Item = &str> {
 
 fn announced(headers: &HeaderMap) -> Result<Vec<HeaderName>, ChunkError> {
     let mut names = Vec::new();
-    for value in headers.get_all("x-amz-trailer") {
+    for value in headers.get_all(AMZ_TRAILER) {
         let value = value.to_str().map_err(|_| ChunkError::MalformedTrailer)?;
         for name in value.split(',').map(str::trim).filter(|it| !it.is_empty()) {
             let name = HeaderName::from_bytes(name.as_bytes());

@@ -13,7 +13,7 @@ use crate::body::Sealed;
 use crate::checksum::ChecksumKind;
 use crate::client::{Body, SourceError};
 use crate::error::S3Error;
-use crate::headers;
+use crate::headers::{self, AMZ_TRAILER, DECODED_LENGTH, SDK_CHECKSUM};
 
 /// Bytes of a chunk. Their number is fixed, so that the length of the whole is known before. Long, so that
 /// few pieces are cut in two by an end of one; MinIO takes up to 16 MiB.
@@ -43,10 +43,10 @@ impl Framed {
             Some(coding) => format!("{coding},aws-chunked"),
             None => "aws-chunked".to_owned(),
         };
-        headers::insert(headers, CONTENT_ENCODING.as_str(), &coding)?;
-        headers.insert("x-amz-decoded-content-length", HeaderValue::from(len));
-        headers::insert(headers, "x-amz-trailer", TRAILER.header())?;
-        headers::insert(headers, "x-amz-sdk-checksum-algorithm", TRAILER.name())?;
+        headers::insert(headers, CONTENT_ENCODING, &coding)?;
+        headers.insert(DECODED_LENGTH, HeaderValue::from(len));
+        headers::insert(headers, AMZ_TRAILER, TRAILER.header())?;
+        headers::insert(headers, SDK_CHECKSUM, TRAILER.name())?;
         let own = Self {
             sealed: sealed.with_sum(TRAILER),
             is_ended: false,

@@ -7,6 +7,7 @@ use endseal_crypto::sha256;
 use http::HeaderMap;
 
 use super::{ChecksumError, ChecksumKind, ChecksumValue, Hasher};
+use crate::headers::{AMZ_TRAILER, CONTENT_MD5, SDK_CHECKSUM};
 
 /// The digests that one request needs, over content that comes in pieces.
 ///
@@ -72,7 +73,7 @@ impl Digests {
         if let Some(digest) = content_sha256 {
             digests.expect_content_sha256(digest);
         }
-        for value in headers.get_all("content-md5") {
+        for value in headers.get_all(CONTENT_MD5) {
             if digests.md5.is_some() {
                 return Err(ChecksumError::InvalidMd5);
             }
@@ -90,7 +91,7 @@ impl Digests {
         for kind in trailers(headers)? {
             digests.expect_trailer(kind)?;
         }
-        if let Some(named) = headers.get("x-amz-sdk-checksum-algorithm") {
+        if let Some(named) = headers.get(SDK_CHECKSUM) {
             let kind = named.to_str().ok().and_then(ChecksumKind::from_name);
             let kind = kind.ok_or(ChecksumError::UnknownAlgorithm)?;
             if digests.kind() != Some(kind) {
@@ -237,7 +238,7 @@ impl Digests {
 /// The checksums that `x-amz-trailer` announces.
 fn trailers(headers: &HeaderMap) -> Result<Vec<ChecksumKind>, ChecksumError> {
     let mut kinds = Vec::new();
-    for value in headers.get_all("x-amz-trailer") {
+    for value in headers.get_all(AMZ_TRAILER) {
         let value = value.to_str().map_err(|_| ChecksumError::UnknownTrailer)?;
         for name in value.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             let kind = ChecksumKind::from_header(name).ok_or(ChecksumError::UnknownTrailer)?;

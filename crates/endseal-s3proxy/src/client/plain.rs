@@ -10,6 +10,9 @@ use httparse::{ParserConfig, Status};
 /// Fields at most.
 const FIELDS: usize = 100;
 
+/// Fields that an answer gets on its way to a client, so that the map need not grow.
+const ADDED: usize = 4;
+
 /// Writes the head of a request (RFC 9112, 3) behind what is in `out`. Its fields frame the body, if there is one.
 pub(super) fn write_request(head: &request::Parts, out: &mut Vec<u8>) {
     let target = head.uri.path_and_query().map_or("/", |it| it.as_str());
@@ -59,7 +62,7 @@ fn plain(
     if parsed.version != Some(1) || status.is_informational() {
         return None;
     }
-    let mut headers = HeaderMap::with_capacity(parsed.headers.len());
+    let mut headers = HeaderMap::with_capacity(parsed.headers.len() + ADDED);
     for field in parsed.headers.iter() {
         let name = HeaderName::from_bytes(field.name.as_bytes()).ok()?;
         // What frames the message otherwise, or says what becomes of the connection.

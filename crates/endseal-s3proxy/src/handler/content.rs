@@ -3,7 +3,8 @@
 use bytes::{Bytes, BytesMut};
 use core::future::poll_fn;
 use core::time::Duration;
-use http::HeaderMap;
+use http::header::CONTENT_LENGTH;
+use http::{HeaderMap, HeaderName};
 
 use tokio::time::timeout;
 
@@ -11,7 +12,7 @@ use crate::aws_chunked::{Decoder, Limits};
 use crate::body::{Content, Step, Upload};
 use crate::checksum::Digests;
 use crate::error::S3Error;
-use crate::headers;
+use crate::headers::{self, DECODED_LENGTH};
 use crate::sigv4::Payload;
 
 /// Time for a document of a request.
@@ -29,12 +30,12 @@ pub(super) fn of(
 ) -> Result<Content, S3Error> {
     match Decoder::of_request(payload, headers, Limits::default())? {
         Some(decoder) => {
-            let len = number(headers, "x-amz-decoded-content-length")?;
+            let len = number(headers, &DECODED_LENGTH)?;
             let len = len.ok_or_else(S3Error::missing_length)?;
             Ok(Content::chunked(body, decoder, len, digests))
         }
         None => {
-            let len = number(headers, "content-length")?;
+            let len = number(headers, &CONTENT_LENGTH)?;
             Ok(Content::plain(body, len.ok_or_else(S3Error::missing_length)?, digests))
         }
     }
@@ -69,7 +70,7 @@ async fn all(mut content: Content, limit: u64) -> Result<Bytes, S3Error> {
     }
 }
 
-fn number(headers: &HeaderMap, name: &str) -> Result<Option<u64>, S3Error> {
+fn number(headers: &HeaderMap, name: &HeaderName) -> Result<Option<u64>, S3Error> {
     match headers::text(headers, name) {
         None => Ok(None),
         Some(text) => text

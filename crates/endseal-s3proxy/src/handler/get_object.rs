@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use bytes::{Bytes, BytesMut};
-use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE, RANGE};
+use http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE, RANGE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 
 use super::conditions;
@@ -13,7 +13,7 @@ use crate::byte_range::ByteRange;
 use crate::client::ResponseBody;
 use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
-use crate::object::{self, PartNumber, RangePlan, Record, SALT_LEN, WholeOpener, user_metadata};
+use crate::object::{PartNumber, RangePlan, Record, SALT_LEN, WholeOpener, user_metadata};
 use crate::proxy::{
     Call, Found, Proxy, SealedObject, Sought, content_range, object_len, pass, read,
 };
@@ -109,7 +109,7 @@ async fn get(
     let needs_length = wanted.part.is_some() || matches!(wanted.range, Some(ByteRange::Suffix(_)));
     let method = if needs_length { Method::HEAD } else { Method::GET };
     if let Some(guess) = &guess {
-        headers::insert(&mut first, RANGE.as_str(), guess)?;
+        headers::insert(&mut first, RANGE, guess)?;
     }
     let response = proxy.ask(&call.signer, &method, &target, first).await?;
     match response.status() {
@@ -371,18 +371,18 @@ pub(super) fn answer_head(
     let mut answer = Response::new(());
     let mut headers = headers::returned_unsealed(backend);
     if let Some(tag) = object.client_tag() {
-        headers::insert(&mut headers, ETAG.as_str(), &tag)?;
+        headers::insert(&mut headers, ETAG, &tag)?;
     }
     restore_metadata(backend, object, &mut headers)?;
     headers.insert(CONTENT_LENGTH, HeaderValue::from(content.end - content.start));
-    headers.insert("accept-ranges", HeaderValue::from_static("bytes"));
+    headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     let is_partial =
         wanted.range.is_some() || (wanted.part.is_some() && content.start < content.end);
     if is_partial {
         *answer.status_mut() = StatusCode::PARTIAL_CONTENT;
         let last = content.end.saturating_sub(1);
         let value = format!("bytes {}-{last}/{}", content.start, object.content_len);
-        headers::insert(&mut headers, CONTENT_RANGE.as_str(), &value)?;
+        headers::insert(&mut headers, CONTENT_RANGE, &value)?;
     }
     *answer.headers_mut() = headers;
     Ok(answer)
@@ -394,8 +394,7 @@ fn restore_metadata(
     object: &SealedObject,
     headers: &mut HeaderMap,
 ) -> Result<(), S3Error> {
-    let name = format!("{USER_METADATA}{}", object::USER_METADATA);
-    let Some(value) = backend.get(&name) else { return Ok(()) };
+    let Some(value) = backend.get(headers::SEALED_METADATA) else { return Ok(()) };
     let metadata = value
         .to_str()
         .ok()

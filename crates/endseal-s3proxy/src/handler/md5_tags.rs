@@ -84,7 +84,7 @@ pub(super) async fn name(
         known => known,
     };
     if let Some(found) = found {
-        headers::insert(answer.headers_mut(), ETAG.as_str(), found.shown())?;
+        headers::insert(answer.headers_mut(), ETAG, found.shown())?;
     }
     Ok(answer)
 }
@@ -157,7 +157,7 @@ fn hold_to_what_was_found(headers: &mut HeaderMap, found: Option<&Named>) -> Res
         }
         Some(found) => {
             headers.remove(IF_NONE_MATCH);
-            headers::insert(headers, IF_MATCH.as_str(), found.tag())?;
+            headers::insert(headers, IF_MATCH, found.tag())?;
         }
     }
     Ok(())

@@ -5,6 +5,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use bytes::{Bytes, BytesMut};
 use endseal_crypto::random::{OsRandom, Random};
 use endseal_crypto::segment::CHUNK_LEN;
+use http::header::ETAG;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
 
 use super::get_object::answer_as_is;
@@ -192,13 +193,12 @@ pub(super) fn set_all_metadata(
         }
         headers::remove(headers, |name| name.as_str().starts_with(USER_METADATA));
         let text = user_metadata::seal(header, key, &metadata, &mut OsRandom);
-        let name = format!("{USER_METADATA}{}", object::USER_METADATA);
         let text = text.map_err(metadata_error)?;
-        headers::insert(headers, &name, &text)?;
+        headers::insert(headers, headers::SEALED_METADATA, &text)?;
         user = object::USER_METADATA.len() + text.len();
     }
     if let Some(md5) = md5 {
-        headers::insert(headers, headers::OBJECT_MD5.as_str(), md5)?;
+        headers::insert(headers, headers::OBJECT_MD5, md5)?;
         user += object::MD5_METADATA.len() + md5.len();
     }
     headers::set_header(headers, header.encode(), user)
@@ -221,7 +221,7 @@ fn finish(
     let mut answer = finish_raw(response, sealed)?;
     if answer.status().is_success() {
         match md5 {
-            Some(md5) => headers::insert(answer.headers_mut(), "etag", &entity_tag::of_md5(&md5))?,
+            Some(md5) => headers::insert(answer.headers_mut(), ETAG, &entity_tag::of_md5(&md5))?,
             None => conditions::to_client(answer.headers_mut()),
         }
     }

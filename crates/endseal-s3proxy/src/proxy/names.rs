@@ -196,7 +196,7 @@ pub(super) fn seal_headers(names: &Names, headers: &mut HeaderMap) -> Result<(),
         .map_err(|_| S3Error::invalid_argument("The redirect location is no UTF-8."))?;
     if let Some(key) = text.strip_prefix('/') {
         let sealed = format!("/{}", names.seal_key(key)?);
-        headers::insert(headers, REDIRECT.as_str(), &sealed)?;
+        headers::insert(headers, REDIRECT, &sealed)?;
     }
     Ok(())
 }

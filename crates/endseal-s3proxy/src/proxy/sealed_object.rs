@@ -175,9 +175,9 @@ impl Proxy {
     ) -> Result<Response<ResponseBody>, S3Error> {
         let mut headers = HeaderMap::new();
         let last = range.end.saturating_sub(1);
-        headers::insert(&mut headers, RANGE.as_str(), &format!("bytes={}-{last}", range.start))?;
+        headers::insert(&mut headers, RANGE, &format!("bytes={}-{last}", range.start))?;
         if let Some(tag) = &object.entity_tag {
-            headers::insert(&mut headers, IF_MATCH.as_str(), tag)?;
+            headers::insert(&mut headers, IF_MATCH, tag)?;
         }
         let target = sought.target();
         let response = self.ask(sought.signer, &Method::GET, &target, headers).await?;

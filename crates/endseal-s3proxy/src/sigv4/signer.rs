@@ -15,10 +15,7 @@ use super::presigned::{MAX_EXPIRES, SIGNATURE};
 use super::scope::Scope;
 use super::secret::SigningKey;
 use super::{ChunkSigner, Payload, PayloadHash, SecretKey, Timestamp, uri};
-
-const AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
-const SECURITY_TOKEN: HeaderName = HeaderName::from_static("x-amz-security-token");
-const CONTENT_SHA256: HeaderName = HeaderName::from_static("x-amz-content-sha256");
+use crate::headers::{AMZ_DATE, CONTENT_SHA256, SECURITY_TOKEN};
 
 /// Signs requests with one secret for one region.
 #[allow(missing_debug_implementations, reason = "it holds a secret")]

@@ -3,8 +3,8 @@
 use std::time::SystemTime;
 
 use endseal_crypto::secret::constant_time_eq;
-use http::HeaderMap;
-use http::header::AUTHORIZATION;
+use http::header::{AUTHORIZATION, DATE};
+use http::{HeaderMap, HeaderName};
 
 use super::authorization::{Authorization, signed_headers};
 use super::canonical::{Canonical, Target};
@@ -12,6 +12,7 @@ use super::presigned::{Mechanism, Presigned, SIGNATURE, mechanism};
 use super::scope::Scope;
 use super::secret::{KeyCache, SecretKeys};
 use super::{ChunkSigner, Payload, PayloadHash, SignatureError, Timestamp, uri};
+use crate::headers::{AMZ_DATE, CONTENT_SHA256, SECURITY_TOKEN};
 
 /// Seconds that a client's clock may be off, either way.
 const SKEW: i64 = 15 * 60;
@@ -122,7 +123,7 @@ impl<S: SecretKeys> Verifier<S> {
                 "Invalid credential date. It must be the day of the request's date.",
             ));
         }
-        if request.headers.contains_key("x-amz-security-token") {
+        if request.headers.contains_key(SECURITY_TOKEN) {
             return Err(SignatureError::InvalidToken);
         }
         self.check_region(&scope, false)?;
@@ -141,7 +142,7 @@ impl<S: SecretKeys> Verifier<S> {
         now: Timestamp,
     ) -> Result<Access, SignatureError> {
         let presigned = Presigned::parse(pairs)?;
-        if request.headers.contains_key("x-amz-security-token") {
+        if request.headers.contains_key(SECURITY_TOKEN) {
             return Err(SignatureError::InvalidToken);
         }
         let malformed = SignatureError::MalformedQuery;
@@ -237,23 +238,22 @@ struct Signed<'a> {
 
 /// `x-amz-date`, or else `Date`.
 fn request_time(headers: &HeaderMap) -> Result<Timestamp, SignatureError> {
-    let (name, own) = match headers.contains_key("x-amz-date") {
-        true => ("x-amz-date", true),
-        false => ("date", false),
+    let missing = |()| SignatureError::MissingDate;
+    let (text, own) = match only(headers, &AMZ_DATE).map_err(missing)? {
+        Some(text) => (text, true),
+        None => (only(headers, &DATE).map_err(missing)?.ok_or(missing(()))?, false),
     };
-    let text = only(headers, name).map_err(|_| SignatureError::MissingDate)?;
-    let text = text.ok_or(SignatureError::MissingDate)?;
     let time = Timestamp::from_basic(text);
     let time = if own { time } else { time.or_else(|| Timestamp::from_http(text)) };
     time.ok_or(SignatureError::MissingDate)
 }
 
 fn content_sha256(headers: &HeaderMap) -> Result<Option<&str>, SignatureError> {
-    only(headers, "x-amz-content-sha256").map_err(|_| SignatureError::InvalidContentSha256)
+    only(headers, &CONTENT_SHA256).map_err(|_| SignatureError::InvalidContentSha256)
 }
 
 /// The value of a header that stands there once at most.
-fn only<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, ()> {
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, ()> {
     let mut values = headers.get_all(name).iter();
     let value = values.next();
     if values.next().is_some() {
