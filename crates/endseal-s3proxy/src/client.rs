@@ -285,7 +285,9 @@ impl Inner {
                 exchange.read_again(bytes);
                 let progress = Progress::new(Body::full(content));
                 // Boxed, as it is rare, and every request has room for what it may become.
-                Box::pin(self.run_on(exchange, head.clone(), &progress)).await
+                let response = Box::pin(self.run_on(exchange, head.clone(), &progress)).await;
+                // The server has it, whatever hyper sent.
+                response.map_err(|(error, seen)| (error, seen.or_sent()))
             }
         }
     }

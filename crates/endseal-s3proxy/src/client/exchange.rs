@@ -43,6 +43,13 @@ pub(super) enum Seen {
     Crowded,
 }
 
+impl Seen {
+    /// The same of a request that was sent before.
+    pub(super) fn or_sent(self) -> Self {
+        if self == Self::No { Self::Yes } else { self }
+    }
+}
+
 impl Exchange {
     pub(super) fn new(
         mut connection: Connection,

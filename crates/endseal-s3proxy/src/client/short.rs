@@ -79,15 +79,15 @@ impl<'a> Short<'a> {
         socket: &mut Socket,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<Came>> {
-        // A server may answer before it has all of the request, and close: what it says counts.
-        let failure = match self.poll_write(socket, cx) {
-            Poll::Ready(Err(error)) if self.written == 0 => return Poll::Ready(Err(error)),
-            Poll::Ready(Err(error)) => Some(error),
-            Poll::Ready(Ok(())) | Poll::Pending => None,
+        let failure = match ready!(self.poll_write(socket, cx)) {
+            Err(error) if self.written == 0 => return Poll::Ready(Err(error)),
+            // A server may answer before it has all of the request, and close: what it says counts.
+            Err(error) => Some(error),
+            Ok(()) => None,
         };
-        match self.poll_head(socket, cx) {
-            Poll::Ready(came) => Poll::Ready(came),
-            Poll::Pending => failure.map_or(Poll::Pending, |error| Poll::Ready(Err(error))),
+        match (self.poll_head(socket, cx), failure) {
+            (Poll::Pending, Some(error)) => Poll::Ready(Err(error)),
+            (came, _) => came,
         }
     }
 
