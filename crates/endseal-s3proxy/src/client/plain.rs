@@ -7,8 +7,7 @@ use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING, UPGRADE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, request};
 use httparse::{ParserConfig, Status};
 
-/// Fields at most.
-const FIELDS: usize = 100;
+use super::FIELDS;
 
 /// Fields that an answer gets on its way to a client, so that the map need not grow.
 const ADDED: usize = 4;

@@ -1,6 +1,6 @@
 //! A short request and the head of its response, past hyper.
 //!
-//! Half of what a small object costs in user mode is HTTP. A request whose body is short and there is written at
+//! HTTP towards the backend had a fifth of what a small download costs in user mode. A request whose body is short and there is written at
 //! once, from memory that the connection keeps; and what comes back is mostly a plain head, whose body is then read
 //! past hyper as long bodies are ([`Connection::poll_read`](super::connection::Connection::poll_read)). Whatever
 //! else comes back is hyper's: it is put on the socket, is given what was read, and what it writes is dropped, as the
