@@ -91,7 +91,9 @@ async fn a_link_comes_back_when_the_peer_does() {
 
     // The server goes away, and comes back at another address after a while.
     pair.server.close(CloseCode::Done).await;
-    assert_eq!(first.closed().await, Closed::ByPeer(CloseCode::Done));
+    // The reason may be overtaken (`unless_overtaken`), and does not matter here.
+    let closed = first.closed().await;
+    assert!(matches!(closed, Closed::ByPeer(CloseCode::Done) | Closed::Reset), "{closed:?}");
     drop(taken);
     let accept = Accept::pinned([pair.client.peer_id()]);
     let two = key(2, Policy::Hybrid);
