@@ -177,6 +177,17 @@ impl S3Error {
     }
 }
 
+impl From<crate::object::SealError> for S3Error {
+    fn from(error: crate::object::SealError) -> Self {
+        use crate::object::SealError;
+        match error {
+            SealError::Length => Self::incomplete_body(),
+            SealError::ContentTooLong => Self::too_large(),
+            _ => Self::internal(),
+        }
+    }
+}
+
 impl From<crate::aws_chunked::ChunkError> for S3Error {
     fn from(error: crate::aws_chunked::ChunkError) -> Self {
         Self::told(error.status(), error.code(), &error)

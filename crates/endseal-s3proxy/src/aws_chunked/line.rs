@@ -1,7 +1,5 @@
 //! Lines that may be spread over several pushes.
 
-use bytes::{Buf as _, Bytes};
-
 use super::ChunkError;
 
 /// A line that is not complete yet.
@@ -13,7 +11,7 @@ impl Line {
     /// CRLF), or `None` if more input is needed.
     pub(super) fn take(
         &mut self,
-        input: &mut Bytes,
+        input: &mut &[u8],
         limit: usize,
     ) -> Result<Option<Vec<u8>>, ChunkError> {
         let end = input.iter().take(limit - self.0.len()).position(|byte| *byte == b'\n');
@@ -22,7 +20,7 @@ impl Line {
             return Err(ChunkError::LineTooLong);
         }
         self.0.extend_from_slice(&input[..taken]);
-        input.advance(taken);
+        *input = &input[taken..];
         if end.is_none() {
             return Ok(None);
         }

@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 
 use super::Upload;
-use crate::aws_chunked::Decoder;
+use crate::aws_chunked::{Decoder, Span};
 use crate::error::S3Error;
 
 /// Bytes that are read at once past hyper where chunks are signed. What waits for its chunk's signature keeps the memory
@@ -36,6 +36,46 @@ impl Chunked {
         self.upload.read_len()
     }
 
+    /// Whether content waits for signatures. If not, it may be taken where it was read.
+    pub(super) fn is_signed(&self) -> bool {
+        self.decoder.as_ref().is_some_and(Decoder::is_signed)
+    }
+
+    /// Reads on to the end of `room`, at most `most` bytes and as many as it has capacity for, both above 0: content and
+    /// what is around it, all of which MUST be given to [`Self::next_span`] before the next call. `None` behind the last,
+    /// with `trailers` of it. Neither pieces nor signed chunks are taken like that.
+    ///
+    /// # Errors
+    /// As those of the upload; if the chunks are not complete.
+    pub(super) fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        room: &mut BytesMut,
+        most: usize,
+        trailers: &mut Option<HeaderMap>,
+    ) -> Poll<Option<Result<(), S3Error>>> {
+        let read = ready!(self.upload.poll_read(cx, room, most));
+        Poll::Ready(read.or_else(|| self.end(trailers).err().map(Err)))
+    }
+
+    /// What those bytes begin with that were read and not given to this before.
+    ///
+    /// # Errors
+    /// If the chunks are wrong, or signed.
+    pub(super) fn next_span(&mut self, read: &[u8]) -> Result<Span, S3Error> {
+        // Nothing comes behind the end.
+        let decoder = self.decoder.as_mut().ok_or_else(S3Error::incomplete_body)?;
+        Ok(decoder.next_span(read)?)
+    }
+
+    /// Ends the chunks, of which all are read.
+    fn end(&mut self, trailers: &mut Option<HeaderMap>) -> Result<(), S3Error> {
+        if let Some(decoder) = self.decoder.take() {
+            *trailers = Some(decoder.finish()?);
+        }
+        Ok(())
+    }
+
     /// The next piece of the content; `None` after the last, with `trailers` of it.
     ///
     /// # Errors
@@ -59,13 +99,7 @@ impl Chunked {
                     }
                 }
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
-                None => {
-                    let Some(decoder) = self.decoder.take() else { return Poll::Ready(None) };
-                    match decoder.finish() {
-                        Ok(found) => *trailers = Some(found),
-                        Err(error) => return Poll::Ready(Some(Err(error.into()))),
-                    }
-                }
+                None => return Poll::Ready(self.end(trailers).err().map(Err)),
             }
         }
     }

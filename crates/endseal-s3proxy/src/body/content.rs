@@ -10,7 +10,7 @@ use http::HeaderMap;
 use http_body::{Body as _, Frame};
 use tokio::time::timeout;
 
-use crate::aws_chunked::Decoder;
+use crate::aws_chunked::{Decoder, Span};
 use crate::body::{Chunked, FormFile, Opened, Upload};
 use crate::checksum::{Digests, Outcome};
 use crate::client::{ResponseBody, SourceError};
@@ -186,7 +186,46 @@ impl Content {
 
     /// Whether it comes in long pieces that have memory of their own: they are best sealed out of it.
     pub(crate) fn is_in_pieces(&self) -> bool {
-        matches!(self.source, Source::Chunked(_))
+        matches!(&self.source, Source::Chunked(chunked) if chunked.is_signed())
+    }
+
+    /// Whether it comes in chunks that may be taken where they were read: [`Self::poll_chunks`].
+    pub(crate) fn is_in_chunks(&self) -> bool {
+        matches!(&self.source, Source::Chunked(chunked) if !chunked.is_signed())
+    }
+
+    /// [`Self::poll_read`] of what comes in chunks, with what is around them: the caller MUST ask
+    /// [`next_span`](Self::next_span) of all that came before it reads on.
+    ///
+    /// # Errors
+    /// As [`poll_step`](Self::poll_step).
+    pub(crate) fn poll_chunks(
+        &mut self,
+        cx: &mut Context<'_>,
+        room: &mut BytesMut,
+        most: usize,
+    ) -> Poll<Result<Option<Outcome>, S3Error>> {
+        let Source::Chunked(chunked) = &mut self.source else {
+            return Poll::Ready(Err(S3Error::internal()));
+        };
+        Poll::Ready(match ready!(chunked.poll_read(cx, room, most, &mut self.trailers)) {
+            Some(Ok(())) => Ok(None),
+            Some(Err(error)) => Err(error),
+            None if self.left > 0 => Err(S3Error::incomplete_body()),
+            None => self.finish().map(Some),
+        })
+    }
+
+    /// What the bytes begin with that [`poll_chunks`](Self::poll_chunks) read and this was not told of yet: some around
+    /// content, then content.
+    ///
+    /// # Errors
+    /// If the chunks are wrong, or longer than was said.
+    pub(crate) fn next_span(&mut self, read: &[u8]) -> Result<Span, S3Error> {
+        let Source::Chunked(chunked) = &mut self.source else { return Err(S3Error::internal()) };
+        let span = chunked.next_span(read)?;
+        self.came(&read[span.framing..][..span.content])?;
+        Ok(span)
     }
 
     /// [`Self::poll_read`] of what comes in pieces, which are given to `take`: as many of them as are there, at most `most`

@@ -65,6 +65,10 @@ impl Sealer {
     }
 }
 
+/// Bytes around the content of a client's chunks, for which there is room even where little content is left: a trailer,
+/// and the line of a chunk.
+const AROUND: u64 = 4_096 + 128;
+
 /// How it went, told to whoever waits for the backend's answer.
 #[derive(Clone, Default)]
 pub(crate) struct Report(Arc<Mutex<Option<Result<Outcome, S3Error>>>>);
@@ -131,7 +135,7 @@ impl Sealed {
         let Some(sealer) = self.sealer.take() else { return Ok(Bytes::new()) };
         // All that is to come, but for lengths that nobody has memory for.
         let mut out = BytesMut::with_capacity(self.left.min(MOST_AT_ONCE) as usize);
-        sealer.finish(self.room.content(), outcome.checksum, &mut out).map_err(seal_error)?;
+        sealer.finish(self.room.content(), outcome.checksum, &mut out)?;
         if let Some(sum) = &mut self.sum {
             sum.update(&out);
         }
@@ -149,7 +153,7 @@ impl Sealed {
         let mut came = 0;
         let outcome = ready!(self.content.poll_pieces(cx, most, |piece| {
             came += piece.len() as u64;
-            room.push(piece, sealer, sum).map_err(seal_error)
+            Ok(room.push(piece, sealer, sum)?)
         }))?;
         self.metrics.sealed.fetch_add(came, Relaxed);
         Poll::Ready(match outcome {
@@ -169,16 +173,25 @@ impl Sealed {
                 }
                 continue;
             }
+            let chunked = self.content.is_in_chunks();
+            let left = if chunked { left.saturating_add(AROUND) } else { left };
             let most = ready!(self.room.poll_make(cx, read, left));
-            let before = self.room.content().len();
-            let sealed = match ready!(self.content.poll_read(cx, self.room.bytes(), most))? {
-                None => {
-                    let came = self.room.content().len() - before;
-                    self.metrics.sealed.fetch_add(came as u64, Relaxed);
-                    self.room.seal(sealer, &mut self.sum).map_err(seal_error)?
-                }
-                Some(outcome) => self.finish(outcome)?,
+            let (before, room) = (self.content.len(), &mut self.room);
+            let from = room.bytes().len();
+            let came = match chunked {
+                true => self.content.poll_chunks(cx, room.bytes(), most),
+                false => self.content.poll_read(cx, room.bytes(), most),
             };
+            let sealed = match (ready!(came)?, chunked) {
+                (Some(outcome), _) => self.finish(outcome)?,
+                (None, false) => room.seal(sealer, &mut self.sum)?,
+                (None, true) => {
+                    let next = |read: &[u8]| self.content.next_span(read);
+                    room.seal_chunks(from, sealer, &mut self.sum, next)?
+                }
+            };
+            let came = before - self.content.len();
+            self.metrics.sealed.fetch_add(came, Relaxed);
             if !sealed.is_empty() {
                 self.left = self.left.saturating_sub(sealed.len() as u64);
                 return Poll::Ready(Some(Ok(sealed)));
@@ -202,13 +215,5 @@ impl http_body::Body for Sealed {
             self.report.tell(Err(error.clone()));
         }
         Poll::Ready(frame(piece))
-    }
-}
-
-fn seal_error(error: SealError) -> S3Error {
-    match error {
-        SealError::Length => S3Error::incomplete_body(),
-        SealError::ContentTooLong => S3Error::too_large(),
-        _ => S3Error::internal(),
     }
 }
