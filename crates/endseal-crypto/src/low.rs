@@ -10,6 +10,8 @@ pub(crate) mod mlkem768_ffi;
 #[cfg(test)]
 mod reference25519;
 #[cfg(target_arch = "x86_64")]
+pub(crate) mod sha512_pair;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod vaes;
 pub(crate) mod x25519_batch;
 pub(crate) mod x25519_portable;

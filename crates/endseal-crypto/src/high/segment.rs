@@ -94,6 +94,15 @@ impl ChunkKeys {
         KeySource::new(key).derive(salt, context)
     }
 
+    /// The keys for AES-GCM of the key and nonce that `okm` begins with, and the `commitment` behind them, as far as there
+    /// is room for it; `None` if AES-GCM has no key of `len` bytes.
+    fn of(okm: &[u8], len: usize, commitment: &mut [u8]) -> Option<Self> {
+        let (aead_key, rest) = okm.split_at_checked(len)?;
+        let (nonce, rest) = rest.split_first_chunk()?;
+        commitment.copy_from_slice(rest.get(..commitment.len())?);
+        Some(Self { aead: AesGcm::new(aead_key)?, base_nonce: Zeroizing::new(*nonce) })
+    }
+
     /// The keys for the AEAD that `info` names, with a key of `len` bytes, and the `commitment` as far as there is room
     /// for it; `None` if AES-GCM has no such length.
     fn expand(
@@ -107,10 +116,7 @@ impl ChunkKeys {
         let mut okm = Zeroizing::new([0; 32 + 12 + COMMITMENT_LEN]);
         let okm = okm.get_mut(..len + 12 + commitment.len())?;
         source.expand(&[info, salt, context], okm);
-        let (aead_key, rest) = okm.split_at(len);
-        let (nonce, rest) = rest.split_first_chunk()?;
-        commitment.copy_from_slice(rest);
-        Some(Self { aead: AesGcm::new(aead_key)?, base_nonce: Zeroizing::new(*nonce) })
+        Self::of(okm, len, commitment)
     }
 
     /// Derives the keys and checks the commitment.
@@ -249,10 +255,35 @@ impl KeySource {
         self.expand(salt, context, &mut [])
     }
 
-    #[allow(clippy::expect_used)]
+    /// [`derive`](Self::derive) and [`keys`](Self::keys) of another `salt || context` side by side: where the CPU
+    /// compresses two blocks of SHA-512 at once, the second costs next to nothing. The duties are those of both.
+    #[must_use]
+    pub fn derive_with(
+        &self,
+        (salt, context): (&[u8; SALT_LEN], &[u8]),
+        (other_salt, other_context): (&[u8; SALT_LEN], &[u8]),
+    ) -> (ChunkKeys, [u8; COMMITMENT_LEN], ChunkKeys) {
+        const LEN: usize = InputKey::LEN + 12;
+        let mut okm = Zeroizing::new([0; LEN + COMMITMENT_LEN]);
+        let mut other_okm = Zeroizing::new([0; LEN]);
+        self.0.expand_two([
+            (&[INFO, salt, context], &mut okm[..]),
+            (&[INFO, other_salt, other_context], &mut other_okm[..]),
+        ]);
+        let mut commitment = [0; COMMITMENT_LEN];
+        let keys = ChunkKeys::of(&okm[..], InputKey::LEN, &mut commitment);
+        let other = ChunkKeys::of(&other_okm[..], InputKey::LEN, &mut []);
+        (Self::taken(keys), commitment, Self::taken(other))
+    }
+
     fn expand(&self, salt: &[u8; SALT_LEN], context: &[u8], commitment: &mut [u8]) -> ChunkKeys {
-        ChunkKeys::expand(&self.0, INFO, InputKey::LEN, salt, context, commitment)
-            .expect("AES-256-GCM takes keys of 32 bytes")
+        let keys = ChunkKeys::expand(&self.0, INFO, InputKey::LEN, salt, context, commitment);
+        Self::taken(keys)
+    }
+
+    #[allow(clippy::expect_used)]
+    fn taken(keys: Option<ChunkKeys>) -> ChunkKeys {
+        keys.expect("AES-256-GCM takes keys of 32 bytes")
     }
 }
 

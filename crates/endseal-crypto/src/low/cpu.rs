@@ -115,6 +115,30 @@ impl HaveVaes {
     }
 }
 
+/// Proof that this CPU has what AVX-512 F and VL add to vectors of 128 bits, rotations among them: only
+/// [`HaveRotations::detect`] makes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HaveRotations(());
+
+impl HaveRotations {
+    /// Asks the CPU (with `std`) or the compiler's target features (without).
+    #[must_use]
+    pub(crate) fn detect() -> Option<Self> {
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        let found = std::arch::is_x86_feature_detected!("avx512f")
+            && std::arch::is_x86_feature_detected!("avx512bw")
+            && std::arch::is_x86_feature_detected!("avx512vl");
+        #[cfg(not(all(target_arch = "x86_64", feature = "std")))]
+        let found = cfg!(all(
+            target_arch = "x86_64",
+            target_feature = "avx512f",
+            target_feature = "avx512bw",
+            target_feature = "avx512vl"
+        ));
+        found.then_some(Self(()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

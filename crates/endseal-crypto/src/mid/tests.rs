@@ -206,6 +206,28 @@ fn derivation_of_several_outputs() {
     }
 }
 
+/// Side by side outputs are what they are by themselves, whichever ends first.
+#[test]
+fn derivation_of_two_outputs() {
+    let data = bytes::<600>("data", 1);
+    let source = ExpandKey::new(&data[..32]);
+    let lens = [0, 1, 44, 63, 64, 65, 76, 128, 200, 255 * 64];
+    for (i, len) in lens.into_iter().enumerate() {
+        for (j, other_len) in lens.into_iter().enumerate() {
+            for (end, other_end) in [(0, 0), (93, 94), (110, 38), (111, 300), (500, 239)] {
+                let (info, other_info) = (&data[i..][..end], &data[j * 2..][..other_end]);
+                let (mut a, mut b) = (alloc::vec![0; len], alloc::vec![0; other_len]);
+                aws_lc::hkdf_sha512_expand(&data[..32], &[info], &mut a);
+                rustcrypto::hkdf_sha512_expand(&data[..32], &[other_info], &mut b);
+                let (mut one, mut other) = (alloc::vec![1; len], alloc::vec![1; other_len]);
+                let (head, tail) = info.split_at(end / 3);
+                source.expand_two([(&[head, tail], &mut one), (&[other_info], &mut other)]);
+                assert_eq!((one, other), (a, b), "{len}, {other_len}, {end}, {other_end}");
+            }
+        }
+    }
+}
+
 #[test]
 fn x25519() {
     for i in 0..100 {

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
-use endseal_crypto::random::OsRandom;
 use http_body::Frame;
 
 use crate::body::content::{Content, frame};
@@ -55,7 +54,7 @@ impl Sealer {
         match self {
             Self::Whole(mut sealer) => {
                 sealer.push(end, out)?;
-                sealer.finish(checksum, &mut OsRandom, out)
+                sealer.finish(checksum, out)
             }
             Self::Part(mut sealer) => {
                 sealer.push(end, out)?;

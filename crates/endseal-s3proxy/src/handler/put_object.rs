@@ -3,7 +3,7 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use bytes::{Bytes, BytesMut};
-use endseal_crypto::random::{OsRandom, Random};
+use endseal_crypto::random::OsRandom;
 use endseal_crypto::segment::CHUNK_LEN;
 use http::header::ETAG;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
@@ -97,8 +97,7 @@ pub(super) async fn seal(
     let target = sought.target();
     let (signer, method) = (sought.signer, &Method::PUT);
     if len <= CHUNK_LEN as u64 {
-        let (sealed, outcome) =
-            seal_short(proxy, content, sealer, sealed_len, &mut keys.random).await?;
+        let (sealed, outcome) = seal_short(proxy, content, sealer, sealed_len).await?;
         if proxy.has_trailers() {
             let mut checksum = Hasher::new(TRAILER);
             checksum.update(&sealed);
@@ -134,15 +133,12 @@ async fn seal_short(
     content: Content,
     sealer: WholeSealer,
     sealed_len: u64,
-    random: &mut impl Random,
 ) -> Result<(Bytes, Outcome), S3Error> {
     let (content, outcome) = content.whole(proxy.limits().idle_timeout).await?;
     proxy.metrics.sealed.fetch_add(content.len() as u64, Relaxed);
     let room = usize::try_from(sealed_len).map_err(|_| S3Error::too_large())?;
     let mut sealed = BytesMut::with_capacity(room);
-    sealer
-        .seal(&content, outcome.checksum, random, &mut sealed)
-        .map_err(|_| S3Error::internal())?;
+    sealer.seal(&content, outcome.checksum, &mut sealed).map_err(|_| S3Error::internal())?;
     Ok((sealed.freeze(), outcome))
 }
 

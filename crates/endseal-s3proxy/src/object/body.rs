@@ -6,6 +6,7 @@ use endseal_crypto::segment::{ChunkKeys, KeySource};
 
 use super::chunks::ContentSealer;
 use super::record::Record;
+use super::tail::TailKeys;
 use super::{SealError, content_md5};
 use crate::checksum::ChecksumValue;
 
@@ -21,12 +22,18 @@ pub struct WholeSealer {
     content: ContentSealer,
     /// Of its content key.
     source: KeySource,
+    tail: TailKeys,
     plaintext_len: u64,
 }
 
 impl WholeSealer {
-    pub(super) fn new(source: KeySource, keys: ChunkKeys, plaintext_len: u64) -> Self {
-        Self { content: ContentSealer::new(keys, plaintext_len), source, plaintext_len }
+    pub(super) fn new(
+        source: KeySource,
+        keys: ChunkKeys,
+        tail: TailKeys,
+        plaintext_len: u64,
+    ) -> Self {
+        Self { content: ContentSealer::new(keys, plaintext_len), source, tail, plaintext_len }
     }
 
     /// Seals the next content to the end of `out`, in chunks of 16 KiB; what does not fill one waits
@@ -66,42 +73,38 @@ impl WholeSealer {
     /// wrong signature) MUST be known before: without this call the object does not open.
     ///
     /// # Errors
-    /// [`SealError::Length`] if less came than the header says, or [`SealError::Random`].
+    /// [`SealError::Length`] if less came than the header says.
     pub fn finish(
         self,
         checksum: Option<ChecksumValue>,
-        random: &mut impl Random,
         out: &mut BytesMut,
     ) -> Result<(), SealError> {
         self.content.finish(out)?;
-        seal_tail(&self.source, self.plaintext_len, checksum, random, out)
+        seal_tail(self.tail, self.plaintext_len, checksum, out)
     }
 
     /// Seals all of the object to the end of `out`, content and tail. The duty is that of
     /// [`finish`](Self::finish).
     ///
     /// # Errors
-    /// [`SealError::Length`] if the content is not as long as the header says, or something was pushed before;
-    /// [`SealError::Random`].
+    /// [`SealError::Length`] if the content is not as long as the header says, or something was pushed before.
     pub fn seal(
         self,
         content: &[u8],
         checksum: Option<ChecksumValue>,
-        random: &mut impl Random,
         out: &mut BytesMut,
     ) -> Result<(), SealError> {
         self.content.seal_whole(content, out)?;
-        seal_tail(&self.source, self.plaintext_len, checksum, random, out)
+        seal_tail(self.tail, self.plaintext_len, checksum, out)
     }
 }
 
 fn seal_tail(
-    source: &KeySource,
+    keys: TailKeys,
     plaintext_len: u64,
     checksum: Option<ChecksumValue>,
-    random: &mut impl Random,
     out: &mut BytesMut,
 ) -> Result<(), SealError> {
     let record = Record::whole(plaintext_len, checksum).ok_or(SealError::ContentTooLong)?;
-    record.seal_tail_of(source, random, out)
+    record.seal_tail_by(keys, out)
 }

@@ -144,11 +144,16 @@ pub(super) fn seal_message(
     salt: &[u8; SALT_LEN],
     message: &[u8],
 ) -> Vec<u8> {
+    seal_message_by(source.keys(salt, context), salt, message)
+}
+
+/// The same by keys that were derived with that salt.
+pub(super) fn seal_message_by(keys: ChunkKeys, salt: &[u8; SALT_LEN], message: &[u8]) -> Vec<u8> {
     let sealed = message.len() + (message.len() / CHUNK_LEN + 1) * TAG_LEN;
     let mut out = vec![0; SALT_LEN + sealed];
     let (salt_out, chunks) = out.split_at_mut(SALT_LEN);
     salt_out.copy_from_slice(salt);
-    let mut sealer = SliceSealer::new(source.keys(salt, context), chunks);
+    let mut sealer = SliceSealer::new(keys, chunks);
     sealer.push(message);
     sealer.finish();
     out
@@ -160,8 +165,16 @@ pub(super) fn open_message(
     context: &[u8],
     sealed: &[u8],
 ) -> Result<Zeroizing<Vec<u8>>, Unauthentic> {
+    open_message_by(|salt| source.keys(salt, context), sealed)
+}
+
+/// The same by keys that are derived with the salt which `keys` is given.
+pub(super) fn open_message_by(
+    keys: impl FnOnce(&[u8; SALT_LEN]) -> ChunkKeys,
+    sealed: &[u8],
+) -> Result<Zeroizing<Vec<u8>>, Unauthentic> {
     let (salt, chunks) = sealed.split_first_chunk().ok_or(Unauthentic)?;
-    let mut opener = SliceOpener::new(source.keys(salt, context), chunks)?;
+    let mut opener = SliceOpener::new(keys(salt), chunks)?;
     let mut out = Zeroizing::new(vec![0; opener.remaining()]);
     opener.pull(&mut out)?;
     Ok(out)

@@ -2,12 +2,14 @@
 
 use endseal_crypto::label::{S3_BODY, S3_MULTIPART};
 use endseal_crypto::random::Random;
+use endseal_crypto::secret::constant_time_eq;
 use endseal_crypto::segment::{COMMITMENT_LEN, ChunkKeys, KeySource, SALT_LEN};
 
 use super::body::WholeSealer;
 use super::chunks::context;
 use super::place::{Binding, Place};
 use super::size::MAX_CONTENT;
+use super::tail::{TailKeys, record_context};
 use super::{ContentKey, HeaderError, Unauthentic, base64url};
 
 const VERSION: u8 = 1;
@@ -83,9 +85,14 @@ impl Header {
             return Err(HeaderError::ContentTooLong);
         }
         let source = KeySource::new(key);
-        let (own, keys) =
-            Self::new(&source, Form::Whole, plaintext_len, binding, (key_id, wrapped), random)?;
-        Ok((own, WholeSealer::new(source, keys, plaintext_len)))
+        let mut own = Self::new(Form::Whole, plaintext_len, binding, (key_id, wrapped), random)?;
+        let mut salt = [0; SALT_LEN];
+        random.fill(&mut salt)?;
+        let (content, record) = (own.context(), record_context(Form::Whole));
+        let (keys, commitment, tail) = source.derive_with((&own.salt, &content), (&salt, &record));
+        own.commitment = commitment;
+        let tail = TailKeys { salt, keys: tail };
+        Ok((own, WholeSealer::new(source, keys, tail, plaintext_len)))
     }
 
     /// The header of a multipart object. The duties are those of [`whole`](Self::whole).
@@ -99,19 +106,20 @@ impl Header {
         wrapped: &[u8],
         random: &mut impl Random,
     ) -> Result<Self, HeaderError> {
-        let source = KeySource::new(key);
-        Self::new(&source, Form::Multipart, 0, binding, (key_id, wrapped), random)
-            .map(|(own, _)| own)
+        let mut own = Self::new(Form::Multipart, 0, binding, (key_id, wrapped), random)?;
+        let (_, commitment) = KeySource::new(key).derive(&own.salt, &own.context());
+        own.commitment = commitment;
+        Ok(own)
     }
 
+    /// Without a commitment.
     fn new(
-        source: &KeySource,
         form: Form,
         plaintext_len: u64,
         binding: Binding,
         (key_id, wrapped_key): (&str, &[u8]),
         random: &mut impl Random,
-    ) -> Result<(Self, ChunkKeys), HeaderError> {
+    ) -> Result<Self, HeaderError> {
         let mut own = Self {
             form,
             binding,
@@ -122,9 +130,7 @@ impl Header {
             wrapped_key: checked_wrapped_key(wrapped_key)?,
         };
         random.fill(&mut own.salt)?;
-        let (keys, commitment) = source.derive(&own.salt, &own.context());
-        own.commitment = commitment;
-        Ok((own, keys))
+        Ok(own)
     }
 
     /// The same object's header after the provider has wrapped its content key anew: for a copy to
@@ -265,6 +271,20 @@ impl Header {
     pub(super) fn keys(&self, source: &KeySource) -> Result<ChunkKeys, Unauthentic> {
         let context = self.context();
         Ok(source.derive_committed(&self.salt, &context, &self.commitment)?)
+    }
+
+    /// [`Self::keys`], and those of a whole object's record that has this salt.
+    pub(super) fn keys_with(
+        &self,
+        source: &KeySource,
+        salt: [u8; SALT_LEN],
+    ) -> Result<(ChunkKeys, TailKeys), Unauthentic> {
+        let (content, record) = (self.context(), record_context(Form::Whole));
+        let (keys, own, tail) = source.derive_with((&self.salt, &content), (&salt, &record));
+        if !constant_time_eq(&own, &self.commitment) {
+            return Err(Unauthentic);
+        }
+        Ok((keys, TailKeys { salt, keys: tail }))
     }
 
     fn context(&self) -> Vec<u8> {

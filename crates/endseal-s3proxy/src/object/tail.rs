@@ -3,15 +3,22 @@
 use bytes::BytesMut;
 use endseal_crypto::label::S3_RECORD;
 use endseal_crypto::random::Random;
-use endseal_crypto::segment::{self, KeySource, SALT_LEN};
+use endseal_crypto::segment::{self, ChunkKeys, KeySource, SALT_LEN};
 
-use super::chunks::{context, message_len, open_message, seal_message};
+use super::chunks::{context, message_len, open_message_by, seal_message_by};
 use super::header::{Form, Header};
 use super::record::{ENTRY_LEN, FIXED_LEN, Record};
 use super::size::{plaintext_len, sealed_len, slots};
 use super::{ContentKey, SealError, Unauthentic};
 
 const LENGTH_LEN: usize = 4;
+
+/// What the record of one object is sealed by.
+pub(super) struct TailKeys {
+    pub(super) salt: [u8; SALT_LEN],
+    /// Derived with that salt and [`record_context`].
+    pub(super) keys: ChunkKeys,
+}
 
 impl Record {
     /// Adds the tail to `out`: as much pad as gives the object the length T(P), then the record.
@@ -25,19 +32,19 @@ impl Record {
         random: &mut impl Random,
         out: &mut BytesMut,
     ) -> Result<(), SealError> {
-        self.seal_tail_of(&KeySource::new(key), random, out)
-    }
-
-    /// The same of the content key that `source` is of.
-    pub(super) fn seal_tail_of(
-        &self,
-        source: &KeySource,
-        random: &mut impl Random,
-        out: &mut BytesMut,
-    ) -> Result<(), SealError> {
         let mut salt = [0; SALT_LEN];
         random.fill(&mut salt)?;
-        let record = seal_message(source, &record_context(self.form()), &salt, &self.to_bytes());
+        let keys = KeySource::new(key).keys(&salt, &record_context(self.form()));
+        self.seal_tail_by(TailKeys { salt, keys }, out)
+    }
+
+    /// The same by keys of the form's.
+    pub(super) fn seal_tail_by(
+        &self,
+        TailKeys { salt, keys }: TailKeys,
+        out: &mut BytesMut,
+    ) -> Result<(), SealError> {
+        let record = seal_message_by(keys, &salt, &self.to_bytes());
         let pad = pad_len(self, record.len() + LENGTH_LEN).ok_or(SealError::ContentTooLong)?;
         out.resize(out.len() + pad, 0);
         out.extend_from_slice(&record);
@@ -66,7 +73,9 @@ impl Record {
         if header.plaintext_len().is_some_and(|announced| announced != content) {
             return Err(Unauthentic);
         }
-        let record = open_frame(&source, header.form(), slots(content), tail)?;
+        let form = header.form();
+        let keys = |salt: &[u8; SALT_LEN]| source.keys(salt, &record_context(form));
+        let record = open_frame(keys, form, slots(content), tail)?;
         if record.plaintext_len() != content {
             return Err(Unauthentic);
         }
@@ -79,9 +88,10 @@ impl Record {
 }
 
 /// Opens the record at the end of `tail`, which may have anything before it. Its length is checked
-/// before anything is done for it: no entry for a whole object, at most `max_parts` for the other.
+/// before anything is done for it: no entry for a whole object, at most `max_parts` for the other. `keys` derives those
+/// of the form's records with a salt.
 pub(super) fn open_frame(
-    source: &KeySource,
+    keys: impl FnOnce(&[u8; SALT_LEN]) -> ChunkKeys,
     form: Form,
     max_parts: u64,
     tail: &[u8],
@@ -100,11 +110,11 @@ pub(super) fn open_frame(
     };
     let start = usize::try_from(length).ok().and_then(|len| before.len().checked_sub(len));
     let sealed = start.and_then(|start| before.get(start..)).filter(|_| is_possible);
-    let record = open_message(source, &record_context(form), sealed.ok_or(Unauthentic)?)?;
+    let record = open_message_by(keys, sealed.ok_or(Unauthentic)?)?;
     Record::from_bytes(&record).filter(|record| record.form() == form).ok_or(Unauthentic)
 }
 
-fn record_context(form: Form) -> Vec<u8> {
+pub(super) fn record_context(form: Form) -> Vec<u8> {
     context(S3_RECORD, &[form.to_byte()])
 }
 

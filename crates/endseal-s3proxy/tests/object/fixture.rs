@@ -69,6 +69,17 @@ impl Random for Broken {
     }
 }
 
+/// Breaks behind so many values.
+pub(crate) struct Breaks(pub(crate) usize);
+
+impl Random for Breaks {
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<(), RandomError> {
+        self.0 = self.0.checked_sub(1).ok_or_else(RandomError::default)?;
+        buffer.fill(7);
+        Ok(())
+    }
+}
+
 pub(crate) fn key(n: u8) -> ContentKey {
     ContentKey::from_bytes(&[n; 32])
 }
@@ -104,7 +115,7 @@ impl Whole {
             Header::whole(&key, len, Binding::Key, "k", b"wrapped", &mut random).unwrap();
         let mut object = BytesMut::new();
         sealer.push(&content, &mut object).unwrap();
-        sealer.finish(checksum, &mut random, &mut object).unwrap();
+        sealer.finish(checksum, &mut object).unwrap();
         Self { header, key, content, object: object.to_vec() }
     }
 
@@ -150,7 +161,8 @@ pub(crate) fn open_whole(
     (out, opened)
 }
 
-/// Opened as a short one, without a place to open it in, it is the same; of others nothing is opened.
+/// Opened as a short one, without a place to open it in, it is the same, whatever was known of it before; of others
+/// nothing is opened.
 fn assert_short(
     header: &Header,
     key: &ContentKey,
@@ -158,15 +170,20 @@ fn assert_short(
     content: &[u8],
     opened: &Result<Record, Unauthentic>,
 ) {
-    let Ok(mut opener) = WholeOpener::new(header, key) else { return };
-    let is_short = opener.is_short();
-    match opener.open_short(object).and_then(|taken| Ok((taken, opener.finish()?))) {
-        Ok((taken, (last, record))) => {
-            assert!(is_short && last.as_slice() == content);
-            assert_eq!((taken.sealed, taken.content), (object.len(), 0));
-            assert_eq!(Ok(&record), opened.as_ref());
+    let other = vec![1; object.len()];
+    for here in [&[], object, &other] {
+        let opener = WholeOpener::of(header, key, here);
+        assert_eq!(opener.is_ok(), WholeOpener::new(header, key).is_ok());
+        let Ok(mut opener) = opener else { return };
+        let is_short = opener.is_short();
+        match opener.open_short(object).and_then(|taken| Ok((taken, opener.finish()?))) {
+            Ok((taken, (last, record))) => {
+                assert!(is_short && last.as_slice() == content);
+                assert_eq!((taken.sealed, taken.content), (object.len(), 0));
+                assert_eq!(Ok(&record), opened.as_ref());
+            }
+            Err(error) => assert!(!is_short || opened.as_ref() == Err(&error)),
         }
-        Err(error) => assert!(!is_short || opened.as_ref() == Err(&error)),
     }
 }
 

@@ -248,7 +248,7 @@ fn seal_again(name: &str, test: &Value, key: &ContentKey, record: &Record, objec
                 assert_eq!(sealed.as_deref(), Ok(entry.as_str().unwrap()), "{name}");
             }
             sealer.push(&pattern(0, len), &mut out).unwrap();
-            sealer.finish(record.checksum().copied(), &mut random, &mut out).unwrap();
+            sealer.finish(record.checksum().copied(), &mut out).unwrap();
             header
         }
         None => {

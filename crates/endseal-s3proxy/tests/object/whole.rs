@@ -6,7 +6,7 @@ use endseal_s3proxy::object::{
     Binding, Header, HeaderError, SealError, Unauthentic, WholeOpener, size,
 };
 
-use crate::fixture::{Broken, Reader, Seeded, Whole, data, key, open_whole};
+use crate::fixture::{Breaks, Broken, Reader, Seeded, Whole, data, key, open_whole};
 use crate::header::{base64_decode, base64_encode};
 
 const CHUNK: u64 = 16_384;
@@ -64,7 +64,7 @@ fn pieces_of_any_size_give_the_same_bytes() {
             Header::whole(&whole.key, len, Binding::Key, "k", b"wrapped", &mut random).unwrap();
         let mut object = BytesMut::new();
         pieces(&whole.content, &mut |piece| sealer.push(piece, &mut object).unwrap());
-        sealer.finish(None, &mut random, &mut object).unwrap();
+        sealer.finish(None, &mut object).unwrap();
         assert!(object == whole.object);
 
         let mut opener = WholeOpener::new(&whole.header, &whole.key).unwrap();
@@ -206,7 +206,7 @@ fn other_content_than_announced_is_not_sealed() {
         let mut sealer = sealer(announced);
         sealer.push(&content[..came], &mut out).unwrap();
         let before = out.len();
-        let finished = sealer.finish(None, &mut Seeded(1), &mut out);
+        let finished = sealer.finish(None, &mut out);
         assert_eq!(finished, Err(SealError::Length), "{came} for {announced}");
         assert_eq!(out.len(), before, "no last chunk was made");
     }
@@ -216,11 +216,11 @@ fn other_content_than_announced_is_not_sealed() {
 fn without_randomness_nothing_is_sealed() {
     let made = Header::whole(&key(1), 5, Binding::None, "k", b"w", &mut Broken);
     assert_eq!(made.err(), Some(HeaderError::Random));
-    let (_, mut sealer) =
-        Header::whole(&key(1), 5, Binding::None, "k", b"w", &mut Seeded(1)).unwrap();
-    let mut out = BytesMut::new();
-    sealer.push(b"12345", &mut out).unwrap();
-    assert_eq!(sealer.finish(None, &mut Broken, &mut out), Err(SealError::Random));
+    // Nor where there is some for the header, and none for the record.
+    let made = Header::whole(&key(1), 5, Binding::None, "k", b"w", &mut Breaks(1));
+    assert_eq!(made.err(), Some(HeaderError::Random));
+    let (_, sealer) = Header::whole(&key(1), 5, Binding::None, "k", b"w", &mut Breaks(2)).unwrap();
+    assert_eq!(sealer.seal_md5(&[1; 16], &mut Broken), Err(SealError::Random));
 }
 
 #[test]

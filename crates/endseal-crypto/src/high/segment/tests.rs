@@ -223,6 +223,12 @@ fn keys_without_a_commitment_are_the_same() {
         keys.seal_chunk(3, b"bytes", &mut sealed);
         let mut out = [0; 5];
         source.keys(&salt, &context).open_chunk(3, &sealed, &mut out).unwrap();
+        let (_, own, other) = source.derive_with((&[8; SALT_LEN], b"1"), (&salt, &context));
+        assert_eq!(own, source.derive(&[8; SALT_LEN], b"1").1);
+        other.open_chunk(3, &sealed, &mut out).unwrap();
+        let (keys, own, _) = source.derive_with((&salt, &context), (&[8; SALT_LEN], b"1"));
+        assert_eq!(own, commitment);
+        keys.open_chunk(3, &sealed, &mut out).unwrap();
         assert_eq!(&out, b"bytes");
         assert!(source.derive_committed(&salt, &context, &commitment).is_ok());
         assert!(source.derive_committed(&[8; SALT_LEN], &context, &commitment).is_err());
