@@ -192,10 +192,11 @@ impl Inner {
             let whole = Some(MAX_CONTENT).filter(|_| next != Next::Roomy);
             if let Some(content) = whole.and_then(|most| body.whole(most)) {
                 let is_repeatable = is_idempotent || content.is_empty();
-                let (error, seen) = match self.run_short(connection, permit, &head, content).await {
-                    Ok(response) => return Ok(response),
-                    Err(failure) => failure,
-                };
+                let (error, seen) =
+                    match self.run_short(connection, permit, &mut head, content).await {
+                        Ok(response) => return Ok(response),
+                        Err(failure) => failure,
+                    };
                 next = again(seen, is_repeatable).ok_or(error)?;
                 count(&self.counters.retried);
                 continue;
@@ -273,7 +274,7 @@ impl Inner {
         &self,
         connection: Connection,
         permit: OwnedSemaphorePermit,
-        head: &request::Parts,
+        head: &mut request::Parts,
         content: Bytes,
     ) -> Result<Response<ResponseBody>, (ClientError, Seen)> {
         let mut exchange = Exchange::new(connection, &self.pool, &self.counters, permit);

@@ -38,7 +38,7 @@ const MAX_USER_METADATA: usize = 2_048;
 const ADDED: usize = 8;
 
 /// Fields for which a spare map has room at most, in 10 KB: few requests have more.
-const MAX_SPARE: usize = 96;
+pub(crate) const MAX_SPARE: usize = 96;
 
 /// What concerns one connection, or is made anew for the other one.
 fn is_own(name: &HeaderName) -> bool {

@@ -15,7 +15,7 @@ use core::task::{Context, Poll, Waker};
 use std::io;
 
 use bytes::{Bytes, BytesMut};
-use http::{Request, Response, request};
+use http::{HeaderMap, Request, Response, request};
 use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http1};
 use hyper_util::rt::TokioIo;
@@ -130,6 +130,11 @@ impl Connection {
         }
         self.is_torn = true;
         Some((Short::new(&mut self.memory, head, content), self.direct.as_mut()?))
+    }
+
+    /// Keeps the memory of a request's fields for a response to come.
+    pub(super) fn keep(&mut self, map: HeaderMap) {
+        self.memory.keep(map);
     }
 
     /// The request has been sent.

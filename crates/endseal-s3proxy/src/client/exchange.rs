@@ -2,6 +2,7 @@
 
 use alloc::sync::Arc;
 use core::future::poll_fn;
+use core::mem;
 use core::task::{Context, Poll, ready};
 use std::io;
 
@@ -58,7 +59,7 @@ impl Exchange {
         permit: OwnedSemaphorePermit,
     ) -> Self {
         let before = (connection.activity().read(), connection.activity().written());
-        let stall = core::mem::take(&mut connection.stall);
+        let stall = mem::take(&mut connection.stall);
         Self {
             connection: Some(connection),
             stall,
@@ -114,9 +115,11 @@ impl Exchange {
     }
 
     /// Sends a request whose body is `content`, and waits for the head of a response, past hyper.
+    ///
+    /// Of a plain response, the request's fields are gone: their memory is for the next one's.
     pub(super) async fn run_short(
         &mut self,
-        head: &request::Parts,
+        head: &mut request::Parts,
         content: &[u8],
     ) -> Result<Came, (ClientError, Seen)> {
         let Some(connection) = &mut self.connection else {
@@ -149,6 +152,9 @@ impl Exchange {
         drop(short);
         if is_sent {
             connection.is_whole();
+        }
+        if let Ok(Ok(Came::Plain(..))) = &outcome {
+            connection.keep(mem::take(&mut head.headers));
         }
         match outcome {
             Ok(Ok(came)) => Ok(came),
@@ -256,7 +262,7 @@ impl Exchange {
         {
             connection.activity().set_uploading(false);
             self.stall.progress();
-            connection.stall = core::mem::take(&mut self.stall);
+            connection.stall = mem::take(&mut self.stall);
             self.pool.put(connection);
         }
     }

@@ -1,6 +1,6 @@
 //! Heads of HTTP/1.1 messages as servers of S3 mostly send and get them.
 
-use core::mem::MaybeUninit;
+use core::mem::{self, MaybeUninit};
 
 use bytes::{BufMut as _, Bytes};
 use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING, UPGRADE};
@@ -37,13 +37,13 @@ pub(super) enum Beginning {
 }
 
 /// Reads a response to `method`. A plain head is one of a final response whose body is as long as it says, over a
-/// connection that stays.
-pub(super) fn response(bytes: &Bytes, method: &Method) -> Beginning {
+/// connection that stays. Its fields get the memory of `map`, in which there are none.
+pub(super) fn response(bytes: &Bytes, method: &Method, map: &mut HeaderMap) -> Beginning {
     let mut fields = [const { MaybeUninit::uninit() }; FIELDS];
     let mut parsed = httparse::Response::new(&mut []);
     let config = ParserConfig::default();
     match config.parse_response_with_uninit_headers(&mut parsed, bytes, &mut fields) {
-        Ok(Status::Complete(len)) => match plain(&parsed, bytes, method) {
+        Ok(Status::Complete(len)) => match plain(&parsed, bytes, method, map) {
             Some((response, left)) => Beginning::Plain(response, len, left),
             None => Beginning::Other,
         },
@@ -56,12 +56,14 @@ fn plain(
     parsed: &httparse::Response<'_, '_>,
     bytes: &Bytes,
     method: &Method,
+    map: &mut HeaderMap,
 ) -> Option<(Response<()>, u64)> {
     let status = StatusCode::from_u16(parsed.code?).ok()?;
     if parsed.version != Some(1) || status.is_informational() {
         return None;
     }
-    let mut headers = HeaderMap::with_capacity(parsed.headers.len() + ADDED);
+    let mut headers = mem::take(map);
+    headers.reserve(parsed.headers.len() + ADDED);
     for field in parsed.headers.iter() {
         let name = HeaderName::from_bytes(field.name.as_bytes()).ok()?;
         // What frames the message otherwise, or says what becomes of the connection.
@@ -98,7 +100,8 @@ mod tests {
 
     /// The response, and what is behind its head.
     fn of(method: &Method, bytes: &str) -> Option<(Response<()>, usize, u64)> {
-        match response(&Bytes::copy_from_slice(bytes.as_bytes()), method) {
+        let bytes_of_it = Bytes::copy_from_slice(bytes.as_bytes());
+        match response(&bytes_of_it, method, &mut HeaderMap::new()) {
             Beginning::Plain(response, len, left) => Some((response, bytes.len() - len, left)),
             Beginning::Partial | Beginning::Other => None,
         }
@@ -158,7 +161,8 @@ mod tests {
             "SSH-2.0",
             "HTTP/1.1 200 O\0",
         ] {
-            let beginning = response(&Bytes::copy_from_slice(head.as_bytes()), &Method::GET);
+            let bytes = Bytes::copy_from_slice(head.as_bytes());
+            let beginning = response(&bytes, &Method::GET, &mut HeaderMap::new());
             assert!(matches!(beginning, Beginning::Other), "{head}");
         }
         let many =
@@ -171,7 +175,8 @@ mod tests {
     fn what_has_not_come_is_waited_for() {
         let head = b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n";
         for len in 0..head.len() {
-            let beginning = response(&Bytes::copy_from_slice(&head[..len]), &Method::GET);
+            let bytes = Bytes::copy_from_slice(&head[..len]);
+            let beginning = response(&bytes, &Method::GET, &mut HeaderMap::new());
             assert!(matches!(beginning, Beginning::Partial), "{len}");
         }
     }

@@ -11,11 +11,12 @@ use core::task::{Context, Poll, ready};
 use std::io::{self, IoSlice};
 
 use bytes::{BufMut as _, Bytes, BytesMut};
-use http::{Response, request};
+use http::{HeaderMap, Response, request};
 use tokio::io::{AsyncReadExt as _, AsyncWrite as _};
 
 use super::plain::{self, Beginning};
 use super::socket::Socket;
+use crate::headers;
 
 /// Bodies of requests up to here are short: a sealed chunk and what is behind it, in one write.
 pub(super) const MAX_CONTENT: u64 = 24 * 1024;
@@ -32,6 +33,18 @@ pub(super) struct Memory {
     out: Vec<u8>,
     /// Shared with the fields of a response until these are dropped.
     read: BytesMut,
+    /// For the fields of the next response; it has none.
+    map: HeaderMap,
+}
+
+impl Memory {
+    /// Keeps the memory of fields that nobody needs any more, if it is not too much.
+    pub(super) fn keep(&mut self, mut map: HeaderMap) {
+        if map.capacity() <= headers::MAX_SPARE {
+            map.clear();
+            self.map = map;
+        }
+    }
 }
 
 /// A request on its way.
@@ -124,7 +137,7 @@ impl<'a> Short<'a> {
             }
             // What is left of the memory is read into once nobody has this any more.
             let mut all = read.split().freeze();
-            match plain::response(&all, &self.head.method) {
+            match plain::response(&all, &self.head.method, &mut self.memory.map) {
                 Beginning::Plain(response, len, left) => {
                     let _head = all.split_to(len);
                     return Poll::Ready(Ok(Came::Plain(response, left, all)));
