@@ -236,3 +236,25 @@ fn is_whole(head: &str) -> bool {
         && head.contains("\r\nx-amz-checksum-crc32c: ")
         && !head.contains("aws-chunked")
 }
+
+/// A hundred fields are a request, with all the metadata in them; one more is refused before anything is done.
+#[tokio::test]
+async fn a_request_has_up_to_a_hundred_fields() {
+    let (_world, front) = World::with_bucket().await;
+    let client = &front.client;
+    let own =
+        client.head("PUT", "/bucket/x", &[], 1).lines().filter(|it| it.contains(": ")).count();
+    for (fields, status) in [(100, 200), (101, 431)] {
+        let names: Vec<String> = (own..fields).map(|i| format!("x-amz-meta-{i}")).collect();
+        let metadata: Vec<_> = names.iter().map(|name| (name.as_str(), "1")).collect();
+        let target = format!("/bucket/{fields}");
+        client.send("PUT", &target, &metadata, b"x").await.expect(status);
+        let got = client.ask("GET", &target).await;
+        if status == 200 {
+            assert!(names.iter().all(|name| got.header(name) == Some("1")));
+            assert_eq!(got.expect(200).body, b"x");
+        } else {
+            got.expect(404);
+        }
+    }
+}
