@@ -246,7 +246,7 @@ impl Inner {
     }
 
     /// A new connection, for responses with at most so many fields.
-    async fn open(&self, fields: usize) -> Result<Connection, ClientError> {
+    async fn open(&self, fields: usize) -> Result<Box<Connection>, ClientError> {
         let limits = self.pool.limits();
         let socket = connect::connect(&self.target, self.tls.as_ref(), limits)
             .await
@@ -255,12 +255,12 @@ impl Inner {
         let connections = self.pool.used() + self.pool.kept();
         let least = LEAST_BUFFER.min(limits.buffer);
         let buffer = read_len::share(connections, least, limits.buffer);
-        Ok(Connection::new(socket, buffer, fields))
+        Ok(Box::new(Connection::new(socket, buffer, fields)))
     }
 
     async fn run(
         &self,
-        connection: Connection,
+        connection: Box<Connection>,
         permit: OwnedSemaphorePermit,
         head: request::Parts,
         progress: &Arc<Progress>,
@@ -272,7 +272,7 @@ impl Inner {
     /// A request that is written past hyper.
     async fn run_short(
         &self,
-        connection: Connection,
+        connection: Box<Connection>,
         permit: OwnedSemaphorePermit,
         head: &mut request::Parts,
         content: Bytes,

@@ -52,7 +52,7 @@ impl Chunked {
         cx: &mut Context<'_>,
         room: &mut BytesMut,
         most: usize,
-        trailers: &mut Option<HeaderMap>,
+        trailers: &mut Option<Box<HeaderMap>>,
     ) -> Poll<Option<Result<(), S3Error>>> {
         let read = ready!(self.upload.poll_read(cx, room, most));
         Poll::Ready(read.or_else(|| self.end(trailers).err().map(Err)))
@@ -69,9 +69,9 @@ impl Chunked {
     }
 
     /// Ends the chunks, of which all are read.
-    fn end(&mut self, trailers: &mut Option<HeaderMap>) -> Result<(), S3Error> {
+    fn end(&mut self, trailers: &mut Option<Box<HeaderMap>>) -> Result<(), S3Error> {
         if let Some(decoder) = self.decoder.take() {
-            *trailers = Some(decoder.finish()?);
+            *trailers = Some(Box::new(decoder.finish()?));
         }
         Ok(())
     }
@@ -83,7 +83,7 @@ impl Chunked {
     pub(super) fn poll_piece(
         &mut self,
         cx: &mut Context<'_>,
-        trailers: &mut Option<HeaderMap>,
+        trailers: &mut Option<Box<HeaderMap>>,
     ) -> Poll<Option<Result<Bytes, S3Error>>> {
         loop {
             if let Some(piece) = self.waiting.pop_front() {

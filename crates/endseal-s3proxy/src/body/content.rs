@@ -32,13 +32,13 @@ pub(crate) struct Content {
     /// Bytes that are still to come.
     left: u64,
     digests: Box<Digests>,
-    trailers: Option<HeaderMap>,
+    trailers: Option<Box<HeaderMap>>,
     /// What was found true already, of content that is here.
-    outcome: Option<Outcome>,
+    outcome: Option<Box<Outcome>>,
     /// What of a piece was not taken by who reads bytes.
     rest: Bytes,
     /// What was found true at the end, until who reads bytes asks for more.
-    ended: Option<Outcome>,
+    ended: Option<Box<Outcome>>,
 }
 
 // All but what most uploads are is boxed: content is moved a dozen times before it is read.
@@ -110,7 +110,7 @@ impl Content {
         let (content, outcome) = self.whole(patience).await?;
         let md5 = outcome.md5.ok_or_else(S3Error::internal)?;
         let mut held = Self::new(Source::Held(Some(content)), len, Digests::new());
-        held.outcome = Some(outcome);
+        held.outcome = Some(Box::new(outcome));
         Ok((held, md5))
     }
 
@@ -240,7 +240,7 @@ impl Content {
         mut take: impl FnMut(&[u8]) -> Result<(), S3Error>,
     ) -> Poll<Result<Option<Outcome>, S3Error>> {
         if let Some(outcome) = self.ended.take() {
-            return Poll::Ready(Ok(Some(outcome)));
+            return Poll::Ready(Ok(Some(*outcome)));
         }
         let mut taken = 0;
         loop {
@@ -249,7 +249,7 @@ impl Content {
                 match self.poll_step(cx)? {
                     Poll::Ready(Step::Piece(piece)) => self.rest = piece,
                     Poll::Ready(Step::End(outcome)) if taken > 0 => {
-                        self.ended = Some(outcome);
+                        self.ended = Some(Box::new(outcome));
                         return Poll::Ready(Ok(None));
                     }
                     Poll::Ready(Step::End(outcome)) => return Poll::Ready(Ok(Some(outcome))),
@@ -298,10 +298,10 @@ impl Content {
 
     fn finish(&mut self) -> Result<Outcome, S3Error> {
         if let Some(outcome) = self.outcome.take() {
-            return Ok(outcome);
+            return Ok(*outcome);
         }
         let digests = core::mem::take(&mut self.digests);
-        Ok(digests.finish(self.trailers.as_ref())?)
+        Ok(digests.finish(self.trailers.as_deref())?)
     }
 }
 
@@ -319,7 +319,7 @@ impl Source {
     fn poll(
         &mut self,
         cx: &mut Context<'_>,
-        trailers: &mut Option<HeaderMap>,
+        trailers: &mut Option<Box<HeaderMap>>,
     ) -> Poll<Option<Result<Bytes, S3Error>>> {
         match self {
             Self::Held(content) => {

@@ -23,7 +23,8 @@ use super::stall::Stall;
 
 /// A connection in use. Dropping it closes the socket.
 pub(super) struct Exchange {
-    connection: Option<Connection>,
+    /// Boxed, as it is moved with the response a dozen times, and stays in its box as long as it is kept.
+    connection: Option<Box<Connection>>,
     stall: Stall,
     pool: Arc<Pool>,
     counters: Arc<Counters>,
@@ -53,7 +54,7 @@ impl Seen {
 
 impl Exchange {
     pub(super) fn new(
-        mut connection: Connection,
+        mut connection: Box<Connection>,
         pool: &Arc<Pool>,
         counters: &Arc<Counters>,
         permit: OwnedSemaphorePermit,
@@ -231,7 +232,7 @@ impl Exchange {
 
     /// How many bytes are read at once at most.
     pub(super) fn buffer(&self) -> usize {
-        self.connection.as_ref().map_or(0, Connection::buffer)
+        self.connection.as_ref().map_or(0, |connection| connection.buffer())
     }
 
     /// The timer of this exchange.

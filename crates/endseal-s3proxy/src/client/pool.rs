@@ -24,7 +24,7 @@ pub(super) struct Pool {
 #[derive(Default)]
 struct Kept {
     /// In the order in which they became idle.
-    connections: VecDeque<(Connection, Instant)>,
+    connections: VecDeque<(Box<Connection>, Instant)>,
     swept: bool,
 }
 
@@ -51,7 +51,7 @@ impl Pool {
 
     /// The connection that was used last, if it is still good: one of this runtime's before others, which become
     /// this one's.
-    pub(super) fn take(&self) -> Option<Connection> {
+    pub(super) fn take(&self) -> Option<Box<Connection>> {
         let here = here();
         loop {
             let (mut connection, since) = {
@@ -70,7 +70,7 @@ impl Pool {
     }
 
     /// Keeps a connection that is idle, if there is room.
-    pub(super) fn put(self: &Arc<Self>, connection: Connection) {
+    pub(super) fn put(self: &Arc<Self>, connection: Box<Connection>) {
         let mut kept = self.lock();
         if kept.connections.len() >= self.limits.kept {
             return;
@@ -97,7 +97,7 @@ impl Pool {
     /// Closes what was kept for too long. False when nothing is left.
     fn drop_old(&self) -> bool {
         let mut kept = self.lock();
-        let old = |(_, since): &(Connection, Instant)| since.elapsed() >= self.limits.kept_for;
+        let old = |(_, since): &(Box<Connection>, Instant)| since.elapsed() >= self.limits.kept_for;
         while kept.connections.front().is_some_and(old) {
             kept.connections.pop_front();
         }
