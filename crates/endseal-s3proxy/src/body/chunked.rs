@@ -19,6 +19,8 @@ pub(super) struct Chunked {
     upload: Upload,
     /// None at the end.
     decoder: Option<Decoder>,
+    /// Also at the end: as it was taken it is taken to there.
+    is_signed: bool,
     /// Content that was read.
     waiting: VecDeque<Bytes>,
     /// Memory that chunks are read into past hyper. It serves again when nothing waits that lies in it.
@@ -28,7 +30,8 @@ pub(super) struct Chunked {
 impl Chunked {
     pub(super) fn new(upload: Upload, decoder: Decoder) -> Self {
         let (waiting, room) = (VecDeque::new(), BytesMut::new());
-        Self { upload, decoder: Some(decoder), waiting, room }
+        let is_signed = decoder.is_signed();
+        Self { upload, decoder: Some(decoder), is_signed, waiting, room }
     }
 
     /// How many bytes are worth being read at once.
@@ -38,7 +41,7 @@ impl Chunked {
 
     /// Whether content waits for signatures. If not, it may be taken where it was read.
     pub(super) fn is_signed(&self) -> bool {
-        self.decoder.as_ref().is_some_and(Decoder::is_signed)
+        self.is_signed
     }
 
     /// Reads on to the end of `room`, at most `most` bytes and as many as it has capacity for, both above 0: content and
@@ -91,7 +94,7 @@ impl Chunked {
             }
             let Some(decoder) = &mut self.decoder else { return Poll::Ready(None) };
             let read = self.upload.read_len();
-            let read = if decoder.is_signed() { read.min(SIGNED) } else { read };
+            let read = if self.is_signed { read.min(SIGNED) } else { read };
             match ready!(self.upload.poll_bytes(cx, &mut self.room, read)) {
                 Some(Ok(chunks)) => {
                     if let Err(error) = decoder.push(chunks, &mut self.waiting) {

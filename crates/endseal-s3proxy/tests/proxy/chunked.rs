@@ -113,6 +113,12 @@ async fn long_uploads_in_chunks_of_all_forms_follow_each_other() {
             let request = upload(client, hash, &body, chunk, Wrong::Nothing);
             let put = exchange(&mut stream, &request).await.expect(200);
             assert_eq!(put.header("connection"), None, "it serves again");
+            let sum = (!matches!(hash, PayloadHash::Streaming))
+                .then(|| Base64::encode_string(&sha256::digest(&body)));
+            assert_eq!(put.header("x-amz-checksum-sha256"), sum.as_deref(), "{hash:?} {len}");
+            let asked = [("x-amz-checksum-mode", "ENABLED")];
+            let head = client.ask_with("HEAD", TARGET, &asked).await.expect(200);
+            assert_eq!(head.header("x-amz-checksum-sha256"), sum.as_deref(), "{hash:?} {len}");
             assert!(client.ask("GET", TARGET).await.expect(200).body == body, "{hash:?} {len}");
             // What is found wrong with its end leaves the object, and the connection.
             let other = content(len, 99);
