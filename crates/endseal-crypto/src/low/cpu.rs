@@ -3,6 +3,17 @@
 #[cfg(target_arch = "x86_64")]
 use core::sync::atomic::{AtomicU8, Ordering};
 
+/// Whether it has all of these: by asking the CPU (with `std`), or by the compiler's target features (without).
+macro_rules! cpu_has {
+    ($($feature:tt),+) => {{
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        let found = $(std::arch::is_x86_feature_detected!($feature))&&+;
+        #[cfg(not(all(target_arch = "x86_64", feature = "std")))]
+        let found = cfg!(all(target_arch = "x86_64", $(target_feature = $feature),+));
+        found
+    }};
+}
+
 /// Proof that this CPU runs AVX-512 F, DQ and IFMA: only [`HaveIfma::detect`] makes one. It also says
 /// which of the two kernels runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,18 +35,7 @@ impl HaveIfma {
     /// that is faster there.
     #[must_use]
     pub fn detect() -> Option<Self> {
-        #[cfg(all(target_arch = "x86_64", feature = "std"))]
-        let found = std::arch::is_x86_feature_detected!("avx512f")
-            && std::arch::is_x86_feature_detected!("avx512dq")
-            && std::arch::is_x86_feature_detected!("avx512ifma");
-        #[cfg(not(all(target_arch = "x86_64", feature = "std")))]
-        let found = cfg!(all(
-            target_arch = "x86_64",
-            target_feature = "avx512f",
-            target_feature = "avx512dq",
-            target_feature = "avx512ifma"
-        ));
-        found.then(|| Self(Radix::fastest()))
+        cpu_has!("avx512f", "avx512dq", "avx512ifma").then(|| Self(Radix::fastest()))
     }
 
     /// The kernel that runs.
@@ -85,57 +85,32 @@ impl Radix {
 
 /// Proof that this CPU runs AES, VAES and VPCLMULQDQ on vectors of AVX-512 F, BW and VL: only
 /// [`HaveVaes::detect`] makes one.
+#[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HaveVaes(());
 
+#[cfg(target_arch = "x86_64")]
 impl HaveVaes {
     /// Asks the CPU (with `std`) or the compiler's target features (without).
     #[must_use]
     pub(crate) fn detect() -> Option<Self> {
-        #[cfg(all(target_arch = "x86_64", feature = "std"))]
-        let found = std::arch::is_x86_feature_detected!("avx512f")
-            && std::arch::is_x86_feature_detected!("avx512bw")
-            && std::arch::is_x86_feature_detected!("avx512vl")
-            && std::arch::is_x86_feature_detected!("avx2")
-            && std::arch::is_x86_feature_detected!("aes")
-            && std::arch::is_x86_feature_detected!("vaes")
-            && std::arch::is_x86_feature_detected!("vpclmulqdq");
-        #[cfg(not(all(target_arch = "x86_64", feature = "std")))]
-        let found = cfg!(all(
-            target_arch = "x86_64",
-            target_feature = "avx512f",
-            target_feature = "avx512bw",
-            target_feature = "avx512vl",
-            target_feature = "avx2",
-            target_feature = "aes",
-            target_feature = "vaes",
-            target_feature = "vpclmulqdq"
-        ));
-        found.then_some(Self(()))
+        cpu_has!("avx512f", "avx512bw", "avx512vl", "avx2", "aes", "vaes", "vpclmulqdq")
+            .then_some(Self(()))
     }
 }
 
 /// Proof that this CPU has what AVX-512 F and VL add to vectors of 128 bits, rotations among them: only
 /// [`HaveRotations::detect`] makes one.
+#[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HaveRotations(());
 
+#[cfg(target_arch = "x86_64")]
 impl HaveRotations {
     /// Asks the CPU (with `std`) or the compiler's target features (without).
     #[must_use]
     pub(crate) fn detect() -> Option<Self> {
-        #[cfg(all(target_arch = "x86_64", feature = "std"))]
-        let found = std::arch::is_x86_feature_detected!("avx512f")
-            && std::arch::is_x86_feature_detected!("avx512bw")
-            && std::arch::is_x86_feature_detected!("avx512vl");
-        #[cfg(not(all(target_arch = "x86_64", feature = "std")))]
-        let found = cfg!(all(
-            target_arch = "x86_64",
-            target_feature = "avx512f",
-            target_feature = "avx512bw",
-            target_feature = "avx512vl"
-        ));
-        found.then_some(Self(()))
+        cpu_has!("avx512f", "avx512vl").then_some(Self(()))
     }
 }
 
