@@ -63,4 +63,6 @@ pub mod x25519_kernel {
 pub mod __private {
     pub use alloc::boxed::Box;
     pub use {subtle, zeroize};
+
+    pub use crate::low::wipe::wipe;
 }

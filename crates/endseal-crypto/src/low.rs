@@ -13,6 +13,7 @@ mod reference25519;
 pub(crate) mod sha512_pair;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod vaes;
+pub(crate) mod wipe;
 pub(crate) mod x25519_batch;
 pub(crate) mod x25519_portable;
 #[cfg(target_arch = "x86_64")]

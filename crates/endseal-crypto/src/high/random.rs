@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::secret::{Zeroize as _, Zeroizing};
+use crate::low::wipe::wipe;
 
 /// A cryptographically secure source of random bytes.
 ///
@@ -29,14 +29,14 @@ impl<R: Random + ?Sized> Random for &mut R {
 /// short values at once; what is drawn ahead MUST NOT be kept for long.
 pub struct Stock<R, const N: usize> {
     source: R,
-    bytes: Zeroizing<[u8; N]>,
+    bytes: [u8; N],
     given: usize,
 }
 
 impl<R: Random, const N: usize> Stock<R, N> {
     /// Nothing is drawn before it is needed.
     pub fn new(source: R) -> Self {
-        Self { source, bytes: Zeroizing::new([0; N]), given: N }
+        Self { source, bytes: [0; N], given: N }
     }
 }
 
@@ -53,9 +53,15 @@ impl<R: Random, const N: usize> Random for Stock<R, N> {
         }
         let end = self.given + buffer.len();
         buffer.copy_from_slice(&self.bytes[self.given..end]);
-        self.bytes[self.given..end].zeroize();
+        wipe(&mut self.bytes[self.given..end]);
         self.given = end;
         Ok(())
+    }
+}
+
+impl<R, const N: usize> Drop for Stock<R, N> {
+    fn drop(&mut self) {
+        wipe(&mut self.bytes);
     }
 }
 

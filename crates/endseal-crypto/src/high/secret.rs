@@ -69,7 +69,7 @@ macro_rules! secret_bytes {
 
         impl Drop for $name {
             fn drop(&mut self) {
-                $crate::__private::zeroize::Zeroize::zeroize(&mut self.0[..]);
+                $crate::__private::wipe(&mut self.0[..]);
             }
         }
 

@@ -10,6 +10,7 @@ use alloc::boxed::Box;
 use sha2::block_api::compress512;
 use zeroize::{Zeroize as _, ZeroizeOnDrop};
 
+use crate::low::wipe::wipe;
 #[cfg(target_arch = "x86_64")]
 use crate::low::{cpu::HaveRotations, sha512_pair};
 
@@ -50,7 +51,7 @@ impl ExpandKey {
         }
         let [inner, outer] = &mut *own.0;
         compress_pair([inner, outer], [&pads[0], &pads[1]]);
-        pads.as_flattened_mut().zeroize();
+        wipe(pads.as_flattened_mut());
         own
     }
 
@@ -230,8 +231,8 @@ impl<'a> Chain<'a> {
 impl Drop for Chain<'_> {
     fn drop(&mut self) {
         self.state.zeroize();
-        self.block.zeroize();
-        self.last.zeroize();
+        wipe(&mut self.block);
+        wipe(&mut self.last);
     }
 }
 

@@ -8,6 +8,7 @@ use core::arch::x86_64::{
 use zeroize::Zeroize;
 
 use super::memory::{broadcast, load_block, store_block};
+use crate::low::wipe::wipe;
 
 /// Round keys 0 to 14.
 pub(super) struct Aes256([[u8; 16]; 15]);
@@ -85,6 +86,6 @@ fn running_sum(words: __m128i) -> __m128i {
 
 impl Zeroize for Aes256 {
     fn zeroize(&mut self) {
-        self.0.zeroize();
+        wipe(self.0.as_flattened_mut());
     }
 }

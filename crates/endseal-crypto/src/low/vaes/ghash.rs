@@ -17,6 +17,7 @@ use core::arch::x86_64::{
 use zeroize::Zeroize;
 
 use super::memory::{VECTOR, load, store};
+use crate::low::wipe::wipe;
 
 /// Blocks that are hashed with one reduction.
 pub(super) const BLOCKS: usize = 32;
@@ -64,7 +65,7 @@ impl Powers {
 
 impl Zeroize for Powers {
     fn zeroize(&mut self) {
-        self.0.zeroize();
+        wipe(&mut self.0);
     }
 }
 
