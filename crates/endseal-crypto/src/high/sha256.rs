@@ -2,7 +2,9 @@
 //!
 //! Formats of this project use BLAKE3 ([`hash`](crate::hash)). Only with the feature `std`.
 
-use aws_lc_rs::{digest as backend, hmac as backend_hmac};
+use aws_lc_rs::digest as backend;
+
+use crate::mid::hmac_sha256::CodeKey;
 
 /// Length of a digest and of an authentication code in bytes.
 pub const LEN: usize = 32;
@@ -26,25 +28,19 @@ pub fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; LEN] {
 
 /// A key of HMAC-SHA-256 that is prepared for many codes: each is two compressions less. Wiped when dropped.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
-pub struct HmacKey(backend_hmac::Key);
+pub struct HmacKey(CodeKey);
 
 impl HmacKey {
     /// Prepares a key of any length, which the caller MUST wipe.
     #[must_use]
     pub fn new(key: &[u8]) -> Self {
-        Self(backend_hmac::Key::new(backend_hmac::HMAC_SHA256, key))
+        Self(CodeKey::new(key))
     }
 
     /// `HMAC-SHA-256(key, part_0 || part_1 || …)`, with the duties of [`hmac`].
     #[must_use]
     pub fn code(&self, parts: &[&[u8]]) -> [u8; LEN] {
-        let mut context = backend_hmac::Context::with_key(&self.0);
-        for part in parts {
-            context.update(part);
-        }
-        let mut out = [0; LEN];
-        out.copy_from_slice(context.sign().as_ref());
-        out
+        self.0.code(parts)
     }
 }
 
