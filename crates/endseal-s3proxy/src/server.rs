@@ -19,7 +19,7 @@ use crate::config::TlsFiles;
 use crate::front::{Front, HeadTimer, Serving, Stream};
 use crate::proxy::Proxy;
 use crate::read_len;
-use crate::workers::Workers;
+use crate::workers::{Seat, SeatedStream, Workers};
 
 /// A proxy that listens.
 #[derive(Clone)]
@@ -81,6 +81,8 @@ impl Server {
             };
             match accepted {
                 Ok((stream, peer)) => {
+                    // Without it small answers wait for the client's acknowledgement.
+                    let _ = stream.set_nodelay(true);
                     // If it cannot be handed over, it is closed.
                     let _ = self.begin(stream, peer, stop.clone(), permit);
                 }
@@ -108,14 +110,16 @@ impl Server {
         // The workers' end is not to wait for their own connections.
         let server = Self { workers: None, ..self.clone() };
         let Some(workers) = &self.workers else {
-            tokio::spawn(server.connection(stream, peer, stop, permit));
+            let stream = SeatedStream::new(stream, None);
+            tokio::spawn(server.connection(stream, peer, None, stop, permit));
             return Ok(());
         };
         // Its readiness is told by the runtime that serves it.
         let stream = stream.into_std()?;
-        workers.give(async move {
+        workers.give(|seat| async move {
             if let Ok(stream) = TcpStream::from_std(stream) {
-                server.connection(stream, peer, stop, permit).await;
+                let stream = SeatedStream::new(stream, Some(seat.clone()));
+                server.connection(stream, peer, Some(seat), stop, permit).await;
             }
         });
         Ok(())
@@ -123,21 +127,20 @@ impl Server {
 
     async fn connection(
         self,
-        stream: TcpStream,
+        stream: SeatedStream,
         peer: SocketAddr,
+        seat: Option<Seat>,
         stop: watch::Receiver<bool>,
         permit: OwnedSemaphorePermit,
     ) {
-        // Without it small answers wait for the client's acknowledgement.
-        let _ = stream.set_nodelay(true);
         let all = self.proxy.limits().connections;
         let connections = all.saturating_sub(permit.semaphore().available_permits());
         let buffer = read_len::share(connections, LEAST_READ, read_len::MOST);
         match &self.tls {
-            None => self.http(stream, peer, buffer, stop).await,
+            None => self.http(stream, peer, seat, buffer, stop).await,
             Some(tls) => {
                 if let Ok(Ok(stream)) = timeout(TLS_HANDSHAKE, tls.accept(stream)).await {
-                    self.http(stream, peer, buffer, stop).await;
+                    self.http(stream, peer, seat, buffer, stop).await;
                 }
             }
         }
@@ -148,6 +151,7 @@ impl Server {
         &self,
         stream: impl Stream + 'static,
         peer: SocketAddr,
+        seat: Option<Seat>,
         buffer: usize,
         mut stop: watch::Receiver<bool>,
     ) {
@@ -159,12 +163,16 @@ impl Server {
             .timer(HeadTimer::default())
             .header_read_timeout(limits.header_timeout)
             .max_buf_size((limits.header_bytes + 16 * 1024).max(buffer))
-            .half_close(false);
+            .half_close(true);
         let stream: Box<dyn Stream> = Box::new(stream);
         let front = Front::new(stream, limits.idle_timeout, limits.min_rate);
         let mut serving = Serving::new(builder, front, buffer, |request, intake| {
             let proxy = Arc::clone(&self.proxy);
-            async move { Ok(proxy.answer_over(intake, request, peer).await) }
+            let busy = seat.as_ref().map(Seat::begin);
+            async move {
+                let response = proxy.answer_over(intake, request, peer).await;
+                Ok(response.map(|body| body.with(busy)))
+            }
         });
         tokio::select! {
             () = serving.serve() => return,

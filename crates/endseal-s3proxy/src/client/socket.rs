@@ -5,8 +5,6 @@ use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::task::{Context, Poll};
 use std::io::{self, IoSlice};
-use std::net;
-use std::os::fd::AsFd as _;
 
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -14,6 +12,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
 use super::growth::Kept;
+use crate::workers::register_here;
 
 /// How much went through a socket: shows whether there is progress.
 #[derive(Default)]
@@ -132,9 +131,7 @@ impl Socket {
     /// Registers the socket with this runtime, if [`Activity::move_here`] was called.
     fn settle(&mut self) -> io::Result<()> {
         if self.activity.has_moved() {
-            // tokio registers a socket once in its life, so this is another one for the same connection.
-            let tcp = self.tcp();
-            *tcp = TcpStream::from_std(net::TcpStream::from(tcp.as_fd().try_clone_to_owned()?))?;
+            register_here(self.tcp())?;
         }
         Ok(())
     }

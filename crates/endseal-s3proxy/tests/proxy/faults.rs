@@ -2,9 +2,10 @@
 
 use std::fs;
 
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use crate::client::parse;
 use crate::fixture::{World, content, eventually, new_ring, serve};
 use crate::multipart::{PART, begin, complete, part};
 
@@ -161,6 +162,27 @@ async fn a_client_that_vanishes_leaves_nothing() {
     let parts = client.ask("GET", &format!("/bucket/large?uploadId={id}")).await.expect(200);
     assert!(parts.elements("PartNumber").is_empty());
     assert_eq!(world.data().len(), 1);
+}
+
+/// An end of what it sends is not the end of the client.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_sends_no_more_gets_its_answer() {
+    let (_world, front) = World::with_bucket().await;
+    let client = &front.client;
+    for len in [1, 4_096, 3_000_000] {
+        let content = content(len, 5);
+        for (method, body, expected) in [("PUT", &content[..], &[][..]), ("GET", &[], &content)] {
+            let head = client.head(method, "/bucket/key", &[], body.len());
+            let mut stream = TcpStream::connect(client.address).await.unwrap();
+            stream.write_all(head.as_bytes()).await.unwrap();
+            stream.write_all(body).await.unwrap();
+            stream.shutdown().await.unwrap();
+            let mut received = Vec::new();
+            stream.read_to_end(&mut received).await.unwrap();
+            let answer = parse(&received, false).expect(200);
+            assert!(answer.body == expected, "{method} {len}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

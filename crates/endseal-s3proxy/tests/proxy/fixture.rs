@@ -126,8 +126,13 @@ pub(crate) fn new_ring(path: &Path) {
 }
 
 pub(crate) async fn serve(config: &Config) -> Front {
+    serve_with(config, |server| server).await
+}
+
+/// The same, with a server that is set up besides.
+pub(crate) async fn serve_with(config: &Config, set_up: impl FnOnce(Server) -> Server) -> Front {
     let proxy = Arc::new(Proxy::start(config, Box::new(Silent::new())).unwrap());
-    let server = Server::new(Arc::clone(&proxy), None).unwrap();
+    let server = set_up(Server::new(Arc::clone(&proxy), None).unwrap());
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address: SocketAddr = listener.local_addr().unwrap();
     let (stop, stopped) = watch::channel(false);

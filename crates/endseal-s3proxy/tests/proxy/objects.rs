@@ -1,6 +1,10 @@
 //! Whole objects.
 
-use crate::fixture::{World, content, serve};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::client::{Answer, parse};
+use crate::fixture::{World, at_once, content, serve, serve_with};
 use crate::races::{Relay, folder};
 
 const SIZES: [usize; 11] =
@@ -257,4 +261,44 @@ async fn a_request_has_up_to_a_hundred_fields() {
             got.expect(404);
         }
     }
+}
+
+/// Connections go from one thread to another between their requests, and what comes over them stays the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_change_threads_and_nothing_else() {
+    let (world, _front) = World::with_bucket().await;
+    let front = serve_with(&world.config(), |server| server.with_workers(2).unwrap()).await;
+    let client = &front.client;
+    at_once(6, async |number| {
+        let mut stream = TcpStream::connect(client.address).await.unwrap();
+        for turn in 0..60 {
+            // Some are busy while others are not.
+            let len = if number == turn / 10 { 400_000 } else { 4_096 };
+            let content = content(len, (number * 100 + turn) as u64);
+            let target = format!("/bucket/{number}");
+            for (method, body) in [("PUT", &content[..]), ("GET", &[])] {
+                let head = client.head(method, &target, &[], body.len());
+                let head = head.replace("connection: close\r\n", "");
+                stream.write_all(head.as_bytes()).await.unwrap();
+                stream.write_all(body).await.unwrap();
+                let answer = next_answer(&mut stream).await.expect(200);
+                assert!(method == "PUT" || answer.body == content, "{number} {turn}");
+            }
+        }
+    })
+    .await;
+}
+
+/// The next answer on a connection that stays.
+async fn next_answer(stream: &mut TcpStream) -> Answer {
+    let mut received = Vec::new();
+    let (mut end, mut len) = (None, 0);
+    while end.is_none_or(|end| received.len() < end + len) {
+        assert!(stream.read_buf(&mut received).await.unwrap() > 0, "it ended");
+        end = received.windows(4).position(|it| it == b"\r\n\r\n").map(|it| it + 4);
+        let head = String::from_utf8_lossy(&received[..end.unwrap_or_default()]).to_lowercase();
+        let line = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        len = line.map_or(0, |len| len.parse().unwrap());
+    }
+    parse(&received, false)
 }
