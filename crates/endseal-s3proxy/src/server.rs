@@ -160,7 +160,7 @@ impl Server {
         // allocator for each request, twice 6.4 KB for 200.
         let mut builder = http1::Builder::new();
         builder
-            .timer(HeadTimer::default())
+            .timer(HeadTimer::new(seat.clone()))
             .header_read_timeout(limits.header_timeout)
             .max_buf_size((limits.header_bytes + 16 * 1024).max(buffer))
             .half_close(true);

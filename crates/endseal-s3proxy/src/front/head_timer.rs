@@ -10,17 +10,32 @@ use std::time::Instant;
 use hyper::rt::{Sleep, Timer};
 
 use crate::client::Alarm;
+use crate::workers::Seat;
 
 /// The timer of one connection, which waits for one head at a time.
 ///
 /// hyper makes a new one for each head. These share an alarm, of which the last one that was asked for counts.
 #[derive(Clone, Default)]
-pub(crate) struct HeadTimer(Arc<Mutex<Alarm>>);
+pub(crate) struct HeadTimer(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    seat: Option<Seat>,
+    /// And the seat's moves when it was set: it rings in the runtime of then, and that one may end before.
+    alarm: Mutex<(Alarm, usize)>,
+}
 
 /// The wait for one head.
 struct Head {
-    alarm: Arc<Mutex<Alarm>>,
+    shared: Arc<Shared>,
     deadline: Instant,
+}
+
+impl HeadTimer {
+    /// Of a connection with this seat, if it has one.
+    pub(crate) fn new(seat: Option<Seat>) -> Self {
+        Self(Arc::new(Shared { seat, ..Shared::default() }))
+    }
 }
 
 impl Timer for HeadTimer {
@@ -29,7 +44,7 @@ impl Timer for HeadTimer {
     }
 
     fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn Sleep>> {
-        Box::pin(Head { alarm: Arc::clone(&self.0), deadline })
+        Box::pin(Head { shared: Arc::clone(&self.0), deadline })
     }
 
     fn now(&self) -> Instant {
@@ -42,8 +57,12 @@ impl Future for Head {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         // An alarm is whole whatever happened to who had the lock.
-        let mut alarm = self.alarm.lock().unwrap_or_else(PoisonError::into_inner);
-        alarm.poll(cx, self.deadline.into())
+        let mut set = self.shared.alarm.lock().unwrap_or_else(PoisonError::into_inner);
+        let moves = self.shared.seat.as_ref().map_or(0, Seat::moves);
+        if set.1 != moves {
+            *set = (Alarm::default(), moves);
+        }
+        set.0.poll(cx, self.deadline.into())
     }
 }
 

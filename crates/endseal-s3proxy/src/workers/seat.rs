@@ -39,8 +39,8 @@ struct State {
     has_ended: AtomicBool,
     /// Requests on their way: one, but for what is asked for ahead.
     open: AtomicUsize,
-    /// Not registered with the worker's runtime yet.
-    is_new: AtomicBool,
+    /// How often it went to another worker.
+    moves: AtomicUsize,
 }
 
 /// A request on its way: to be dropped when all of its answer was given out.
@@ -109,7 +109,7 @@ impl Seat {
             load: Mutex::new(load.clone()),
             has_ended: AtomicBool::new(false),
             open: AtomicUsize::new(0),
-            is_new: AtomicBool::new(false),
+            moves: AtomicUsize::new(0),
         }))
     }
 
@@ -149,13 +149,13 @@ impl Seat {
         let before = core::mem::replace(&mut *own, load.clone());
         drop(own);
         before.0.connections.fetch_sub(1, Relaxed);
-        self.0.is_new.store(true, Relaxed);
+        self.0.moves.fetch_add(1, Relaxed);
         before
     }
 
-    /// Whether the connection has come from another worker since this was asked last.
-    pub(super) fn is_new(&self) -> bool {
-        self.0.is_new.load(Relaxed) && self.0.is_new.swap(false, Relaxed)
+    /// How often the connection has gone to another worker: whoever has something of a runtime's compares.
+    pub(crate) fn moves(&self) -> usize {
+        self.0.moves.load(Relaxed)
     }
 
     fn load(&self) -> Load {
@@ -262,10 +262,10 @@ mod tests {
         let loads = [Load::default(), Load::default()];
         let seat = Seat::new(&loads[0]);
         let busy = seat.begin();
-        assert!(!seat.has_ended() && !seat.is_new());
+        assert!(!seat.has_ended() && seat.moves() == 0);
         drop(busy);
         assert!(seat.has_ended() && !seat.has_ended());
         seat.move_to(&loads[1]);
-        assert!(seat.is_new() && !seat.is_new());
+        assert_eq!((seat.moves(), seat.clone().moves()), (1, 1));
     }
 }

@@ -15,6 +15,8 @@ use super::Seat;
 pub(crate) struct SeatedStream {
     tcp: TcpStream,
     seat: Option<Seat>,
+    /// The seat's moves when it was registered.
+    moves: usize,
 }
 
 /// Has this runtime say when the socket is ready, instead of the one that did until now.
@@ -30,13 +32,15 @@ pub(crate) fn register_here(tcp: &mut TcpStream) -> io::Result<()> {
 impl SeatedStream {
     /// Of a connection with this seat, if it has one.
     pub(crate) const fn new(tcp: TcpStream, seat: Option<Seat>) -> Self {
-        Self { tcp, seat }
+        Self { tcp, seat, moves: 0 }
     }
 
     fn tcp(self: Pin<&mut Self>) -> io::Result<Pin<&mut TcpStream>> {
         let own = self.get_mut();
-        if own.seat.as_ref().is_some_and(Seat::is_new) {
+        let moves = own.seat.as_ref().map_or(0, Seat::moves);
+        if own.moves != moves {
             register_here(&mut own.tcp)?;
+            own.moves = moves;
         }
         Ok(Pin::new(&mut own.tcp))
     }
