@@ -10,6 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
 use crate::client::Stall;
+use crate::workers::{Moves, Seat};
 
 mod answering;
 mod gate;
@@ -74,15 +75,18 @@ pub(crate) struct Front<S> {
     idle: Duration,
     least: u64,
     stall: Stall,
+    /// What it waits with is of the runtime in which it was set.
+    moves: Moves,
     rate: Rate,
     intake: Intake,
 }
 
 impl<S> Front<S> {
     /// Bounds the time without a byte, and the bytes a second.
-    pub(crate) fn new(stream: S, idle: Duration, least: u64) -> Self {
+    pub(crate) fn new(stream: S, idle: Duration, least: u64, seat: Option<Seat>) -> Self {
         let (stall, rate, intake) = (Stall::default(), Rate::default(), Intake::default());
-        Self { stream, before: Bytes::new(), idle, least, stall, rate, intake }
+        let (before, moves) = (Bytes::new(), Moves::new(seat));
+        Self { stream, before, idle, least, stall, moves, rate, intake }
     }
 
     /// Lets `bytes` be read before what the stream has.
@@ -104,6 +108,9 @@ impl<S> Front<S> {
         self.intake.gate.writes(outcome.is_pending());
         match outcome {
             Poll::Pending => {
+                if self.moves.notice() {
+                    self.stall = Stall::default();
+                }
                 self.rate.waits();
                 if self.stall.poll(cx, self.idle).is_ready() { late() } else { Poll::Pending }
             }
@@ -180,7 +187,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_reads_nothing_is_given_up() {
         let (near, _far) = tokio::io::duplex(1_024);
-        let mut front = Front::new(near, Duration::from_secs(60), 0);
+        let mut front = Front::new(near, Duration::from_secs(60), 0, None);
         let start = Instant::now();
         let error = front.write_all(&[0; 4_096]).await.unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
@@ -190,7 +197,7 @@ mod tests {
     #[tokio::test]
     async fn what_waits_to_be_written_opens_the_gate() {
         let (near, mut far) = tokio::io::duplex(1_024);
-        let mut front = Front::new(near, Duration::from_secs(60), 0);
+        let mut front = Front::new(near, Duration::from_secs(60), 0, None);
         let gate = front.intake().gate;
         gate.close();
         front.write_all(&[0; 1_024]).await.unwrap();

@@ -165,7 +165,7 @@ impl Server {
             .max_buf_size((limits.header_bytes + 16 * 1024).max(buffer))
             .half_close(true);
         let stream: Box<dyn Stream> = Box::new(stream);
-        let front = Front::new(stream, limits.idle_timeout, limits.min_rate);
+        let front = Front::new(stream, limits.idle_timeout, limits.min_rate, seat.clone());
         let mut serving = Serving::new(builder, front, buffer, |request, intake| {
             let proxy = Arc::clone(&self.proxy);
             let busy = seat.as_ref().map(Seat::begin);

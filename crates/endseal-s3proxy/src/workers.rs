@@ -17,7 +17,7 @@ mod seat;
 mod stream;
 
 use self::seat::Load;
-pub(crate) use self::seat::{Busy, Seat};
+pub(crate) use self::seat::{Busy, Moves, Seat};
 pub(crate) use self::stream::{SeatedStream, register_here};
 
 /// The threads. They end when this is dropped, and with them what they still serve.
@@ -115,12 +115,12 @@ impl Future for Served {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::thread::{self, ThreadId};
 
     use tokio::sync::{mpsc, oneshot};
 
-    use super::{Seat, Workers};
+    use super::{Load, Seat, Workers};
 
     /// The thread that a new connection is with, and the connection's end.
     async fn connect(workers: &Workers) -> (ThreadId, oneshot::Sender<()>) {
@@ -152,6 +152,13 @@ mod tests {
             tokio::task::yield_now().await;
         }
         assert_eq!(connect(&workers).await.0, threads[0]);
+    }
+
+    /// A seat, and what takes it to another worker.
+    pub(crate) fn seat() -> (Seat, impl FnOnce()) {
+        let seat = Seat::new(&Load::default());
+        let same = seat.clone();
+        (seat, move || drop(same.move_to(&Load::default())))
     }
 
     /// Where a connection is at each request, which it gets one by one.

@@ -1,8 +1,8 @@
 //! HMAC-SHA-256 (RFC 2104) of many short messages under one key.
 //!
 //! The blocks of a key that HMAC begins with are hashed once, and a code is what is left of two hashes: for a
-//! message of 150 bytes four blocks. A library makes three contexts of its own of each code, which takes as long as the
-//! blocks do. The twins are AWS-LC's and RustCrypto's `hmac`.
+//! message of 150 bytes four blocks. A library copies contexts of its own for each code, which takes half as long as the
+//! blocks do (`cargo bench -p endseal-crypto --bench codes`). The twins are AWS-LC's and RustCrypto's `hmac`.
 
 use alloc::boxed::Box;
 

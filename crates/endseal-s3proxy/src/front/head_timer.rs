@@ -10,31 +10,31 @@ use std::time::Instant;
 use hyper::rt::{Sleep, Timer};
 
 use crate::client::Alarm;
-use crate::workers::Seat;
+use crate::workers::{Moves, Seat};
 
 /// The timer of one connection, which waits for one head at a time.
 ///
 /// hyper makes a new one for each head. These share an alarm, of which the last one that was asked for counts.
 #[derive(Clone, Default)]
-pub(crate) struct HeadTimer(Arc<Shared>);
+pub(crate) struct HeadTimer(Arc<Mutex<Shared>>);
 
 #[derive(Default)]
 struct Shared {
-    seat: Option<Seat>,
-    /// And the seat's moves when it was set: it rings in the runtime of then, and that one may end before.
-    alarm: Mutex<(Alarm, usize)>,
+    alarm: Alarm,
+    /// It rings in the runtime in which it was set, and that one may end before.
+    moves: Moves,
 }
 
 /// The wait for one head.
 struct Head {
-    shared: Arc<Shared>,
+    shared: Arc<Mutex<Shared>>,
     deadline: Instant,
 }
 
 impl HeadTimer {
     /// Of a connection with this seat, if it has one.
     pub(crate) fn new(seat: Option<Seat>) -> Self {
-        Self(Arc::new(Shared { seat, ..Shared::default() }))
+        Self(Arc::new(Mutex::new(Shared { alarm: Alarm::default(), moves: Moves::new(seat) })))
     }
 }
 
@@ -57,12 +57,11 @@ impl Future for Head {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         // An alarm is whole whatever happened to who had the lock.
-        let mut set = self.shared.alarm.lock().unwrap_or_else(PoisonError::into_inner);
-        let moves = self.shared.seat.as_ref().map_or(0, Seat::moves);
-        if set.1 != moves {
-            *set = (Alarm::default(), moves);
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if shared.moves.notice() {
+            shared.alarm = Alarm::default();
         }
-        set.0.poll(cx, self.deadline.into())
+        shared.alarm.poll(cx, self.deadline.into())
     }
 }
 
@@ -70,7 +69,26 @@ impl Sleep for Head {}
 
 #[cfg(test)]
 mod tests {
+    use tokio::runtime::Builder;
+
     use super::*;
+    use crate::workers::tests::seat;
+
+    #[test]
+    fn it_rings_where_its_connection_went_when_the_old_runtime_has_ended() {
+        let runtime = || Builder::new_current_thread().enable_time().build().unwrap();
+        let (before, after) = (runtime(), runtime());
+        let (seat, goes) = seat();
+        let timer = HeadTimer::new(Some(seat));
+        let mut head = timer.sleep(Duration::from_millis(50));
+        let waited = before.block_on(async {
+            tokio::time::timeout(Duration::from_millis(1), head.as_mut()).await
+        });
+        assert!(waited.is_err());
+        drop(before);
+        goes();
+        after.block_on(head);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn each_wait_has_its_own_end() {

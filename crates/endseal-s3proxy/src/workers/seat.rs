@@ -43,6 +43,15 @@ struct State {
     moves: AtomicUsize,
 }
 
+/// What of a connection belongs to the runtime that it is in: a socket's registration, a timer. It notices when the
+/// connection has gone to another worker's.
+#[derive(Debug, Default)]
+pub(crate) struct Moves {
+    seat: Option<Seat>,
+    /// How many it has noticed.
+    noticed: usize,
+}
+
 /// A request on its way: to be dropped when all of its answer was given out.
 #[derive(Debug)]
 pub(crate) struct Busy {
@@ -50,8 +59,8 @@ pub(crate) struct Busy {
     load: Load,
 }
 
-/// Looks in a row at a worker that does nothing, until a connection goes there. That costs as much as a tenth of a
-/// request, and a worker that is not given anything for a moment is no better.
+/// Looks in a row at a worker that does nothing, until a connection goes there. That costs some calls of the system
+/// and what was in the cache, and a worker that is not given anything for a moment is no better.
 const IDLE: usize = 8;
 /// By how many requests, in sixteenths, a worker must have less on the average.
 const LESS: isize = 24;
@@ -153,13 +162,22 @@ impl Seat {
         before
     }
 
-    /// How often the connection has gone to another worker: whoever has something of a runtime's compares.
-    pub(crate) fn moves(&self) -> usize {
-        self.0.moves.load(Relaxed)
-    }
-
     fn load(&self) -> Load {
         self.0.load.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Moves {
+    /// Of a connection with this seat, if it has one, and of something that is in its runtime now.
+    pub(crate) fn new(seat: Option<Seat>) -> Self {
+        let noticed = seat.as_ref().map_or(0, |seat| seat.0.moves.load(Relaxed));
+        Self { seat, noticed }
+    }
+
+    /// Whether the connection has gone to another worker since this was asked last.
+    pub(crate) fn notice(&mut self) -> bool {
+        let moves = self.seat.as_ref().map_or(self.noticed, |seat| seat.0.moves.load(Relaxed));
+        core::mem::replace(&mut self.noticed, moves) != moves
     }
 }
 
@@ -262,10 +280,14 @@ mod tests {
         let loads = [Load::default(), Load::default()];
         let seat = Seat::new(&loads[0]);
         let busy = seat.begin();
-        assert!(!seat.has_ended() && seat.moves() == 0);
+        let (mut socket, mut timer) =
+            (Moves::new(Some(seat.clone())), Moves::new(Some(seat.clone())));
+        assert!(!seat.has_ended() && !socket.notice());
         drop(busy);
         assert!(seat.has_ended() && !seat.has_ended());
         seat.move_to(&loads[1]);
-        assert_eq!((seat.moves(), seat.clone().moves()), (1, 1));
+        assert!(socket.notice() && !socket.notice());
+        assert!(timer.notice() && !timer.notice(), "each for itself");
+        assert!(!Moves::new(Some(seat)).notice() && !Moves::default().notice());
     }
 }

@@ -9,14 +9,12 @@ use std::os::fd::AsFd as _;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use super::Seat;
+use super::{Moves, Seat};
 
 /// A socket that is registered with the runtime in which it is used.
 pub(crate) struct SeatedStream {
     tcp: TcpStream,
-    seat: Option<Seat>,
-    /// The seat's moves when it was registered.
-    moves: usize,
+    moves: Moves,
 }
 
 /// Has this runtime say when the socket is ready, instead of the one that did until now.
@@ -31,16 +29,14 @@ pub(crate) fn register_here(tcp: &mut TcpStream) -> io::Result<()> {
 
 impl SeatedStream {
     /// Of a connection with this seat, if it has one.
-    pub(crate) const fn new(tcp: TcpStream, seat: Option<Seat>) -> Self {
-        Self { tcp, seat, moves: 0 }
+    pub(crate) fn new(tcp: TcpStream, seat: Option<Seat>) -> Self {
+        Self { tcp, moves: Moves::new(seat) }
     }
 
     fn tcp(self: Pin<&mut Self>) -> io::Result<Pin<&mut TcpStream>> {
         let own = self.get_mut();
-        let moves = own.seat.as_ref().map_or(0, Seat::moves);
-        if own.moves != moves {
+        if own.moves.notice() {
             register_here(&mut own.tcp)?;
-            own.moves = moves;
         }
         Ok(Pin::new(&mut own.tcp))
     }
@@ -88,11 +84,13 @@ impl AsyncWrite for SeatedStream {
 
 #[cfg(test)]
 mod tests {
+    use core::time::Duration;
     use std::thread::{self, ThreadId};
 
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::{TcpListener, TcpStream};
-    use tokio::sync::mpsc;
+    use tokio::sync::{mpsc, oneshot};
+    use tokio::time::timeout;
 
     use super::SeatedStream;
     use crate::workers::{Seat, Workers};
@@ -130,17 +128,29 @@ mod tests {
         for byte in 0..20 {
             ask(byte).await;
         }
-        // A request without an end on the same worker.
-        let (tell, begun) = tokio::sync::oneshot::channel();
+        // A long request on the same worker, which in the end keeps its thread from everything else.
+        let (tell, begun) = oneshot::channel();
+        let (block, blocks) = oneshot::channel::<()>();
+        let (tell_blocked, blocked) = oneshot::channel();
+        let (free, freed) = std::sync::mpsc::channel::<()>();
         workers.give(|seat: Seat| async move {
             let _busy = seat.begin();
             tell.send(()).unwrap();
-            core::future::pending::<()>().await;
+            blocks.await.unwrap();
+            tell_blocked.send(()).unwrap();
+            let _ = freed.recv();
         });
         begun.await.unwrap();
         for byte in 20..100 {
             ask(byte).await;
         }
+        block.send(()).unwrap();
+        blocked.await.unwrap();
+        for byte in 100..110 {
+            let answer = timeout(Duration::from_secs(60), ask(byte)).await;
+            answer.expect("nobody on the thread that it left has to say when it can be read");
+        }
+        drop(free);
         assert_eq!(threads[0], threads[19]);
         assert_ne!(threads[19], threads[99], "{threads:?}");
         drop(client);

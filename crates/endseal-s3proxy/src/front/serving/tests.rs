@@ -36,7 +36,7 @@ async fn serve_until<W>(
     W: Future<Output = ()>,
 {
     let stream: Box<dyn Stream> = Box::new(stream);
-    let front = Front::new(stream, Duration::from_secs(60), 0);
+    let front = Front::new(stream, Duration::from_secs(60), 0, None);
     let mut builder = http1::Builder::new();
     builder.max_buf_size(64 * 1024).half_close(false);
     let mut serving = Serving::new(builder, front, 50_000, |request: Request<Incoming>, intake| {
