@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use endseal_crypto::random::OsRandom;
 use endseal_crypto::segment::CHUNK_LEN;
 use http::header::ETAG;
@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
 
 use super::get_object::answer_as_is;
 use super::{conditions, content};
-use crate::body::{Content, Framed, Outgoing, Plain, Report, Sealed, Sealer, TRAILER};
+use crate::body::{Content, Framed, KeptRoom, Outgoing, Plain, Report, Sealed, Sealer, TRAILER};
 use crate::bucket::{EntityTags, Plaintext};
 use crate::checksum::{Hasher, Outcome};
 use crate::client::{Body, ResponseBody};
@@ -137,8 +137,9 @@ async fn seal_short(
     let (content, outcome) = content.whole(proxy.limits().idle_timeout).await?;
     proxy.metrics.sealed.fetch_add(content.len() as u64, Relaxed);
     let room = usize::try_from(sealed_len).map_err(|_| S3Error::too_large())?;
-    let mut sealed = BytesMut::with_capacity(room);
-    sealer.seal(&content, outcome.checksum, &mut sealed).map_err(|_| S3Error::internal())?;
+    let mut sealed = KeptRoom::take(room);
+    let room = sealed.as_mut();
+    sealer.seal(&content, outcome.checksum, room).map_err(|_| S3Error::internal())?;
     Ok((sealed.freeze(), outcome))
 }
 

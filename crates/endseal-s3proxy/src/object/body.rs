@@ -2,7 +2,7 @@
 
 use bytes::BytesMut;
 use endseal_crypto::random::Random;
-use endseal_crypto::segment::{ChunkKeys, KeySource};
+use endseal_crypto::segment::{ChunkKeys, KeySource, chunks_len};
 
 use super::chunks::ContentSealer;
 use super::record::Record;
@@ -80,31 +80,29 @@ impl WholeSealer {
         out: &mut BytesMut,
     ) -> Result<(), SealError> {
         self.content.finish(out)?;
-        seal_tail(self.tail, self.plaintext_len, checksum, out)
+        whole(self.plaintext_len, checksum)?.seal_tail_by(self.tail, out)
     }
 
-    /// Seals all of the object to the end of `out`, content and tail. The duty is that of
-    /// [`finish`](Self::finish).
+    /// Seals all of the object, content and tail, to `out`, which MUST have its length
+    /// ([`sealed_len`](super::size::sealed_len)). The duty is that of [`finish`](Self::finish).
     ///
     /// # Errors
-    /// [`SealError::Length`] if the content is not as long as the header says, or something was pushed before.
+    /// [`SealError::Length`] if content or `out` are not as long as the header says, or something was pushed before.
     pub fn seal(
         self,
         content: &[u8],
         checksum: Option<ChecksumValue>,
-        out: &mut BytesMut,
+        out: &mut [u8],
     ) -> Result<(), SealError> {
-        self.content.seal_whole(content, out)?;
-        seal_tail(self.tail, self.plaintext_len, checksum, out)
+        let chunks = chunks_len(content.len() as u64).and_then(|len| usize::try_from(len).ok());
+        let (chunks, tail) =
+            chunks.and_then(|len| out.split_at_mut_checked(len)).ok_or(SealError::Length)?;
+        self.content.seal_whole(content, chunks)?;
+        whole(self.plaintext_len, checksum)?.seal_tail_to(self.tail, tail)
     }
 }
 
-fn seal_tail(
-    keys: TailKeys,
-    plaintext_len: u64,
-    checksum: Option<ChecksumValue>,
-    out: &mut BytesMut,
-) -> Result<(), SealError> {
-    let record = Record::whole(plaintext_len, checksum).ok_or(SealError::ContentTooLong)?;
-    record.seal_tail_by(keys, out)
+/// What is said of it in its tail.
+fn whole(plaintext_len: u64, checksum: Option<ChecksumValue>) -> Result<Record, SealError> {
+    Record::whole(plaintext_len, checksum).ok_or(SealError::ContentTooLong)
 }

@@ -86,16 +86,19 @@ impl ContentSealer {
         Ok(())
     }
 
-    /// Seals all of the content at once, before which nothing was pushed, without a copy of any of it.
-    pub(super) fn seal_whole(mut self, data: &[u8], out: &mut BytesMut) -> Result<(), SealError> {
-        if data.len() as u64 != self.remaining || !self.pending.is_empty() {
+    /// Seals all of the content at once, before which nothing was pushed, without a copy of any of it. `out` MUST have
+    /// as many bytes as its chunks.
+    pub(super) fn seal_whole(mut self, data: &[u8], out: &mut [u8]) -> Result<(), SealError> {
+        let fits = chunks_len(data.len() as u64) == Some(out.len() as u64);
+        if !fits || data.len() as u64 != self.remaining || !self.pending.is_empty() {
             return Err(SealError::Length);
         }
         let (full, rest) = data.as_chunks();
-        for chunk in full {
-            seal(&mut self.chunks, chunk, out)?;
+        let (sealed, last) = out.split_at_mut(full.len() * SEALED_CHUNK_LEN);
+        for (chunk, out) in full.iter().zip(sealed.as_chunks_mut().0) {
+            self.chunks.seal(chunk, out).map_err(|_| SealError::ContentTooLong)?;
         }
-        seal_last(self.chunks, rest, out);
+        self.chunks.seal_last(rest, last);
         Ok(())
     }
 }
@@ -144,19 +147,26 @@ pub(super) fn seal_message(
     salt: &[u8; SALT_LEN],
     message: &[u8],
 ) -> Vec<u8> {
-    seal_message_by(source.keys(salt, context), salt, message)
-}
-
-/// The same by keys that were derived with that salt.
-pub(super) fn seal_message_by(keys: ChunkKeys, salt: &[u8; SALT_LEN], message: &[u8]) -> Vec<u8> {
     let sealed = message.len() + (message.len() / CHUNK_LEN + 1) * TAG_LEN;
     let mut out = vec![0; SALT_LEN + sealed];
     let (salt_out, chunks) = out.split_at_mut(SALT_LEN);
     salt_out.copy_from_slice(salt);
-    let mut sealer = SliceSealer::new(keys, chunks);
+    let mut sealer = SliceSealer::new(source.keys(salt, context), chunks);
     sealer.push(message);
     sealer.finish();
     out
+}
+
+/// The same by keys that were derived with that salt, to `out`, which MUST have [`message_len`] bytes.
+pub(super) fn seal_message_to(
+    keys: ChunkKeys,
+    salt: &[u8; SALT_LEN],
+    message: &[u8],
+    out: &mut [u8],
+) -> Result<(), SealError> {
+    let (salt_out, chunks) = out.split_first_chunk_mut().ok_or(SealError::Length)?;
+    *salt_out = *salt;
+    ContentSealer::new(keys, message.len() as u64).seal_whole(message, chunks)
 }
 
 /// Opens what [`seal_message`] made. The caller has compared the header's commitment.

@@ -5,7 +5,7 @@ use endseal_crypto::label::S3_RECORD;
 use endseal_crypto::random::Random;
 use endseal_crypto::segment::{self, ChunkKeys, KeySource, SALT_LEN};
 
-use super::chunks::{context, message_len, open_message_by, seal_message_by};
+use super::chunks::{context, message_len, open_message_by, seal_message_to};
 use super::header::{Form, Header};
 use super::record::{ENTRY_LEN, FIXED_LEN, Record};
 use super::size::{plaintext_len, sealed_len, slots};
@@ -39,18 +39,31 @@ impl Record {
     }
 
     /// The same by keys of the form's.
-    pub(super) fn seal_tail_by(
+    pub(super) fn seal_tail_by(&self, keys: TailKeys, out: &mut BytesMut) -> Result<(), SealError> {
+        let tail = frame_len(self).and_then(|frame| Some(frame + pad_len(self, frame)?));
+        let start = out.len();
+        out.resize(start + tail.ok_or(SealError::ContentTooLong)?, 0);
+        self.seal_tail_to(keys, &mut out[start..])
+    }
+
+    /// The same to `out`, which MUST be as long as the tail.
+    pub(super) fn seal_tail_to(
         &self,
         TailKeys { salt, keys }: TailKeys,
-        out: &mut BytesMut,
+        out: &mut [u8],
     ) -> Result<(), SealError> {
-        let record = seal_message_by(keys, &salt, &self.to_bytes());
-        let pad = pad_len(self, record.len() + LENGTH_LEN).ok_or(SealError::ContentTooLong)?;
-        out.resize(out.len() + pad, 0);
-        out.extend_from_slice(&record);
+        let frame = frame_len(self).ok_or(SealError::ContentTooLong)?;
+        let pad = pad_len(self, frame).ok_or(SealError::ContentTooLong)?;
+        let (pad, frame) = out
+            .split_at_mut_checked(pad)
+            .filter(|(_, rest)| rest.len() == frame)
+            .ok_or(SealError::Length)?;
+        pad.fill(0);
+        let (record, length) = frame.split_last_chunk_mut().ok_or(SealError::Length)?;
+        seal_message_to(keys, &salt, &self.to_bytes(), record)?;
         // At most 320,408 bytes.
         let [.., a, b, c, d] = record.len().to_be_bytes();
-        out.extend_from_slice(&[a, b, c, d]);
+        *length = [a, b, c, d];
         Ok(())
     }
 

@@ -73,6 +73,28 @@ fn a_whole_object_is_the_same() {
 }
 
 #[test]
+fn a_whole_object_at_once_is_the_same() {
+    for len in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 4 * CHUNK + 5] {
+        let content = data(6, len as u64);
+        let mut expected = BytesMut::new();
+        let mut sealer = whole(len);
+        sealer.push(&content, &mut expected).unwrap();
+        sealer.finish(None, &mut expected).unwrap();
+        let mut out = vec![0xa5; expected.len()];
+        whole(len).seal(&content, None, &mut out).unwrap();
+        assert!(out == expected, "{len}");
+        for wrong in [0, expected.len() - 1, expected.len() + 1] {
+            let mut out = vec![0; wrong];
+            assert_eq!(whole(len).seal(&content, None, &mut out), Err(SealError::Length));
+        }
+        assert_eq!(whole(len + 1).seal(&content, None, &mut out), Err(SealError::Length));
+    }
+    let (mut sealer, mut out) = (whole(CHUNK), BytesMut::new());
+    sealer.push(&[1], &mut out).unwrap();
+    assert_eq!(sealer.seal(&data(6, CHUNK as u64), None, &mut out), Err(SealError::Length));
+}
+
+#[test]
 fn no_more_is_sealed_than_the_gap_has_room_for() {
     let content = data(6, 4 * CHUNK as u64);
     for gap in [0, 15, 16, 31, 32, 63, 64, 100] {
