@@ -11,6 +11,7 @@
 //! in the query until it expires, at most 7 days. Within that window a request can be repeated by
 //! whoever saw it. TLS is what keeps others from seeing it.
 
+mod ascii;
 mod authorization;
 mod canonical;
 mod chunk;

@@ -1,11 +1,14 @@
 //! base64url (RFC 4648, section 5) without padding, in the one encoding that a value has.
+//!
+//! Of what everybody may see: it takes tables, and time that depends on the value.
 
-use base64ct::{Base64UrlUnpadded, Encoding as _};
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64_URL;
 
 use super::Unauthentic;
 
 pub(super) fn encode(bytes: &[u8]) -> String {
-    Base64UrlUnpadded::encode_string(bytes)
+    BASE64_URL.encode(bytes)
 }
 
 /// What `text` encodes, if that is `max` bytes at most: padding, other characters and bits set
@@ -14,7 +17,7 @@ pub(super) fn decode(text: &str, max: usize) -> Result<Vec<u8>, Unauthentic> {
     if text.len() > encoded_len(max) {
         return Err(Unauthentic);
     }
-    Base64UrlUnpadded::decode_vec(text).map_err(|_| Unauthentic)
+    BASE64_URL.decode(text).map_err(|_| Unauthentic)
 }
 
 /// Characters for that many bytes.

@@ -1,6 +1,7 @@
 //! The header `Authorization: AWS4-HMAC-SHA256 Credential=…, SignedHeaders=…, Signature=…`.
 
 use super::SignatureError;
+use super::ascii::{split, split_once};
 use super::canonical::ALGORITHM;
 use super::payload::digest;
 use super::scope::Scope;
@@ -19,7 +20,9 @@ pub(super) struct Authorization<'a> {
 impl<'a> Authorization<'a> {
     pub(super) fn parse(header: &'a str) -> Result<Self, SignatureError> {
         use SignatureError::MalformedHeader as Malformed;
-        let (mechanism, rest) = header.trim().split_once([' ', '\t']).unwrap_or((header, ""));
+        let trimmed = header.trim_ascii();
+        let mechanism = trimmed.split_ascii_whitespace().next().unwrap_or_default();
+        let rest = trimmed.strip_prefix(mechanism).unwrap_or_default();
         if mechanism.eq_ignore_ascii_case("AWS") {
             return Err(SignatureError::Version2);
         }
@@ -30,8 +33,8 @@ impl<'a> Authorization<'a> {
             return Err(Malformed("It is too long."));
         }
         let (mut credential, mut signed, mut signature) = (None, None, None);
-        for part in rest.split(',') {
-            let Some((name, value)) = part.trim().split_once('=') else {
+        for part in split(rest, b',') {
+            let Some((name, value)) = split_once(part.trim_ascii(), b'=') else {
                 return Err(Malformed("Expecting name=value, separated by commas."));
             };
             let place = match name {
@@ -58,7 +61,7 @@ impl<'a> Authorization<'a> {
 
 /// Names in lower case, each once.
 pub(super) fn signed_headers(list: &str) -> Result<Vec<&str>, &'static str> {
-    let names: Vec<&str> = list.split(';').take(MAX_SIGNED + 1).collect();
+    let names: Vec<&str> = split(list, b';').take(MAX_SIGNED + 1).collect();
     if names.len() > MAX_SIGNED {
         return Err("SignedHeaders has too many names.");
     }

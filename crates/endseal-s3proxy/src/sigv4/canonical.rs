@@ -4,10 +4,12 @@ use std::borrow::Cow;
 
 use endseal_crypto::sha256;
 use http::HeaderMap;
+use memchr::memchr2;
 
 use super::payload::hex_digits;
 use super::scope::Scope;
-use super::{Timestamp, uri};
+use super::timestamp::Basic;
+use super::uri;
 
 pub(super) const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 
@@ -19,7 +21,7 @@ pub(super) struct Canonical<'a> {
     pub(super) signed: &'a [&'a str],
     /// As it stands in `x-amz-content-sha256`.
     pub(super) payload: &'a str,
-    pub(super) time: Timestamp,
+    pub(super) time: Basic,
     pub(super) scope: &'a Scope<'a>,
 }
 
@@ -82,8 +84,7 @@ impl Canonical<'_> {
         let digest = sha256::digest(&out);
         // In the same memory.
         out.clear();
-        let time = self.time.basic();
-        for part in [ALGORITHM, "\n", time.as_str(), "\n"] {
+        for part in [ALGORITHM, "\n", self.time.as_str(), "\n"] {
             out.extend_from_slice(part.as_bytes());
         }
         for part in self.scope.signed_parts() {
@@ -131,7 +132,7 @@ impl Canonical<'_> {
 /// Without blanks at the ends, and with one for each run of them within.
 fn trim_into(value: &[u8], out: &mut Vec<u8>) {
     // Most have none, and can be long.
-    if !value.contains(&b' ') && !value.contains(&b'\t') {
+    if memchr2(b' ', b'\t', value).is_none() {
         out.extend_from_slice(value);
         return;
     }

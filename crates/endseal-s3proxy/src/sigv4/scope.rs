@@ -1,6 +1,7 @@
 //! `<access key>/<day>/<region>/s3/aws4_request`.
 
 use super::Timestamp;
+use super::ascii::rsplit_once;
 
 /// Longest region that is taken.
 const MAX_REGION: usize = 64;
@@ -18,10 +19,17 @@ impl<'a> Scope<'a> {
     pub(super) fn parse(credential: &'a str) -> Result<Self, &'static str> {
         const SHAPE: &str =
             "The credential must have the form <access key>/<YYYYMMDD>/<region>/s3/aws4_request.";
-        let mut fields = credential.rsplitn(5, '/');
-        let mut next = || fields.next().filter(|it| !it.is_empty()).ok_or(SHAPE);
+        let mut access_key = credential;
+        let mut last = || {
+            let (rest, field) = rsplit_once(access_key, b'/')?;
+            access_key = rest;
+            Some(field).filter(|field| !field.is_empty())
+        };
+        let mut next = || last().ok_or(SHAPE);
         let (end, service, region, day) = (next()?, next()?, next()?, next()?);
-        let access_key = next()?;
+        if access_key.is_empty() {
+            return Err(SHAPE);
+        }
         if service != "s3" {
             return Err("The credential's service is wrong; expecting 's3'.");
         }

@@ -97,8 +97,14 @@ impl Signer {
         let scope = self.scope(day);
         let (signature, header, key) = {
             let signed = signed_names(headers)?;
-            let canonical =
-                Canonical { method, headers, signed: &signed, payload: &hash, time, scope: &scope };
+            let canonical = Canonical {
+                method,
+                headers,
+                signed: &signed,
+                payload: &hash,
+                time: basic,
+                scope: &scope,
+            };
             let target =
                 Target::normalized(path, query, None).map_err(|_| SignError::InvalidUri)?;
             let key = self.key(day);
@@ -131,9 +137,9 @@ impl Signer {
         if i64::from(expires) > MAX_EXPIRES {
             return Err(SignError::InvalidExpiry);
         }
-        let time = Timestamp::of(now);
-        let day = time.to_day();
-        let scope = self.scope(&day);
+        let time = Timestamp::of(now).basic();
+        let day = time.day();
+        let scope = self.scope(day);
         let signed = signed_names(headers)?;
         let credential = format!("{}/{}", self.access_key, scope.signed());
         let mut all =
@@ -141,7 +147,7 @@ impl Signer {
         for (name, value) in [
             ("X-Amz-Algorithm", ALGORITHM),
             ("X-Amz-Credential", &credential),
-            ("X-Amz-Date", &time.to_basic()),
+            ("X-Amz-Date", time.as_str()),
             ("X-Amz-Expires", &expires.to_string()),
             ("X-Amz-SignedHeaders", &signed.join(";")),
         ] {
@@ -159,7 +165,7 @@ impl Signer {
         };
         let target =
             Target::normalized(path, Some(&all), None).map_err(|_| SignError::InvalidUri)?;
-        let signature = self.key(&day).sign(&canonical.string_to_sign(&target));
+        let signature = self.key(day).sign(&canonical.string_to_sign(&target));
         Ok(format!("{all}&{SIGNATURE}={}", hex(&signature)))
     }
 

@@ -165,6 +165,7 @@ impl Timestamp {
 }
 
 /// A point in time as `20130524T000000Z`.
+#[derive(Clone, Copy)]
 pub(super) struct Basic([u8; 16]);
 
 impl Basic {

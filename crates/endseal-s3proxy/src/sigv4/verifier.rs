@@ -11,6 +11,7 @@ use super::canonical::{Canonical, Target};
 use super::presigned::{Mechanism, Presigned, SIGNATURE, mechanism};
 use super::scope::Scope;
 use super::secret::{KeyCache, SecretKeys};
+use super::timestamp::Basic;
 use super::{ChunkSigner, Payload, PayloadHash, SignatureError, Timestamp, uri};
 use crate::headers::{AMZ_DATE, CONTENT_SHA256, SECURITY_TOKEN};
 
@@ -118,7 +119,8 @@ impl<S: SecretKeys> Verifier<S> {
     ) -> Result<Access, SignatureError> {
         let Authorization { scope, signed, signature } = Authorization::parse(header)?;
         let time = request_time(request.headers)?;
-        if time.basic().day() != scope.day {
+        let basic = time.basic();
+        if basic.day() != scope.day {
             return Err(SignatureError::MalformedHeader(
                 "Invalid credential date. It must be the day of the request's date.",
             ));
@@ -131,7 +133,8 @@ impl<S: SecretKeys> Verifier<S> {
             return Err(SignatureError::Skewed);
         }
         let hash = content_sha256(request.headers)?.ok_or(SignatureError::MissingContentSha256)?;
-        let signed = Signed { scope, names: signed, time, hash, signature, presigned: false };
+        let names = signed;
+        let signed = Signed { scope, names, time, basic, hash, signature, presigned: false };
         self.check(request, signed)
     }
 
@@ -149,7 +152,8 @@ impl<S: SecretKeys> Verifier<S> {
         let scope = Scope::parse(&presigned.credential).map_err(malformed)?;
         let names = signed_headers(&presigned.signed).map_err(malformed)?;
         let time = presigned.time;
-        if time.basic().day() != scope.day {
+        let basic = time.basic();
+        if basic.day() != scope.day {
             return Err(malformed("Invalid credential date. It must be the day of X-Amz-Date."));
         }
         self.check_region(&scope, true)?;
@@ -164,7 +168,8 @@ impl<S: SecretKeys> Verifier<S> {
             None => content_sha256(request.headers)?.unwrap_or("UNSIGNED-PAYLOAD"),
         };
         let signature = presigned.signature;
-        self.check(request, Signed { scope, names, time, hash, signature, presigned: true })
+        let signed = Signed { scope, names, time, basic, hash, signature, presigned: true };
+        self.check(request, signed)
     }
 
     pub(super) fn check_region(
@@ -186,7 +191,7 @@ impl<S: SecretKeys> Verifier<S> {
         request: SignedRequest<'_>,
         signed: Signed<'_>,
     ) -> Result<Access, SignatureError> {
-        let Signed { scope, names, time, hash, signature, presigned } = signed;
+        let Signed { scope, names, time, basic, hash, signature, presigned } = signed;
         let payload = PayloadHash::parse(hash)?;
         check_coverage(request.headers, &names)?;
         let without = presigned.then_some(SIGNATURE);
@@ -201,7 +206,7 @@ impl<S: SecretKeys> Verifier<S> {
             headers: request.headers,
             signed: &names,
             payload: hash,
-            time,
+            time: basic,
             scope: &scope,
         };
         let is_right = |target: &Target<'_>| {
@@ -231,6 +236,8 @@ struct Signed<'a> {
     scope: Scope<'a>,
     names: Vec<&'a str>,
     time: Timestamp,
+    /// The same time.
+    basic: Basic,
     hash: &'a str,
     signature: [u8; 32],
     presigned: bool,

@@ -1,0 +1,49 @@
+//! Short texts, cut at ASCII characters.
+//!
+//! A search for a `char` gets ready for more than the fields of a signature have: it took as long as all else that is
+//! done to read one.
+
+use memchr::{memchr, memrchr};
+
+/// What is before and behind the first `separator`, which MUST be ASCII.
+pub(super) fn split_once(text: &str, separator: u8) -> Option<(&str, &str)> {
+    cut(text, memchr(separator, text.as_bytes())?)
+}
+
+/// What is before and behind the last `separator`, which MUST be ASCII.
+pub(super) fn rsplit_once(text: &str, separator: u8) -> Option<(&str, &str)> {
+    cut(text, memrchr(separator, text.as_bytes())?)
+}
+
+/// What is between the `separator`s, which MUST be ASCII: one piece more than there are of them.
+pub(super) fn split(text: &str, separator: u8) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    core::iter::from_fn(move || {
+        let text = rest?;
+        let (piece, behind) = match split_once(text, separator) {
+            Some((piece, behind)) => (piece, Some(behind)),
+            None => (text, None),
+        };
+        rest = behind;
+        Some(piece)
+    })
+}
+
+/// Without the byte at `at`.
+fn cut(text: &str, at: usize) -> Option<(&str, &str)> {
+    Some((text.get(..at)?, text.get(at + 1..)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_as_the_standard_library_cuts_them() {
+        for text in ["", ",", "a", "a,b", "a,,b,", ",a", "\u{e9},\u{1f510}", "a b,c d,e"] {
+            assert_eq!(split_once(text, b','), text.split_once(','), "{text}");
+            assert_eq!(rsplit_once(text, b','), text.rsplit_once(','), "{text}");
+            assert!(split(text, b',').eq(text.split(',')), "{text}");
+        }
+    }
+}
