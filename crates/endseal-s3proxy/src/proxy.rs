@@ -70,7 +70,7 @@ pub(crate) struct Call {
     pub(crate) operation: Operation,
     pub(crate) signer: Arc<Signer>,
     /// Taken by who reads it.
-    pub(crate) body: Option<Upload>,
+    pub(crate) body: Option<Box<Upload>>,
     pub(crate) client: Arc<Client>,
 }
 

@@ -1,5 +1,6 @@
 //! What a request is about: bucket, key and query, out of a path or a host name.
 
+use alloc::sync::Arc;
 use std::borrow::Cow;
 
 use http::Uri;
@@ -14,8 +15,9 @@ pub(crate) const MAX_KEY: usize = 1_024;
 /// Bucket, key and query of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
-    bucket: Option<String>,
-    key: Option<String>,
+    // Shared, as a request has several targets of the same names.
+    bucket: Option<Arc<str>>,
+    key: Option<Arc<str>>,
     query: Query,
     /// Whether the key is the backend's own, and not a client's.
     is_stored: bool,
@@ -52,7 +54,7 @@ impl Target {
     ) -> Result<Self, S3Error> {
         let path = uri.path().strip_prefix('/').ok_or_else(S3Error::invalid_uri)?;
         let (bucket, key) = match virtual_bucket(host, domains) {
-            Some(bucket) => (bucket.to_owned(), path),
+            Some(bucket) => (Cow::Borrowed(bucket), path),
             None => {
                 let (bucket, key) = path.split_once('/').unwrap_or((path, ""));
                 (decoded(uri::decode_path(bucket))?, key)
@@ -65,8 +67,8 @@ impl Target {
         }
         check_bucket(&bucket)?;
         check_len(&key)?;
-        let key = (!key.is_empty()).then_some(key);
-        Ok(Self { bucket: Some(bucket), key, query, is_stored: false })
+        let key = (!key.is_empty()).then(|| key.into());
+        Ok(Self { bucket: Some(bucket.into()), key, query, is_stored: false })
     }
 
     /// The same target without some parameters; itself, if it has none of them.
@@ -102,8 +104,7 @@ impl Target {
     /// A target of the proxy's own making: a key as clients name it, or one of the proxy's own.
     #[must_use]
     pub(crate) fn of(bucket: &str, key: Option<&str>, query: Query) -> Self {
-        let key = key.map(str::to_owned);
-        Self { bucket: Some(bucket.to_owned()), key, query, is_stored: false }
+        Self { bucket: Some(bucket.into()), key: key.map(Into::into), query, is_stored: false }
     }
 
     /// The same with a key as the backend has it.
@@ -145,8 +146,9 @@ impl Target {
     /// The path that names the same at the backend: `/bucket/key`, escaped as S3 signs it.
     #[must_use]
     pub(crate) fn path(&self) -> String {
-        let len = |name: &Option<String>| name.as_ref().map_or(0, |name| name.len() + 8);
-        let mut path = String::with_capacity(1 + len(&self.bucket) + len(&self.key));
+        // Most names have nothing that is escaped.
+        let len = |name: &Option<Arc<str>>| name.as_ref().map_or(0, |name| 1 + name.len());
+        let mut path = String::with_capacity(len(&self.bucket).max(1) + len(&self.key));
         path.push('/');
         if let Some(bucket) = &self.bucket {
             uri::encode_into(bucket.as_bytes(), true, &mut path);
@@ -160,10 +162,12 @@ impl Target {
 }
 
 /// A component of a path as text.
-fn decoded(bytes: Result<Cow<'_, [u8]>, uri::InvalidEncoding>) -> Result<String, S3Error> {
-    let bytes = bytes.map_err(|_| S3Error::invalid_uri())?;
-    let text = String::from_utf8(bytes.into_owned()).map_err(|_| S3Error::invalid_uri())?;
-    if text.contains('\0') { Err(S3Error::invalid_uri()) } else { Ok(text) }
+fn decoded(bytes: Result<Cow<'_, [u8]>, uri::InvalidEncoding>) -> Result<Cow<'_, str>, S3Error> {
+    let text = match bytes.map_err(|_| S3Error::invalid_uri())? {
+        Cow::Borrowed(bytes) => str::from_utf8(bytes).ok().map(Cow::Borrowed),
+        Cow::Owned(bytes) => String::from_utf8(bytes).ok().map(Cow::Owned),
+    };
+    text.filter(|text| !text.contains('\0')).ok_or_else(S3Error::invalid_uri)
 }
 
 /// The label of a host before one of the domains.
@@ -269,7 +273,7 @@ impl Query {
             };
             let name = decoded(uri::decode_component(name))?;
             let value = value.map(|value| decoded(uri::decode_component(value))).transpose()?;
-            parameters.push((name, value));
+            parameters.push((name.into_owned(), value.map(Cow::into_owned)));
         }
         Ok(Self(parameters))
     }

@@ -16,7 +16,7 @@ const SIGNED: usize = 256 * 1024;
 
 /// An upload in chunks, and the content of those that were read.
 pub(super) struct Chunked {
-    upload: Upload,
+    upload: Box<Upload>,
     /// None at the end.
     decoder: Option<Decoder>,
     /// Also at the end: as it was taken it is taken to there.
@@ -28,7 +28,7 @@ pub(super) struct Chunked {
 }
 
 impl Chunked {
-    pub(super) fn new(upload: Upload, decoder: Decoder) -> Self {
+    pub(super) fn new(upload: Box<Upload>, decoder: Decoder) -> Self {
         let (waiting, room) = (VecDeque::new(), BytesMut::new());
         let is_signed = decoder.is_signed();
         Self { upload, decoder: Some(decoder), is_signed, waiting, room }

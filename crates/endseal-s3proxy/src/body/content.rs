@@ -41,12 +41,12 @@ pub(crate) struct Content {
     ended: Option<Box<Outcome>>,
 }
 
-// All but what most uploads are is boxed: content is moved a dozen times before it is read.
+// All of it is boxed: content is moved a dozen times before it is read.
 enum Source {
     /// Here, all of it.
     Held(Option<Bytes>),
     /// As it comes.
-    Plain(Upload),
+    Plain(Box<Upload>),
     Chunked(Box<Chunked>),
     /// Another object, or a range of it.
     Opened(Box<Opened>),
@@ -58,12 +58,17 @@ enum Source {
 
 impl Content {
     /// What a client sends as it is; `digests` are compared at its end.
-    pub(crate) fn plain(incoming: Upload, len: u64, digests: Digests) -> Self {
+    pub(crate) fn plain(incoming: Box<Upload>, len: u64, digests: Digests) -> Self {
         Self::new(Source::Plain(incoming), len, digests)
     }
 
     /// What a client sends in chunks.
-    pub(crate) fn chunked(incoming: Upload, decoder: Decoder, len: u64, digests: Digests) -> Self {
+    pub(crate) fn chunked(
+        incoming: Box<Upload>,
+        decoder: Decoder,
+        len: u64,
+        digests: Digests,
+    ) -> Self {
         Self::new(Source::Chunked(Box::new(Chunked::new(incoming, decoder))), len, digests)
     }
 
@@ -124,8 +129,17 @@ impl Content {
         let mut first = Bytes::new();
         let mut all = BytesMut::new();
         let outcome = loop {
-            let step = timeout(patience, poll_fn(|cx| self.poll_step(cx))).await;
-            match step.map_err(|_| S3Error::request_timeout())?? {
+            // Mostly it came with its head, and nothing has to be waited for.
+            let step = match poll_fn(|cx| Poll::Ready(self.poll_step(cx))).await {
+                Poll::Ready(step) => step,
+                Poll::Pending => {
+                    let step = poll_fn(|cx| self.poll_step(cx));
+                    Box::pin(timeout(patience, step))
+                        .await
+                        .map_err(|_| S3Error::request_timeout())?
+                }
+            };
+            match step? {
                 // Not copied, as it keeps nothing alive but itself.
                 Step::Piece(piece) if piece.len() as u64 == len => first = piece,
                 Step::Piece(piece) => {

@@ -10,7 +10,7 @@ use crate::error::S3Error;
 /// The bytes of a file of known length, then `ending`, then nothing. A delimiter within the file is an
 /// error: then the form has something behind the file, and its length is not what it seemed.
 pub(crate) struct FormFile {
-    upload: Upload,
+    upload: Box<Upload>,
     /// Came together with the fields before the file.
     buffered: Bytes,
     left: u64,
@@ -23,7 +23,7 @@ pub(crate) struct FormFile {
 
 impl FormFile {
     pub(crate) fn new(
-        upload: Upload,
+        upload: Box<Upload>,
         buffered: Bytes,
         len: u64,
         delimiter: Bytes,

@@ -66,12 +66,13 @@ impl Upload {
         leftover: Leftover,
         least: u64,
         intake: Intake,
-    ) -> Self {
+    ) -> Box<Self> {
         if expects_continue && incoming.is_end_stream() {
             // Nothing to be waited for, so that no word will be given.
             leftover.put(Left::Unsent);
         }
-        Self {
+        // Boxed, as it goes through a dozen hands before it is read.
+        Box::new(Self {
             incoming: Some(incoming),
             waits: expects_continue,
             leftover,
@@ -83,7 +84,7 @@ impl Upload {
             seen_through: intake.seen_through,
             lending: if expects_continue { Lending::Early } else { Lending::Possible },
             rest: Bytes::new(),
-        }
+        })
     }
 
     /// Lets what is done for this request go on to its end, even if the client goes away.

@@ -91,13 +91,12 @@ impl Target {
     ///
     /// # Errors
     /// [`InvalidTarget::Url`] if it holds what no request line can.
-    pub fn request_target(&self, path_and_query: &str) -> Result<Uri, InvalidTarget> {
-        let joined = if self.base_path.is_empty() {
-            PathAndQuery::try_from(path_and_query)
-        } else {
-            PathAndQuery::from_maybe_shared(format!("{}{path_and_query}", self.base_path))
-        };
-        joined.map(Uri::from).map_err(|_| InvalidTarget::Url)
+    pub fn request_target(&self, path_and_query: impl Into<String>) -> Result<Uri, InvalidTarget> {
+        let mut target = path_and_query.into();
+        if !self.base_path.is_empty() {
+            target.insert_str(0, &self.base_path);
+        }
+        PathAndQuery::try_from(target).map(Uri::from).map_err(|_| InvalidTarget::Url)
     }
 }
 

@@ -98,7 +98,7 @@ pub(super) fn of_source(headers: &HeaderMap) -> HeaderMap {
 /// Translates the entity tag of an answer for the client.
 pub(super) fn to_client(headers: &mut HeaderMap) {
     let Some(tag) = headers.get(ETAG).and_then(|value| value.to_str().ok()) else { return };
-    if let Ok(value) = HeaderValue::from_str(&entity_tag::to_client(tag)) {
+    if let Ok(value) = HeaderValue::try_from(entity_tag::to_client(tag)) {
         headers.insert(ETAG, value);
     }
 }

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) fn of(
     headers: &HeaderMap,
     payload: &Payload,
-    body: Upload,
+    body: Box<Upload>,
     digests: Digests,
 ) -> Result<Content, S3Error> {
     match Decoder::of_request(payload, headers, Limits::default())? {

@@ -53,7 +53,7 @@ pub(super) fn target(call: &Call) -> Cow<'_, Target> {
 /// The body of a request as the backend gets it: without chunks. A digest stays what it was, for
 /// the backend to compare.
 fn body(
-    incoming: Upload,
+    incoming: Box<Upload>,
     headers: &http::HeaderMap,
     payload: &Payload,
 ) -> Result<(Body, PayloadHash), S3Error> {

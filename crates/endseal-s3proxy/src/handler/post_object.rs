@@ -37,7 +37,7 @@ const SMALL: u64 = 256 * 1024;
 pub(crate) async fn post_object(
     proxy: &Proxy,
     head: Parts,
-    mut upload: Upload,
+    mut upload: Box<Upload>,
     target: &Target,
     seen: &mut Seen,
 ) -> Result<Response<Outgoing>, S3Error> {
@@ -90,7 +90,7 @@ pub(crate) async fn post_object(
 
 /// The file, of which `left` bytes of the form are left, and its length.
 async fn file(
-    mut upload: Upload,
+    mut upload: Box<Upload>,
     rest: Bytes,
     left: u64,
     boundary: &str,

@@ -38,7 +38,7 @@ impl Proxy {
         let uri = self
             .backend
             .target()
-            .request_target(&path_and_query)
+            .request_target(path_and_query)
             .map_err(|_| S3Error::invalid_uri())?;
         let mut headers = headers;
         let names = target.bucket().filter(|_| !target.is_stored());

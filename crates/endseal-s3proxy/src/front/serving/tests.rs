@@ -20,7 +20,7 @@ async fn piece(upload: &mut Upload) -> Option<usize> {
 }
 
 /// Serves a connection; `work` is done for each request, of which it gets the path.
-async fn serve<W>(stream: DuplexStream, work: impl Fn(String, Upload, Leftover) -> W)
+async fn serve<W>(stream: DuplexStream, work: impl Fn(String, Box<Upload>, Leftover) -> W)
 where
     W: Future<Output = ()>,
 {
@@ -31,7 +31,7 @@ where
 async fn serve_until<W>(
     stream: DuplexStream,
     stop: impl Future<Output = ()>,
-    work: impl Fn(String, Upload, Leftover) -> W,
+    work: impl Fn(String, Box<Upload>, Leftover) -> W,
 ) where
     W: Future<Output = ()>,
 {
@@ -185,7 +185,7 @@ fn body(len: usize) -> Vec<u8> {
 /// For the path `/most`: so many bytes of the body are read, and told to `tell`; for `/pieces` all, by the piece.
 fn reads(
     tell: mpsc::UnboundedSender<Option<(Vec<u8>, bool)>>,
-) -> impl Fn(String, Upload, Leftover) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+) -> impl Fn(String, Box<Upload>, Leftover) -> Pin<Box<dyn Future<Output = ()> + Send>> {
     move |path, mut upload, leftover| {
         let tell = tell.clone();
         Box::pin(async move {
