@@ -1,6 +1,6 @@
 //! Who may come in, and do what: access keys of clients, their buckets and permissions.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use endseal_crypto::secret::Zeroizing;
@@ -190,7 +190,7 @@ fn needed(operation: Operation, method: &http::Method, target: &Target) -> Permi
 /// All clients, by their access keys.
 #[derive(Clone, Default)]
 #[allow(missing_debug_implementations, reason = "it holds secret access keys")]
-pub struct Clients(Arc<HashMap<String, Known>>);
+pub struct Clients(Arc<BTreeMap<String, Known>>);
 
 /// A client, what verifies its requests, and what signs them for the backend.
 struct Known {

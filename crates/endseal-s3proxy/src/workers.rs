@@ -5,7 +5,7 @@
 //! sealing them. Between two requests a connection goes to a thread that has less to do.
 
 use core::pin::Pin;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, Waker};
 use std::io;
 use std::sync::{Arc, Weak};
 use std::thread;
@@ -13,9 +13,12 @@ use std::thread;
 use tokio::runtime::Builder;
 use tokio::sync::mpsc;
 
+mod relay;
 mod seat;
 mod stream;
 
+use self::relay::Relay;
+pub(crate) use self::relay::hold_wakes;
 use self::seat::Load;
 pub(crate) use self::seat::{Busy, Moves, Seat};
 pub(crate) use self::stream::{SeatedStream, register_here};
@@ -37,6 +40,9 @@ type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 struct Served {
     /// None when it went to another one.
     work: Option<Work>,
+    /// What wakes whoever polls it.
+    relay: Arc<Relay>,
+    waker: Waker,
     seat: Seat,
     workers: Weak<[Worker]>,
 }
@@ -59,7 +65,7 @@ impl Workers {
         let Some(worker) = self.0.iter().min_by_key(|worker| worker.load.order()) else { return };
         let seat = Seat::new(&worker.load);
         let work: Work = Box::pin(work(seat.clone()));
-        let served = Served { work: Some(work), seat, workers: Arc::downgrade(&self.0) };
+        let served = Served::new(work, seat, Arc::downgrade(&self.0));
         // A worker that is gone has panicked: the connection ends with it.
         let _ = worker.work.send(served);
     }
@@ -81,6 +87,12 @@ impl Worker {
 }
 
 impl Served {
+    fn new(work: Work, seat: Seat, workers: Weak<[Worker]>) -> Self {
+        let relay = Relay::new();
+        let waker = Waker::from(Arc::clone(&relay));
+        Self { work: Some(work), relay, waker, seat, workers }
+    }
+
     /// Goes to another worker, if it is better there. Whether it went.
     fn goes(&mut self) -> bool {
         let Some(workers) = self.workers.upgrade() else { return false };
@@ -89,10 +101,14 @@ impl Served {
             return false;
         };
         let from = self.seat.move_to(&to.load);
-        let (seat, workers) = (self.seat.clone(), self.workers.clone());
-        let Err(unsent) = to.work.send(Self { work: self.work.take(), seat, workers }) else {
-            return true;
+        let moved = Self {
+            work: self.work.take(),
+            relay: Arc::clone(&self.relay),
+            waker: self.waker.clone(),
+            seat: self.seat.clone(),
+            workers: self.workers.clone(),
         };
+        let Err(unsent) = to.work.send(moved) else { return true };
         // That one has panicked.
         self.work = unsent.0.work;
         self.seat.move_to(&from);
@@ -106,7 +122,8 @@ impl Future for Served {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let own = &mut *self;
         let Some(work) = &mut own.work else { return Poll::Ready(()) };
-        if work.as_mut().poll(cx).is_ready() {
+        own.relay.set(cx.waker());
+        if work.as_mut().poll(&mut Context::from_waker(&own.waker)).is_ready() {
             return Poll::Ready(());
         }
         // Whoever has it next polls it at once: what wakes it meanwhile is not lost.

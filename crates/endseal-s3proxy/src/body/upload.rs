@@ -13,6 +13,7 @@ use crate::client::Growth;
 use crate::error::S3Error;
 use crate::fill::fill_from;
 use crate::front::{Gate, Intake, LentBody, Loan, Rate, SeenThrough};
+use crate::workers::hold_wakes;
 
 /// The body of a request. Dropped before its end, it goes to its [`Leftover`].
 pub(crate) struct Upload {
@@ -231,7 +232,12 @@ impl Upload {
         // Who asks has nothing of the last piece any more, or little.
         self.gate.open();
         while let Some(incoming) = &mut self.incoming {
-            let Poll::Ready(frame) = Pin::new(&mut *incoming).poll_frame(cx) else {
+            let (polled, wakes) = hold_wakes(|| Pin::new(&mut *incoming).poll_frame(cx));
+            // To have the next piece read, if there is one.
+            if wakes && !incoming.is_end_stream() {
+                cx.waker().wake_by_ref();
+            }
+            let Poll::Ready(frame) = polled else {
                 self.rate.waits();
                 return Poll::Pending;
             };
