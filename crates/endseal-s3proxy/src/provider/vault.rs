@@ -74,7 +74,7 @@ impl VaultProvider {
         let uri = |verb: &str| {
             client
                 .target()
-                .request_target(&format!("/v1/{mount}/{verb}/{key}"))
+                .request_target(format!("/v1/{mount}/{verb}/{key}"))
                 .map_err(|_| InvalidVaultSettings::Mount)
         };
         let (encrypt, decrypt) = (uri("encrypt")?, uri("decrypt")?);

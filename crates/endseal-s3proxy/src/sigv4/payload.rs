@@ -107,10 +107,10 @@ pub(super) fn hex_digits(bytes: &[u8; 32]) -> [u8; 64] {
 /// Of each hexadecimal digit what it stands for; of others more than any of them.
 const HALVES: [u8; 256] = {
     let mut halves = [0xff; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        if let Some(half) = uri::digit(byte as u8) {
-            halves[byte] = half;
+    let mut byte = u8::MIN;
+    while byte < u8::MAX {
+        if let Some(half) = uri::digit(byte) {
+            halves[byte as usize] = half;
         }
         byte += 1;
     }

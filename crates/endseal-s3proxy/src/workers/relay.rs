@@ -99,7 +99,7 @@ mod tests {
         waker.wake_by_ref();
         assert_eq!(woken(), [1, 0]);
         relay.set(&Waker::from(Arc::clone(&tasks[1])));
-        waker.clone().wake();
+        Waker::from(relay).wake();
         assert_eq!(woken(), [1, 1]);
 
         assert_eq!(hold_wakes(|| 5), (5, false));

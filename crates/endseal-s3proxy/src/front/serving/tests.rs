@@ -1,16 +1,18 @@
 use alloc::sync::Arc;
 use core::future::{pending, poll_fn};
+use core::pin::pin;
 use core::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use core::time::Duration;
 
 use bytes::BytesMut;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use tokio::sync::{Semaphore, mpsc};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::*;
 use crate::body::{Leftover, Upload};
 use crate::front::{Front, Stream};
+use crate::workers::Workers;
 
 /// What a stream holds that was written and not read.
 const UNDERWAY: usize = 4_096;
@@ -137,6 +139,39 @@ async fn a_connection_serves_again_whatever_became_of_an_upload() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn a_short_upload_takes_its_connection_one_look() {
+    let (mut near, far) = tokio::io::duplex(UNDERWAY);
+    let looks = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&looks);
+    let workers = Workers::start(1).unwrap();
+    workers.give(|_| async move {
+        let mut serving = pin!(serve(far, |_, mut upload, _| async move {
+            while piece(&mut upload).await.is_some() {}
+        }));
+        poll_fn(|cx| {
+            counted.fetch_add(1, SeqCst);
+            serving.as_mut().poll(cx)
+        })
+        .await;
+    });
+    for len in [1_000, 3_000] {
+        for _ in 0..100 {
+            let head = format!("PUT / HTTP/1.1\r\ncontent-length: {len}\r\n\r\n");
+            near.write_all(&[head.as_bytes(), &vec![7; len]].concat()).await.unwrap();
+            assert!(read_head(&mut near).await.starts_with("HTTP/1.1 200 "));
+        }
+    }
+    // The first one saw that there was no request yet, perhaps.
+    let looks = looks.load(SeqCst);
+    assert!((200..=201).contains(&looks), "{looks}");
+    // Who needs another look gets it: for what did not come with the head.
+    let head = "PUT / HTTP/1.1\r\ncontent-length: 20000\r\n\r\n";
+    near.write_all(&[head.as_bytes(), &[7; 20_000]].concat()).await.unwrap();
+    let answer = timeout(Duration::from_secs(10), read_head(&mut near)).await;
+    assert!(answer.unwrap().starts_with("HTTP/1.1 200 "));
 }
 
 async fn read_head(stream: &mut DuplexStream) -> String {
