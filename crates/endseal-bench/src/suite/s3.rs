@@ -27,8 +27,9 @@ pub(crate) const RANGE_BYTES: u64 = 100 * MB;
 pub(crate) const MEMORY_STREAMS: u64 = 16;
 /// What each of them carries.
 pub(crate) const MEMORY_STREAM_BYTES: u64 = 64 * MB;
-/// The least and the largest object whose memory is compared; the largest of a quick run.
-pub(crate) const MEMORY_SIZES: [u64; 3] = [10 * MB, 1024 * MB, 5 * 1024 * MB];
+/// Objects whose memory is compared: the least, the largest of a quick run, the largest. An object that is put at once has
+/// 5 GiB at most, of which what sealing adds is a part.
+pub(crate) const MEMORY_SIZES: [u64; 3] = [10 * MB, 1024 * MB, 5_000 * MB];
 
 /// The suite.
 pub(super) const SUITE: Suite = Suite {
