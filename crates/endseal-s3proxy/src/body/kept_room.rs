@@ -33,7 +33,8 @@ impl KeptRoom {
     pub(crate) fn take(len: usize) -> Self {
         let mut memory = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
         if memory.len() < len {
-            memory.resize(len, 0);
+            // Not made longer: what is in it is of no use any more.
+            memory = vec![0; len];
         }
         Self { memory, len }
     }

@@ -6,8 +6,8 @@ use bytes::BytesMut;
 use endseal_crypto::label::Label;
 use endseal_crypto::secret::Zeroizing;
 use endseal_crypto::segment::{
-    CHUNK_LEN, ChunkKeys, ChunkSealer, KeySource, SALT_LEN, SEALED_CHUNK_LEN, SliceOpener,
-    SliceSealer, TAG_LEN, chunks_len,
+    CHUNK_LEN, ChunkKeys, ChunkSealer, KeySource, SALT_LEN, SEALED_CHUNK_LEN, SliceOpener, TAG_LEN,
+    chunks_len,
 };
 
 use super::{SealError, Unauthentic};
@@ -141,6 +141,7 @@ impl Taken {
 }
 
 /// `salt (24) || chunks` of a message that is in memory. It has no commitment: the header has one of the same key.
+#[allow(clippy::expect_used, reason = "the message is the proof")]
 pub(super) fn seal_message(
     source: &KeySource,
     context: &[u8],
@@ -149,11 +150,8 @@ pub(super) fn seal_message(
 ) -> Vec<u8> {
     let sealed = message.len() + (message.len() / CHUNK_LEN + 1) * TAG_LEN;
     let mut out = vec![0; SALT_LEN + sealed];
-    let (salt_out, chunks) = out.split_at_mut(SALT_LEN);
-    salt_out.copy_from_slice(salt);
-    let mut sealer = SliceSealer::new(source.keys(salt, context), chunks);
-    sealer.push(message);
-    sealer.finish();
+    seal_message_to(source.keys(salt, context), salt, message, &mut out)
+        .expect("it has room for salt and chunks, and memory holds no 4 PiB");
     out
 }
 

