@@ -29,7 +29,7 @@ use core::ops::ControlFlow;
 use endseal_crypto::ed25519::SigningKey;
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::Random;
-use endseal_store::{Store, Transaction};
+use endseal_store::{ReadTransaction, Store};
 
 use batch::{Batch, Memory};
 use device::Device;
@@ -137,7 +137,7 @@ impl<A: PairwiseAccount> Engine<A> {
 
     /// What is in memory before any conversation is.
     fn load_memory(
-        transaction: &Transaction<'_>,
+        transaction: &ReadTransaction<'_>,
         device: &Device,
         strangers: Strangers,
     ) -> Result<Memory<A>, EngineError> {
@@ -312,7 +312,7 @@ impl<A: PairwiseAccount> Engine<A> {
     }
 
     /// A transaction for reading.
-    fn reading(&mut self) -> Result<Transaction<'_>, EngineError> {
+    fn reading(&mut self) -> Result<ReadTransaction<'_>, EngineError> {
         self.ready()?;
         Ok(self.store.read()?)
     }

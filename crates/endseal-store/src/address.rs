@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension as _, Row};
 
 use crate::error::StoreError;
-use crate::transaction::Transaction;
+use crate::transaction::{ReadTransaction, WriteTransaction};
 use crate::{limits, rows};
 
 /// A reference to an address, of one store: rows of messages carry it instead of 36 bytes.
@@ -24,20 +24,7 @@ pub struct AddressRow {
     pub verified: bool,
 }
 
-impl Transaction<'_> {
-    /// The reference to an address, which is made if there is none.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn address_ref(&self, identity: &[u8; 32], device: u32) -> Result<AddressRef, StoreError> {
-        if let Some(address) = self.find_address(identity, device)? {
-            return Ok(address);
-        }
-        let mut insert =
-            self.statement("INSERT INTO address (identity, device) VALUES (?1, ?2)")?;
-        Ok(AddressRef(insert.insert((identity, device))?))
-    }
-
+impl ReadTransaction<'_> {
     /// The reference to an address, if there is one.
     ///
     /// # Errors
@@ -82,6 +69,21 @@ impl Transaction<'_> {
             "SELECT ref, identity, device, certificate, verified FROM address ORDER BY ref",
         )?;
         Ok(select.query_map([], read)?.collect::<Result<_, _>>()?)
+    }
+}
+
+impl WriteTransaction<'_> {
+    /// The reference to an address, which is made if there is none.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn address_ref(&self, identity: &[u8; 32], device: u32) -> Result<AddressRef, StoreError> {
+        if let Some(address) = self.find_address(identity, device)? {
+            return Ok(address);
+        }
+        let mut insert =
+            self.statement("INSERT INTO address (identity, device) VALUES (?1, ?2)")?;
+        Ok(AddressRef(insert.insert((identity, device))?))
     }
 
     /// Keeps the certificate of a device.

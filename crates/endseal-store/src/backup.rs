@@ -9,7 +9,7 @@ use rusqlite::backup::Backup;
 use crate::directory::{self, DATABASE, KEY, LOCK, LOG};
 use crate::error::{BackupError, CreateStoreError, OpenStoreError, RestoreError};
 use crate::key_file::{self, StoreKey, Unlock};
-use crate::store::{self, Store};
+use crate::store::{self, Housekeeping, Store};
 use crate::{check, database, meta, schema};
 
 impl Store {
@@ -63,7 +63,7 @@ impl Store {
             copy(&backup.join(DATABASE), &new.join(DATABASE))?;
             examine(&new.join(DATABASE), &key).map_err(RestoreError::Backup)
         })?;
-        Self::load(directory.to_owned(), directory.join(KEY), key, lock)
+        Self::load(directory.to_owned(), directory.join(KEY), key, lock, Housekeeping::default())
             .map_err(RestoreError::Backup)
     }
 }

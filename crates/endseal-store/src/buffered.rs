@@ -3,7 +3,7 @@
 use crate::conversation::ConversationRef;
 use crate::error::StoreError;
 use crate::messages::Messages;
-use crate::transaction::Transaction;
+use crate::transaction::ReadTransaction;
 use crate::{limits, rows};
 
 /// A ciphertext that waits.
@@ -84,7 +84,7 @@ impl Messages<'_> {
     }
 }
 
-impl Transaction<'_> {
+impl ReadTransaction<'_> {
     /// How many ciphertexts of a conversation wait: the layer above bounds them.
     ///
     /// # Errors

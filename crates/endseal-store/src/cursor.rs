@@ -3,10 +3,10 @@
 use rusqlite::OptionalExtension as _;
 
 use crate::error::StoreError;
-use crate::transaction::Transaction;
+use crate::transaction::{ReadTransaction, WriteTransaction};
 use crate::{limits, rows};
 
-impl Transaction<'_> {
+impl ReadTransaction<'_> {
     /// How far a queue is read.
     ///
     /// # Errors
@@ -15,7 +15,9 @@ impl Transaction<'_> {
         let mut select = self.statement("SELECT position FROM cursor WHERE queue = ?1")?;
         Ok(select.query_row([queue], |row| rows::bytes(row, 0)).optional()?)
     }
+}
 
+impl WriteTransaction<'_> {
     /// Keeps how far a queue is read.
     ///
     /// # Errors

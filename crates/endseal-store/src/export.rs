@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use endseal_crypto::secret::Zeroizing;
 
 use crate::error::StoreError;
-use crate::transaction::Transaction;
+use crate::transaction::ReadTransaction;
 
-impl Transaction<'_> {
+impl ReadTransaction<'_> {
     /// Writes the messages of the inbox to `out`, one JSON object a line; how many. Names, identities
     /// and contents are hexadecimal:
     ///

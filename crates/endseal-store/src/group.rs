@@ -5,7 +5,7 @@ use rusqlite::OptionalExtension as _;
 
 use crate::error::StoreError;
 use crate::session::Standing;
-use crate::transaction::Transaction;
+use crate::transaction::{ReadTransaction, WriteTransaction};
 use crate::{limits, rows};
 
 /// A group's state.
@@ -20,7 +20,7 @@ pub struct GroupRow {
     pub state: Zeroizing<Vec<u8>>,
 }
 
-impl Transaction<'_> {
+impl ReadTransaction<'_> {
     /// The state of a group.
     ///
     /// # Errors
@@ -38,6 +38,43 @@ impl Transaction<'_> {
         Ok(group.optional()?)
     }
 
+    /// Names of all groups, in their order.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn groups(&self) -> Result<Vec<Vec<u8>>, StoreError> {
+        let mut select = self.statement("SELECT name FROM mls_group ORDER BY name")?;
+        Ok(select.query_map([], |row| rows::bytes(row, 0))?.collect::<Result<_, _>>()?)
+    }
+
+    /// The state of a past epoch.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn group_epoch(
+        &self,
+        name: &[u8],
+        epoch: u64,
+    ) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
+        // There is none beyond what can be written.
+        let Ok(epoch) = limits::number(epoch) else { return Ok(None) };
+        let mut select =
+            self.statement("SELECT state FROM mls_epoch WHERE name = ?1 AND epoch = ?2")?;
+        Ok(select.query_row((name, epoch), |row| rows::secret(row, 0)).optional()?)
+    }
+
+    /// The latest of the epochs that are kept.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn max_group_epoch(&self, name: &[u8]) -> Result<Option<u64>, StoreError> {
+        let mut select = self
+            .statement("SELECT epoch FROM mls_epoch WHERE name = ?1 ORDER BY epoch DESC LIMIT 1")?;
+        Ok(select.query_row([name], |row| rows::number(row, 0)).optional()?)
+    }
+}
+
+impl WriteTransaction<'_> {
     /// Writes a group's state, in the place of the one before.
     ///
     /// # Errors
@@ -66,31 +103,6 @@ impl Transaction<'_> {
         Ok(self.statement("DELETE FROM mls_group WHERE name = ?1")?.execute([name])? > 0)
     }
 
-    /// Names of all groups, in their order.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn groups(&self) -> Result<Vec<Vec<u8>>, StoreError> {
-        let mut select = self.statement("SELECT name FROM mls_group ORDER BY name")?;
-        Ok(select.query_map([], |row| rows::bytes(row, 0))?.collect::<Result<_, _>>()?)
-    }
-
-    /// The state of a past epoch.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn group_epoch(
-        &self,
-        name: &[u8],
-        epoch: u64,
-    ) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
-        // There is none beyond what can be written.
-        let Ok(epoch) = limits::number(epoch) else { return Ok(None) };
-        let mut select =
-            self.statement("SELECT state FROM mls_epoch WHERE name = ?1 AND epoch = ?2")?;
-        Ok(select.query_row((name, epoch), |row| rows::secret(row, 0)).optional()?)
-    }
-
     /// Writes the state of a past epoch.
     ///
     /// # Errors
@@ -104,16 +116,6 @@ impl Transaction<'_> {
         )?
         .execute((name, limits::number(epoch)?, state))?;
         Ok(())
-    }
-
-    /// The latest of the epochs that are kept.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn max_group_epoch(&self, name: &[u8]) -> Result<Option<u64>, StoreError> {
-        let mut select = self
-            .statement("SELECT epoch FROM mls_epoch WHERE name = ?1 ORDER BY epoch DESC LIMIT 1")?;
-        Ok(select.query_row([name], |row| rows::number(row, 0)).optional()?)
     }
 
     /// Removes the epochs before `below`; how many there were.

@@ -1,5 +1,5 @@
-//! Functions with a sharp edge, for test vectors: they take what must otherwise be random, or give what
-//! must otherwise stay inside.
+//! Functions with a sharp edge, for tests and test vectors: they take what must otherwise be random, give
+//! what must otherwise stay inside, or change limits that are constants otherwise.
 
 use endseal_crypto::argon2id::{self, NoMemory};
 use endseal_crypto::secret::Zeroizing;
@@ -7,6 +7,7 @@ use endseal_crypto::segment;
 
 use crate::error::OpenStoreError;
 use crate::key_file::{self, Protection, StoreKey, Unlock};
+use crate::store::{Housekeeping, OpenOptions};
 
 /// A key file of `key`, the store key and its salt. `salt` and `chunk_salt` MUST be random and used for
 /// nothing else.
@@ -33,4 +34,16 @@ pub fn open_key_file(
     unlock: Unlock<'_>,
 ) -> Result<Zeroizing<[u8; 48]>, OpenStoreError> {
     key_file::open(file, unlock).map(|key| Zeroizing::new(*key.expose_secret()))
+}
+
+/// Changes the sizes beyond which the store does work of its own before a transaction begins: the length
+/// of the log in bytes, and the number of recent messages. A test reaches that work with small numbers.
+#[must_use]
+pub fn with_housekeeping(
+    mut options: OpenOptions,
+    max_log_len: u64,
+    many_recent: usize,
+) -> OpenOptions {
+    options.housekeeping = Housekeeping { max_log_len, many_recent };
+    options
 }

@@ -12,7 +12,7 @@ use rusqlite::{Connection, Error, OptionalExtension as _};
 use crate::address::AddressRef;
 use crate::conversation::ConversationRef;
 use crate::error::{Finding, StoreError};
-use crate::transaction::Transaction;
+use crate::transaction::{ReadTransaction, WriteTransaction};
 use crate::{check, limits, rows};
 use gathered::Gathered;
 use opened::Opened;
@@ -94,7 +94,7 @@ impl Changes {
     }
 }
 
-impl Transaction<'_> {
+impl ReadTransaction<'_> {
     /// At most `limit` messages with numbers above `after`, in their order.
     ///
     /// # Errors
@@ -136,14 +136,6 @@ impl Transaction<'_> {
         Ok(messages)
     }
 
-    /// Removes a message from the inbox; whether it was there. That it was delivered stays known.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn consume(&self, seq: u64) -> Result<bool, StoreError> {
-        self.inbox.borrow_mut().consume(self.connection()?, seq)
-    }
-
     /// How many messages there are.
     ///
     /// # Errors
@@ -151,6 +143,21 @@ impl Transaction<'_> {
     pub fn inbox_len(&self) -> Result<u64, StoreError> {
         self.write_inbox()?;
         Ok(len(self.connection()?)?)
+    }
+
+    /// Writes what was delivered and consumed, before the inbox is read or the transaction committed.
+    pub(crate) fn write_inbox(&self) -> Result<(), StoreError> {
+        self.inbox.borrow_mut().write(self.connection()?)
+    }
+}
+
+impl WriteTransaction<'_> {
+    /// Removes a message from the inbox; whether it was there. That it was delivered stays known.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn consume(&self, seq: u64) -> Result<bool, StoreError> {
+        self.inbox.borrow_mut().consume(self.connection()?, seq)
     }
 
     /// Forgets which messages of a conversation were delivered, of those with numbers below `below`
@@ -182,11 +189,6 @@ impl Transaction<'_> {
             delete.execute((conversation.0, message))?;
         }
         Ok(consumed.len() as u64)
-    }
-
-    /// Writes what was delivered and consumed, before the inbox is read or the transaction committed.
-    pub(crate) fn write_inbox(&self) -> Result<(), StoreError> {
-        self.inbox.borrow_mut().write(self.connection()?)
     }
 }
 

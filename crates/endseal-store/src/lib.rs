@@ -3,14 +3,15 @@
 //! | to do this | use |
 //! |---|---|
 //! | make, open, copy, check a store | [`Store`] |
-//! | read and write | [`Transaction`], from [`Store::begin`] |
-//! | take in a backlog | [`Messages`], from [`Transaction::messages`] |
+//! | read | [`ReadTransaction`], from [`Store::read`] |
+//! | read and write | [`WriteTransaction`], from [`Store::begin`] |
+//! | take in a backlog | [`Messages`], from [`WriteTransaction::messages`] |
 //!
 //! The format is specified in `docs/spec/store.md`. Below it is SQLite with SQLCipher, which encrypts
 //! and authenticates every page.
 //!
 //! # What is durable when
-//! Nothing of a transaction before [`Transaction::commit`] returned, all of it afterwards. Only then
+//! Nothing of a transaction before [`WriteTransaction::commit`] returned, all of it afterwards. Only then
 //! may a message be acknowledged, and only then may a ciphertext leave the machine. A commit that
 //! failed may have happened: the store then refuses work until [`Store::reopen`] found out
 //! ([`StoreError::Uncertain`]), and whoever holds states in memory MUST drop them.
@@ -73,7 +74,7 @@ pub use outbox::OutboxRow;
 pub use session::{SessionRow, SessionSummary, Standing};
 pub use statistics::Statistics;
 pub use store::{OpenOptions, Store};
-pub use transaction::Transaction;
+pub use transaction::{ReadTransaction, WriteTransaction};
 
 /// Largest sizes that a store takes.
 pub mod limit {

@@ -10,14 +10,14 @@ use crate::conversation::ConversationRef;
 use crate::error::StoreError;
 use crate::inbox::pack::{Origin, Packed};
 use crate::recent::Known;
-use crate::transaction::Transaction;
+use crate::transaction::WriteTransaction;
 use crate::{limits, rows};
 
 /// Delivers messages in a transaction. It holds its statements, so that a message costs no look-up of
 /// them; make it once for a batch.
 #[allow(missing_debug_implementations, reason = "nothing of it is for people")]
 pub struct Messages<'t> {
-    transaction: &'t Transaction<'t>,
+    transaction: &'t WriteTransaction<'t>,
     /// What looks a message up in `seen`, once that is needed: much that is asked is of conversations that
     /// have nothing there.
     seen: Option<CachedStatement<'t>>,
@@ -55,7 +55,7 @@ pub struct Seen {
     pub digest: [u8; 16],
 }
 
-impl Transaction<'_> {
+impl WriteTransaction<'_> {
     /// What delivers messages. It borrows the transaction: drop it before the commit.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl Transaction<'_> {
 }
 
 impl<'t> Messages<'t> {
-    pub(crate) fn transaction(&self) -> &'t Transaction<'t> {
+    pub(crate) fn transaction(&self) -> &'t WriteTransaction<'t> {
         self.transaction
     }
 
@@ -327,7 +327,7 @@ static WIDE_SEEN: LazyLock<String> = LazyLock::new(|| {
 /// A statement that is prepared when it is first needed.
 fn prepared<'s, 't>(
     place: &'s mut Option<CachedStatement<'t>>,
-    transaction: &'t Transaction<'t>,
+    transaction: &'t WriteTransaction<'t>,
     sql: &'static str,
 ) -> Result<&'s mut CachedStatement<'t>, StoreError> {
     match place {

@@ -5,7 +5,7 @@ use rusqlite::types::ValueRef;
 use crate::address::AddressRef;
 use crate::conversation::ConversationRef;
 use crate::error::StoreError;
-use crate::transaction::Transaction;
+use crate::transaction::{ReadTransaction, WriteTransaction};
 use crate::{limits, rows};
 
 /// A ciphertext to be sent, as often as it takes, and never made anew.
@@ -22,25 +22,7 @@ pub struct OutboxRow {
     pub body: Vec<u8>,
 }
 
-impl Transaction<'_> {
-    /// Adds a ciphertext; the number that it gets. It may leave the machine once this is committed,
-    /// together with the state that made it.
-    ///
-    /// # Errors
-    /// [`StoreError::Limit`].
-    pub fn push_outbox(
-        &self,
-        conversation: ConversationRef,
-        recipient: Option<AddressRef>,
-        body: &[u8],
-    ) -> Result<u64, StoreError> {
-        limits::body(body)?;
-        let mut insert = self
-            .statement("INSERT INTO outbox (conversation, recipient, body) VALUES (?1, ?2, ?3)")?;
-        let seq = insert.insert((conversation.0, recipient.map(|address| address.0), body))?;
-        u64::try_from(seq).map_err(|_| StoreError::Limit(crate::Limit::Number))
-    }
-
+impl ReadTransaction<'_> {
     /// At most `limit` ciphertexts with numbers above `after`, in their order.
     ///
     /// # Errors
@@ -64,6 +46,26 @@ impl Transaction<'_> {
             })
         })?;
         Ok(waiting.collect::<Result<_, _>>()?)
+    }
+}
+
+impl WriteTransaction<'_> {
+    /// Adds a ciphertext; the number that it gets. It may leave the machine once this is committed,
+    /// together with the state that made it.
+    ///
+    /// # Errors
+    /// [`StoreError::Limit`].
+    pub fn push_outbox(
+        &self,
+        conversation: ConversationRef,
+        recipient: Option<AddressRef>,
+        body: &[u8],
+    ) -> Result<u64, StoreError> {
+        limits::body(body)?;
+        let mut insert = self
+            .statement("INSERT INTO outbox (conversation, recipient, body) VALUES (?1, ?2, ?3)")?;
+        let seq = insert.insert((conversation.0, recipient.map(|address| address.0), body))?;
+        u64::try_from(seq).map_err(|_| StoreError::Limit(crate::Limit::Number))
     }
 
     /// Removes a ciphertext that was sent; whether it was there.

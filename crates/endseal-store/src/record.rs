@@ -4,10 +4,10 @@ use endseal_crypto::secret::Zeroizing;
 use rusqlite::OptionalExtension as _;
 
 use crate::error::StoreError;
-use crate::transaction::Transaction;
+use crate::transaction::{ReadTransaction, WriteTransaction};
 use crate::{limits, rows};
 
-impl Transaction<'_> {
+impl ReadTransaction<'_> {
     /// The record of a kind and name.
     ///
     /// # Errors
@@ -18,6 +18,21 @@ impl Transaction<'_> {
         Ok(select.query_row((kind, name), |row| rows::secret(row, 0)).optional()?)
     }
 
+    /// All records of a kind, with their names, in the order of these.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    #[allow(clippy::type_complexity, reason = "a list of names with their values")]
+    pub fn records(&self, kind: u32) -> Result<Vec<(Vec<u8>, Zeroizing<Vec<u8>>)>, StoreError> {
+        let mut select =
+            self.statement("SELECT name, value FROM record WHERE kind = ?1 ORDER BY name")?;
+        let records =
+            select.query_map([kind], |row| Ok((rows::bytes(row, 0)?, rows::secret(row, 1)?)))?;
+        Ok(records.collect::<Result<_, _>>()?)
+    }
+}
+
+impl WriteTransaction<'_> {
     /// Writes a record, in the place of the one of that kind and name. The name may be empty.
     ///
     /// # Errors
@@ -40,18 +55,5 @@ impl Transaction<'_> {
     pub fn remove_record(&self, kind: u32, name: &[u8]) -> Result<bool, StoreError> {
         let mut delete = self.statement("DELETE FROM record WHERE kind = ?1 AND name = ?2")?;
         Ok(delete.execute((kind, name))? > 0)
-    }
-
-    /// All records of a kind, with their names, in the order of these.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    #[allow(clippy::type_complexity, reason = "a list of names with their values")]
-    pub fn records(&self, kind: u32) -> Result<Vec<(Vec<u8>, Zeroizing<Vec<u8>>)>, StoreError> {
-        let mut select =
-            self.statement("SELECT name, value FROM record WHERE kind = ?1 ORDER BY name")?;
-        let records =
-            select.query_map([kind], |row| Ok((rows::bytes(row, 0)?, rows::secret(row, 1)?)))?;
-        Ok(records.collect::<Result<_, _>>()?)
     }
 }

@@ -5,7 +5,7 @@ use rusqlite::Row;
 
 use crate::address::{AddressRef, one};
 use crate::error::StoreError;
-use crate::transaction::Transaction;
+use crate::transaction::{ReadTransaction, WriteTransaction};
 use crate::{limits, rows};
 
 /// What a session or a group may be used for.
@@ -55,7 +55,7 @@ pub struct SessionSummary {
     pub state_len: usize,
 }
 
-impl Transaction<'_> {
+impl ReadTransaction<'_> {
     /// The sessions with a device, the one used last first.
     ///
     /// # Errors
@@ -77,6 +77,30 @@ impl Transaction<'_> {
         Ok(sessions.collect::<Result<_, _>>()?)
     }
 
+    /// All sessions, without their states.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn sessions(&self) -> Result<Vec<SessionSummary>, StoreError> {
+        let mut select = self.statement(
+            "SELECT address, tag, engine, standing, used, length(state) FROM session
+             ORDER BY address, tag",
+        )?;
+        let sessions = select.query_map([], |row| {
+            Ok(SessionSummary {
+                address: AddressRef(row.get(0)?),
+                tag: rows::array(row, 1)?,
+                engine: rows::number(row, 2)?,
+                standing: Standing::read(row, 3)?,
+                used: rows::number(row, 4)?,
+                state_len: rows::number(row, 5)?,
+            })
+        })?;
+        Ok(sessions.collect::<Result<_, _>>()?)
+    }
+}
+
+impl WriteTransaction<'_> {
     /// Writes a session, in the place of the one with its tag.
     ///
     /// # Errors
@@ -126,28 +150,6 @@ impl Transaction<'_> {
         self.note_standing();
         let mut delete = self.statement("DELETE FROM session WHERE address = ?1 AND tag = ?2")?;
         Ok(delete.execute((address.0, tag))? > 0)
-    }
-
-    /// All sessions, without their states.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn sessions(&self) -> Result<Vec<SessionSummary>, StoreError> {
-        let mut select = self.statement(
-            "SELECT address, tag, engine, standing, used, length(state) FROM session
-             ORDER BY address, tag",
-        )?;
-        let sessions = select.query_map([], |row| {
-            Ok(SessionSummary {
-                address: AddressRef(row.get(0)?),
-                tag: rows::array(row, 1)?,
-                engine: rows::number(row, 2)?,
-                standing: Standing::read(row, 3)?,
-                used: rows::number(row, 4)?,
-                state_len: rows::number(row, 5)?,
-            })
-        })?;
-        Ok(sessions.collect::<Result<_, _>>()?)
     }
 }
 

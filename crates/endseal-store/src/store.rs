@@ -17,7 +17,7 @@ use crate::error::{CreateStoreError, Finding, OpenStoreError, ReprotectError, St
 use crate::key_file::{self, Protection, ProtectionKind, StoreKey, Unlock};
 use crate::lock::Lock;
 use crate::recent::{self, Recent};
-use crate::transaction::Transaction;
+use crate::transaction::{Durability, ReadTransaction, WriteTransaction};
 use crate::{check, database, meta, schema};
 
 /// An open store: the only one of its directory, on this machine, until it is closed.
@@ -35,8 +35,9 @@ pub struct Store {
     id: [u8; 16],
     generation: u64,
     pub(crate) restored: bool,
-    /// Whether commits are not synchronised at present.
-    relaxed: bool,
+    /// Mode of the connection: that of the last transaction that wrote.
+    durability: Durability,
+    housekeeping: Housekeeping,
     /// The messages that were delivered last, once they were asked for.
     recent: RefCell<Option<Recent>>,
     /// Whether no message has a number that was not given out.
@@ -48,6 +49,22 @@ pub struct Store {
 pub struct OpenOptions {
     wait: Duration,
     key_file: Option<PathBuf>,
+    pub(crate) housekeeping: Housekeeping,
+}
+
+/// Sizes beyond which the store does work of its own before a transaction begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Housekeeping {
+    /// Length in bytes of a log that is moved into the database.
+    pub(crate) max_log_len: u64,
+    /// Number of recent messages that a checkpoint sorts in.
+    pub(crate) many_recent: usize,
+}
+
+impl Default for Housekeeping {
+    fn default() -> Self {
+        Self { max_log_len: MAX_LOG_LEN, many_recent: recent::MANY }
+    }
 }
 
 impl OpenOptions {
@@ -104,7 +121,8 @@ impl Store {
             transaction.commit()?;
             Ok::<(), CreateStoreError>(database::checkpoint(&connection)?)
         })?;
-        Self::load(directory.to_owned(), directory.join(KEY), key, lock).map_err(
+        let housekeeping = Housekeeping::default();
+        Self::load(directory.to_owned(), directory.join(KEY), key, lock, housekeeping).map_err(
             |error| match error {
                 OpenStoreError::Full => CreateStoreError::Full,
                 OpenStoreError::Io(error) => CreateStoreError::Io(error),
@@ -131,7 +149,7 @@ impl Store {
         let file =
             directory::read_bounded(&path, key_file::LEN).map_err(OpenStoreError::missing)?;
         let key = key_file::open(&file, unlock)?;
-        Self::load(directory.to_owned(), path, key, lock)
+        Self::load(directory.to_owned(), path, key, lock, options.housekeeping)
     }
 
     /// Protects the store anew: the key file is written whole, in the place of the old one. The key of
@@ -192,30 +210,31 @@ impl Store {
         self.connection.is_none()
     }
 
-    /// Begins a transaction. If the log has grown beyond 4 MiB it is moved into the database first.
+    /// Begins a transaction that writes; its commit is durable when it returns. If the log has grown beyond
+    /// 4 MiB it is moved into the database first.
     ///
     /// # Errors
     /// [`StoreError::Uncertain`] after a commit that failed.
-    pub fn begin(&mut self) -> Result<Transaction<'_>, StoreError> {
-        self.relax(false)?;
-        self.begin_as_set()
+    pub fn begin(&mut self) -> Result<WriteTransaction<'_>, StoreError> {
+        self.keep_house()?;
+        WriteTransaction::begin(self, Durability::Synced)
     }
 
-    /// Begins a transaction whose commit is not synchronised: it outlives the end of the process, and a
-    /// loss of power only from the next [`Self::sync`], or commit of [`Self::begin`], on. Until then
-    /// nothing of it may be acknowledged, and no ciphertext of it may leave.
+    /// Begins a transaction whose commit makes no fsync: it outlives the end of the process, and a loss
+    /// of power only from the next [`Self::sync`], or commit of [`Self::begin`], on. Until then nothing
+    /// of it may be acknowledged, and no ciphertext of it may leave.
     ///
     /// # Errors
     /// As [`Self::begin`].
-    pub fn begin_unsynced(&mut self) -> Result<Transaction<'_>, StoreError> {
-        self.relax(true)?;
-        self.begin_as_set()
+    pub fn begin_unsynced(&mut self) -> Result<WriteTransaction<'_>, StoreError> {
+        self.keep_house()?;
+        WriteTransaction::begin(self, Durability::Unsynced)
     }
 
     /// Makes every transaction that was committed durable.
     ///
     /// # Errors
-    /// As [`Transaction::commit`].
+    /// As [`WriteTransaction::commit`].
     pub fn sync(&mut self) -> Result<(), StoreError> {
         let generation = self.generation;
         let transaction = self.begin()?;
@@ -224,33 +243,35 @@ impl Store {
         transaction.commit()
     }
 
-    /// Between transactions, because SQLite refuses it within one.
-    fn relax(&mut self, relaxed: bool) -> Result<(), StoreError> {
-        if self.relaxed != relaxed {
-            database::set_synchronous(self.connection()?, !relaxed)?;
-            self.relaxed = relaxed;
+    /// Sets the mode of the transaction that begins next. [`WriteTransaction::begin`] alone calls it.
+    pub(crate) fn set_durability(&mut self, durability: Durability) -> Result<(), StoreError> {
+        if self.durability != durability {
+            database::set_synchronous(self.connection()?, durability == Durability::Synced)?;
+            self.durability = durability;
         }
         Ok(())
     }
 
-    fn begin_as_set(&mut self) -> Result<Transaction<'_>, StoreError> {
+    /// Moves a log that is beyond its limit into the database.
+    fn keep_house(&mut self) -> Result<(), StoreError> {
+        let limit = self.housekeeping.max_log_len;
         // Without a log there is nothing to move.
-        if fs::metadata(self.directory.join(LOG)).is_ok_and(|log| log.len() > MAX_LOG_LEN) {
+        if fs::metadata(self.directory.join(LOG)).is_ok_and(|log| log.len() > limit) {
             match self.checkpoint() {
                 // Deleting may be what makes room: the log can grow a little more.
                 Ok(()) | Err(StoreError::Full) => {}
                 Err(error) => return Err(error),
             }
         }
-        Transaction::begin(self, TransactionBehavior::Immediate)
+        Ok(())
     }
 
     /// Begins a transaction that reads. Dropping it is its end.
     ///
     /// # Errors
     /// As [`Self::begin`].
-    pub fn read(&mut self) -> Result<Transaction<'_>, StoreError> {
-        Transaction::begin(self, TransactionBehavior::Deferred)
+    pub fn read(&mut self) -> Result<ReadTransaction<'_>, StoreError> {
+        ReadTransaction::begin(self)
     }
 
     /// Opens the database again after [`StoreError::Uncertain`], and so finds out whether the commit
@@ -279,12 +300,12 @@ impl Store {
 
     /// Sorts recent messages in with the others, if they are many.
     fn sort_in(&mut self) -> Result<(), StoreError> {
-        if self.recent.get_mut().as_ref().is_none_or(|recent| recent.len() < recent::MANY) {
+        let many = self.housekeeping.many_recent;
+        if self.recent.get_mut().as_ref().is_none_or(|recent| recent.len() < many) {
             return Ok(());
         }
-        // The checkpoint, which comes next, synchronises it.
-        self.relax(true)?;
-        let transaction = Transaction::begin(self, TransactionBehavior::Immediate)?;
+        // The checkpoint, which comes next, makes the fsync.
+        let transaction = WriteTransaction::begin(self, Durability::Unsynced)?;
         match transaction.sort_in().and_then(|()| transaction.commit()) {
             // They stay where they are: there is room for them.
             Err(StoreError::Full) => Ok(()),
@@ -333,6 +354,7 @@ impl Store {
         key_path: PathBuf,
         key: StoreKey,
         mut lock: Lock,
+        housekeeping: Housekeeping,
     ) -> Result<Self, OpenStoreError> {
         let opened = Opened::new(&directory, &key, &mut lock)?;
         let mut store = Self {
@@ -344,7 +366,8 @@ impl Store {
             id: [0; 16],
             generation: 0,
             restored: false,
-            relaxed: false,
+            durability: Durability::Synced,
+            housekeeping,
             recent: RefCell::new(None),
             numbers_checked: Cell::new(false),
         };
@@ -359,7 +382,7 @@ impl Store {
         self.id = opened.id;
         self.generation = opened.generation;
         self.restored = opened.restored;
-        self.relaxed = false;
+        self.durability = Durability::Synced;
     }
 
     fn finish(&mut self) -> Result<(), StoreError> {

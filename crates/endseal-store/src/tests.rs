@@ -9,7 +9,8 @@ use rusqlite::Connection;
 
 use crate::directory::{DATABASE, KEY};
 use crate::error::{Finding, OpenStoreError};
-use crate::{Depth, OpenOptions, Protection, Store, Unlock, database, key_file};
+use crate::hazmat::with_housekeeping;
+use crate::{Depth, OpenOptions, Protection, Store, Unlock, WriteTransaction, database, key_file};
 
 struct Place(PathBuf);
 
@@ -90,6 +91,41 @@ fn settings_are_those_of_the_specification() {
             other => panic!("{pragma}: {other:?}"),
         };
         assert_eq!(value, expected, "{pragma}");
+    }
+}
+
+/// Housekeeping commits without an fsync; the transaction that begins after it does not.
+#[test]
+fn a_transaction_has_the_durability_that_it_was_begun_with() {
+    let place = Place::new();
+    let options = with_housekeeping(OpenOptions::new(), 0, 1);
+    let mut store = Store::open(place.path(), Unlock::None, options).unwrap();
+    let mode = |transaction: &WriteTransaction<'_>| -> i64 {
+        let connection = transaction.connection().unwrap();
+        connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap()
+    };
+    for n in 0..4_u8 {
+        let transaction = store.begin().unwrap();
+        assert_eq!(mode(&transaction), 2, "FULL");
+        let here = transaction.conversation_ref(b"here").unwrap();
+        let sender = transaction.address_ref(&[1; 32], 1).unwrap();
+        let mut messages = transaction.messages().unwrap();
+        messages.deliver(here, &[n], sender, 0, &[0; 16], b"text").unwrap();
+        drop(messages);
+        transaction.commit().unwrap();
+        // The log and the recent messages are beyond their limits: the next begin sorts in.
+        if n % 2 == 1 {
+            let transaction = store.begin_unsynced().unwrap();
+            assert_eq!(mode(&transaction), 1, "NORMAL");
+            let rows: i64 = transaction
+                .connection()
+                .unwrap()
+                .query_row("SELECT count(*) FROM recent", [], |row| row.get(0))
+                .unwrap();
+            assert_eq!(rows, 0, "sorted in");
+            transaction.put_record(1, b"", &[n]).unwrap();
+            transaction.commit().unwrap();
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! Transactions: all of it or nothing.
 
 use core::cell::{Cell, RefCell, RefMut};
+use core::ops::Deref;
 
-use rusqlite::{CachedStatement, Connection, TransactionBehavior};
+use rusqlite::{CachedStatement, Connection};
 
 use crate::error::StoreError;
 use crate::error::convert::is_full;
@@ -12,38 +13,117 @@ use crate::recent::{self, Recent};
 use crate::store::Store;
 use crate::{check, meta};
 
-/// A transaction. Dropped without [`Self::commit`], nothing of it happened.
+/// Fsync of a commit. A transaction has it from its begin, and nothing changes it afterwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// The commit returns after the fsync.
+    Synced,
+    /// A later commit, or a checkpoint, makes the fsync.
+    Unsynced,
+}
+
+/// A transaction that reads. Dropping it is its end.
+///
+/// After [`StoreError::Io`] it can only be dropped.
+#[allow(missing_debug_implementations, reason = "nothing of it is for people")]
+pub struct ReadTransaction<'s> {
+    store: &'s mut Store,
+    /// True while there is something to roll back.
+    open: bool,
+    /// The last number given out in the inbox, once it is known.
+    seq: Cell<Option<u64>>,
+    /// True if `seq` differs from the database.
+    seq_moved: Cell<bool>,
+    /// True if a session or group changed, so that the last reset may have happened.
+    standing_moved: Cell<bool>,
+    /// True if recent messages in memory differ from those before the transaction.
+    recent_moved: Cell<bool>,
+    /// Deliveries and consumptions that are not in the table of the inbox yet.
+    pub(crate) inbox: RefCell<Changes>,
+    /// True after an error that left something half done: a commit is refused.
+    spoilt: Cell<bool>,
+}
+
+/// A transaction that reads and writes. Dropped without [`Self::commit`], nothing of it happened.
 ///
 /// It sees its own writes. An operation that fails changes nothing by itself, and the transaction can go
 /// on, except after [`StoreError::Io`] and [`StoreError::Full`], where it can only be dropped.
 #[allow(missing_debug_implementations, reason = "nothing of it is for people")]
-pub struct Transaction<'s> {
-    store: &'s mut Store,
-    /// Whether there is something to roll back.
-    open: bool,
-    /// The last number given out in the inbox, once it is known.
-    seq: Cell<Option<u64>>,
-    /// Whether `seq` is another than in the database.
-    seq_moved: Cell<bool>,
-    /// Whether a session or group changed, so that none may wait for a reset any more.
-    standing_moved: Cell<bool>,
-    /// Whether recent messages are others in memory than they were before.
-    recent_moved: Cell<bool>,
-    /// What was delivered and consumed, and is not in the table of the inbox yet.
-    pub(crate) inbox: RefCell<Changes>,
-    /// Whether it was left half done by an error, and must not be committed.
-    spoilt: Cell<bool>,
+pub struct WriteTransaction<'s>(ReadTransaction<'s>);
+
+impl<'s> Deref for WriteTransaction<'s> {
+    type Target = ReadTransaction<'s>;
+
+    fn deref(&self) -> &ReadTransaction<'s> {
+        &self.0
+    }
 }
 
-impl<'s> Transaction<'s> {
-    pub(crate) fn begin(
-        store: &'s mut Store,
-        behavior: TransactionBehavior,
-    ) -> Result<Self, StoreError> {
-        let sql = match behavior {
-            TransactionBehavior::Immediate => "BEGIN IMMEDIATE",
-            _ => "BEGIN",
-        };
+impl<'s> WriteTransaction<'s> {
+    /// Begins a transaction whose commit is as durable as `durability` says. SQLite has one mode for the
+    /// connection; it is set here and nowhere else, because SQLite refuses it within a transaction.
+    pub(crate) fn begin(store: &'s mut Store, durability: Durability) -> Result<Self, StoreError> {
+        store.set_durability(durability)?;
+        ReadTransaction::begin_with(store, "BEGIN IMMEDIATE").map(Self)
+    }
+
+    /// Makes everything durable.
+    ///
+    /// # Errors
+    /// [`StoreError::Uncertain`] if the medium failed so that it may have happened or not: reopen the
+    /// store. With every other error nothing happened.
+    pub fn commit(self) -> Result<(), StoreError> {
+        let mut inner = self.0;
+        if inner.spoilt.get() {
+            return Err(StoreError::Ended);
+        }
+        inner.write_inbox()?;
+        inner.write_recent()?;
+        if let (true, Some(seq)) = (inner.seq_moved.get(), inner.seq.get()) {
+            meta::set_number(inner.connection()?, meta::SEQ, seq)?;
+        }
+        let mut restored = inner.store.restored;
+        if restored && inner.standing_moved.get() {
+            restored = meta::waits_for_reset(inner.connection()?)?;
+            if !restored {
+                meta::write(inner.connection()?, meta::RESTORED, &[0])?;
+            }
+        }
+        let committed = inner.connection()?.prepare_cached("COMMIT")?.execute([]);
+        match committed {
+            Ok(_) => {
+                inner.open = false;
+                inner.store.tidy_recent();
+                inner.store.restored = restored;
+                Ok(())
+            }
+            Err(error) if is_full(&error) && inner.roll_back() => Err(StoreError::Full),
+            Err(_) => {
+                inner.open = false;
+                inner.store.become_uncertain();
+                Err(StoreError::Uncertain)
+            }
+        }
+    }
+
+    /// Writes dirty pages to the log now, so that [`Self::commit`] has less to do. Useful on an otherwise
+    /// idle thread. Pages that change again are written again, and nothing of it is valid before the
+    /// commit.
+    ///
+    /// # Errors
+    /// [`StoreError::Full`], [`StoreError::Io`]: the transaction can only be dropped.
+    pub fn write_ahead(&self) -> Result<(), StoreError> {
+        let written = self.connection()?.cache_flush();
+        Ok(written.inspect_err(|_| self.spoil())?)
+    }
+}
+
+impl<'s> ReadTransaction<'s> {
+    pub(crate) fn begin(store: &'s mut Store) -> Result<Self, StoreError> {
+        Self::begin_with(store, "BEGIN")
+    }
+
+    fn begin_with(store: &'s mut Store, sql: &'static str) -> Result<Self, StoreError> {
         store.connection()?.prepare_cached(sql)?.execute([])?;
         Ok(Self {
             store,
@@ -55,55 +135,6 @@ impl<'s> Transaction<'s> {
             inbox: RefCell::new(Changes::new()),
             spoilt: Cell::new(false),
         })
-    }
-
-    /// Makes everything durable.
-    ///
-    /// # Errors
-    /// [`StoreError::Uncertain`] if the medium failed so that it may have happened or not: reopen the
-    /// store. With every other error nothing happened.
-    pub fn commit(mut self) -> Result<(), StoreError> {
-        if self.spoilt.get() {
-            return Err(StoreError::Ended);
-        }
-        self.write_inbox()?;
-        self.write_recent()?;
-        if let (true, Some(seq)) = (self.seq_moved.get(), self.seq.get()) {
-            meta::set_number(self.connection()?, meta::SEQ, seq)?;
-        }
-        let mut restored = self.store.restored;
-        if restored && self.standing_moved.get() {
-            restored = meta::waits_for_reset(self.connection()?)?;
-            if !restored {
-                meta::write(self.connection()?, meta::RESTORED, &[0])?;
-            }
-        }
-        let committed = self.connection()?.prepare_cached("COMMIT")?.execute([]);
-        match committed {
-            Ok(_) => {
-                self.open = false;
-                self.store.tidy_recent();
-                self.store.restored = restored;
-                Ok(())
-            }
-            Err(error) if is_full(&error) && self.roll_back() => Err(StoreError::Full),
-            Err(_) => {
-                self.open = false;
-                self.store.become_uncertain();
-                Err(StoreError::Uncertain)
-            }
-        }
-    }
-
-    /// Encrypts and writes the pages that changed so far, which is work of the commit otherwise: for whoever
-    /// has a thread that would only wait. Pages that change again are written again, and nothing of it is
-    /// valid before the commit.
-    ///
-    /// # Errors
-    /// [`StoreError::Full`], [`StoreError::Io`]: the transaction can only be dropped.
-    pub fn write_ahead(&self) -> Result<(), StoreError> {
-        let written = self.connection()?.cache_flush();
-        Ok(written.inspect_err(|_| self.spoil())?)
     }
 
     /// The connection, in this transaction. SQLite rolls back by itself when a statement finds no room
@@ -199,7 +230,7 @@ impl<'s> Transaction<'s> {
     }
 }
 
-impl Drop for Transaction<'_> {
+impl Drop for ReadTransaction<'_> {
     fn drop(&mut self) {
         if self.open && !self.roll_back() {
             self.store.become_uncertain();

@@ -4,7 +4,9 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use endseal_crypto::ed25519;
-use endseal_store::{AddressRef, ConversationRef, Messages, NewMessage, Transaction};
+use endseal_store::{
+    AddressRef, ConversationRef, Messages, NewMessage, ReadTransaction, WriteTransaction,
+};
 
 use super::conversation::Conversation;
 use super::desk::{Answer, Departure, Load, Loaded, Question, Write};
@@ -17,7 +19,7 @@ use crate::{Address, DeviceId, EngineError, Ratchet, SessionTag};
 
 /// See the module.
 pub(super) struct Clerk<'t, 's, R> {
-    transaction: &'t Transaction<'s>,
+    transaction: &'t WriteTransaction<'s>,
     messages: Messages<'t>,
     references: &'t mut References,
     groups: &'t GroupDevice,
@@ -26,7 +28,7 @@ pub(super) struct Clerk<'t, 's, R> {
 
 impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
     pub(super) fn new(
-        transaction: &'t Transaction<'s>,
+        transaction: &'t WriteTransaction<'s>,
         references: &'t mut References,
         groups: &'t GroupDevice,
     ) -> Result<Self, EngineError> {
@@ -181,42 +183,7 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
 
     /// A device with its sessions, or an empty one.
     pub(super) fn partner(&mut self, address: Address) -> Result<Partner<R>, EngineError> {
-        let found = self.references.find_address(self.transaction, address)?;
-        let Some(reference) = found else {
-            let is_known = self.transaction.knows_identity(address.identity.as_bytes())?;
-            return Ok(Partner::new(address, is_known));
-        };
-        let mut partner = Partner::new(address, true);
-        if let Some(tags) =
-            self.transaction.record(records::FORGOTTEN, &records::of_address(&address))?
-        {
-            let (tags, rest) = tags.as_chunks();
-            if !rest.is_empty() {
-                return Err(EngineError::Damaged("forgotten sessions"));
-            }
-            partner.forgotten = tags.iter().map(SessionTag::from_bytes).collect();
-        }
-        if let Some(row) = self.transaction.address(reference)?
-            && let Some(bytes) = row.certificate
-        {
-            let bytes = bytes.as_slice().try_into();
-            partner.seen =
-                Some(Seen::Stored(bytes.map_err(|_| EngineError::Damaged("certificate"))?));
-        }
-        for row in self.transaction.sessions_of(reference)? {
-            if row.engine != R::ENGINE {
-                return Err(EngineError::Damaged("session of another engine"));
-            }
-            let ratchet = R::load(&row.state).map_err(|_| EngineError::Damaged("session"))?;
-            partner.sessions.push(RatchetEntry {
-                ratchet,
-                tag: SessionTag::from_bytes(&row.tag),
-                standing: row.standing,
-                used: row.used,
-                changed: false,
-            });
-        }
-        Ok(partner)
+        load_partner(self.transaction, self.references, address)
     }
 
     fn group(&mut self, conversation: &Conversation) -> Result<Loaded<R>, EngineError> {
@@ -234,6 +201,47 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
     }
 }
 
+/// A device with its sessions, or an empty one.
+pub(super) fn load_partner<R: Ratchet>(
+    transaction: &ReadTransaction<'_>,
+    references: &mut References,
+    address: Address,
+) -> Result<Partner<R>, EngineError> {
+    let found = references.find_address(transaction, address)?;
+    let Some(reference) = found else {
+        let is_known = transaction.knows_identity(address.identity.as_bytes())?;
+        return Ok(Partner::new(address, is_known));
+    };
+    let mut partner = Partner::new(address, true);
+    if let Some(tags) = transaction.record(records::FORGOTTEN, &records::of_address(&address))? {
+        let (tags, rest) = tags.as_chunks();
+        if !rest.is_empty() {
+            return Err(EngineError::Damaged("forgotten sessions"));
+        }
+        partner.forgotten = tags.iter().map(SessionTag::from_bytes).collect();
+    }
+    if let Some(row) = transaction.address(reference)?
+        && let Some(bytes) = row.certificate
+    {
+        let bytes = bytes.as_slice().try_into();
+        partner.seen = Some(Seen::Stored(bytes.map_err(|_| EngineError::Damaged("certificate"))?));
+    }
+    for row in transaction.sessions_of(reference)? {
+        if row.engine != R::ENGINE {
+            return Err(EngineError::Damaged("session of another engine"));
+        }
+        let ratchet = R::load(&row.state).map_err(|_| EngineError::Damaged("session"))?;
+        partner.sessions.push(RatchetEntry {
+            ratchet,
+            tag: SessionTag::from_bytes(&row.tag),
+            standing: row.standing,
+            used: row.used,
+            changed: false,
+        });
+    }
+    Ok(partner)
+}
+
 /// References of a block that were asked for already. Most blocks are of few conversations, and to
 /// compare with some is cheaper than to hash.
 #[derive(Default)]
@@ -247,7 +255,7 @@ const RECENT: usize = 8;
 
 /// The address of a row.
 pub(super) fn address_of(
-    transaction: &Transaction<'_>,
+    transaction: &ReadTransaction<'_>,
     reference: AddressRef,
 ) -> Result<Address, EngineError> {
     let row = transaction.address(reference)?.ok_or(EngineError::Damaged("address"))?;

@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use endseal_store::{Standing, Transaction};
+use endseal_store::{ReadTransaction, Standing};
 
 use super::clerk::address_of;
 use crate::{Address, EngineError};
@@ -24,7 +24,7 @@ pub struct Correspondent {
     pub awaiting_reset: usize,
 }
 
-pub(super) fn all(transaction: &Transaction<'_>) -> Result<Vec<Correspondent>, EngineError> {
+pub(super) fn all(transaction: &ReadTransaction<'_>) -> Result<Vec<Correspondent>, EngineError> {
     let mut known = BTreeMap::new();
     for (reference, row) in transaction.addresses()? {
         let address = address_of(transaction, reference)?;

@@ -1,6 +1,6 @@
 //! This device: what others know it by, and its key in groups.
 
-use endseal_store::Transaction;
+use endseal_store::ReadTransaction;
 
 use super::body_digest::Recognizer;
 use super::records;
@@ -16,7 +16,7 @@ pub(super) struct Device {
 
 impl Device {
     /// What the store holds.
-    pub(super) fn load(transaction: &Transaction<'_>) -> Result<Self, EngineError> {
+    pub(super) fn load(transaction: &ReadTransaction<'_>) -> Result<Self, EngineError> {
         let bytes = transaction.record(records::DEVICE, &[])?.ok_or(EngineError::NoDevice)?;
         let groups = GroupDevice::from_bytes(&bytes).map_err(|_| EngineError::Damaged("device"))?;
         let recognizer = Recognizer::new(groups.key());

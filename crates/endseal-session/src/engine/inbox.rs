@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use endseal_crypto::ed25519;
 use endseal_crypto::secret::Zeroizing;
-use endseal_store::{InboxRow, Transaction};
+use endseal_store::{InboxRow, ReadTransaction};
 
 use super::clerk::address_of;
 use super::conversation;
@@ -127,7 +127,7 @@ impl<'a, A: PairwiseAccount> Inbox<'a, A> {
 
 /// A row as a message.
 pub(super) fn received(
-    transaction: &Transaction<'_>,
+    transaction: &ReadTransaction<'_>,
     row: InboxRow,
 ) -> Result<Received, EngineError> {
     Ok(Received {

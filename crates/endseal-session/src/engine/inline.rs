@@ -1,10 +1,10 @@
 //! A batch on the caller's thread, one step after the other.
 
-use endseal_store::{Store, Transaction};
+use endseal_store::{Store, WriteTransaction};
 
 use super::batch::Batch;
 use super::chunk::Chunk;
-use super::clerk::Clerk;
+use super::clerk::{Clerk, load_partner};
 use super::desk::{Departure, Desk};
 use super::lane::Partner;
 use super::progress::{Progress, Watch};
@@ -28,7 +28,7 @@ pub(super) struct Counter<'a> {
 pub(super) fn begin(
     store: &mut Store,
     durability: Durability,
-) -> Result<Transaction<'_>, EngineError> {
+) -> Result<WriteTransaction<'_>, EngineError> {
     Ok(match durability {
         Durability::EachCommit => store.begin()?,
         Durability::AtEnd => store.begin_unsynced()?,
@@ -85,7 +85,7 @@ impl<'e, A: PairwiseAccount> Desk<'e, A> for Counter<'_> {
         _progress: &mut Progress,
     ) -> Result<Partner<A::Ratchet>, EngineError> {
         let transaction = self.store.read()?;
-        Clerk::new(&transaction, self.references, self.groups)?.partner(address)
+        load_partner(&transaction, self.references, address)
     }
 
     fn send(

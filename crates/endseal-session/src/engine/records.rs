@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use endseal_store::{GroupRow, Standing, Transaction};
+use endseal_store::{GroupRow, ReadTransaction, Standing, WriteTransaction};
 
 use super::states::GroupStates;
 use crate::group::{EpochState, Group, GroupDevice, PAST_EPOCHS};
@@ -29,7 +29,7 @@ pub(super) fn of_address(address: &Address) -> [u8; 36] {
 
 /// The group with this id, if this device knows it.
 pub(super) fn group(
-    transaction: &Transaction<'_>,
+    transaction: &ReadTransaction<'_>,
     device: &GroupDevice,
     id: &[u8],
 ) -> Result<Option<(Group, Standing)>, EngineError> {
@@ -46,7 +46,7 @@ pub(super) fn group(
 
 /// Writes what changed of a group.
 pub(super) fn put_group(
-    transaction: &Transaction<'_>,
+    transaction: &WriteTransaction<'_>,
     states: &GroupStates,
 ) -> Result<(), EngineError> {
     let GroupStates { id, epoch, standing, changes } = states;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use endseal_store::{AddressRef, ConversationRef, Transaction};
+use endseal_store::{AddressRef, ConversationRef, ReadTransaction, WriteTransaction};
 
 use super::conversation::Conversation;
 use crate::{Address, EngineError};
@@ -22,7 +22,7 @@ impl References {
     /// The number of a conversation, which gets one if it has none.
     pub(super) fn conversation(
         &mut self,
-        transaction: &Transaction<'_>,
+        transaction: &WriteTransaction<'_>,
         conversation: &Conversation,
     ) -> Result<ConversationRef, EngineError> {
         if let Some(reference) = self.conversations.get(conversation) {
@@ -36,7 +36,7 @@ impl References {
     /// The number of a conversation, if it has one.
     pub(super) fn find_conversation(
         &mut self,
-        transaction: &Transaction<'_>,
+        transaction: &ReadTransaction<'_>,
         conversation: &Conversation,
     ) -> Result<Option<ConversationRef>, EngineError> {
         if let Some(reference) = self.conversations.get(conversation) {
@@ -52,7 +52,7 @@ impl References {
     /// The number of an address, which gets one if it has none.
     pub(super) fn address(
         &mut self,
-        transaction: &Transaction<'_>,
+        transaction: &WriteTransaction<'_>,
         address: Address,
     ) -> Result<AddressRef, EngineError> {
         if let Some(reference) = self.addresses.get(&address) {
@@ -67,7 +67,7 @@ impl References {
     /// The number of an address, if it has one.
     pub(super) fn find_address(
         &mut self,
-        transaction: &Transaction<'_>,
+        transaction: &ReadTransaction<'_>,
         address: Address,
     ) -> Result<Option<AddressRef>, EngineError> {
         if let Some(reference) = self.addresses.get(&address) {

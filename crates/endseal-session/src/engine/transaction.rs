@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use endseal_crypto::ed25519;
-use endseal_store::{Standing, Store, Transaction};
+use endseal_store::{Standing, Store, WriteTransaction};
 
 use super::batch::{Batch, Memory};
 use super::clerk::{Clerk, address_of};
@@ -26,7 +26,7 @@ use crate::{
 /// A transaction of the engine: all of it or nothing, in the store as in memory.
 #[allow(missing_debug_implementations, reason = "nothing of it is for people")]
 pub struct EngineTransaction<'t, 's, A: PairwiseAccount> {
-    transaction: &'t Transaction<'s>,
+    transaction: &'t WriteTransaction<'s>,
     clerk: Clerk<'t, 's, A::Ratchet>,
     device: &'t Device,
     memory: &'t mut Memory<A>,

@@ -9,6 +9,7 @@ use std::{env, fs, process, thread};
 
 use endseal_crypto::random::OsRandom;
 use endseal_crypto::secret::Zeroizing;
+use endseal_store::hazmat::with_housekeeping;
 use endseal_store::{Depth, OpenOptions, Protection, SessionRow, Standing, Store, StoreError};
 use endseal_store::{OpenStoreError, Unlock};
 
@@ -28,10 +29,11 @@ fn worker() {
     let mut words = work.split(' ');
     let mut word = || words.next().unwrap();
     let (directory, batches, len) = (word(), word().parse().unwrap(), word().parse().unwrap());
+    let busy = word() == "busy";
     let directory = Path::new(directory);
     let ack = directory.parent().unwrap().join("ack");
     let mut ack = FileOptions::new().create(true).append(true).open(ack).unwrap();
-    if work_through(directory, batches, len, &mut ack).is_none() {
+    if work_through(directory, batches, len, busy, &mut ack).is_none() {
         process::exit(GAVE_UP);
     }
 }
@@ -40,7 +42,15 @@ fn worker() {
 pub(crate) fn command(directory: &Path, batches: u64, len: u64) -> process::Command {
     let mut command = process::Command::new(env::current_exe().unwrap());
     command.args(["batches::worker", "--exact", "--nocapture", "--test-threads=1"]);
-    command.env(WORK, format!("{} {batches} {len}", directory.display()));
+    command.env(WORK, format!("{} {batches} {len} calm", directory.display()));
+    command
+}
+
+/// [`command`] for a store that does work of its own at the begin of nearly every transaction: its log
+/// and its recent messages are beyond their limits then.
+pub(crate) fn busy_command(directory: &Path, batches: u64, len: u64) -> process::Command {
+    let mut command = command(directory, batches, len);
+    command.env(WORK, format!("{} {batches} {len} busy", directory.display()));
     command
 }
 
@@ -57,8 +67,16 @@ fn sleeper() {
 }
 
 /// Some attempts at everything, as a program that does not give up at once would.
-fn work_through(directory: &Path, batches: u64, len: u64, ack: &mut File) -> Option<()> {
-    let mut store = retry(|| open_or_create(directory))?;
+fn work_through(
+    directory: &Path,
+    batches: u64,
+    len: u64,
+    busy: bool,
+    ack: &mut File,
+) -> Option<()> {
+    let options = OpenOptions::new();
+    let options = if busy { with_housekeeping(options, 16 << 10, 10) } else { options };
+    let mut store = retry(|| open_or_create(directory, options.clone()))?;
     ack.write_all(b"open\n").unwrap();
     for batch in 0..batches {
         retry(|| {
@@ -87,10 +105,12 @@ fn retry<T>(mut attempt: impl FnMut() -> Result<T, ()>) -> Option<T> {
     (0..3).find_map(|_| attempt().ok())
 }
 
-fn open_or_create(directory: &Path) -> Result<Store, ()> {
-    match Store::open(directory, Unlock::None, OpenOptions::new()) {
+fn open_or_create(directory: &Path, options: OpenOptions) -> Result<Store, ()> {
+    match Store::open(directory, Unlock::None, options.clone()) {
         Err(OpenStoreError::Missing) => {
-            Store::create(directory, Protection::None, &mut OsRandom).map_err(drop)
+            let store = Store::create(directory, Protection::None, &mut OsRandom);
+            drop(store.map_err(drop)?);
+            Store::open(directory, Unlock::None, options).map_err(drop)
         }
         opened => opened.map_err(drop),
     }

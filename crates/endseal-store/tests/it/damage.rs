@@ -28,7 +28,7 @@ fn read_all(directory: &Path) -> Vec<Option<Vec<u8>>> {
 
 /// Reads all that the workload wrote.
 fn read_through(store: &mut Store) -> Result<(), StoreError> {
-    let transaction = store.read()?;
+    let transaction = store.begin()?;
     let inbox = transaction.inbox(0, usize::MAX)?;
     let mut messages = transaction.messages()?;
     for message in inbox {

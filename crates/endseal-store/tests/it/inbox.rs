@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 
 use endseal_store::limit::MAX_BODY_LEN;
-use endseal_store::{ConversationRef, Depth, NewMessage, Store, Transaction};
+use endseal_store::{ConversationRef, Depth, NewMessage, ReadTransaction, Store, WriteTransaction};
 
 use crate::media::Dice;
 use crate::place::Place;
@@ -30,12 +30,14 @@ fn plaintext(n: u64) -> Vec<u8> {
     vec![n.to_le_bytes()[0]; usize::try_from(len).unwrap()]
 }
 
-fn places(transaction: &Transaction<'_>) -> [ConversationRef; 3] {
-    [b"one", b"two", b"six"].map(|name| transaction.conversation_ref(name).unwrap())
+const NAMES: [&[u8; 3]; 3] = [b"one", b"two", b"six"];
+
+fn places(transaction: &WriteTransaction<'_>) -> [ConversationRef; 3] {
+    NAMES.map(|name| transaction.conversation_ref(name).unwrap())
 }
 
 /// Delivers `count` messages after those below `next`.
-fn deliver(transaction: &Transaction<'_>, model: &mut Model, next: &mut u64, count: u64) {
+fn deliver(transaction: &WriteTransaction<'_>, model: &mut Model, next: &mut u64, count: u64) {
     let places = places(transaction);
     let senders = [1, 2].map(|n| transaction.address_ref(&[n; 32], 1).unwrap());
     let numbers = *next..*next + count;
@@ -58,15 +60,15 @@ fn deliver(transaction: &Transaction<'_>, model: &mut Model, next: &mut u64, cou
     *next += count;
 }
 
-fn assert_is(transaction: &Transaction<'_>, model: &Model) {
+fn assert_is(transaction: &ReadTransaction<'_>, model: &Model) {
     let inbox = transaction.inbox(0, usize::MAX).unwrap();
-    let places = places(transaction);
     assert!(inbox.iter().map(|it| it.seq).eq(model.keys().copied()));
     for message in &inbox {
         let n = message.seq;
         let (id, plaintext) = &model[&n];
         assert_eq!((&message.message, &message.plaintext[..]), (id, &plaintext[..]));
-        assert_eq!(message.conversation, places[usize::try_from(n / 5 % 3).unwrap()]);
+        let name = transaction.conversation_name(message.conversation).unwrap();
+        assert_eq!(name, NAMES[usize::try_from(n / 5 % 3).unwrap()]);
         assert_eq!(message.kind, u8::from(n % 13 == 0));
     }
     assert_eq!(transaction.inbox_len().unwrap(), model.len() as u64);

@@ -1,7 +1,7 @@
 //! Many messages at once are like one after the other, whichever statements that takes.
 
 use endseal_store::limit::{MAX_BODY_LEN, MAX_NAME_LEN};
-use endseal_store::{InboxRow, NewMessage, Seen, Store, StoreError, Transaction};
+use endseal_store::{InboxRow, NewMessage, Seen, Store, StoreError, WriteTransaction};
 
 use crate::place::Place;
 
@@ -28,7 +28,7 @@ fn messages(count: usize) -> Vec<Message> {
 /// Number, kind, id and plaintext of what is in the inbox.
 type Rows = Vec<(u64, u8, Vec<u8>, Vec<u8>)>;
 
-fn rows(transaction: &Transaction<'_>) -> Rows {
+fn rows(transaction: &WriteTransaction<'_>) -> Rows {
     let row = |it: InboxRow| (it.seq, it.kind, it.message, it.plaintext.to_vec());
     transaction.inbox(0, usize::MAX >> 1).unwrap().into_iter().map(row).collect()
 }

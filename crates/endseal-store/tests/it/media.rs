@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use endseal_store::{OpenOptions, OpenStoreError, Store, Unlock};
 
-use crate::batches::{GAVE_UP, acknowledged, command, count, said, write};
+use crate::batches::{GAVE_UP, acknowledged, busy_command, command, count, said, write};
 use crate::faults::{Action, Fault, Kind, Medium, Shim, read_log};
 use crate::place::Place;
 
@@ -100,16 +101,28 @@ fn fail_some(len: u64, operations: impl Iterator<Item = u64>, fault: impl Fn(u64
 #[test]
 fn power_cuts_leave_whole_batches_and_what_was_promised() {
     const BATCHES: u64 = 6;
+    cut_each(BATCHES, LEN, command);
+}
+
+/// The same where transactions begin with a log and recent messages beyond their limits: what the store
+/// does before them leaves them durable.
+#[test]
+fn power_cuts_after_housekeeping_leave_what_was_promised() {
+    const BATCHES: u64 = 6;
+    cut_each(BATCHES, 30, busy_command);
+}
+
+fn cut_each(batches: u64, len: u64, command: fn(&Path, u64, u64) -> Command) {
     let shim = Shim::compile();
     let place = Place::quick();
     let log = Place::quick();
     let log = log.path().join("log");
     let before = Medium::of(place.path());
-    let output = shim.record(&mut command(&place.store(), BATCHES, LEN), place.path(), &log);
+    let output = shim.record(&mut command(&place.store(), batches, len), place.path(), &log);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let actions = read_log(&log);
     let is_sync = |action: &&Action| matches!(action, Action::Sync { .. });
-    assert!(actions.iter().filter(is_sync).count() as u64 > BATCHES, "the shim sees nothing");
+    assert!(actions.iter().filter(is_sync).count() as u64 > batches, "the shim sees nothing");
 
     let (mut medium, mut said, mut dice) = (before, String::new(), Dice(1));
     let mut cuts = [0_u64; 2];
@@ -124,7 +137,7 @@ fn power_cuts_leave_whole_batches_and_what_was_promised() {
             let store = left.path().join("cut/store");
             let promised = acknowledged(&said);
             let context = format!("after {i} of {}, {seed}, {promised:?}", actions.len());
-            let opened = open_cut(&store, promised, &context);
+            let opened = open_cut(&store, len, promised, &context);
             cuts[usize::from(opened)] += 1;
         }
     }
@@ -167,14 +180,14 @@ fn what_a_failed_synchronisation_left_in_memory_alone_is_not_promised() {
 }
 
 /// Whether there was a store.
-fn open_cut(directory: &Path, promised: Option<u64>, context: &str) -> bool {
+fn open_cut(directory: &Path, len: u64, promised: Option<u64>, context: &str) -> bool {
     match Store::open(directory, Unlock::None, OpenOptions::new()) {
         Ok(mut store) => {
-            let there = count(&mut store, LEN);
+            let there = count(&mut store, len);
             assert!(there >= promised.unwrap_or(0), "{there}: {context}");
             assert!(!store.is_restored(), "{context}");
             // And it goes on.
-            write(&mut store, there, LEN).unwrap();
+            write(&mut store, there, len).unwrap();
             store.close().unwrap();
             true
         }

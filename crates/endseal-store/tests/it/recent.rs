@@ -1,7 +1,7 @@
 //! Messages that were delivered last lie in packs until they are many. Nobody can tell, but by how long
 //! things take.
 
-use endseal_store::{ConversationRef, Depth, NewMessage, Store, StoreError, Transaction};
+use endseal_store::{ConversationRef, Depth, NewMessage, Store, StoreError, WriteTransaction};
 
 use crate::place::Place;
 
@@ -18,7 +18,7 @@ fn digest(n: usize) -> [u8; 16] {
 }
 
 /// Delivers messages, to two conversations by turns.
-fn deliver(transaction: &Transaction<'_>, numbers: core::ops::Range<usize>) {
+fn deliver(transaction: &WriteTransaction<'_>, numbers: core::ops::Range<usize>) {
     let places = places(transaction);
     let sender = transaction.address_ref(&[1; 32], 1).unwrap();
     let (ids, digests): (Vec<_>, Vec<_>) = numbers.clone().map(|n| (id(n), digest(n))).unzip();
@@ -43,7 +43,7 @@ fn deliver(transaction: &Transaction<'_>, numbers: core::ops::Range<usize>) {
     messages.deliver_many(&all).unwrap();
 }
 
-fn places(transaction: &Transaction<'_>) -> [ConversationRef; 2] {
+fn places(transaction: &WriteTransaction<'_>) -> [ConversationRef; 2] {
     [b"here", b"away"].map(|name| transaction.conversation_ref(name).unwrap())
 }
 

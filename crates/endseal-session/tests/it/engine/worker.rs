@@ -9,6 +9,7 @@ use std::process::Command;
 use std::{env, fs, process};
 
 use endseal_session::{BatchOptions, Engine};
+use endseal_store::hazmat::with_housekeeping;
 use endseal_store::{OpenOptions, Store, Unlock};
 
 use super::party::blake;
@@ -113,7 +114,9 @@ fn work_through(
     ack: &mut File,
 ) -> Option<()> {
     let mut engine: Engine = retry(|| {
-        let store = Store::open(&folder.join("store"), Unlock::None, OpenOptions::new());
+        // Small limits: a log and recent messages beyond them are moved before most transactions.
+        let options = with_housekeeping(OpenOptions::new(), 64 << 10, 50);
+        let store = Store::open(&folder.join("store"), Unlock::None, options);
         Engine::open(store.map_err(drop)?).map_err(drop)
     })?;
     ack.write_all(b"open\n").unwrap();
