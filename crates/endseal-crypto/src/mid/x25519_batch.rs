@@ -62,6 +62,25 @@ pub(crate) fn edwards_to_montgomery(keys: &[[u8; 32]]) -> Vec<[u8; 32]> {
     out
 }
 
+/// The index of the first of these valid Ed25519 keys that is not in the subgroup of prime order L.
+///
+/// A = P + T with P in the subgroup and T one of the eight torsion points. s = 5 L - 1 is a multiple of
+/// 8 with bit 254 set, so clamping leaves it as it is and \[s\]A = -P. Its u-coordinate is that of A
+/// exactly if T = 0: A = -P means T = -2 P, which is in both groups, so that P = T = 0, and such a key
+/// is not valid.
+pub(crate) fn first_outside_subgroup(keys: &[[u8; 32]]) -> Option<usize> {
+    let us = edwards_to_montgomery(keys);
+    let prepared = backend::X25519Secret::new(&FIVE_L_MINUS_ONE);
+    let multiples = agree(Platform::detect(), &FIVE_L_MINUS_ONE, &prepared, &us);
+    us.iter().zip(&multiples).position(|(u, multiple)| u != multiple)
+}
+
+/// 5 L - 1 with L = 2^252 + 27742317777372353535851937790883648493, little-endian.
+const FIVE_L_MINUS_ONE: [u8; 32] = [
+    0xa0, 0x23, 0xcd, 0xd0, 0x83, 0xef, 0x5b, 0xb8, 0x2f, 0x10, 0xd6, 0x2e, 0x59, 0xe1, 0x5a, 0x68,
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x50,
+];
+
 /// The index of the first key that is not canonical, not on the curve, or of low order.
 pub(crate) fn first_invalid_key(keys: &[[u8; 32]]) -> Option<usize> {
     let mut on_curve = vec![false; keys.len()];

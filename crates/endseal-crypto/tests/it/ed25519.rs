@@ -1,6 +1,7 @@
 //! Verification with the cofactor: one by one and in a batch, the same verdict.
 
 use curve25519_dalek::constants::{ED25519_BASEPOINT_POINT, EIGHT_TORSION};
+use curve25519_dalek::edwards::CompressedEdwardsY;
 use curve25519_dalek::scalar::Scalar;
 use endseal_crypto::ed25519::{
     InvalidPublicKey, PublicKey, Seed, Signature, Signed, SigningKey, VerifyingKey, verify_many,
@@ -151,4 +152,47 @@ fn single_and_batch_check_of_keys_agree() {
 
 fn unhex(text: &str) -> [u8; 32] {
     core::array::from_fn(|i| u8::from_str_radix(&text[2 * i..][..2], 16).unwrap())
+}
+
+/// Alone and beside others, which other code computes.
+fn is_of_prime_order(bytes: &[u8; 32]) -> bool {
+    let (good, key) = (*key(1).public_key(), PublicKey::from_bytes(bytes).unwrap());
+    let alone = PublicKey::check_prime_order(&[key]);
+    let many = [&[good; 8][..], &[key, good]].concat();
+    assert_eq!(PublicKey::check_prime_order(&many), alone.map_err(|(_, reason)| (8, reason)));
+    alone.is_ok()
+}
+
+#[test]
+fn the_check_of_the_order_is_that_of_a_library() {
+    let mut of_prime_order = 0;
+    for i in 0..500_u32 {
+        let bytes = endseal_crypto::hash::digest(&i.to_le_bytes());
+        if PublicKey::from_bytes(&bytes).is_ok() {
+            let point = CompressedEdwardsY(bytes).decompress().unwrap();
+            assert_eq!(is_of_prime_order(&bytes), point.is_torsion_free());
+            of_prime_order += u32::from(point.is_torsion_free());
+        }
+    }
+    assert!((15..50).contains(&of_prime_order), "one point in eight: {of_prime_order}");
+    assert_eq!(PublicKey::check_prime_order(&[]), Ok(()));
+}
+
+#[test]
+fn a_key_and_a_torsion_point_are_of_mixed_order() {
+    for i in 1..20 {
+        let point = CompressedEdwardsY(*key(i).public_key().as_bytes()).decompress().unwrap();
+        for (t, torsion) in EIGHT_TORSION.iter().enumerate() {
+            let bytes = (point + torsion).compress().to_bytes();
+            assert_eq!(is_of_prime_order(&bytes), t == 0, "key {i}, torsion {t}");
+        }
+    }
+    // They agree on the same secrets: u differs, X25519 does not.
+    let bytes = unhex("ab83cb3149fdea5c838f2e5716ff9010a295d08d9c442da356b53bafea350975");
+    let (one, other) = (*key(2).public_key(), PublicKey::from_bytes(&bytes).unwrap());
+    let agree =
+        |with: PublicKey| *key(3).to_x25519().agree(&with.to_x25519()).unwrap().expose_secret();
+    assert_ne!(one.to_x25519(), other.to_x25519());
+    assert_eq!(agree(one), agree(other));
+    assert!(!is_of_prime_order(&bytes));
 }
