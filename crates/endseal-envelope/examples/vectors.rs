@@ -398,11 +398,13 @@ fn remove_slots_but(envelope: &mut Vec<u8>, keep: impl Fn(usize, bool) -> bool) 
 
 /// Sealed to the reader's Ed25519 key with somebody else's ML-KEM key.
 fn other_kem() -> Vec<u8> {
-    use endseal_crypto::identity::PublicIdentity;
     let sender = identity(1);
     let (reader, other) = (identity(2), identity(3));
-    let mixed = PublicIdentity::new(*reader.public().ed25519(), other.public().mlkem768().cloned());
-    let recipients = Recipients::from_identities([&mixed]).expect("made keys are valid");
+    let mixed = Identity::from_seeds(
+        Seed::from_bytes(reader.signing().seed().expose_secret()),
+        mlkem768::Seed::from_bytes(other.kem().seed().expose_secret()),
+    );
+    let recipients = Recipients::from_identities([mixed.public()]).expect("made keys are valid");
     let sealer =
         Sealer::new(&sender, &recipients).suite(Suite::X25519MlKem768).time(TIME).context(CONTEXT);
     seal(&sealer, &content(100), &values()).expect("a vector can be sealed")

@@ -220,7 +220,7 @@ mod tests {
             );
         };
         contacts.add(name("bob"), identity(1)).unwrap();
-        contacts.add(name("alice"), PublicIdentity::new(*identity(2).ed25519(), None)).unwrap();
+        contacts.add(name("alice"), PublicIdentity::short(*identity(2).ed25519())).unwrap();
         check(&contacts);
         contacts.rename(&name("bob"), name("robert")).unwrap();
         check(&contacts);

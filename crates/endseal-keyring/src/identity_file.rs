@@ -189,5 +189,5 @@ mod tests {
     }
 
     const STRETCHED: &str = "18b03c8630a65b3db32ece84c48cc25e11d33e7d301d0186f9753fc19dc26535";
-    const FILE_KEY: &str = "6a55c224d28d23f39a84bb910446ed79f4e86d46fc20fea76c28b34cd6ef852c";
+    const FILE_KEY: &str = "ec8a3d0fbc047f7b521d9572d5ef4aa5d0bb313beaa525328360fda34e0decbb";
 }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
-use endseal_crypto::identity::PublicIdentity;
+use endseal_crypto::identity::{PublicIdentity, SignedKemKey};
 use endseal_crypto::{ed25519, mlkem768};
 
 use crate::bech32m::{self, Case};
@@ -17,7 +17,7 @@ mod error;
 pub use error::{ForeignKey, ParseIdentityError};
 
 /// A public identity that reads and prints as text: `endseal1…` (the Ed25519 key) or `endsealpq1…`
-/// (the ML-KEM-768 key too).
+/// (the ML-KEM-768 key too, signed by the Ed25519 key).
 ///
 /// ```
 /// # fn main() -> Result<(), endseal_keyring::ParseIdentityError> {
@@ -53,7 +53,7 @@ impl IdentityText {
     /// The short form, without the ML-KEM-768 key.
     #[must_use]
     pub fn short(&self) -> Self {
-        Self(PublicIdentity::new(*self.0.ed25519(), None))
+        Self(PublicIdentity::short(*self.0.ed25519()))
     }
 }
 
@@ -80,10 +80,8 @@ impl fmt::Display for IdentityText {
 /// The text of an identity.
 pub(crate) fn encode(identity: &PublicIdentity) -> String {
     let key = identity.ed25519().as_bytes();
-    identity.mlkem768().map_or_else(
-        || Form::Short.encode(key),
-        |kem| Form::Long.encode(&[&key[..], kem.as_bytes()].concat()),
-    )
+    let Some(kem) = identity.signed_kem_key() else { return Form::Short.encode(key) };
+    Form::Long.encode(&[&key[..], kem.key().as_bytes(), kem.signature().as_bytes()].concat())
 }
 
 /// Characters of the text of an identity.
@@ -116,7 +114,7 @@ impl Form {
     const fn payload_len(self) -> usize {
         match self {
             Self::Short => ed25519::PublicKey::LEN,
-            Self::Long => ed25519::PublicKey::LEN + mlkem768::PUBLIC_LEN,
+            Self::Long => ed25519::PublicKey::LEN + mlkem768::PUBLIC_LEN + ed25519::Signature::LEN,
         }
     }
 
@@ -137,10 +135,15 @@ impl Form {
     }
 }
 
-/// An identity whose checksum is right and whose keys have not been looked at.
+/// An identity whose checksum is right and whose keys and signature have not been looked at.
 pub(crate) struct Unchecked {
     ed25519: [u8; ed25519::PublicKey::LEN],
-    mlkem768: Option<Box<[u8; mlkem768::PUBLIC_LEN]>>,
+    kem: Option<UncheckedKem>,
+}
+
+struct UncheckedKem {
+    key: Box<[u8; mlkem768::PUBLIC_LEN]>,
+    signature: ed25519::Signature,
 }
 
 impl Unchecked {
@@ -153,39 +156,56 @@ impl Unchecked {
         let mut payload = vec![0; form.payload_len()];
         bech32m::decode(form.prefix(), data, Case::Lower, &mut payload)
             .map_err(|error| ParseIdentityError::of_data(error, text, form.text_len()))?;
-        let (ed25519, kem) = payload.split_at(ed25519::PublicKey::LEN);
-        Ok(Self {
-            ed25519: ed25519.try_into().unwrap_or_default(),
-            mlkem768: kem.to_vec().into_boxed_slice().try_into().ok(),
-        })
+        Ok(Self::from_payload(&payload))
+    }
+
+    #[allow(clippy::expect_used)]
+    fn from_payload(payload: &[u8]) -> Self {
+        const LONGER: &str =
+            "a form has at least an Ed25519 key, the long one a key and a signature more";
+        let (ed25519, rest) = payload.split_first_chunk().expect(LONGER);
+        if rest.is_empty() {
+            return Self { ed25519: *ed25519, kem: None };
+        }
+        let (key, signature) = rest.split_first_chunk().expect(LONGER);
+        let signature = signature.first_chunk().expect(LONGER);
+        let signature = ed25519::Signature::from_bytes(signature);
+        Self { ed25519: *ed25519, kem: Some(UncheckedKem { key: Box::new(*key), signature }) }
     }
 
     /// Whether it was the long form.
     pub(crate) fn is_long(&self) -> bool {
-        self.mlkem768.is_some()
+        self.kem.is_some()
     }
 
-    /// Checks the keys.
+    /// Checks keys and signature.
+    #[allow(clippy::expect_used)]
     pub(crate) fn check(self) -> Result<PublicIdentity, ParseIdentityError> {
-        let key = ed25519::PublicKey::from_bytes(&self.ed25519)
-            .map_err(ParseIdentityError::SigningKey)?;
-        self.join(key)
+        let mut checked = Self::check_many(vec![self]).map_err(|(_, error)| error)?;
+        Ok(checked.pop().expect("one gives one"))
     }
 
-    /// Checks the keys of many, for a fraction of the cost of one by one. The error has the index.
+    /// Checks keys and signatures of many, for a fraction of the cost of one by one. The error has the
+    /// index.
     pub(crate) fn check_many(
         many: Vec<Self>,
     ) -> Result<Vec<PublicIdentity>, (usize, ParseIdentityError)> {
         let keys: Vec<_> = many.iter().map(|one| one.ed25519).collect();
-        let keys = ed25519::PublicKey::from_bytes_many(&keys)
-            .map_err(|(i, reason)| (i, ParseIdentityError::SigningKey(reason)))?;
-        let joined = many.into_iter().zip(keys).enumerate();
-        joined.map(|(i, (one, key))| one.join(key).map_err(|error| (i, error))).collect()
+        let signing_key = |(i, reason)| (i, ParseIdentityError::SigningKey(reason));
+        let keys = ed25519::PublicKey::from_bytes_many(&keys).map_err(signing_key)?;
+        ed25519::PublicKey::check_prime_order(&keys).map_err(signing_key)?;
+        let claims = many.into_iter().zip(keys).enumerate().map(|(i, (one, key))| {
+            let kem = one.kem.map(UncheckedKem::decode).transpose();
+            Ok((key, kem.map_err(|reason| (i, ParseIdentityError::KemKey(reason)))?))
+        });
+        PublicIdentity::verify_many(claims.collect::<Result<_, _>>()?)
+            .map_err(|i| (i, ParseIdentityError::Signature))
     }
+}
 
-    fn join(self, key: ed25519::PublicKey) -> Result<PublicIdentity, ParseIdentityError> {
-        let kem = self.mlkem768.map(|bytes| mlkem768::PublicKey::from_bytes(&bytes));
-        Ok(PublicIdentity::new(key, kem.transpose().map_err(ParseIdentityError::KemKey)?))
+impl UncheckedKem {
+    fn decode(self) -> Result<SignedKemKey, mlkem768::InvalidPublicKey> {
+        Ok(SignedKemKey::new(mlkem768::PublicKey::from_bytes(&self.key)?, self.signature))
     }
 }
 
@@ -195,4 +215,54 @@ pub(crate) fn without_sign(key: &ed25519::PublicKey) -> [u8; ed25519::PublicKey:
     let mut y = *key.as_bytes();
     y[ed25519::PublicKey::LEN - 1] &= 0x7f;
     y
+}
+
+#[cfg(test)]
+mod tests {
+    use endseal_crypto::identity::Identity;
+
+    use super::*;
+
+    fn identity(n: u8) -> Identity {
+        let seeds = (ed25519::Seed::from_bytes(&[n; 32]), mlkem768::Seed::from_bytes(&[n; 64]));
+        Identity::from_seeds(seeds.0, seeds.1)
+    }
+
+    fn parse(key: &PublicIdentity, kem: &[u8], signature: &[u8]) -> Result<(), ParseIdentityError> {
+        let payload = [&key.ed25519().as_bytes()[..], kem, signature].concat();
+        let mut text = String::from("endsealpq1");
+        bech32m::encode("endsealpq", &payload, Case::Lower, &mut text);
+        text.parse::<IdentityText>().map(drop)
+    }
+
+    /// People compare the Ed25519 key, so that it must vouch for the other one.
+    #[test]
+    fn the_kem_key_of_another_person_is_refused() {
+        let (alice, mallory) = (identity(1), identity(2));
+        let (alice, mallory) = (alice.public(), mallory.public());
+        let [by_alice, by_mallory] = [alice, mallory].map(|of| of.signed_kem_key().unwrap());
+        let kem = by_mallory.key().as_bytes();
+        let refused = Err(ParseIdentityError::Signature);
+        assert_eq!(parse(alice, kem, by_mallory.signature().as_bytes()), refused);
+        assert_eq!(parse(alice, kem, by_alice.signature().as_bytes()), refused);
+        assert_eq!(parse(mallory, kem, by_alice.signature().as_bytes()), refused);
+        let without = Err(ParseIdentityError::Length { expected: 2064, actual: 1962 });
+        assert_eq!(parse(alice, kem, &[]), without);
+        assert_eq!(parse(mallory, kem, by_mallory.signature().as_bytes()), Ok(()));
+    }
+
+    #[test]
+    fn the_wrong_one_of_many_is_found() {
+        let good = |n: u8| encode(identity(n).public());
+        let mut bad = Unchecked::decode(&good(9)).unwrap();
+        bad.kem.as_mut().unwrap().signature = ed25519::Signature::from_bytes(&[1; 64]);
+        let short = encode(&PublicIdentity::short(*identity(8).public().ed25519()));
+        let mut many: Vec<_> = [short, good(1), good(2), good(3)]
+            .iter()
+            .map(|text| Unchecked::decode(text).unwrap())
+            .collect();
+        many.insert(3, bad);
+        let refused = Unchecked::check_many(many).unwrap_err();
+        assert_eq!(refused, (3, ParseIdentityError::Signature));
+    }
 }

@@ -57,17 +57,35 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     match args.command {
         Command::Add { name, identity, force } => {
             let identity = recipients::identity(&identity)?;
-            change(&home, |contacts| {
+            let mut replaced = None;
+            let outcome = change(&home, |contacts| {
                 if force && contacts.find(name.as_str()).is_some() {
-                    contacts.replace(&name, identity).map(|_| ())
+                    replaced = Some(contacts.replace(&name, identity.clone())?);
+                    Ok(())
                 } else {
-                    contacts.add(name, identity)
+                    contacts.add(name.clone(), identity.clone())
                 }
-            })
+            })?;
+            if let Some(warning) = replaced.and_then(|old| kem_key_changes(&old, &identity)) {
+                ctx.note(&format!("warning: {name} {warning}"));
+            }
+            Ok(outcome)
         }
         Command::Remove { name } => change(&home, |contacts| contacts.remove(&name).map(|_| ())),
         Command::Rename { from, to } => change(&home, |contacts| contacts.rename(&from, to)),
         Command::List { pq } => Ok(list(&home.contacts()?, pq)),
+    }
+}
+
+/// A change of the ML-KEM-768 key, which is not seen in the short identity that people compare.
+fn kem_key_changes(old: &PublicIdentity, new: &PublicIdentity) -> Option<&'static str> {
+    match (old.mlkem768(), new.mlkem768()) {
+        _ if old.ed25519() != new.ed25519() => Some("is another identity now: compare it again"),
+        (Some(_), None) => Some("has no ML-KEM-768 key any more: keep the long identity for --pq"),
+        (Some(old), Some(new)) if old != new => Some(
+            "has another ML-KEM-768 key now, signed by the same identity: ask whether it is so",
+        ),
+        _ => None,
     }
 }
 

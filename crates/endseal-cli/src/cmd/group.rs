@@ -187,7 +187,7 @@ fn import(
     let imported = home.groups().import(&content, name, trusted, &home.lock()?);
     let imported = imported.map_err(|error| match &error {
         endseal_node::ImportError::UnknownOwner(key) => {
-            let key = IdentityText::from(PublicIdentity::new(*key, None));
+            let key = IdentityText::from(PublicIdentity::short(*key));
             let failure = Failure::from(error);
             failure.because_text(format!("the owner is {key}"))
         }
@@ -260,7 +260,7 @@ fn summary(group: &Name, roster: &Roster) -> Value {
             ("identity_pq", long.into()),
         ])
     });
-    let owner = IdentityText::from(PublicIdentity::new(*roster.owner(), None)).to_string();
+    let owner = IdentityText::from(PublicIdentity::short(*roster.owner())).to_string();
     json::object([
         ("group", group.as_str().into()),
         ("id", roster.id().to_string().into()),

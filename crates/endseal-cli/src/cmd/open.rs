@@ -83,7 +83,7 @@ struct Sender {
 impl Sender {
     fn new(key: &ed25519::PublicKey, contacts: &Contacts, own: &PublicIdentity) -> Self {
         Self {
-            identity: IdentityText::from(PublicIdentity::new(*key, None)).to_string(),
+            identity: IdentityText::from(PublicIdentity::short(*key)).to_string(),
             name: contacts.name_of(key).map(ToString::to_string),
             is_self: own.ed25519() == key,
         }

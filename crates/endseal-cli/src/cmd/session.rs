@@ -164,7 +164,7 @@ impl Partner {
 }
 
 fn identity_text(key: ed25519::PublicKey) -> String {
-    IdentityText::from(PublicIdentity::new(key, None)).to_string()
+    IdentityText::from(PublicIdentity::short(key)).to_string()
 }
 
 /// The name of a contact, or else the identity.

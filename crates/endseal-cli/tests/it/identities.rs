@@ -3,6 +3,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
+use endseal_crypto::identity::Identity;
+use endseal_crypto::{ed25519, mlkem768};
+use endseal_keyring::IdentityText;
+
 use crate::people::{Person, program, run};
 use crate::scratch::Scratch;
 
@@ -101,6 +105,41 @@ fn contacts_are_added_renamed_replaced_and_removed() {
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("lower case"), "{}", ran.err);
     assert_eq!(list(), format!("robert  {}\n", bob.identity()));
+}
+
+/// The identity of two seeds of repeated bytes.
+fn of_seeds(ed25519: u8, kem: u8) -> IdentityText {
+    let ed25519 = ed25519::Seed::from_bytes(&[ed25519; 32]);
+    let identity = Identity::from_seeds(ed25519, mlkem768::Seed::from_bytes(&[kem; 64]));
+    IdentityText::from(identity.public().clone())
+}
+
+#[test]
+fn another_key_of_a_contact_is_told() {
+    let scratch = Scratch::new();
+    let alice = Person::new("alice", &scratch);
+    let add = |identity: &IdentityText| {
+        let ran = alice.run(&["contacts", "add", "--force", "bob", &identity.to_string()]);
+        ran.ok().err.clone()
+    };
+    let (first, second) = (of_seeds(1, 1), of_seeds(1, 2));
+    assert_eq!(add(&first.short()), "");
+    assert_eq!(add(&first), "");
+    assert_eq!(add(&first), "");
+    assert!(add(&second).starts_with("warning: bob has another ML-KEM-768 key now"));
+    assert!(add(&second.short()).starts_with("warning: bob has no ML-KEM-768 key any more"));
+    assert!(add(&of_seeds(2, 2)).starts_with("warning: bob is another identity now"));
+}
+
+#[test]
+fn an_identity_of_two_people_is_refused() {
+    let scratch = Scratch::new();
+    let alice = Person::new("alice", &scratch);
+    let vector = include_str!("../../../../vectors/identity/public-kem-of-another.json");
+    let (_, text) = vector.split_once("\"input\": \"").unwrap();
+    let (text, _) = text.split_once('"').unwrap();
+    alice.run(&["contacts", "add", "bob", text]).fails(2, "did not sign its ML-KEM-768 key");
+    alice.feed(&["seal", "--pq", "-r", text], b"for bob").fails(2, "did not sign");
 }
 
 #[test]

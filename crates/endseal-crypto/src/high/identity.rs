@@ -1,7 +1,9 @@
 //! The keys of one person or machine.
 
+use alloc::vec::Vec;
 use core::fmt;
 
+use crate::ed25519::{BadSignature, Signature, Signed, VerifyingKey};
 use crate::random::{Random, RandomError};
 use crate::{ed25519, hash, label, mldsa65, mlkem768, x25519};
 
@@ -43,8 +45,8 @@ impl Identity {
             let parts: [&[u8]; 2] = [signing.seed().expose_secret(), kem.seed().expose_secret()];
             hash::derive_into(label::IDENTITY_HEDGE, &parts, out);
         });
-        let public =
-            PublicIdentity { ed25519: *signing.public_key(), mlkem768: Some(kem.public_key()) };
+        let signed = SignedKemKey::sign(&signing, kem.public_key());
+        let public = PublicIdentity { ed25519: *signing.public_key(), kem: Some(signed) };
         Self {
             agreement: x25519::PreparedKey::new(signing.to_x25519()),
             signing,
@@ -110,18 +112,58 @@ impl Identity {
 }
 
 /// The public keys of one owner.
+///
+/// The ML-KEM-768 key, if there is one, was signed by the Ed25519 key: people compare the Ed25519 key
+/// alone, and it stands for both.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PublicIdentity {
     ed25519: ed25519::PublicKey,
-    mlkem768: Option<mlkem768::PublicKey>,
+    kem: Option<SignedKemKey>,
 }
 
 impl PublicIdentity {
-    /// Joins the keys of one owner. Without the second one can seal to it, but not in the hybrid
-    /// suite.
+    /// An identity of the Ed25519 key alone. Others can seal to it, but not in the hybrid suite.
     #[must_use]
-    pub fn new(ed25519: ed25519::PublicKey, mlkem768: Option<mlkem768::PublicKey>) -> Self {
-        Self { ed25519, mlkem768 }
+    pub fn short(ed25519: ed25519::PublicKey) -> Self {
+        Self { ed25519, kem: None }
+    }
+
+    /// An identity of both keys.
+    ///
+    /// # Errors
+    /// [`BadSignature`] if the owner of `ed25519` did not sign the ML-KEM-768 key.
+    pub fn verify(ed25519: ed25519::PublicKey, kem: SignedKemKey) -> Result<Self, BadSignature> {
+        ed25519.verify(&kem.message(), &kem.signature)?;
+        Ok(Self { ed25519, kem: Some(kem) })
+    }
+
+    /// [`Self::short`] or [`Self::verify`] of many, with all signatures in one batch.
+    ///
+    /// # Errors
+    /// The index of the first identity whose signature is wrong.
+    #[allow(clippy::missing_panics_doc, clippy::expect_used)]
+    pub fn verify_many(
+        claims: Vec<(ed25519::PublicKey, Option<SignedKemKey>)>,
+    ) -> Result<Vec<Self>, usize> {
+        let signed = claims.iter().enumerate();
+        let signed = signed.filter_map(|(i, (key, kem))| Some((i, key, kem.as_ref()?)));
+        let signed: Vec<_> = signed
+            .map(|(i, key, kem)| {
+                let key = VerifyingKey::from_bytes(key.as_bytes());
+                (i, key.expect("a public key was decoded before"), kem.message(), &kem.signature)
+            })
+            .collect();
+        let parts = signed.iter().map(|(_, key, message, signature)| Signed {
+            key,
+            message: &message[..],
+            signature,
+        });
+        if ed25519::verify_many(&parts.collect::<Vec<_>>()).is_err() {
+            let wrong = signed.iter().find(|(_, key, message, s)| key.verify(message, s).is_err());
+            // One by one the verdict is the same (tested); if ever not, the first is refused.
+            return Err(wrong.or(signed.first()).map_or(0, |(i, ..)| *i));
+        }
+        Ok(claims.into_iter().map(|(ed25519, kem)| Self { ed25519, kem }).collect())
     }
 
     /// The key that verifies, and to which others seal.
@@ -133,12 +175,60 @@ impl PublicIdentity {
     /// The key to which others encapsulate.
     #[must_use]
     pub fn mlkem768(&self) -> Option<&mlkem768::PublicKey> {
-        self.mlkem768.as_ref()
+        self.kem.as_ref().map(|kem| &kem.key)
+    }
+
+    /// The key to which others encapsulate, with the owner's signature.
+    #[must_use]
+    pub fn signed_kem_key(&self) -> Option<&SignedKemKey> {
+        self.kem.as_ref()
     }
 }
 
 impl fmt::Debug for PublicIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("PublicIdentity").field(&self.ed25519).field(&self.mlkem768).finish()
+        f.debug_tuple("PublicIdentity").field(&self.ed25519).field(&self.mlkem768()).finish()
     }
+}
+
+/// An ML-KEM-768 key with a signature, which [`PublicIdentity::verify`] verifies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignedKemKey {
+    key: mlkem768::PublicKey,
+    signature: Signature,
+}
+
+impl SignedKemKey {
+    /// Joins a key and a signature that somebody handed out.
+    #[must_use]
+    pub fn new(key: mlkem768::PublicKey, signature: Signature) -> Self {
+        Self { key, signature }
+    }
+
+    /// Signs `"endseal/identity@v1 kem key" || 0x00 || BLAKE3(key)`.
+    fn sign(owner: &ed25519::SigningKey, key: mlkem768::PublicKey) -> Self {
+        let signature = owner.sign(&kem_key_message(&key));
+        Self { key, signature }
+    }
+
+    /// The key.
+    #[must_use]
+    pub fn key(&self) -> &mlkem768::PublicKey {
+        &self.key
+    }
+
+    /// The signature.
+    #[must_use]
+    pub fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn message(&self) -> Vec<u8> {
+        kem_key_message(&self.key)
+    }
+}
+
+fn kem_key_message(key: &mlkem768::PublicKey) -> Vec<u8> {
+    let label = label::IDENTITY_KEM_KEY.as_str().as_bytes();
+    [label, &[0], &hash::digest(key.as_bytes())].concat()
 }

@@ -36,6 +36,8 @@ labels! {
     ED25519_BATCH = "endseal/ed25519@v1 batch weights";
     /// Identity: the secret with which an identity hedges its randomness; internal.
     IDENTITY_HEDGE = "endseal/identity@v1 hedge secret";
+    /// Identity: prefix of the message that binds the ML-KEM-768 key to the Ed25519 key.
+    IDENTITY_KEM_KEY = "endseal/identity@v1 kem key";
     /// Identity: the ML-DSA-65 seed from the other two.
     IDENTITY_MLDSA65 = "endseal/identity@v1 ml-dsa-65 seed";
     /// Identity: the outer key of its store's key file from the secret keys.

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
-use endseal_crypto::ed25519::{InvalidPublicKey, PublicKey};
+use endseal_crypto::ed25519::{InvalidPublicKey, PublicKey, Seed};
 use endseal_crypto::identity::{Identity, PublicIdentity};
+use endseal_crypto::mlkem768;
 use endseal_crypto::random::{OsRandom, Random, RandomError};
 use endseal_crypto::x25519::Platform;
 use endseal_envelope::{
@@ -153,12 +154,15 @@ fn recipients_are_checked_and_deduplicated() {
         RecipientsError::Key { index: 1, reason: InvalidPublicKey::LowOrder }
     );
     let (a, b) = (identity(2), identity(3));
-    let mixed = PublicIdentity::new(*a.public().ed25519(), b.public().mlkem768().cloned());
+    let mixed = Identity::from_seeds(
+        Seed::from_bytes(a.signing().seed().expose_secret()),
+        mlkem768::Seed::from_bytes(b.kem().seed().expose_secret()),
+    );
     assert!(matches!(
-        Recipients::from_identities([a.public(), &mixed]),
+        Recipients::from_identities([a.public(), mixed.public()]),
         Err(RecipientsError::ConflictingKeys(_))
     ));
-    let without = PublicIdentity::new(*a.public().ed25519(), None);
+    let without = PublicIdentity::short(*a.public().ed25519());
     let list = Recipients::from_identities([&without, a.public(), &without]).unwrap();
     assert_eq!(list.len(), 1);
     let sender = identity(1);

@@ -2,14 +2,18 @@
 
 use std::path::Path;
 
-use endseal_crypto::hash;
-use endseal_crypto::label::IDENTITY_STORE;
+use endseal_crypto::label::{IDENTITY_KEM_KEY, IDENTITY_STORE};
+use endseal_crypto::{ed25519, hash};
 
 use crate::json::Vector;
-use crate::{LOW_ORDER, NOT_CANONICAL, NOT_ON_CURVE, bech32m, long, long_payload, owner, short};
+use crate::{
+    LOW_ORDER, NOT_CANONICAL, NOT_ON_CURVE, bech32m, kem_key_of_another, long, long_payload,
+    mixed_order, owner, payload, short,
+};
 
 pub(crate) fn write(dir: &Path) {
     public_text(dir);
+    wrong_signatures(dir);
     secret_text(dir);
     contacts(dir);
 }
@@ -24,7 +28,7 @@ fn public_text(dir: &Path) {
     vector("public-short", "Ed25519 key alone", "ok", &short(1))
         .with_hex("ed25519", key)
         .write(dir);
-    vector("public-long", "Ed25519 and ML-KEM-768 key", "ok", &long(1))
+    vector("public-long", "Ed25519 and ML-KEM-768 key, signed", "ok", &long(1))
         .with_hex("ed25519", key)
         .with_hex("mlkem768_blake3", &hash::digest(kem))
         .write(dir);
@@ -50,7 +54,7 @@ fn public_text(dir: &Path) {
         ),
         (
             "public-long-key-under-short-prefix",
-            "1,216 bytes under the short prefix",
+            "1,280 bytes under the short prefix",
             "length",
             text("endseal", &long_payload(own.public())),
         ),
@@ -59,6 +63,12 @@ fn public_text(dir: &Path) {
             "32 bytes under the long prefix",
             "length",
             text("endsealpq", key),
+        ),
+        (
+            "public-long-without-signature",
+            "both keys without a signature",
+            "length",
+            text("endsealpq", &long_payload(own.public())[..1216]),
         ),
         ("public-31-bytes", "a key of 31 bytes", "length", text("endseal", &key[..31])),
         ("public-truncated", "the last character is missing", "length", good[..65].into()),
@@ -96,6 +106,7 @@ fn public_text(dir: &Path) {
         ("public-low-order", "the neutral element", "key", text("endseal", &LOW_ORDER)),
         ("public-not-on-curve", "y = 2", "key", text("endseal", &NOT_ON_CURVE)),
         ("public-not-canonical", "y = p + 3", "key", text("endseal", &NOT_CANONICAL)),
+        ("public-mixed-order", "a key and a point of order 8", "key", mixed_order()),
         (
             "public-kem-not-reduced",
             "a coefficient of the ML-KEM-768 key is 3329",
@@ -107,6 +118,77 @@ fn public_text(dir: &Path) {
         vector(scenario, comment, expect, text).write(dir);
     }
 }
+
+/// Long forms that carry no valid signature of the Ed25519 key over the ML-KEM-768 key.
+fn wrong_signatures(dir: &Path) {
+    let (own, other) = (owner(1), owner(2));
+    let key = own.public().ed25519().as_bytes();
+    let kem = own.public().signed_kem_key().unwrap();
+    let (kem, signature) = (kem.key().as_bytes(), kem.signature().as_bytes());
+    let digest = hash::digest(kem);
+    let sign =
+        |owner: &ed25519::SigningKey, parts: &[&[u8]]| *owner.sign(&parts.concat()).as_bytes();
+    let label = IDENTITY_KEM_KEY.as_str().as_bytes();
+    let changed = |at: usize| {
+        let mut changed = *signature;
+        changed[at] ^= 1;
+        changed
+    };
+    // S + L, which satisfies the same equation.
+    let mut not_reduced = *signature;
+    let mut carry = 0;
+    for (s, l) in not_reduced[32..].iter_mut().zip(ORDER) {
+        carry += u16::from(*s) + u16::from(l);
+        *s = carry.to_le_bytes()[0];
+        carry >>= 8;
+    }
+    let other_kem = other.public().mlkem768().unwrap().as_bytes();
+    let text =
+        |kem: &[u8], signature: &[u8]| bech32m::encode("endsealpq", &payload(key, kem, signature));
+    let cases: &[(&'static str, &str, String)] = &[
+        (
+            "public-kem-of-another",
+            "somebody else's ML-KEM-768 key with a signature by its owner",
+            kem_key_of_another(),
+        ),
+        (
+            "public-kem-replaced",
+            "somebody else's ML-KEM-768 key with the signature over the right one",
+            text(other_kem, signature),
+        ),
+        (
+            "public-kem-signed-by-another",
+            "the right key, signed by somebody else",
+            text(kem, &sign(other.signing(), &[label, &[0], &digest])),
+        ),
+        ("public-kem-signature-r", "a bit of R is changed", text(kem, &changed(0))),
+        ("public-kem-signature-s", "a bit of S is changed", text(kem, &changed(32))),
+        ("public-kem-signature-not-reduced", "S + L", text(kem, &not_reduced)),
+        ("public-kem-signature-zero", "64 zero bytes", text(kem, &[0; 64])),
+        (
+            "public-kem-signature-without-label",
+            "the digest is signed alone",
+            text(kem, &sign(own.signing(), &[&digest])),
+        ),
+        (
+            "public-kem-signature-without-digest",
+            "the key itself is signed in the place of its digest",
+            text(kem, &sign(own.signing(), &[label, &[0], kem])),
+        ),
+    ];
+    for (scenario, comment, text) in cases {
+        Vector::new(scenario, comment, "signature")
+            .with("kind", "public-text")
+            .with("input", text)
+            .write(dir);
+    }
+}
+
+/// L = 2^252 + 27742317777372353535851937790883648493, little-endian.
+const ORDER: [u8; 32] = [
+    0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde, 0x14,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10,
+];
 
 fn secret_text(dir: &Path) {
     let vector = |scenario, comment: &str, expect: &str, text: &str| {
@@ -203,6 +285,18 @@ fn contacts(dir: &Path) {
             "a comment behind an entry",
             "form",
             format!("alice {alice} # friend\n"),
+        ),
+        (
+            "contacts-kem-of-another",
+            "somebody else's ML-KEM-768 key, after an identity that is right",
+            "signature",
+            format!("bob {bob}\nalice {}\n", kem_key_of_another()),
+        ),
+        (
+            "contacts-mixed-order",
+            "a key and a point of order 8, after the key",
+            "key",
+            format!("bob {bob}\nbob2 {}\n", mixed_order()),
         ),
         (
             "contacts-checksum",

@@ -5,7 +5,7 @@ use std::path::Path;
 use endseal_keyring::{KdfParams, Passphrase, hazmat};
 
 use crate::json::Vector;
-use crate::{long, owner, short};
+use crate::{kem_key_of_another, long, owner, short};
 
 const PASSPHRASE: &str = "correct horse battery staple";
 
@@ -143,6 +143,12 @@ fn wrong_parameters(dir: &Path, good: &str) {
     }
 }
 
+        (
+            "file-public-kem-of-another",
+            "the ML-KEM-768 key of somebody else in the public identity",
+            "signature",
+            good.replace(&long(1), &kem_key_of_another()),
+        ),
 fn wrong_form(dir: &Path, good: &str) {
     let lines: Vec<&str> = good.split_inclusive('\n').collect();
     let end = good.len() - 1;

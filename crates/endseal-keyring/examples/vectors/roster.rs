@@ -9,7 +9,7 @@ use endseal_keyring::roster::{GroupId, Member, RosterChanges};
 
 use crate::identity::negated;
 use crate::json::Vector;
-use crate::{LOW_ORDER, bech32m, long, owner, short};
+use crate::{LOW_ORDER, bech32m, kem_key_of_another, long, mixed_order, owner, short};
 
 pub(crate) fn write(dir: &Path) {
     let epochs = successes(dir);
@@ -266,6 +266,24 @@ fn wrong_members(dir: &Path, good: &str) {
             again("1", &[&format!("member bob {low}\n")]),
         ),
         (
+            "member-mixed-order",
+            "a key and a point of order 8",
+            "identity",
+            again("1", &[&format!("member bob {}\n", mixed_order())]),
+        ),
+        (
+            "members-same-key-other-torsion",
+            "A, and the sum of A and a point of order 8",
+            "identity",
+            again("2", &[&bob, &format!("member dave {}\n", mixed_order())]),
+        ),
+        (
+            "member-kem-of-another",
+            "the ML-KEM-768 key of somebody else",
+            "identity",
+            again("1", &[&format!("member alice {}\n", kem_key_of_another())]),
+        ),
+        (
             "member-checksum",
             "a wrong checksum",
             "identity",
@@ -340,6 +358,12 @@ fn wrong_contents(dir: &Path, first: &str, second: &str) {
             "another sealed epoch key, not signed",
             "signature",
             changed(&Base64::encode_string(b"epoch key 1"), &Base64::encode_string(b"epoch key 2")),
+        ),
+        (
+            "owner-mixed-order",
+            "a key and a point of order 8 as the owner",
+            "identity",
+            changed(&format!("owner {}", short(1)), &format!("owner {}", mixed_order())),
         ),
         (
             "owner-low-order",

@@ -34,6 +34,9 @@ pub enum ParseIdentityError {
     Prefix,
     /// It is a secret, which MUST NOT be given to anybody.
     Secret,
+    /// The owner of the Ed25519 key did not sign the ML-KEM-768 key. It may be the key of a person in
+    /// the middle.
+    Signature,
     /// The Ed25519 key is not valid.
     SigningKey(ed25519::InvalidPublicKey),
     /// Capital letters; the form is in lower case.
@@ -110,6 +113,9 @@ impl fmt::Display for ParseIdentityError {
             Self::Padding => f.write_str("the identity's last character is not canonical"),
             Self::Prefix => f.write_str("an identity begins with \"endseal1\" or \"endsealpq1\""),
             Self::Secret => f.write_str("that is a secret key: never hand it out"),
+            Self::Signature => f.write_str(
+                "the owner of the identity did not sign its ML-KEM-768 key: do not use it",
+            ),
             Self::SigningKey(reason) => reason.fmt(f),
             Self::UpperCase => f.write_str("an identity is in lower case"),
         }

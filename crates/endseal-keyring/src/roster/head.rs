@@ -27,7 +27,7 @@ impl Head {
     pub(super) fn encode(&self) -> String {
         let Self { group, id, epoch, .. } = self;
         let members = self.members.as_slice();
-        let owner = identity_text::encode(&PublicIdentity::new(self.owner, None));
+        let owner = identity_text::encode(&PublicIdentity::short(self.owner));
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = write!(text, "{MAGIC} v{VERSION}\n{GROUP} {group}\n{ID} {id}\n{EPOCH} {epoch}\n");

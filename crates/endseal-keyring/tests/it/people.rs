@@ -13,13 +13,13 @@ pub(crate) fn identity(n: u8) -> Identity {
 
 /// Its public half without the ML-KEM-768 key.
 pub(crate) fn short(n: u8) -> PublicIdentity {
-    PublicIdentity::new(*identity(n).public().ed25519(), None)
+    PublicIdentity::short(*identity(n).public().ed25519())
 }
 
 /// A different public identity for each number, without an ML-KEM-768 key.
 pub(crate) fn numbered(n: usize) -> PublicIdentity {
     let seed = ed25519::Seed::init_with(|seed| seed[..8].copy_from_slice(&n.to_le_bytes()));
-    PublicIdentity::new(*ed25519::SigningKey::from_seed(seed).public_key(), None)
+    PublicIdentity::short(*ed25519::SigningKey::from_seed(seed).public_key())
 }
 
 pub(crate) fn name(text: &str) -> Name {

@@ -20,7 +20,7 @@ type Outcome = Result<Vec<(&'static str, Value)>, &'static str>;
 
 #[test]
 fn identity_vectors() {
-    run("identity", 103, |vector| match vector["kind"].as_str() {
+    run("identity", 118, |vector| match vector["kind"].as_str() {
         Some("public-text") => public_text(text(vector, "input")),
         Some("secret-text") => secret_text(text(vector, "input")),
         Some("identity-file") => identity_file(text(vector, "input"), text(vector, "passphrase")),
@@ -33,7 +33,7 @@ fn identity_vectors() {
 
 #[test]
 fn roster_vectors() {
-    run("roster", 60, |vector| {
+    run("roster", 64, |vector| {
         let roster = Roster::parse(text(vector, "roster").as_bytes());
         let roster = roster.map_err(|error| roster_class(&error))?;
         if let Some(previous) = vector["previous"].as_str() {
@@ -178,6 +178,7 @@ fn text_class(error: ParseIdentityError) -> &'static str {
     }
 }
 
+        ParseIdentityError::Signature => "signature",
 fn roster_class(error: &ParseRosterError) -> &'static str {
     match error {
         ParseRosterError::Identity { .. } => "identity",
