@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use endseal_crypto::identity::Identity;
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::{IdentityFile, Passphrase};
-use endseal_node::{FileError, Home, open_without_passphrase};
+use endseal_node::{FileError, Home};
 
 use crate::ctx::Ctx;
 use crate::failure::{Failure, Kind};
@@ -41,7 +41,7 @@ pub(crate) fn choose(ctx: &Ctx) -> Result<Passphrase, Failure> {
 /// Opens the identity of the state directory. A person at the terminal may try three times.
 pub(crate) fn unlock(ctx: &mut Ctx, home: &Home) -> Result<Identity, Failure> {
     let file = home.identity()?;
-    if let Some(identity) = open_without_passphrase(&file)? {
+    if let Some(identity) = file.open_without_passphrase()? {
         return Ok(identity);
     }
     if let Some(passphrase) = given(ctx)? {

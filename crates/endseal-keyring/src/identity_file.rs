@@ -60,6 +60,18 @@ impl IdentityFile {
         Self::seal_with(identity, identity.public(), passphrase, params, &salt, &chunk_salt)
     }
 
+    /// Seals an identity under the public passphrase of docs/spec/identity.md, "Files without a
+    /// passphrase". Permissions alone protect such a file.
+    ///
+    /// # Errors
+    /// Those of [`Self::seal`].
+    pub fn seal_without_passphrase(
+        identity: &Identity,
+        random: &mut impl Random,
+    ) -> Result<Self, SealIdentityFileError> {
+        Self::seal(identity, &no_passphrase(), KdfParams::MINIMUM, random)
+    }
+
     /// [`Self::seal`] without randomness, and for any claim of a public identity.
     pub(crate) fn seal_with(
         identity: &Identity,
@@ -151,8 +163,29 @@ impl IdentityFile {
         }
         Ok(identity)
     }
+
+    /// Opens a file that was sealed without a passphrase. `None` if it has one.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`], but for a wrong passphrase.
+    pub fn open_without_passphrase(&self) -> Result<Option<Identity>, OpenIdentityFileError> {
+        if self.params() != KdfParams::MINIMUM {
+            return Ok(None);
+        }
+        match self.open(&no_passphrase()) {
+            Err(OpenIdentityFileError::Authentication) => Ok(None),
+            other => other.map(Some),
+        }
+    }
 }
 
+#[allow(clippy::expect_used)]
+fn no_passphrase() -> Passphrase {
+    Passphrase::new(NO_PASSPHRASE).expect("a constant that is not empty, short and printable")
+}
+
+/// Stands where a person wants no passphrase. It is public.
+const NO_PASSPHRASE: &str = "endseal without passphrase";
 const MAGIC: &str = "endseal identity";
 const VERSION: &str = "1";
 const PUBLIC: &str = "public";

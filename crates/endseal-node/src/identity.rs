@@ -3,12 +3,8 @@
 use core::{error, fmt};
 use std::path::PathBuf;
 
-use endseal_crypto::identity::Identity;
-use endseal_crypto::random::Random;
-use endseal_keyring::identity_file::{
-    MAX_LEN, OpenIdentityFileError, ParseIdentityFileError, SealIdentityFileError,
-};
-use endseal_keyring::{IdentityFile, KdfParams, Passphrase};
+use endseal_keyring::IdentityFile;
+use endseal_keyring::identity_file::{MAX_LEN, ParseIdentityFileError};
 
 use crate::atomic::{Existing, Readers, write_file};
 use crate::error::FileError;
@@ -16,8 +12,6 @@ use crate::home::{Home, HomeLock, keep_aside, read_private};
 
 /// Name of the identity file.
 const NAME: &str = "identity.endseal";
-/// Stands where a person wants no passphrase. It is public: only permissions protect such a file.
-const NO_PASSPHRASE: &str = "endseal without passphrase";
 
 impl Home {
     /// Where the identity file is.
@@ -57,38 +51,6 @@ impl Home {
         write_file(&path, identity.as_bytes(), existing, Readers::Owner)?;
         Ok(aside)
     }
-}
-
-/// An identity file that opens without a passphrase.
-///
-/// # Errors
-/// Those of [`IdentityFile::seal`].
-pub fn seal_without_passphrase(
-    identity: &Identity,
-    random: &mut impl Random,
-) -> Result<IdentityFile, SealIdentityFileError> {
-    IdentityFile::seal(identity, &no_passphrase(), KdfParams::MINIMUM, random)
-}
-
-/// Opens an identity file that was sealed without a passphrase. `None` if it has one.
-///
-/// # Errors
-/// Those of [`IdentityFile::open`], but for a wrong passphrase.
-pub fn open_without_passphrase(
-    file: &IdentityFile,
-) -> Result<Option<Identity>, OpenIdentityFileError> {
-    if file.params() != KdfParams::MINIMUM {
-        return Ok(None);
-    }
-    match file.open(&no_passphrase()) {
-        Err(OpenIdentityFileError::Authentication) => Ok(None),
-        other => other.map(Some),
-    }
-}
-
-#[allow(clippy::expect_used)]
-fn no_passphrase() -> Passphrase {
-    Passphrase::new(NO_PASSPHRASE).expect("a constant that is not empty, short and printable")
 }
 
 /// Why there is no identity.

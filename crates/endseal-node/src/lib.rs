@@ -36,5 +36,5 @@ pub use error::FileError;
 pub use file::{FILE_CONTEXT, Incoming, OpenFileError, Progress, SealFileError, seal};
 pub use groups::{GroupError, Groups, ImportError, Imported, epoch_key, recipients};
 pub use home::{HOME_VARIABLE, Home, HomeError, HomeLock, read_bounded, read_public};
-pub use identity::{IdentityError, open_without_passphrase, seal_without_passphrase};
+pub use identity::IdentityError;
 pub use inspect::{Inspection, check_start};

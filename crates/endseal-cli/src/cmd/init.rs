@@ -3,7 +3,7 @@
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
 use endseal_keyring::{IdentityFile, IdentityText, KdfParams};
-use endseal_node::{Existing, FileError, Home, IdentityError, seal_without_passphrase};
+use endseal_node::{Existing, FileError, Home, IdentityError};
 
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
@@ -50,7 +50,7 @@ pub(crate) fn store(
         ctx.note(
             "warning: without a passphrase, whoever can read the identity file has the identity",
         );
-        seal_without_passphrase(identity, &mut OsRandom)?
+        IdentityFile::seal_without_passphrase(identity, &mut OsRandom)?
     } else {
         let passphrase = passphrase::choose(ctx)?;
         IdentityFile::seal(identity, &passphrase, KdfParams::RECOMMENDED, &mut OsRandom)?

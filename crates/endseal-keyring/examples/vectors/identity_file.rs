@@ -8,10 +8,13 @@ use crate::json::Vector;
 use crate::{kem_key_of_another, long, owner, short};
 
 const PASSPHRASE: &str = "correct horse battery staple";
+/// The specification's, written a second time.
+const NO_PASSPHRASE: &str = "endseal without passphrase";
 
 pub(crate) fn write(dir: &Path) {
     successes(dir);
     let good = seal(KdfParams::MINIMUM, PASSPHRASE, 1);
+    with_passphrase_only(dir);
     wrong_contents(dir, &good);
     wrong_parameters(dir, &good);
     wrong_form(dir, &good);
@@ -57,6 +60,36 @@ fn successes(dir: &Path) {
         .with_hex("ed25519_seed", &[1; 32])
         .with_hex("mlkem768_seed", &[0xfe; 64])
         .write(dir);
+    without_passphrase("file-without-passphrase", "under the public passphrase", "ok", &{
+        seal(KdfParams::MINIMUM, NO_PASSPHRASE, 1)
+    })
+    .with_hex("ed25519_seed", &[1; 32])
+    .with_hex("mlkem768_seed", &[0xfe; 64])
+    .write(dir);
+}
+
+/// A file that is opened without a passphrase.
+fn without_passphrase(scenario: &'static str, comment: &str, expect: &str, file: &str) -> Vector {
+    Vector::new(scenario, comment, expect).with("kind", "identity-file").with("input", file)
+}
+
+fn with_passphrase_only(dir: &Path) {
+    let more = KdfParams::new(8192, 2, 1).unwrap();
+    let cases: &[(&'static str, &str, String)] = &[
+        (
+            "file-has-a-passphrase",
+            "under another passphrase, opened without one",
+            seal(KdfParams::MINIMUM, PASSPHRASE, 1),
+        ),
+        (
+            "file-without-passphrase-2-passes",
+            "under the public passphrase with 2 passes, opened without one",
+            seal(more, NO_PASSPHRASE, 1),
+        ),
+    ];
+    for (scenario, comment, file) in cases {
+        without_passphrase(scenario, comment, "authentication", file).write(dir);
+    }
 }
 
 fn wrong_contents(dir: &Path, good: &str) {
@@ -111,6 +144,12 @@ fn wrong_contents(dir: &Path, good: &str) {
             good.replace(&long(1), &long(2)),
         ),
         (
+            "file-public-kem-of-another",
+            "the ML-KEM-768 key of somebody else in the public identity",
+            "signature",
+            good.replace(&long(1), &kem_key_of_another()),
+        ),
+        (
             "file-public-of-another",
             "made with the public identity of somebody else",
             "mismatch",
@@ -143,12 +182,6 @@ fn wrong_parameters(dir: &Path, good: &str) {
     }
 }
 
-        (
-            "file-public-kem-of-another",
-            "the ML-KEM-768 key of somebody else in the public identity",
-            "signature",
-            good.replace(&long(1), &kem_key_of_another()),
-        ),
 fn wrong_form(dir: &Path, good: &str) {
     let lines: Vec<&str> = good.split_inclusive('\n').collect();
     let end = good.len() - 1;

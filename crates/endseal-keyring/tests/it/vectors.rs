@@ -23,7 +23,9 @@ fn identity_vectors() {
     run("identity", 118, |vector| match vector["kind"].as_str() {
         Some("public-text") => public_text(text(vector, "input")),
         Some("secret-text") => secret_text(text(vector, "input")),
-        Some("identity-file") => identity_file(text(vector, "input"), text(vector, "passphrase")),
+        Some("identity-file") => {
+            identity_file(text(vector, "input"), vector["passphrase"].as_str())
+        }
         Some("peer-id") => peer_id(vector),
         Some("contacts") => address_book::<PublicIdentity>(text(vector, "input"), text_class),
         Some("peers") => address_book::<PeerId>(text(vector, "input"), peer_id_class),
@@ -99,7 +101,7 @@ fn secret_text(input: &str) -> Outcome {
     Ok(outputs)
 }
 
-fn identity_file(input: &str, passphrase: &str) -> Outcome {
+fn identity_file(input: &str, passphrase: Option<&str>) -> Outcome {
     let file = IdentityFile::parse(input.as_bytes()).map_err(|error| match error {
         ParseIdentityFileError::Kdf(_) | ParseIdentityFileError::TooLong => "limit",
         ParseIdentityFileError::Malformed(_) => "form",
@@ -108,8 +110,13 @@ fn identity_file(input: &str, passphrase: &str) -> Outcome {
         other => panic!("{other}"),
     })?;
     assert_eq!(file.as_bytes(), input.as_bytes());
-    let passphrase = Passphrase::new(passphrase).ok().unwrap();
-    let identity = file.open(&passphrase).map_err(|error| match error {
+    let identity = match passphrase {
+        Some(passphrase) => file.open(&Passphrase::new(passphrase).ok().unwrap()),
+        None => file
+            .open_without_passphrase()
+            .and_then(|opened| opened.ok_or(OpenIdentityFileError::Authentication)),
+    };
+    let identity = identity.map_err(|error| match error {
         OpenIdentityFileError::Authentication => "authentication",
         OpenIdentityFileError::OtherIdentity => "mismatch",
         other => panic!("{other}"),
@@ -171,6 +178,7 @@ fn text_class(error: ParseIdentityError) -> &'static str {
         ParseIdentityError::KemKey(_) | ParseIdentityError::SigningKey(_) => "key",
         ParseIdentityError::Length { .. } => "length",
         ParseIdentityError::Padding => "padding",
+        ParseIdentityError::Signature => "signature",
         ParseIdentityError::Foreign(_)
         | ParseIdentityError::Prefix
         | ParseIdentityError::Secret => "prefix",
@@ -178,7 +186,6 @@ fn text_class(error: ParseIdentityError) -> &'static str {
     }
 }
 
-        ParseIdentityError::Signature => "signature",
 fn roster_class(error: &ParseRosterError) -> &'static str {
     match error {
         ParseRosterError::Identity { .. } => "identity",

@@ -5,11 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
-use endseal_keyring::{IdentityFile, KdfParams, Passphrase};
-use endseal_node::{
-    Existing, FileError, Home, HomeError, IdentityError, open_without_passphrase,
-    seal_without_passphrase,
-};
+use endseal_keyring::IdentityFile;
+use endseal_node::{Existing, FileError, Home, HomeError, IdentityError};
 
 use crate::scratch::Scratch;
 
@@ -47,7 +44,7 @@ fn an_identity_is_stored_once_and_replaced_only_with_a_copy() {
     assert!(matches!(home.identity(), Err(IdentityError::Missing(_))));
     let make = || {
         let identity = Identity::generate(&mut OsRandom).unwrap();
-        seal_without_passphrase(&identity, &mut OsRandom).unwrap()
+        IdentityFile::seal_without_passphrase(&identity, &mut OsRandom).unwrap()
     };
     let (first, second) = (make(), make());
     assert!(home.store_identity(&first, Existing::Keep, &lock).unwrap().is_none());
@@ -57,17 +54,6 @@ fn an_identity_is_stored_once_and_replaced_only_with_a_copy() {
     let aside = home.store_identity(&second, Existing::Replace, &lock).unwrap().unwrap();
     assert_eq!(fs::read(aside).unwrap(), first.as_bytes());
     assert_eq!(home.identity().unwrap(), second);
-}
-
-#[test]
-fn no_passphrase_opens_only_what_has_none() {
-    let identity = Identity::generate(&mut OsRandom).unwrap();
-    let without = seal_without_passphrase(&identity, &mut OsRandom).unwrap();
-    let opened = open_without_passphrase(&without).unwrap().unwrap();
-    assert!(opened.public() == identity.public());
-    let passphrase = Passphrase::new("correct horse").unwrap();
-    let with = IdentityFile::seal(&identity, &passphrase, KdfParams::MINIMUM, &mut OsRandom);
-    assert!(open_without_passphrase(&with.unwrap()).unwrap().is_none());
 }
 
 #[test]
