@@ -3,6 +3,9 @@
 pub(crate) mod cpu;
 mod divsteps25519;
 pub(crate) mod field25519;
+#[cfg(test)]
+mod interval;
+mod limbs25519;
 #[cfg(feature = "std")]
 pub(crate) mod mldsa65_ffi;
 #[cfg(feature = "std")]

@@ -9,7 +9,7 @@
 //! | `mul`, `square`, `mul_small` | < 2^54 | < 2^52 |
 //! | `to_bytes` | < 2^54 | |
 //!
-//! Nothing branches or indexes on a value.
+//! `limbs25519` has the arithmetic; its tests prove these bounds. Nothing branches or indexes on a value.
 #![forbid(unsafe_code)]
 
 use core::hint::black_box;
@@ -17,8 +17,7 @@ use core::hint::black_box;
 use zeroize::Zeroize;
 
 use super::divsteps25519;
-
-const MASK: u64 = (1 << 51) - 1;
+use super::limbs25519::{self as limbs, MASK};
 
 /// A number modulo p. Not unique: compare encodings.
 #[derive(Clone, Copy)]
@@ -79,51 +78,29 @@ impl Element {
     pub(crate) fn add(self, y: Self) -> Self {
         self.check(53);
         y.check(53);
-        Self(core::array::from_fn(|i| self.0[i] + y.0[i]))
+        Self(limbs::add(self.0, y.0))
     }
 
     pub(crate) fn sub(self, y: Self) -> Self {
-        // 16p in limbs that no operand exceeds: 2^55 - 304 and 2^55 - 16, against 2^54.
-        const BIAS: [u64; 5] = [(MASK - 18) << 4, MASK << 4, MASK << 4, MASK << 4, MASK << 4];
         self.check(54);
         y.check(54);
-        Self(core::array::from_fn(|i| self.0[i] + BIAS[i] - y.0[i])).carried()
+        Self(limbs::sub(self.0, y.0)).checked(52)
     }
 
     pub(crate) fn mul(self, y: Self) -> Self {
         self.check(54);
         y.check(54);
-        let m = |a: u64, b: u64| u128::from(a) * u128::from(b);
-        let (x, y) = (self.0, y.0);
-        // 19 * 2^54 fits 64 bits; a column is below 77 * 2^108.
-        let w = y.map(|limb| limb.wrapping_mul(19));
-        reduce([
-            m(x[0], y[0]) + m(x[1], w[4]) + m(x[2], w[3]) + m(x[3], w[2]) + m(x[4], w[1]),
-            m(x[0], y[1]) + m(x[1], y[0]) + m(x[2], w[4]) + m(x[3], w[3]) + m(x[4], w[2]),
-            m(x[0], y[2]) + m(x[1], y[1]) + m(x[2], y[0]) + m(x[3], w[4]) + m(x[4], w[3]),
-            m(x[0], y[3]) + m(x[1], y[2]) + m(x[2], y[1]) + m(x[3], y[0]) + m(x[4], w[4]),
-            m(x[0], y[4]) + m(x[1], y[3]) + m(x[2], y[2]) + m(x[3], y[1]) + m(x[4], y[0]),
-        ])
+        Self(limbs::mul(self.0, y.0)).checked(52)
     }
 
     pub(crate) fn square(self) -> Self {
         self.check(54);
-        let m = |a: u64, b: u64| u128::from(a) * u128::from(b);
-        let x = self.0;
-        let (d0, d1) = (2 * x[0], 2 * x[1]);
-        let (w3, w4) = (19 * x[3], 19 * x[4]);
-        reduce([
-            m(x[0], x[0]) + 2 * (m(x[1], w4) + m(x[2], w3)),
-            m(x[3], w3) + m(d0, x[1]) + m(2 * x[2], w4),
-            m(x[1], x[1]) + m(d0, x[2]) + m(2 * w4, x[3]),
-            m(x[4], w4) + m(d0, x[3]) + m(d1, x[2]),
-            m(x[2], x[2]) + m(d0, x[4]) + m(d1, x[3]),
-        ])
+        Self(limbs::square(self.0)).checked(52)
     }
 
     pub(crate) fn mul_small(self, y: u32) -> Self {
         self.check(54);
-        reduce(self.0.map(|limb| u128::from(limb) * u128::from(y)))
+        Self(limbs::mul_small(self.0, u64::from(y))).checked(52)
     }
 
     /// x^(2^n).
@@ -173,45 +150,20 @@ impl Element {
         Self(core::array::from_fn(|i| self.0[i] ^ (mask & (self.0[i] ^ other.0[i]))))
     }
 
-    /// Any limbs to limbs below 2^51 + 2^18.
     #[inline]
     fn carried(self) -> Self {
-        let x = self.0;
-        let out = Self([
-            (x[0] & MASK) + 19 * (x[4] >> 51),
-            (x[1] & MASK) + (x[0] >> 51),
-            (x[2] & MASK) + (x[1] >> 51),
-            (x[3] & MASK) + (x[2] >> 51),
-            (x[4] & MASK) + (x[3] >> 51),
-        ]);
-        out.check(52);
-        out
+        Self(limbs::carried(self.0)).checked(52)
+    }
+
+    #[inline]
+    fn checked(self, bits: u32) -> Self {
+        self.check(bits);
+        self
     }
 
     fn check(self, bits: u32) {
         debug_assert!(self.0.iter().all(|limb| limb >> bits == 0), "a limb out of its bound");
     }
-}
-
-/// All columns at once and twice, which is shorter than a chain from the first to the last.
-///
-/// Of limbs below 2^54 the columns are below 77 * 2^108 < 2^115, and the last one, which nothing was
-/// folded into, is below 5 * 2^108. So what leaves a column is below 2^63.3, 19 times what leaves
-/// the last one below 2^63.6, and the sums below 2^64. What leaves these is below 2^13.
-#[allow(clippy::cast_possible_truncation, reason = "the bounds are above")]
-#[inline]
-fn reduce(c: [u128; 5]) -> Element {
-    let low = c.map(|column| column as u64 & MASK);
-    let high = c.map(|column| (column >> 51) as u64);
-    debug_assert!(c.iter().all(|column| column >> 115 == 0) && high[4] < u64::MAX / 20);
-    let sums = Element([
-        low[0] + 19 * high[4],
-        low[1] + high[0],
-        low[2] + high[1],
-        low[3] + high[2],
-        low[4] + high[3],
-    ]);
-    sums.carried()
 }
 
 impl Zeroize for Element {

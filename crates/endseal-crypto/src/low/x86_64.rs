@@ -10,12 +10,15 @@
 //! not found.
 
 mod batch;
+#[cfg(test)]
+mod bounds_tests;
 mod edwards;
 mod field;
 mod field51;
 mod field52;
 mod inversion;
 mod ladder;
+mod lane;
 mod lanes;
 #[cfg(test)]
 mod tests;
@@ -23,3 +26,5 @@ mod wipe;
 
 pub(super) use batch::{edwards_batch, edwards_to_montgomery_batch, montgomery_batch};
 pub(super) use edwards::edwards_on_curve_batch;
+#[cfg(test)]
+pub(super) use lane::Lane;

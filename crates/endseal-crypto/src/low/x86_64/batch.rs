@@ -1,6 +1,6 @@
 //! The batch operations: groups of eight through the ladder, runs of groups through one inversion.
 
-use super::field::{Columns, Reduced};
+use super::field::Reduced;
 use super::inversion::{Fractions, RUN};
 use super::ladder::{Masks, ladder};
 use super::lanes::Lanes;
@@ -103,7 +103,7 @@ fn divide_into<const BITS: u32>(
     let one = Reduced::small(1).columns();
     for group in ys.chunks(8) {
         let y = Lanes::<BITS>::from_bytes(group).columns();
-        fractions.push(one.plus(y), one.plus(Columns::start::<true>()).minus(y));
+        fractions.push(one.plus(y), one.biased().minus(y));
     }
     fractions.divide(|i, x| Lanes::<BITS>::of(x.0).to_bytes(&mut out[8 * i..]));
 }

@@ -1,6 +1,6 @@
 //! Whether Ed25519 keys are on the curve. Keys are public, and so is the answer.
 
-use super::field::{Columns, Reduced, multiply, square};
+use super::field::{Reduced, multiply, square};
 use super::inversion::zero_lanes;
 use super::lanes::Lanes;
 use crate::low::cpu::{HaveIfma, Radix};
@@ -42,13 +42,13 @@ fn on_curve_in<const BITS: u32>(ys: &[[u8; 32]]) -> [u8; WIDTH] {
     let mut fractions = Groups { len: ys.len().div_ceil(8), groups: [one; WIDTH] };
     for (ys, fraction) in ys.chunks(8).zip(&mut fractions.groups) {
         let y = Lanes::from_bytes(ys).reduced();
-        let u = square::<BITS, true>(y).minus(one.columns()).carry();
-        let v = multiply::<BITS, false>(d, y.squared()).plus(one.columns()).carry();
+        let u = square::<BITS, true, _>(y).minus(one.columns()).carry();
+        let v = multiply::<BITS, false, _>(d, y.squared()).plus(one.columns()).carry();
         *fraction = u.times(v);
     }
     let mut out = [0; WIDTH];
     for (x, out) in legendre(fractions).groups.into_iter().zip(&mut out) {
-        let minus_one = x.columns().plus(Columns::start::<true>()).minus(one.columns());
+        let minus_one = x.columns().biased().minus(one.columns());
         *out = zero_lanes(x.canonical()) | zero_lanes(minus_one.carry().canonical());
     }
     out

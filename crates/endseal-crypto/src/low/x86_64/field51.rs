@@ -32,17 +32,14 @@
 //! Column 0 is the largest: 124.5. The bias adds 152 to each, before or after it is multiplied by 19: a
 //! column of a sum of two products is below 402 * 2^52, and all intermediate ones below 2^61.
 
-use core::arch::x86_64::{
-    __m512i, _mm512_add_epi64 as add, _mm512_and_si512 as and, _mm512_madd52hi_epu64 as hi,
-    _mm512_madd52lo_epu64 as lo, _mm512_mullo_epi64 as mul, _mm512_setzero_si512 as zero,
-    _mm512_srli_epi64 as shr,
-};
-
-use super::field::{Bounds, Columns, all, limb_mask};
+use super::field::{Bounds, limb_mask};
+use super::lane::Lane;
 
 const MASK: u64 = limb_mask(51);
 /// 8 * 2p in limbs of nearly 8 * 2^52, for the columns that are folded: even, because some are doubled.
 const UPPER_BIAS: [u64; 5] = [(MASK - 18) << 4, MASK << 4, MASK << 4, MASK << 4, MASK << 4];
+const HALF_BIAS: [u64; 5] =
+    [UPPER_BIAS[0] / 2, UPPER_BIAS[1] / 2, UPPER_BIAS[2] / 2, UPPER_BIAS[3] / 2, UPPER_BIAS[4] / 2];
 /// What that is after the fold: 152 * 2p, in limbs of nearly 152 * 2^52.
 pub(super) const BIAS: [u64; 5] = [
     19 * UPPER_BIAS[0],
@@ -60,24 +57,18 @@ pub(super) const BOUNDS: Bounds = Bounds {
     carried: 512,
 };
 
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn twice(x: __m512i) -> __m512i {
-    add(x, x)
-}
-
 /// Moves what is above bit 51 one limb up, all at once: below 2^10, and 19 times that below 2^15 from
 /// limb 4, which is folded at 2^255.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn carry(x: [__m512i; 5]) -> [__m512i; 5] {
-    let m = all(MASK);
+pub(super) fn carry<V: Lane>(x: [V; 5]) -> [V; 5] {
+    let m = x[0].all(MASK);
     [
-        lo(and(x[0], m), shr::<51>(x[4]), all(19)),
-        add(and(x[1], m), shr::<51>(x[0])),
-        add(and(x[2], m), shr::<51>(x[1])),
-        add(and(x[3], m), shr::<51>(x[2])),
-        add(and(x[4], m), shr::<51>(x[3])),
+        x[0].and(m).lo(x[4].shr::<51>(), m.all(19)),
+        x[1].and(m).add(x[0].shr::<51>()),
+        x[2].and(m).add(x[1].shr::<51>()),
+        x[3].and(m).add(x[2].shr::<51>()),
+        x[4].and(m).add(x[3].shr::<51>()),
     ]
 }
 
@@ -85,131 +76,132 @@ pub(super) fn carry(x: [__m512i; 5]) -> [__m512i; 5] {
 /// of weight 2^255 and up, are below 2^56, so that all bits of the product count.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn multiply<const BIASED: bool>(x: [__m512i; 5], y: [__m512i; 5]) -> [__m512i; 5] {
-    let z = zero();
-    let s = if BIASED { UPPER_BIAS.map(|limb| all(limb)) } else { [z; 5] };
+pub(super) fn multiply<const BIASED: bool, V: Lane>(x: [V; 5], y: [V; 5]) -> [V; 5] {
+    let z = x[0].zero();
+    let s = if BIASED { z.limbs(UPPER_BIAS) } else { [z; 5] };
     // High halves of column i + j + 1, low ones of column i + j.
-    let mut high = [z, z, z, z, if BIASED { all(UPPER_BIAS[4] / 2) } else { z }];
+    let mut high = [z, z, z, z, if BIASED { z.all(HALF_BIAS[4]) } else { z }];
     let mut low = [s[0], s[1], s[2], s[3]];
     for j in (0..5).rev() {
         for i in 4 - j..5 {
-            high[i + j - 4] = hi(high[i + j - 4], x[i], y[j]);
+            high[i + j - 4] = high[i + j - 4].hi(x[i], y[j]);
         }
     }
     for j in (1..5).rev() {
         for i in 5 - j..5 {
-            low[i + j - 5] = lo(low[i + j - 5], x[i], y[j]);
+            low[i + j - 5] = low[i + j - 5].lo(x[i], y[j]);
         }
     }
     let mut c = [
-        mul(add(low[0], twice(high[0])), all(19)),
-        mul(add(low[1], twice(high[1])), all(19)),
-        mul(add(low[2], twice(high[2])), all(19)),
-        mul(add(low[3], twice(high[3])), all(19)),
-        mul(high[4], all(38)),
+        low[0].add(high[0].twice()).mul(z.all(19)),
+        low[1].add(high[1].twice()).mul(z.all(19)),
+        low[2].add(high[2].twice()).mul(z.all(19)),
+        low[3].add(high[3].twice()).mul(z.all(19)),
+        high[4].mul(z.all(38)),
     ];
     let mut high = [z; 4];
     for i in 0..5 {
         for j in 0..5 - i {
-            c[i + j] = lo(c[i + j], x[i], y[j]);
+            c[i + j] = c[i + j].lo(x[i], y[j]);
         }
     }
     for i in 0..4 {
         for j in 0..4 - i {
-            high[i + j] = hi(high[i + j], x[i], y[j]);
+            high[i + j] = high[i + j].hi(x[i], y[j]);
         }
     }
     [
         c[0],
-        add(c[1], twice(high[0])),
-        add(c[2], twice(high[1])),
-        add(c[3], twice(high[2])),
-        add(c[4], twice(high[3])),
+        c[1].add(high[0].twice()),
+        c[2].add(high[1].twice()),
+        c[3].add(high[2].twice()),
+        c[4].add(high[3].twice()),
     ]
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn square<const BIASED: bool>(x: [__m512i; 5]) -> [__m512i; 5] {
-    let z = zero();
+pub(super) fn square<const BIASED: bool, V: Lane>(x: [V; 5]) -> [V; 5] {
+    let z = x[0].zero();
     // Half of the bias where the column is doubled.
-    let s = if BIASED { UPPER_BIAS.map(|limb| all(limb)) } else { [z; 5] };
-    let half = if BIASED { UPPER_BIAS.map(|limb| all(limb / 2)) } else { [z; 5] };
+    let s = if BIASED { z.limbs(UPPER_BIAS) } else { [z; 5] };
+    let half = if BIASED { z.limbs(HALF_BIAS) } else { [z; 5] };
 
-    let h4 = hi(hi(z, x[0], x[4]), x[1], x[3]);
-    let h5 = hi(hi(z, x[1], x[4]), x[2], x[3]);
-    let h6 = hi(z, x[2], x[4]);
-    let h7 = hi(z, x[3], x[4]);
-    let d5 = hi(lo(lo(half[0], x[1], x[4]), x[2], x[3]), x[2], x[2]);
-    let d6 = lo(twice(h5), x[2], x[4]);
-    let d7 = hi(lo(half[2], x[3], x[4]), x[3], x[3]);
-    let d9 = hi(half[4], x[4], x[4]);
-    let c0 = mul(add(d5, twice(h4)), all(38));
-    let c1 = mul(add(twice(d6), lo(s[1], x[3], x[3])), all(19));
-    let c2 = mul(add(d7, twice(h6)), all(38));
-    let c3 = mul(add(twice(twice(h7)), lo(s[3], x[4], x[4])), all(19));
-    let c4 = mul(d9, all(38));
+    let h4 = z.hi(x[0], x[4]).hi(x[1], x[3]);
+    let h5 = z.hi(x[1], x[4]).hi(x[2], x[3]);
+    let h6 = z.hi(x[2], x[4]);
+    let h7 = z.hi(x[3], x[4]);
+    let d5 = half[0].lo(x[1], x[4]).lo(x[2], x[3]).hi(x[2], x[2]);
+    let d6 = h5.twice().lo(x[2], x[4]);
+    let d7 = half[2].lo(x[3], x[4]).hi(x[3], x[3]);
+    let d9 = half[4].hi(x[4], x[4]);
+    let c0 = d5.add(h4.twice()).mul(z.all(38));
+    let c1 = d6.twice().add(s[1].lo(x[3], x[3])).mul(z.all(19));
+    let c2 = d7.add(h6.twice()).mul(z.all(38));
+    let c3 = h7.twice().twice().add(s[3].lo(x[4], x[4])).mul(z.all(19));
+    let c4 = d9.mul(z.all(38));
 
-    let h1 = hi(z, x[0], x[1]);
-    let h2 = hi(z, x[0], x[2]);
-    let h3 = hi(hi(z, x[0], x[3]), x[1], x[2]);
-    let d1 = hi(lo(z, x[0], x[1]), x[0], x[0]);
-    let d2 = lo(twice(h1), x[0], x[2]);
-    let d3 = hi(lo(lo(z, x[0], x[3]), x[1], x[2]), x[1], x[1]);
-    let d4 = lo(lo(z, x[0], x[4]), x[1], x[3]);
+    let h1 = z.hi(x[0], x[1]);
+    let h2 = z.hi(x[0], x[2]);
+    let h3 = z.hi(x[0], x[3]).hi(x[1], x[2]);
+    let d1 = z.lo(x[0], x[1]).hi(x[0], x[0]);
+    let d2 = h1.twice().lo(x[0], x[2]);
+    let d3 = z.lo(x[0], x[3]).lo(x[1], x[2]).hi(x[1], x[1]);
+    let d4 = z.lo(x[0], x[4]).lo(x[1], x[3]);
     [
-        lo(c0, x[0], x[0]),
-        add(c1, twice(d1)),
-        add(lo(c2, x[1], x[1]), twice(d2)),
-        add(c3, twice(add(d3, twice(h2)))),
-        add(lo(c4, x[2], x[2]), twice(add(d4, twice(h3)))),
+        c0.lo(x[0], x[0]),
+        c1.add(d1.twice()),
+        c2.lo(x[1], x[1]).add(d2.twice()),
+        c3.add(d3.add(h2.twice()).twice()),
+        c4.lo(x[2], x[2]).add(d4.add(h3.twice()).twice()),
     ]
 }
 
 /// start + 121666 * x: high halves are below 2^17.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn add_small_multiple(s: [__m512i; 5], x: [__m512i; 5]) -> [__m512i; 5] {
-    let (z, y) = (zero(), all(121_666));
+pub(super) fn add_small_multiple<V: Lane>(s: [V; 5], x: [V; 5]) -> [V; 5] {
+    let (z, y) = (x[0].zero(), x[0].all(121_666));
     [
-        lo(lo(s[0], x[0], y), hi(z, x[4], y), all(38)),
-        add(lo(s[1], x[1], y), twice(hi(z, x[0], y))),
-        add(lo(s[2], x[2], y), twice(hi(z, x[1], y))),
-        add(lo(s[3], x[3], y), twice(hi(z, x[2], y))),
-        add(lo(s[4], x[4], y), twice(hi(z, x[3], y))),
+        s[0].lo(x[0], y).lo(z.hi(x[4], y), z.all(38)),
+        s[1].lo(x[1], y).add(z.hi(x[0], y).twice()),
+        s[2].lo(x[2], y).add(z.hi(x[1], y).twice()),
+        s[3].lo(x[3], y).add(z.hi(x[2], y).twice()),
+        s[4].lo(x[4], y).add(z.hi(x[3], y).twice()),
     ]
 }
 
 /// 2^51 times the number, not yet carried: what leaves at the top has weight 2^255.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn limb_up(x: [__m512i; 5]) -> [__m512i; 5] {
-    [mul(x[4], all(19)), x[0], x[1], x[2], x[3]]
+pub(super) fn limb_up<V: Lane>(x: [V; 5]) -> [V; 5] {
+    [x[4].mul(x[4].all(19)), x[0], x[1], x[2], x[3]]
 }
 
 /// The product with the x that the table is of: each column has five low and five high halves, 7.5 in
 /// all, and column 0 instead 5 low ones and 19 times 2.5, 52.5 in all.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn multiply_table<const BIASED: bool>(
-    table: &[[__m512i; 5]; 5],
-    y: [__m512i; 5],
-) -> [__m512i; 5] {
-    let mut c = Columns::<51>::start::<BIASED>().0;
-    let mut h = [zero(); 5];
+pub(super) fn multiply_table<const BIASED: bool, V: Lane>(
+    table: &[[V; 5]; 5],
+    y: [V; 5],
+) -> [V; 5] {
+    let z = y[0].zero();
+    let mut c = if BIASED { z.limbs(BIAS) } else { [z; 5] };
+    let mut h = [z; 5];
     for (x, y) in table.iter().zip(y) {
         for j in 0..5 {
-            h[j] = hi(h[j], x[j], y);
+            h[j] = h[j].hi(x[j], y);
         }
         for j in 0..5 {
-            c[j] = lo(c[j], x[j], y);
+            c[j] = c[j].lo(x[j], y);
         }
     }
     [
-        add(c[0], mul(h[4], all(38))),
-        add(c[1], twice(h[0])),
-        add(c[2], twice(h[1])),
-        add(c[3], twice(h[2])),
-        add(c[4], twice(h[3])),
+        c[0].add(h[4].mul(z.all(38))),
+        c[1].add(h[0].twice()),
+        c[2].add(h[1].twice()),
+        c[3].add(h[2].twice()),
+        c[4].add(h[3].twice()),
     ]
 }

@@ -30,6 +30,7 @@ macro_rules! with_ifma {
         }
     };
 }
+pub(super) use with_ifma;
 
 /// All extreme limbs, p and its neighbours, and random ones; with rubbish where it must not count.
 fn operands<const BITS: u32>() -> Vec<Limbs> {
@@ -91,8 +92,8 @@ fn products_like_schoolbook() {
             for ys in operands.chunks(8) {
                 let y = lanes::<BITS>(ys).reduced();
                 let got = [
-                    bytes(multiply::<BITS, false>(one_x, y)),
-                    bytes(multiply::<BITS, true>(y, one_x)),
+                    bytes(multiply::<BITS, false, _>(one_x, y)),
+                    bytes(multiply::<BITS, true, _>(y, one_x)),
                     bytes(table.multiply::<false>(y)),
                     bytes(table.multiply::<true>(y)),
                 ];
@@ -113,8 +114,8 @@ fn squares_and_small_multiples_like_schoolbook() {
         let operands = operands::<BITS>();
         for xs in operands.chunks(8) {
             let x = lanes::<BITS>(xs).reduced();
-            let squares = [bytes(square::<BITS, false>(x)), bytes(square::<BITS, true>(x))];
-            let small = bytes(add_small_multiple(square::<BITS, false>(x), x));
+            let squares = [bytes(square::<BITS, false, _>(x)), bytes(square::<BITS, true, _>(x))];
+            let small = bytes(add_small_multiple(square::<BITS, false, _>(x), x));
             let a24 = of_limbs(&[121_666], 64);
             for (i, x) in xs.iter().enumerate() {
                 let x = value::<BITS>(x);
@@ -139,7 +140,7 @@ fn sums_and_differences_like_schoolbook() {
             for ys in operands.chunks(8).step_by(3) {
                 let (x, y) = (lanes::<BITS>(xs).reduced(), lanes::<BITS>(ys).reduced());
                 // x^2 +- y^2, as the ladder has them: of products not yet carried.
-                let (xx, yy) = (square::<BITS, true>(x), square::<BITS, false>(y));
+                let (xx, yy) = (square::<BITS, true, _>(x), square::<BITS, false, _>(y));
                 let sums = bytes(xx.plus(yy));
                 let differences = bytes(xx.minus(yy));
                 for (i, (x, y)) in xs.iter().zip(ys).enumerate() {
