@@ -14,6 +14,7 @@ pub(crate) mod mlkem768_ffi;
 mod reference25519;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod sha512_pair;
+pub(crate) mod taint;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod vaes;
 pub(crate) mod wipe;

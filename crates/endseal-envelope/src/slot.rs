@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use endseal_crypto::secret::{Zeroize, Zeroizing};
+use endseal_crypto::secret::{Zeroize, Zeroizing, declassify};
 use endseal_crypto::segment::{ChunkKeys, InputKey};
 use endseal_crypto::{hash, hazmat, label, mlkem768, x25519};
 
@@ -114,6 +114,8 @@ impl Slots<'_> {
         let masks = self.masks()?;
         let mut order: Vec<(u128, u32)> =
             (0..).zip(&masks).map(|(i, m)| (sort_key(m), i)).collect();
+        // The order of the slots shows in the envelope, and not whose they are.
+        order.iter_mut().for_each(|entry| *entry = declassify(*entry));
         order.sort_unstable();
         let decoy_kem = self.decoy_kem();
         let mut positions = vec![0; self.keys.len()];

@@ -28,7 +28,7 @@ use zeroize::ZeroizeOnDrop;
 use crate::mid::aes_gcm::AesGcm;
 use crate::mid::hkdf_sha512::ExpandKey;
 use crate::random::{Random, RandomError};
-use crate::secret::{Zeroizing, constant_time_eq};
+use crate::secret::{Zeroizing, constant_time_eq, declassify};
 
 mod chunk;
 #[cfg(feature = "std")]
@@ -242,7 +242,7 @@ impl KeySource {
         commitment: &[u8; COMMITMENT_LEN],
     ) -> Result<ChunkKeys, Unauthentic> {
         let (keys, own) = self.derive(salt, context);
-        if constant_time_eq(&own, commitment) { Ok(keys) } else { Err(Unauthentic) }
+        if declassify(constant_time_eq(&own, commitment)) { Ok(keys) } else { Err(Unauthentic) }
     }
 
     /// The keys of [`derive`](Self::derive) without the commitment, which is three of the five compressions of SHA-512

@@ -7,6 +7,7 @@ use zeroize::Zeroize;
 
 use crate::mid::{backend, x25519_batch};
 use crate::random::{Random, RandomError};
+use crate::secret::{constant_time_eq, declassify};
 
 pub use crate::mid::x25519_batch::Platform;
 
@@ -181,7 +182,8 @@ impl SharedSecrets {
 }
 
 fn refuse_zero(secret: &[u8; 32]) -> Result<&[u8; 32], LowOrder> {
-    if crate::secret::constant_time_eq(secret, &[0; 32]) { Err(LowOrder) } else { Ok(secret) }
+    let is_zero = declassify(constant_time_eq(secret, &[0; 32]));
+    if is_zero { Err(LowOrder) } else { Ok(secret) }
 }
 
 impl Drop for SharedSecrets {

@@ -1,0 +1,221 @@
+//! The cases: two controls, then what computes with secrets.
+
+use core::hint::black_box;
+
+use endseal_crypto::identity::Identity;
+use endseal_crypto::random::{Random, RandomError};
+use endseal_crypto::segment::{ChunkKeys, ChunkSealer, InputKey, SliceOpener};
+use endseal_crypto::x25519_kernel::{Platform, edwards_batch, montgomery_batch};
+use endseal_crypto::{ed25519, hash, label, mlkem768, x25519};
+use endseal_envelope::{Opener, Policy, Recipients, Sealer, Suite};
+use endseal_keyring::SecretText;
+
+use crate::Case;
+use crate::memcheck::{declassify, mark_secret, unreported};
+
+const fn silent(name: &'static str, run: fn()) -> Case {
+    Case { name, run, must_be_reported: false }
+}
+
+pub(crate) const ALL: &[Case] = &[
+    Case { name: "control: a branch on a secret", run: branch, must_be_reported: true },
+    Case { name: "control: an index by a secret", run: index, must_be_reported: true },
+    silent("control: a mask from a secret", mask),
+    silent("X25519 ladder and divsteps", ladder),
+    silent("X25519 ladder of Edwards keys", edwards_ladder),
+    silent("X25519 agreement and zero check", agreement),
+    silent("comparison of secrets", comparison),
+    silent("key derivation", derivation),
+    silent("segment sealed and opened", segment),
+    silent("segment with a wrong tag", wrong_tag),
+    silent("Ed25519 signature", signature),
+    silent("envelope sealed, suite 1", envelope_sealed),
+    silent("envelope opened, suite 1", envelope_opened),
+    silent("secret text encoded", secret_text_encoded),
+    silent("secret text decoded", secret_text_decoded),
+];
+
+/// Bytes that depend on `seed`, marked.
+fn secret<const N: usize>(seed: u8) -> [u8; N] {
+    let mut bytes = [0; N];
+    for (i, byte) in bytes.iter_mut().enumerate() {
+        *byte = (i as u8).wrapping_mul(151).wrapping_add(seed);
+    }
+    mark_secret(&bytes);
+    black_box(bytes)
+}
+
+fn public<const N: usize>(seed: u8) -> [u8; N] {
+    let bytes = secret(seed);
+    declassify(&bytes);
+    bytes
+}
+
+/// A source of marked bytes, which are the same in each run.
+struct Marked(u8);
+
+impl Random for Marked {
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<(), RandomError> {
+        for byte in &mut *buffer {
+            *byte = self.0;
+            self.0 = self.0.wrapping_mul(5).wrapping_add(113);
+        }
+        mark_secret(buffer);
+        Ok(())
+    }
+}
+
+#[inline(never)]
+fn branch() {
+    let [byte] = secret::<1>(1);
+    if byte & 1 == 1 {
+        black_box("odd");
+        eprint!("");
+    }
+}
+
+#[inline(never)]
+fn index() {
+    static TABLE: [u8; 256] = [7; 256];
+    let [byte] = secret::<1>(1);
+    black_box(black_box(&TABLE)[usize::from(byte)]);
+}
+
+#[inline(never)]
+fn mask() {
+    let [byte] = secret::<1>(1);
+    black_box((byte & 1).wrapping_neg() & 0x55);
+}
+
+fn ladder() {
+    let us = [public(3), public(4)];
+    let mut out = [[0; 32]; 2];
+    montgomery_batch(Platform::Portable, &secret(1), &us, &mut out);
+    black_box(out);
+}
+
+fn edwards_ladder() {
+    let ys = [public(3), public(4)];
+    let mut out = [[0; 32]; 2];
+    edwards_batch(Platform::Portable, &secret(1), &ys, &mut out);
+    black_box(out);
+}
+
+fn agreement() {
+    let key = x25519::SecretKey::from_bytes(&secret(1));
+    let mut own = key.public_key();
+    declassify(&own);
+    let other = x25519::SecretKey::from_bytes(&public(2)).public_key();
+    let _ = black_box(key.agree(&other));
+    own = black_box(own);
+    let _ = own;
+}
+
+fn comparison() {
+    let (a, b) = (InputKey::from_bytes(&secret(1)), InputKey::from_bytes(&secret(2)));
+    let mut equal = [u8::from(a == b), u8::from(a == a)];
+    declassify(&equal);
+    equal = black_box(equal);
+    assert_eq!(equal, [0, 1]);
+}
+
+fn derivation() {
+    let mut out = [0; 32];
+    hash::derive_into(label::IDENTITY_STORE, &[&secret::<96>(1)], &mut out);
+    black_box(out);
+}
+
+fn keys(seed: u8) -> ChunkKeys {
+    ChunkKeys::derive(&InputKey::from_bytes(&secret(seed)), &public(9), b"constant time").0
+}
+
+fn identity(seed: u8) -> Identity {
+    // The matrix of ML-KEM comes from a public seed, which is made from the secret one: rejection
+    // sampling branches on it.
+    let identity = unreported(|| {
+        Identity::from_seeds(
+            ed25519::Seed::from_bytes(&secret(seed)),
+            mlkem768::Seed::from_bytes(&secret(seed)),
+        )
+    });
+    declassify(identity.public());
+    if let Some(kem) = identity.public().mlkem768() {
+        declassify(kem.as_bytes());
+    }
+    declassify(identity.agreement().public_key());
+    declassify(identity.signing().public_key());
+    identity
+}
+
+const CONTENT: &[u8] = b"at noon";
+
+fn sealed_segment() -> Vec<u8> {
+    let mut out = vec![0; CONTENT.len() + 16];
+    ChunkSealer::new(keys(1)).seal_last(CONTENT, &mut out);
+    declassify(&out[..]);
+    out
+}
+
+fn segment() {
+    let sealed = sealed_segment();
+    let mut opener = SliceOpener::new(keys(1), &sealed).expect("its length is right");
+    let mut content = [0; CONTENT.len()];
+    opener.pull(&mut content).expect("it was sealed under these keys");
+    declassify(&content);
+    assert_eq!(content, CONTENT);
+}
+
+fn wrong_tag() {
+    for at in [CONTENT.len(), CONTENT.len() + 15] {
+        let mut sealed = sealed_segment();
+        sealed[at] ^= 1;
+        let mut opener = SliceOpener::new(keys(1), &sealed).expect("its length is right");
+        assert!(opener.pull(&mut [0; CONTENT.len()]).is_err());
+    }
+}
+
+fn signature() {
+    let seed = ed25519::Seed::from_bytes(&secret(1));
+    let key = ed25519::SigningKey::from_seed(seed);
+    black_box(key.sign(b"message"));
+}
+
+/// An envelope to two, made of marked secrets; the envelope itself is public.
+fn sealed_envelope(sender: &Identity, reader: &Identity) -> Vec<u8> {
+    let other = unreported(|| identity(7));
+    let recipients = Recipients::from_identities([reader.public(), other.public()])
+        .expect("two recipients with valid keys");
+    let sealer = Sealer::new(sender, &recipients).suite(Suite::X25519);
+    let sealed = sealer.seal(CONTENT, &mut Marked(3)).expect("the source does not fail");
+    declassify(&sealed[..]);
+    sealed
+}
+
+fn envelope_sealed() {
+    black_box(sealed_envelope(&identity(1), &identity(2)));
+}
+
+fn envelope_opened() {
+    let (sender, reader) = (identity(1), identity(2));
+    let sealed = unreported(|| sealed_envelope(&sender, &reader));
+    let opener = Opener::new(&reader);
+    let opened = opener.open(&sealed, &mut Policy::new());
+    declassify(&opened);
+    let Ok(opened) = opened else { panic!("it was sealed to this reader") };
+    declassify(&opened.content[..]);
+    assert_eq!(opened.content, CONTENT);
+}
+
+fn secret_text_encoded() {
+    let identity = identity(1);
+    black_box(SecretText::encode(&identity));
+}
+
+fn secret_text_decoded() {
+    let identity = identity(1);
+    let text = unreported(|| SecretText::encode(&identity));
+    let text = text.expose_secret();
+    // The mark of the form is public, and so is that all characters are ASCII.
+    declassify(&text.as_bytes()[..16]);
+    let _ = black_box(SecretText::decode(text));
+}
