@@ -34,15 +34,16 @@ use endseal_store::{ReadTransaction, Store};
 use batch::{Batch, Memory};
 use device::Device;
 use inline::Counter;
+use lane::ParkingBudget;
 use progress::{Progress, Watch};
 use references::References;
 
 pub use correspondent::Correspondent;
 pub use inbox::{ConversationId, Inbox, Received, ReceivedKind};
 pub use notice::Notice;
-pub use outbox::{Outbox, Outgoing, Pending};
+pub use outbox::{Outbox, Outgoing, OutgoingKind, Pending};
 pub use progress::{ChunkReport, Turn};
-pub use transaction::EngineTransaction;
+pub use transaction::{EngineTransaction, GroupSummary, JoinedGroup, ParkedMessage};
 pub use trust::Strangers;
 
 use crate::group::{GroupDevice, GroupKey};
@@ -64,6 +65,18 @@ pub struct Engine<A: PairwiseAccount = OlmAccount> {
     /// `None` after a failure, until it is needed.
     memory: Option<Memory<A>>,
     strangers: Strangers,
+}
+
+/// Parked messages of a conversation, counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ParkedTotal {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// Number of messages.
+    pub messages: u64,
+    /// Sum of their lengths in bytes.
+    pub bytes: u64,
 }
 
 /// What a new device is vouched for with.
@@ -143,7 +156,13 @@ impl<A: PairwiseAccount> Engine<A> {
     ) -> Result<Memory<A>, EngineError> {
         let state = transaction.record(records::ACCOUNT, &[])?.ok_or(EngineError::NoDevice)?;
         let account = A::load(&state).map_err(|_| EngineError::Damaged("account"))?;
-        Ok(Memory::new(account, strangers, device.recognizer.clone()))
+        let (mut messages, mut bytes) = (0, 0);
+        for total in transaction.parked_totals()? {
+            messages += usize::try_from(total.messages).unwrap_or(usize::MAX);
+            bytes += usize::try_from(total.bytes).unwrap_or(usize::MAX);
+        }
+        let budget = ParkingBudget::new(messages, bytes);
+        Ok(Memory::new(account, strangers, budget, device.recognizer.clone()))
     }
 
     /// Whether strangers may begin sessions.
@@ -151,6 +170,7 @@ impl<A: PairwiseAccount> Engine<A> {
         self.strangers = strangers;
         if let Some(memory) = &mut self.memory {
             memory.strangers = strangers;
+            memory.lanes.values_mut().for_each(|(_, fresh)| fresh.parking.set_due());
         }
     }
 
@@ -200,6 +220,36 @@ impl<A: PairwiseAccount> Engine<A> {
     /// [`EngineError`].
     pub fn correspondents(&mut self) -> Result<Vec<Correspondent>, EngineError> {
         correspondent::all(&self.reading()?)
+    }
+
+    /// Ids of all groups, in their order.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn groups(&mut self) -> Result<Vec<Vec<u8>>, EngineError> {
+        Ok(self.reading()?.groups()?)
+    }
+
+    /// State of a group; `None` if this device does not know it.
+    ///
+    /// # Errors
+    /// [`EngineError::Damaged`] if it cannot be read.
+    pub fn group(&mut self, id: &[u8]) -> Result<Option<GroupSummary>, EngineError> {
+        self.transaction(|transaction| transaction.group(id))
+    }
+
+    /// Conversations with parked messages.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn parked(&mut self) -> Result<Vec<ParkedTotal>, EngineError> {
+        let transaction = self.reading()?;
+        let totals = transaction.parked_totals()?.into_iter().map(|total| {
+            let name = transaction.conversation_name(total.conversation)?;
+            let conversation = inbox::conversation_id(&name)?;
+            Ok(ParkedTotal { conversation, messages: total.messages, bytes: total.bytes })
+        });
+        totals.collect()
     }
 
     /// Ciphertexts that wait to be sent.

@@ -86,6 +86,8 @@ impl core::error::Error for BatchError {
 pub enum SendError {
     /// The batch in which it would have been sent has ended.
     Ended,
+    /// Proposals for the group have arrived: make a commit before a text.
+    CommitRequired,
     /// The engine.
     Engine(EngineError),
     /// This device is not in the group, or does not know it.
@@ -105,6 +107,7 @@ impl fmt::Display for SendError {
         match self {
             Self::Ended => f.write_str("the batch has ended"),
             Self::Engine(error) => error.fmt(f),
+            Self::CommitRequired => f.write_str("proposals for the group wait for a commit"),
             Self::NoGroup => f.write_str("this device is not in the group"),
             Self::NoSession => f.write_str("there is no session with the device"),
             Self::Restored => f.write_str("the store was restored: reset the session first"),
@@ -182,7 +185,8 @@ impl From<EngineError> for BeginSessionError {
 pub enum GroupChangeError {
     /// The engine.
     Engine(EngineError),
-    /// This device knows a group of that id.
+    /// This device knows a group of that id. A welcome replaces it only into a later epoch, by one of
+    /// its members; otherwise forget it first.
     Exists,
     /// The group refused.
     Group(GroupError),

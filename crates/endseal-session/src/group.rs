@@ -28,15 +28,17 @@ use mls_rs::error::MlsError;
 use mls_rs::group::CommitBuilder;
 use mls_rs::time::MlsTime;
 
-pub use self::device::{GroupDevice, GroupKey, KeyPackageSecret};
+pub use self::device::{GroupDevice, GroupKey, Joined, KeyPackageSecret};
 pub use self::error::{GroupError, OpenError, StateError};
 pub use self::header::{Content, GroupHeader, MAX_GROUP_ID_LEN};
 pub use self::opened::{Change, Opened, Proposed};
+pub use self::rules::MAX_MEMBERS;
 pub use self::state::{EpochState, GroupChanges};
 pub use self::suite::Suite;
 
 use self::device::Config;
 use self::membership::{Failed, Membership};
+use self::rules::Refused;
 use self::state::Pending;
 use self::undo::Undo;
 use crate::address::Address;
@@ -60,6 +62,8 @@ pub struct Group {
     /// Shared with forks and the undo point until one of them changes.
     now: Arc<Membership>,
     undo: Undo,
+    /// True if a failed message could not be undone. What is in memory is not to be used or saved.
+    is_broken: bool,
 }
 
 /// A change of the group that is made but does not hold yet.
@@ -71,11 +75,13 @@ pub struct Commit {
     pub commit: Vec<u8>,
     /// For those who were added, each for all of them; none if nobody was.
     pub welcome: Vec<Vec<u8>>,
+    /// Those who were added.
+    pub added: Vec<Address>,
 }
 
 impl Group {
     fn new(now: Membership) -> Self {
-        Self { now: Arc::new(now), undo: Undo::default() }
+        Self { now: Arc::new(now), undo: Undo::default(), is_broken: false }
     }
 
     /// A copy that changes on its own. It costs nothing until one of the two changes.
@@ -83,7 +89,8 @@ impl Group {
     /// The caller MUST NOT seal in both: messages of both would be under the same keys.
     #[must_use]
     pub fn fork(&self) -> Self {
-        Self { now: Arc::clone(&self.now), undo: Undo::default() }
+        let (now, is_broken) = (Arc::clone(&self.now), self.is_broken);
+        Self { now, undo: Undo::default(), is_broken }
     }
 
     /// The group's id.
@@ -110,10 +117,22 @@ impl Group {
         self.now.members().map(|(_, member)| member).collect()
     }
 
+    /// This device.
+    #[must_use]
+    pub fn address(&self) -> Address {
+        self.now.address
+    }
+
     /// Whether this device is still in the group.
     #[must_use]
     pub fn is_member(&self) -> bool {
         !self.now.facts.is_removed
+    }
+
+    /// True if proposals wait for a commit, before which no text is sealed.
+    #[must_use]
+    pub fn needs_commit(&self) -> bool {
+        self.now.mls.commit_required()
     }
 
     /// Whether a commit of this device is neither accepted nor discarded.
@@ -149,7 +168,13 @@ impl Group {
             }
             Err(Failed { error, took_key }) => {
                 if took_key {
-                    self.now = self.undo.rewind();
+                    match self.undo.rewind() {
+                        Some(before) => self.now = before,
+                        None => {
+                            self.is_broken = true;
+                            return Err(OpenError::Internal);
+                        }
+                    }
                 }
                 Err(error)
             }
@@ -194,6 +219,9 @@ impl Group {
 
     /// Whether a message is of this group and an epoch whose keys may be there.
     fn route<'a>(&self, body: &'a [u8]) -> Result<GroupHeader<'a>, OpenError> {
+        if self.is_broken {
+            return Err(OpenError::Internal);
+        }
         let header = GroupHeader::parse(body).ok_or(OpenError::Malformed)?;
         if header.id != self.id() {
             return Err(OpenError::OtherGroup);
@@ -272,6 +300,31 @@ impl Group {
         })
     }
 
+    /// A proposal that removes this device, for the others: the next commit of any of them contains it.
+    /// This device sends no text after it, and cannot commit its own removal.
+    ///
+    /// The caller MUST store the changed state before the message leaves.
+    ///
+    /// # Errors
+    /// [`GroupError::NotMember`], [`GroupError::CommitPending`], [`GroupError::Internal`].
+    pub fn propose_leave(&mut self) -> Result<Vec<u8>, GroupError> {
+        if !self.is_member() {
+            return Err(GroupError::NotMember);
+        }
+        if self.has_pending() {
+            return Err(GroupError::CommitPending);
+        }
+        let before = Arc::clone(&self.now);
+        self.undo.clear();
+        let own = self.now.mls.current_member_index();
+        let proposal =
+            Arc::make_mut(&mut self.now).run(|mls| mls.propose_remove(own, Vec::new())?.to_bytes());
+        proposal.map_err(|_| {
+            self.now = before;
+            GroupError::Internal
+        })
+    }
+
     /// A commit that replaces this device's keys, and does what was proposed; it is pending until
     /// accepted.
     ///
@@ -313,6 +366,9 @@ impl Group {
     /// # Errors
     /// [`GroupError::Internal`].
     pub fn save(&mut self) -> Result<GroupChanges, GroupError> {
+        if self.is_broken {
+            return Err(GroupError::Internal);
+        }
         self.undo.clear();
         Arc::make_mut(&mut self.now).save().map_err(|_| GroupError::Internal)
     }
@@ -345,17 +401,21 @@ impl Group {
                 propose(mls.commit_builder())?.commit_time(time).build_detached()?;
             let welcome = out.welcome_messages.iter().map(MlsMessage::to_bytes);
             let welcome = welcome.collect::<Result<_, _>>()?;
-            Ok((Commit { commit: out.commit_message.to_bytes()?, welcome }, secrets.to_bytes()?))
+            Ok((out.commit_message.to_bytes()?, welcome, secrets.to_bytes()?))
         });
-        built
-            .map(|(commit, secrets)| {
-                let digest = hash::digest(&commit.commit);
-                now.facts.pending = Some(Pending { digest, secrets: Zeroizing::new(secrets) });
-                commit
-            })
-            .map_err(|_: MlsError| {
-                self.now = before;
-                refused
-            })
+        let made = built.map_err(|error: MlsError| match Refused::of(&error) {
+            Some(Refused::TooLarge) => GroupError::TooLarge,
+            _ => refused,
+        });
+        let made = made.and_then(|(commit, welcome, secrets)| {
+            let digest = hash::digest(&commit);
+            let pending = Pending { digest, secrets: Zeroizing::new(secrets) };
+            // Tried on a copy: it tells who joins, and whether the group stays small enough.
+            let mut after = now.clone();
+            let Change { added, .. } = after.accept(&pending).map_err(|_| GroupError::TooLarge)?;
+            now.facts.pending = Some(pending);
+            Ok(Commit { commit, welcome, added })
+        });
+        made.inspect_err(|_| self.now = before)
     }
 }

@@ -37,8 +37,9 @@ pub use batch_options::{BatchOptions, Durability};
 pub use bundle::{BundleError, PrekeyBundle, PrekeyKind};
 pub use certificate::{Certificate, CertificateError, DeviceKeys, Succession};
 pub use engine::{
-    ChunkReport, ConversationId, Correspondent, Engine, EngineTransaction, Inbox, NewDevice,
-    Notice, Outbox, Outgoing, Pending, Received, ReceivedKind, Strangers, Turn,
+    ChunkReport, ConversationId, Correspondent, Engine, EngineTransaction, GroupSummary, Inbox,
+    JoinedGroup, NewDevice, Notice, Outbox, Outgoing, OutgoingKind, ParkedMessage, ParkedTotal,
+    Pending, Received, ReceivedKind, Strangers, Turn,
 };
 pub use envelope::{Envelope, MAX_ID_LEN, Origin};
 pub use error::{BatchError, BeginSessionError, EngineError, GroupChangeError, SendError};

@@ -11,14 +11,16 @@ pub enum Outcome {
     Delivered(u64),
     /// Delivered before, under this number; its inbox row may have been consumed since.
     AlreadyDelivered(u64),
-    /// Of a later epoch of its group; opened when that epoch has come.
+    /// Of a later epoch of its group; parked until that epoch has begun.
     Buffered(u64),
+    /// Not opened yet, for a reason that may pass; parked until its conversation moves.
+    Parked(Failure),
     /// Not opened; nothing changed.
     Failed(Failure),
 }
 
 impl Outcome {
-    /// Whether whoever delivers can forget the message: it is in the store, or was.
+    /// True if the message is in the store, or was: it need not be delivered again.
     #[must_use]
     pub fn is_kept(&self) -> bool {
         !matches!(self, Self::Failed(_))
@@ -51,11 +53,25 @@ pub enum Failure {
     IdReused,
     /// The identity is not known, and strangers are refused.
     Stranger,
-    /// More messages of the group wait for a later epoch than are kept.
+    /// Too many messages are parked, of this conversation or in all.
     BufferFull,
+    /// A row of the conversation cannot be read.
+    Damaged,
+    /// A change that makes a group larger than groups may be.
+    GroupTooLarge,
 }
 
 impl Failure {
+    /// True if the same bytes may open later. Such a message is parked, except where parking it is what
+    /// failed ([`Self::BufferFull`]), or where it is more than 32 epochs ahead of its group.
+    #[must_use]
+    pub fn is_retriable(self) -> bool {
+        matches!(
+            self,
+            Self::NoGroup | Self::Stranger | Self::TooFarAhead | Self::Damaged | Self::BufferFull
+        )
+    }
+
     /// The class of docs/spec/session.md.
     #[must_use]
     pub fn code(self) -> &'static str {
@@ -72,6 +88,8 @@ impl Failure {
             Self::IdReused => "id-reused",
             Self::Stranger => "stranger",
             Self::BufferFull => "buffer-full",
+            Self::Damaged => "damaged",
+            Self::GroupTooLarge => "group-too-large",
         }
     }
 }
@@ -90,7 +108,9 @@ impl fmt::Display for Failure {
             Self::Own => "the message is our own",
             Self::IdReused => "another message was delivered under this id",
             Self::Stranger => "the sender is a stranger",
-            Self::BufferFull => "too many messages of the group wait for a later epoch",
+            Self::BufferFull => "too many messages are parked",
+            Self::Damaged => "a stored state of the conversation cannot be read",
+            Self::GroupTooLarge => "the group would be too large",
         })
     }
 }
@@ -101,13 +121,13 @@ impl fmt::Display for Failure {
 pub struct BatchReport {
     /// One result for each message, in the order of delivery.
     pub outcomes: Vec<Outcome>,
-    /// Messages of the buffer that were opened because their epoch came, in order.
+    /// Parked messages that were opened, or failed for good, in order.
     pub released: Vec<Released>,
     /// Transactions that were committed.
     pub commits: u32,
 }
 
-/// A message that had waited for its epoch.
+/// A message that was parked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Released {

@@ -10,7 +10,7 @@ use endseal_crypto::random::OsRandom;
 use endseal_crypto::secret::Zeroizing;
 use endseal_store::hazmat::{open_key_file, seal_key_file};
 use endseal_store::{
-    GroupRow, KdfParams, OuterKey, Protection, SessionRow, Standing, Store, Unlock,
+    GroupRow, KdfParams, OuterKey, ParkedRow, Protection, SessionRow, Standing, Store, Unlock,
 };
 
 fn main() {
@@ -68,7 +68,9 @@ fn fill(store: &mut Store) {
     for (id, kind) in [(b"m1", 0), (b"m2", 1), (b"m3", 0)] {
         messages.deliver(team, id, alice, kind, &[kind; 16], b"at noon").unwrap();
     }
-    assert!(messages.buffer(team, 4, b"m4", b"sealed").unwrap());
+    let body = b"sealed".to_vec();
+    let row = ParkedRow { message: b"m4".to_vec(), device: 0, reason: 1, epoch: 4, body };
+    messages.park(team, &row).unwrap();
     drop(messages);
     assert!(transaction.consume(1).unwrap());
     transaction.push_outbox(team, Some(bob), b"sealed").unwrap();

@@ -6,8 +6,8 @@ use crate::error::{Limit, StoreError};
 pub const MAX_NAME_LEN: usize = 64;
 /// Longest ciphertext, plaintext or queue position in bytes: 1 MiB.
 pub const MAX_BODY_LEN: usize = 1 << 20;
-/// Longest state, record or certificate in bytes: 16 MiB.
-pub const MAX_STATE_LEN: usize = 1 << 24;
+/// Longest state, record or certificate in bytes: 32 MiB.
+pub const MAX_STATE_LEN: usize = 1 << 25;
 
 /// 1 to [`MAX_NAME_LEN`] bytes.
 pub(crate) fn name(bytes: &[u8]) -> Result<(), StoreError> {

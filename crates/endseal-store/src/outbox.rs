@@ -18,20 +18,44 @@ pub struct OutboxRow {
     pub conversation: ConversationRef,
     /// For whom; nobody in particular in a group.
     pub recipient: Option<AddressRef>,
+    /// Kind of the ciphertext, numbered by the layer above.
+    pub kind: u8,
     /// The ciphertext.
     pub body: Vec<u8>,
 }
 
+/// Relation of a ciphertext to a change of its conversation that is not decided yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OutboxState {
+    /// None.
+    Free,
+    /// It asks for the change, and may be sent.
+    Proposes,
+    /// It follows from the change, and may be sent once that is accepted.
+    Held,
+}
+
+impl OutboxState {
+    const fn number(self) -> u8 {
+        match self {
+            Self::Free => 0,
+            Self::Proposes => 1,
+            Self::Held => 2,
+        }
+    }
+}
+
 impl ReadTransaction<'_> {
-    /// At most `limit` ciphertexts with numbers above `after`, in their order.
+    /// At most `limit` ciphertexts with numbers above `after` that may be sent now, in their order.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn outbox(&self, after: u64, limit: usize) -> Result<Vec<OutboxRow>, StoreError> {
         let Ok(after) = limits::number(after) else { return Ok(Vec::new()) };
         let mut select = self.statement(
-            "SELECT seq, conversation, recipient, body FROM outbox
-             WHERE seq > ?1 ORDER BY seq LIMIT ?2",
+            "SELECT seq, conversation, recipient, body, kind FROM outbox
+             WHERE seq > ?1 AND state <> 2 ORDER BY seq LIMIT ?2",
         )?;
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let waiting = select.query_map((after, limit), |row| {
@@ -43,6 +67,7 @@ impl ReadTransaction<'_> {
                     _ => Some(AddressRef(row.get(2)?)),
                 },
                 body: rows::bytes(row, 3)?,
+                kind: rows::number(row, 4)?,
             })
         })?;
         Ok(waiting.collect::<Result<_, _>>()?)
@@ -62,10 +87,48 @@ impl WriteTransaction<'_> {
         body: &[u8],
     ) -> Result<u64, StoreError> {
         limits::body(body)?;
-        let mut insert = self
-            .statement("INSERT INTO outbox (conversation, recipient, body) VALUES (?1, ?2, ?3)")?;
-        let seq = insert.insert((conversation.0, recipient.map(|address| address.0), body))?;
+        self.push_outbox_as(conversation, recipient, 0, OutboxState::Free, body)
+    }
+
+    /// [`Self::push_outbox`] with kind and state, for up to
+    /// [`MAX_STATE_LEN`](crate::limit::MAX_STATE_LEN) bytes.
+    ///
+    /// # Errors
+    /// [`StoreError::Limit`].
+    pub fn push_outbox_as(
+        &self,
+        conversation: ConversationRef,
+        recipient: Option<AddressRef>,
+        kind: u8,
+        state: OutboxState,
+        body: &[u8],
+    ) -> Result<u64, StoreError> {
+        limits::state(body)?;
+        let mut insert = self.statement(
+            "INSERT INTO outbox (conversation, recipient, body, kind, state)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?;
+        let recipient = recipient.map(|address| address.0);
+        let seq = insert.insert((conversation.0, recipient, body, kind, state.number()))?;
         u64::try_from(seq).map_err(|_| StoreError::Limit(crate::Limit::Number))
+    }
+
+    /// Ends the undecided change of a conversation. Accepted, held ciphertexts may be sent; refused,
+    /// held ciphertexts and the one that proposed it are removed. Returns the number of rows.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn decide_outbox(
+        &self,
+        conversation: ConversationRef,
+        accepted: bool,
+    ) -> Result<usize, StoreError> {
+        let mut decide = self.statement(if accepted {
+            "UPDATE outbox SET state = 0 WHERE conversation = ?1 AND state <> 0"
+        } else {
+            "DELETE FROM outbox WHERE conversation = ?1 AND state <> 0"
+        })?;
+        Ok(decide.execute([conversation.0])?)
     }
 
     /// Removes a ciphertext that was sent; whether it was there.

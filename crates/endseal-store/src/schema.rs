@@ -13,6 +13,7 @@ const STEPS: &[Step] = &[
     Step { sql: include_str!("schema/v1.sql"), rows: None },
     Step { sql: include_str!("schema/v2.sql"), rows: None },
     Step { sql: include_str!("schema/v3.sql"), rows: Some(pack_inbox) },
+    Step { sql: include_str!("schema/v4.sql"), rows: None },
 ];
 
 /// Changes rows in a transaction.

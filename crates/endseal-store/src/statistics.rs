@@ -76,7 +76,7 @@ const TABLES: &[&str] = &[
     "mls_epoch",
     SEEN,
     INBOX,
-    "buffered",
+    "parked",
     "outbox",
     "cursor",
 ];

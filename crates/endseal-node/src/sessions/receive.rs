@@ -22,13 +22,15 @@ pub struct Tally {
     pub delivered: u64,
     /// Delivered before.
     pub already_delivered: u64,
-    /// They wait for a later epoch of their group.
+    /// Parked for a later epoch of their group.
     pub buffered: u64,
-    /// Of those that had waited, how many were opened now.
+    /// Parked for another reason.
+    pub parked: u64,
+    /// Parked messages that were opened now.
     pub released: u64,
     /// For another device or identity, and passed over.
     pub elsewhere: u64,
-    /// Not opened, by the code of the failure; those that had waited and failed now are counted too.
+    /// Not opened, by the code of the failure; parked messages that failed now are counted too.
     pub failures: BTreeMap<&'static str, u64>,
 }
 
@@ -45,6 +47,7 @@ impl Tally {
                 Outcome::Delivered(_) => self.delivered += 1,
                 Outcome::AlreadyDelivered(_) => self.already_delivered += 1,
                 Outcome::Buffered(_) => self.buffered += 1,
+                Outcome::Parked(_) => self.parked += 1,
                 Outcome::Failed(failure) => *self.failures.entry(failure.code()).or_default() += 1,
                 _ => {}
             }

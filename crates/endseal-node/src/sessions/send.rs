@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write as _};
 use endseal_crypto::secret::Zeroizing;
 use endseal_session::{
     Address, ConversationId, Engine, EngineError, FileRecord, FileRoute, MAX_PLAINTEXT_LEN,
+    OutgoingKind, Pending,
 };
 
 use super::TextError;
@@ -119,8 +120,13 @@ pub fn waiting(engine: &mut Engine, conversation: &ConversationId) -> Result<u64
         let page = engine.outbox().pending(after, PAGE)?;
         let Some(last) = page.last() else { return Ok(count) };
         after = last.number;
-        count += page.iter().map(|it| u64::from(it.conversation == *conversation)).sum::<u64>();
+        count += page.iter().map(|it| u64::from(is_message_of(it, conversation))).sum::<u64>();
     }
+}
+
+/// Welcomes are no messages of the group: they go to those who are not in it yet.
+fn is_message_of(pending: &Pending, conversation: &ConversationId) -> bool {
+    pending.conversation == *conversation && pending.kind != OutgoingKind::Welcome
 }
 
 /// Writes the ciphertexts of a conversation that wait in the outbox to a session file
@@ -144,7 +150,7 @@ pub fn write_outbox(
         let Some(last) = page.last() else { break };
         after = last.number;
         records.clear();
-        for pending in page.iter().filter(|it| it.conversation == *conversation) {
+        for pending in page.iter().filter(|it| is_message_of(it, conversation)) {
             let id = FileRecord::id_of(&pending.body);
             let route = match (&pending.conversation, pending.recipient) {
                 (ConversationId::Group(id), _) => FileRoute::Group(id),

@@ -11,7 +11,9 @@ use std::sync::{Mutex, PoisonError};
 use super::body_digest::Recognizer;
 use super::conversation::Conversation;
 use super::desk::{Load, Loaded, Question, Write};
-use super::lane::{Correspondence, Fresh, Lane, Membership};
+use super::lane::{
+    Correspondence, Fresh, Lane, Membership, ParkingBudget, parked_outcome, parked_row,
+};
 use super::states::States;
 use super::task::{Entry, Opened, Task};
 use super::trust::{AccountSlot, Strangers, Trust};
@@ -34,15 +36,22 @@ pub(super) struct Memory<A: PairwiseAccount> {
     pub(super) lanes: HashMap<Conversation, (Lane<A>, Fresh)>,
     pub(super) account: Arc<Mutex<AccountSlot<A>>>,
     pub(super) strangers: Strangers,
+    pub(super) budget: Arc<ParkingBudget>,
     recognizer: Recognizer,
 }
 
 impl<A: PairwiseAccount> Memory<A> {
-    pub(super) fn new(account: A, strangers: Strangers, recognizer: Recognizer) -> Self {
+    pub(super) fn new(
+        account: A,
+        strangers: Strangers,
+        budget: Arc<ParkingBudget>,
+        recognizer: Recognizer,
+    ) -> Self {
         Self {
             lanes: HashMap::new(),
             account: Arc::new(Mutex::new(AccountSlot::new(account))),
             strangers,
+            budget,
             recognizer,
         }
     }
@@ -51,7 +60,7 @@ impl<A: PairwiseAccount> Memory<A> {
     pub(super) fn lane(&mut self, conversation: &Conversation) -> &mut (Lane<A>, Fresh) {
         if !self.lanes.contains_key(conversation) {
             let lane = match conversation.group_id() {
-                Some(_) => Lane::Group(Membership::new()),
+                Some(id) => Lane::Group(Membership::new(id)),
                 None => Lane::Person(Correspondence::new()),
             };
             let fresh = Fresh::new(self.recognizer.clone());
@@ -65,7 +74,54 @@ impl<A: PairwiseAccount> Memory<A> {
 
     /// What the lanes share.
     pub(super) fn trust(&self) -> Trust<A> {
-        Trust::new(Arc::clone(&self.account), self.strangers)
+        Trust::new(Arc::clone(&self.account), self.strangers, Arc::clone(&self.budget))
+    }
+
+    /// Adds to `loads` what must be looked up before messages of a conversation are opened.
+    pub(super) fn need(
+        &mut self,
+        conversation: &Conversation,
+        sender: Option<crate::Address>,
+        loads: &mut Vec<Load>,
+    ) {
+        let nothing_parked = self.budget.is_unused();
+        let (lane, fresh) = self.lane(conversation);
+        match (lane, sender) {
+            (Lane::Person(person), Some(address)) if !person.has(address.device) => {
+                let asked = loads.iter().any(|it| matches!(it, Load::Device(a) if *a == address));
+                if !asked {
+                    loads.push(Load::Device(address));
+                }
+            }
+            (Lane::Group(group), None) if !group.is_loaded() => {
+                let asked =
+                    loads.iter().any(|it| matches!(it, Load::Group(c) if c == conversation));
+                if !asked {
+                    loads.push(Load::Group(conversation.clone()));
+                }
+            }
+            _ => {}
+        }
+        if fresh.parking.is_loaded() {
+            return;
+        }
+        if nothing_parked {
+            fresh.parking.load(Vec::new());
+            return;
+        }
+        let asked = loads.iter().any(|it| matches!(it, Load::Parked(c) if c == conversation));
+        if !asked {
+            // Behind its group, whose epoch says what is late.
+            loads.push(Load::Parked(conversation.clone()));
+        }
+    }
+
+    /// Takes in what the store has of devices and groups.
+    pub(super) fn take_in(&mut self, loaded: Vec<(Conversation, Loaded<A::Ratchet>)>) {
+        for (conversation, loaded) in loaded {
+            let (lane, fresh) = self.lane(&conversation);
+            lane.load(loaded, fresh);
+        }
     }
 
     /// What changed since the last transaction.
@@ -178,7 +234,7 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
                         block.malformed.push(index);
                         continue;
                     };
-                    self.need(&conversation, sender, &mut question.loads);
+                    self.memory.need(&conversation, sender, &mut question.loads);
                     // As many as the last one has, if all have as many.
                     let room = len / (block.groups.len() + 1);
                     let place = *places.entry(conversation).or_insert_with_key(|conversation| {
@@ -206,37 +262,6 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
             }
         }
         (block, question)
-    }
-
-    fn need(
-        &mut self,
-        conversation: &Conversation,
-        sender: Option<crate::Address>,
-        loads: &mut Vec<Load>,
-    ) {
-        match (&self.memory.lane(conversation).0, sender) {
-            (Lane::Person(person), Some(address)) if !person.has(address.device) => {
-                let asked = loads.iter().any(|it| matches!(it, Load::Device(a) if *a == address));
-                if !asked {
-                    loads.push(Load::Device(address));
-                }
-            }
-            (Lane::Group(group), None) if !group.is_loaded() => {
-                let asked =
-                    loads.iter().any(|it| matches!(it, Load::Group(c) if c == conversation));
-                if !asked {
-                    loads.push(Load::Group(conversation.clone()));
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Takes in what the store has of devices and groups.
-    pub(super) fn take_in(&mut self, loaded: Vec<(Conversation, Loaded<A::Ratchet>)>) {
-        for (conversation, loaded) in loaded {
-            self.memory.lane(&conversation).0.load(loaded);
-        }
     }
 
     /// Takes the lanes of a block out of memory, with what the store knows of the ids.
@@ -319,14 +344,17 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
         entry: Entry<'e>,
         writes: &mut Vec<Write<'e>>,
     ) {
-        let Entry { index, id, waited_for, result } = entry;
-        if waited_for.is_some() {
+        let Entry { index, id, was_parked, replaces, decided, result } = entry;
+        if was_parked || replaces {
             let (conversation, id) = (conversation.clone(), id.clone());
-            writes.push(Write::Unbuffer { conversation, id });
+            writes.push(Write::Unpark { conversation, id });
+        }
+        if let Some(accepted) = decided {
+            writes.push(Write::Decide { conversation: conversation.clone(), accepted });
         }
         match result {
             Opened::Delivery(delivery) => {
-                if waited_for.is_some() {
+                if was_parked {
                     self.numbers_due.push_back(Due::Released(self.released.len()));
                     let outcome = Outcome::Delivered(0);
                     self.released.push((index, Released { id: id.to_vec(), outcome }));
@@ -335,14 +363,15 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
                 }
                 writes.push(Write::Deliver { conversation, id, delivery });
             }
-            Opened::Early { epoch, body } => {
-                self.set(index, Outcome::Buffered(epoch));
-                writes.push(Write::Buffer { conversation, id, epoch, body });
+            Opened::Park { device, reason, epoch, body } => {
+                self.set(index, parked_outcome(reason, epoch));
+                let row = parked_row(&id, device, reason, epoch, &body);
+                writes.push(Write::Park { conversation, row });
             }
-            Opened::Waits(epoch) => self.set(index, Outcome::Buffered(epoch)),
+            Opened::Waits(outcome) => self.set(index, outcome),
             Opened::Known(number) => self.set(index, Outcome::AlreadyDelivered(number)),
             Opened::Repeated(first) => self.repeated.push((index, first, id.into_owned())),
-            Opened::Failed(failure) if waited_for.is_some() => {
+            Opened::Failed(failure) if was_parked => {
                 let outcome = Outcome::Failed(failure);
                 self.released.push((index, Released { id: id.to_vec(), outcome }));
             }

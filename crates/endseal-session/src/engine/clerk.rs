@@ -10,7 +10,7 @@ use endseal_store::{
 
 use super::conversation::Conversation;
 use super::desk::{Answer, Departure, Load, Loaded, Question, Write};
-use super::lane::{Partner, RatchetEntry, Seen, Waiting};
+use super::lane::{Parked, Partner, RatchetEntry, Seen};
 use super::records;
 use super::references::References;
 use super::states::States;
@@ -43,11 +43,26 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
             loaded.push(match load {
                 Load::Device(address) => {
                     let conversation = Conversation::person(address.identity.as_bytes());
-                    (conversation, Loaded::Partner(Box::new(self.partner(address)?)))
+                    // A row that cannot be read costs its conversation, not the batch.
+                    let partner = match self.partner(address) {
+                        Ok(partner) => Loaded::Partner(Box::new(partner)),
+                        Err(EngineError::Damaged(_)) => Loaded::DamagedPartner(address.device),
+                        Err(error) => return Err(error),
+                    };
+                    (conversation, partner)
                 }
                 Load::Group(conversation) => {
-                    let group = self.group(&conversation)?;
+                    let id = conversation.group_id().unwrap_or_default();
+                    let group = match records::group(self.transaction, self.groups, id) {
+                        Ok(group) => Loaded::Group(group),
+                        Err(EngineError::Damaged(_)) => Loaded::DamagedGroup,
+                        Err(error) => return Err(error),
+                    };
                     (conversation, group)
+                }
+                Load::Parked(conversation) => {
+                    let parked = self.parked(&conversation)?;
+                    (conversation, Loaded::Parked(parked))
                 }
             });
         }
@@ -65,7 +80,6 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
 
     /// Writes what came out of a block: the numbers of what was delivered, in order.
     pub(super) fn write(&mut self, writes: Vec<Write<'_>>) -> Result<Vec<u64>, EngineError> {
-        let mut numbers = Vec::with_capacity(writes.len());
         let mut due = Vec::with_capacity(writes.len());
         let mut recent = Recent::default();
         for write in &writes {
@@ -78,20 +92,25 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
                     digest: &delivery.digest,
                     plaintext: &delivery.plaintext,
                 }),
-                Write::Buffer { conversation, id, epoch, body } => {
-                    numbers.extend(self.messages.deliver_many(&core::mem::take(&mut due))?);
+                Write::Park { conversation, row } => {
                     let reference = self.conversation(&mut recent, conversation)?;
-                    self.messages.buffer(reference, *epoch, id, body)?;
+                    self.messages.park(reference, row)?;
                 }
-                Write::Unbuffer { conversation, id } => {
-                    numbers.extend(self.messages.deliver_many(&core::mem::take(&mut due))?);
+                Write::Unpark { conversation, id } => {
                     let reference = self.conversation(&mut recent, conversation)?;
-                    self.messages.unbuffer(reference, id)?;
+                    self.messages.unpark(reference, id)?;
+                }
+                Write::Decide { conversation, accepted } => {
+                    let reference = self.conversation(&mut recent, conversation)?;
+                    self.transaction.decide_outbox(reference, *accepted)?;
                 }
             }
         }
-        numbers.extend(self.messages.deliver_many(&due)?);
-        Ok(numbers)
+        // Without one, nothing of the inbox changes.
+        if due.is_empty() {
+            return Ok(Vec::new());
+        }
+        Ok(self.messages.deliver_many(&due)?.collect())
     }
 
     fn conversation<'w>(
@@ -163,7 +182,9 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
             Some(address) => Some(self.references.address(self.transaction, address)?),
             None => None,
         };
-        Ok(self.transaction.push_outbox(conversation, recipient, &departure.body)?)
+        let (kind, state) = departure.kind.to_row();
+        let body = &departure.body;
+        Ok(self.transaction.push_outbox_as(conversation, recipient, kind, state, body)?)
     }
 
     /// Gives an address a row.
@@ -186,18 +207,49 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
         load_partner(self.transaction, self.references, address)
     }
 
-    fn group(&mut self, conversation: &Conversation) -> Result<Loaded<R>, EngineError> {
-        let Some(id) = conversation.group_id() else { return Err(EngineError::Damaged("group")) };
-        let group = records::group(self.transaction, self.groups, id)?;
-        let mut waiting = Vec::new();
-        if let Some(reference) =
-            self.references.find_conversation(self.transaction, conversation)?
-        {
-            for row in self.messages.buffered(reference)? {
-                waiting.push(Waiting { id: row.message, epoch: row.epoch, body: row.body });
-            }
+    /// Parked messages of a conversation.
+    fn parked(&mut self, conversation: &Conversation) -> Result<Vec<Parked>, EngineError> {
+        let found = self.references.find_conversation(self.transaction, conversation)?;
+        let Some(reference) = found else { return Ok(Vec::new()) };
+        let rows = self.messages.parked(reference)?;
+        let parked = rows.into_iter().map(Parked::from_row);
+        parked.collect::<Option<_>>().ok_or(EngineError::Damaged("parked message"))
+    }
+
+    /// Ends the pending commit of a group in the outbox.
+    pub(super) fn decide(
+        &mut self,
+        conversation: &Conversation,
+        accepted: bool,
+    ) -> Result<(), EngineError> {
+        let found = self.references.find_conversation(self.transaction, conversation)?;
+        if let Some(reference) = found {
+            self.transaction.decide_outbox(reference, accepted)?;
         }
-        Ok(Loaded::Group { group, waiting })
+        Ok(())
+    }
+
+    /// Deletes the parked messages of a conversation; returns their number.
+    pub(super) fn unpark_all(&mut self, conversation: &Conversation) -> Result<usize, EngineError> {
+        match self.references.find_conversation(self.transaction, conversation)? {
+            Some(reference) => Ok(self.transaction.unpark_all(reference)?),
+            None => Ok(0),
+        }
+    }
+
+    /// Removes a group: its state and past epochs, parked messages, and in the outbox the commit that
+    /// waits with its welcomes. Returns false if there was none.
+    pub(super) fn forget_group(
+        &mut self,
+        conversation: &Conversation,
+    ) -> Result<bool, EngineError> {
+        let id = conversation.group_id().unwrap_or_default();
+        let found = self.references.find_conversation(self.transaction, conversation)?;
+        if let Some(reference) = found {
+            self.transaction.unpark_all(reference)?;
+            self.transaction.decide_outbox(reference, false)?;
+        }
+        Ok(self.transaction.remove_group(id)?)
     }
 }
 

@@ -4,15 +4,16 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use endseal_store::{Seen, Standing};
+use endseal_store::{ParkedRow, Seen, Standing};
 
 use super::batch::Batch;
 use super::conversation::Conversation;
-use super::lane::{Partner, Waiting};
+use super::lane::{Parked, Partner};
+use super::outbox::OutgoingKind;
 use super::progress::Progress;
 use super::states::States;
 use crate::group::Group;
-use crate::{Address, EngineError, PairwiseAccount};
+use crate::{Address, DeviceId, EngineError, PairwiseAccount};
 
 /// What must be known before the messages of a block are opened.
 pub(super) struct Question<'e> {
@@ -26,6 +27,8 @@ pub(super) struct Question<'e> {
 pub(super) enum Load {
     Device(Address),
     Group(Conversation),
+    /// Parked messages.
+    Parked(Conversation),
 }
 
 /// The answer to a [`Question`], in its order.
@@ -37,23 +40,31 @@ pub(super) struct Answer<R> {
 /// What the store has of a device or group.
 pub(super) enum Loaded<R> {
     Partner(Box<Partner<R>>),
-    Group { group: Option<(Group, Standing)>, waiting: Vec<Waiting> },
+    /// A device with a row that cannot be read.
+    DamagedPartner(DeviceId),
+    Group(Option<(Group, Standing)>),
+    /// A group with a row that cannot be read.
+    DamagedGroup,
+    Parked(Vec<Parked>),
 }
 
 /// What is written for one message.
 pub(super) enum Write<'e> {
     /// A text or a change, into the inbox.
     Deliver { conversation: Conversation, id: Cow<'e, [u8]>, delivery: super::task::Delivery },
-    /// A ciphertext, into the buffer.
-    Buffer { conversation: Conversation, id: Cow<'e, [u8]>, epoch: u64, body: Cow<'e, [u8]> },
-    /// It is not in the buffer any more.
-    Unbuffer { conversation: Conversation, id: Cow<'e, [u8]> },
+    /// A ciphertext that is parked.
+    Park { conversation: Conversation, row: ParkedRow },
+    /// A ciphertext that is parked no longer.
+    Unpark { conversation: Conversation, id: Cow<'e, [u8]> },
+    /// The pending commit of this device was accepted, or another one came first.
+    Decide { conversation: Conversation, accepted: bool },
 }
 
 /// A ciphertext for the outbox.
 pub(super) struct Departure {
     pub(super) conversation: Conversation,
     pub(super) recipient: Option<Address>,
+    pub(super) kind: OutgoingKind,
     pub(super) body: Vec<u8>,
 }
 

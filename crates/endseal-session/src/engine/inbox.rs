@@ -7,7 +7,7 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_store::{InboxRow, ReadTransaction};
 
 use super::clerk::address_of;
-use super::conversation;
+use super::conversation::{self, Conversation};
 use crate::{Address, Engine, EngineError, PairwiseAccount};
 
 /// In the store: a text.
@@ -44,6 +44,16 @@ pub enum ConversationId {
     Person(ed25519::PublicKey),
     /// A group, by its id.
     Group(Vec<u8>),
+}
+
+impl ConversationId {
+    /// The conversation; `None` if the id of a group has not 1 to 63 bytes.
+    pub(super) fn conversation(&self) -> Option<Conversation> {
+        match self {
+            Self::Person(identity) => Some(Conversation::person(identity.as_bytes())),
+            Self::Group(id) => Conversation::group(id),
+        }
+    }
 }
 
 /// What a plaintext is.

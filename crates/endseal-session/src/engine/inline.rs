@@ -55,7 +55,7 @@ pub(super) fn run<A: PairwiseAccount>(
                 let end = range.end;
                 let (block, question) = batch.plan(range);
                 let answer = clerk.answer(question)?;
-                batch.take_in(answer.loaded);
+                batch.memory.take_in(answer.loaded);
                 let work = batch.begin(block, answer.seen);
                 let trust = batch.memory.trust();
                 let done = work.into_iter().map(|lane| lane.run(&trust)).collect();

@@ -3,15 +3,18 @@
 
 mod correspondence;
 mod membership;
+mod parking;
 
-use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::borrow::Borrow;
 use core::hash::{Hash, Hasher};
 use std::collections::HashMap;
 
 pub(super) use correspondence::{Correspondence, Partner, RatchetEntry, Seen};
-pub(super) use membership::{Membership, Waiting};
+pub(super) use membership::Membership;
+pub(super) use parking::{
+    Parked, Parking, ParkingBudget, Reason, outcome as parked_outcome, row as parked_row,
+};
 
 use super::body_digest::{BodyDigest, Recognizer};
 use super::desk::Loaded;
@@ -27,11 +30,12 @@ pub(super) enum Lane<A: PairwiseAccount> {
     Group(Membership),
 }
 
-/// Ids that were delivered in this batch and may not be in the store yet.
+/// Ids that were delivered in this batch and may not be in the store yet, and parked messages.
 ///
 /// What the store knows was asked before the block before this one was written, so two blocks are
 /// remembered.
 pub(super) struct Fresh {
+    pub(super) parking: Parking,
     ids: HashMap<Id, Known>,
     block: u64,
     recognizer: Recognizer,
@@ -83,7 +87,7 @@ impl Eq for Id {}
 
 impl Fresh {
     pub(super) fn new(recognizer: Recognizer) -> Self {
-        Self { ids: HashMap::new(), block: 0, recognizer }
+        Self { parking: Parking::new(), ids: HashMap::new(), block: 0, recognizer }
     }
 
     /// The digest of a ciphertext.
@@ -107,25 +111,55 @@ impl Fresh {
     /// comes before a ratchet is touched.
     fn admit<'e>(&self, task: &Task<'e>, entries: &mut Vec<Entry<'e>>) -> Option<BodyDigest> {
         let digest = self.digest(task.body);
-        let (before, answer) = match (&task.seen, self.find(task.id)) {
-            (Some(seen), _) => (seen.digest, Opened::Known(seen.seq)),
-            (None, Some(known)) => (known.digest, Opened::Repeated(known.index)),
-            (None, None) => return Some(digest),
+        let is_same = |before| self.recognizer.is_same(before, &digest, task.body);
+        let (is_same, answer) = match (&task.seen, self.find(task.id)) {
+            (Some(seen), _) => (is_same(&seen.digest), Opened::Known(seen.seq)),
+            (None, Some(known)) => (is_same(&known.digest), Opened::Repeated(known.index)),
+            (None, None) => match self.parking.find(task.id) {
+                Some(parked) if parked.body == task.body => (true, Opened::Waits(parked.outcome())),
+                // A parked message is not authenticated: one that opens takes its place.
+                _ => return Some(digest),
+            },
         };
-        let is_same = self.recognizer.is_same(&before, &digest, task.body);
         let result = if is_same { answer } else { Opened::Failed(Failure::IdReused) };
-        let (index, id) = (task.index, Cow::Borrowed(task.id));
-        entries.push(Entry { index, id, waited_for: None, result });
+        entries.push(Entry::new(task, result));
         None
     }
 
+    /// Parks a message for a reason that may pass.
+    fn park<'e>(
+        &mut self,
+        task: &Task<'e>,
+        reason: Reason,
+        epoch: u64,
+        budget: &ParkingBudget,
+        entries: &mut Vec<Entry<'e>>,
+    ) -> Opened<'e> {
+        if self.parking.find(task.id).is_some() {
+            return Opened::Failed(Failure::IdReused);
+        }
+        let mut evicted = Vec::new();
+        let result = self.parking.park(task, reason, epoch, budget, &mut evicted);
+        for row in evicted {
+            let result = Opened::Failed(Failure::BufferFull);
+            entries.push(Entry::unparked(task.index, row.id, result));
+        }
+        result
+    }
+
     /// Takes down what became of a message.
-    fn end<'e>(&mut self, entry: Entry<'e>, entries: &mut Vec<Entry<'e>>) {
+    fn end<'e>(
+        &mut self,
+        mut entry: Entry<'e>,
+        budget: &ParkingBudget,
+        entries: &mut Vec<Entry<'e>>,
+    ) {
         if let Opened::Delivery(delivery) = &entry.result
             && let Some(id) = Id::new(&entry.id)
         {
             let (digest, index, block) = (delivery.digest, entry.index, self.block);
             self.ids.insert(id, Known { digest, index, block });
+            entry.replaces = self.parking.remove(&entry.id, budget);
         }
         entries.push(entry);
     }
@@ -146,13 +180,22 @@ impl<A: PairwiseAccount> Lane<A> {
     ) -> Vec<Entry<'e>> {
         fresh.turn(tasks.len());
         let mut entries = Vec::with_capacity(tasks.len());
+        let last = tasks.last().map(|it| it.index);
+        let budget = &*trust.budget;
         match self {
             Self::Person(correspondence) => {
-                for task in tasks {
-                    let Some(digest) = fresh.admit(&task, &mut entries) else { continue };
-                    let result = correspondence.open(&task, digest, trust);
-                    let (index, id) = (task.index, Cow::Borrowed(task.id));
-                    fresh.end(Entry { index, id, waited_for: None, result }, &mut entries);
+                for task in &tasks {
+                    let Some(digest) = fresh.admit(task, &mut entries) else { continue };
+                    let result = match correspondence.open(task, digest, trust) {
+                        Opened::Failed(failure) => match Reason::of(failure) {
+                            Some(reason) => {
+                                fresh.park(task, reason, 0, &trust.budget, &mut entries)
+                            }
+                            None => Opened::Failed(failure),
+                        },
+                        other => other,
+                    };
+                    fresh.end(Entry::new(task, result), budget, &mut entries);
                 }
             }
             Self::Group(membership) => {
@@ -161,22 +204,38 @@ impl<A: PairwiseAccount> Lane<A> {
                 let mut run: Vec<(Task<'e>, BodyDigest)> = Vec::new();
                 for task in tasks {
                     let again = run.iter().any(|(it, _)| it.id == task.id);
-                    if again || membership.waits(task.id) || membership.ends_run(&task) {
-                        membership.open(core::mem::take(&mut run), fresh, &mut entries);
+                    let is_parked = fresh.parking.find(task.id).is_some();
+                    if again || is_parked || membership.ends_run(&task) {
+                        membership.open(core::mem::take(&mut run), fresh, budget, &mut entries);
                     }
-                    let Some(digest) = fresh.admit(&task, &mut entries) else { continue };
-                    match membership.admit(&task) {
-                        Some(result) => {
-                            let (index, id) = (task.index, Cow::Borrowed(task.id));
-                            entries.push(Entry { index, id, waited_for: None, result });
-                        }
-                        None => run.push((task, digest)),
+                    if let Some(digest) = fresh.admit(&task, &mut entries) {
+                        run.push((task, digest));
                     }
                 }
-                membership.open(run, fresh, &mut entries);
+                membership.open(run, fresh, budget, &mut entries);
             }
         }
+        let moved = entries.iter().any(|it| matches!(it.result, Opened::Delivery(_)));
+        if (fresh.parking.take_due() || moved)
+            && let Some(last) = last
+        {
+            self.retry(last, fresh, trust, &mut entries);
+        }
         entries
+    }
+
+    /// Tries parked messages. `index` is that of the message of the batch that led to it.
+    pub(super) fn retry(
+        &mut self,
+        index: usize,
+        fresh: &mut Fresh,
+        trust: &Trust<A>,
+        entries: &mut Vec<Entry<'_>>,
+    ) {
+        match self {
+            Self::Person(correspondence) => correspondence.retry(index, fresh, trust, entries),
+            Self::Group(membership) => membership.retry(index, fresh, &trust.budget, entries),
+        }
     }
 
     /// How many devices it holds; a group counts as one.
@@ -188,14 +247,19 @@ impl<A: PairwiseAccount> Lane<A> {
     }
 
     /// Takes in what the store has of it.
-    pub(super) fn load(&mut self, loaded: Loaded<A::Ratchet>) {
+    pub(super) fn load(&mut self, loaded: Loaded<A::Ratchet>, fresh: &mut Fresh) {
         match (self, loaded) {
             (Self::Person(person), Loaded::Partner(partner)) => person.add(*partner),
-            (Self::Group(group), Loaded::Group { group: state, waiting }) => {
-                group.load(state, waiting);
+            (Self::Person(person), Loaded::DamagedPartner(device)) => person.add_damaged(device),
+            (Self::Group(group), Loaded::Group(state)) => group.load(state),
+            (Self::Group(group), Loaded::DamagedGroup) => group.load_damaged(),
+            (Self::Person(_), Loaded::Parked(rows)) => fresh.parking.load(rows),
+            (Self::Group(group), Loaded::Parked(rows)) => {
+                fresh.parking.load(rows);
+                group.sort_parked(&mut fresh.parking);
             }
-            // A lane is asked for by its own kind.
-            (Self::Person(_), Loaded::Group { .. }) | (Self::Group(_), Loaded::Partner(_)) => {}
+            // A conversation is asked for by its own kind.
+            (Self::Person(_), _) | (Self::Group(_), _) => {}
         }
     }
 

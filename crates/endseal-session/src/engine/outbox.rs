@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use endseal_store::OutboxState;
+
 use super::clerk::address_of;
 use super::inbox::{ConversationId, conversation_id};
 use crate::{Address, Engine, EngineError, PairwiseAccount};
@@ -16,6 +18,33 @@ pub struct Outgoing {
     pub body: Vec<u8>,
 }
 
+/// Kind of a ciphertext in the outbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OutgoingKind {
+    /// A message, to be delivered as an [`Envelope`](crate::Envelope).
+    Message,
+    /// A message that changes a group, likewise.
+    Commit,
+    /// A welcome, for [`join_group`](crate::EngineTransaction::join_group) of its recipient.
+    Welcome,
+}
+
+impl OutgoingKind {
+    /// Number in the store, and relation to a pending commit.
+    pub(super) fn to_row(self) -> (u8, OutboxState) {
+        match self {
+            Self::Message => (0, OutboxState::Free),
+            Self::Commit => (1, OutboxState::Proposes),
+            Self::Welcome => (2, OutboxState::Held),
+        }
+    }
+
+    fn from_number(number: u8) -> Option<Self> {
+        [Self::Message, Self::Commit, Self::Welcome].into_iter().find(|it| it.to_row().0 == number)
+    }
+}
+
 /// A ciphertext that waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -24,6 +53,8 @@ pub struct Pending {
     pub number: u64,
     /// Where it belongs.
     pub conversation: ConversationId,
+    /// What it is.
+    pub kind: OutgoingKind,
     /// For which device; every member of a group.
     pub recipient: Option<Address>,
     /// What is sent. After a crash the same bytes are sent again.
@@ -39,7 +70,8 @@ impl<'a, A: PairwiseAccount> Outbox<'a, A> {
         Self(engine)
     }
 
-    /// What waits with a number above `after`, at most `limit`, in order.
+    /// What may be sent now, with a number above `after`, at most `limit`, in order. Welcomes are
+    /// among it once their commit is accepted, with the numbers that they got with the commit.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -54,7 +86,9 @@ impl<'a, A: PairwiseAccount> Outbox<'a, A> {
                 };
                 let name = transaction.conversation_name(row.conversation)?;
                 let conversation = conversation_id(&name)?;
-                Ok(Pending { number: row.seq, conversation, recipient, body: row.body })
+                let kind = OutgoingKind::from_number(row.kind);
+                let kind = kind.ok_or(EngineError::Damaged("kind of a ciphertext"))?;
+                Ok(Pending { number: row.seq, conversation, kind, recipient, body: row.body })
             })
             .collect()
     }

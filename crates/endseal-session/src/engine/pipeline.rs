@@ -39,7 +39,7 @@ enum Reply<R> {
     Answer(Answer<R>),
     Numbers(Vec<u64>),
     Committed,
-    Partner(Box<Partner<R>>),
+    Partner(Result<Box<Partner<R>>, &'static str>),
     Sent(u64),
 }
 
@@ -68,7 +68,7 @@ pub(super) fn run<'e, A: PairwiseAccount>(
             let mut next = ask(&mut remote, batch, &chunk, at, total)?;
             while let Some((block, end)) = next {
                 let answer = remote.answer(batch, progress)?;
-                batch.take_in(answer.loaded);
+                batch.memory.take_in(answer.loaded);
                 remote.tell(batch, progress, watch)?;
                 // The next block is planned while this one's lanes are in place.
                 let full = chunk.add(end - at);
@@ -205,7 +205,8 @@ impl<'e, A: PairwiseAccount> Desk<'e, A> for Remote<'e, A> {
     ) -> Result<Partner<A::Ratchet>, EngineError> {
         self.post(Job::Load(address))?;
         match self.reply(batch, progress)? {
-            Reply::Partner(partner) => Ok(*partner),
+            Reply::Partner(Ok(partner)) => Ok(*partner),
+            Reply::Partner(Err(damaged)) => Err(EngineError::Damaged(damaged)),
             _ => Err(EngineError::Ended),
         }
     }
@@ -253,7 +254,11 @@ fn serve<'e, A: PairwiseAccount>(
                             transaction.write_ahead()?;
                         }
                     }
-                    Job::Load(address) => reply(Reply::Partner(Box::new(clerk.partner(address)?))),
+                    Job::Load(address) => reply(Reply::Partner(match clerk.partner(address) {
+                        Ok(partner) => Ok(Box::new(partner)),
+                        Err(EngineError::Damaged(what)) => Err(what),
+                        Err(error) => return Err(error),
+                    })),
                     Job::Commit(states) => {
                         clerk.save(&states)?;
                         break Reply::Committed;

@@ -7,6 +7,7 @@ use super::conversation::Conversation;
 use super::desk::{Departure, Desk};
 use super::device::Device;
 use super::lane::Lane;
+use super::outbox::OutgoingKind;
 use super::seal::seal;
 use crate::{
     Address, BatchOptions, Durability, EngineError, Outcome, Outgoing, PairwiseAccount, SendError,
@@ -115,6 +116,8 @@ impl<A: PairwiseAccount> Turn<'_, '_, A> {
             if known { Ok(None) } else { self.desk.load(self.batch, to, self.progress).map(Some) };
         let loaded = match loaded {
             Ok(loaded) => loaded,
+            // It costs this message, not the batch.
+            Err(error @ EngineError::Damaged(_)) => return Err(error.into()),
             Err(error) => return Err(self.fail(error)),
         };
         let Lane::Person(person) = &mut self.batch.memory.lane(&conversation).0 else {
@@ -123,9 +126,15 @@ impl<A: PairwiseAccount> Turn<'_, '_, A> {
         if let Some(partner) = loaded {
             person.add(partner);
         }
-        let partner = person.partner(to.device).ok_or(SendError::NoSession)?;
+        let damaged = EngineError::Damaged("session");
+        let partner = person.partner(to.device).ok_or(damaged)?;
         let body = seal(partner, &self.device.certificate, plaintext)?;
-        let departure = Departure { conversation, recipient: Some(to), body: body.clone() };
+        let departure = Departure {
+            conversation,
+            recipient: Some(to),
+            kind: OutgoingKind::Message,
+            body: body.clone(),
+        };
         let states = match self.batch.states(self.batch.written(), self.options) {
             Ok(states) => states,
             Err(error) => return Err(self.fail(error)),

@@ -7,7 +7,8 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_store::Seen;
 
 use super::body_digest::BodyDigest;
-use crate::{Address, Failure};
+use super::lane::Reason;
+use crate::{Address, Failure, Outcome};
 
 /// A message to be opened.
 pub(super) struct Task<'e> {
@@ -26,9 +27,26 @@ pub(super) struct Entry<'e> {
     /// The message of the batch that led to this: itself, or the one that let it out of the buffer.
     pub(super) index: usize,
     pub(super) id: Cow<'e, [u8]>,
-    /// The epoch that it waited for, if it was in the buffer.
-    pub(super) waited_for: Option<u64>,
+    /// True if it was parked.
+    pub(super) was_parked: bool,
+    /// True if it takes its id from a parked message.
+    pub(super) replaces: bool,
+    /// Set if it decided the pending commit of this device: true if that was accepted.
+    pub(super) decided: Option<bool>,
     pub(super) result: Opened<'e>,
+}
+
+impl<'e> Entry<'e> {
+    /// The result of a message of the batch.
+    pub(super) fn new(task: &Task<'e>, result: Opened<'e>) -> Self {
+        let (index, id) = (task.index, Cow::Borrowed(task.id));
+        Self { index, id, was_parked: false, replaces: false, decided: None, result }
+    }
+
+    /// The result of a message that was parked, and is parked no longer.
+    pub(super) fn unparked(index: usize, id: Vec<u8>, result: Opened<'e>) -> Self {
+        Self { index, id: Cow::Owned(id), was_parked: true, replaces: false, decided: None, result }
+    }
 }
 
 /// See [`Entry`].
@@ -39,10 +57,10 @@ pub(super) enum Opened<'e> {
     Known(u64),
     /// Delivered in this batch already, as the message with this index.
     Repeated(usize),
-    /// To be kept until its epoch comes.
-    Early { epoch: u64, body: Cow<'e, [u8]> },
-    /// It is kept for its epoch already.
-    Waits(u64),
+    /// To be kept until it can be opened.
+    Park { device: u32, reason: Reason, epoch: u64, body: Cow<'e, [u8]> },
+    /// It is parked already.
+    Waits(Outcome),
     /// Nothing changed.
     Failed(Failure),
 }

@@ -1,7 +1,9 @@
 //! Several things in one transaction.
 
+mod groups;
+mod parked;
+
 use alloc::vec::Vec;
-use core::time::Duration;
 
 use endseal_crypto::ed25519;
 use endseal_store::{Standing, Store, WriteTransaction};
@@ -9,19 +11,20 @@ use endseal_store::{Standing, Store, WriteTransaction};
 use super::batch::{Batch, Memory};
 use super::clerk::{Clerk, address_of};
 use super::conversation::Conversation;
-use super::desk::{Departure, Load, Loaded, Question};
+use super::desk::{Departure, Question};
 use super::device::Device;
 use super::inbox::{Received, received};
-use super::lane::{Lane, Membership, Partner};
-use super::outbox::Outgoing;
-use super::records;
+use super::lane::{Lane, Partner};
+use super::outbox::{Outgoing, OutgoingKind};
 use super::references::References;
 use super::seal::seal;
-use crate::group::{Commit, GroupError, Suite};
 use crate::{
-    Address, EngineError, Envelope, GroupChangeError, MAX_MESSAGE_LEN, Message, Outcome,
-    PairwiseAccount, PrekeyBundle, Ratchet, SendError, SessionInfo,
+    Address, EngineError, Envelope, Outcome, PairwiseAccount, PrekeyBundle, Ratchet, SendError,
+    SessionInfo,
 };
+
+pub use groups::{GroupSummary, JoinedGroup};
+pub use parked::ParkedMessage;
 
 /// A transaction of the engine: all of it or nothing, in the store as in memory.
 #[allow(missing_debug_implementations, reason = "nothing of it is for people")]
@@ -76,7 +79,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         let mut batch = Batch::new(core::slice::from_ref(envelope), self.memory);
         let (block, question) = batch.plan(0..1);
         let answer = self.clerk.answer(question)?;
-        batch.take_in(answer.loaded);
+        batch.memory.take_in(answer.loaded);
         let work = batch.begin(block, answer.seen);
         let trust = batch.memory.trust();
         let done = work.into_iter().map(|lane| lane.run(&trust)).collect();
@@ -104,7 +107,12 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         let partner = partner(&mut self.clerk, self.memory, to)?;
         let body = seal(partner, certificate, plaintext)?;
         let conversation = Conversation::person(to.identity.as_bytes());
-        Ok(self.depart(Departure { conversation, recipient: Some(to), body })?)
+        Ok(self.depart(Departure {
+            conversation,
+            recipient: Some(to),
+            kind: OutgoingKind::Message,
+            body,
+        })?)
     }
 
     /// Begins a session with the device of a bundle; messages go on it from now on.
@@ -133,6 +141,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             partner.check(bundle.certificate().as_bytes()).map_err(|_| Error::Superseded)?;
         partner.adopt(shown);
         partner.push(ratchet);
+        self.retry_person(address).map_err(Error::Engine)?;
         Ok(address)
     }
 
@@ -221,7 +230,8 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     pub fn admit(&mut self, address: Address) -> Result<(), EngineError> {
         let partner = partner(&mut self.clerk, self.memory, address)?;
         partner.known = true;
-        self.clerk.know(address)
+        self.clerk.know(address)?;
+        self.retry_person(address)
     }
 
     /// Notes whether people compared the safety number with the identity of an address.
@@ -266,152 +276,6 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         slot.account.published();
         slot.changed = true;
         Ok(bundles)
-    }
-
-    /// A key package with which others add this device to a group; its secrets are stored.
-    ///
-    /// # Errors
-    /// [`GroupChangeError`].
-    pub fn key_package(
-        &mut self,
-        suite: Suite,
-        now: Duration,
-    ) -> Result<Vec<u8>, GroupChangeError> {
-        let (public, secret) = self.device.groups.key_package(suite, now)?;
-        self.transaction
-            .put_record(records::KEY_PACKAGE, &secret.id, &secret.data)
-            .map_err(EngineError::from)?;
-        Ok(public)
-    }
-
-    /// Makes a group with this device alone in it.
-    ///
-    /// # Errors
-    /// [`GroupChangeError::Exists`] if this device knows a group of that id.
-    pub fn create_group(&mut self, id: &[u8], now: Duration) -> Result<(), GroupChangeError> {
-        let membership = membership(&mut self.clerk, self.memory, id)?;
-        if membership.group().is_some() {
-            return Err(GroupChangeError::Exists);
-        }
-        membership.set(self.device.groups.create(id, now)?);
-        Ok(())
-    }
-
-    /// Joins the group of a welcome: its id. A group of that id that awaits a reset is replaced.
-    ///
-    /// # Errors
-    /// [`GroupChangeError`].
-    pub fn join_group(&mut self, welcome: &[u8]) -> Result<Vec<u8>, GroupChangeError> {
-        let mut failed = None;
-        let (group, key_package) = self.device.groups.join(welcome, |id| {
-            match self.transaction.record(records::KEY_PACKAGE, id) {
-                Ok(found) => found,
-                Err(error) => {
-                    failed = Some(EngineError::from(error));
-                    None
-                }
-            }
-        })?;
-        if let Some(error) = failed {
-            return Err(error.into());
-        }
-        self.transaction
-            .remove_record(records::KEY_PACKAGE, &key_package)
-            .map_err(EngineError::from)?;
-        let id = group.id().to_vec();
-        let membership = membership(&mut self.clerk, self.memory, &id)?;
-        let replaces = membership.standing() != Standing::Sends
-            || membership.group().is_none_or(|known| !known.is_member());
-        if !replaces {
-            return Err(GroupChangeError::Exists);
-        }
-        membership.set(group);
-        // Epochs of the group that it replaces are none of this one, which could not go on after them.
-        let removed = self.transaction.remove_group(&id).map_err(EngineError::from);
-        self.failed |= removed.is_err();
-        removed?;
-        self.release(&id)?;
-        Ok(id)
-    }
-
-    /// Opens what waited for the epoch that a group was joined in.
-    fn release(&mut self, id: &[u8]) -> Result<(), GroupChangeError> {
-        let conversation = Conversation::group(id).ok_or(GroupChangeError::NoGroup)?;
-        let (lane, fresh) = self.memory.lane(&conversation);
-        let mut entries = Vec::new();
-        if let Lane::Group(membership) = lane {
-            membership.release(0, fresh, &mut entries);
-        }
-        let mut batch = Batch::new(&[], self.memory);
-        let writes = batch.release(&conversation, entries);
-        let written = self.clerk.write(writes);
-        self.failed |= written.is_err();
-        batch.number(written?);
-        Ok(())
-    }
-
-    /// Encrypts a message to a group: its number in the outbox.
-    ///
-    /// # Errors
-    /// [`SendError`].
-    pub fn encrypt_group(&mut self, id: &[u8], plaintext: &[u8]) -> Result<u64, SendError> {
-        self.dispatch_group(id, plaintext).map(|outgoing| outgoing.number)
-    }
-
-    /// [`Self::encrypt_group`] with the ciphertext, likewise.
-    pub(super) fn dispatch_group(
-        &mut self,
-        id: &[u8],
-        plaintext: &[u8],
-    ) -> Result<Outgoing, SendError> {
-        let membership = membership(&mut self.clerk, self.memory, id).map_err(|it| match it {
-            GroupChangeError::Engine(error) => SendError::Engine(error),
-            _ => SendError::NoGroup,
-        })?;
-        if membership.standing() == Standing::AwaitsReset {
-            return Err(SendError::Restored);
-        }
-        let group = membership.group_mut().ok_or(SendError::NoGroup)?;
-        let body = group.seal(plaintext).map_err(|error| match error {
-            GroupError::NotMember => SendError::NoGroup,
-            GroupError::TooLong => SendError::TooLong,
-            _ => SendError::Session,
-        })?;
-        self.depart_group(id, &body).map_err(|error| match error {
-            GroupChangeError::Engine(error) => SendError::Engine(error),
-            _ => SendError::TooLong,
-        })
-    }
-
-    /// Changes a group by what `change` asks of it: the commit lies in the outbox and is pending until
-    /// it comes back from whoever orders the group's messages, or [`Self::discard_commit`]. The number
-    /// in the outbox, and the welcomes for those who were added.
-    ///
-    /// # Errors
-    /// [`GroupChangeError`].
-    pub fn commit_group(
-        &mut self,
-        id: &[u8],
-        change: impl FnOnce(&mut crate::group::Group) -> Result<Commit, GroupError>,
-    ) -> Result<(u64, Vec<Vec<u8>>), GroupChangeError> {
-        let membership = membership(&mut self.clerk, self.memory, id)?;
-        if membership.standing() == Standing::AwaitsReset {
-            return Err(GroupChangeError::Restored);
-        }
-        let group = membership.group_mut().ok_or(GroupChangeError::NoGroup)?;
-        let commit = change(group)?;
-        let outgoing = self.depart_group(id, &commit.commit)?;
-        Ok((outgoing.number, commit.welcome))
-    }
-
-    /// Takes back a commit that did not come first.
-    ///
-    /// # Errors
-    /// [`GroupChangeError`].
-    pub fn discard_commit(&mut self, id: &[u8]) -> Result<(), GroupChangeError> {
-        let membership = membership(&mut self.clerk, self.memory, id)?;
-        membership.group_mut().ok_or(GroupChangeError::NoGroup)?.discard_pending();
-        Ok(())
     }
 
     /// Messages of the inbox with a number above `after`, at most `limit`: those of this transaction
@@ -462,13 +326,22 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         self.failed |= number.is_err();
         Ok(Outgoing { number: number?, body: departure.body })
     }
+}
 
-    fn depart_group(&mut self, id: &[u8], body: &[u8]) -> Result<Outgoing, GroupChangeError> {
-        let body = Message::Group(body).to_bytes().map_err(|_| GroupChangeError::TooLong)?;
-        debug_assert!(body.len() <= MAX_MESSAGE_LEN);
-        let conversation = Conversation::group(id).ok_or(GroupChangeError::NoGroup)?;
-        Ok(self.depart(Departure { conversation, recipient: None, body })?)
+/// Loads what is not in memory of a conversation, and of a device in it.
+fn load<A: PairwiseAccount>(
+    clerk: &mut Clerk<'_, '_, A::Ratchet>,
+    memory: &mut Memory<A>,
+    conversation: &Conversation,
+    device: Option<Address>,
+) -> Result<(), EngineError> {
+    let mut loads = Vec::new();
+    memory.need(conversation, device, &mut loads);
+    if !loads.is_empty() {
+        let answer = clerk.answer(Question { loads, ids: Vec::new() })?;
+        memory.take_in(answer.loaded);
     }
+    Ok(())
 }
 
 /// A device with its sessions, loaded if it is not in memory.
@@ -478,33 +351,9 @@ fn partner<'m, A: PairwiseAccount>(
     address: Address,
 ) -> Result<&'m mut Partner<A::Ratchet>, EngineError> {
     let conversation = Conversation::person(address.identity.as_bytes());
+    load(clerk, memory, &conversation, Some(address))?;
     let Lane::Person(person) = &mut memory.lane(&conversation).0 else {
         return Err(EngineError::Damaged("conversation in memory"));
     };
-    if !person.has(address.device) {
-        person.add(clerk.partner(address)?);
-    }
-    person.partner(address.device).ok_or(EngineError::Damaged("session in memory"))
-}
-
-/// A group, looked up if it is not in memory.
-fn membership<'m, A: PairwiseAccount>(
-    clerk: &mut Clerk<'_, '_, A::Ratchet>,
-    memory: &'m mut Memory<A>,
-    id: &[u8],
-) -> Result<&'m mut Membership, GroupChangeError> {
-    let conversation = Conversation::group(id).ok_or(GroupChangeError::NoGroup)?;
-    let Lane::Group(membership) = &mut memory.lane(&conversation).0 else {
-        return Err(GroupChangeError::NoGroup);
-    };
-    if !membership.is_loaded() {
-        let loads = alloc::vec![Load::Group(conversation)];
-        let answer = clerk.answer(Question { loads, ids: Vec::new() })?;
-        for (_, loaded) in answer.loaded {
-            if let Loaded::Group { group, waiting } = loaded {
-                membership.load(group, waiting);
-            }
-        }
-    }
-    Ok(membership)
+    person.partner(address.device).ok_or(EngineError::Damaged("session"))
 }

@@ -3,6 +3,7 @@
 use alloc::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::lane::ParkingBudget;
 use crate::PairwiseAccount;
 
 /// Whether identities that the store does not know may begin sessions.
@@ -20,6 +21,7 @@ pub enum Strangers {
 pub(super) struct Trust<A: PairwiseAccount> {
     account: Arc<Mutex<AccountSlot<A>>>,
     pub(super) strangers: Strangers,
+    pub(super) budget: Arc<ParkingBudget>,
 }
 
 /// The account, and whether it changed since it was written.
@@ -35,8 +37,12 @@ impl<A> AccountSlot<A> {
 }
 
 impl<A: PairwiseAccount> Trust<A> {
-    pub(super) fn new(account: Arc<Mutex<AccountSlot<A>>>, strangers: Strangers) -> Self {
-        Self { account, strangers }
+    pub(super) fn new(
+        account: Arc<Mutex<AccountSlot<A>>>,
+        strangers: Strangers,
+        budget: Arc<ParkingBudget>,
+    ) -> Self {
+        Self { account, strangers, budget }
     }
 
     /// The account: only the first message of a session needs it.

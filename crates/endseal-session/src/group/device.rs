@@ -93,6 +93,18 @@ pub struct KeyPackageSecret {
     pub data: Zeroizing<Vec<u8>>,
 }
 
+/// A group that was joined by a welcome.
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+#[non_exhaustive]
+pub struct Joined {
+    /// The group.
+    pub group: Group,
+    /// Id of the key package that was used.
+    pub key_package: Vec<u8>,
+    /// Member who signed the welcome.
+    pub inviter: Address,
+}
+
 /// A device in groups: makes key packages, creates, joins and loads groups.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct GroupDevice {
@@ -205,8 +217,8 @@ impl GroupDevice {
     }
 
     /// Joins the group of a welcome. `find` gives the data of a [`KeyPackageSecret`] by its id.
-    /// Beside the group the id of the key package that was used is given: its secrets MUST be
-    /// deleted in the transaction that stores the group.
+    /// The caller MUST delete the secrets of [`Joined::key_package`] in the transaction that stores the
+    /// group.
     ///
     /// # Errors
     /// [`GroupError`]; nothing has changed.
@@ -214,7 +226,7 @@ impl GroupDevice {
         &self,
         welcome: &[u8],
         mut find: impl FnMut(&[u8]) -> Option<Zeroizing<Vec<u8>>>,
-    ) -> Result<(Group, Vec<u8>), GroupError> {
+    ) -> Result<Joined, GroupError> {
         let welcome = MlsMessage::from_bytes(welcome).map_err(|_| GroupError::InvalidWelcome)?;
         let suite = welcome.cipher_suite().ok_or(GroupError::InvalidWelcome)?;
         let suite = Suite::from_number(suite.into()).ok_or(GroupError::UnknownSuite)?;
@@ -229,13 +241,17 @@ impl GroupDevice {
         let client = self.client(suite, &staging)?;
         let table = Table { key_package: Some((id.clone(), data)), ..Table::default() };
         let (joined, _) = staging.with(table, || client.join_group(None, &welcome, None));
-        let (mls, _) = joined.map_err(|_| GroupError::InvalidWelcome)?;
+        let (mls, info) = joined.map_err(|_| GroupError::InvalidWelcome)?;
         check_id(mls.group_id())?;
         if !self.is_in(&mls) {
             return Err(GroupError::NoKeyPackage);
         }
         let membership = Membership::new(mls, staging).map_err(|_| GroupError::InvalidWelcome)?;
-        Ok((Group::new(membership), id))
+        if membership.is_too_large() {
+            return Err(GroupError::TooLarge);
+        }
+        let inviter = membership.member(info.sender).ok_or(GroupError::InvalidWelcome)?;
+        Ok(Joined { group: Group::new(membership), key_package: id, inviter })
     }
 
     /// The group that was saved, with the past epochs that were stored beside it.

@@ -4,6 +4,8 @@ use core::fmt;
 
 use mls_rs::error::MlsError;
 
+use super::rules::Refused;
+
 /// Most messages of one sender that may be missing before the next one.
 pub(super) const GAP: u32 = 1024;
 
@@ -34,6 +36,10 @@ pub enum OpenError {
     },
     /// Sent by this device.
     Own,
+    /// The change makes the group larger than groups may be.
+    TooLarge,
+    /// The library went another way with the same messages. The group in memory is not to be used.
+    Internal,
 }
 
 impl OpenError {
@@ -44,7 +50,10 @@ impl OpenError {
             MlsError::CantProcessMessageFromSelf => Self::Own,
             // The library knows the latter from a key that has left the tree since.
             MlsError::EpochNotFound | MlsError::MemberNotFound => Self::OldEpoch,
-            MlsError::MlsRulesError(_) => Self::Malformed,
+            MlsError::MlsRulesError(_) => match Refused::of(error) {
+                Some(Refused::TooLarge) => Self::TooLarge,
+                _ => Self::Malformed,
+            },
             _ => Self::Authentication,
         }
     }
@@ -62,6 +71,8 @@ impl fmt::Display for OpenError {
             Self::KeyGone => f.write_str("the key of the message was used or dropped"),
             Self::TooFarAhead { limit } => write!(f, "more than {limit} messages are missing"),
             Self::Own => f.write_str("sent by this device"),
+            Self::TooLarge => f.write_str("the group would be too large"),
+            Self::Internal => f.write_str("the MLS library failed"),
         }
     }
 }
@@ -85,7 +96,7 @@ pub enum GroupError {
     NoKeyPackage,
     /// Nobody of that address is in the group.
     NoSuchMember,
-    /// A device cannot remove itself.
+    /// A device cannot remove itself by a commit. It proposes its removal.
     RemovesItself,
     /// A commit is pending already: accept or discard it first.
     CommitPending,
@@ -95,6 +106,8 @@ pub enum GroupError {
     CommitRequired,
     /// This device was removed.
     NotMember,
+    /// The group would be larger than groups may be.
+    TooLarge,
     /// The text makes the message longer than 1 MiB.
     TooLong,
     /// The source of randomness failed, or the library.
@@ -115,6 +128,7 @@ impl fmt::Display for GroupError {
             Self::NothingPending => "no commit is pending",
             Self::CommitRequired => "proposals wait for a commit",
             Self::NotMember => "this device was removed from the group",
+            Self::TooLarge => "the group would be too large",
             Self::TooLong => "the message is longer than 1 MiB",
             Self::Internal => "the MLS library failed",
         })

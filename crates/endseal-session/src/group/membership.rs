@@ -19,6 +19,7 @@ use super::generations::MAX_MISSING;
 use super::header::{Content, GroupHeader};
 use super::opened::{Change, Opened, Proposed};
 use super::provider::Signatures;
+use super::rules::MAX_MEMBERS;
 use super::staging::{Epochs, Staging, Table, Watch};
 use super::state::{EpochState, Facts, GroupChanges, OwnCommit, Pending};
 use super::{PAST_EPOCHS, credential};
@@ -27,6 +28,9 @@ use crate::address::Address;
 /// Commits after which ended epochs are laid down: the library keeps them all until it is told to
 /// write, and three are enough.
 const SETTLE_AFTER: u32 = 16;
+/// Most bytes of a group's tree. With a second tree in a pending commit, 65,536 skipped keys and
+/// proposals the state stays below what the store takes.
+const MAX_TREE: usize = 8 << 20;
 /// Bytes of proposals that may wait for a commit.
 const MAX_PROPOSALS: u64 = 1 << 20;
 
@@ -35,6 +39,8 @@ const MAX_PROPOSALS: u64 = 1 << 20;
 pub(super) struct Membership {
     pub(super) mls: mls_rs::Group<Config>,
     pub(super) facts: Facts,
+    /// This device.
+    pub(super) address: Address,
     /// Past epochs as they were written last.
     epochs: Epochs,
     /// Which of them the store does not have, or has otherwise.
@@ -42,6 +48,8 @@ pub(super) struct Membership {
     /// By leaf. Their keys were checked when they joined.
     members: Arc<[Option<Address>]>,
     staging: Staging,
+    /// Bytes that the tree has at most.
+    tree_bound: usize,
     unsettled: u32,
     /// There while texts are opened together.
     signatures: Option<Signatures>,
@@ -73,7 +81,21 @@ impl Membership {
     ) -> Result<Self, StateError> {
         let members = addresses(&mls, &[])?;
         let dirty = Dirty::default();
-        Ok(Self { mls, facts, epochs, dirty, members, staging, unsettled: 0, signatures: None })
+        let own = mls.current_member_signing_identity().map_err(|_| StateError)?;
+        let address = credential::address(own).map_err(|_| StateError)?;
+        let tree_bound = mls.export_tree().byte_size();
+        Ok(Self {
+            mls,
+            facts,
+            address,
+            epochs,
+            dirty,
+            members,
+            staging,
+            tree_bound,
+            unsettled: 0,
+            signatures: None,
+        })
     }
 
     pub(super) fn members(&self) -> impl Iterator<Item = (u32, Address)> {
@@ -107,6 +129,9 @@ impl Membership {
             if self.facts.proposals > MAX_PROPOSALS {
                 return Err(Failed { error: OpenError::Malformed, took_key: true });
             }
+        }
+        if header.content == Content::Commit {
+            self.grow(body.len());
         }
         let message = MlsMessage::from_bytes(body).map_err(|_| untouched(OpenError::Malformed))?;
         let watch = Watch {
@@ -163,10 +188,32 @@ impl Membership {
     pub(super) fn accept(&mut self, pending: &Pending) -> Result<Change, MlsError> {
         let epoch = self.mls.current_epoch();
         let secrets = CommitSecrets::from_bytes(&pending.secrets)?;
+        self.grow(pending.secrets.len());
         let commit = self.run(|mls| mls.apply_detached_commit(secrets))?;
         self.facts.own_commits.push(OwnCommit { epoch, digest: pending.digest });
         // Its credentials were checked when it was built.
         self.follow(&commit).map_err(|_| MlsError::InvalidTreeIndex)
+    }
+
+    /// Raises the bound of the tree before a commit of `len` bytes. Leaves and keys that it brings are
+    /// in it or in proposals that wait; an added leaf is named once by each of at most 32 parents.
+    fn grow(&mut self, len: usize) {
+        let proposals = usize::try_from(self.facts.proposals).unwrap_or(usize::MAX);
+        let brought = len.saturating_add(proposals).saturating_mul(2);
+        self.tree_bound = self.tree_bound.saturating_add(brought);
+    }
+
+    /// Returns true if the group is larger than a commit may make it.
+    pub(super) fn is_too_large(&self) -> bool {
+        self.tree_bound > MAX_TREE || self.members().count() > MAX_MEMBERS
+    }
+
+    /// Refuses a tree that is too large to be kept.
+    fn check_tree(&mut self) -> Result<(), OpenError> {
+        if self.tree_bound > MAX_TREE {
+            self.tree_bound = self.mls.export_tree().byte_size();
+        }
+        if self.tree_bound > MAX_TREE { Err(OpenError::TooLarge) } else { Ok(()) }
     }
 
     /// Whether a commit of this device for `epoch`, which has ended, has these bytes.
@@ -245,6 +292,9 @@ impl Membership {
             CommitEffect::Removed { new_epoch, .. } => (new_epoch, true),
             CommitEffect::ReInit(_) => return Err(OpenError::Malformed),
         };
+        if !is_removed {
+            self.check_tree()?;
+        }
         let by = self.member(commit.committer).ok_or(OpenError::Authentication)?;
         let (mut added, mut removed) = (Vec::new(), Vec::new());
         for change in new.applied_proposals() {
@@ -295,7 +345,8 @@ impl Membership {
         }
     }
 
-    fn member(&self, leaf: u32) -> Option<Address> {
+    /// The member at a leaf.
+    pub(super) fn member(&self, leaf: u32) -> Option<Address> {
         *self.members.get(usize::try_from(leaf).ok()?)?
     }
 }

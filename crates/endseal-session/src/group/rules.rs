@@ -1,11 +1,12 @@
-//! What a commit may do here: add, remove and update members.
+//! Limits of a commit: it adds, removes and updates members, and keeps the group in its size.
 
 use core::fmt;
 
 use mls_rs::MlsRules;
 use mls_rs::client_builder::PaddingMode;
-use mls_rs::error::IntoAnyError;
+use mls_rs::error::{IntoAnyError, MlsError};
 use mls_rs::group::{GroupContext, Roster};
+use mls_rs::mls_rs_codec::MlsSize;
 use mls_rs::mls_rules::{
     CommitDirection, CommitOptions, CommitSource, EncryptionOptions, ProposalBundle,
 };
@@ -14,18 +15,38 @@ use mls_rs::mls_rules::{
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules;
 
-/// The commit contains a proposal that groups do not know.
+/// Most members of a group.
+pub const MAX_MEMBERS: usize = 8_192;
+/// Longest proposal to add a member, in bytes. Most of it is the leaf node, which the group keeps.
+const MAX_ADD: usize = 4_096;
+
+/// Why a commit is refused.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct UnknownProposal;
+pub(super) enum Refused {
+    /// It contains a proposal that groups do not know.
+    UnknownProposal,
+    /// The group would have too many members, or one whose key package is too long.
+    TooLarge,
+}
+
+impl Refused {
+    /// The reason, if the rules are what an error of the library is about.
+    pub(super) fn of(error: &MlsError) -> Option<Self> {
+        match error {
+            MlsError::MlsRulesError(error) => error.inner_dyn_error().downcast_ref().copied(),
+            _ => None,
+        }
+    }
+}
 
 impl MlsRules for Rules {
-    type Error = UnknownProposal;
+    type Error = Refused;
 
     fn filter_proposals(
         &self,
         _: CommitDirection,
         _: CommitSource,
-        _: &Roster<'_>,
+        roster: &Roster<'_>,
         _: &GroupContext,
         proposals: ProposalBundle,
     ) -> Result<ProposalBundle, Self::Error> {
@@ -33,7 +54,21 @@ impl MlsRules for Rules {
             + proposals.update_proposals().len()
             + proposals.remove_proposals().len();
         // Such a proposal is not kept when it is received, so that none gets into our commits.
-        if known == proposals.length() { Ok(proposals) } else { Err(UnknownProposal) }
+        if known != proposals.length() {
+            return Err(Refused::UnknownProposal);
+        }
+        let adds = proposals.add_proposals();
+        // The tree is looked through only where it may matter.
+        if !adds.is_empty() {
+            let members = roster.members_iter().take(MAX_MEMBERS + 1).count();
+            let removed = proposals.remove_proposals().len();
+            if (members + adds.len()).saturating_sub(removed) > MAX_MEMBERS
+                || adds.iter().any(|add| add.proposal.mls_encoded_len() > MAX_ADD)
+            {
+                return Err(Refused::TooLarge);
+            }
+        }
+        Ok(proposals)
     }
 
     /// Every commit has a path: whoever changes a group also heals it.
@@ -56,15 +91,18 @@ impl MlsRules for Rules {
     }
 }
 
-impl fmt::Display for UnknownProposal {
+impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a proposal is neither add nor remove nor update")
+        f.write_str(match self {
+            Self::UnknownProposal => "a proposal is neither add nor remove nor update",
+            Self::TooLarge => "the group would be too large",
+        })
     }
 }
 
-impl core::error::Error for UnknownProposal {}
+impl core::error::Error for Refused {}
 
-impl IntoAnyError for UnknownProposal {
+impl IntoAnyError for Refused {
     fn into_dyn_error(self) -> Result<Box<dyn core::error::Error + Send + Sync>, Self> {
         Ok(self.into())
     }

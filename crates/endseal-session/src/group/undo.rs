@@ -37,17 +37,16 @@ impl Undo {
         self.since.push(body.to_vec());
     }
 
-    /// The state before the message that failed.
-    #[allow(clippy::expect_used, reason = "both cannot happen, and going on would lose keys")]
-    pub(super) fn rewind(&mut self) -> Arc<Membership> {
-        let mut now = self.point.take().expect("a point was made before the message was opened");
-        for body in self.since.drain(..) {
-            let header = GroupHeader::parse(&body);
-            let again = header.and_then(|it| Arc::make_mut(&mut now).open(&it, &body).ok());
-            again.expect("the same message was opened from the same state before");
-        }
+    /// The state before the message that failed. `None` if there is no point, or the same messages do
+    /// not open from the same state: then no state in memory is the right one.
+    pub(super) fn rewind(&mut self) -> Option<Arc<Membership>> {
+        let mut now = self.point.take()?;
         self.bytes = 0;
-        now
+        for body in core::mem::take(&mut self.since) {
+            let header = GroupHeader::parse(&body)?;
+            Arc::make_mut(&mut now).open(&header, &body).ok()?;
+        }
+        Some(now)
     }
 
     /// Forgets the point, and with it the keys that were used since.

@@ -3,12 +3,16 @@
 mod aborts;
 mod batch;
 mod buffers;
+mod damage;
 mod histories;
 mod kills;
 mod lanes;
+mod leaving;
 mod media;
+mod parked;
 mod party;
 mod sessions;
+mod welcomes;
 mod windows;
 mod worker;
 mod world;

@@ -1,9 +1,9 @@
 //! Groups (docs/spec/session.md, "Groups").
 
 mod commits;
-mod credentials;
+pub(crate) mod credentials;
 mod damage;
-mod device;
+pub(crate) mod device;
 #[cfg(feature = "draft-pq")]
 mod draft_pq;
 mod epochs;

@@ -2,7 +2,7 @@
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_store::limit::{MAX_BODY_LEN, MAX_NAME_LEN, MAX_STATE_LEN};
-use endseal_store::{GroupRow, Limit, SessionRow, Standing, StoreError};
+use endseal_store::{GroupRow, Limit, OutboxState, ParkedRow, SessionRow, Standing, StoreError};
 
 use crate::place::Place;
 
@@ -203,24 +203,58 @@ fn a_message_is_delivered_once() {
 }
 
 #[test]
-fn ciphertexts_of_later_epochs_wait_in_order() {
+fn parked_ciphertexts_keep_the_order_of_arrival() {
     let place = Place::new();
     let mut store = place.create();
     let transaction = store.begin().unwrap();
     let here = transaction.conversation_ref(b"here").unwrap();
     let mut messages = transaction.messages().unwrap();
     for (epoch, message) in [(2, b"c"), (1, b"b"), (1, b"a")] {
-        assert!(messages.buffer(here, epoch, message, b"sealed").unwrap());
+        messages.park(here, &parked(message, epoch)).unwrap();
     }
-    assert!(!messages.buffer(here, 5, b"a", b"sealed").unwrap());
-    let waiting = messages.buffered(here).unwrap();
-    let order: Vec<_> = waiting.iter().map(|it| (it.epoch, it.message.as_slice())).collect();
-    assert_eq!(order, [(1, &b"b"[..]), (1, b"a"), (2, b"c")]);
-    assert_eq!(waiting[0].body, b"sealed");
-    assert_eq!(transaction.buffered_len(here).unwrap(), 3);
-    assert!(messages.unbuffer(here, b"b").unwrap());
-    assert!(!messages.unbuffer(here, b"b").unwrap());
-    assert_eq!(messages.buffered(here).unwrap().len(), 2);
+    // The same message for another reason keeps its place.
+    messages.park(here, &parked(b"c", 5)).unwrap();
+    let waiting = messages.parked(here).unwrap();
+    assert_eq!(waiting, [parked(b"c", 5), parked(b"b", 1), parked(b"a", 1)]);
+    let total = transaction.parked_totals().unwrap().remove(0);
+    assert_eq!((total.conversation, total.messages, total.bytes), (here, 3, 18));
+    assert!(messages.unpark(here, b"b").unwrap());
+    assert!(!messages.unpark(here, b"b").unwrap());
+    assert_eq!(messages.parked(here).unwrap().len(), 2);
+    assert_eq!(transaction.unpark_all(here).unwrap(), 2);
+    assert_eq!(transaction.parked_totals().unwrap(), []);
+}
+
+fn parked(message: &[u8], epoch: u64) -> ParkedRow {
+    ParkedRow { message: message.to_vec(), device: 0, reason: 1, epoch, body: b"sealed".to_vec() }
+}
+
+#[test]
+fn held_ciphertexts_are_sent_when_their_change_is_accepted() {
+    let place = Place::new();
+    let mut store = place.create();
+    let transaction = store.begin().unwrap();
+    let here = transaction.conversation_ref(b"here").unwrap();
+    let there = transaction.conversation_ref(b"there").unwrap();
+    let push = |at, state| transaction.push_outbox_as(at, None, 1, state, b"sealed").unwrap();
+    let listed = || {
+        let rows = transaction.outbox(0, 10).unwrap();
+        rows.iter().map(|row| row.seq).collect::<Vec<_>>()
+    };
+    let text = transaction.push_outbox(here, None, b"text").unwrap();
+    let change = push(here, OutboxState::Proposes);
+    let held = push(here, OutboxState::Held);
+    let other = push(there, OutboxState::Held);
+    assert_eq!(listed(), [text, change]);
+    assert_eq!(transaction.decide_outbox(here, true).unwrap(), 2);
+    assert_eq!(listed(), [text, change, held]);
+    // What was accepted is not taken back with the next one.
+    push(here, OutboxState::Proposes);
+    push(here, OutboxState::Held);
+    assert_eq!(transaction.decide_outbox(here, false).unwrap(), 2);
+    assert_eq!(listed(), [text, change, held]);
+    assert_eq!(transaction.decide_outbox(there, true).unwrap(), 1);
+    assert_eq!(listed(), [text, change, held, other]);
 }
 
 #[test]
@@ -283,7 +317,7 @@ fn what_is_too_large_is_refused_before_anything_is_written() {
     assert_eq!(limit(deliver(&name, b"")), Limit::Name);
     assert_eq!(limit(deliver(b"m", &body)), Limit::Body);
     deliver(&[1; MAX_NAME_LEN], &body[1..]).unwrap();
-    assert_eq!(limit(messages.buffer(here, 1 << 63, b"m", b"").map(drop)), Limit::Number);
+    assert_eq!(limit(messages.park(here, &parked(b"m", 1 << 63))), Limit::Number);
     drop(messages);
     transaction.put_record(1, b"", &state[1..]).unwrap();
     transaction.commit().unwrap();

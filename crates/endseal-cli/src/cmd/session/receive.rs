@@ -64,6 +64,7 @@ fn text(tally: &Tally) -> String {
     for (count, what) in [
         (tally.already_delivered, "delivered before"),
         (tally.buffered, "waiting for a later epoch"),
+        (tally.parked, "parked"),
         (tally.released, "that had waited"),
         (tally.elsewhere, "for other devices"),
         (tally.failed(), "failed"),
@@ -85,6 +86,7 @@ fn summary(tally: &Tally) -> Value {
         ("delivered", tally.delivered.into()),
         ("already_delivered", tally.already_delivered.into()),
         ("buffered", tally.buffered.into()),
+        ("parked", tally.parked.into()),
         ("released", tally.released.into()),
         ("elsewhere", tally.elsewhere.into()),
         ("failed", tally.failed().into()),

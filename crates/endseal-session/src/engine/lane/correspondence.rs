@@ -1,15 +1,16 @@
 //! The sessions with the devices of one person.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_store::{SessionRow, Standing};
 
+use super::{Fresh, Parked, Reason};
 use crate::engine::body_digest::BodyDigest;
 use crate::engine::inbox::KIND_TEXT;
 use crate::engine::states::States;
-use crate::engine::task::{Delivery, Opened, Task};
+use crate::engine::task::{Delivery, Entry, Opened, Task};
 use crate::engine::trust::{Strangers, Trust};
 use crate::{
     AcceptError, Address, Certificate, CertificateError, DeviceId, Failure, Message, OpenError,
@@ -23,10 +24,15 @@ const MAX_SESSIONS: usize = 8;
 /// Sessions that are remembered as dropped. Only the other side makes more, to its own harm.
 const MAX_FORGOTTEN: usize = 1_024;
 
+/// Rounds in which parked messages are tried, of which each lets one more open at least.
+const MAX_RETRIES: usize = 8;
+
 /// All devices of one person.
 pub(in crate::engine) struct Correspondence<R> {
     /// Devices that took part or were loaded; one that is not here must be loaded first.
     partners: BTreeMap<DeviceId, Partner<R>>,
+    /// Devices with a row that cannot be read.
+    damaged: BTreeSet<DeviceId>,
 }
 
 /// One device.
@@ -85,12 +91,17 @@ pub(in crate::engine) struct RatchetEntry<R> {
 
 impl<R: Ratchet> Correspondence<R> {
     pub(in crate::engine) fn new() -> Self {
-        Self { partners: BTreeMap::new() }
+        Self { partners: BTreeMap::new(), damaged: BTreeSet::new() }
     }
 
     /// Takes in a device.
     pub(in crate::engine) fn add(&mut self, partner: Partner<R>) {
         self.partners.insert(partner.address.device, partner);
+    }
+
+    /// Notes a device with a row that cannot be read.
+    pub(in crate::engine) fn add_damaged(&mut self, device: DeviceId) {
+        self.damaged.insert(device);
     }
 
     /// A device that was loaded.
@@ -99,7 +110,7 @@ impl<R: Ratchet> Correspondence<R> {
     }
 
     pub(in crate::engine) fn has(&self, device: DeviceId) -> bool {
-        self.partners.contains_key(&device)
+        self.partners.contains_key(&device) || self.damaged.contains(&device)
     }
 
     /// How many devices it holds.
@@ -118,9 +129,11 @@ impl<R: Ratchet> Correspondence<R> {
         A: PairwiseAccount<Ratchet = R>,
     {
         let Some(sender) = task.sender else { return Opened::Failed(Failure::Malformed) };
-        let is_known = self.partners.values().any(|it| it.known);
+        let is_known = self.is_known();
         let Some(partner) = self.partners.get_mut(&sender.device) else {
-            return Opened::Failed(Failure::NoSession);
+            let is_damaged = self.damaged.contains(&sender.device);
+            let failure = if is_damaged { Failure::Damaged } else { Failure::NoSession };
+            return Opened::Failed(failure);
         };
         match partner.open(task.body, is_known, trust) {
             Ok(plaintext) => {
@@ -128,6 +141,61 @@ impl<R: Ratchet> Correspondence<R> {
             }
             Err(failure) => Opened::Failed(failure),
         }
+    }
+
+    /// Returns true if the identity, on whichever device, is no stranger.
+    fn is_known(&self) -> bool {
+        self.partners.values().any(|it| it.known)
+    }
+
+    /// Tries parked messages of the devices that are loaded, until none of them opens.
+    pub(in crate::engine) fn retry<A>(
+        &mut self,
+        index: usize,
+        fresh: &mut Fresh,
+        trust: &Trust<A>,
+        entries: &mut Vec<Entry<'_>>,
+    ) where
+        A: PairwiseAccount<Ratchet = R>,
+    {
+        for _ in 0..MAX_RETRIES {
+            let mut moved = false;
+            for row in fresh.parking.take_all() {
+                let Some(sender) = self.sender_to_retry(&row, trust.strangers) else {
+                    fresh.parking.keep(row);
+                    continue;
+                };
+                let (id, body) = (row.id.as_slice(), row.body.as_slice());
+                let task = Task { index, id, sender: Some(sender), body, seen: None };
+                let result = match self.open(&task, fresh.digest(body), trust) {
+                    Opened::Delivery(delivery) => Opened::Delivery(delivery),
+                    Opened::Failed(failure) => match Reason::of(failure) {
+                        Some(reason) => {
+                            fresh.parking.keep(Parked { reason, ..row });
+                            continue;
+                        }
+                        None => Opened::Failed(failure),
+                    },
+                    // The last line of `open` knows no other result.
+                    _ => Opened::Failed(Failure::Malformed),
+                };
+                fresh.parking.removed(&row, &trust.budget);
+                moved |= matches!(result, Opened::Delivery(_));
+                fresh.end(Entry::unparked(index, row.id, result), &trust.budget, entries);
+            }
+            if !moved {
+                return;
+            }
+        }
+    }
+
+    /// The sender of a parked message, if it may open now.
+    fn sender_to_retry(&self, row: &Parked, strangers: Strangers) -> Option<Address> {
+        let is_refused = row.reason == Reason::Unopened(Failure::Stranger)
+            && strangers == Strangers::Refused
+            && !self.is_known();
+        let partner = self.partners.get(&DeviceId::new(row.device)?)?;
+        (!is_refused).then_some(partner.address)
     }
 
     pub(in crate::engine) fn save(&mut self, states: &mut States) {

@@ -1,13 +1,12 @@
-//! This device in one group, and the messages that came before their epoch.
+//! This device in one group.
 
-use alloc::borrow::Cow;
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_store::Standing;
 
-use super::Fresh;
+use super::parking::MAX_AHEAD;
+use super::{Fresh, Parked, Parking, ParkingBudget, Reason};
 use crate::engine::body_digest::BodyDigest;
 use crate::engine::inbox::{KIND_CHANGE, KIND_PROPOSAL, KIND_TEXT};
 use crate::engine::notice;
@@ -16,38 +15,26 @@ use crate::engine::task::{Delivery, Entry, Opened, Task};
 use crate::group::{self, Content, Group, OpenError};
 use crate::{EngineError, Failure, Message};
 
-/// Messages of one group that wait at most, and the bytes that they have together.
-const MAX_WAITING: usize = 1_000;
-const MAX_WAITING_BYTES: usize = 16 << 20;
-/// The latest epoch that the store can name, which no group reaches.
-const MAX_EPOCH: u64 = u64::MAX >> 1;
-
 /// See the module.
 pub(in crate::engine) struct Membership {
+    id: Vec<u8>,
     group: Option<Group>,
     standing: Standing,
-    waiting: VecDeque<Waiting>,
-    waiting_bytes: usize,
     loaded: bool,
+    /// True if the store has a row of the group that cannot be read.
+    damaged: bool,
     changed: bool,
-}
-
-/// A ciphertext of a later epoch.
-pub(in crate::engine) struct Waiting {
-    pub(in crate::engine) id: Vec<u8>,
-    pub(in crate::engine) epoch: u64,
-    pub(in crate::engine) body: Vec<u8>,
 }
 
 impl Membership {
     /// A group that was not looked up yet.
-    pub(in crate::engine) fn new() -> Self {
+    pub(in crate::engine) fn new(id: &[u8]) -> Self {
         Self {
+            id: id.to_vec(),
             group: None,
             standing: Standing::Sends,
-            waiting: VecDeque::new(),
-            waiting_bytes: 0,
             loaded: false,
+            damaged: false,
             changed: false,
         }
     }
@@ -56,18 +43,26 @@ impl Membership {
         self.loaded
     }
 
-    pub(in crate::engine) fn load(
-        &mut self,
-        group: Option<(Group, Standing)>,
-        waiting: Vec<Waiting>,
-    ) {
-        self.waiting_bytes = waiting.iter().map(|it| it.body.len()).sum();
-        self.waiting = waiting.into();
+    pub(in crate::engine) fn load(&mut self, group: Option<(Group, Standing)>) {
         if let Some((group, standing)) = group {
             self.group = Some(group);
             self.standing = standing;
         }
         self.loaded = true;
+    }
+
+    pub(in crate::engine) fn load_damaged(&mut self) {
+        self.loaded = true;
+        self.damaged = true;
+    }
+
+    pub(in crate::engine) fn is_damaged(&self) -> bool {
+        self.damaged
+    }
+
+    /// Forgets the group. The caller removes it from the store.
+    pub(in crate::engine) fn forget(&mut self) {
+        *self = Self { loaded: true, ..Self::new(&self.id) };
     }
 
     /// The group, if this device knows it.
@@ -101,11 +96,12 @@ impl Membership {
     }
 
     /// Opens messages that follow each other: any number of texts, or another message and then texts;
-    /// and those that waited for the epoch that it brings.
+    /// and those that were parked for the epoch that it brings.
     pub(in crate::engine) fn open<'e>(
         &mut self,
         run: Vec<(Task<'e>, BodyDigest)>,
         fresh: &mut Fresh,
+        budget: &ParkingBudget,
         entries: &mut Vec<Entry<'e>>,
     ) {
         let Some((first, _)) = run.first() else { return };
@@ -113,83 +109,124 @@ impl Membership {
         let (head, texts) = run.split_at_checked(alone).unwrap_or((&run, &[]));
         for part in [head, texts] {
             let bodies: Vec<&'e [u8]> = part.iter().map(|(task, _)| inner(task.body)).collect();
+            let had_pending = self.has_pending();
             let results = self.advance(&bodies);
             for ((task, digest), result) in part.iter().zip(results) {
                 let result = match result {
-                    Err(OpenError::LaterEpoch(epoch)) => self.wait(task, epoch),
-                    Err(error) => Opened::Failed(failure(error)),
                     Ok(opened) => Opened::Delivery(delivery(opened, *digest)),
+                    Err(verdict) => match verdict {
+                        Verdict::Park(reason, epoch) => {
+                            fresh.park(task, reason, epoch, budget, entries)
+                        }
+                        Verdict::Fail(failure) => Opened::Failed(failure),
+                    },
                 };
                 let is_change = is_change(&result);
-                let (index, id) = (task.index, Cow::Borrowed(task.id));
-                fresh.end(Entry { index, id, waited_for: None, result }, entries);
+                let decided = self.decided(had_pending, &result);
+                fresh.end(Entry { decided, ..Entry::new(task, result) }, budget, entries);
                 if is_change {
-                    self.release(index, fresh, entries);
+                    self.retry(task.index, fresh, budget, entries);
                 }
             }
         }
     }
 
-    /// Opens what waited for the epoch that the group is in now. A change among them goes on.
-    pub(in crate::engine) fn release(
+    /// Tries parked messages of epochs that have begun. A change among them goes on.
+    pub(in crate::engine) fn retry(
         &mut self,
         index: usize,
         fresh: &mut Fresh,
+        budget: &ParkingBudget,
         entries: &mut Vec<Entry<'_>>,
     ) {
+        self.sort_parked(&mut fresh.parking);
         let mut again = true;
         while core::mem::take(&mut again) {
-            let Some(epoch) = self.group.as_ref().map(Group::epoch) else { return };
-            let (now, later): (VecDeque<_>, VecDeque<_>) =
-                core::mem::take(&mut self.waiting).into_iter().partition(|it| it.epoch <= epoch);
-            self.waiting = later;
-            for it in now {
-                self.waiting_bytes = self.waiting_bytes.saturating_sub(it.body.len());
-                let opened = self.advance(&[inner(&it.body)]).pop();
-                let result = match opened.unwrap_or(Err(OpenError::Malformed)) {
-                    Ok(opened) => Opened::Delivery(delivery(opened, fresh.digest(&it.body))),
-                    Err(error) => Opened::Failed(failure(error)),
+            let Some(epoch) = self.member().map(Group::epoch) else { return };
+            for row in fresh.parking.take_all() {
+                let had_pending = self.has_pending();
+                let result = if row.epoch > epoch + MAX_AHEAD {
+                    Err(Verdict::Fail(Failure::TooFarAhead))
+                } else if row.epoch > epoch {
+                    Err(Verdict::Park(row.reason, row.epoch))
+                } else {
+                    self.advance(&[inner(&row.body)]).pop().unwrap_or(Err(MALFORMED))
                 };
+                let result = match result {
+                    Ok(opened) => Opened::Delivery(delivery(opened, fresh.digest(&row.body))),
+                    Err(Verdict::Park(reason, _)) => {
+                        fresh.parking.keep(Parked { reason, ..row });
+                        continue;
+                    }
+                    Err(Verdict::Fail(failure)) => Opened::Failed(failure),
+                };
+                fresh.parking.removed(&row, budget);
                 again |= is_change(&result);
-                let waited_for = Some(it.epoch);
-                fresh.end(Entry { index, id: Cow::Owned(it.id), waited_for, result }, entries);
+                let decided = self.decided(had_pending, &result);
+                let entry = Entry { decided, ..Entry::unparked(index, row.id, result) };
+                fresh.end(entry, budget, entries);
             }
         }
+        self.sort_parked(&mut fresh.parking);
     }
 
-    fn advance(&mut self, bodies: &[&[u8]]) -> Vec<Result<group::Opened, OpenError>> {
+    /// Names the later epoch as the reason, where that is the reason now.
+    pub(in crate::engine) fn sort_parked(&self, parking: &mut Parking) {
+        if let Some(epoch) = self.member().map(Group::epoch) {
+            parking.name_later(epoch);
+        }
+    }
+
+    fn advance(&mut self, bodies: &[&[u8]]) -> Vec<Result<group::Opened, Verdict>> {
         let Some(group) = self.group.as_mut() else {
-            return bodies.iter().map(|_| Err(OpenError::NotMember)).collect();
+            return bodies.iter().map(|body| Err(self.verdict_without_group(body))).collect();
         };
+        let (own, is_member) = (group.epoch(), group.is_member());
         let results = group.open_many(bodies);
-        self.changed |= results.iter().any(Result::is_ok);
-        results
+        self.changed |= results.iter().any(|it| matches!(it, Ok(_) | Err(OpenError::Internal)));
+        let verdict = |(body, result): (&&[u8], Result<group::Opened, OpenError>)| {
+            result.map_err(|error| match error {
+                OpenError::LaterEpoch(epoch) if epoch > own + MAX_AHEAD => {
+                    Verdict::Fail(Failure::TooFarAhead)
+                }
+                OpenError::LaterEpoch(epoch) => Verdict::Park(Reason::LaterEpoch, epoch),
+                error => match (failure(error), Group::peek_epoch(body)) {
+                    // A welcome into a later epoch may come.
+                    (Failure::NoGroup, Some(header)) if !is_member && header.epoch <= own => {
+                        Verdict::Fail(Failure::NoGroup)
+                    }
+                    (failure, Some(header)) => Verdict::of(failure, header.epoch),
+                    (failure, None) => Verdict::Fail(failure),
+                },
+            })
+        };
+        bodies.iter().zip(results).map(verdict).collect()
     }
 
-    /// Whether a message of that id is in the buffer.
-    pub(in crate::engine) fn waits(&self, id: &[u8]) -> bool {
-        self.waiting.iter().any(|it| it.id == id)
-    }
-
-    /// The answer to a message whose id is in the buffer: an id is that of one message, whether it was
-    /// opened or waits, so that what waits can be delivered under it.
-    pub(in crate::engine) fn admit<'e>(&self, task: &Task<'e>) -> Option<Opened<'e>> {
-        let waiting = self.waiting.iter().find(|it| it.id == task.id)?;
-        let is_same = waiting.body == task.body;
-        Some(if is_same { Opened::Waits(waiting.epoch) } else { Opened::Failed(Failure::IdReused) })
-    }
-
-    fn wait<'e>(&mut self, task: &Task<'e>, epoch: u64) -> Opened<'e> {
-        if epoch > MAX_EPOCH {
-            return Opened::Failed(Failure::Malformed);
+    /// The answer to a message of a group that this device does not know, or cannot read.
+    fn verdict_without_group(&self, body: &[u8]) -> Verdict {
+        let failure = if self.damaged { Failure::Damaged } else { Failure::NoGroup };
+        match Group::peek_epoch(body) {
+            Some(header) if header.id == self.id => Verdict::of(failure, header.epoch),
+            _ => MALFORMED,
         }
-        let bytes = self.waiting_bytes + task.body.len();
-        if self.waiting.len() >= MAX_WAITING || bytes > MAX_WAITING_BYTES {
-            return Opened::Failed(Failure::BufferFull);
-        }
-        self.waiting_bytes = bytes;
-        self.waiting.push_back(Waiting { id: task.id.to_vec(), epoch, body: task.body.to_vec() });
-        Opened::Early { epoch, body: Cow::Borrowed(task.body) }
+    }
+
+    /// The group, if this device is a member.
+    fn member(&self) -> Option<&Group> {
+        self.group.as_ref().filter(|group| group.is_member())
+    }
+
+    fn has_pending(&self) -> bool {
+        self.group.as_ref().is_some_and(Group::has_pending)
+    }
+
+    /// True if a change accepted the pending commit, false if it came first.
+    fn decided(&self, had_pending: bool, result: &Opened<'_>) -> Option<bool> {
+        let Opened::Delivery(delivery) = result else { return None };
+        let group = self.group.as_ref()?;
+        let is_decided = had_pending && delivery.kind == KIND_CHANGE && !group.has_pending();
+        is_decided.then(|| delivery.sender == group.address())
     }
 
     pub(in crate::engine) fn save(&mut self, states: &mut States) -> Result<(), EngineError> {
@@ -201,6 +238,24 @@ impl Membership {
             states.groups.push(GroupStates { id, epoch, standing: self.standing, changes });
         }
         Ok(())
+    }
+}
+
+/// The answer to a message that was not opened.
+enum Verdict {
+    Fail(Failure),
+    /// To be parked, with the epoch that it names.
+    Park(Reason, u64),
+}
+
+const MALFORMED: Verdict = Verdict::Fail(Failure::Malformed);
+
+impl Verdict {
+    fn of(failure: Failure, epoch: u64) -> Self {
+        match Reason::of(failure) {
+            Some(reason) => Self::Park(reason, epoch),
+            None => Self::Fail(failure),
+        }
     }
 }
 
@@ -238,15 +293,17 @@ fn delivery(opened: group::Opened, digest: BodyDigest) -> Delivery {
 
 fn failure(error: OpenError) -> Failure {
     match error {
-        OpenError::Malformed => Failure::Malformed,
-        OpenError::OtherGroup => Failure::NoGroup,
+        OpenError::Malformed | OpenError::OtherGroup => Failure::Malformed,
         OpenError::Authentication => Failure::Authentication,
         OpenError::OldEpoch => Failure::OldEpoch,
         OpenError::KeyGone => Failure::KeyGone,
         OpenError::TooFarAhead { .. } => Failure::TooFarAhead,
         OpenError::Own => Failure::Own,
         OpenError::NotMember => Failure::NoGroup,
-        // Kept by whoever calls; it does not come from the buffer twice.
-        OpenError::LaterEpoch(_) => Failure::OldEpoch,
+        OpenError::TooLarge => Failure::GroupTooLarge,
+        // Saving fails then, and the group is read again.
+        OpenError::Internal => Failure::Damaged,
+        // The caller parks it.
+        OpenError::LaterEpoch(_) => Failure::TooFarAhead,
     }
 }

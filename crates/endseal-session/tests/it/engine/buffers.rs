@@ -1,6 +1,6 @@
 //! Messages of a group that come before their epoch, or before the welcome.
 
-use endseal_session::{BatchOptions, Envelope, Failure, Outcome, ReceivedKind};
+use endseal_session::{BatchOptions, ConversationId, Envelope, Failure, Outcome, ReceivedKind};
 
 use super::party::{NOW, Party, blake};
 
@@ -14,21 +14,55 @@ fn delivered(outcome: Outcome) -> u64 {
 }
 
 #[test]
-fn messages_before_the_welcome_are_opened_when_they_come_again() {
-    let (mut one, mut other) = (Party::new(1), Party::new(2));
-    one.engine().transaction(|t| t.create_group(GROUP, NOW)).unwrap();
-    let package = other.key_package();
-    let (commit, welcome) = one.change(GROUP, |group| group.add([package.as_slice()], NOW));
-    let body = one.send_group(GROUP, &[b"early".to_vec()]).remove(0);
-    let early = other.receive_group(GROUP, b"early", &body);
-    assert_eq!(early, Outcome::Failed(Failure::NoGroup));
-    other.kill();
-    other.engine().transaction(|t| t.join_group(&welcome[0])).unwrap();
-    delivered(other.receive_group(GROUP, b"early", &body));
-    // The commit that let it in is of an epoch that it never was in.
-    let own = other.receive_group(GROUP, b"commit", &commit);
-    assert_eq!(own, Outcome::Failed(Failure::OldEpoch));
-    assert_eq!(other.texts(), [b"early".to_vec()]);
+fn messages_before_the_welcome_are_opened_by_it() {
+    for threads in [1, 2] {
+        let (mut one, mut other) = (Party::new(1), Party::new(2));
+        one.engine().transaction(|t| t.create_group(GROUP, NOW)).unwrap();
+        let package = other.key_package();
+        let (commit, welcome) = one.change(GROUP, |group| group.add([package.as_slice()], NOW));
+        let early = one.send_group(GROUP, &[b"early".to_vec()]).remove(0);
+        let (update, _) = one.change(GROUP, |group| group.update(NOW));
+        let late = one.send_group(GROUP, &[b"late".to_vec()]).remove(0);
+        let of = |id, body| Envelope::from_group(id, GROUP, body);
+        let envelopes = [
+            of(b"late", &late),
+            of(b"early", &early),
+            of(b"early", &early),
+            of(b"early", &late),
+            of(b"update", &update),
+            of(b"junk", b"junk"),
+            // The commit that lets it in is of an epoch that it never was in.
+            of(b"commit", &commit),
+        ];
+        let options = BatchOptions::default().threads(threads).queue(b"queue");
+        let report = other.engine().decrypt_batch(&envelopes, &options).unwrap();
+        let parked = Outcome::Parked(Failure::NoGroup);
+        let reused = Outcome::Failed(Failure::IdReused);
+        let malformed = Outcome::Failed(Failure::Malformed);
+        assert_eq!(report.outcomes, [parked, parked, parked, reused, parked, malformed, parked]);
+        assert!(Failure::NoGroup.is_retriable() && report.outcomes[0].is_kept());
+        other.kill();
+        let totals = other.engine().parked().unwrap();
+        let id = ConversationId::Group(GROUP.to_vec());
+        assert_eq!((totals.len(), &totals[0].conversation, totals[0].messages), (1, &id, 4));
+        let listed = other.engine().transaction(|t| t.parked(&id)).unwrap();
+        let ids: Vec<_> = listed.iter().map(|it| it.id.as_slice()).collect();
+        assert_eq!(ids, [&b"late"[..], b"early", b"update", b"commit"]);
+        assert_eq!(other.receive(&envelopes[..1]), [parked]);
+        let joined = other.engine().transaction(|t| t.join_group(&welcome[0])).unwrap();
+        assert_eq!((joined.inviter, joined.epoch), (one.address, 1));
+        assert_eq!(joined.members, [one.address, other.address]);
+        assert_eq!(other.engine().parked().unwrap(), []);
+        let texts = other.texts();
+        assert_eq!([&texts[0], &texts[2]], [&b"early".to_vec(), &b"late".to_vec()]);
+        assert_eq!(texts.len(), 3);
+        other.kill();
+        let again = other.receive(&envelopes);
+        let known = |outcome: &Outcome| matches!(outcome, Outcome::AlreadyDelivered(_));
+        assert_eq!(again.iter().filter(|it| known(it)).count(), 4);
+        assert_eq!(again[6], Outcome::Failed(Failure::OldEpoch));
+        assert_eq!(other.texts().len(), 3);
+    }
 }
 
 /// Epochs that lie before the reader: commits, and texts of each.
@@ -88,94 +122,125 @@ fn later_epochs_wait_and_come_out_in_order_however_the_batch_is_cut() {
     }
 }
 
-/// An id is that of one message, also while it waits. Otherwise what waits could not be delivered when
-/// its epoch comes, since its id was taken, and nothing of the group ever again.
+/// Nothing of a parked message is authenticated: a damaged copy must not cost the true message its id.
 #[test]
-fn an_id_that_waits_is_taken() {
+fn a_parked_message_gives_its_id_to_one_that_opens() {
     for threads in [1, 2] {
         let (mut writer, mut reader) = (Party::new(1), Party::new(2));
         writer.found(GROUP, &mut [&mut reader]);
         let now = writer.send_group(GROUP, &[b"now".to_vec()]).remove(0);
         let (commit, _) = writer.change(GROUP, |group| group.update(NOW));
-        let later = writer.send_group(GROUP, &[b"later".to_vec()]).remove(0);
+        let later = writer.send_group(GROUP, &[b"later".to_vec(), b"last".to_vec()]);
         let options = BatchOptions::default().threads(threads);
         let of = |id, body| Envelope::from_group(id, GROUP, body);
-        let envelopes = [of(b"id", &later), of(b"id", &now), of(b"id", &later), of(b"else", &now)];
-        let report = reader.engine().decrypt_batch(&envelopes, &options).unwrap();
         let (waits, reused) = (Outcome::Buffered(2), Outcome::Failed(Failure::IdReused));
-        assert_eq!(report.outcomes[..3], [waits, reused, waits]);
-        delivered(report.outcomes[3]);
-        reader.restart();
-        // The commit, and behind it what came out in the same batch.
-        let envelopes =
-            [of(b"id", &now), of(b"commit", &commit), of(b"id", &later), of(b"id", &now)];
+        let envelopes = [of(b"id", &later[0]), of(b"id", &later[1]), of(b"id", &later[0])];
         let report = reader.engine().decrypt_batch(&envelopes, &options).unwrap();
-        assert_eq!(report.outcomes[0], reused);
+        assert_eq!(report.outcomes, [waits, reused, waits]);
+        reader.restart();
+        let envelopes = [of(b"id", &now), of(b"id", &later[0]), of(b"id", &now)];
+        let report = reader.engine().decrypt_batch(&envelopes, &options).unwrap();
+        let number = delivered(report.outcomes[0]);
+        assert_eq!(report.outcomes[1..], [reused, Outcome::AlreadyDelivered(number)]);
+        assert_eq!(reader.engine().parked().unwrap(), []);
+        reader.kill();
+        // The commit, and behind it a message of its epoch under the id that it waited for.
+        let envelopes = [of(b"last", &later[1]), of(b"commit", &commit), of(b"last", &later[1])];
+        let report = reader.engine().decrypt_batch(&envelopes, &options).unwrap();
         let number = delivered(report.released[0].outcome);
-        assert_eq!(report.outcomes[2..], [Outcome::AlreadyDelivered(number), reused]);
+        assert_eq!(report.outcomes[2], Outcome::AlreadyDelivered(number));
         let texts = reader.texts();
-        assert_eq!((&texts[0][..], &texts[2][..]), (&b"now"[..], &b"later"[..]));
+        assert_eq!((&texts[0][..], &texts[2][..]), (&b"now"[..], &b"last"[..]));
     }
 }
 
-#[test]
-fn the_buffer_is_bounded_and_an_impossible_epoch_costs_itself_alone() {
-    let Epochs { mut reader, commits, texts } = epochs(2);
-    // The epoch stands open in the head: version, wire format, length and bytes of the id.
-    let forged = |epoch: u64| {
-        let mut body = texts[0].clone();
-        body[2 + 4 + 1 + GROUP.len()..][..8].copy_from_slice(&epoch.to_be_bytes());
-        body
-    };
-    let impossible = reader.receive_group(GROUP, b"impossible", &forged(u64::MAX));
-    assert_eq!(impossible, Outcome::Failed(Failure::Malformed));
-    let last = reader.receive_group(GROUP, b"last", &forged(u64::MAX >> 1));
-    assert_eq!(last, Outcome::Buffered(u64::MAX >> 1));
-    let body = forged(1_000);
-    let ids: Vec<_> = (0..1_001).map(|n| format!("forged {n}").into_bytes()).collect();
-    let envelopes: Vec<_> = ids.iter().map(|id| Envelope::from_group(id, GROUP, &body)).collect();
-    let outcomes = reader.receive(&envelopes);
-    assert!(outcomes[..999].iter().all(|it| *it == Outcome::Buffered(1_000)));
-    assert_eq!(outcomes[999..], [Outcome::Failed(Failure::BufferFull); 2]);
-    reader.kill();
-    let full = reader.receive_group(GROUP, b"text", &texts[0]);
-    assert_eq!(full, Outcome::Failed(Failure::BufferFull));
-    // What waits already is still known, and the group goes on.
-    assert_eq!(reader.receive(&envelopes[..1]), [Outcome::Buffered(1_000)]);
-    delivered(reader.receive_group(GROUP, b"commit", &commits[0]));
-    delivered(reader.receive_group(GROUP, b"text", &texts[0]));
+/// A text under another epoch, which stands open in the head: version, wire format, length and bytes
+/// of the id.
+fn forged(text: &[u8], epoch: u64) -> Vec<u8> {
+    let mut body = text.to_vec();
+    body[2 + 4 + 1 + GROUP.len()..][..8].copy_from_slice(&epoch.to_be_bytes());
+    body
 }
 
 #[test]
-fn who_joins_anew_gets_what_waited() {
-    let Epochs { mut reader, commits, .. } = epochs(3);
-    for commit in &commits {
-        delivered(reader.receive_group(GROUP, &blake(commit), commit));
+fn epochs_far_ahead_are_not_parked() {
+    let Epochs { mut reader, texts, .. } = epochs(1);
+    // The reader is in epoch 1.
+    for (epoch, outcome) in [
+        (33, Outcome::Buffered(33)),
+        (34, Outcome::Failed(Failure::TooFarAhead)),
+        (u64::MAX >> 1, Outcome::Failed(Failure::TooFarAhead)),
+        (u64::MAX, Outcome::Failed(Failure::TooFarAhead)),
+    ] {
+        let body = forged(&texts[0], epoch);
+        assert_eq!(reader.receive_group(GROUP, &blake(&body), &body), outcome);
     }
-    let mut writer = Party::new(3);
-    // Another group of that id, with which this reader gets in again.
-    writer.engine().transaction(|t| t.create_group(GROUP, NOW)).unwrap();
-    for _ in 0..8 {
-        writer.change(GROUP, |group| group.update(NOW));
+    // Where no group is known there is no distance, but a number that the store cannot hold.
+    let mut stranger = Party::new(3);
+    let of = |epoch| forged(&texts[0], epoch);
+    let parked = stranger.receive_group(GROUP, b"far", &of(u64::MAX >> 1));
+    assert_eq!(parked, Outcome::Parked(Failure::NoGroup));
+    let refused = stranger.receive_group(GROUP, b"farther", &of(u64::MAX));
+    assert_eq!(refused, Outcome::Failed(Failure::Malformed));
+}
+
+#[test]
+fn a_full_buffer_gives_room_to_earlier_epochs() {
+    for threads in [1, 2] {
+        let Epochs { mut reader, commits, texts } = epochs(2);
+        let body = forged(&texts[0], 20);
+        let ids: Vec<_> = (0..1_001).map(|n| format!("forged {n}").into_bytes()).collect();
+        let envelopes: Vec<_> =
+            ids.iter().map(|id| Envelope::from_group(id, GROUP, &body)).collect();
+        let options = BatchOptions::default().threads(threads);
+        let outcomes = reader.engine().decrypt_batch(&envelopes, &options).unwrap().outcomes;
+        assert!(outcomes[..1_000].iter().all(|it| *it == Outcome::Buffered(20)));
+        assert_eq!(outcomes[1_000], Outcome::Failed(Failure::BufferFull));
+        reader.kill();
+        // An earlier one takes the place of one of the farthest, whose result that is now.
+        let envelopes =
+            [Envelope::from_group(b"text", GROUP, &texts[1]), envelopes[0], envelopes[999]];
+        let report = reader.engine().decrypt_batch(&envelopes, &options).unwrap();
+        assert_eq!(report.outcomes[0], Outcome::Buffered(3));
+        let [evicted] = report.released.as_slice() else { panic!("{:?}", report.released) };
+        assert_eq!(evicted.outcome, Outcome::Failed(Failure::BufferFull));
+        // What was not evicted is known.
+        let kept = usize::from(evicted.id == ids[0]) + 1;
+        assert_eq!(report.outcomes[kept], Outcome::Buffered(20));
+        reader.kill();
+        assert_eq!(reader.engine().parked().unwrap()[0].messages, 1_000);
+        for commit in &commits {
+            delivered(reader.receive_group(GROUP, &blake(commit), commit));
+        }
+        let texts = reader.texts();
+        assert_eq!(texts.last().unwrap(), b"text 1");
+        assert_eq!(reader.engine().parked().unwrap()[0].messages, 999);
+        // They go with the group.
+        assert!(reader.engine().transaction(|t| t.forget_group(GROUP)).unwrap());
+        assert_eq!(reader.engine().parked().unwrap(), []);
     }
-    let package = reader.key_package();
-    let (_, welcome) = writer.change(GROUP, |group| group.add([package.as_slice()], NOW));
-    let body = writer.send_group(GROUP, &[b"text".to_vec()]).remove(0);
-    let refused = reader.engine().transaction(|t| t.join_group(&welcome[0]));
-    assert!(refused.is_err(), "it is in a group of that id");
-    assert_eq!(reader.receive_group(GROUP, b"text", &body), Outcome::Buffered(9));
-    // After it was restored it may.
-    reader.backup();
-    reader.restore();
-    reader.engine().transaction(|t| t.join_group(&welcome[0])).unwrap();
-    assert_eq!(reader.texts()[3..], [b"text".to_vec()]);
-    let again = reader.receive_group(GROUP, b"text", &body);
-    assert!(matches!(again, Outcome::AlreadyDelivered(_)), "{again:?}");
-    // Past epochs of the group that was left are not taken for those of this one.
-    reader.kill();
-    for _ in 0..3 {
-        let (commit, _) = writer.change(GROUP, |group| group.update(NOW));
-        delivered(reader.receive_group(GROUP, &blake(&commit), &commit));
+}
+
+/// Group ids cost their inventor nothing.
+#[test]
+fn parked_messages_of_all_conversations_are_bounded() {
+    let Epochs { texts, .. } = epochs(1);
+    let mut reader = Party::new(3);
+    let ids: Vec<_> = (0..17_000_u32).map(|n| n.to_le_bytes()).collect();
+    let (head, tail) = (&texts[0][..6], &texts[0][7 + GROUP.len()..]);
+    let bodies: Vec<_> = ids.iter().map(|id| [head, &[4], id, tail].concat()).collect();
+    let envelopes: Vec<_> =
+        ids.iter().zip(&bodies).map(|(id, body)| Envelope::from_group(id, id, body)).collect();
+    for (at, envelopes) in envelopes.chunks(1_000).enumerate() {
+        let parked = if at == 16 { 384 } else { 1_000 };
+        let outcomes = reader.receive(envelopes);
+        let (fitting, rest) = outcomes.split_at(parked);
+        assert!(fitting.iter().all(|it| *it == Outcome::Parked(Failure::NoGroup)), "{at}");
+        assert!(rest.iter().all(|it| *it == Outcome::Failed(Failure::BufferFull)), "{at}");
         reader.restart();
     }
+    let of = ConversationId::Group(ids[0].to_vec());
+    assert_eq!(reader.engine().transaction(|t| t.drop_parked(&of)).unwrap(), 1);
+    let [outcome] = reader.receive(&envelopes[16_999..])[..] else { panic!() };
+    assert_eq!(outcome, Outcome::Parked(Failure::NoGroup));
 }

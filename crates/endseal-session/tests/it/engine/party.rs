@@ -11,7 +11,7 @@ use endseal_crypto::random::OsRandom;
 use endseal_session::group::{Commit, Group, GroupError, Suite};
 use endseal_session::{
     Address, BatchOptions, DeviceId, Engine, Envelope, GroupChangeError, NewDevice, Outcome,
-    Outgoing, PrekeyBundle, SendError,
+    Outgoing, OutgoingKind, PrekeyBundle, SendError,
 };
 use endseal_store::{OpenOptions, Protection, Store, Unlock};
 
@@ -198,12 +198,23 @@ impl Party {
         change: impl FnOnce(&mut Group) -> Result<Commit, GroupError>,
     ) -> (Vec<u8>, Vec<Vec<u8>>) {
         let changed = self.engine().transaction(|t| t.commit_group(id, change));
-        let (number, welcome) = changed.map_err(|it: GroupChangeError| it).unwrap();
+        let number = changed.map_err(|it: GroupChangeError| it).unwrap();
         let body = self.take_out(number);
         let own = blake(&body);
         let outcome = self.receive_group(id, &own, &body);
         assert!(matches!(outcome, Outcome::Delivered(_)), "{outcome:?}");
-        (body, welcome)
+        (body, self.take_welcomes())
+    }
+
+    /// Welcomes of the outbox, which then forgets them. One that is for several is taken once.
+    pub(crate) fn take_welcomes(&mut self) -> Vec<Vec<u8>> {
+        let mut rows = self.engine().outbox().pending(0, usize::MAX >> 1).unwrap();
+        rows.retain(|row| row.kind == OutgoingKind::Welcome);
+        let numbers: Vec<_> = rows.iter().map(|row| row.number).collect();
+        self.engine().outbox().sent_many(&numbers).unwrap();
+        let mut welcomes: Vec<_> = rows.into_iter().map(|row| row.body).collect();
+        welcomes.dedup();
+        welcomes
     }
 
     /// The bytes of a message in the outbox, which then forgets it.

@@ -95,7 +95,7 @@ fn a_known_identity_may_come_with_another_device() {
         .zip(1_u8..)
         .map(|((from, body), id)| other.receive(&[Envelope::from_device(&[id], *from, body)])[0])
         .collect();
-    assert_eq!(outcomes[0], Outcome::Failed(Failure::Stranger));
+    assert_eq!(outcomes[0], Outcome::Parked(Failure::Stranger));
     assert!(outcomes[1..].iter().all(|it| matches!(it, Outcome::Delivered(_))), "{outcomes:?}");
 }
 

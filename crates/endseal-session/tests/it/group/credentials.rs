@@ -4,6 +4,7 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_session::group::{
     Group, GroupDevice, GroupError, GroupKey, OpenError, Opened, Proposed, Suite,
 };
+use mls_rs::extension::ExtensionType;
 use mls_rs::identity::SigningIdentity;
 use mls_rs::identity::basic::{BasicCredential, BasicIdentityProvider};
 use mls_rs::mls_rs_codec::MlsEncode;
@@ -14,8 +15,14 @@ use mls_rs_crypto_awslc::AwsLcCryptoProvider;
 
 use super::device::{NOW, certificate, device, group_key, group_of};
 
+/// An extension that says nothing.
+pub(crate) const BULK: ExtensionType = ExtensionType::new(0xf000);
+
 /// A client that believes everything, with any credential for any key.
-fn liar(credential: &[u8], key: u8) -> Client<impl mls_rs::client_builder::MlsConfig + use<>> {
+pub(crate) fn liar(
+    credential: &[u8],
+    key: u8,
+) -> Client<impl mls_rs::client_builder::MlsConfig + use<>> {
     let key = endseal_crypto::ed25519::SigningKey::from_seed(
         endseal_crypto::ed25519::Seed::from_bytes(&[key ^ 0x40; 32]),
     );
@@ -32,6 +39,7 @@ fn liar(credential: &[u8], key: u8) -> Client<impl mls_rs::client_builder::MlsCo
         .crypto_provider(AwsLcCryptoProvider::new())
         .identity_provider(BasicIdentityProvider::new())
         .mls_rules(rules)
+        .extension_type(BULK)
         .signing_identity(
             SigningIdentity::new(credential, public.to_vec().into()),
             secret.into(),
@@ -59,7 +67,7 @@ fn lies() -> Vec<Vec<u8>> {
     ]
 }
 
-fn key_package(client: &Client<impl mls_rs::client_builder::MlsConfig>) -> Vec<u8> {
+pub(crate) fn key_package(client: &Client<impl mls_rs::client_builder::MlsConfig>) -> Vec<u8> {
     let time = Some(MlsTime::from_duration_since_epoch(NOW));
     let (none, no) = (ExtensionList::new(), ExtensionList::new());
     client.generate_key_package_message(none, no, time).unwrap().to_bytes().unwrap()
@@ -113,7 +121,7 @@ fn trap() -> (mls_rs::Group<impl mls_rs::client_builder::MlsConfig>, Group) {
     let welcome = builder.build().unwrap().welcome_messages[0].to_bytes().unwrap();
     group.apply_pending_commit().unwrap();
     let find = |id: &[u8]| (id == secret.id).then(|| secret.data.clone());
-    (group, invited.join(&welcome, find).unwrap().0)
+    (group, invited.join(&welcome, find).unwrap().group)
 }
 
 #[test]

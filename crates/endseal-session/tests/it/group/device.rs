@@ -7,7 +7,7 @@ use endseal_crypto::ed25519::{PublicKey, Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::secret::Zeroizing;
 use endseal_session::group::{
-    Commit, EpochState, Group, GroupChanges, GroupDevice, GroupKey, Suite,
+    Commit, EpochState, Group, GroupChanges, GroupDevice, GroupKey, Joined, Suite,
 };
 use endseal_session::{Certificate, DeviceId, DeviceKeys};
 
@@ -47,7 +47,9 @@ pub(crate) fn admit(group: &mut Group, device: &GroupDevice) -> (Group, Commit) 
     let commit = group.add([package.as_slice()], NOW).unwrap();
     group.accept_pending().unwrap();
     let find = |id: &[u8]| (id == secret.id).then(|| secret.data.clone());
-    let (joined, used) = device.join(&commit.welcome[0], find).unwrap();
+    let Joined { group: joined, key_package: used, inviter, .. } =
+        device.join(&commit.welcome[0], find).unwrap();
+    assert_eq!((inviter, commit.added.as_slice()), (group.address(), &[device.address()][..]));
     assert_eq!(used, secret.id);
     (joined, commit)
 }
@@ -67,7 +69,7 @@ pub(crate) fn group_of(count: u8) -> Vec<Group> {
     let mut groups = vec![group];
     for (device, (_, secret)) in devices.iter().zip(&packages) {
         let find = |id: &[u8]| (id == secret.id).then(|| secret.data.clone());
-        groups.push(device.join(&commit.welcome[0], find).unwrap().0);
+        groups.push(device.join(&commit.welcome[0], find).unwrap().group);
     }
     groups
 }

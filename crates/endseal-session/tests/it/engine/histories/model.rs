@@ -85,11 +85,12 @@ impl Model {
         }
         if mail.origin.is_none() {
             if let Some(waiting) = self.waiting.iter().find(|it| it.id == mail.id) {
-                return Expected::Exactly(if waiting.body == mail.body {
-                    Outcome::Buffered(waiting.epoch)
-                } else {
-                    Outcome::Failed(Failure::IdReused)
-                });
+                if waiting.body == mail.body {
+                    return Expected::Exactly(Outcome::Buffered(waiting.epoch));
+                }
+                if mail.epoch > self.epoch {
+                    return Expected::Exactly(Outcome::Failed(Failure::IdReused));
+                }
             }
             if mail.epoch > self.epoch {
                 self.waiting.push(mail.clone());
@@ -119,6 +120,9 @@ impl Model {
         }
         self.number += 1;
         self.used.insert(digest);
+        if mail.origin.is_none() {
+            self.waiting.retain(|it| it.id != mail.id);
+        }
         self.seen.insert((mail.origin, mail.id.clone()), (self.number, digest));
         let (number, origin, text) = (self.number, mail.origin, mail.text.clone());
         self.inbox.push_back(Row { number, origin, text });

@@ -1,0 +1,337 @@
+//! Groups.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use endseal_store::Standing;
+
+use super::{EngineTransaction, load};
+use crate::engine::batch::Memory;
+use crate::engine::clerk::Clerk;
+use crate::engine::conversation::Conversation;
+use crate::engine::desk::Departure;
+use crate::engine::lane::{Lane, Membership};
+use crate::engine::outbox::{Outgoing, OutgoingKind};
+use crate::engine::records;
+use crate::group::{Change, Commit, Group, GroupError, Suite};
+use crate::{
+    Address, EngineError, GroupChangeError, MAX_MESSAGE_LEN, Message, PairwiseAccount, SendError,
+};
+
+/// Most bytes of all welcomes of one commit: each of those who were added gets its own copy.
+const MAX_WELCOMES: usize = 64 << 20;
+
+/// A group that was joined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JoinedGroup {
+    /// Its id, chosen by whoever made it: it proves nothing.
+    pub id: Vec<u8>,
+    /// Its epoch.
+    pub epoch: u64,
+    /// Member who signed the welcome.
+    pub inviter: Address,
+    /// Members, this device included.
+    pub members: Vec<Address>,
+}
+
+/// State of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GroupSummary {
+    /// Its id.
+    pub id: Vec<u8>,
+    /// Its epoch.
+    pub epoch: u64,
+    /// Its cipher suite; `None` if it is none of ours.
+    pub suite: Option<Suite>,
+    /// Members. If this device was removed, those of its last epoch.
+    pub members: Vec<Address>,
+    /// True if this device is a member.
+    pub is_member: bool,
+    /// True if a commit of this device is neither accepted nor discarded.
+    pub has_pending: bool,
+    /// True if proposals wait for a commit, before which no text is sent.
+    pub needs_commit: bool,
+    /// Session status.
+    pub standing: Standing,
+}
+
+impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
+    /// A key package with which others add this device to a group; its secrets are stored.
+    ///
+    /// # Errors
+    /// [`GroupChangeError`].
+    pub fn key_package(
+        &mut self,
+        suite: Suite,
+        now: Duration,
+    ) -> Result<Vec<u8>, GroupChangeError> {
+        let (public, secret) = self.device.groups.key_package(suite, now)?;
+        self.transaction
+            .put_record(records::KEY_PACKAGE, &secret.id, &secret.data)
+            .map_err(EngineError::from)?;
+        Ok(public)
+    }
+
+    /// Makes a group with this device alone in it.
+    ///
+    /// # Errors
+    /// [`GroupChangeError::Exists`] if this device knows a group of that id.
+    pub fn create_group(&mut self, id: &[u8], now: Duration) -> Result<(), GroupChangeError> {
+        let membership = membership(&mut self.clerk, self.memory, id)?;
+        if membership.group().is_some() {
+            return Err(GroupChangeError::Exists);
+        }
+        membership.set(self.device.groups.create(id, now)?);
+        Ok(())
+    }
+
+    /// Joins the group of a welcome, and opens parked messages of it.
+    ///
+    /// A group of that id that this device knows is replaced only by a welcome into a later epoch, which
+    /// a member of it, as this device knows the members, has signed. So a device that missed commits or
+    /// was restored gets in again, and an outsider's group of the same id does not take its place.
+    ///
+    /// The caller MUST show inviter and members before it relies on the id.
+    ///
+    /// # Errors
+    /// [`GroupChangeError::Exists`] if the group is not replaced; [`Self::forget_group`] first, if the
+    /// welcome is the right one.
+    pub fn join_group(&mut self, welcome: &[u8]) -> Result<JoinedGroup, GroupChangeError> {
+        let mut failed = None;
+        let joined = self.device.groups.join(welcome, |id| {
+            match self.transaction.record(records::KEY_PACKAGE, id) {
+                Ok(found) => found,
+                Err(error) => {
+                    failed = Some(EngineError::from(error));
+                    None
+                }
+            }
+        });
+        if let Some(error) = failed {
+            return Err(error.into());
+        }
+        let joined = joined?;
+        let (group, inviter) = (joined.group, joined.inviter);
+        let id = group.id().to_vec();
+        let membership = membership(&mut self.clerk, self.memory, &id)?;
+        if let Some(known) = membership.group()
+            && (group.epoch() <= known.epoch() || !known.members().contains(&inviter))
+        {
+            return Err(GroupChangeError::Exists);
+        }
+        let (epoch, members) = (group.epoch(), group.members());
+        membership.set(group);
+        let replaced = self.replace(&id, &joined.key_package);
+        self.failed |= replaced.is_err();
+        replaced?;
+        Ok(JoinedGroup { id, epoch, inviter, members })
+    }
+
+    /// Removes what is left of the group that a welcome has replaced, and the key package.
+    fn replace(&mut self, id: &[u8], key_package: &[u8]) -> Result<(), EngineError> {
+        let conversation = Conversation::group(id).ok_or(EngineError::Damaged("group"))?;
+        self.transaction.remove_record(records::KEY_PACKAGE, key_package)?;
+        // Its past epochs are none of this one, which could not go on after them.
+        self.transaction.remove_group(id)?;
+        self.clerk.decide(&conversation, false)?;
+        self.retry(&conversation)
+    }
+
+    /// Proposes to the others that this device leaves: its number in the outbox. The device is a member
+    /// until another member has made a commit, of which it learns by [`Change`](crate::group::Change).
+    /// [`Self::forget_group`] need not wait for that.
+    ///
+    /// # Errors
+    /// [`GroupChangeError`].
+    pub fn leave_group(&mut self, id: &[u8]) -> Result<u64, GroupChangeError> {
+        let group = self.group_to_change(id)?;
+        let proposal = group.propose_leave()?;
+        Ok(self.depart_group(id, &proposal, OutgoingKind::Message)?.number)
+    }
+
+    /// Deletes a group: keys, past epochs, parked messages, and a commit in the outbox that is pending,
+    /// with its welcomes. Texts in the outbox stay. Returns false if there was none.
+    ///
+    /// The other members do not learn of it; see [`Self::leave_group`].
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn forget_group(&mut self, id: &[u8]) -> Result<bool, EngineError> {
+        let Some(conversation) = Conversation::group(id) else { return Ok(false) };
+        load(&mut self.clerk, self.memory, &conversation, None)?;
+        let budget = Arc::clone(&self.memory.budget);
+        let (lane, fresh) = self.memory.lane(&conversation);
+        if let Lane::Group(membership) = lane {
+            membership.forget();
+        }
+        fresh.parking.clear(&budget);
+        let forgotten = self.clerk.forget_group(&conversation);
+        self.failed |= forgotten.is_err();
+        forgotten
+    }
+
+    /// State of a group; `None` if this device does not know it.
+    ///
+    /// # Errors
+    /// [`EngineError::Damaged`] if it cannot be read.
+    pub fn group(&mut self, id: &[u8]) -> Result<Option<GroupSummary>, EngineError> {
+        let membership = match membership(&mut self.clerk, self.memory, id) {
+            Ok(membership) => membership,
+            Err(GroupChangeError::Engine(error)) => return Err(error),
+            Err(_) => return Ok(None),
+        };
+        let standing = membership.standing();
+        Ok(membership.group().map(|group| GroupSummary {
+            id: group.id().to_vec(),
+            epoch: group.epoch(),
+            suite: group.suite(),
+            members: group.members(),
+            is_member: group.is_member(),
+            has_pending: group.has_pending(),
+            needs_commit: group.needs_commit(),
+            standing,
+        }))
+    }
+
+    /// Encrypts a message to a group: its number in the outbox.
+    ///
+    /// # Errors
+    /// [`SendError`].
+    pub fn encrypt_group(&mut self, id: &[u8], plaintext: &[u8]) -> Result<u64, SendError> {
+        self.dispatch_group(id, plaintext).map(|outgoing| outgoing.number)
+    }
+
+    /// [`Self::encrypt_group`] with the ciphertext, likewise.
+    pub(in crate::engine) fn dispatch_group(
+        &mut self,
+        id: &[u8],
+        plaintext: &[u8],
+    ) -> Result<Outgoing, SendError> {
+        let group = self.group_to_change(id).map_err(|error| match error {
+            GroupChangeError::Engine(error) => SendError::Engine(error),
+            GroupChangeError::Restored => SendError::Restored,
+            _ => SendError::NoGroup,
+        })?;
+        let body = group.seal(plaintext).map_err(|error| match error {
+            GroupError::NotMember => SendError::NoGroup,
+            GroupError::CommitRequired => SendError::CommitRequired,
+            GroupError::TooLong => SendError::TooLong,
+            _ => SendError::Session,
+        })?;
+        let departed = self.depart_group(id, &body, OutgoingKind::Message);
+        departed.map_err(|error| match error {
+            GroupChangeError::Engine(error) => SendError::Engine(error),
+            _ => SendError::TooLong,
+        })
+    }
+
+    /// Changes a group by what `change` asks of it: the number of the commit in the outbox. The commit is
+    /// pending until it comes back from whoever orders the group's messages, [`Self::accept_commit`], or
+    /// [`Self::discard_commit`]. Welcomes for those who were added lie in the outbox beside it, which
+    /// lists them once the commit is accepted.
+    ///
+    /// # Errors
+    /// [`GroupChangeError`].
+    pub fn commit_group(
+        &mut self,
+        id: &[u8],
+        change: impl FnOnce(&mut Group) -> Result<Commit, GroupError>,
+    ) -> Result<u64, GroupChangeError> {
+        let Commit { commit, welcome, added } = change(self.group_to_change(id)?)?;
+        let bytes = welcome.iter().map(Vec::len).sum::<usize>().saturating_mul(added.len());
+        let is_too_long = welcome.iter().any(|it| it.len() > endseal_store::limit::MAX_STATE_LEN);
+        let departed = if is_too_long || bytes > MAX_WELCOMES {
+            Err(GroupChangeError::TooLong)
+        } else {
+            self.depart_group(id, &commit, OutgoingKind::Commit)
+        };
+        let outgoing = match departed {
+            Ok(outgoing) => outgoing,
+            Err(error) => {
+                self.group_to_change(id)?.discard_pending();
+                return Err(error);
+            }
+        };
+        let conversation = Conversation::group(id).ok_or(GroupChangeError::NoGroup)?;
+        for body in welcome {
+            for member in &added {
+                self.depart(Departure {
+                    conversation: conversation.clone(),
+                    recipient: Some(*member),
+                    kind: OutgoingKind::Welcome,
+                    body: body.clone(),
+                })?;
+            }
+        }
+        Ok(outgoing.number)
+    }
+
+    /// Makes the pending commit hold, which whoever orders the group's messages has taken: its welcomes
+    /// may be sent. A commit that comes back as a message does the same.
+    ///
+    /// # Errors
+    /// [`GroupChangeError`].
+    pub fn accept_commit(&mut self, id: &[u8]) -> Result<Change, GroupChangeError> {
+        let change = self.group_to_change(id)?.accept_pending()?;
+        let conversation = Conversation::group(id).ok_or(GroupChangeError::NoGroup)?;
+        let decided = self.clerk.decide(&conversation, true);
+        self.failed |= decided.is_err();
+        decided?;
+        self.retry(&conversation)?;
+        Ok(change)
+    }
+
+    /// Takes back a commit that did not come first: it leaves the outbox with its welcomes.
+    ///
+    /// # Errors
+    /// [`GroupChangeError`].
+    pub fn discard_commit(&mut self, id: &[u8]) -> Result<(), GroupChangeError> {
+        let membership = membership(&mut self.clerk, self.memory, id)?;
+        membership.group_mut().ok_or(GroupChangeError::NoGroup)?.discard_pending();
+        let conversation = Conversation::group(id).ok_or(GroupChangeError::NoGroup)?;
+        let decided = self.clerk.decide(&conversation, false);
+        self.failed |= decided.is_err();
+        Ok(decided?)
+    }
+
+    /// A group that may send.
+    fn group_to_change(&mut self, id: &[u8]) -> Result<&mut Group, GroupChangeError> {
+        let membership = membership(&mut self.clerk, self.memory, id)?;
+        if membership.standing() == Standing::AwaitsReset {
+            return Err(GroupChangeError::Restored);
+        }
+        membership.group_mut().ok_or(GroupChangeError::NoGroup)
+    }
+
+    fn depart_group(
+        &mut self,
+        id: &[u8],
+        body: &[u8],
+        kind: OutgoingKind,
+    ) -> Result<Outgoing, GroupChangeError> {
+        let body = Message::Group(body).to_bytes().map_err(|_| GroupChangeError::TooLong)?;
+        debug_assert!(body.len() <= MAX_MESSAGE_LEN);
+        let conversation = Conversation::group(id).ok_or(GroupChangeError::NoGroup)?;
+        Ok(self.depart(Departure { conversation, recipient: None, kind, body })?)
+    }
+}
+
+/// A group, looked up if it is not in memory.
+fn membership<'m, A: PairwiseAccount>(
+    clerk: &mut Clerk<'_, '_, A::Ratchet>,
+    memory: &'m mut Memory<A>,
+    id: &[u8],
+) -> Result<&'m mut Membership, GroupChangeError> {
+    let conversation = Conversation::group(id).ok_or(GroupChangeError::NoGroup)?;
+    load(clerk, memory, &conversation, None)?;
+    match &mut memory.lane(&conversation).0 {
+        Lane::Group(membership) if membership.is_damaged() => {
+            Err(EngineError::Damaged("group").into())
+        }
+        Lane::Group(membership) => Ok(membership),
+        Lane::Person(_) => Err(GroupChangeError::NoGroup),
+    }
+}

@@ -1,0 +1,100 @@
+//! Parked messages.
+
+use alloc::vec::Vec;
+
+use super::{EngineTransaction, load};
+use crate::engine::batch::Batch;
+use crate::engine::conversation::Conversation;
+use crate::engine::desk::Write;
+use crate::engine::inbox::ConversationId;
+use crate::{Address, DeviceId, EngineError, Outcome, PairwiseAccount};
+
+/// A parked message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ParkedMessage {
+    /// The id under which it was delivered.
+    pub id: Vec<u8>,
+    /// The sending device, unauthenticated; `None` in a group.
+    pub device: Option<DeviceId>,
+    /// [`Outcome::Buffered`] or [`Outcome::Parked`].
+    pub outcome: Outcome,
+    /// Length of the ciphertext in bytes.
+    pub len: usize,
+}
+
+impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
+    /// Parked messages of a conversation, in the order of arrival.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn parked(&mut self, of: &ConversationId) -> Result<Vec<ParkedMessage>, EngineError> {
+        let Some(conversation) = of.conversation() else { return Ok(Vec::new()) };
+        load(&mut self.clerk, self.memory, &conversation, None)?;
+        let (_, fresh) = self.memory.lane(&conversation);
+        let rows = fresh.parking.rows();
+        Ok(rows
+            .map(|row| ParkedMessage {
+                id: row.id.clone(),
+                device: DeviceId::new(row.device),
+                outcome: row.outcome(),
+                len: row.body.len(),
+            })
+            .collect())
+    }
+
+    /// Tries the parked messages of a conversation now. They are tried without this when a message of
+    /// the conversation opens, a group is joined, or a stranger becomes known.
+    ///
+    /// # Errors
+    /// [`EngineError`]. The transaction cannot be committed then.
+    pub fn retry_parked(&mut self, of: &ConversationId) -> Result<(), EngineError> {
+        let Some(conversation) = of.conversation() else { return Ok(()) };
+        load(&mut self.clerk, self.memory, &conversation, None)?;
+        if let ConversationId::Person(identity) = of {
+            let rows = self.memory.lane(&conversation).1.parking.rows();
+            let devices: Vec<_> = rows.filter_map(|row| DeviceId::new(row.device)).collect();
+            for device in devices {
+                let address = Address { identity: *identity, device };
+                load(&mut self.clerk, self.memory, &conversation, Some(address))?;
+            }
+        }
+        self.retry(&conversation)
+    }
+
+    /// Deletes the parked messages of a conversation; returns their number.
+    ///
+    /// # Errors
+    /// [`EngineError`]. The transaction cannot be committed then.
+    pub fn drop_parked(&mut self, of: &ConversationId) -> Result<usize, EngineError> {
+        let Some(conversation) = of.conversation() else { return Ok(0) };
+        load(&mut self.clerk, self.memory, &conversation, None)?;
+        let dropped = self.clerk.unpark_all(&conversation);
+        self.failed |= dropped.is_err();
+        let budget = alloc::sync::Arc::clone(&self.memory.budget);
+        self.memory.lane(&conversation).1.parking.clear(&budget);
+        dropped
+    }
+
+    /// Tries what a device sent before it was known.
+    pub(super) fn retry_person(&mut self, address: Address) -> Result<(), EngineError> {
+        self.retry(&Conversation::person(address.identity.as_bytes()))
+    }
+
+    /// Tries parked messages of what is loaded of a conversation.
+    pub(super) fn retry(&mut self, conversation: &Conversation) -> Result<(), EngineError> {
+        let trust = self.memory.trust();
+        let (lane, fresh) = self.memory.lane(conversation);
+        let mut entries = Vec::new();
+        lane.retry(0, fresh, &trust, &mut entries);
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let mut batch = Batch::new(&[], self.memory);
+        let writes: Vec<Write<'_>> = batch.release(conversation, entries);
+        let written = self.clerk.write(writes);
+        self.failed |= written.is_err();
+        batch.number(written?);
+        Ok(())
+    }
+}

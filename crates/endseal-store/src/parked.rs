@@ -1,0 +1,136 @@
+//! Ciphertexts that cannot be opened yet, and are tried again when their conversation moves.
+
+use crate::conversation::ConversationRef;
+use crate::error::StoreError;
+use crate::messages::Messages;
+use crate::transaction::{ReadTransaction, WriteTransaction};
+use crate::{limits, rows};
+
+/// A parked ciphertext.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "the caller makes rows; a field is a new schema")]
+pub struct ParkedRow {
+    /// The message's id.
+    pub message: Vec<u8>,
+    /// Number of the sending device; 0 in a group.
+    pub device: u32,
+    /// Reason, numbered by the layer above.
+    pub reason: u8,
+    /// Epoch of the group that the ciphertext names; 0 outside groups. At most 2^63 - 1.
+    pub epoch: u64,
+    /// The ciphertext.
+    pub body: Vec<u8>,
+}
+
+/// Parked ciphertexts of one conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ParkedTotal {
+    /// The conversation.
+    pub conversation: ConversationRef,
+    /// Number of ciphertexts.
+    pub messages: u64,
+    /// Sum of their lengths in bytes.
+    pub bytes: u64,
+}
+
+impl Messages<'_> {
+    /// Parks a ciphertext behind the others of its conversation. If a message of that id is parked,
+    /// its reason and epoch are replaced.
+    ///
+    /// # Errors
+    /// [`StoreError::Limit`].
+    pub fn park(
+        &mut self,
+        conversation: ConversationRef,
+        row: &ParkedRow,
+    ) -> Result<(), StoreError> {
+        limits::name(&row.message)?;
+        limits::body(&row.body)?;
+        let epoch = limits::number(row.epoch)?;
+        let mut insert = self.transaction().statement(
+            "INSERT INTO parked VALUES (?1,
+                 (SELECT 1 + coalesce(max(seq), 0) FROM parked WHERE conversation = ?1),
+                 ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT (conversation, message) DO UPDATE
+                 SET reason = excluded.reason, epoch = excluded.epoch",
+        )?;
+        insert.execute((
+            conversation.0,
+            &row.message,
+            row.device,
+            row.reason,
+            epoch,
+            row.body.as_slice(),
+        ))?;
+        Ok(())
+    }
+
+    /// Parked ciphertexts of a conversation, in the order of arrival.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn parked(&mut self, conversation: ConversationRef) -> Result<Vec<ParkedRow>, StoreError> {
+        let mut select = self.transaction().statement(
+            "SELECT message, device, reason, epoch, body FROM parked
+             WHERE conversation = ?1 ORDER BY seq",
+        )?;
+        let parked = select.query_map([conversation.0], |row| {
+            Ok(ParkedRow {
+                message: rows::bytes(row, 0)?,
+                device: rows::number(row, 1)?,
+                reason: rows::number(row, 2)?,
+                epoch: rows::number(row, 3)?,
+                body: rows::bytes(row, 4)?,
+            })
+        })?;
+        Ok(parked.collect::<Result<_, _>>()?)
+    }
+
+    /// Removes a parked ciphertext; returns whether there was one.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn unpark(
+        &mut self,
+        conversation: ConversationRef,
+        message: &[u8],
+    ) -> Result<bool, StoreError> {
+        let mut delete = self
+            .transaction()
+            .statement("DELETE FROM parked WHERE conversation = ?1 AND message = ?2")?;
+        Ok(delete.execute((conversation.0, message))? > 0)
+    }
+}
+
+impl ReadTransaction<'_> {
+    /// Totals of all conversations that have parked ciphertexts.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn parked_totals(&self) -> Result<Vec<ParkedTotal>, StoreError> {
+        let mut select = self.statement(
+            "SELECT conversation, count(*), sum(length(body)) FROM parked GROUP BY conversation",
+        )?;
+        let totals = select.query_map([], |row| {
+            Ok(ParkedTotal {
+                conversation: ConversationRef(row.get(0)?),
+                messages: rows::number(row, 1)?,
+                bytes: rows::number(row, 2)?,
+            })
+        })?;
+        Ok(totals.collect::<Result<_, _>>()?)
+    }
+}
+
+impl WriteTransaction<'_> {
+    /// Removes all parked ciphertexts of a conversation; returns their number.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn unpark_all(&self, conversation: ConversationRef) -> Result<usize, StoreError> {
+        Ok(self
+            .statement("DELETE FROM parked WHERE conversation = ?1")?
+            .execute([conversation.0])?)
+    }
+}
