@@ -16,7 +16,7 @@ pub(super) use parking::{
     Parked, Parking, ParkingBudget, Reason, outcome as parked_outcome, row as parked_row,
 };
 
-use super::body_digest::{BodyDigest, Recognizer};
+use super::body_digest::{BodyDigest, Recognizer, is_same};
 use super::desk::Loaded;
 use super::states::States;
 use super::task::{Entry, Opened, Task};
@@ -111,7 +111,7 @@ impl Fresh {
     /// comes before a ratchet is touched.
     fn admit<'e>(&self, task: &Task<'e>, entries: &mut Vec<Entry<'e>>) -> Option<BodyDigest> {
         let digest = self.digest(task.body);
-        let is_same = |before| self.recognizer.is_same(before, &digest, task.body);
+        let is_same = |before| is_same(before, &digest);
         let (is_same, answer) = match (&task.seen, self.find(task.id)) {
             (Some(seen), _) => (is_same(&seen.digest), Opened::Known(seen.seq)),
             (None, Some(known)) => (is_same(&known.digest), Opened::Repeated(known.index)),

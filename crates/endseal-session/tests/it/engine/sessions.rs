@@ -2,7 +2,7 @@
 
 use endseal_session::{BeginSessionError, Envelope, Failure, Outcome, SendError, Strangers};
 
-use super::party::{Party, blake};
+use super::party::Party;
 
 /// Sessions that are kept with one device.
 const KEPT: usize = 8;
@@ -119,38 +119,6 @@ fn an_id_belongs_to_the_conversation() {
     assert!(matches!((outcomes[0], outcomes[2]), (Outcome::Delivered(1), Outcome::Delivered(2))));
     let second = other.receive(&[Envelope::from_device(b"id 2", from[1], &bodies[1])]);
     assert_eq!(second, [Outcome::Delivered(3)]);
-}
-
-/// Their tombstones have the first 16 bytes of BLAKE3, whatever the length.
-#[test]
-fn what_earlier_versions_delivered_is_recognised() {
-    let (mut one, mut other) = (Party::new(1), Party::new(2));
-    one.meet(&mut other);
-    let bodies = [100, 10_000].map(|len| one.send(other.address, &vec![7; len]));
-    let from = one.address;
-    let transaction = other.engine().store().begin().unwrap();
-    let name = [&[1][..], from.identity.as_bytes()].concat();
-    let conversation = transaction.conversation_ref(&name).unwrap();
-    let sender = transaction.address_ref(from.identity.as_bytes(), from.device.number()).unwrap();
-    let mut messages = transaction.messages().unwrap();
-    let numbers = [b"0", b"1"].map(|id| {
-        let digest = blake(&bodies[usize::from(id[0] - b'0')]);
-        let digest = digest.first_chunk().unwrap();
-        messages.deliver(conversation, id, sender, 0, digest, b"text").unwrap()
-    });
-    drop(messages);
-    transaction.commit().unwrap();
-    other.restart();
-    let [short, long] = [0, 1].map(|n| &bodies[n][..]);
-    let outcomes = other.receive(&[
-        Envelope::from_device(b"0", from, short),
-        Envelope::from_device(b"1", from, long),
-        Envelope::from_device(b"0", from, long),
-        Envelope::from_device(b"1", from, short),
-    ]);
-    let [known, reused] =
-        [numbers.map(Outcome::AlreadyDelivered), [Outcome::Failed(Failure::IdReused); 2]];
-    assert_eq!(outcomes, [known, reused].concat());
 }
 
 #[test]
