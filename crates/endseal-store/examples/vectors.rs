@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use endseal_crypto::random::OsRandom;
+use endseal_crypto::random::{Random, RandomError};
 use endseal_crypto::secret::Zeroizing;
 use endseal_store::hazmat::{open_key_file, seal_key_file};
 use endseal_store::{
@@ -17,21 +17,32 @@ fn main() {
     let folder = PathBuf::from(env::args_os().nth(1).expect("usage: vectors <directory>"));
     let folder = folder.join("store");
     fs::create_dir_all(&folder).unwrap();
-    let key = kept_store(&folder, "v1");
-    kept_store(&folder, "v2");
-    kept_store(&folder, "v3");
+    let key = kept_store(&folder, "v4");
     for (name, vector) in key_files(&key) {
         fs::write(folder.join(format!("{name}.json")), vector.to_json()).unwrap();
     }
 }
 
-/// Copies the store of a version that is kept, and gives its key. It cannot be made again: pages have
-/// random initialisation vectors, and this program makes the latest version.
+/// Bytes that are the same every time: a store that is made anew has the key of the one before.
+struct Counting(u8);
+
+impl Random for Counting {
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), RandomError> {
+        for byte in out {
+            *byte = self.0;
+            self.0 = self.0.wrapping_add(1);
+        }
+        Ok(())
+    }
+}
+
+/// Copies the store that is kept, and gives its key. It cannot be made again with the same bytes: pages
+/// have random initialisation vectors. If the format changes, remove its directory; a new one is made.
 fn kept_store(folder: &Path, version: &str) -> Zeroizing<[u8; 48]> {
     let to = &folder.join(version);
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/store").join(version);
     if !kept.exists() {
-        fill(&mut Store::create(&kept, Protection::None, &mut OsRandom).unwrap());
+        fill(&mut Store::create(&kept, Protection::None, &mut Counting(0)).unwrap());
         // What is left once it is closed are the database, the key file and files that are not kept.
         fs::remove_file(kept.join("store.db-wal")).unwrap();
         fs::remove_file(kept.join("lock")).unwrap();

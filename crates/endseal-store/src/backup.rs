@@ -1,14 +1,18 @@
 //! Copies of a store, and stores from copies (docs/spec/store.md, "Backup, restore, export").
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
+use rusqlite::Connection;
 use rusqlite::backup::Backup;
 
 use crate::directory::{self, DATABASE, KEY, LOCK, LOG};
-use crate::error::{BackupError, CreateStoreError, OpenStoreError, RestoreError};
+use crate::error::{
+    BackupError, CreateStoreError, Finding, OpenStoreError, RestoreError, StoreError,
+};
 use crate::key_file::{self, StoreKey, Unlock};
+use crate::lock::Lock;
 use crate::store::{self, Housekeeping, Store};
 use crate::{check, database, meta, schema};
 
@@ -32,10 +36,7 @@ impl Store {
             Backup::new(from, &mut copy)?.step(-1)?;
             copy.close().map_err(|(_, error)| error)?;
             let mut copy = database::open(&path, &self.key)?;
-            let transaction = copy.transaction()?;
-            meta::mark_restored(&transaction)?;
-            transaction.commit()?;
-            database::checkpoint(&copy)?;
+            mark(&mut copy)?;
             copy.close().map_err(|(_, error)| error)?;
             // Empty since the checkpoint; and nobody opens a backup where it is.
             fs::remove_file(new.join(LOG))?;
@@ -44,26 +45,36 @@ impl Store {
         Ok(())
     }
 
-    /// Makes a store in a new directory from a backup, and opens it. What may send in it waits for a
-    /// reset ([`Self::is_restored`]).
+    /// Makes a store in a new directory from a backup or from a plain copy of a store's files, and opens it.
+    /// Sessions and groups that may send in it wait for a reset ([`Self::is_restored`]), and
+    /// [`Self::restorations`] increases.
+    ///
+    /// A write-ahead log beside the copy is part of it: its commits are moved into the database.
     ///
     /// # Errors
     /// [`RestoreError::Place`] if there is anything at `directory`, [`RestoreError::Backup`] if the
-    /// backup does not open; nothing is left at `directory` then.
+    /// backup does not open, [`RestoreError::Log`] if a commit in its log does not read; nothing is left
+    /// at `directory` then.
     pub fn restore(
         backup: &Path,
         directory: &Path,
         unlock: Unlock<'_>,
     ) -> Result<Self, RestoreError> {
+        // A store that is open changes while it is copied.
+        let _lock = Lock::take_existing(&backup.join(LOCK)).map_err(RestoreError::Backup)?;
         let file = directory::read_bounded(&backup.join(KEY), key_file::LEN)
             .map_err(|error| RestoreError::Backup(OpenStoreError::missing(error)))?;
         let key = key_file::open(&file, unlock).map_err(RestoreError::Backup)?;
         let lock = store::assemble(directory, |new| {
             directory::write_whole(&new.join(KEY), &file).map_err(CreateStoreError::from)?;
             copy(&backup.join(DATABASE), &new.join(DATABASE))?;
-            examine(&new.join(DATABASE), &key).map_err(RestoreError::Backup)
+            if fs::exists(backup.join(LOG)).map_err(CreateStoreError::from)? {
+                copy(&backup.join(LOG), &new.join(LOG))?;
+            }
+            adopt(new, &key)
         })?;
-        Self::load(directory.to_owned(), directory.join(KEY), key, lock, Housekeeping::default())
+        let housekeeping = Housekeeping::default();
+        Self::load(directory.to_owned(), directory.join(KEY), key, lock, housekeeping)
             .map_err(RestoreError::Backup)
     }
 }
@@ -78,9 +89,64 @@ fn copy(from: &Path, to: &Path) -> Result<(), RestoreError> {
     Ok(copied.map_err(CreateStoreError::from)?)
 }
 
-/// Whether a copy is a store's database and whole, before it gets the name of a store.
-fn examine(path: &Path, key: &StoreKey) -> Result<(), OpenStoreError> {
-    let connection = database::open(path, key)?;
-    schema::version(&connection)?;
-    check::quick(&connection)?.map_or(Ok(()), |finding| Err(OpenStoreError::Damaged(finding)))
+/// Checks a copy before it gets the name of a store, takes in its log, and marks it.
+fn adopt(new: &Path, key: &StoreKey) -> Result<(), RestoreError> {
+    let backup = |error: OpenStoreError| RestoreError::Backup(error);
+    let path = new.join(DATABASE);
+    let has_salt = check::has_salt(&path, key).map_err(|error| backup(error.into()))?;
+    if !has_salt {
+        return Err(backup(OpenStoreError::Damaged(Finding::Page(1))));
+    }
+    let mut connection = database::open(&path, key).map_err(|error| backup(error.into()))?;
+    schema::check(&connection).map_err(backup)?;
+    let frames = database::move_log(&connection).map_err(|error| backup(error.into()))?;
+    if has_commit_beyond(&new.join(LOG), frames).map_err(|error| backup(error.into()))? {
+        return Err(RestoreError::Log);
+    }
+    let mut findings = Vec::new();
+    check::structure(&connection, &mut findings).map_err(|error| match error {
+        StoreError::Full => RestoreError::Place(CreateStoreError::Full),
+        StoreError::Io(error) => backup(OpenStoreError::Io(error)),
+        other => backup(OpenStoreError::Io(io::Error::other(other))),
+    })?;
+    if let Some(finding) = findings.into_iter().next() {
+        return Err(backup(OpenStoreError::Damaged(finding)));
+    }
+    mark(&mut connection).map_err(|error| backup(error.into()))?;
+    connection.close().map_err(|(_, error)| backup(error.into()))
 }
+
+/// Marks a copy as restored, and leaves nothing of it in its log.
+fn mark(connection: &mut Connection) -> Result<(), rusqlite::Error> {
+    let transaction = connection.transaction()?;
+    meta::mark_restored(&transaction)?;
+    transaction.commit()?;
+    database::checkpoint(connection)
+}
+
+/// Returns true if a log has a frame that ends a commit behind its first `frames`: SQLite takes such a
+/// frame for torn, and everything from it on for never committed.
+fn has_commit_beyond(log: &Path, frames: u64) -> io::Result<bool> {
+    let mut file = match File::open(log) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let len = file.metadata()?.len();
+    let mut at = LOG_HEADER_LEN + frames.saturating_mul(FRAME_LEN);
+    while at + FRAME_LEN <= len {
+        // Number of the page, then the pages of the database after a commit, or 0.
+        let mut head = [0; 8];
+        file.seek(SeekFrom::Start(at))?;
+        file.read_exact(&mut head)?;
+        if head[4..] != [0; 4] {
+            return Ok(true);
+        }
+        at += FRAME_LEN;
+    }
+    Ok(false)
+}
+
+/// SQLite's file format, section 4.1.
+const LOG_HEADER_LEN: u64 = 32;
+const FRAME_LEN: u64 = 24 + 4096;

@@ -40,34 +40,42 @@ impl Store {
             let sql = "PRAGMA cipher_integrity_check";
             collect(&mut findings, texts(self.connection()?, sql), |text| page(&text))?;
         }
-        let connection = self.connection()?;
-        let integrity = texts(connection, "PRAGMA integrity_check(100)").map(|mut lines| {
-            lines.retain(|line| line != "ok");
-            lines
-        });
-        collect(&mut findings, integrity, Finding::Engine)?;
-        for (rule, sql) in RULES {
-            match connection.query_row(sql, [], |row| rows::number(row, 0)) {
-                Ok(0) => {}
-                Ok(count) => findings.push(Finding::Rows { rule, count }),
-                Err(error) => collect(&mut findings, Err(error), Finding::Engine)?,
-            }
-        }
-        let above =
-            meta::number(connection, meta::SEQ).and_then(|seq| numbers_above(connection, seq));
-        match above {
-            Ok(0) => {}
-            Ok(count) => findings.push(Finding::Rows { rule: ABOVE, count }),
-            Err(error) => collect(&mut findings, Err(error), Finding::Engine)?,
-        }
-        match packs(connection) {
-            Ok(found) => findings.extend(found),
-            Err(StoreError::Damaged(found)) => findings.push(found),
-            Err(error) => return Err(error),
-        }
+        structure(self.connection()?, &mut findings)?;
         findings.dedup();
+        self.note_check(findings.is_empty());
         Ok(findings)
     }
+}
+
+/// Adds the findings of [`Depth::Structure`].
+pub(crate) fn structure(
+    connection: &Connection,
+    findings: &mut Vec<Finding>,
+) -> Result<(), StoreError> {
+    let integrity = texts(connection, "PRAGMA integrity_check(100)").map(|mut lines| {
+        lines.retain(|line| line != "ok");
+        lines
+    });
+    collect(findings, integrity, Finding::Engine)?;
+    for (rule, sql) in RULES {
+        match connection.query_row(sql, [], |row| rows::number(row, 0)) {
+            Ok(0) => {}
+            Ok(count) => findings.push(Finding::Rows { rule, count }),
+            Err(error) => collect(findings, Err(error), Finding::Engine)?,
+        }
+    }
+    let above = meta::number(connection, meta::SEQ).and_then(|seq| numbers_above(connection, seq));
+    match above {
+        Ok(0) => {}
+        Ok(count) => findings.push(Finding::Rows { rule: ABOVE, count }),
+        Err(error) => collect(findings, Err(error), Finding::Engine)?,
+    }
+    match packs(connection) {
+        Ok(found) => findings.extend(found),
+        Err(StoreError::Damaged(found)) => findings.push(found),
+        Err(error) => return Err(error),
+    }
+    Ok(())
 }
 
 /// Whether the file begins with the salt, the only bytes that no page's tag covers. SQLCipher takes the

@@ -10,6 +10,7 @@ use rusqlite::{Connection, Error, OpenFlags};
 
 use crate::directory;
 use crate::key_file::StoreKey;
+use crate::rows;
 
 /// Opens the database with its key and all settings. A wrong key shows at the first read. An empty file
 /// is an empty database; one that is not there is not made, because SQLite would let others read it.
@@ -28,19 +29,19 @@ pub(crate) fn open(path: &Path, key: &StoreKey) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-/// Reads the log once and writes the same bytes back, synchronised; whether there was anything in it.
+/// Reads the log once and writes the same bytes back, with an fsync.
 ///
 /// A process that was killed leaves a log that the kernel holds and the medium perhaps not, and after a
 /// failed synchronisation the kernel takes pages for written that are not. Whoever opens the database
 /// acts on what it reads, so that has to be on the medium first.
-pub(crate) fn settle_log(path: &Path) -> io::Result<bool> {
+pub(crate) fn settle_log(path: &Path) -> io::Result<()> {
     let mut file = match directory::private().open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // SQLite would make it, and does not mind if the directory cannot be synchronised.
             directory::private().create_new(true).open(path)?;
             directory::synchronise_parent(path)?;
-            return Ok(false);
+            return Ok(());
         }
         Err(error) => return Err(error),
     };
@@ -58,12 +59,18 @@ pub(crate) fn settle_log(path: &Path) -> io::Result<bool> {
     if at > 0 {
         file.sync_all()?;
     }
-    Ok(at > 0)
+    Ok(())
 }
 
 /// Whether commits are synchronised. Checkpoints are in both cases.
 pub(crate) fn set_synchronous(connection: &Connection, full: bool) -> Result<(), Error> {
     connection.pragma_update(None, "synchronous", if full { "FULL" } else { "NORMAL" })
+}
+
+/// Moves the log into the database; the number of its frames that belong to commits. The log keeps its
+/// length.
+pub(crate) fn move_log(connection: &Connection) -> Result<u64, Error> {
+    connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| rows::number(row, 1))
 }
 
 /// Moves the log into the database and truncates it.
@@ -90,10 +97,13 @@ const CIPHER: &str = "
     PRAGMA cipher_memory_security = OFF;
 ";
 
+/// `fullfsync` is for Apple, whose `fsync` leaves data in the cache of the disk; other systems ignore it.
 /// `locking_mode` comes before the log is first used, so that its index is in memory.
 const SETTINGS: &str = "
     PRAGMA locking_mode = EXCLUSIVE;
     PRAGMA synchronous = FULL;
+    PRAGMA fullfsync = ON;
+    PRAGMA checkpoint_fullfsync = ON;
     PRAGMA wal_autocheckpoint = 0;
     PRAGMA secure_delete = ON;
     PRAGMA temp_store = MEMORY;

@@ -6,6 +6,8 @@ use std::io;
 use endseal_crypto::argon2id::NoMemory;
 use endseal_crypto::random::RandomError;
 
+use crate::schema;
+
 pub(crate) mod convert;
 mod copy;
 mod finding;
@@ -42,14 +44,14 @@ pub enum OpenStoreError {
     Full,
     /// The medium or the system failed.
     Io(io::Error),
-    /// Written by a later version of this program: the version of its schema.
-    LaterVersion(u32),
     /// Another process, or another part of this one, has it open.
     Locked,
     /// There is no store at that place, or no key file at its.
     Missing,
     /// The memory that the key file asks for could not be had.
     NoMemory,
+    /// The store has this version of the format, which this program does not read.
+    OtherVersion(u32),
 }
 
 /// Why an operation on an open store failed.
@@ -121,10 +123,10 @@ impl OpenStoreError {
             Self::Damaged(_) => "damaged",
             Self::Full => "full",
             Self::Io(_) => "io",
-            Self::LaterVersion(_) => "later-version",
             Self::Locked => "locked",
             Self::Missing => "missing",
             Self::NoMemory => "memory",
+            Self::OtherVersion(_) => "other-version",
         }
     }
 }
@@ -165,12 +167,12 @@ impl fmt::Display for OpenStoreError {
             Self::Damaged(finding) => write!(f, "the store is damaged: {finding}"),
             Self::Full => f.write_str(FULL),
             Self::Io(error) => write!(f, "the store cannot be read: {error}"),
-            Self::LaterVersion(version) => {
-                write!(f, "the store has version {version}, which is later than this program's")
-            }
             Self::Locked => f.write_str("another process has the store open"),
             Self::Missing => f.write_str("there is no store, or not its key file"),
             Self::NoMemory => f.write_str(NO_MEMORY),
+            Self::OtherVersion(version) => {
+                write!(f, "the store has version {version}; this program reads {}", schema::VERSION)
+            }
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::transaction::{ReadTransaction, WriteTransaction};
 use crate::{check, limits, rows};
 use gathered::Gathered;
 use opened::Opened;
-use pack::{Messages, Origin, Packed};
+use pack::{Messages, Packed};
 
 /// A message that was delivered.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
@@ -237,39 +237,6 @@ pub(crate) fn each(
         }
     }
     Ok(())
-}
-
-/// Puts the messages of version 2 of the schema, which had a row each, into packs.
-pub(crate) fn pack_rows(connection: &Connection) -> Result<(), Error> {
-    let mut select = connection.prepare(
-        "SELECT seq, conversation, sender, kind, message, plaintext FROM inbox_2 ORDER BY seq",
-    )?;
-    let mut gathered = Gathered::new();
-    let mut found = select.query([])?;
-    while let Some(row) = found.next()? {
-        let message = Packed {
-            seq: positive(row, 0)?.unsigned_abs(),
-            origin: Origin {
-                conversation: positive(row, 1)?,
-                sender: positive(row, 2)?,
-                kind: rows::number(row, 3)?,
-            },
-            message: rows::blob(row, 4)?,
-            plaintext: rows::blob(row, 5)?,
-        };
-        let is_bounded = limits::name(message.message).and(limits::body(message.plaintext)).is_ok();
-        if !is_bounded {
-            return Err(rows::mistyped(4, rusqlite::types::Type::Blob));
-        }
-        gathered.add(connection, &message)?;
-    }
-    gathered.write(connection)
-}
-
-/// Numbers of rows begin with 1.
-fn positive(row: &rusqlite::Row<'_>, column: usize) -> Result<i64, Error> {
-    let number = rows::number(row, column)?;
-    if number > 0 { Ok(number) } else { Err(Error::IntegralValueOutOfRange(column, number)) }
 }
 
 fn row_of<'r>(row: &'r rusqlite::Row<'_>) -> Result<(u64, u64, &'r [u8]), Error> {

@@ -32,6 +32,7 @@ mod backup;
 mod check;
 mod conversation;
 mod cursor;
+mod damage;
 mod database;
 mod directory;
 mod error;

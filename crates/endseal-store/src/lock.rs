@@ -1,4 +1,4 @@
-//! The lock of an open store, and the generation that this machine saw last (docs/spec/store.md,
+//! The lock of an open store, the generation that this machine saw last, and a mark of damage (docs/spec/store.md,
 //! "Lock and generation").
 
 use core::time::Duration;
@@ -35,12 +35,44 @@ impl Lock {
         }
     }
 
+    /// Takes the lock of a store that is only read, if the store has one.
+    pub(crate) fn take_existing(path: &Path) -> Result<Option<Self>, OpenStoreError> {
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(OpenStoreError::Io(error)),
+        };
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self(file))),
+            Err(TryLockError::Error(error)) => Err(OpenStoreError::Io(error)),
+            Err(TryLockError::WouldBlock) => Err(OpenStoreError::Locked),
+        }
+    }
+
     /// The generation that was written last; 0 before the first.
     pub(crate) fn generation(&mut self) -> io::Result<u64> {
         let mut bytes = Vec::with_capacity(8);
         self.0.seek(SeekFrom::Start(0))?;
         (&self.0).take(8).read_to_end(&mut bytes)?;
         Ok(bytes.try_into().map_or(0, u64::from_le_bytes))
+    }
+
+    /// Returns true if damage was reported and no check was good since.
+    pub(crate) fn is_damaged(&self) -> io::Result<bool> {
+        let mut mark = Vec::with_capacity(1);
+        (&self.0).seek(SeekFrom::Start(MARK))?;
+        (&self.0).take(1).read_to_end(&mut mark)?;
+        Ok(mark == [1])
+    }
+
+    /// Notes that damage was reported, or that a check was good.
+    pub(crate) fn set_damaged(&self, damaged: bool) -> io::Result<()> {
+        if self.is_damaged()? != damaged {
+            (&self.0).seek(SeekFrom::Start(MARK))?;
+            (&self.0).write_all(&[u8::from(damaged)])?;
+            self.0.sync_data()?;
+        }
+        Ok(())
     }
 
     /// Writes the generation, which the database MUST hold durably by now: a machine that remembers
@@ -60,6 +92,9 @@ impl Drop for Lock {
         let _ = self.0.unlock();
     }
 }
+
+/// Place of the mark of damage, behind the generation.
+const MARK: u64 = 8;
 
 /// `flock` has no time limit. A wait is rare, and this is far below what a person notices.
 const POLL: Duration = Duration::from_millis(10);

@@ -208,6 +208,9 @@ impl<'t> Messages<'t> {
         for one in all {
             one.check()?;
         }
+        if all.is_empty() {
+            return Ok(first..first);
+        }
         self.transaction.begin_numbers()?;
         self.transaction.note_recent();
         let put = self.mark_many(all, first).and_then(|()| {
@@ -215,9 +218,7 @@ impl<'t> Messages<'t> {
             self.transaction.put(packed)
         });
         put.inspect_err(|_| self.transaction.spoil())?;
-        if end > first {
-            self.transaction.set_seq(end - 1);
-        }
+        self.transaction.set_seq(end - 1);
         Ok(first..end)
     }
 

@@ -7,6 +7,7 @@ use crate::rows;
 pub(crate) const ID: &str = "id";
 pub(crate) const GENERATION: &str = "generation";
 pub(crate) const RESTORED: &str = "restored";
+pub(crate) const RESTORATIONS: &str = "restorations";
 pub(crate) const SEQ: &str = "seq";
 
 pub(crate) fn read<const N: usize>(connection: &Connection, name: &str) -> Result<[u8; N], Error> {
@@ -33,9 +34,11 @@ pub(crate) fn is_restored(connection: &Connection) -> Result<bool, Error> {
     read(connection, RESTORED).map(|value: [u8; 1]| value != [0])
 }
 
-/// Puts every session and group that may send to waiting for a reset: the keys that come next in their
-/// chains may have been used since this state was written.
+/// Counts a restoration, and puts every session and group that may send to waiting for a reset: the keys
+/// that come next in their chains may have been used since this state was written.
 pub(crate) fn mark_restored(connection: &Connection) -> Result<(), Error> {
+    let before = number(connection, RESTORATIONS)?;
+    set_number(connection, RESTORATIONS, before.saturating_add(1))?;
     connection.execute("UPDATE session SET standing = 2 WHERE standing = 0", [])?;
     connection.execute("UPDATE mls_group SET standing = 2 WHERE standing = 0", [])?;
     write(connection, RESTORED, &[1])

@@ -18,7 +18,7 @@ use crate::key_file::{self, Protection, ProtectionKind, StoreKey, Unlock};
 use crate::lock::Lock;
 use crate::recent::{self, Recent};
 use crate::transaction::{Durability, ReadTransaction, WriteTransaction};
-use crate::{check, database, meta, schema};
+use crate::{check, damage, database, meta, schema};
 
 /// An open store: the only one of its directory, on this machine, until it is closed.
 ///
@@ -35,6 +35,7 @@ pub struct Store {
     id: [u8; 16],
     generation: u64,
     pub(crate) restored: bool,
+    restorations: u64,
     /// Mode of the connection: that of the last transaction that wrote.
     durability: Durability,
     housekeeping: Housekeeping,
@@ -117,6 +118,7 @@ impl Store {
             meta::write(&transaction, meta::ID, &id)?;
             meta::set_number(&transaction, meta::GENERATION, 0)?;
             meta::set_number(&transaction, meta::SEQ, 0)?;
+            meta::set_number(&transaction, meta::RESTORATIONS, 0)?;
             meta::write(&transaction, meta::RESTORED, &[0])?;
             transaction.commit()?;
             Ok::<(), CreateStoreError>(database::checkpoint(&connection)?)
@@ -133,7 +135,7 @@ impl Store {
 
     /// Opens the store of a directory.
     ///
-    /// If the last process that had it open was killed, the database is checked first, which reads all
+    /// If damage was reported and no check was good since, the database is checked first, which reads all
     /// of it.
     ///
     /// # Errors
@@ -183,22 +185,29 @@ impl Store {
         key_file::kind(&file)
     }
 
-    /// What tells this store from every other, also from one that is made in its place: 16 random bytes.
-    /// Its backups have the same.
+    /// Identifier of this store, also against one that is made in its place: 16 random bytes. Its
+    /// backups have the same.
     #[must_use]
     pub fn id(&self) -> &[u8; 16] {
         &self.id
     }
 
-    /// A number that every opening and closing raises: who kept something of this store in memory and finds
-    /// another one drops it.
+    /// Increases on every open and close. Data cached in memory is valid only for the same number.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Whether an older copy of the database was put in place and some session or group still waits for
-    /// a reset.
+    /// Number of times that the database was found to be a copy: restored from one, or put in place of a
+    /// later one. It also counts if no session or group waits for a reset. One-time keys of a copy may
+    /// have been used: the layer above keeps the number for which it made its own, and makes new ones for
+    /// another number.
+    #[must_use]
+    pub fn restorations(&self) -> u64 {
+        self.restorations
+    }
+
+    /// Returns true if the database was restored and some session or group still waits for a reset.
     #[must_use]
     pub fn is_restored(&self) -> bool {
         self.restored
@@ -344,6 +353,20 @@ impl Store {
         self.connection.as_ref().ok_or(StoreError::Uncertain)
     }
 
+    /// Marks the lock if damage was reported, so that the next opening looks for it.
+    pub(crate) fn note_damage(&self) {
+        if damage::take_report() {
+            // If it cannot be marked, whoever meets the damage again marks it.
+            let _ = self.lock.set_damaged(true);
+        }
+    }
+
+    /// Keeps the result of a check.
+    pub(crate) fn note_check(&self, is_good: bool) {
+        // As above.
+        let _ = self.lock.set_damaged(!is_good);
+    }
+
     /// After a failure that leaves it open what the database holds.
     pub(crate) fn become_uncertain(&mut self) {
         self.connection = None;
@@ -366,6 +389,7 @@ impl Store {
             id: [0; 16],
             generation: 0,
             restored: false,
+            restorations: 0,
             durability: Durability::Synced,
             housekeeping,
             recent: RefCell::new(None),
@@ -382,6 +406,7 @@ impl Store {
         self.id = opened.id;
         self.generation = opened.generation;
         self.restored = opened.restored;
+        self.restorations = opened.restorations;
         self.durability = Durability::Synced;
     }
 
@@ -404,6 +429,7 @@ impl Drop for Store {
             // Whoever wants to know calls `close`; what was committed is safe either way.
             let _ = self.finish();
         }
+        self.note_damage();
     }
 }
 
@@ -413,43 +439,43 @@ struct Opened {
     id: [u8; 16],
     generation: u64,
     restored: bool,
+    restorations: u64,
 }
 
 impl Opened {
     fn new(directory: &Path, key: &StoreKey, lock: &mut Lock) -> Result<Self, OpenStoreError> {
-        let had_log = database::settle_log(&directory.join(LOG))?;
+        database::settle_log(&directory.join(LOG))?;
         // Before SQLite opens it: closing a file gives up all locks that the process has on it.
         if !check::has_salt(&directory.join(DATABASE), key)? {
             return Err(OpenStoreError::Damaged(Finding::Page(1)));
         }
         let mut connection = database::open(&directory.join(DATABASE), key)?;
-        schema::version(&connection)?;
+        schema::check(&connection)?;
         let before = meta::number(&connection, meta::GENERATION)?;
-        let is_closed = before % 2 == 0;
-        let finding = if had_log || !is_closed { check::quick(&connection)? } else { None };
-        if let Some(finding) = finding {
-            return Err(OpenStoreError::Damaged(finding));
+        if lock.is_damaged()? {
+            if let Some(finding) = check::quick(&connection)? {
+                return Err(OpenStoreError::Damaged(finding));
+            }
+            lock.set_damaged(false)?;
         }
-        schema::prepare(&mut connection)?;
 
-        // The next odd number: an even one says that the store was closed.
-        let generation = before.saturating_add(1) | 1;
         let known = lock.generation()?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         if before < known {
             meta::mark_restored(&transaction)?;
         }
         // Above what this machine saw, so that no number is met again.
-        let generation = generation.max(known.saturating_add(1) | 1);
+        let generation = before.max(known).saturating_add(1);
         let restored = meta::is_restored(&transaction)? && meta::waits_for_reset(&transaction)?;
         if !restored {
             meta::write(&transaction, meta::RESTORED, &[0])?;
         }
         let id = meta::read(&transaction, meta::ID)?;
+        let restorations = meta::number(&transaction, meta::RESTORATIONS)?;
         meta::set_number(&transaction, meta::GENERATION, generation)?;
         transaction.commit()?;
         lock.set_generation(generation)?;
-        Ok(Self { connection, id, generation, restored })
+        Ok(Self { connection, id, generation, restored, restorations })
     }
 }
 

@@ -73,6 +73,8 @@ fn settings_are_those_of_the_specification() {
         ("locking_mode", "exclusive"),
         ("journal_mode", "wal"),
         ("synchronous", "2"),
+        ("fullfsync", "1"),
+        ("checkpoint_fullfsync", "1"),
         ("secure_delete", "1"),
         ("temp_store", "2"),
         ("wal_autocheckpoint", "0"),
@@ -81,7 +83,7 @@ fn settings_are_those_of_the_specification() {
         ("cell_size_check", "1"),
         ("auto_vacuum", "0"),
         ("application_id", "1702063153"),
-        ("user_version", "3"),
+        ("user_version", "4"),
     ] {
         let value: rusqlite::types::Value =
             connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0)).unwrap();
@@ -133,11 +135,12 @@ fn a_transaction_has_the_durability_that_it_was_begun_with() {
 fn other_versions_and_other_databases_are_refused() {
     let place = Place::new();
     for (sql, expected) in [
-        ("PRAGMA user_version = 4", "later-version"),
-        ("PRAGMA user_version = 2147483647", "later-version"),
+        ("PRAGMA user_version = 3", "other-version"),
+        ("PRAGMA user_version = 5", "other-version"),
+        ("PRAGMA user_version = 2147483647", "other-version"),
         ("PRAGMA user_version = 0", "damaged"),
         ("PRAGMA user_version = -1", "damaged"),
-        ("PRAGMA user_version = 3; PRAGMA application_id = 7", "damaged"),
+        ("PRAGMA user_version = 4; PRAGMA application_id = 7", "damaged"),
         ("PRAGMA application_id = 0", "damaged"),
     ] {
         place.execute(sql);
@@ -167,7 +170,7 @@ fn rows_that_break_a_rule_are_found() {
         ("INSERT INTO recent SELECT 2, pack FROM recent", "twice"),
         ("DELETE FROM conversation", "conversation or sender"),
         ("DELETE FROM address", "conversation or sender"),
-        ("INSERT INTO outbox VALUES (1, 1, 99, x'')", "conversation or recipient"),
+        ("INSERT INTO outbox VALUES (1, 1, 99, x'', 0, 0)", "conversation or recipient"),
         ("INSERT INTO mls_group VALUES (x'61', 3, 0, x'')", "standing"),
         ("INSERT INTO session VALUES (1, x'00', 1, -1, 0, x'')", "standing"),
         ("INSERT INTO session VALUES (99, x'00', 1, 0, 0, x'')", "without its address"),
@@ -337,67 +340,6 @@ fn rows_of_the_inbox_that_overlap_are_damage() {
     let transaction = store.read().unwrap();
     assert_eq!(transaction.inbox(0, 3).unwrap().len(), 3);
     assert_eq!(transaction.inbox(0, 4).err().unwrap().code(), "damaged");
-}
-
-/// What version 2 had in its table, which becomes packs when the store is opened.
-#[test]
-fn rows_of_version_2_become_packs_or_the_store_stays_as_it_is() {
-    const DOWN: &str = "DROP TABLE inbox; PRAGMA user_version = 2;
-        CREATE TABLE inbox (seq INTEGER PRIMARY KEY, conversation INTEGER NOT NULL,
-                            sender INTEGER NOT NULL, kind INTEGER NOT NULL,
-                            message BLOB NOT NULL, plaintext BLOB NOT NULL);";
-    let place = Place::new();
-    place.execute(DOWN);
-    place.execute(
-        "WITH n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 300)
-         INSERT INTO inbox SELECT 3 * n, 1 + n % 2, 1, n % 3, CAST(n AS BLOB),
-             zeroblob(CASE n WHEN 7 THEN 1048576 WHEN 9 THEN 3990 ELSE n END) FROM n",
-    );
-    let mut store = place.open().unwrap();
-    let transaction = store.begin().unwrap();
-    let inbox = transaction.inbox(0, usize::MAX).unwrap();
-    assert_eq!(inbox.len(), 300);
-    for (n, message) in (1..).zip(&inbox) {
-        assert_eq!((message.seq, u64::from(message.kind)), (3 * n, n % 3));
-        assert_eq!(message.message, n.to_string().as_bytes());
-        let len = match n {
-            7 => 1_048_576,
-            9 => 3_990,
-            _ => n,
-        };
-        assert_eq!(message.plaintext.len() as u64, len);
-    }
-    assert!(transaction.consume(21).unwrap() && transaction.consume(300).unwrap());
-    assert_eq!(transaction.inbox_len().unwrap(), 298);
-    drop(transaction);
-    let tables: i64 = store
-        .connection()
-        .unwrap()
-        .query_row("SELECT count(*) FROM sqlite_schema WHERE name = 'inbox_2'", [], |row| {
-            row.get(0)
-        })
-        .unwrap();
-    assert_eq!(tables, 0);
-    drop(store);
-
-    for row in [
-        "(0, 1, 1, 0, x'61', x'')",
-        "(-1, 1, 1, 0, x'61', x'')",
-        "(1, 0, 1, 0, x'61', x'')",
-        "(1, 1, -1, 0, x'61', x'')",
-        "(1, 1, 1, 256, x'61', x'')",
-        "(1, 1, 1, 0, x'', x'')",
-        "(1, 1, 1, 0, 'text', x'')",
-        "(1, 1, 1, 0, x'61', zeroblob(1048577))",
-        "(1, 1, 1, 0, zeroblob(65), x'')",
-    ] {
-        let place = Place::new();
-        place.execute(DOWN);
-        place.execute(&format!("INSERT INTO inbox VALUES {row}"));
-        let before = fs::read(place.path().join(DATABASE)).unwrap();
-        assert_eq!(place.open().err().unwrap().code(), "damaged", "{row}");
-        assert!(before == fs::read(place.path().join(DATABASE)).unwrap(), "{row}");
-    }
 }
 
 /// `secure_delete` sees to what is outside of rows.

@@ -235,5 +235,6 @@ impl Drop for ReadTransaction<'_> {
         if self.open && !self.roll_back() {
             self.store.become_uncertain();
         }
+        self.store.note_damage();
     }
 }

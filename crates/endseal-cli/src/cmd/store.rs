@@ -40,12 +40,13 @@ enum Command {
         /// A folder that is not there yet
         dir: PathBuf,
     },
-    /// Make the store from a backup, where there is none
+    /// Make the store from a backup or a plain copy of its folder, where there is none
     ///
-    /// Its sessions only receive until they are reset: the keys that would come next may have been used
-    /// after the backup was made.
+    /// The write-ahead log of a plain copy is taken in; if a commit in it does not read, nothing is restored.
+    /// Sessions only receive until they are reset: the keys that would come next may have been used after
+    /// the copy was made.
     Restore {
-        /// The folder of the backup
+        /// The folder of the backup or copy
         dir: PathBuf,
     },
     /// Say how large it is, and what it holds

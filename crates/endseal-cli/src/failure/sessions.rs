@@ -25,6 +25,12 @@ impl From<SessionsError> for Failure {
                     .hint("a store is never replaced: move 'store' in the state directory away"),
                 _ => failure.creating(&error),
             },
+            SessionsError::Restore { error: RestoreError::Log, .. } => {
+                Self { kind: Kind::Refused, ..failure }.hint(
+                    "restore another copy; or put this one where the store was and open it there, \
+                     which keeps the commits before the damage",
+                )
+            }
             SessionsError::Restore { error: RestoreError::Backup(error), .. } => match error {
                 OpenStoreError::Missing => Self { kind: Kind::Usage, ..failure }
                     .hint("a backup is the folder that endseal store backup made"),
@@ -49,7 +55,7 @@ impl Failure {
                 "nothing was changed; move it away, and put a backup in its place with: endseal \
                  store restore DIR",
             ),
-            OpenStoreError::LaterVersion(_) => self.hint("a newer endseal can open it"),
+            OpenStoreError::OtherVersion(_) => self.hint("another version of endseal made it"),
             OpenStoreError::Full => self.full(),
             OpenStoreError::Io(_) | OpenStoreError::NoMemory => {
                 Self { kind: Kind::Environment, ..self }

@@ -72,6 +72,20 @@ fn a_damaged_store_is_told_of_and_left_as_it_is() {
 }
 
 #[test]
+fn a_plain_copy_that_is_restored_does_not_send() {
+    let scratch = Scratch::new();
+    let [alice, bob] = correspondents(&scratch);
+    alice.feed(&["session", "send", "bob", "-o", "first"], b"first").ok();
+    bob.run(&["session", "receive", "first"]).ok();
+    fs::rename(scratch.path("bob/store"), scratch.path("copy")).unwrap();
+    let ran = bob.run(&["store", "restore", "copy"]).ok();
+    assert!(ran.err.contains("session reset"), "{}", ran.err);
+    assert_eq!(texts(&bob), ["first"]);
+    bob.feed(&["session", "send", "alice", "-o", "back"], b"back")
+        .fails(1, "the store was restored");
+}
+
+#[test]
 fn a_restored_store_receives_and_sends_after_a_reset() {
     let scratch = Scratch::new();
     let [alice, bob] = correspondents(&scratch);

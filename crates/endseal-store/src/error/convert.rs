@@ -4,6 +4,8 @@ use std::io;
 
 use rusqlite::{Error, ErrorCode};
 
+use crate::damage;
+
 use super::{CreateStoreError, Finding, OpenStoreError, StoreError};
 
 /// The classes that SQLite's errors fall into, whatever was done.
@@ -61,7 +63,10 @@ pub(crate) fn is_full(error: &Error) -> bool {
 impl From<Error> for StoreError {
     fn from(error: Error) -> Self {
         match classify(&error) {
-            Class::Damaged => Self::Damaged(finding(&error)),
+            Class::Damaged => {
+                damage::report();
+                Self::Damaged(finding(&error))
+            }
             Class::Full => Self::Full,
             Class::Io => Self::Io(into_io(error)),
             Class::Duplicate => Self::Duplicate,

@@ -29,6 +29,9 @@ pub enum BackupError {
 pub enum RestoreError {
     /// The backup does not open.
     Backup(OpenStoreError),
+    /// The write-ahead log beside the backup has a commit that does not read: it is damaged, or of another
+    /// copy of the database.
+    Log,
     /// The store cannot be made at its place.
     Place(CreateStoreError),
 }
@@ -67,6 +70,7 @@ impl RestoreError {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Backup(error) => error.code(),
+            Self::Log => "log",
             Self::Place(error) => error.code(),
         }
     }
@@ -101,6 +105,7 @@ impl fmt::Display for RestoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Backup(error) => write!(f, "the backup does not open: {error}"),
+            Self::Log => f.write_str("the log beside the backup has a commit that does not read"),
             Self::Place(error) => error.fmt(f),
         }
     }
@@ -130,6 +135,7 @@ impl core::error::Error for RestoreError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
             Self::Backup(error) => Some(error),
+            Self::Log => None,
             Self::Place(error) => Some(error),
         }
     }

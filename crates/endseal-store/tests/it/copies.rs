@@ -178,6 +178,122 @@ fn a_damaged_backup_is_refused_and_leaves_nothing() {
     assert!(!restored.exists());
 }
 
+/// Copies the files of a directory one by one, as a program for backups does.
+fn copy_plainly(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for file in fs::read_dir(from).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), to.join(file.file_name())).unwrap();
+    }
+}
+
+#[test]
+fn a_plain_copy_of_a_store_in_use_keeps_its_log_and_does_not_send() {
+    let place = Place::new();
+    let mut store = place.create();
+    write(&mut store, 0, 10).unwrap();
+    store.checkpoint().unwrap();
+    for batch in 1..4 {
+        write(&mut store, batch, 10).unwrap();
+    }
+    let copy = place.path().join("copy");
+    copy_plainly(&place.store(), &copy);
+    let restored = place.path().join("restored");
+    let mut store_of_copy = Store::restore(&copy, &restored, Unlock::None).unwrap();
+    assert!(store_of_copy.is_restored());
+    assert_eq!(standings(&mut store_of_copy), [Standing::AwaitsReset]);
+    assert_eq!(count(&mut store_of_copy, 10), 4);
+    store_of_copy.close().unwrap();
+    let mut store_of_copy = open(&restored).unwrap();
+    assert_eq!(standings(&mut store_of_copy), [Standing::AwaitsReset]);
+    assert_eq!(count(&mut store_of_copy, 10), 4);
+    // The copy is as it was, and the store goes on.
+    assert_eq!(fs::read_dir(&copy).unwrap().count(), 4);
+    assert_eq!(standings(&mut store), [Standing::Sends]);
+}
+
+#[test]
+fn a_copy_after_a_good_end_does_not_send() {
+    let place = Place::new();
+    let mut store = place.create();
+    write(&mut store, 0, 10).unwrap();
+    store.close().unwrap();
+    let restored = place.path().join("restored");
+    let mut store = Store::restore(&place.store(), &restored, Unlock::None).unwrap();
+    assert_eq!(standings(&mut store), [Standing::AwaitsReset]);
+    assert_eq!(count(&mut store, 10), 1);
+}
+
+#[test]
+fn each_restoration_is_counted() {
+    let place = Place::new();
+    let mut store = place.create();
+    assert_eq!(store.restorations(), 0);
+    let backup = place.path().join("backup");
+    store.backup(&backup).unwrap();
+    store.close().unwrap();
+    assert_eq!(place.open().restorations(), 0);
+    let mut before = 0;
+    for n in 0..3 {
+        // Nothing in it sends, so that nothing waits for a reset.
+        let restored = place.path().join(n.to_string());
+        let store = Store::restore(&backup, &restored, Unlock::None).unwrap();
+        assert!(store.restorations() > 0 && !store.is_restored());
+        store.close().unwrap();
+        before = open(&restored).unwrap().restorations();
+    }
+    assert!(before > 0);
+    // An older copy of the database counts, too.
+    let database = place.store().join("store.db");
+    let older = fs::read(&database).unwrap();
+    place.open().close().unwrap();
+    fs::write(&database, &older).unwrap();
+    let store = place.open();
+    assert!(store.restorations() > 0);
+}
+
+#[test]
+fn a_log_whose_commits_do_not_read_is_refused() {
+    let place = Place::new();
+    let mut store = place.create();
+    write(&mut store, 0, 10).unwrap();
+    store.checkpoint().unwrap();
+    for batch in 1..4 {
+        write(&mut store, batch, 10).unwrap();
+    }
+    let copy = place.path().join("copy");
+    copy_plainly(&place.store(), &copy);
+    let log = copy.join("store.db-wal");
+    let whole = fs::read(&log).unwrap();
+    let restored = place.path().join("restored");
+    // In the header, in the first frame, in the middle, in the last frame.
+    for at in [0, 8, 17, 24, 40, 300, whole.len() / 2, whole.len() - 1] {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1;
+        fs::write(&log, &damaged).unwrap();
+        let refused = Store::restore(&copy, &restored, Unlock::None);
+        assert!(matches!(refused.err().map(|it| it.code()), Some("log")), "byte {at}");
+        assert!(!restored.exists());
+        assert!(fs::read(&log).unwrap() == damaged, "byte {at}: the copy was changed");
+    }
+    // A commit that was being written when the copy was made is none yet.
+    fs::write(&log, &whole[..whole.len() - 100]).unwrap();
+    let mut store = Store::restore(&copy, &restored, Unlock::None).unwrap();
+    assert_eq!(count(&mut store, 10), 3);
+}
+
+#[test]
+fn a_store_in_use_is_no_copy() {
+    let place = Place::new();
+    let store = place.create();
+    let restored = place.path().join("restored");
+    let refused = Store::restore(&place.store(), &restored, Unlock::None);
+    assert!(matches!(refused.err().map(|it| it.code()), Some("locked")));
+    assert!(!restored.exists());
+    store.close().unwrap();
+    Store::restore(&place.store(), &restored, Unlock::None).unwrap();
+}
+
 #[test]
 fn an_export_has_every_message() {
     let place = Place::new();

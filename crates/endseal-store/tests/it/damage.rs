@@ -74,6 +74,9 @@ fn changed_bytes_are_found_and_left_as_they_are() {
                 assert_ne!(findings, [], "case {case}: byte {at}");
                 drop(store);
                 // And without a check, what is read is either right or an error.
+                for (name, content) in FILES.iter().zip(&whole) {
+                    fs::write(place.store().join(name), content.as_ref().unwrap()).unwrap();
+                }
                 fs::write(&database, &damaged).unwrap();
                 if let Ok(mut store) = open(&place.store()) {
                     match read_through(&mut store) {
@@ -85,6 +88,65 @@ fn changed_bytes_are_found_and_left_as_they_are() {
         }
     }
     assert!(refused > 10 && found > 10, "{refused}, {found}");
+}
+
+#[test]
+fn damage_that_was_met_is_looked_for_until_a_check_is_good() {
+    let place = filled();
+    let database = place.store().join("store.db");
+    let whole = fs::read(&database).unwrap();
+    let flip = |at: usize| {
+        let mut bytes = fs::read(&database).unwrap();
+        bytes[at] ^= 1;
+        fs::write(&database, &bytes).unwrap();
+    };
+    let mut met = 0;
+    for page in 1..whole.len() / 4096 {
+        let at = page * 4096 + 1_000;
+        flip(at);
+        let Ok(mut store) = open(&place.store()) else {
+            // It is found in opening.
+            flip(at);
+            continue;
+        };
+        let damaged = read_through(&mut store).is_err();
+        drop(store);
+        let opened = open(&place.store());
+        assert_eq!(opened.is_err(), damaged, "page {page}");
+        drop(opened);
+        // As it was, the store opens, and again without a look at all of it.
+        flip(at);
+        let mut store = open(&place.store()).unwrap();
+        assert_eq!(store.check(Depth::ReadData).unwrap(), []);
+        drop(store);
+        met += usize::from(damaged);
+        if damaged {
+            assert_eq!(fs::read(place.store().join("lock")).unwrap()[8], 0);
+        }
+    }
+    assert!(met > 10, "{met}");
+}
+
+#[test]
+fn a_check_with_findings_is_remembered_and_a_good_one_clears_it() {
+    let place = filled();
+    let database = place.store().join("store.db");
+    let lock = || fs::read(place.store().join("lock")).unwrap().get(8).copied();
+    let mut store = place.open();
+    let whole = fs::read(&database).unwrap();
+    let mut damaged = whole.clone();
+    let last = damaged.len() - 2_000;
+    damaged[last] ^= 1;
+    fs::write(&database, &damaged).unwrap();
+    assert_ne!(store.check(Depth::ReadData).unwrap(), []);
+    assert_eq!(lock(), Some(1));
+    drop(store);
+    let mut undone = fs::read(&database).unwrap();
+    undone[last] ^= 1;
+    fs::write(&database, &undone).unwrap();
+    let mut store = place.open();
+    assert_eq!(lock(), Some(0));
+    assert_eq!(store.check(Depth::ReadData).unwrap(), []);
 }
 
 #[test]

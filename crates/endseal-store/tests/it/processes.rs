@@ -56,6 +56,38 @@ fn a_second_process_is_refused_or_waits_and_sees_what_was_committed() {
     assert!(!store.is_restored());
 }
 
+/// Bytes that this thread has read by system calls.
+#[cfg(target_os = "linux")]
+fn read_so_far() -> u64 {
+    let io = fs::read_to_string("/proc/thread-self/io").unwrap();
+    io.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap().parse().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn opening_after_a_kill_does_not_read_the_whole_database() {
+    const LARGE: u64 = 24 << 20;
+    let place = Place::quick();
+    let mut store = place.create();
+    let transaction = store.begin().unwrap();
+    for n in 0..24_u8 {
+        transaction.put_record(7, &[n], &vec![n; 1 << 20]).unwrap();
+    }
+    transaction.commit().unwrap();
+    store.close().unwrap();
+    assert!(fs::metadata(place.store().join("store.db")).unwrap().len() > LARGE);
+    let mut child = sleeper(&place.store());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let log = fs::metadata(place.store().join("store.db-wal")).unwrap().len();
+    assert!(log > 0, "there was a log to be taken in");
+    let before = read_so_far();
+    let store = place.open();
+    let read = read_so_far() - before;
+    assert!(read < 1 << 20, "{read} bytes were read");
+    drop(store);
+}
+
 #[test]
 fn killed_again_and_again_it_keeps_what_was_promised() {
     let place = Place::new();

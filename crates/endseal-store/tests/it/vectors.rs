@@ -42,7 +42,7 @@ fn key_files_open_the_store_that_they_are_of_or_nothing() {
             "outer" => Unlock::OuterKey(&outer),
             other => panic!("{other}"),
         };
-        let place = kept("v1");
+        let place = kept("v4");
         fs::write(place.store().join("key"), unhex(&text("file"))).unwrap();
         let opened = Store::open(&place.store(), unlock, OpenOptions::new());
         let code = opened.map_or_else(|error| error.code(), |_| "ok");
@@ -53,18 +53,8 @@ fn key_files_open_the_store_that_they_are_of_or_nothing() {
 }
 
 #[test]
-fn a_store_of_version_1_is_what_it_was() {
-    is_what_it_was("v1");
-}
-
-#[test]
-fn a_store_of_version_2_is_what_it_was() {
-    is_what_it_was("v2");
-}
-
-#[test]
-fn a_store_of_version_3_is_what_it_was() {
-    is_what_it_was("v3");
+fn a_store_of_version_4_is_what_it_was() {
+    is_what_it_was("v4");
 }
 
 fn is_what_it_was(version: &str) {

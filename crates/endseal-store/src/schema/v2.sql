@@ -1,1 +1,0 @@
-CREATE TABLE recent (first INTEGER PRIMARY KEY, pack BLOB NOT NULL);
