@@ -114,7 +114,7 @@ impl Groups<'_> {
             Ok(_) => return Err(GroupError::Exists(group)),
             Err(error) => return Err(error),
         }
-        let id = GroupId::generate(&mut OsRandom).map_err(|_| GroupError::Random)?;
+        let id = GroupId::generate(&mut OsRandom, owner, &group).map_err(|_| GroupError::Random)?;
         let draft = Roster::create(group.clone(), id, *owner.public().ed25519(), members)
             .map_err(GroupError::Members)?;
         let roster = sign(draft, owner)?;
@@ -216,7 +216,7 @@ pub fn epoch_key(identity: &Identity, roster: &Roster) -> Result<EpochKey, Group
 /// Seals a fresh epoch key to the members of a draft and signs it. The hybrid suite is used if each
 /// member has the key for it.
 fn sign(draft: RosterDraft, owner: &Identity) -> Result<Roster, GroupError> {
-    let key = EpochKey::generate(&mut OsRandom).map_err(|_| GroupError::Random)?;
+    let key = EpochKey::generate(&mut OsRandom, owner, &draft).map_err(|_| GroupError::Random)?;
     let identities = draft.members().iter().map(Member::identity);
     let hybrid = identities.clone().all(|identity| identity.mlkem768().is_some());
     let suite = if hybrid { Suite::X25519MlKem768 } else { Suite::X25519 };

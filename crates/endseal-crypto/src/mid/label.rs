@@ -52,6 +52,10 @@ labels! {
     ROSTER_DIGEST = "endseal/roster@v1 digest";
     /// Roster: digest of group, epoch, owner and members, for the context of the epoch key.
     ROSTER_HEAD = "endseal/roster@v1 head";
+    /// Roster: hedging of a new epoch key; internal, not part of the format.
+    ROSTER_HEDGED_KEY = "endseal/roster@v1 hedged epoch key";
+    /// Roster: hedging of a new group id; internal, not part of the format.
+    ROSTER_HEDGED_ID = "endseal/roster@v1 hedged id";
     /// Roster: prefix of the context of the envelope that carries the epoch key.
     ROSTER_EPOCH_KEY = "endseal/roster@v1 epoch key";
     /// S3 object: context of the chunks of a whole body (docs/spec/s3-object.md).

@@ -1,6 +1,11 @@
 //! The key of an epoch.
 
+use endseal_crypto::identity::Identity;
 use endseal_crypto::random::{Random, RandomError};
+use endseal_crypto::secret::Zeroizing;
+use endseal_crypto::{hash, label};
+
+use super::RosterDraft;
 
 endseal_crypto::secret_bytes! {
     /// What the members of a group share in one epoch, and content keys are wrapped under.
@@ -12,11 +17,26 @@ endseal_crypto::secret_bytes! {
 }
 
 impl EpochKey {
-    /// A new key. Every epoch MUST have one of its own.
+    /// A new key for the epoch of `draft`, whose owner is `owner`.
+    ///
+    /// A random source that repeats itself repeats no key as long as the owner, the group, the epoch or
+    /// the members differ: the random bytes are hashed with the owner's hedge secret and the draft's
+    /// context.
     ///
     /// # Errors
     /// [`RandomError`] if the source fails.
-    pub fn generate(random: &mut impl Random) -> Result<Self, RandomError> {
-        Self::try_init_with(|bytes| random.fill(bytes))
+    pub fn generate(
+        random: &mut impl Random,
+        owner: &Identity,
+        draft: &RosterDraft,
+    ) -> Result<Self, RandomError> {
+        Self::try_init_with(|key| {
+            let mut drawn = Zeroizing::new([0; 32]);
+            random.fill(&mut drawn[..])?;
+            let context = draft.context();
+            let parts: [&[u8]; 3] = [&drawn[..], owner.hedge().expose_secret(), &context];
+            hash::derive_into(label::ROSTER_HEDGED_KEY, &parts, key);
+            Ok(())
+        })
     }
 }

@@ -4,8 +4,11 @@ use alloc::string::String;
 use core::fmt;
 use core::str::FromStr;
 
+use endseal_crypto::identity::Identity;
 use endseal_crypto::random::{Random, RandomError};
+use endseal_crypto::{hash, label};
 
+use crate::name::Name;
 use crate::numerals;
 
 /// What a group is known by: 16 random bytes.
@@ -16,14 +19,22 @@ impl GroupId {
     /// Length in bytes.
     pub const LEN: usize = 16;
 
-    /// A new id.
+    /// A new id for a group of `owner`.
+    ///
+    /// A random source that repeats itself repeats no id as long as the owner or the name differs.
     ///
     /// # Errors
     /// [`RandomError`] if the source fails.
-    pub fn generate(random: &mut impl Random) -> Result<Self, RandomError> {
-        let mut bytes = [0; Self::LEN];
-        random.fill(&mut bytes)?;
-        Ok(Self(bytes))
+    pub fn generate(
+        random: &mut impl Random,
+        owner: &Identity,
+        group: &Name,
+    ) -> Result<Self, RandomError> {
+        let (mut drawn, mut id) = ([0; 32], [0; Self::LEN]);
+        random.fill(&mut drawn)?;
+        let parts: [&[u8]; 3] = [&drawn, owner.hedge().expose_secret(), group.as_str().as_bytes()];
+        hash::derive_into(label::ROSTER_HEDGED_ID, &parts, &mut id);
+        Ok(Self(id))
     }
 
     /// The id of those bytes.

@@ -1,11 +1,13 @@
 //! Rosters one by one. What only a signed roster can show is in the vectors.
 
+use std::collections::HashSet;
 use std::time::Instant;
 
+use endseal_crypto::random::{Random, RandomError};
 use endseal_keyring::Roster;
 use endseal_keyring::roster::{
-    ChangeRosterError, GroupId, InvalidMembers, MAX_LEN, MAX_MEMBERS, Member, ParseRosterError,
-    RosterChanges, RosterDraft, SignRosterError,
+    ChangeRosterError, EpochKey, GroupId, InvalidMembers, MAX_LEN, MAX_MEMBERS, Member,
+    ParseRosterError, RosterChanges, RosterDraft, SignRosterError,
 };
 
 use crate::people::{identity, member, name, numbered, short};
@@ -22,6 +24,61 @@ fn three() -> Vec<Member> {
 
 fn roster() -> Roster {
     draft(three()).unwrap().sign(&identity(1), b"sealed").unwrap()
+}
+
+/// A source that fails as some have: it goes on to give the same bytes.
+struct Stuck;
+
+impl Random for Stuck {
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), RandomError> {
+        out.fill(7);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_stuck_source_does_not_repeat_epoch_keys() {
+    let draft = |group, id, owner, members| {
+        let owner = *identity(owner).public().ed25519();
+        Roster::create(name(group), GroupId::from_bytes([id; 16]), owner, members).unwrap()
+    };
+    let first = draft("team", 9, 1, three());
+    let signed = first.clone().sign(&identity(1), b"sealed").unwrap();
+    let second = signed.next_epoch(&RosterChanges::new()).unwrap();
+    let drafts = [
+        (1, first.clone()),
+        (1, second),
+        (1, draft("team", 8, 1, three())),
+        (1, draft("other", 9, 1, three())),
+        (1, draft("team", 9, 1, vec![member("carol", 3)])),
+        (2, draft("team", 9, 2, three())),
+        // The draft of one owner in the hands of another.
+        (2, first.clone()),
+    ];
+    let key = |owner, draft| EpochKey::generate(&mut Stuck, &identity(owner), draft).unwrap();
+    let mut seen = HashSet::from([[7; 32]]);
+    for (owner, draft) in &drafts {
+        assert!(seen.insert(*key(*owner, draft).expose_secret()));
+    }
+    assert!(key(1, &first) == key(1, &first));
+}
+
+#[test]
+fn a_stuck_source_does_not_repeat_group_ids() {
+    let id = |owner, group| GroupId::generate(&mut Stuck, &identity(owner), &name(group)).unwrap();
+    let ids = [id(1, "team"), id(1, "tea"), id(2, "team"), GroupId::from_bytes([7; 16])];
+    assert_eq!(HashSet::from(ids).len(), ids.len());
+}
+
+#[cfg(feature = "std")]
+#[test]
+fn epoch_keys_and_group_ids_are_random() {
+    let mut random: endseal_crypto::random::OsRandom = Default::default();
+    let (owner, draft) = (identity(1), draft(three()).unwrap());
+    let mut key = || EpochKey::generate(&mut random, &owner, &draft).unwrap();
+    assert!(key() != key());
+    let mut id = || GroupId::generate(&mut random, &owner, &name("team")).unwrap();
+    assert_ne!(id(), id());
 }
 
 #[test]

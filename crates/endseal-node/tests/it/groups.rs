@@ -3,7 +3,7 @@
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
 use endseal_envelope::{OpenError, Recipients, Sealer};
-use endseal_keyring::roster::{Member, RosterChainError, RosterChanges};
+use endseal_keyring::roster::{GroupId, Member, RosterChainError, RosterChanges};
 use endseal_keyring::{Name, Roster};
 use endseal_node::{GroupError, Home, ImportError, epoch_key};
 
@@ -86,7 +86,7 @@ fn two_histories_of_one_owner_are_seen() {
 #[test]
 fn an_epoch_key_that_somebody_else_sealed_is_refused() {
     let (owner, mallory) = (identity(), identity());
-    let id = endseal_keyring::roster::GroupId::generate(&mut OsRandom).unwrap();
+    let id = GroupId::generate(&mut OsRandom, &owner, &name("team")).unwrap();
     let key = *owner.public().ed25519();
     let to = Recipients::from_identities([owner.public()]).unwrap();
     for (sealer, content, good) in
