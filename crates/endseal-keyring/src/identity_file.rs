@@ -14,7 +14,7 @@ use endseal_crypto::segment;
 use crate::identity_text::{self, Unchecked};
 use crate::lines::{LineProblem, Lines};
 use crate::passphrase::Passphrase;
-use crate::protection::{ParseProtectionError, Protection, seal_secret};
+use crate::protection::{ParseProtectionError, Protection, seal_secret_with_salt};
 use crate::secret_text::SecretPayload;
 use endseal_crypto::argon2id::{self, KdfParams};
 
@@ -81,12 +81,12 @@ impl IdentityFile {
         salt: &[u8; argon2id::SALT_LEN],
         chunk_salt: &[u8; segment::SALT_LEN],
     ) -> Result<Self, SealIdentityFileError> {
-        let protection = Protection::new(params, *salt);
+        let protection = Protection::with_salt(params, *salt);
         let public_text = identity_text::encode(public);
         let header = format!("{MAGIC} v{VERSION}\n{PUBLIC} {public_text}\n{KDF} {protection}\n");
         let key = protection.file_key(passphrase, label::IDENTITY_FILE, &header)?;
         let payload = SecretPayload::of(identity);
-        let sealed = seal_secret(&key, chunk_salt, payload.expose_secret());
+        let sealed = seal_secret_with_salt(&key, chunk_salt, payload.expose_secret());
         Ok(Self {
             text: format!("{header}{SEALED} {}\n", Base64::encode_string(&sealed)).into(),
             header_len: header.len(),

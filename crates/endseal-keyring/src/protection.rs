@@ -10,6 +10,7 @@ use base64ct::{Base64, Encoding as _};
 use endseal_crypto::argon2id::{self, InvalidKdfParams, KdfParams, NoMemory, Stretched};
 use endseal_crypto::hash;
 use endseal_crypto::label::Label;
+use endseal_crypto::random::{Random, RandomError};
 use endseal_crypto::segment::{self, ChunkKeys, InputKey, SliceSealer};
 
 use crate::numerals::decimal;
@@ -25,9 +26,18 @@ pub struct Protection {
 }
 
 impl Protection {
-    /// The salt MUST be random and never used before.
-    #[must_use]
-    pub const fn new(params: KdfParams, salt: [u8; argon2id::SALT_LEN]) -> Self {
+    /// Those parameters with a fresh salt.
+    ///
+    /// # Errors
+    /// [`RandomError`] if the source fails.
+    pub fn generate(params: KdfParams, random: &mut impl Random) -> Result<Self, RandomError> {
+        let mut salt = [0; argon2id::SALT_LEN];
+        random.fill(&mut salt)?;
+        Ok(Self { params, salt })
+    }
+
+    /// [`Self::generate`] with a given salt, exported under `hazmat`.
+    pub(crate) const fn with_salt(params: KdfParams, salt: [u8; argon2id::SALT_LEN]) -> Self {
         Self { params, salt }
     }
 
@@ -101,9 +111,24 @@ impl core::error::Error for ParseProtectionError {}
 
 /// Seals a secret under the key of a file: what `segment::open` opens without a context.
 ///
-/// The salt MUST be random and never used before.
-#[must_use]
-pub fn seal_secret(key: &InputKey, chunk_salt: &[u8; segment::SALT_LEN], secret: &[u8]) -> Vec<u8> {
+/// # Errors
+/// [`RandomError`] if the source fails.
+pub fn seal_secret(
+    key: &InputKey,
+    secret: &[u8],
+    random: &mut impl Random,
+) -> Result<Vec<u8>, RandomError> {
+    let mut chunk_salt = [0; segment::SALT_LEN];
+    random.fill(&mut chunk_salt)?;
+    Ok(seal_secret_with_salt(key, &chunk_salt, secret))
+}
+
+/// [`seal_secret`] with a given salt, exported under `hazmat`.
+pub(crate) fn seal_secret_with_salt(
+    key: &InputKey,
+    chunk_salt: &[u8; segment::SALT_LEN],
+    secret: &[u8],
+) -> Vec<u8> {
     let (keys, commitment) = ChunkKeys::derive(key, chunk_salt, &[]);
     let chunks = secret.len() / segment::CHUNK_LEN + 1;
     let mut sealed = vec![0; segment::PREFIX_LEN + secret.len() + chunks * segment::TAG_LEN];
@@ -139,7 +164,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_and_nothing_else() {
-        let protection = Protection::new(KdfParams::MINIMUM, [7; argon2id::SALT_LEN]);
+        let protection = Protection::with_salt(KdfParams::MINIMUM, [7; argon2id::SALT_LEN]);
         let text = protection.to_string();
         assert_eq!(text, "argon2id 8192 1 1 BwcHBwcHBwcHBwcHBwcHBw==");
         assert_eq!(Protection::parse(&text), Ok(protection));

@@ -2,7 +2,7 @@
 
 use endseal_crypto::argon2id::{self, KdfParams};
 use endseal_crypto::segment;
-use endseal_keyring::Passphrase;
+use endseal_keyring::{Passphrase, hazmat};
 
 use super::{Ring, SealRingError};
 
@@ -17,5 +17,8 @@ pub fn seal_ring(
     salt: &[u8; argon2id::SALT_LEN],
     chunk_salt: &[u8; segment::SALT_LEN],
 ) -> Result<String, SealRingError> {
-    ring.seal_with(passphrase, params, salt, chunk_salt)
+    let protection = hazmat::protection(params, *salt);
+    ring.seal_under(passphrase, &protection, |key, secret| {
+        Ok(hazmat::seal_secret(key, chunk_salt, secret))
+    })
 }

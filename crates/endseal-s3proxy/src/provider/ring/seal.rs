@@ -3,13 +3,13 @@
 use core::fmt;
 
 use base64ct::{Base64, Encoding as _};
-use endseal_crypto::argon2id::{self, KdfParams, NoMemory};
+use endseal_crypto::argon2id::{KdfParams, NoMemory};
 use endseal_crypto::label;
 use endseal_crypto::random::{Random, RandomError};
 use endseal_crypto::secret::Zeroizing;
-use endseal_crypto::segment::{self, Unauthentic};
+use endseal_crypto::segment::{self, InputKey, Unauthentic};
 use endseal_keyring::Passphrase;
-use endseal_keyring::protection::{self, ParseProtectionError};
+use endseal_keyring::protection::{self, ParseProtectionError, Protection};
 
 use super::Ring;
 use super::text::{FIRST, Lines, PROTECTION, ParseRingError, keys};
@@ -20,17 +20,16 @@ const SEALED: &str = "sealed ";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealedRing {
     header: Box<str>,
-    protection: protection::Protection,
+    protection: Protection,
     sealed: Box<[u8]>,
 }
 
 impl SealedRing {
     pub(super) fn parse(protection: &str, mut lines: Lines<'_>) -> Result<Self, ParseRingError> {
-        let protection =
-            protection::Protection::parse(protection).map_err(|error| match error {
-                ParseProtectionError::Kdf(error) => ParseRingError::Kdf(error),
-                _ => lines.form(),
-            })?;
+        let protection = Protection::parse(protection).map_err(|error| match error {
+            ParseProtectionError::Kdf(error) => ParseRingError::Kdf(error),
+            _ => lines.form(),
+        })?;
         let header = lines.before().into();
         let sealed = Base64::decode_vec(lines.field(SEALED)?).map_err(|_| lines.form())?;
         if !lines.at_end() {
@@ -106,24 +105,22 @@ impl Ring {
         params: KdfParams,
         random: &mut impl Random,
     ) -> Result<String, SealRingError> {
-        let (mut salt, mut chunk_salt) = ([0; argon2id::SALT_LEN], [0; segment::SALT_LEN]);
-        random.fill(&mut salt)?;
-        random.fill(&mut chunk_salt)?;
-        self.seal_with(passphrase, params, &salt, &chunk_salt)
+        let protection = Protection::generate(params, random)?;
+        self.seal_under(passphrase, &protection, |key, secret| {
+            Ok(protection::seal_secret(key, secret, random)?)
+        })
     }
 
-    /// [`Self::seal`] with given salts.
-    pub(super) fn seal_with(
+    /// The file under that protection, its secret sealed by `seal_secret`.
+    pub(super) fn seal_under(
         &self,
         passphrase: &Passphrase,
-        params: KdfParams,
-        salt: &[u8; argon2id::SALT_LEN],
-        chunk_salt: &[u8; segment::SALT_LEN],
+        protection: &Protection,
+        seal_secret: impl FnOnce(&InputKey, &[u8]) -> Result<Vec<u8>, SealRingError>,
     ) -> Result<String, SealRingError> {
-        let protection = protection::Protection::new(params, *salt);
         let header = format!("{FIRST}{PROTECTION}{protection}\n");
         let key = protection.file_key(passphrase, label::S3_KEY_RING_FILE, &header)?;
-        let sealed = protection::seal_secret(&key, chunk_salt, self.key_lines().as_bytes());
+        let sealed = seal_secret(&key, self.key_lines().as_bytes())?;
         Ok(format!("{header}{SEALED}{}\n", Base64::encode_string(&sealed)))
     }
 }
