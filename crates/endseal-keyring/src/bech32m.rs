@@ -1,9 +1,11 @@
 //! Bech32m (BIP 350) for payloads of a known length, in one case only.
 //!
 //! Own code, because the lengths here are beyond what BIP 350 allows, each form has exactly one case,
-//! and secrets pass through it.
+//! and secrets pass through it: no branch and no address depends on a payload. The error of a text that
+//! is refused shows the place of one wrong character, and nothing of the others.
 
 use alloc::string::String;
+use core::hint::black_box;
 
 use endseal_crypto::secret::Zeroize;
 
@@ -44,10 +46,7 @@ pub(crate) const fn data_len(payload: usize) -> usize {
 /// case, without the separator.
 pub(crate) fn encode(prefix: &str, payload: &[u8], case: Case, out: &mut String) {
     let mut checksum = Checksum::new(prefix);
-    let mut push = |value: u8| {
-        let c = ALPHABET[usize::from(value)];
-        out.push(char::from(if case == Case::Upper { c.to_ascii_uppercase() } else { c }));
-    };
+    let mut push = |value: u8| out.push(char::from(character(value, case)));
     let (mut bits, mut pending) = (0_u16, 0);
     for byte in payload {
         bits = bits << 8 | u16::from(*byte);
@@ -79,12 +78,9 @@ pub(crate) fn decode(
     case: Case,
     payload: &mut [u8],
 ) -> Result<(), DecodeError> {
-    for (at, c) in data.char_indices() {
-        match (c, case) {
-            ('0'..='9', _) | ('a'..='z', Case::Lower) | ('A'..='Z', Case::Upper) => {}
-            ('a'..='z', Case::Upper) | ('A'..='Z', Case::Lower) => return Err(DecodeError::Case),
-            _ => return Err(DecodeError::Character(at)),
-        }
+    if let Some((at, c)) = data.bytes().enumerate().find(|(_, c)| !is_of_case(*c, case)) {
+        let letter = c.is_ascii_alphabetic();
+        return Err(if letter { DecodeError::Case } else { DecodeError::Character(at) });
     }
     if data.len() != data_len(payload.len()) {
         return Err(DecodeError::Length(data_len(payload.len())));
@@ -94,10 +90,7 @@ pub(crate) fn decode(
     let (mut bits, mut pending) = (0_u16, 0);
     let body = data.len() - CHECKSUM_LEN;
     for (at, c) in data.bytes().enumerate() {
-        let value = INVERSE[usize::from(c.to_ascii_lowercase() & 0x7f)];
-        if value > 31 {
-            return Err(DecodeError::Character(at));
-        }
+        let value = value(c).ok_or(DecodeError::Character(at))?;
         checksum.add(value);
         if at < body {
             bits = bits << 5 | u16::from(value);
@@ -153,19 +146,73 @@ fn low5(bits: u16) -> u8 {
     bits.to_le_bytes()[0] & 31
 }
 
-/// Value of a lower-case character; 255 if it has none.
-const INVERSE: [u8; 128] = {
-    let mut table = [255; 128];
+/// Whether a byte is an ASCII digit or a letter of that case.
+fn is_of_case(c: u8, case: Case) -> bool {
+    let first_letter = if case == Case::Upper { b'A' } else { b'a' };
+    let digit = is_below(c.wrapping_sub(b'0'), 10);
+    let letter = is_below(c.wrapping_sub(first_letter), 26);
+    black_box(digit | letter) == 1
+}
+
+/// 1 if `a < b`, otherwise 0.
+fn is_below(a: u8, b: u8) -> u8 {
+    (u16::from(a).wrapping_sub(u16::from(b)) >> 15).to_le_bytes()[0]
+}
+
+/// The character of a value below 32.
+fn character(value: u8, case: Case) -> u8 {
+    let bit = |i: usize| (CHARACTER_BITS[i].wrapping_shr(value.into()) & 1).to_le_bytes()[0] << i;
+    let c = (0..CHARACTER_BITS.len()).fold(0, |c, i| c | bit(i));
+    // Bit 6 tells a letter from a digit, and bit 5 a small letter from a capital one.
+    if case == Case::Upper { c & !(c >> 1 & 0x20) } else { c }
+}
+
+/// The value of an ASCII digit or letter, if it is of the alphabet.
+fn value(c: u8) -> Option<u8> {
+    let index = c & 0x1f | c >> 1 & 0x20;
+    let bit = |i: usize| (VALUE_BITS[i].wrapping_shr(index.into()) & 1).to_le_bytes()[0] << i;
+    let value = (0..VALUE_BITS.len()).fold(0, |value, i| value | bit(i));
+    (black_box(value) & HAS_VALUE != 0).then_some(value & 0x1f)
+}
+
+/// Bit `value` of number i is bit i of the value's character, in lower case. Shifts take the same time for
+/// all values; look-ups in [`ALPHABET`] need not.
+const CHARACTER_BITS: [u32; 7] = {
+    let mut bits = [0; 7];
     let mut value = 0;
-    while value < 32_u8 {
-        table[ALPHABET[value as usize] as usize] = value;
+    while value < 32 {
+        let mut i = 0;
+        while i < 7 {
+            bits[i] |= (ALPHABET[value] as u32 >> i & 1) << value;
+            i += 1;
+        }
         value += 1;
     }
-    table
+    bits
 };
+
+/// Bit `index` of number i is bit i of the value of a character, [`HAS_VALUE`] included. The index is the
+/// character's five lower bits and its bit 6.
+const VALUE_BITS: [u64; 6] = {
+    let mut bits = [0; 6];
+    let mut value = 0;
+    while value < 32 {
+        let c = ALPHABET[value];
+        let mut i = 0;
+        while i < 6 {
+            bits[i] |= ((value as u64 | HAS_VALUE as u64) >> i & 1) << (c & 0x1f | c >> 1 & 0x20);
+            i += 1;
+        }
+        value += 1;
+    }
+    bits
+};
+const HAS_VALUE: u8 = 0x20;
 
 #[cfg(test)]
 mod tests {
+    use alloc::format;
+
     use super::*;
 
     fn text(prefix: &str, payload: &[u8]) -> String {
@@ -174,20 +221,73 @@ mod tests {
         out
     }
 
-    /// BIP 350, "Test vectors for Bech32m": those whose data is whole bytes.
+    /// Decodes what follows the last separator of `text`, as many bytes as its length has room for.
+    fn payload_of(text: &str) -> Result<alloc::vec::Vec<u8>, DecodeError> {
+        let (prefix, data) = text.rsplit_once('1').unwrap();
+        let upper = text.bytes().any(|c| c.is_ascii_uppercase());
+        let case = if upper { Case::Upper } else { Case::Lower };
+        let mut payload = alloc::vec![0; data.len().saturating_sub(CHECKSUM_LEN) * 5 / 8];
+        decode(&prefix.to_lowercase(), data, case, &mut payload).map(|()| payload)
+    }
+
+    /// BIP 350, "Test vectors for Bech32m", all valid ones.
     #[test]
-    fn checksums_are_those_of_bip_350() {
-        let long = "an83characterlonghumanreadablepartthatcontainsthetheexcludedcharactersbioand\
-                    number1";
-        for (prefix, data) in [("a", "lqfn3a"), (long, "sg7hg6"), ("?", "v759aa")] {
-            assert_eq!(text(prefix, &[]), data);
+    fn the_valid_strings_of_bip_350_have_the_right_checksum() {
+        for (text, len) in [
+            ("A1LQFN3A", 0),
+            ("a1lqfn3a", 0),
+            (
+                "an83characterlonghumanreadablepartthatcontainsthetheexcludedcharactersbioandnumber1\
+                 1sg7hg6",
+                0,
+            ),
+            ("abcdef1l7aum6echk45nj3s0wdvt2fg8x9yrzpqzd3ryx", 20),
+            ("split1checkupstagehandshakeupstreamerranterredcaperredlc445v", 30),
+            ("?1v759aa", 0),
+        ] {
+            let payload = payload_of(text).unwrap();
+            assert_eq!(payload.len(), len, "{text}");
+            let (prefix, _) = text.rsplit_once('1').unwrap();
+            let again = format!("{prefix}1{}", self::text(&prefix.to_lowercase(), &payload));
+            assert_eq!(again.to_lowercase(), text.to_lowercase());
         }
-        // abcdef1l7aum6echk45nj3s0wdvt2fg8x9yrzpqzd3ryx: 20 bytes, padding-free.
-        let data = "l7aum6echk45nj3s0wdvt2fg8x9yrzpqzd3ryx";
-        let mut payload = [0; 20];
-        decode("abcdef", data, Case::Lower, &mut payload).unwrap();
-        assert_eq!(text("abcdef", &payload), data);
-        assert_eq!(payload[..4], [0xff, 0xbb, 0xcd, 0xeb]);
+        // 82 times 31: two bits beyond 51 bytes are set, which is told after the checksum.
+        let ones = format!("11{}ludsr8", "l".repeat(82));
+        assert_eq!(payload_of(&ones), Err(DecodeError::Padding));
+    }
+
+    /// The invalid ones whose fault is in what is decoded here. Prefixes are constants of this crate, so
+    /// that those with a wrong prefix have no counterpart, and lengths are those of the forms.
+    #[test]
+    fn the_invalid_strings_of_bip_350_are_refused() {
+        for (text, error) in [
+            // A wrong character alone, which is no payload: the length is checked before.
+            ("y1b0jsk6g", DecodeError::Length(6)),
+            ("lt1igcx5c0", DecodeError::Length(6)),
+            ("in1muywd", DecodeError::Length(6)),
+            ("mm1crxm3i", DecodeError::Character(5)),
+            ("au1s5cgom", DecodeError::Character(4)),
+            ("M1VUXWEZ", DecodeError::Checksum),
+        ] {
+            assert_eq!(payload_of(text), Err(error), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_character_is_that_of_the_alphabet() {
+        for (i, c) in (0..32).zip(ALPHABET) {
+            assert_eq!(character(i, Case::Lower), *c);
+            assert_eq!(character(i, Case::Upper), c.to_ascii_uppercase());
+        }
+        for c in 0..=255_u8 {
+            let (upper, lower) = (c.is_ascii_uppercase(), c.is_ascii_lowercase());
+            assert_eq!(is_of_case(c, Case::Upper), upper || c.is_ascii_digit());
+            assert_eq!(is_of_case(c, Case::Lower), lower || c.is_ascii_digit());
+            if c.is_ascii_alphanumeric() {
+                let found = ALPHABET.iter().position(|of| *of == c.to_ascii_lowercase());
+                assert_eq!(value(c).map(usize::from), found);
+            }
+        }
     }
 
     #[test]

@@ -21,12 +21,13 @@ pub(crate) enum OpenLinesError {
 impl<'a> Lines<'a> {
     /// Checks the first line, and that all bytes are of the format. `magic` is the first line without
     /// its `v1`.
+    #[allow(clippy::expect_used)]
     pub(crate) fn open(
         bytes: &'a [u8],
         magic: &'static str,
         version: &str,
     ) -> Result<Self, OpenLinesError> {
-        let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let first = bytes.split(|byte| *byte == b'\n').next().expect("no byte is one line");
         let found = first
             .strip_prefix(magic.as_bytes())
             .and_then(|rest| rest.strip_prefix(b" v"))
@@ -45,7 +46,7 @@ impl<'a> Lines<'a> {
             };
             return Err(Malformed::new(line, problem).into());
         }
-        let text = core::str::from_utf8(bytes).unwrap_or_default();
+        let text = core::str::from_utf8(bytes).expect("all bytes are ASCII");
         let mut lines = Self { text, offset: 0, line: 0 };
         lines.next()?;
         Ok(lines)

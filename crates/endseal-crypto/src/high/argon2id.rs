@@ -163,6 +163,30 @@ impl core::error::Error for InvalidKdfParams {}
 mod tests {
     use super::*;
 
+    /// RFC 9106, 5.3. Its memory is below the bounds here, and it has a secret and associated data.
+    #[test]
+    fn the_function_is_that_of_rfc_9106() {
+        let params = argon2::ParamsBuilder::new()
+            .m_cost(32)
+            .t_cost(3)
+            .p_cost(4)
+            .data(argon2::AssociatedData::new(&[4; 12]).unwrap())
+            .build()
+            .unwrap();
+        let (algorithm, version) = (Algorithm::Argon2id, Version::V0x13);
+        let argon2 = Argon2::new_with_secret(&[3; 8], algorithm, version, params).unwrap();
+        let (mut tag, mut memory) = ([0; 32], [Block::new(); 32]);
+        let filled =
+            argon2.hash_password_into_with_memory(&[1; 32], &[2; 16], &mut tag, &mut memory);
+        assert_eq!(filled, Ok(()));
+        let expected = [
+            0x0d, 0x64, 0x0d, 0xf5, 0x8d, 0x78, 0x76, 0x6c, 0x08, 0xc0, 0x37, 0xa3, 0x4a, 0x8b,
+            0x53, 0xc9, 0xd0, 0x1e, 0xf0, 0x45, 0x2d, 0x75, 0xb6, 0x5e, 0xb5, 0x25, 0x20, 0xe9,
+            0x6b, 0x01, 0xe6, 0x59,
+        ];
+        assert_eq!(tag, expected);
+    }
+
     #[test]
     fn bounds_are_exact() {
         let new = |m, t, p| KdfParams::new(m, t, p).err();
