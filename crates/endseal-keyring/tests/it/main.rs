@@ -7,4 +7,6 @@ mod identity_text;
 mod people;
 mod roster;
 mod roster_chain;
+#[cfg(target_os = "linux")]
+mod secrets;
 mod vectors;
