@@ -12,6 +12,7 @@ use endseal_keyring::{IdentityText, Name, Roster};
 use endseal_node::{Groups, Home, read_bounded};
 
 use crate::cmd::contacts::forms;
+use crate::cmd::seal::few;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
@@ -43,6 +44,8 @@ enum Command {
         /// Own the group without being a member
         #[arg(long, conflicts_with = "own_name")]
         without_me: bool,
+        #[command(flatten)]
+        pq: Pq,
     },
     /// Add members
     Add {
@@ -51,6 +54,8 @@ enum Command {
         /// Contacts, or NAME=IDENTITY
         #[arg(required = true)]
         members: Vec<String>,
+        #[command(flatten)]
+        pq: Pq,
     },
     /// Remove members; with none, only begin an epoch with a new key
     Remove {
@@ -61,6 +66,8 @@ enum Command {
         /// Begin an epoch though nobody is removed
         #[arg(long, required_unless_present = "members")]
         new_key: bool,
+        #[command(flatten)]
+        pq: Pq,
     },
     /// Show the members
     Show {
@@ -90,26 +97,34 @@ enum Command {
     },
 }
 
+#[derive(clap::Args, Clone, Copy, Debug)]
+struct Pq {
+    /// Refuse the change unless the long identity of every member is known, so that the group's key is
+    /// sealed against quantum computers too
+    #[arg(long = "pq")]
+    required: bool,
+}
+
 pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let home = ctx.home()?;
     match args.command {
-        Command::Create { group, members, own_name, without_me } => {
+        Command::Create { group, members, own_name, without_me, pq } => {
             let own_name = (!without_me).then_some(own_name);
-            create(group, &members, own_name, &home, ctx)
+            create(group, &members, own_name, pq, &home, ctx)
         }
-        Command::Add { group, members } => {
+        Command::Add { group, members, pq } => {
             let mut changes = RosterChanges::new();
             for member in &members {
                 changes.add(parse_member(member, ctx)?);
             }
-            change(&group, &changes, &home, ctx)
+            change(&group, &changes, pq, &home, ctx)
         }
-        Command::Remove { group, members, new_key: _ } => {
+        Command::Remove { group, members, new_key: _, pq } => {
             let mut changes = RosterChanges::new();
             for member in members {
                 changes.remove(member);
             }
-            change(&group, &changes, &home, ctx)
+            change(&group, &changes, pq, &home, ctx)
         }
         Command::Show { group } => show(&group, &home),
         Command::List => list(&home.groups()),
@@ -132,6 +147,7 @@ fn create(
     group: Name,
     members: &[String],
     own_name: Option<Name>,
+    pq: Pq,
     home: &Home,
     ctx: &mut Ctx,
 ) -> Result<Outcome, Failure> {
@@ -139,6 +155,7 @@ fn create(
     for member in members {
         all.push(parse_member(member, ctx)?);
     }
+    pq.check(&all)?;
     let owner = passphrase::unlock(ctx, home)?;
     all.extend(own_name.map(|name| Member::new(name, owner.public().clone())));
     let roster = home.groups().create(&owner, group.clone(), all, &home.lock()?)?;
@@ -148,20 +165,50 @@ fn create(
 fn change(
     group: &Name,
     changes: &RosterChanges,
+    pq: Pq,
     home: &Home,
     ctx: &mut Ctx,
 ) -> Result<Outcome, Failure> {
-    // What is wrong with the names is told before anybody types a passphrase.
-    home.groups()
+    // What is wrong with the members is told before anybody types a passphrase.
+    let draft = home
+        .groups()
         .current(group)?
         .next_epoch(changes)
         .map_err(|error| Failure::usage("the group was not changed").because(&error))?;
+    pq.check(draft.members())?;
     let owner = passphrase::unlock(ctx, home)?;
     let roster = home.groups().change(&owner, group, changes, &home.lock()?)?;
     Ok(changed(group, &roster, ctx))
 }
 
+impl Pq {
+    fn check(self, members: &[Member]) -> Result<(), Failure> {
+        let without = without_pq(members);
+        if !self.required || without.is_empty() {
+            return Ok(());
+        }
+        let message = format!("no post-quantum key is known of {}", few(&without));
+        Err(Failure::usage(message)
+            .hint("ask for the long identity (endsealpq1...), or leave --pq out"))
+    }
+}
+
+/// The names of members whose identity is short. One of them, and the group's key is sealed without
+/// ML-KEM-768 to all.
+fn without_pq(members: &[Member]) -> Vec<String> {
+    let short = members.iter().filter(|member| member.identity().mlkem768().is_none());
+    short.map(|member| member.name().to_string()).collect()
+}
+
 fn changed(group: &Name, roster: &Roster, ctx: &mut Ctx) -> Outcome {
+    let without = without_pq(roster.members());
+    if !without.is_empty() {
+        ctx.note(&format!(
+            "warning: the group's key is not sealed against quantum computers, as the long identity \
+             (endsealpq1...) is not known of {}",
+            few(&without)
+        ));
+    }
     ctx.note(&format!("send the members the new roster: endseal group export {group}"));
     let (epoch, members) = (roster.epoch(), roster.members().len());
     Outcome::new(

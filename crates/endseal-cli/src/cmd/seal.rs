@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 }
 
 /// The first names of a list that can be long.
-fn few(names: &[String]) -> String {
+pub(crate) fn few(names: &[String]) -> String {
     const FEW: usize = 5;
     let shown = names[..names.len().min(FEW)].join(", ");
     match names.len().saturating_sub(FEW) {

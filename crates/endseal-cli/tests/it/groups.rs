@@ -36,6 +36,29 @@ fn a_removed_member_opens_the_old_and_not_the_new() {
 }
 
 #[test]
+fn a_group_with_a_short_identity_is_not_post_quantum_and_that_is_told() {
+    let scratch = Scratch::new();
+    let [alice, bob, carol] = ["alice", "bob", "carol"].map(|name| Person::new(name, &scratch));
+    alice.knows(&bob);
+    alice.run(&["contacts", "add", "carol", &carol.identity()]).ok();
+    let refused = "no post-quantum key is known of carol";
+    let create = ["group", "create", "team", "bob", "carol"];
+    alice.run(&[&create[..], &["--pq"]].concat()).fails(2, refused);
+    let ran = alice.run(&create).ok();
+    assert!(ran.err.starts_with("warning: the group's key is not sealed against quantum"));
+    assert!(ran.err.contains("is not known of carol\n"), "{}", ran.err);
+
+    alice.run(&["group", "remove", "team", "--new-key", "--pq"]).fails(2, refused);
+    let ran = alice.run(&["group", "remove", "team", "carol", "--pq"]).ok();
+    assert!(!ran.err.contains("warning"), "{}", ran.err);
+    alice.run(&["group", "add", "team", "carol", "--pq"]).fails(2, refused);
+    alice.run(&["contacts", "add", "--force", "carol", &carol.identity_pq()]).ok();
+    let ran = alice.run(&["group", "add", "team", "carol", "--pq"]).ok();
+    assert!(!ran.err.contains("warning"), "{}", ran.err);
+    assert_eq!(ran.text(), "group team, epoch 3, 3 members\n");
+}
+
+#[test]
 fn members_take_the_roster_and_no_older_one() {
     let scratch = Scratch::new();
     let [alice, bob, carol] = team(&scratch);
