@@ -4,8 +4,6 @@ mod gathered;
 mod opened;
 pub(crate) mod pack;
 
-use alloc::collections::BTreeSet;
-
 use endseal_crypto::secret::Zeroizing;
 use rusqlite::{Connection, Error, OptionalExtension as _};
 
@@ -159,43 +157,18 @@ impl WriteTransaction<'_> {
     pub fn consume(&self, seq: u64) -> Result<bool, StoreError> {
         self.inbox.borrow_mut().consume(self.connection()?, seq)
     }
-
-    /// Forgets which messages of a conversation were delivered, of those with numbers below `below`
-    /// that were consumed; how many. The caller MUST know that they are not delivered again.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn prune_seen(&self, conversation: ConversationRef, below: u64) -> Result<u64, StoreError> {
-        let below = i64::try_from(below).unwrap_or(i64::MAX);
-        self.write_inbox()?;
-        self.sort_in()?;
-        let mut waiting = BTreeSet::new();
-        each(self.connection()?, |message| {
-            if message.origin.conversation == conversation.0 {
-                waiting.insert(message.seq);
-            }
-        })?;
-        let mut select =
-            self.statement("SELECT message, seq FROM seen WHERE conversation = ?1 AND seq < ?2")?;
-        let consumed: Vec<_> = select
-            .query_map((conversation.0, below), |row| {
-                Ok((rows::bytes(row, 0)?, rows::number::<u64>(row, 1)?))
-            })?
-            .filter(|found| !matches!(found, Ok((_, seq)) if waiting.contains(seq)))
-            .collect::<Result<_, _>>()?;
-        let mut delete =
-            self.statement("DELETE FROM seen WHERE conversation = ?1 AND message = ?2")?;
-        for (message, _) in &consumed {
-            delete.execute((conversation.0, message))?;
-        }
-        Ok(consumed.len() as u64)
-    }
 }
 
 /// How many messages all rows have.
 pub(crate) fn len(connection: &Connection) -> Result<u64, Error> {
     let mut select = connection.prepare_cached("SELECT coalesce(sum(messages), 0) FROM inbox")?;
     select.query_row([], |row| rows::number(row, 0))
+}
+
+/// Returns true if the message with this number was not consumed.
+pub(crate) fn is_waiting(connection: &Connection, seq: u64) -> Result<bool, StoreError> {
+    let Ok(number) = limits::number(seq) else { return Ok(false) };
+    Ok(Opened::find(connection, number)?.is_some_and(|row| row.has(seq)))
 }
 
 /// The highest number in the inbox; 0 if it is empty.

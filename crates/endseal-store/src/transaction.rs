@@ -196,7 +196,7 @@ impl<'s> ReadTransaction<'s> {
     }
 
     /// Writes what was delivered to where it is found again.
-    fn write_recent(&self) -> Result<(), StoreError> {
+    pub(crate) fn write_recent(&self) -> Result<(), StoreError> {
         if self.recent_moved.get() { self.recent()?.write(self.connection()?) } else { Ok(()) }
     }
 

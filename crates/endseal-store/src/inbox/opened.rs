@@ -45,6 +45,11 @@ impl Opened {
         self.first <= seq && self.messages.last().is_some_and(|(last, _)| seq <= *last)
     }
 
+    /// Returns true if a message is in this row.
+    pub(crate) fn has(&self, seq: u64) -> bool {
+        self.messages.binary_search_by_key(&seq, |(number, _)| *number).is_ok()
+    }
+
     /// Consumes a message; whether it was there.
     pub(crate) fn consume(&mut self, seq: u64) -> bool {
         let found = self.messages.binary_search_by_key(&seq, |(number, _)| *number);

@@ -1,7 +1,10 @@
 //! Messages that were delivered last lie in packs until they are many. Nobody can tell, but by how long
 //! things take.
 
-use endseal_store::{ConversationRef, Depth, NewMessage, Store, StoreError, WriteTransaction};
+use endseal_crypto::secret::Zeroizing;
+use endseal_store::{
+    ConversationRef, Depth, NewMessage, SessionRow, Standing, Store, StoreError, WriteTransaction,
+};
 
 use crate::place::Place;
 
@@ -167,11 +170,14 @@ fn what_was_forgotten_can_be_delivered_again() {
         deliver(&transaction, 0..count);
         let [here, away] = places(&transaction);
         assert!(transaction.consume(1).unwrap() && transaction.consume(2).unwrap());
-        assert_eq!(transaction.prune_seen(here, 4).unwrap(), 1);
+        // The third message waits in the inbox.
+        assert_eq!(transaction.prune_seen(3, None, usize::MAX).unwrap().removed, 2);
+        assert_eq!(transaction.prune_seen(4, None, usize::MAX).unwrap().removed, 0);
         let sender = transaction.address_ref(&[1; 32], 1).unwrap();
         let mut messages = transaction.messages().unwrap();
         assert_eq!(messages.seen(here, &id(0)).unwrap(), None);
-        assert!(messages.seen(away, &id(1)).unwrap().is_some());
+        assert_eq!(messages.seen(away, &id(1)).unwrap(), None);
+        assert!(messages.seen(here, &id(2)).unwrap().is_some());
         let seq = messages.deliver(here, &id(0), sender, 0, &digest(0), b"text").unwrap();
         assert_eq!(seq, count as u64 + 1);
         drop(messages);
@@ -179,10 +185,92 @@ fn what_was_forgotten_can_be_delivered_again() {
         assert_eq!(store.check(Depth::Structure).unwrap(), []);
         // Taken back, it is known as it was.
         let transaction = store.begin().unwrap();
-        assert_eq!(transaction.prune_seen(away, 4).unwrap(), 1);
-        assert_eq!(transaction.messages().unwrap().seen_many(away, &[&id(1)]).unwrap(), [None]);
+        assert!(transaction.consume(4).unwrap());
+        assert_eq!(transaction.prune_seen(5, None, usize::MAX).unwrap().removed, 1);
+        assert_eq!(transaction.messages().unwrap().seen_many(away, &[&id(3)]).unwrap(), [None]);
         drop(transaction);
         let transaction = store.begin().unwrap();
-        assert!(transaction.messages().unwrap().seen(away, &id(1)).unwrap().is_some());
+        assert!(transaction.messages().unwrap().seen(away, &id(3)).unwrap().is_some());
     }
+}
+
+#[test]
+fn pruning_in_steps_removes_what_one_call_removes() {
+    for limit in [1, 7, 100, 1_000] {
+        let place = Place::quick();
+        let mut store = place.create();
+        let transaction = store.begin().unwrap();
+        deliver(&transaction, 0..100);
+        // Every third message waits.
+        for seq in (1..=100).filter(|seq| seq % 3 != 0) {
+            assert!(transaction.consume(seq).unwrap());
+        }
+        transaction.commit().unwrap();
+        let (mut removed, mut calls, mut from) = (0, 0, None);
+        loop {
+            let transaction = store.begin().unwrap();
+            assert_eq!(transaction.last_number().unwrap(), 100);
+            let step = transaction.prune_seen(51, from, limit).unwrap();
+            transaction.commit().unwrap();
+            assert!(step.removed <= limit as u64);
+            removed += step.removed;
+            calls += 1;
+            from = step.next;
+            if from.is_none() {
+                break;
+            }
+        }
+        assert_eq!(removed, 34, "{limit}");
+        assert_eq!(calls, 1 + 100 / limit);
+        assert_eq!(store.check(Depth::Structure).unwrap(), []);
+        let transaction = store.begin().unwrap();
+        let places = places(&transaction);
+        let mut messages = transaction.messages().unwrap();
+        for n in 0..100 {
+            let seen = messages.seen(places[n % 2], &id(n)).unwrap();
+            assert_eq!(seen.is_some(), n + 1 > 50 || (n + 1) % 3 == 0, "{n}");
+        }
+    }
+}
+
+#[test]
+fn rows_to_which_nothing_refers_are_removed_and_no_others() {
+    let place = Place::quick();
+    let mut store = place.create();
+    let transaction = store.begin().unwrap();
+    deliver(&transaction, 0..4);
+    let to = transaction.conversation_ref(b"outbox").unwrap();
+    let unused = transaction.conversation_ref(b"unused").unwrap();
+    let [recipient, alone, compared, certified, partner] =
+        [2, 3, 4, 5, 6].map(|n| transaction.address_ref(&[n; 32], 1).unwrap());
+    transaction.push_outbox(to, Some(recipient), b"sealed").unwrap();
+    transaction.set_verified(compared, true).unwrap();
+    transaction.set_certificate(certified, b"certificate").unwrap();
+    let state = Zeroizing::new(vec![1]);
+    let row = SessionRow { tag: [1; 8], engine: 1, standing: Standing::Sends, used: 0, state };
+    transaction.put_session(partner, &row).unwrap();
+    let removed = transaction.prune_unused(10).unwrap();
+    assert_eq!((removed.addresses, removed.conversations), (1, 1));
+    assert!(transaction.address(alone).unwrap().is_none());
+    assert!(transaction.conversation_name(unused).is_err());
+    for used in [recipient, partner, transaction.find_address(&[1; 32], 1).unwrap().unwrap()] {
+        let refused = transaction.remove_address(used);
+        assert!(matches!(refused, Err(StoreError::Reference)), "{refused:?}");
+    }
+    assert!(transaction.remove_address(certified).unwrap());
+    transaction.commit().unwrap();
+    assert_eq!(store.check(Depth::Structure).unwrap(), []);
+
+    // Once everything is consumed, pruned and sent, the rest goes. References are not given out again.
+    let transaction = store.begin().unwrap();
+    (1..=4).for_each(|seq| assert!(transaction.consume(seq).unwrap()));
+    assert_eq!(transaction.prune_seen(5, None, 100).unwrap().removed, 4);
+    assert!(transaction.sent(1).unwrap());
+    assert_eq!(transaction.prune_unused(2).unwrap().conversations, 2);
+    let removed = transaction.prune_unused(10).unwrap();
+    assert_eq!((removed.addresses, removed.conversations), (0, 1));
+    let again = transaction.conversation_ref(b"here").unwrap();
+    assert!(again > to && again > unused);
+    transaction.commit().unwrap();
+    assert_eq!(store.check(Depth::Structure).unwrap(), []);
 }

@@ -193,9 +193,8 @@ fn a_message_is_delivered_once() {
     assert_eq!(messages.deliver(here, b"o", sender, 0, &[5; 16], b"").unwrap(), 4);
     drop(messages);
 
-    // Forgotten are those that were consumed, in that conversation, below that number.
-    assert_eq!(transaction.prune_seen(here, 3).unwrap(), 1);
-    assert_eq!(transaction.prune_seen(there, 9).unwrap(), 0);
+    // Forgotten are those that were consumed, below that number.
+    assert_eq!(transaction.prune_seen(3, None, 10).unwrap().removed, 1);
     let mut messages = transaction.messages().unwrap();
     assert_eq!(messages.seen(here, b"m").unwrap(), None);
     assert!(messages.seen(here, b"n").unwrap().is_some());
