@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use quinn::Incoming;
+use quinn::{Incoming, ZeroRttAccepted};
 use tokio::sync::{mpsc, watch};
 use tokio::time;
 
@@ -79,12 +79,14 @@ async fn handshake(incoming: Incoming, dialer: &Dialer) -> Option<Connection> {
         if peer_of(&quinn).is_some() {
             // The peer has proved that it has the session's secret, and can be heard early.
             completes.send_replace(false);
+            let quinn = quinn.clone();
             tokio::spawn(async move {
-                done.await;
-                completes.send_replace(true);
+                if is_completed(&quinn, done).await {
+                    completes.send_replace(true);
+                }
             });
-        } else {
-            done.await;
+        } else if !is_completed(&quinn, done).await {
+            return None;
         }
         quinn
     } else {
@@ -110,4 +112,13 @@ async fn handshake(incoming: Incoming, dialer: &Dialer) -> Option<Connection> {
     let handshake = HandshakeInfo::of(&quinn, dialer.policy, started, early);
     let control = open_control(&quinn, dialer.limits.frames()).await.ok()?;
     Some(Connection::start(dialer.parts(quinn, peer, handshake, control, complete, present)))
+}
+
+/// Waits for the end of a handshake. Returns true if the client has completed it.
+///
+/// The value of `done` has no meaning on a server: quinn gives false there, also for a complete
+/// handshake. TLS exports key material of a complete handshake only, and no key is used here.
+async fn is_completed(quinn: &quinn::Connection, done: ZeroRttAccepted) -> bool {
+    done.await;
+    quinn.export_keying_material(&mut [0], b"EXPORTER-endseal-complete", b"").is_ok()
 }

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use endseal_transport::{
     Accept, CloseCode, Closed, ConnectError, EarlyData, Endpoint, IdempotentFrame, Kind, Limits,
-    Policy, SendError,
+    Policy, ReceiveError, SendError,
 };
 
-use crate::pair::{HERE, Pair, eventually, frame, key, limits, unless_overtaken, was_reset};
+use crate::pair::{
+    HERE, Pair, encoded, eventually, frame, key, limits, unless_overtaken, was_reset,
+};
 use crate::proxy::{Proxy, Weather};
 use crate::raw::RawClient;
 use crate::vectors;
@@ -151,16 +153,7 @@ async fn early_vectors() {
     for (name, vector) in vectors::early() {
         let pair = Pair::new(Policy::Hybrid, early());
         let raw = RawClient::new(1);
-        let (asked, taken) = tokio::join!(raw.dial(pair.address()), pair.server.accept());
-        let (asked, taken) = (asked.unwrap(), taken.unwrap());
-        let mut control = asked.open_uni().await.unwrap();
-        control.write_all(&[0, 0x80, 0x80, 0x40]).await.unwrap();
-        taken.confirmed().await.unwrap();
-        taken.send_control(&frame(0, 1)).await.unwrap();
-        // The ticket is there when what was sent after it is.
-        let mut theirs = asked.accept_uni().await.unwrap();
-        theirs.read_exact(&mut [0; 9]).await.unwrap();
-        asked.close(0_u32.into(), b"");
+        raw_meeting(&pair, &raw).await;
 
         // Slow enough that the frame is there before the handshake is complete.
         let weather = Weather { delay: Duration::from_millis(50), ..Weather::default() };
@@ -202,6 +195,50 @@ async fn early_vectors() {
             other => panic!("{other:?}"),
         }
     }
+}
+
+/// A client that sends a control frame early, which the protocol forbids, and then breaks the
+/// handshake off.
+#[tokio::test(flavor = "multi_thread")]
+async fn early_control_frames_of_a_failed_handshake_are_not_given_out() {
+    let pair = Pair::new(Policy::Hybrid, early());
+    let raw = RawClient::new(1);
+    raw_meeting(&pair, &raw).await;
+    for completes in [false, true] {
+        let weather = Weather { delay: Duration::from_millis(100), ..Weather::default() };
+        let proxy = Proxy::new(pair.address(), weather, 1).await;
+        let (asked, accepted) = raw.dial(proxy.address()).into_0rtt().ok().unwrap();
+        let mut control = asked.open_uni().await.unwrap();
+        let bytes = [&[0, 0x80, 0x80, 0x40][..], &encoded(&[frame(7, 10)])].concat();
+        control.write_all(&bytes).await.unwrap();
+        let taken = pair.server.accept().await.unwrap();
+        assert_eq!(taken.handshake().early, EarlyData::Accepted);
+        if completes {
+            assert!(accepted.await);
+            assert_eq!(taken.receive_control().await, Ok(Some(frame(7, 10))));
+            continue;
+        }
+        // The answer of the server is still on its way here.
+        asked.close(0_u32.into(), b"");
+        let heard = taken.receive_control().await;
+        assert!(matches!(heard, Err(ReceiveError::Closed(_))), "{heard:?}");
+        // The session was used up.
+        raw_meeting(&pair, &raw).await;
+    }
+}
+
+/// A connection of a raw client during which it gets a ticket.
+async fn raw_meeting(pair: &Pair, raw: &RawClient) {
+    let (asked, taken) = tokio::join!(raw.dial(pair.address()), pair.server.accept());
+    let (asked, taken) = (asked.unwrap(), taken.unwrap());
+    let mut control = asked.open_uni().await.unwrap();
+    control.write_all(&[0, 0x80, 0x80, 0x40]).await.unwrap();
+    taken.confirmed().await.unwrap();
+    taken.send_control(&frame(0, 1)).await.unwrap();
+    // The ticket is there when what was sent after it is.
+    let mut theirs = asked.accept_uni().await.unwrap();
+    theirs.read_exact(&mut [0; 9]).await.unwrap();
+    asked.close(0_u32.into(), b"");
 }
 
 /// Somebody records the first packets and sends them again.
