@@ -17,6 +17,8 @@ pub const FRAME_INITIAL: u32 = 64 * 1024;
 /// The largest payload that a side may say it accepts.
 pub const FRAME_MAX: u32 = 16 * 1024 * 1024;
 
+/// QUIC version 1 (RFC 9000, 15).
+const QUIC_V1: u32 = 1;
 /// Largest UDP payload. quinn hands the kernel up to ten packets of equal length in one call, and a
 /// call takes at most 65,507 bytes: with longer packets it would fail.
 const MTU: u16 = 6550;
@@ -103,9 +105,11 @@ impl Limits {
         frame_limits(self.frame)
     }
 
-    /// The largest datagram that is received, as quinn wants it.
+    /// The largest datagram that is received and the version of QUIC, as quinn wants them.
     pub(crate) fn endpoint(&self) -> EndpointConfig {
         let mut config = EndpointConfig::default();
+        // quinn speaks drafts 29 to 34 too.
+        config.supported_versions(vec![QUIC_V1]);
         // It fails below 1,200 and above 65,527.
         let _within = config.max_udp_payload_size(self.payload());
         config

@@ -44,6 +44,18 @@ async fn stock_rustls_talks_to_us() {
     assert_eq!(prefix, CONTROL);
 }
 
+/// A client that speaks a draft of QUIC is told the one version that there is.
+#[tokio::test(flavor = "multi_thread")]
+async fn drafts_of_quic_are_refused() {
+    let pair = Pair::new(Policy::Hybrid, limits());
+    for draft in 29..=34 {
+        let raw = RawClient::new(1).with_version(0xff00_0000 | draft);
+        let refused = raw.dial(pair.address()).await.err();
+        assert_eq!(refused, Some(quinn::ConnectionError::VersionMismatch), "draft {draft}");
+    }
+    assert_eq!(pair.server.statistics().accepted, 0);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn control_streams_that_are_none_end_the_connection() {
     let large = [&[0][..], &[0x81, 0x80, 0x80, 0x08]].concat(); // 16 MiB and 1

@@ -27,6 +27,12 @@ impl RawClient {
         Self { endpoint, config: quinn::ClientConfig::new(config) }
     }
 
+    /// The same with another version of QUIC.
+    pub(crate) fn with_version(mut self, version: u32) -> Self {
+        self.config.version(version);
+        self
+    }
+
     pub(crate) fn dial(&self, address: std::net::SocketAddr) -> quinn::Connecting {
         self.endpoint.connect_with(self.config.clone(), address, "localhost").unwrap()
     }
