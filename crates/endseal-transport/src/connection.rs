@@ -11,14 +11,15 @@ use quinn::{SendStream, WriteError};
 use tokio::sync::{Mutex, oneshot, watch};
 use tokio::time;
 
+use crate::admission::ConnectionPermit;
 use crate::close::{CloseCode, Closed};
+use crate::conn_handle::ConnHandle;
 use crate::error::{ReceiveError, SendError};
 use crate::frame::Frame;
 use crate::handshake::HandshakeInfo;
 use crate::prefix::{Prefix, StreamType};
-use crate::receiver::{FrameReceiver, Link};
+use crate::receiver::FrameReceiver;
 use crate::sender::FrameSender;
-use crate::statistics::Present;
 
 /// How long [`Connection::close`] waits for what was said on the control stream to arrive.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -30,7 +31,7 @@ pub struct Connection(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    link: Link,
+    handle: ConnHandle,
     peer: PeerId,
     handshake: HandshakeInfo,
     first_remote: SocketAddr,
@@ -41,7 +42,7 @@ struct Inner {
     peer_max: watch::Receiver<u32>,
     /// Whether the handshake is complete on this side: false while only early data can come.
     complete: watch::Receiver<bool>,
-    _present: Present,
+    _permit: ConnectionPermit,
 }
 
 #[derive(Debug)]
@@ -52,14 +53,14 @@ enum ControlIn {
 
 /// What a connection is made of.
 pub(crate) struct Parts {
-    pub(crate) link: Link,
+    pub(crate) handle: ConnHandle,
     pub(crate) peer: PeerId,
     pub(crate) handshake: HandshakeInfo,
     pub(crate) limits: FrameLimits,
     pub(crate) control: SendStream,
     pub(crate) complete: watch::Receiver<bool>,
     pub(crate) control_timeout: Duration,
-    pub(crate) present: Present,
+    pub(crate) permit: ConnectionPermit,
 }
 
 /// Opens the stream that each side opens first, and says what this one accepts.
@@ -88,11 +89,11 @@ pub(crate) async fn begin_control(
 
 impl Connection {
     pub(crate) fn start(parts: Parts) -> Self {
-        let Parts { link, peer, handshake, limits, control, complete, .. } = parts;
+        let Parts { handle, peer, handshake, limits, control, complete, .. } = parts;
         let (max_known, peer_max) = watch::channel(0);
         let (control_known, control_in) = oneshot::channel();
-        let greeting = greet(link.clone(), limits, max_known, control_known);
-        let (quinn, patience) = (link.quinn.clone(), parts.control_timeout);
+        let greeting = greet(handle.clone(), limits, max_known, control_known);
+        let (quinn, patience) = (handle.quinn.clone(), parts.control_timeout);
         tokio::spawn(async move {
             if time::timeout(patience, greeting).await.is_err() {
                 quinn.close(CloseCode::Stream.to_varint(), b"");
@@ -101,19 +102,19 @@ impl Connection {
         Self(Arc::new(Inner {
             peer,
             handshake,
-            first_remote: link.quinn.remote_address(),
+            first_remote: handle.quinn.remote_address(),
             limits,
             control_out: Mutex::new(FrameSender::new(
                 control,
-                link.clone(),
+                handle.clone(),
                 None,
                 peer_max.clone(),
             )),
             control_in: Mutex::new(ControlIn::Waiting(control_in)),
             peer_max,
             complete,
-            link,
-            _present: parts.present,
+            handle,
+            _permit: parts.permit,
         }))
     }
 
@@ -132,12 +133,12 @@ impl Connection {
     /// The path at this moment.
     #[must_use]
     pub fn path(&self) -> Path {
-        let stats = self.0.link.quinn.stats();
-        let remote = self.0.link.quinn.remote_address();
+        let stats = self.0.handle.quinn.stats();
+        let remote = self.0.handle.quinn.remote_address();
         Path {
             remote,
             migrated: remote != self.0.first_remote,
-            rtt: self.0.link.quinn.rtt(),
+            rtt: self.0.handle.quinn.rtt(),
             mtu: stats.path.current_mtu,
             congestion_window: stats.path.cwnd,
             packets_sent: stats.path.sent_packets,
@@ -161,7 +162,7 @@ impl Connection {
     /// [`Closed`], usually [`Closed::Refused`].
     pub async fn confirmed(&self) -> Result<(), Closed> {
         let known = self.0.peer_max.clone().wait_for(|max| *max != 0).await.is_ok();
-        if known { Ok(()) } else { Err(self.0.link.closed()) }
+        if known { Ok(()) } else { Err(self.0.handle.closed()) }
     }
 
     /// Sends a frame on the control stream: in order with all others there, before all messages.
@@ -182,12 +183,12 @@ impl Connection {
         if let ControlIn::Waiting(coming) = &mut *control {
             match coming.await {
                 Ok(stream) => *control = ControlIn::Here(Box::new(stream)),
-                Err(_) => return Err(ReceiveError::Closed(self.0.link.closed())),
+                Err(_) => return Err(ReceiveError::Closed(self.0.handle.closed())),
             }
         }
         match &mut *control {
             ControlIn::Here(stream) => stream.receive().await,
-            ControlIn::Waiting(_) => Err(ReceiveError::Closed(self.0.link.closed())),
+            ControlIn::Waiting(_) => Err(ReceiveError::Closed(self.0.handle.closed())),
         }
     }
 
@@ -196,7 +197,7 @@ impl Connection {
     /// # Errors
     /// [`SendError::Closed`].
     pub async fn open_messages(&self) -> Result<FrameSender, SendError> {
-        let stream = self.0.link.quinn.open_uni().await;
+        let stream = self.0.handle.quinn.open_uni().await;
         let stream = stream.map_err(|error| SendError::Closed(error.into()))?;
         Ok(self.sender(stream, Some(Prefix::Message)))
     }
@@ -211,10 +212,10 @@ impl Connection {
     pub async fn accept_messages(&self) -> Result<FrameReceiver, ReceiveError> {
         // The first stream is the control stream, which is taken when this is known.
         self.confirmed().await.map_err(ReceiveError::Closed)?;
-        let stream = self.0.link.quinn.accept_uni().await;
+        let stream = self.0.handle.quinn.accept_uni().await;
         let stream = stream.map_err(|error| ReceiveError::Closed(error.into()))?;
         let expected = Some(StreamType::Message);
-        Ok(FrameReceiver::new(stream, self.0.link.clone(), expected, self.0.limits))
+        Ok(FrameReceiver::new(stream, self.0.handle.clone(), expected, self.0.limits))
     }
 
     /// Opens an exchange: frames both ways. The peer learns of it by the first frame.
@@ -222,9 +223,9 @@ impl Connection {
     /// # Errors
     /// [`SendError::Closed`].
     pub async fn open_exchange(&self) -> Result<(FrameSender, FrameReceiver), SendError> {
-        let streams = self.0.link.quinn.open_bi().await;
+        let streams = self.0.handle.quinn.open_bi().await;
         let (send, receive) = streams.map_err(|error| SendError::Closed(error.into()))?;
-        let receiver = FrameReceiver::new(receive, self.0.link.clone(), None, self.0.limits);
+        let receiver = FrameReceiver::new(receive, self.0.handle.clone(), None, self.0.limits);
         Ok((self.sender(send, Some(Prefix::Exchange)), receiver))
     }
 
@@ -233,10 +234,10 @@ impl Connection {
     /// # Errors
     /// [`ReceiveError::Closed`]. Dropping the call while it waits is safe.
     pub async fn accept_exchange(&self) -> Result<(FrameSender, FrameReceiver), ReceiveError> {
-        let streams = self.0.link.quinn.accept_bi().await;
+        let streams = self.0.handle.quinn.accept_bi().await;
         let (send, receive) = streams.map_err(|error| ReceiveError::Closed(error.into()))?;
         let expected = Some(StreamType::Exchange);
-        let receiver = FrameReceiver::new(receive, self.0.link.clone(), expected, self.0.limits);
+        let receiver = FrameReceiver::new(receive, self.0.handle.clone(), expected, self.0.limits);
         Ok((self.sender(send, None), receiver))
     }
 
@@ -256,40 +257,40 @@ impl Connection {
 
     /// Closes at once. What was not acknowledged is lost.
     pub fn abort(&self, code: CloseCode) {
-        self.0.link.quinn.close(code.to_varint(), b"");
+        self.0.handle.quinn.close(code.to_varint(), b"");
     }
 
     /// Waits until the connection is no more, and says why.
     pub async fn closed(&self) -> Closed {
-        self.0.link.quinn.closed().await.into()
+        self.0.handle.quinn.closed().await.into()
     }
 
     /// Why the connection is no more; `None` while it is.
     #[must_use]
     pub fn close_reason(&self) -> Option<Closed> {
-        self.0.link.quinn.close_reason().map(Closed::from)
+        self.0.handle.quinn.close_reason().map(Closed::from)
     }
 
     fn sender(&self, stream: SendStream, prefix: Option<Prefix>) -> FrameSender {
-        FrameSender::new(stream, self.0.link.clone(), prefix, self.0.peer_max.clone())
+        FrameSender::new(stream, self.0.handle.clone(), prefix, self.0.peer_max.clone())
     }
 
     async fn completed(&self) -> Result<(), ReceiveError> {
         let done = self.0.complete.clone().wait_for(|complete| *complete).await.is_ok();
-        if done { Ok(()) } else { Err(ReceiveError::Closed(self.0.link.closed())) }
+        if done { Ok(()) } else { Err(ReceiveError::Closed(self.0.handle.closed())) }
     }
 }
 
 /// Takes the peer's control stream, which is its first.
 async fn greet(
-    link: Link,
+    handle: ConnHandle,
     limits: FrameLimits,
     max_known: watch::Sender<u32>,
     control_known: oneshot::Sender<FrameReceiver>,
 ) {
     // Errors need no word here: the connection is closed, and everybody who waits learns why.
-    let Ok(stream) = link.quinn.accept_uni().await else { return };
-    let mut control = FrameReceiver::new(stream, link.clone(), Some(StreamType::Control), limits);
+    let Ok(stream) = handle.quinn.accept_uni().await else { return };
+    let mut control = FrameReceiver::new(stream, handle.clone(), Some(StreamType::Control), limits);
     if let Ok(Some(Prefix::Control { max_payload })) = control.read_prefix().await {
         // Nobody may be left to know. The value stays after this sender is gone.
         let _known = control_known.send(control);

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::time;
 
 use crate::connection::{Connection, begin_control};
-use crate::endpoint::Dial;
+use crate::endpoint::ConnectAttempt;
 use crate::error::{ConnectError, SendError};
 use crate::frame::Frame;
 use crate::handshake::EarlyData;
@@ -57,7 +57,7 @@ impl IdempotentFrame {
 /// ```
 #[allow(missing_debug_implementations, reason = "a handshake in progress has nothing to show")]
 pub struct EarlyConnection {
-    dial: Dial,
+    attempt: ConnectAttempt,
     started: Instant,
     state: State,
     frames: Vec<IdempotentFrame>,
@@ -80,13 +80,16 @@ struct Resumed {
 }
 
 impl EarlyConnection {
-    pub(crate) async fn new(dial: Dial, connecting: Connecting) -> Result<Self, ConnectError> {
+    pub(crate) async fn new(
+        attempt: ConnectAttempt,
+        connecting: Connecting,
+    ) -> Result<Self, ConnectError> {
         let started = Instant::now();
-        let room = dial.limits().early as usize;
+        let room = attempt.limits().early as usize;
         let state = match connecting.into_0rtt() {
             Err(connecting) => State::Full(connecting),
             Ok((quinn, accepted)) => {
-                let failed = |error| dial.failed(error);
+                let failed = |error| attempt.failed(error);
                 let mut control = quinn.open_uni().await.map_err(failed)?;
                 let mut stream = quinn.open_uni().await.map_err(failed)?;
                 // If the peer rejected early data meanwhile, streams opened before are void, and
@@ -100,15 +103,15 @@ impl EarlyConnection {
                     stream = quinn.open_uni().await.map_err(failed)?;
                 }
                 // It fails if the stream is void now, which is seen when the handshake is done.
-                let _begun = begin_control(&mut control, dial.limits().frames()).await;
+                let _begun = begin_control(&mut control, attempt.limits().frames()).await;
                 // Early frames are shorter than what may always be sent.
                 let (_, unknown) = watch::channel(0);
-                let link = dial.link(quinn.clone());
-                let messages = FrameSender::new(stream, link, Some(Prefix::Message), unknown);
+                let handle = attempt.handle(quinn.clone());
+                let messages = FrameSender::new(stream, handle, Some(Prefix::Message), unknown);
                 State::Resumed(Box::new(Resumed { quinn, accepted, control, messages }))
             }
         };
-        Ok(Self { dial, started, state, frames: Vec::new(), room })
+        Ok(Self { attempt, started, state, frames: Vec::new(), room })
     }
 
     /// Whether frames travel with the first packet. Otherwise there was nothing to resume, and they
@@ -146,13 +149,14 @@ impl EarlyConnection {
     /// # Errors
     /// [`ConnectError`], as of [`Endpoint::connect`](crate::Endpoint::connect).
     pub async fn established(self) -> Result<Connection, ConnectError> {
-        let Self { dial, started, state, frames, .. } = self;
-        let patience = dial.limits().handshake_timeout;
+        let Self { attempt, started, state, frames, .. } = self;
+        let patience = attempt.limits().handshake_timeout;
         let finished = async {
             match state {
                 State::Full(connecting) => {
-                    let quinn = connecting.await.map_err(|error| dial.failed(error))?;
-                    let connection = dial.start(quinn, started, EarlyData::NotUsed, None).await?;
+                    let quinn = connecting.await.map_err(|error| attempt.failed(error))?;
+                    let connection =
+                        attempt.start(quinn, started, EarlyData::NotUsed, None).await?;
                     send_again(&connection, &frames).await?;
                     Ok(connection)
                 }
@@ -160,12 +164,12 @@ impl EarlyConnection {
                     let Resumed { quinn, accepted, mut control, mut messages } = *resumed;
                     let taken = accepted.await;
                     if let Some(error) = quinn.close_reason() {
-                        return Err(dial.failed(error));
+                        return Err(attempt.failed(error));
                     }
-                    dial.count_early(taken);
+                    attempt.count_early(taken);
                     let early = if taken { EarlyData::Accepted } else { EarlyData::Rejected };
                     let control = (!is_void(&mut control).await).then_some(control);
-                    let connection = dial.start(quinn, started, early, control).await?;
+                    let connection = attempt.start(quinn, started, early, control).await?;
                     if is_void(messages.stream()).await {
                         send_again(&connection, &frames).await?;
                     } else {
@@ -177,7 +181,7 @@ impl EarlyConnection {
                 }
             }
         };
-        time::timeout(patience, finished).await.unwrap_or_else(|_| Err(dial.timed_out()))
+        time::timeout(patience, finished).await.unwrap_or_else(|_| Err(attempt.timed_out()))
     }
 }
 

@@ -12,18 +12,20 @@ use quinn::{Connecting, ConnectionError, TokioRuntime};
 use tokio::sync::{mpsc, watch};
 use tokio::time;
 
+use crate::admission::{Admissions, ConnectionPermit};
 use crate::close::CloseCode;
+use crate::conn_handle::ConnHandle;
 use crate::connection::{Connection, Parts, open_control};
 use crate::early::EarlyConnection;
 use crate::error::{BindError, ConnectError};
+use crate::half_open::{Bounds, HalfOpen};
 use crate::handshake::{EarlyData, HandshakeInfo};
 use crate::incoming;
 use crate::key::TransportKey;
 use crate::limits::Limits;
 use crate::pin::Accept;
 use crate::policy::Policy;
-use crate::receiver::Link;
-use crate::statistics::{Counters, Present, Statistics};
+use crate::statistics::{Counters, Statistics};
 use crate::{socket, tls};
 
 /// What stands where TLS wants a name; it is not sent.
@@ -37,17 +39,19 @@ pub struct Endpoint(Arc<Inner>);
 
 struct Inner {
     quinn: quinn::Endpoint,
-    dialer: Arc<Dialer>,
+    shared: Arc<Shared>,
     incoming: tokio::sync::Mutex<mpsc::Receiver<Connection>>,
 }
 
 /// What outgoing and incoming connections share.
-pub(crate) struct Dialer {
+pub(crate) struct Shared {
     pub(crate) key: TransportKey,
     pub(crate) policy: Policy,
     pub(crate) accept: Accept,
     pub(crate) limits: Limits,
     pub(crate) counters: Arc<Counters>,
+    pub(crate) half_open: Arc<HalfOpen>,
+    pub(crate) admissions: Arc<Admissions>,
     server: quinn::ServerConfig,
     /// Kept for early data alone: sessions belong to a configuration, and that to a peer.
     clients: Mutex<HashMap<PeerId, Arc<QuicClientConfig>>>,
@@ -100,24 +104,32 @@ impl Endpoint {
         let config = limits.endpoint();
         let quinn = quinn::Endpoint::new(config, Some(server.clone()), socket, runtime)?;
         let (taken, incoming) = mpsc::channel(limits.backlog.max(1));
-        let dialer = Arc::new(Dialer {
+        let half_open = HalfOpen::new(Bounds {
+            total: limits.half_open,
+            per_source: limits.half_open_per_source,
+            retry_above: limits.retry_above,
+        });
+        let admissions = Admissions::new(limits.connections, limits.connections_per_peer);
+        let shared = Arc::new(Shared {
             key: key.clone(),
             policy,
             accept,
             limits,
             counters: Arc::default(),
+            half_open,
+            admissions,
             server,
             clients: Mutex::default(),
         });
-        tokio::spawn(incoming::run(quinn.clone(), dialer.clone(), taken));
+        tokio::spawn(incoming::run(quinn.clone(), shared.clone(), taken));
         let incoming = tokio::sync::Mutex::new(incoming);
-        Ok(Self(Arc::new(Inner { quinn, dialer, incoming })))
+        Ok(Self(Arc::new(Inner { quinn, shared, incoming })))
     }
 
     /// The id of this side.
     #[must_use]
     pub fn peer_id(&self) -> PeerId {
-        self.0.dialer.key.peer_id()
+        self.0.shared.key.peer_id()
     }
 
     /// The address of the socket.
@@ -140,14 +152,14 @@ impl Endpoint {
         peer: PeerId,
         address: SocketAddr,
     ) -> Result<Connection, ConnectError> {
-        let (dial, connecting) = self.dial(peer, address)?;
+        let (attempt, connecting) = self.dial(peer, address)?;
         let started = Instant::now();
         let finished = async {
-            let quinn = connecting.await.map_err(|error| dial.failed(error))?;
-            dial.start(quinn, started, EarlyData::NotUsed, None).await
+            let quinn = connecting.await.map_err(|error| attempt.failed(error))?;
+            attempt.start(quinn, started, EarlyData::NotUsed, None).await
         };
-        let patience = dial.limits().handshake_timeout;
-        time::timeout(patience, finished).await.unwrap_or_else(|_| Err(dial.timed_out()))
+        let patience = attempt.limits().handshake_timeout;
+        time::timeout(patience, finished).await.unwrap_or_else(|_| Err(attempt.timed_out()))
     }
 
     /// Connects to `peer` and lets idempotent frames travel with the first packet, if there was a
@@ -160,8 +172,8 @@ impl Endpoint {
         peer: PeerId,
         address: SocketAddr,
     ) -> Result<EarlyConnection, ConnectError> {
-        let (dial, connecting) = self.dial(peer, address)?;
-        EarlyConnection::new(dial, connecting).await
+        let (attempt, connecting) = self.dial(peer, address)?;
+        EarlyConnection::new(attempt, connecting).await
     }
 
     /// The next connection from outside; `None` when the endpoint is closed.
@@ -177,14 +189,19 @@ impl Endpoint {
     /// # Errors
     /// [`BindError::Socket`]; the old socket stays in use.
     pub fn rebind(&self, address: SocketAddr) -> Result<(), BindError> {
-        let socket = socket::bind(address, self.0.dialer.limits.socket_buffer)?;
+        let socket = socket::bind(address, self.0.shared.limits.socket_buffer)?;
         Ok(self.0.quinn.rebind(socket)?)
     }
 
     /// Totals so far.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
-        self.0.dialer.counters.snapshot()
+        let Shared { counters, half_open, admissions, .. } = &*self.0.shared;
+        Statistics {
+            connections: admissions.len() as u64,
+            half_open: half_open.len() as u64,
+            ..counters.snapshot()
+        }
     }
 
     /// Closes all connections and waits until their peers have been told.
@@ -193,18 +210,22 @@ impl Endpoint {
         self.0.quinn.wait_idle().await;
     }
 
-    fn dial(&self, peer: PeerId, address: SocketAddr) -> Result<(Dial, Connecting), ConnectError> {
-        let dialer = self.0.dialer.clone();
-        let tls = dialer.client(peer).map_err(|error| ConnectError::Protocol(error.to_string()))?;
+    fn dial(
+        &self,
+        peer: PeerId,
+        address: SocketAddr,
+    ) -> Result<(ConnectAttempt, Connecting), ConnectError> {
+        let shared = self.0.shared.clone();
+        let tls = shared.client(peer).map_err(|error| ConnectError::Protocol(error.to_string()))?;
         let mut config = quinn::ClientConfig::new(tls);
-        config.transport_config(dialer.limits.transport(address));
+        config.transport_config(shared.limits.transport(address));
         let connecting = self.0.quinn.connect_with(config, address, NO_NAME);
         let connecting = connecting.map_err(|error| match error {
             quinn::ConnectError::EndpointStopping => ConnectError::EndpointClosed,
             quinn::ConnectError::InvalidRemoteAddress(_) => ConnectError::Address,
             other => ConnectError::Protocol(other.to_string()),
         })?;
-        Ok((Dial { dialer, peer }, connecting))
+        Ok((ConnectAttempt { shared, peer }, connecting))
     }
 }
 
@@ -215,7 +236,7 @@ impl Drop for Inner {
     }
 }
 
-impl Dialer {
+impl Shared {
     fn client(&self, peer: PeerId) -> Result<Arc<QuicClientConfig>, BindError> {
         let early = self.limits.early > 0;
         if !early {
@@ -241,9 +262,9 @@ impl Dialer {
         Arc::new(config)
     }
 
-    pub(crate) fn link(&self, quinn: quinn::Connection) -> Link {
+    pub(crate) fn handle(&self, quinn: quinn::Connection) -> ConnHandle {
         let (counters, send_window) = (self.counters.clone(), self.limits.send_window);
-        Link { quinn, counters, send_window }
+        ConnHandle { quinn, counters, send_window }
     }
 
     /// A connection from what the handshake left.
@@ -254,42 +275,38 @@ impl Dialer {
         handshake: HandshakeInfo,
         control: quinn::SendStream,
         complete: watch::Receiver<bool>,
-        present: Present,
+        permit: ConnectionPermit,
     ) -> Parts {
         Parts {
-            link: self.link(quinn),
+            handle: self.handle(quinn),
             peer,
             handshake,
             limits: self.limits.frames(),
             control,
             complete,
             control_timeout: self.limits.handshake_timeout,
-            present,
+            permit,
         }
-    }
-
-    pub(crate) fn enter(&self) -> Option<Present> {
-        Present::enter(&self.counters, |counters| &counters.connections, self.limits.connections)
     }
 }
 
 /// One outgoing connection in the making.
-pub(crate) struct Dial {
-    dialer: Arc<Dialer>,
+pub(crate) struct ConnectAttempt {
+    shared: Arc<Shared>,
     peer: PeerId,
 }
 
-impl Dial {
+impl ConnectAttempt {
     pub(crate) fn limits(&self) -> &Limits {
-        &self.dialer.limits
+        &self.shared.limits
     }
 
-    pub(crate) fn link(&self, quinn: quinn::Connection) -> Link {
-        self.dialer.link(quinn)
+    pub(crate) fn handle(&self, quinn: quinn::Connection) -> ConnHandle {
+        self.shared.handle(quinn)
     }
 
     pub(crate) fn count_early(&self, accepted: bool) {
-        let counters = &self.dialer.counters;
+        let counters = &self.shared.counters;
         Counters::add(
             if accepted { &counters.early_accepted } else { &counters.early_rejected },
             1,
@@ -304,46 +321,46 @@ impl Dial {
         early: EarlyData,
         control: Option<quinn::SendStream>,
     ) -> Result<Connection, ConnectError> {
-        let dialer = &self.dialer;
-        let handshake = HandshakeInfo::of(&quinn, dialer.policy, started, early);
+        let shared = &self.shared;
+        let handshake = HandshakeInfo::of(&quinn, shared.policy, started, early);
         // TLS has compared it; a resumed session has it from the first handshake.
         if peer_of(&quinn) != Some(self.peer) {
             quinn.close(CloseCode::Refused.to_varint(), b"");
-            Counters::add(&dialer.counters.handshakes_failed, 1);
+            Counters::add(&shared.counters.handshakes_failed, 1);
             return Err(ConnectError::WrongPeer);
         }
-        let Some(present) = dialer.enter() else {
+        let Some(permit) = shared.admissions.outgoing() else {
             quinn.close(CloseCode::Busy.to_varint(), b"");
             return Err(ConnectError::Busy);
         };
         let control = match control {
             Some(control) => control,
             None => {
-                let limits = dialer.limits.frames();
+                let limits = shared.limits.frames();
                 match open_control(&quinn, limits).await {
                     Ok(control) => control,
                     Err(_) => return Err(self.failed(quinn.closed().await)),
                 }
             }
         };
-        Counters::add(&dialer.counters.connected, 1);
+        Counters::add(&shared.counters.connected, 1);
         let (_, complete) = watch::channel(true);
         let peer = self.peer;
-        Ok(Connection::start(dialer.parts(quinn, peer, handshake, control, complete, present)))
+        Ok(Connection::start(shared.parts(quinn, peer, handshake, control, complete, permit)))
     }
 
     /// What it means that nobody answered.
     pub(crate) fn timed_out(&self) -> ConnectError {
-        Counters::add(&self.dialer.counters.handshakes_failed, 1);
+        Counters::add(&self.shared.counters.handshakes_failed, 1);
         ConnectError::TimedOut
     }
 
     /// What a failed handshake means.
     pub(crate) fn failed(&self, error: ConnectionError) -> ConnectError {
-        Counters::add(&self.dialer.counters.handshakes_failed, 1);
+        Counters::add(&self.shared.counters.handshakes_failed, 1);
         let error = ConnectError::from(error);
         if error == ConnectError::WrongPeer {
-            Counters::add(&self.dialer.counters.peers_refused, 1);
+            Counters::add(&self.shared.counters.peers_refused, 1);
         }
         error
     }

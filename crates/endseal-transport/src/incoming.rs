@@ -9,70 +9,76 @@ use tokio::time;
 
 use crate::close::CloseCode;
 use crate::connection::{Connection, open_control};
-use crate::endpoint::{Dialer, peer_of};
+use crate::endpoint::{Shared, peer_of};
+use crate::half_open::{Admission, HalfOpenSlot};
 use crate::handshake::{EarlyData, HandshakeInfo};
-use crate::statistics::{Counters, Present};
+use crate::statistics::Counters;
 
 /// Takes handshakes until the endpoint is closed.
 pub(crate) async fn run(
     quinn: quinn::Endpoint,
-    dialer: Arc<Dialer>,
+    shared: Arc<Shared>,
     taken: mpsc::Sender<Connection>,
 ) {
     while let Some(incoming) = quinn.accept().await {
-        let (counters, limits) = (&dialer.counters, &dialer.limits);
-        let Some(present) = Present::enter(counters, |c| &c.half_open, limits.half_open) else {
-            // An answer would be work, too, and would go to whoever was named as the sender.
-            Counters::add(&counters.handshakes_ignored, 1);
-            incoming.ignore();
-            continue;
-        };
-        let half_open = counters.snapshot().half_open;
-        let crowded = half_open > limits.retry_above as u64;
-        if crowded && !incoming.remote_address_validated() && incoming.may_retry() {
-            Counters::add(&counters.retries, 1);
-            // It fails only where a retry is not possible, which was asked.
-            let _possible = incoming.retry();
-            continue;
+        let counters = &shared.counters;
+        let proved = incoming.remote_address_validated();
+        match shared.half_open.admit(incoming.remote_address(), proved) {
+            Admission::Admitted(slot, evicted) => {
+                Counters::add(&counters.handshakes_evicted, u64::from(evicted));
+                let number = slot.number();
+                let task = tokio::spawn(take(incoming, shared.clone(), taken.clone(), slot));
+                shared.half_open.attach(number, task.abort_handle());
+            }
+            Admission::Retry => {
+                Counters::add(&counters.retries, 1);
+                // It fails only for an address that is proved.
+                let _possible = incoming.retry();
+            }
+            Admission::Ignored => {
+                // An answer would be work, too, and would go to the address that was named.
+                Counters::add(&counters.handshakes_ignored, 1);
+                incoming.ignore();
+            }
         }
-        tokio::spawn(take(incoming, dialer.clone(), taken.clone(), present));
     }
 }
 
 /// Completes one handshake and hands the connection over.
 async fn take(
     incoming: Incoming,
-    dialer: Arc<Dialer>,
+    shared: Arc<Shared>,
     taken: mpsc::Sender<Connection>,
-    present: Present,
+    slot: HalfOpenSlot,
 ) {
-    let finished = time::timeout(dialer.limits.handshake_timeout, handshake(incoming, &dialer));
+    let finished = time::timeout(shared.limits.second_flight_timeout, handshake(incoming, &shared));
     let connection = finished.await.ok().flatten();
-    drop(present);
+    // Nothing below waits, so that a completed handshake cannot be aborted any more.
+    drop(slot);
     let Some(connection) = connection else {
-        Counters::add(&dialer.counters.handshakes_failed, 1);
+        Counters::add(&shared.counters.handshakes_failed, 1);
         return;
     };
     match taken.try_reserve() {
         Ok(place) => {
             // First: whoever has the connection may look at the totals.
-            Counters::add(&dialer.counters.accepted, 1);
+            Counters::add(&shared.counters.accepted, 1);
             place.send(connection);
         }
         Err(mpsc::error::TrySendError::Full(())) => {
-            Counters::add(&dialer.counters.busy, 1);
+            Counters::add(&shared.counters.busy, 1);
             connection.abort(CloseCode::Busy);
         }
         Err(mpsc::error::TrySendError::Closed(())) => connection.abort(CloseCode::Done),
     }
 }
 
-async fn handshake(incoming: Incoming, dialer: &Dialer) -> Option<Connection> {
+async fn handshake(incoming: Incoming, shared: &Shared) -> Option<Connection> {
     let started = Instant::now();
-    let server = dialer.server(incoming.remote_address());
+    let server = shared.server(incoming.remote_address());
     let mut connecting = incoming.accept_with(server).ok()?;
     let (completes, mut complete) = watch::channel(true);
-    let quinn = if dialer.limits.early > 0 {
+    let quinn = if shared.limits.early > 0 {
         // Until the whole first message is there it is not known whether a session is resumed.
         connecting.handshake_data().await.ok()?;
         let (quinn, done) = connecting.into_0rtt().ok()?;
@@ -94,24 +100,24 @@ async fn handshake(incoming: Incoming, dialer: &Dialer) -> Option<Connection> {
     };
     let peer = peer_of(&quinn)?;
     // TLS has asked the same, but not for a resumed session: somebody may be accepted no more.
-    let accepted = dialer.accept.accepts(&peer);
-    let present = dialer.enter();
-    let (true, Some(present)) = (accepted, present) else {
+    let accepted = shared.accept.accepts(&peer);
+    let permit = if accepted { shared.admissions.incoming(peer) } else { None };
+    let Some(permit) = permit else {
         // Codes of the application do not travel before the handshake is complete.
         complete.wait_for(|complete| *complete).await.ok()?;
         let (code, counter) = if accepted {
-            (CloseCode::Busy, &dialer.counters.busy)
+            (CloseCode::Busy, &shared.counters.busy)
         } else {
-            (CloseCode::Refused, &dialer.counters.peers_refused)
+            (CloseCode::Refused, &shared.counters.peers_refused)
         };
         Counters::add(counter, 1);
         quinn.close(code.to_varint(), b"");
         return None;
     };
     let early = if *complete.borrow() { EarlyData::NotUsed } else { EarlyData::Accepted };
-    let handshake = HandshakeInfo::of(&quinn, dialer.policy, started, early);
-    let control = open_control(&quinn, dialer.limits.frames()).await.ok()?;
-    Some(Connection::start(dialer.parts(quinn, peer, handshake, control, complete, present)))
+    let handshake = HandshakeInfo::of(&quinn, shared.policy, started, early);
+    let control = open_control(&quinn, shared.limits.frames()).await.ok()?;
+    Some(Connection::start(shared.parts(quinn, peer, handshake, control, complete, permit)))
 }
 
 /// Waits for the end of a handshake. Returns true if the client has completed it.

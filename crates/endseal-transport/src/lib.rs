@@ -10,7 +10,7 @@
 //! | say short things in order | [`Connection::send_control`], [`Connection::receive_control`] |
 //! | send many frames one way | [`Connection::open_messages`], [`Connection::accept_messages`] |
 //! | ask and answer | [`Connection::open_exchange`], [`Connection::accept_exchange`] |
-//! | keep coming back | [`Link`] with a [`Backoff`] |
+//! | keep coming back | [`PersistentConnection`] with a [`Backoff`] |
 //! | save a round trip with what may be replayed | [`Endpoint::connect_early`], [`IdempotentFrame`] |
 //! | refuse stored frames that come twice | [`ReplayWindows`] |
 //! | see what happens | [`HandshakeInfo`], [`Path`], [`Statistics`] |
@@ -51,18 +51,21 @@
     reason = "there is nothing here without std"
 )]
 
+mod admission;
 mod backoff;
 mod close;
+mod conn_handle;
 mod connection;
 mod early;
 mod endpoint;
 mod error;
 mod frame;
+mod half_open;
 mod handshake;
 mod incoming;
 mod key;
 mod limits;
-mod link;
+mod persistent;
 mod pin;
 mod policy;
 mod prefix;
@@ -87,7 +90,7 @@ pub use frame::Frame;
 pub use handshake::{EarlyData, HandshakeInfo};
 pub use key::TransportKey;
 pub use limits::{FRAME_INITIAL, FRAME_MAX, Limits};
-pub use link::Link;
+pub use persistent::PersistentConnection;
 pub use pin::Accept;
 pub use policy::{CodePoint, Policy};
 pub use prefix::{Prefix, PrefixError, StreamType};

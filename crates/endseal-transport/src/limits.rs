@@ -58,16 +58,24 @@ pub struct Limits {
     /// A sign of life is sent after so long. Default 10 s, less than usual timeouts of address
     /// translation (RFC 9308, 3.2).
     pub keep_alive: Duration,
-    /// Time for a handshake, and for the peer's control stream after it. Default 10 s.
+    /// Time for a handshake that this side begins, and for the peer's control stream after a
+    /// handshake. Default 10 s.
     pub handshake_timeout: Duration,
-    /// Incoming handshakes at once. What comes beyond is not answered. Default 1,024.
+    /// Time for an incoming handshake, from the first flight to the second. Default 3 s.
+    pub second_flight_timeout: Duration,
+    /// Incoming handshakes at once. Beyond, the oldest is given up for the next. Default 1,024.
     pub half_open: usize,
+    /// Incoming handshakes at once from one source network, a /24 of IPv4 or a /56 of IPv6. From half
+    /// of them on an address must be proved first (Retry); beyond, nothing is answered. Default 64.
+    pub half_open_per_source: usize,
     /// Incoming handshakes at once above which an address must be proved first (Retry). Default 64.
     pub retry_above: usize,
     /// Incoming connections that nobody has taken yet. Default 64.
     pub backlog: usize,
     /// Connections at once. Default 1,024.
     pub connections: usize,
+    /// Connections at once that one peer has asked for. Default 16.
+    pub connections_per_peer: usize,
     /// Bytes of the socket's buffers in the kernel, each way; the system may give less. Default
     /// 4 MiB.
     pub socket_buffer: usize,
@@ -89,10 +97,13 @@ impl Default for Limits {
             idle_timeout: Duration::from_secs(30),
             keep_alive: Duration::from_secs(10),
             handshake_timeout: Duration::from_secs(10),
+            second_flight_timeout: Duration::from_secs(3),
             half_open: 1024,
+            half_open_per_source: 64,
             retry_above: 64,
             backlog: 64,
             connections: 1024,
+            connections_per_peer: 16,
             socket_buffer: 4 * 1024 * 1024,
             mtu: MTU,
         }

@@ -1,14 +1,14 @@
 //! Frames from one stream.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use bytes::{Buf, Bytes, BytesMut};
 use endseal_codec::Limits;
 use endseal_codec::frame::{FrameError, LiveHeader};
 use quinn::{ReadError, RecvStream};
 
-use crate::close::{CloseCode, Closed};
+use crate::close::CloseCode;
+use crate::conn_handle::ConnHandle;
 use crate::error::ReceiveError;
 use crate::frame::Frame;
 use crate::prefix::{Prefix, PrefixError, StreamType};
@@ -24,7 +24,7 @@ const AHEAD: usize = 64 * 1024;
 #[derive(Debug)]
 pub struct FrameReceiver {
     stream: RecvStream,
-    link: Link,
+    handle: ConnHandle,
     /// What the stream must begin with, until it has.
     expected: Option<StreamType>,
     limits: Limits,
@@ -39,32 +39,10 @@ pub struct FrameReceiver {
     ended: bool,
 }
 
-/// What a stream knows of its connection.
-#[derive(Clone, Debug)]
-pub(crate) struct Link {
-    pub(crate) quinn: quinn::Connection,
-    pub(crate) counters: Arc<Counters>,
-    /// [`Limits::send_window`](crate::Limits::send_window).
-    pub(crate) send_window: u32,
-}
-
-impl Link {
-    /// Ends the connection because of what the peer did.
-    fn blame(&self, code: CloseCode, error: ReceiveError) -> ReceiveError {
-        Counters::add(&self.counters.protocol_errors, 1);
-        self.quinn.close(code.to_varint(), b"");
-        error
-    }
-
-    pub(crate) fn closed(&self) -> Closed {
-        self.quinn.close_reason().map_or(Closed::Here, Closed::from)
-    }
-}
-
 impl FrameReceiver {
     pub(crate) fn new(
         stream: RecvStream,
-        link: Link,
+        handle: ConnHandle,
         expected: Option<StreamType>,
         limits: Limits,
     ) -> Self {
@@ -73,7 +51,7 @@ impl FrameReceiver {
         let idempotent_only = stream.is_0rtt() && expected != Some(StreamType::Control);
         Self {
             stream,
-            link,
+            handle,
             expected,
             limits,
             sequence: 0,
@@ -94,9 +72,9 @@ impl FrameReceiver {
         self.read_prefix().await?;
         loop {
             if let Some(frame) = self.take_frame()? {
-                Counters::add(&self.link.counters.frames_received, 1);
+                Counters::add(&self.handle.counters.frames_received, 1);
                 let bytes = frame.payload.len() as u64;
-                Counters::add(&self.link.counters.payload_received, bytes);
+                Counters::add(&self.handle.counters.payload_received, bytes);
                 return Ok(Some(frame));
             }
             if !self.fill().await? {
@@ -130,7 +108,7 @@ impl FrameReceiver {
                     }
                 }
                 Err(PrefixError::Type(kind)) => {
-                    return Err(self.link.blame(CloseCode::Stream, ReceiveError::Stream(kind)));
+                    return Err(self.handle.blame(CloseCode::Stream, ReceiveError::Stream(kind)));
                 }
                 Err(PrefixError::Varint) => return Err(self.bad_frame(FrameError::Varint)),
                 Err(PrefixError::Maximum(_)) => return Err(self.bad_frame(FrameError::Limit)),
@@ -143,7 +121,7 @@ impl FrameReceiver {
             FrameError::Limit => CloseCode::TooLarge,
             _ => CloseCode::Frame,
         };
-        self.link.blame(code, ReceiveError::Frame(error))
+        self.handle.blame(code, ReceiveError::Frame(error))
     }
 
     /// The next frame, if all of it is there.
@@ -156,7 +134,7 @@ impl FrameReceiver {
                 return Ok(None);
             };
             if self.idempotent_only && !header.is_idempotent() {
-                return Err(self.link.blame(CloseCode::Early, ReceiveError::Early));
+                return Err(self.handle.blame(CloseCode::Early, ReceiveError::Early));
             }
             self.skip(start);
             // The codec accepts numbers below 2^62 only.
@@ -226,7 +204,7 @@ impl FrameReceiver {
                 Err(ReceiveError::Reset(CloseCode::of_number(code.into_inner())))
             }
             Err(ReadError::ConnectionLost(error)) => Err(ReceiveError::Closed(error.into())),
-            Err(_) => Err(ReceiveError::Closed(self.link.closed())),
+            Err(_) => Err(ReceiveError::Closed(self.handle.closed())),
         }
     }
 }

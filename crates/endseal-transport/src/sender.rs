@@ -9,11 +9,11 @@ use quinn::{SendStream, WriteError};
 use tokio::sync::watch;
 
 use crate::close::{CloseCode, Closed};
+use crate::conn_handle::ConnHandle;
 use crate::error::SendError;
 use crate::frame::Frame;
 use crate::limits::{FRAME_INITIAL, frame_limits};
 use crate::prefix::Prefix;
-use crate::receiver::Link;
 use crate::statistics::Counters;
 use crate::window::SendWindow;
 
@@ -32,7 +32,7 @@ const CHUNK: usize = 16 * 1024;
 #[derive(Debug)]
 pub struct FrameSender {
     stream: SendStream,
-    link: Link,
+    handle: ConnHandle,
     /// The largest payload that the peer accepts; 0 until it has said so.
     peer_max: watch::Receiver<u32>,
     /// Encoded and not taken by QUIC: frames that wait for others, or the rest of one whose sending
@@ -51,14 +51,14 @@ pub struct FrameSender {
 impl FrameSender {
     pub(crate) fn new(
         stream: SendStream,
-        link: Link,
+        handle: ConnHandle,
         prefix: Option<Prefix>,
         peer_max: watch::Receiver<u32>,
     ) -> Self {
-        let window = SendWindow::new(link.send_window);
+        let window = SendWindow::new(handle.send_window);
         let mut own = Self {
             stream,
-            link,
+            handle,
             peer_max,
             pending: VecDeque::new(),
             last: BytesMut::new(),
@@ -112,8 +112,8 @@ impl FrameSender {
             self.pending.push_back(frame.payload.clone());
         }
         self.sequence += 1;
-        Counters::add(&self.link.counters.frames_sent, 1);
-        Counters::add(&self.link.counters.payload_sent, frame.payload.len() as u64);
+        Counters::add(&self.handle.counters.frames_sent, 1);
+        Counters::add(&self.handle.counters.payload_sent, frame.payload.len() as u64);
         Ok(())
     }
 
@@ -130,11 +130,11 @@ impl FrameSender {
                     SendError::Stopped(CloseCode::of_number(code.into_inner()))
                 }
                 WriteError::ConnectionLost(error) => SendError::Closed(Closed::from(error)),
-                _ => SendError::Closed(self.link.closed()),
+                _ => SendError::Closed(self.handle.closed()),
             })?;
             self.pending.drain(..written.chunks);
             self.waiting = self.waiting.saturating_sub(written.bytes);
-            self.window.written(written.bytes, &self.link.quinn);
+            self.window.written(written.bytes, &self.handle.quinn);
         }
         Ok(())
     }
@@ -162,7 +162,7 @@ impl FrameSender {
         match self.stream.stopped().await {
             Ok(None) => Ok(()),
             Ok(Some(code)) => Err(SendError::Stopped(CloseCode::of_number(code.into_inner()))),
-            Err(_) => Err(SendError::Closed(self.link.closed())),
+            Err(_) => Err(SendError::Closed(self.handle.closed())),
         }
     }
 
@@ -174,7 +174,7 @@ impl FrameSender {
     /// Ends the stream.
     pub(crate) fn end_stream(&mut self) -> Result<(), SendError> {
         self.finished = true;
-        self.stream.finish().map_err(|_| SendError::Closed(self.link.closed()))
+        self.stream.finish().map_err(|_| SendError::Closed(self.handle.closed()))
     }
 
     /// The stream itself.
@@ -219,7 +219,7 @@ impl FrameSender {
             return Ok(frame_limits(FRAME_INITIAL));
         }
         let known = self.peer_max.wait_for(|max| *max != 0).await;
-        let max = *known.map_err(|_| SendError::Closed(self.link.closed()))?;
+        let max = *known.map_err(|_| SendError::Closed(self.handle.closed()))?;
         if length <= max as usize {
             return Ok(frame_limits(max));
         }

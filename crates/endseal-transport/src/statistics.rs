@@ -2,7 +2,6 @@
 
 use core::fmt::Write as _;
 use core::sync::atomic::{AtomicU64, Ordering};
-use std::sync::Arc;
 
 macro_rules! statistics {
     ($($(#[doc = $doc:literal])+ $name:ident: $kind:literal;)*) => {
@@ -63,9 +62,11 @@ statistics! {
     peers_refused: "counter";
     /// Incoming handshakes that were asked to prove their address first.
     retries: "counter";
-    /// Incoming handshakes that were not answered, for want of room.
+    /// Incoming handshakes that were not answered, because their source had too many.
     handshakes_ignored: "counter";
-    /// Connections that were closed because nobody took them in time.
+    /// Incoming handshakes that were given up to make room for another.
+    handshakes_evicted: "counter";
+    /// Connections that were closed because they exceeded the backlog or another limit.
     busy: "counter";
     /// Connections closed because the peer did not keep to the protocol.
     protocol_errors: "counter";
@@ -86,30 +87,5 @@ statistics! {
 impl Counters {
     pub(crate) fn add(counter: &AtomicU64, count: u64) {
         counter.fetch_add(count, Ordering::Relaxed);
-    }
-}
-
-type Gauge = fn(&Counters) -> &AtomicU64;
-
-/// Counts one more of something that is, until dropped.
-#[derive(Debug)]
-pub(crate) struct Present {
-    counters: Arc<Counters>,
-    gauge: Gauge,
-}
-
-impl Present {
-    /// Counts it, unless there are `max` already.
-    pub(crate) fn enter(counters: &Arc<Counters>, gauge: Gauge, max: usize) -> Option<Self> {
-        let own = Self { counters: counters.clone(), gauge };
-        let before = gauge(counters).fetch_add(1, Ordering::Relaxed);
-        // Dropping `own` takes it back.
-        (before < max as u64).then_some(own)
-    }
-}
-
-impl Drop for Present {
-    fn drop(&mut self) {
-        (self.gauge)(&self.counters).fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -104,6 +104,8 @@ impl Subject for Transport {
     ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
         let work = Work::new(case, params)?;
         let mut limits = Limits::default();
+        // Idle connections are counted by the dozen, all of one peer.
+        limits.connections_per_peer = limits.connections;
         if self.packets == Packets::Ethernet || work.is_over_ethernet() {
             limits.mtu = ETHERNET;
         }

@@ -2,56 +2,139 @@
 
 use std::time::Duration;
 
-use endseal_transport::{CloseCode, Closed, ConnectError, Policy};
+use endseal_transport::{Accept, CloseCode, Closed, ConnectError, Endpoint, Limits, Policy};
 
-use crate::pair::{Pair, eventually, limits};
+use crate::pair::{HERE, Pair, eventually, key, limits, unless_overtaken};
 use crate::proxy::{Proxy, Weather};
 use crate::raw::RawClient;
 
-/// Asks, and never goes on: what the server answers is not heard.
-async fn half_open(pair: &Pair, count: usize) -> (Proxy, RawClient, Vec<quinn::Connecting>) {
-    let proxy = Proxy::new(pair.address(), Weather::default(), 1).await;
-    proxy.deafen();
-    let crowd = RawClient::new(1);
+/// Handshakes that stop half way, and what keeps them there.
+struct Crowd {
+    proxy: Proxy,
+    _client: RawClient,
+    _asking: Vec<quinn::Connecting>,
+}
+
+/// Asks from `source`, and never goes on. If it `proves` its address, it hears Retry; otherwise it
+/// hears nothing.
+async fn half_open(pair: &Pair, source: &str, count: usize, proves: bool) -> Crowd {
+    let proxy = Proxy::from(source, pair.address(), Weather::default(), 1).await;
+    if proves {
+        proxy.pass_retries_only();
+    } else {
+        proxy.deafen();
+    }
+    let client = RawClient::new(1);
     let mut asking = Vec::new();
     for i in 0..count {
-        asking.push(crowd.dial(proxy.address()));
+        asking.push(client.dial(proxy.address()));
         if i % 50 == 0 {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     }
-    (proxy, crowd, asking)
+    Crowd { proxy, _client: client, _asking: asking }
+}
+
+/// The pinned peer at another address of this machine.
+fn pinned(limits: Limits) -> Endpoint {
+    let elsewhere = "127.0.1.1:0".parse().unwrap();
+    let one = key(1, Policy::Hybrid);
+    Endpoint::bind_with(elsewhere, &one, Policy::Hybrid, Accept::nobody(), limits).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crowd_that_proves_no_address_does_not_keep_others_out() {
-    let mut patient = limits();
-    patient.handshake_timeout = Duration::from_secs(30);
-    let pair = Pair::new(Policy::Hybrid, patient);
-    let (_proxy, _crowd, asking) = half_open(&pair, 3000).await;
+    let pair = Pair::new(Policy::Hybrid, limits());
+    let crowd = half_open(&pair, HERE, 3000, false).await;
     assert!(eventually(|| pair.server.statistics().retries > 2000).await);
     let crowded = pair.server.statistics();
-    assert!(crowded.half_open <= 64 + 1, "{crowded:?}");
-    // Whoever can be reached at the address he names gets in meanwhile.
+    // Half of what a source may have, as anybody can use its address.
+    assert!(crowded.half_open <= 32, "{crowded:?}");
+    // Whoever can be reached at the address he names gets in meanwhile, also from the same network.
     let (asked, taken) = pair.connect(pair.address()).await;
     asked.confirmed().await.unwrap();
     assert_eq!(taken.peer(), pair.client.peer_id());
     assert_eq!(pair.server.statistics().connections, 1);
-    drop(asking);
+    drop(crowd);
+}
+
+/// A flood of handshakes that prove their address and stop before the second flight.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_proved_address_does_not_lock_out_another_network() {
+    let mut narrow = limits();
+    (narrow.half_open, narrow.retry_above, narrow.half_open_per_source) = (100, 10, 40);
+    let pair = Pair::new(Policy::Hybrid, narrow.clone());
+    let crowd = half_open(&pair, HERE, 600, true).await;
+    assert!(eventually(|| pair.server.statistics().handshakes_ignored > 100).await);
+    let crowded = pair.server.statistics();
+    assert!(crowded.half_open <= 40, "{crowded:?}");
+    let pinned = pinned(narrow);
+    let asked = pinned.connect(pair.server.peer_id(), pair.address());
+    let (asked, taken) = tokio::join!(asked, pair.server.accept());
+    asked.unwrap().confirmed().await.unwrap();
+    assert_eq!(taken.unwrap().peer(), pinned.peer_id());
+    assert_eq!(pair.server.statistics().handshakes_evicted, 0);
+    drop(crowd);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn handshakes_are_bounded_and_time_out() {
+async fn many_proved_addresses_give_way_to_the_newest() {
     let mut narrow = limits();
-    (narrow.half_open, narrow.retry_above) = (100, 1_000_000);
-    narrow.handshake_timeout = Duration::from_secs(2);
+    (narrow.half_open, narrow.retry_above, narrow.half_open_per_source) = (20, 4, 5);
+    let pair = Pair::new(Policy::Hybrid, narrow.clone());
+    let mut crowds = Vec::new();
+    for network in 2..8 {
+        crowds.push(half_open(&pair, &format!("127.0.{network}.1:0"), 20, true).await);
+    }
+    assert!(eventually(|| pair.server.statistics().handshakes_evicted > 0).await);
+    assert!(pair.server.statistics().half_open <= 20);
+    let pinned = pinned(narrow);
+    let asked = pinned.connect(pair.server.peer_id(), pair.address());
+    let (asked, _taken) = tokio::join!(asked, pair.server.accept());
+    asked.unwrap().confirmed().await.unwrap();
+    drop(crowds);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_flight_that_does_not_come_frees_its_place() {
+    let mut narrow = limits();
+    (narrow.half_open_per_source, narrow.retry_above) = (20, 4);
+    narrow.second_flight_timeout = Duration::from_secs(1);
     let pair = Pair::new(Policy::Hybrid, narrow);
-    let (_proxy, _crowd, asking) = half_open(&pair, 1500).await;
+    let crowd = half_open(&pair, HERE, 100, true).await;
     assert!(eventually(|| pair.server.statistics().handshakes_ignored > 0).await);
-    assert!(pair.server.statistics().half_open <= 101, "{:?}", pair.server.statistics());
-    drop(asking);
-    // Everything is given back, and there is room again.
+    crowd.proxy.cut();
+    // Everything is given back, and there is room again for the same network.
     assert!(eventually(|| pair.server.statistics().half_open == 0).await);
+    let (asked, _taken) = pair.connect(pair.address()).await;
+    asked.confirmed().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_peer_holds_no_more_connections_than_its_share() {
+    let mut narrow = limits();
+    narrow.connections_per_peer = 2;
+    let pair = Pair::new(Policy::Hybrid, narrow);
+    let (one, one_taken) = pair.connect(pair.address()).await;
+    let (_two, _two_taken) = pair.connect(pair.address()).await;
+    let told = unless_overtaken(async || {
+        let third = pair.client.connect(pair.server.peer_id(), pair.address()).await;
+        match third {
+            Err(ConnectError::Busy) => Some(()),
+            Err(_) => None,
+            Ok(third) => match third.confirmed().await {
+                Err(Closed::ByPeer(CloseCode::Busy)) => Some(()),
+                Err(_) => None,
+                Ok(()) => panic!("a third connection"),
+            },
+        }
+    });
+    told.await;
+    assert_eq!(pair.server.statistics().connections, 2);
+    // One that ends makes room.
+    one.close(CloseCode::Done).await;
+    one_taken.closed().await;
+    drop(one_taken);
     let (asked, _taken) = pair.connect(pair.address()).await;
     asked.confirmed().await.unwrap();
 }

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use endseal_transport::{
-    Accept, Backoff, CloseCode, Closed, ConnectError, Endpoint, Link, Policy, ReceiveError,
-    SendError,
+    Accept, Backoff, CloseCode, Closed, ConnectError, Endpoint, PersistentConnection, Policy,
+    ReceiveError, SendError,
 };
 
 use crate::pair::{HERE, Pair, frame, key, limits};
@@ -81,7 +81,7 @@ async fn a_link_comes_back_when_the_peer_does() {
     let (peer, address) = (pair.server.peer_id(), pair.address());
     let mut backoff = Backoff::default();
     (backoff.first, backoff.max) = (Duration::from_millis(20), Duration::from_millis(100));
-    let link = Link::new(pair.client.clone(), peer, address, backoff);
+    let link = PersistentConnection::new(pair.client.clone(), peer, address, backoff);
     let first = link.connection().await.unwrap();
     let again = link.connection().await.unwrap();
     again.send_control(&frame(1, 10)).await.unwrap();
@@ -114,10 +114,10 @@ async fn a_link_does_not_insist_where_it_is_not_wanted() {
     let stranger =
         Endpoint::bind_with(here, &stranger, Policy::Hybrid, Accept::nobody(), limits()).unwrap();
     let (peer, address) = (pair.server.peer_id(), pair.address());
-    let link = Link::new(stranger, peer, address, Backoff::default());
+    let link = PersistentConnection::new(stranger, peer, address, Backoff::default());
     assert_eq!(link.connection().await.err(), Some(ConnectError::Refused));
     let other = key(8, Policy::Hybrid).peer_id();
-    let link = Link::new(pair.client.clone(), other, address, Backoff::default());
+    let link = PersistentConnection::new(pair.client.clone(), other, address, Backoff::default());
     assert_eq!(link.connection().await.err(), Some(ConnectError::WrongPeer));
 }
 
@@ -130,7 +130,8 @@ async fn a_link_that_is_trying_learns_of_another_address() {
     let mut backoff = Backoff::default();
     (backoff.first, backoff.max) = (Duration::from_millis(10), Duration::from_millis(20));
     let nowhere = deaf.local_addr().unwrap();
-    let link = Link::new(pair.client.clone(), pair.server.peer_id(), nowhere, backoff);
+    let link =
+        PersistentConnection::new(pair.client.clone(), pair.server.peer_id(), nowhere, backoff);
     let tell = async {
         tokio::time::sleep(Duration::from_millis(500)).await;
         link.set_address(pair.address());
@@ -149,6 +150,7 @@ async fn a_link_gives_up_after_its_attempts() {
     let mut backoff = Backoff::default();
     (backoff.first, backoff.attempts) = (Duration::from_millis(1), Some(3));
     let address = deaf.local_addr().unwrap();
-    let link = Link::new(pair.client.clone(), pair.server.peer_id(), address, backoff);
+    let link =
+        PersistentConnection::new(pair.client.clone(), pair.server.peer_id(), address, backoff);
     assert_eq!(link.connection().await.err(), Some(ConnectError::TimedOut));
 }

@@ -28,6 +28,7 @@ pub(crate) fn key(n: u8, policy: Policy) -> TransportKey {
 pub(crate) fn limits() -> Limits {
     let mut limits = Limits::default();
     limits.handshake_timeout = Duration::from_secs(20);
+    limits.second_flight_timeout = Duration::from_secs(20);
     limits
 }
 

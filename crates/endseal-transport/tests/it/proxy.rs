@@ -50,14 +50,25 @@ struct State {
     lost: AtomicU32,
     silent: AtomicBool,
     deaf: AtomicBool,
+    retries_only: AtomicBool,
     /// To the server and to the client: in order, but for what is late.
     lines: (UnboundedSender<Timed>, UnboundedSender<Timed>),
 }
 
 impl Proxy {
     pub(crate) async fn new(server: SocketAddr, weather: Weather, seed: u64) -> Self {
+        Self::from(HERE, server, weather, seed).await
+    }
+
+    /// A proxy that the server sees at that address.
+    pub(crate) async fn from(
+        source: &str,
+        server: SocketAddr,
+        weather: Weather,
+        seed: u64,
+    ) -> Self {
         let inside = Arc::new(UdpSocket::bind(HERE).await.unwrap());
-        let outside = Arc::new(UdpSocket::bind(HERE).await.unwrap());
+        let outside = Arc::new(UdpSocket::bind(source).await.unwrap());
         let address = inside.local_addr().unwrap();
         let (to_server, line_to_server) = unbounded_channel();
         let (to_client, line_to_client) = unbounded_channel();
@@ -74,6 +85,7 @@ impl Proxy {
             lost: AtomicU32::new(0),
             silent: AtomicBool::new(false),
             deaf: AtomicBool::new(false),
+            retries_only: AtomicBool::new(false),
         });
         tokio::spawn(from_server(state.clone(), outside));
         tokio::spawn(state.clone().deliver(true, line_to_server));
@@ -102,6 +114,11 @@ impl Proxy {
     /// From now on the client hears nothing.
     pub(crate) fn deafen(&self) {
         self.state.deaf.store(true, Ordering::Relaxed);
+    }
+
+    /// From now on the client hears nothing but Retry: it proves its address and gets no further.
+    pub(crate) fn pass_retries_only(&self) {
+        self.state.retries_only.store(true, Ordering::Relaxed);
     }
 
     /// Everything that entered so far, in order. Nothing is kept afterwards.
@@ -140,7 +157,10 @@ async fn from_server(state: Arc<State>, outside: Arc<UdpSocket>) {
 impl State {
     fn pass(&self, from_client: bool, datagram: Vec<u8>) {
         let deaf = !from_client && self.deaf.load(Ordering::Relaxed);
-        if deaf || self.silent.load(Ordering::Relaxed) {
+        // A long header of type Retry (RFC 9000, 17.2.5).
+        let is_retry = datagram.first().is_some_and(|first| first & 0xf0 == 0xf0);
+        let kept = !from_client && self.retries_only.load(Ordering::Relaxed) && !is_retry;
+        if kept || deaf || self.silent.load(Ordering::Relaxed) {
             return;
         }
         if self.keep.load(Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! A connection that comes back.
+//! A connection that is made anew when it is lost.
 
 use core::time::Duration;
 use std::net::SocketAddr;
@@ -19,10 +19,10 @@ const WORKED: Duration = Duration::from_secs(10);
 
 /// A peer and where it is thought to be, with the connection to it while there is one.
 ///
-/// A link repeats nothing by itself: what was under way when a connection was lost is the
+/// It repeats nothing by itself: what was under way when a connection was lost is the
 /// application's to send again, because it alone knows what may be sent twice.
 #[allow(missing_debug_implementations, reason = "its endpoint holds a key")]
-pub struct Link {
+pub struct PersistentConnection {
     endpoint: Endpoint,
     peer: PeerId,
     backoff: Backoff,
@@ -37,7 +37,7 @@ struct State {
     failures: u32,
 }
 
-impl Link {
+impl PersistentConnection {
     /// A link without a connection yet.
     #[must_use]
     pub fn new(endpoint: Endpoint, peer: PeerId, address: SocketAddr, backoff: Backoff) -> Self {

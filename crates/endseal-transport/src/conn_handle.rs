@@ -1,0 +1,30 @@
+//! The handle that streams keep of their connection.
+
+use std::sync::Arc;
+
+use crate::close::{CloseCode, Closed};
+use crate::error::ReceiveError;
+use crate::statistics::Counters;
+
+/// QUIC connection, counters and limits, shared by the streams of a connection.
+#[derive(Clone, Debug)]
+pub(crate) struct ConnHandle {
+    pub(crate) quinn: quinn::Connection,
+    pub(crate) counters: Arc<Counters>,
+    /// [`Limits::send_window`](crate::Limits::send_window).
+    pub(crate) send_window: u32,
+}
+
+impl ConnHandle {
+    /// Closes the connection because the peer broke the protocol.
+    pub(crate) fn blame(&self, code: CloseCode, error: ReceiveError) -> ReceiveError {
+        Counters::add(&self.counters.protocol_errors, 1);
+        self.quinn.close(code.to_varint(), b"");
+        error
+    }
+
+    /// Reason of the end of the connection.
+    pub(crate) fn closed(&self) -> Closed {
+        self.quinn.close_reason().map_or(Closed::Here, Closed::from)
+    }
+}
