@@ -25,9 +25,9 @@ const MAX_ADDRESSES: usize = 8;
 /// How long others are told that this side is leaving, and threads may finish.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// How long to wait for a peer.
+/// Timeouts of a command that calls a peer.
 #[derive(clap::Args, Clone, Copy, Debug)]
-pub(crate) struct Patience {
+pub(crate) struct Timeouts {
     /// Give up if nobody has answered after so long
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=600))]
@@ -38,9 +38,9 @@ pub(crate) struct Patience {
     idle: u16,
 }
 
-impl From<Patience> for transfer::Patience {
-    fn from(patience: Patience) -> Self {
-        Self::new(Duration::from_secs(patience.idle.into()))
+impl From<Timeouts> for transfer::StallTimeout {
+    fn from(timeouts: Timeouts) -> Self {
+        Self::new(Duration::from_secs(timeouts.idle.into()))
     }
 }
 
@@ -94,12 +94,12 @@ impl Interrupt {
         &mut self,
         key: &TransportKey,
         to: (&PeerAddress, PeerId),
-        patience: Patience,
+        timeouts: Timeouts,
         work: impl AsyncFnOnce(&Connection) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let (address, peer) = to;
         let dialed = tokio::select! {
-            dialed = dial(key, address, peer, patience) => dialed,
+            dialed = dial(key, address, peer, timeouts) => dialed,
             () = self.wait() => Err(interrupted()),
         };
         let (endpoint, connection) = dialed?;
@@ -128,7 +128,7 @@ async fn dial(
     key: &TransportKey,
     address: &PeerAddress,
     peer: PeerId,
-    Patience { timeout, .. }: Patience,
+    Timeouts { timeout, .. }: Timeouts,
 ) -> Result<(Endpoint, Connection), Failure> {
     let patience = Duration::from_secs(timeout.into());
     let found = time::timeout(patience, address.resolve()).await;
@@ -248,6 +248,8 @@ impl From<ReceiveFileError> for Failure {
     fn from(error: ReceiveFileError) -> Self {
         match error {
             ReceiveFileError::File(error) => error.into(),
+            ReceiveFileError::Stalled => Self::of(Kind::Environment, &error)
+                .hint("--idle allows more, as a sender that waits for its input may need"),
             ReceiveFileError::Refusal(_) => Self::of(Kind::Refused, &error),
             ReceiveFileError::Receive(ReceiveError::Reset(_)) => {
                 Self::of(Kind::Environment, &error).hint("nothing of it was kept")

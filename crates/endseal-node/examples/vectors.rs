@@ -7,8 +7,8 @@ use std::{env, fs};
 
 use endseal_codec::frame::{Kind, LiveHeader};
 use endseal_codec::{
-    Body, Codec as _, Content, FileAnswer, FileEnd, FileOffer, Limits, Message, RichMessage,
-    Unknown, Verdict,
+    Body, Codec as _, Content, FileAnswer, FileEnd, FileOffer, Limits, Message, Receipt,
+    ReceiptKind, RichMessage, Unknown, Verdict,
 };
 use endseal_crypto::hash;
 use serde_json::{Value, json};
@@ -27,6 +27,56 @@ fn main() {
     offers(&dir);
     contents(&dir);
     ends(&dir);
+    series(&dir);
+}
+
+/// A message of a conversation, with 16 times `id` as its id.
+fn text(id: u8, conversation: &str, text: &str) -> Content {
+    Content::Rich(RichMessage {
+        id: [id; 16],
+        conversation: conversation.as_bytes().into(),
+        sender: [2; 32],
+        body: Some(Body::Text(text.into())),
+        ..RichMessage::default()
+    })
+}
+
+fn receipt() -> Content {
+    Content::Receipt(Receipt {
+        conversation: (*b"c").into(),
+        sender: [2; 32],
+        kind: ReceiptKind::DELIVERED,
+        messages: vec![[1; 16]],
+        ..Receipt::default()
+    })
+}
+
+fn series(dir: &Path) {
+    let vector = |scenario: &str, comment: &str, expect: &str, texts: &[&str], frames: Frames| {
+        let more = [("kind", "series".into()), ("texts", texts.into())];
+        write(dir, scenario, comment, expect, &[], frames, &more);
+    };
+    let one = || Frames::new().message(&text(1, "c", "hello"));
+    let two = || one().message(&text(2, "c", "again"));
+    let ok =
+        |scenario, comment, texts: &[&str], frames| vector(scenario, comment, "ok", texts, frames);
+    ok("series-one", "one message", &["hello"], one());
+    ok("series-plain", "two messages of a conversation", &["hello", "again"], two());
+    let other = two().message(&text(3, "d", "elsewhere")).message(&text(4, "c", "back"));
+    let texts = ["hello", "again", "elsewhere", "back"];
+    ok("series-two-conversations", "two conversations", &texts, other);
+    let order = |scenario, comment, frames| vector(scenario, comment, "order", &["hello"], frames);
+    order("series-receipt", "a receipt of the sender", one().message(&receipt()));
+    order("series-data", "content of a file", one().data(CONTENT));
+    order("series-offer", "a file behind a message", one().offer(NAME, None));
+    order("series-control", "a control frame", one().frame(Kind::Control, false, b"x"));
+    let again = Message::from(text(2, "c", "again")).to_vec(Limits::default()).unwrap();
+    order("series-sealed", "a sealed frame", one().frame(Kind::Message, true, &again));
+    order("series-later-version", "a message that only a later version knows", {
+        one().frame(Kind::Message, false, &[0x7a, 0])
+    });
+    let none = one().frame(Kind::Message, false, b"\xff\xff");
+    vector("series-no-message", "bytes that are none", "message", &["hello"], none);
 }
 
 fn successes(dir: &Path) {
@@ -66,14 +116,8 @@ fn order(dir: &Path) {
         FileAnswer { transfer: TRANSFER, verdict: Verdict::ACCEPTED, unknown: Unknown::default() };
     let answer = Content::FileAnswer(answer);
     refused("answer-first", "an answer of the sender", &[], Frames::new().message(&answer));
-    let rich = Content::Rich(RichMessage {
-        id: [1; 16],
-        conversation: (*b"c").into(),
-        sender: [2; 32],
-        body: Some(Body::Text("hello".into())),
-        ..RichMessage::default()
-    });
-    refused("rich-first", "a message of a conversation", &[], Frames::new().message(&rich));
+    refused("receipt-first", "a receipt", &[], Frames::new().message(&receipt()));
+    let rich = text(1, "c", "hello");
     let offered = || Frames::new().offer(NAME, Some(21));
     refused("second-offer", "two offers", &["ACCEPTED"], offered().offer(NAME, Some(21)));
     refused("rich-in-content", "a message in the content", &["ACCEPTED"], offered().message(&rich));
@@ -262,7 +306,8 @@ fn write(
     let frames: Vec<_> = frames.frames.iter().map(|frame| hex(frame)).collect();
     let answers: Vec<_> = answers.iter().map(|name| format!("VERDICT_{name}")).collect();
     let mut vector = json!({
-        "comment": comment, "expect": expect, "limit": LIMIT, "frames": frames, "answers": answers,
+        "comment": comment, "expect": expect, "kind": "file", "limit": LIMIT, "frames": frames,
+        "answers": answers,
     });
     for (name, value) in more {
         vector[name] = value.clone();

@@ -5,8 +5,8 @@
 //! | send a file | [`send_file`] |
 //! | send a series of messages | [`send_messages`] |
 //! | ask whether a peer answers | [`Echo`] |
-//! | give a peer up that stands still | [`Patience`] |
-//! | answer all of it | [`receive`] with an [`Inbox`] |
+//! | time out a peer that makes no progress | [`StallTimeout`] |
+//! | answer all of it | [`receive`] with an [`Inbox`] and a [`TransferQuota`] |
 //! | the same without I/O, or over another transport | [`FileSender`], [`FileReceiver`], [`Unconfirmed`], [`DueReceipts`] |
 
 mod arrival;
@@ -16,7 +16,7 @@ mod file_receiver;
 mod file_sender;
 mod message;
 mod name;
-mod patience;
+mod quota;
 mod receipts;
 mod receive_file;
 mod receive_messages;
@@ -24,6 +24,7 @@ mod refusal;
 mod send_file;
 mod send_messages;
 mod serve;
+mod stall;
 mod storage;
 
 pub use arrival::Arrival;
@@ -32,10 +33,11 @@ pub use error::{ReceiveFileError, ReceiveMessagesError, SendError, SendFileError
 pub use file_receiver::{Action, FileReceiver, Offer};
 pub use file_sender::FileSender;
 pub use name::{FileName, InvalidFileName};
-pub use patience::Patience;
+pub use quota::TransferQuota;
 pub use receipts::{DueReceipts, Unconfirmed};
 pub use receive_file::Stored;
 pub use refusal::Refusal;
 pub use send_file::{OutgoingFile, send_file};
 pub use send_messages::{OutgoingMessage, send_messages};
 pub use serve::{Inbox, Reception, receive};
+pub use stall::StallTimeout;

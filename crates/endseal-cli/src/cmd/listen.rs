@@ -1,12 +1,13 @@
 //! `endseal listen`
 
 use core::net::SocketAddr;
+use core::time::Duration;
 use std::path::PathBuf;
 use std::rc::Rc;
 
 use endseal_keyring::{PeerIdText, Peers};
 use endseal_node::FileError;
-use endseal_node::transfer::{Reception, receive};
+use endseal_node::transfer::{Reception, TransferQuota, receive};
 use endseal_transport::{Accept, CloseCode, Endpoint, PeerId, Policy, TransportKey};
 use tokio::task::spawn_local;
 
@@ -39,7 +40,14 @@ pub(crate) struct Args {
     /// Most bytes of a file; K, M, G and T are powers of 1,024
     #[arg(long, value_name = "BYTES", default_value = "16G", value_parser = bytes)]
     max_size: u64,
+    /// Give a file up of which nothing came for so long
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    idle: u16,
 }
+
+/// Unfinished files of one peer.
+const MAX_UNFINISHED: usize = 8;
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let home = ctx.home()?;
@@ -55,6 +63,8 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let reception = Reception {
         folder: args.dir.clone(),
         max_size: args.max_size,
+        quota: TransferQuota::new(MAX_UNFINISHED, args.max_size),
+        stall: Duration::from_secs(args.idle.into()),
         own: *identity.public().ed25519().as_bytes(),
         now: ctx::now,
     };

@@ -9,7 +9,7 @@ use endseal_transport::TransportKey;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
-use crate::network::{self, Patience};
+use crate::network::{self, Timeouts};
 use crate::passphrase;
 use crate::peer_address::PeerAddress;
 
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(value_parser = clap::value_parser!(u32).range(..=100_000))]
     n: u32,
     #[command(flatten)]
-    patience: Patience,
+    timeouts: Timeouts,
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -39,8 +39,8 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     network::run(async |mut interrupt| {
         let to = (&args.to, peer);
         interrupt
-            .with_connection(&key, to, args.patience, async |connection| {
-                let mut echo = Echo::open(connection, args.patience.into()).await?;
+            .with_connection(&key, to, args.timeouts, async |connection| {
+                let mut echo = Echo::open(connection, args.timeouts.into()).await?;
                 let mut times = Vec::new();
                 for _ in 0..args.n {
                     times.push(echo.call(vec![0x65; PAYLOAD]).await?);

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use crate::ctx::{self, Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::json;
-use crate::network::{self, Patience};
+use crate::network::{self, Timeouts};
 use crate::output::{DASH, Input};
 use crate::passphrase;
 use crate::peer_address::PeerAddress;
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     name: Option<FileName>,
     #[command(flatten)]
-    patience: Patience,
+    timeouts: Timeouts,
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -66,12 +66,12 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     network::run(async |mut interrupt| {
         let to = (&args.to, peer);
         interrupt
-            .with_connection(&key, to, args.patience, async |connection| match name {
+            .with_connection(&key, to, args.timeouts, async |connection| match name {
                 Some(name) => {
                     let shown = name.as_str().to_owned();
                     let (size, content) = (input.len, input.reader);
                     let file = OutgoingFile { name, size, time: ctx::now(), content };
-                    let patience = args.patience.into();
+                    let patience = args.timeouts.into();
                     let sent = transfer::send_file(connection, file, patience, &mut progress);
                     let sent = sent.await?;
                     let json = json::object([("name", shown.into()), ("size", sent.into())]);
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                 }
                 None => {
                     let lines = lines(input.reader).map_err(unread)?;
-                    let patience = args.patience.into();
+                    let patience = args.timeouts.into();
                     let sent =
                         transfer::send_messages(connection, own, lines, patience, &mut progress);
                     Ok(Outcome::new("", json::object([("messages", sent.await?.into())])))

@@ -11,7 +11,7 @@ use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
 use endseal_keyring::PeerIdText;
 use endseal_node::transfer::{
-    Inbox, ReceiveFileError, ReceiveMessagesError, Reception, Stored, receive,
+    Inbox, ReceiveFileError, ReceiveMessagesError, Reception, Stored, TransferQuota, receive,
 };
 use endseal_transport::{Accept, Endpoint, Limits, PeerId, Policy, TransportKey};
 use serde_json::Value;
@@ -114,7 +114,14 @@ impl Careful {
                 bound.send(endpoint.clone()).unwrap();
                 while let Some(connection) = endpoint.accept().await {
                     let folder = std::env::temp_dir();
-                    let reception = Reception { folder, max_size: 0, own: [0; 32], now: || 0 };
+                    let reception = Reception {
+                        folder,
+                        max_size: 0,
+                        quota: TransferQuota::new(0, 0),
+                        stall: Duration::from_secs(60),
+                        own: [0; 32],
+                        now: || 0,
+                    };
                     receive(&connection, &reception, &Nothing).await;
                 }
             });

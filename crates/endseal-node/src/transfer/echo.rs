@@ -6,8 +6,9 @@ use std::time::Instant;
 use endseal_transport::{Connection, Frame, FrameReceiver, FrameSender, Kind};
 
 use super::error::SendError;
-use super::patience::Patience;
 use super::refusal::Refusal;
+use super::serve::Request;
+use super::stall::StallTimeout;
 
 /// Longest payload that is sent back.
 pub const MAX_ECHO: usize = 1024;
@@ -16,7 +17,7 @@ pub const MAX_ECHO: usize = 1024;
 #[derive(Debug)]
 pub struct Echo {
     connection: Connection,
-    patience: Patience,
+    stall: StallTimeout,
     stream: FrameSender,
     answers: FrameReceiver,
 }
@@ -26,10 +27,10 @@ impl Echo {
     ///
     /// # Errors
     /// [`SendError`].
-    pub async fn open(connection: &Connection, patience: Patience) -> Result<Self, SendError> {
-        let streams = patience.wait(connection, connection.open_exchange()).await?;
+    pub async fn open(connection: &Connection, stall: StallTimeout) -> Result<Self, SendError> {
+        let streams = stall.wait(connection, connection.open_exchange()).await?;
         let (stream, answers) = streams?;
-        Ok(Self { connection: connection.clone(), patience, stream, answers })
+        Ok(Self { connection: connection.clone(), stall, stream, answers })
     }
 
     /// Sends bytes, at most [`MAX_ECHO`] of them, and waits for the same to come back. Gives the time
@@ -44,7 +45,7 @@ impl Echo {
             self.stream.send(&frame).await?;
             Ok::<_, SendError>(self.answers.receive().await?)
         };
-        match self.patience.wait(&self.connection, called).await?? {
+        match self.stall.wait(&self.connection, called).await?? {
             Some(answer) if answer == frame => Ok(started.elapsed()),
             Some(_) => Err(Refusal::Order.into()),
             None => Err(Refusal::Truncated.into()),
@@ -53,11 +54,7 @@ impl Echo {
 }
 
 /// Sends back what comes, one frame at a time.
-pub(super) async fn echo(
-    first: Frame,
-    mut stream: FrameReceiver,
-    mut answers: FrameSender,
-) -> Result<(), SendError> {
+pub(super) async fn echo((first, mut stream, mut answers): Request) -> Result<(), SendError> {
     let mut next = Some(first);
     while let Some(frame) = next {
         if frame.kind() != Kind::Control || frame.payload.len() > MAX_ECHO {

@@ -23,7 +23,7 @@ pub enum SendError {
     Input(io::Error),
     /// The system's source of randomness failed.
     Random(RandomError),
-    /// The peer is there and does nothing, for longer than [`Patience`](super::Patience) allows. Whether
+    /// The peer is there and does nothing, for longer than [`StallTimeout`](super::StallTimeout) allows. Whether
     /// it has what was sent is not known.
     Stalled,
 }
@@ -58,6 +58,10 @@ pub enum ReceiveFileError {
     Refusal(Refusal),
     /// It could not be stored, or there is one of that name.
     File(FileError),
+    /// The peer has too many unfinished files.
+    Quota,
+    /// No content came for longer than the stall timeout.
+    Stalled,
 }
 
 /// Why a series of messages ended early. What was handed over before is whole.
@@ -147,6 +151,10 @@ impl fmt::Display for ReceiveFileError {
             Self::Receive(_) => f.write_str("a file did not arrive"),
             Self::Answer(_) => f.write_str("a sender does not learn what became of its file"),
             Self::Refusal(_) => f.write_str("a file was not accepted"),
+            Self::Quota => {
+                f.write_str("a file was not accepted: its sender has too many unfinished")
+            }
+            Self::Stalled => f.write_str("a file did not arrive: its sender stands still"),
             Self::File(error) => error.fmt(f),
         }
     }
@@ -159,6 +167,7 @@ impl error::Error for ReceiveFileError {
             Self::Answer(error) => Some(error),
             Self::Refusal(error) => Some(error),
             Self::File(error) => error.source(),
+            Self::Quota | Self::Stalled => None,
         }
     }
 }

@@ -1,14 +1,20 @@
 //! Receiving a file.
 
-use std::path::{Path, PathBuf};
+use core::time::Duration;
+use std::path::PathBuf;
 
 use endseal_codec::Verdict;
-use endseal_transport::{CloseCode, Closed, Frame, FrameReceiver, FrameSender, Kind, SendError};
+use endseal_transport::{
+    CloseCode, Closed, Frame, FrameReceiver, FrameSender, Kind, PeerId, SendError,
+};
+use tokio::time;
 
 use super::error::ReceiveFileError;
 use super::file_receiver::{Action, FileReceiver};
 use super::name::FileName;
+use super::quota::Reservation;
 use super::refusal::Refusal;
+use super::serve::{Reception, Request};
 use super::storage::Storage;
 use crate::error::FileError;
 use crate::file::Progress;
@@ -25,18 +31,16 @@ pub struct Stored {
     pub size: u64,
 }
 
-/// Receives the file of an exchange of which `first` is the first frame, of at most `limit` bytes, into
-/// `folder`. Returns when the sender has been told.
+/// Receives the file of an exchange. Returns when the sender has the last answer.
 pub(super) async fn receive_file(
-    first: Frame,
-    mut stream: FrameReceiver,
-    mut answers: FrameSender,
-    (folder, limit): (&Path, u64),
+    peer: PeerId,
+    (first, mut stream, mut answers): Request,
+    reception: &Reception,
     progress: Progress<'_>,
 ) -> Result<Stored, ReceiveFileError> {
-    let mut state = FileReceiver::new(limit);
-    let received =
-        receive_content(first, &mut state, &mut stream, &mut answers, folder, progress).await;
+    let mut state = FileReceiver::new(reception.max_size);
+    let streams = (&mut stream, &mut answers);
+    let received = receive_content((peer, first), &mut state, streams, reception, progress).await;
     let (verdict, received) = match received {
         Ok(stored) => (Some(Verdict::STORED), Ok(stored)),
         Err((error, answered)) => (verdict_on(&error, answered), Err(error)),
@@ -76,18 +80,17 @@ fn verdict_on(error: &ReceiveFileError, answered: u64) -> Option<Verdict> {
     match error {
         ReceiveFileError::Refusal(refusal) => refusal.verdict(),
         ReceiveFileError::File(FileError::Exists(_)) if answered == 0 => Some(Verdict::REFUSED),
-        ReceiveFileError::File(_) => Some(Verdict::FAILED),
+        ReceiveFileError::File(_) | ReceiveFileError::Quota => Some(Verdict::FAILED),
         _ => None,
     }
 }
 
 /// The error comes with the number of answers that were given before it.
 async fn receive_content(
-    first: Frame,
+    (peer, first): (PeerId, Frame),
     state: &mut FileReceiver,
-    stream: &mut FrameReceiver,
-    answers: &mut FrameSender,
-    folder: &Path,
+    (stream, answers): (&mut FrameReceiver, &mut FrameSender),
+    reception: &Reception,
     progress: Progress<'_>,
 ) -> Result<Stored, (ReceiveFileError, u64)> {
     let offer = match state.frame((&first).into()) {
@@ -95,10 +98,18 @@ async fn receive_content(
         Ok(_) => return Err((Refusal::Order.into(), 0)),
         Err(refusal) => return Err((refusal.into(), 0)),
     };
-    let mut storage = Storage::create(folder, &offer.name).await.map_err(|e| (e.into(), 0))?;
+    let mut reservation = reception.quota.begin(peer).ok_or((ReceiveFileError::Quota, 0))?;
+    if !reservation.grow(offer.size.unwrap_or(0)) {
+        return Err((Refusal::Large.into(), 0));
+    }
+    // Content of an unknown size counts as it comes.
+    let reservation = offer.size.is_none().then_some(&mut reservation);
+    let mut storage =
+        Storage::create(&reception.folder, &offer.name).await.map_err(|e| (e.into(), 0))?;
     let accepted = Frame::new(Kind::Message, state.accept());
     answers.send(&accepted).await.map_err(|e| (e.into(), 1))?;
-    let size = pour(state, stream, &mut storage, progress).await.map_err(|e| (e, 1))?;
+    let poured = pour(state, (stream, reception.stall), reservation, &mut storage, progress);
+    let size = poured.await.map_err(|e| (e, 1))?;
     let path = storage.commit().await.map_err(|e| (e.into(), 1))?;
     Ok(Stored { name: offer.name, path, size })
 }
@@ -106,14 +117,21 @@ async fn receive_content(
 /// Writes content until the stream ends. Gives the size.
 async fn pour(
     state: &mut FileReceiver,
-    stream: &mut FrameReceiver,
+    (stream, stall): (&mut FrameReceiver, Duration),
+    mut reservation: Option<&mut Reservation>,
     storage: &mut Storage,
     progress: Progress<'_>,
 ) -> Result<u64, ReceiveFileError> {
     let mut size = 0;
-    while let Some(frame) = stream.receive().await? {
+    loop {
+        let frame = time::timeout(stall, stream.receive()).await;
+        let Some(frame) = frame.map_err(|_| ReceiveFileError::Stalled)?? else { break };
         if let Action::Write(content) = state.frame((&frame).into())? {
-            size += content.len() as u64;
+            let len = content.len() as u64;
+            if reservation.as_mut().is_some_and(|reservation| !reservation.grow(len)) {
+                return Err(Refusal::Large.into());
+            }
+            size += len;
             storage.write(frame.payload).await?;
             progress(size);
         }

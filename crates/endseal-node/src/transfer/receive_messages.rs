@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use endseal_codec::frame::Kind;
 use endseal_codec::{Codec as _, ContentView, Limits, Message};
-use endseal_transport::{Connection, Frame, FrameReceiver, FrameSender};
+use endseal_transport::{Frame, FrameReceiver, FrameSender, PeerId};
 use tokio::time;
 
 use super::arrival::Arrival;
@@ -12,22 +12,21 @@ use super::error::ReceiveMessagesError;
 use super::receipts::DueReceipts;
 use super::receive_file::told;
 use super::refusal::Refusal;
-use super::serve::{Inbox, Reception};
+use super::serve::{Inbox, Reception, Request};
 
 /// Messages wait so long for company on their receipt.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Hands the messages of a stream over, and confirms them. Gives their number when the sender has all
-/// receipts.
+/// Hands the messages of an exchange over, of which `first` is the first frame, and confirms them. Returns
+/// their number when the sender has all receipts.
 pub(super) async fn receive_messages(
-    connection: &Connection,
-    mut stream: FrameReceiver,
+    peer: PeerId,
+    (first, mut stream, answers): Request,
     reception: &Reception,
     inbox: &impl Inbox,
 ) -> Result<u64, ReceiveMessagesError> {
-    let answers = connection.open_messages().await?;
     let mut receipts = Receipts { due: DueReceipts::default(), answers };
-    let received = hand_over(connection, &mut stream, &mut receipts, reception, inbox).await;
+    let received = hand_over(peer, first, &mut stream, &mut receipts, reception, inbox).await;
     match received {
         Ok(count) => {
             told(receipts.answers.finish().await)?;
@@ -60,15 +59,19 @@ impl Receipts {
 }
 
 async fn hand_over(
-    connection: &Connection,
+    peer: PeerId,
+    first: Frame,
     stream: &mut FrameReceiver,
     receipts: &mut Receipts,
     reception: &Reception,
     inbox: &impl Inbox,
 ) -> Result<u64, ReceiveMessagesError> {
     let mut count = 0;
+    let mut next = Some(first);
     loop {
-        let frame = if receipts.due.is_empty() {
+        let frame = if next.is_some() {
+            next.take()
+        } else if receipts.due.is_empty() {
             stream.receive().await?
         } else {
             match time::timeout(PAUSE, stream.receive()).await {
@@ -90,7 +93,7 @@ async fn hand_over(
         if !receipts.due.takes(message.conversation) {
             receipts.send(reception, inbox).await?;
         }
-        inbox.message(connection.peer(), &message).map_err(ReceiveMessagesError::Output)?;
+        inbox.message(peer, &message).map_err(ReceiveMessagesError::Output)?;
         receipts.due.add(message.conversation, *message.id);
         count += 1;
         if receipts.due.is_due() {

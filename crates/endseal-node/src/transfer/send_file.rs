@@ -12,8 +12,8 @@ use tokio::sync::mpsc;
 use super::error::{SendError, SendFileError};
 use super::file_sender::FileSender;
 use super::name::FileName;
-use super::patience::Patience;
 use super::refusal::Refusal;
+use super::stall::StallTimeout;
 use crate::file::Progress;
 
 /// Bytes in a frame of content.
@@ -42,15 +42,15 @@ pub struct OutgoingFile<R> {
 pub async fn send_file(
     connection: &Connection,
     file: OutgoingFile<impl Read + Send + 'static>,
-    patience: Patience,
+    stall: StallTimeout,
     progress: Progress<'_>,
 ) -> Result<u64, SendFileError> {
     let mut transfer = [0; 16];
     OsRandom.fill(&mut transfer).map_err(SendError::from)?;
     let state = FileSender::new(transfer);
-    let streams = patience.wait(connection, connection.open_exchange()).await?;
+    let streams = stall.wait(connection, connection.open_exchange()).await?;
     let (mut stream, answers) = streams.map_err(SendError::from)?;
-    let mut side = Side { connection, patience, state, answers };
+    let mut side = Side { connection, stall, state, answers };
     let offer = side.state.offer(&file.name, file.size, file.time);
     side.send(&Frame::new(Kind::Message, offer), &mut stream).await?;
     expect(Verdict::ACCEPTED, side.answer_in_time().await?)?;
@@ -71,7 +71,7 @@ pub async fn send_file(
     let end = Frame::new(Kind::Message, side.state.end());
     side.send(&end, &mut stream).await?;
     // Its failure says less than the answer that is there in most such cases.
-    let finished = patience.wait(connection, stream.finish()).await?;
+    let finished = stall.wait(connection, stream.finish()).await?;
     let verdict = side.answer_in_time().await;
     if let (Err(SendFileError::Send(SendError::Receive(_))), Err(error)) = (&verdict, finished) {
         return Err(SendError::from(error).into());
@@ -88,7 +88,7 @@ fn changed(stream: FrameSender) -> SendFileError {
 /// The sender's side of one file, without the stream that it writes.
 struct Side<'a> {
     connection: &'a Connection,
-    patience: Patience,
+    stall: StallTimeout,
     state: FileSender,
     answers: FrameReceiver,
 }
@@ -96,7 +96,7 @@ struct Side<'a> {
 impl Side<'_> {
     /// Sends a frame, unless the receiver has something to say first: then it wants no more.
     async fn send(&mut self, frame: &Frame, stream: &mut FrameSender) -> Result<(), SendFileError> {
-        let (connection, patience) = (self.connection, self.patience);
+        let (connection, stall) = (self.connection, self.stall);
         let sent = async {
             let early = tokio::select! {
                 sent = stream.send(frame) => match sent {
@@ -112,7 +112,7 @@ impl Side<'_> {
             };
             Err(unwanted(early))
         };
-        patience.wait(connection, sent).await?
+        stall.wait(connection, sent).await?
     }
 
     /// The next piece of content, if the receiver still wants it. However long the content takes, a
@@ -128,8 +128,8 @@ impl Side<'_> {
     }
 
     async fn answer_in_time(&mut self) -> Result<Verdict, SendFileError> {
-        let (connection, patience) = (self.connection, self.patience);
-        patience.wait(connection, self.answer()).await?
+        let (connection, stall) = (self.connection, self.stall);
+        stall.wait(connection, self.answer()).await?
     }
 
     /// The next answer, whenever it comes.

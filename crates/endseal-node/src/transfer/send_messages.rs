@@ -9,9 +9,9 @@ use tokio::sync::{Notify, mpsc};
 
 use super::arrival::Arrival;
 use super::error::SendError;
-use super::patience::Patience;
 use super::receipts::Unconfirmed;
 use super::refusal::Refusal;
+use super::stall::StallTimeout;
 use crate::file::Progress;
 
 /// A text to send.
@@ -34,16 +34,16 @@ pub async fn send_messages(
     connection: &Connection,
     own: [u8; 32],
     texts: mpsc::Receiver<std::io::Result<OutgoingMessage>>,
-    patience: Patience,
+    stall: StallTimeout,
     progress: Progress<'_>,
 ) -> Result<u64, SendError> {
     let mut conversation = [0; 16];
     OsRandom.fill(&mut conversation)?;
     let window = Window::default();
-    let stream = patience.wait(connection, connection.open_messages()).await??;
-    let peer = (connection, patience);
+    let (stream, receipts) = stall.wait(connection, connection.open_exchange()).await??;
+    let peer = (connection, stall);
     let sending = send(peer, texts, stream, (own, conversation), &window);
-    let confirming = confirm(peer, &window, progress);
+    let confirming = confirm(peer, receipts, &window, progress);
     let (sent, ()) = tokio::try_join!(sending, confirming)?;
     Ok(sent)
 }
@@ -59,7 +59,7 @@ struct Window {
 }
 
 async fn send(
-    (connection, patience): (&Connection, Patience),
+    (connection, stall): (&Connection, StallTimeout),
     mut texts: mpsc::Receiver<std::io::Result<OutgoingMessage>>,
     mut stream: FrameSender,
     (own, conversation): ([u8; 32], [u8; 16]),
@@ -94,22 +94,22 @@ async fn send(
         window.waiting.borrow_mut().add(id);
         window.begun.notify_one();
         let frame = Frame::new(Kind::Message, message);
-        patience.wait(connection, stream.send(&frame)).await??;
+        stall.wait(connection, stream.send(&frame)).await??;
         count += 1;
     }
     *window.sent.borrow_mut() = true;
     window.begun.notify_one();
-    patience.wait(connection, stream.finish()).await??;
+    stall.wait(connection, stream.finish()).await??;
     Ok(count)
 }
 
 async fn confirm(
-    (connection, patience): (&Connection, Patience),
+    (connection, stall): (&Connection, StallTimeout),
+    mut receipts: FrameReceiver,
     window: &Window,
     progress: Progress<'_>,
 ) -> Result<(), SendError> {
     window.begun.notified().await;
-    let mut receipts: Option<FrameReceiver> = None;
     let mut confirmed = 0;
     loop {
         if *window.sent.borrow() && window.waiting.borrow().is_empty() {
@@ -120,14 +120,7 @@ async fn confirm(
             window.begun.notified().await;
             continue;
         }
-        let stream = match &mut receipts {
-            Some(receipts) => receipts,
-            None => {
-                let stream = patience.wait(connection, connection.accept_messages()).await??;
-                receipts.insert(stream)
-            }
-        };
-        let frame = patience.wait(connection, stream.receive()).await??;
+        let frame = stall.wait(connection, receipts.receive()).await??;
         let Some(frame) = frame else { return Err(Refusal::Truncated.into()) };
         let Content::Receipt(receipt) = Arrival::from(&frame).message()? else {
             return Err(Refusal::Order.into());

@@ -1,15 +1,20 @@
 //! Answering a peer.
 
+use core::time::Duration;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use endseal_codec::RichMessageView;
+use endseal_codec::{Codec as _, ContentView, Limits, Message, RichMessageView};
 use endseal_transport::{
-    CloseCode, Connection, FrameReceiver, FrameSender, Kind, PeerId, ReceiveError,
+    CloseCode, Connection, Frame, FrameReceiver, FrameSender, Kind, PeerId, ReceiveError,
 };
+use tokio::sync::mpsc;
+use tokio::time;
 
 use super::echo::echo;
 use super::error::{ReceiveFileError, ReceiveMessagesError};
+use super::quota::TransferQuota;
 use super::receive_file::{Stored, receive_file};
 use super::receive_messages::receive_messages;
 
@@ -21,6 +26,11 @@ pub struct Reception {
     pub folder: PathBuf,
     /// Most bytes of a file.
     pub max_size: u64,
+    /// Bounds on the unfinished files of each peer. Shared by all connections of a receiver.
+    pub quota: Arc<TransferQuota>,
+    /// Timeout for the next frame of a file, and for the first of any exchange. A sender may wait for
+    /// its own input for so long.
+    pub stall: Duration,
     /// The Ed25519 public key of who receives: stands in receipts.
     pub own: [u8; 32],
     /// Milliseconds since 1970.
@@ -51,57 +61,72 @@ pub trait Inbox {
     fn messages(&self, peer: PeerId, outcome: Result<u64, ReceiveMessagesError>);
 }
 
-/// Answers everything that a peer asks, until the connection ends: one file or echo after the other,
-/// and beside them one series of messages after the other. Gives the reason of the end.
+/// The first frame of an exchange, the rest of it, and the direction of the answers.
+pub(super) type Request = (Frame, FrameReceiver, FrameSender);
+
+/// Exchanges of a kind that wait for the one that is under way.
+const WAITING: usize = 64;
+
+/// Answers the requests of a peer until the connection ends. Of files, series of messages and echoes
+/// each, one is answered after the other; the three do not wait for each other, nor for what this side
+/// sends on the connection. Returns the reason of the end.
 pub async fn receive(
     connection: &Connection,
     reception: &Reception,
     inbox: &impl Inbox,
 ) -> ReceiveError {
-    let exchanges = async {
+    let peer = connection.peer();
+    let (files, mut waiting_files) = mpsc::channel::<Request>(WAITING);
+    let (series, mut waiting_series) = mpsc::channel::<Request>(WAITING);
+    let (echoes, mut waiting_echoes) = mpsc::channel::<Request>(WAITING);
+    let accepting = async move {
         loop {
-            match connection.accept_exchange().await {
-                Ok((answers, stream)) => {
-                    exchange(connection.peer(), stream, answers, reception, inbox).await;
-                }
+            let (answers, mut stream) = match connection.accept_exchange().await {
+                Ok(exchange) => exchange,
                 Err(error) => break error,
+            };
+            match time::timeout(reception.stall, stream.receive()).await {
+                Ok(Ok(Some(first))) => {
+                    let queue = match first.kind() {
+                        Kind::Control => &echoes,
+                        _ if is_rich(&first) => &series,
+                        _ => &files,
+                    };
+                    // The other end lives as long as this one.
+                    let _taken = queue.send((first, stream, answers)).await;
+                }
+                // A series without messages.
+                Ok(Ok(None)) => {
+                    inbox.messages(peer, answers.end().await.map(|()| 0).map_err(Into::into))
+                }
+                Ok(Err(_)) | Err(_) => answers.reset(CloseCode::Cancelled),
             }
+        }
+    };
+    let files = async {
+        while let Some(request) = waiting_files.recv().await {
+            let mut progress = |received| inbox.progress(peer, received);
+            inbox.file(peer, receive_file(peer, request, reception, &mut progress).await);
         }
     };
     let series = async {
-        loop {
-            match connection.accept_messages().await {
-                Ok(stream) => {
-                    let outcome = receive_messages(connection, stream, reception, inbox).await;
-                    inbox.messages(connection.peer(), outcome);
-                }
-                Err(error) => break error,
-            }
+        while let Some(request) = waiting_series.recv().await {
+            inbox.messages(peer, receive_messages(peer, request, reception, inbox).await);
         }
     };
-    // Both: what is under way when the connection ends has its outcome, too.
-    let (ended, _) = tokio::join!(exchanges, series);
+    let echoes = async {
+        while let Some(request) = waiting_echoes.recv().await {
+            // The peer knows that it ended.
+            let _ended = echo(request).await;
+        }
+    };
+    // All of them: transfers under way when the connection ends have their outcome, too.
+    let (ended, (), (), ()) = tokio::join!(accepting, files, series, echoes);
     ended
 }
 
-async fn exchange(
-    peer: PeerId,
-    mut stream: FrameReceiver,
-    answers: FrameSender,
-    reception: &Reception,
-    inbox: &impl Inbox,
-) {
-    let first = match stream.receive().await {
-        Ok(Some(first)) => first,
-        // Nothing was asked.
-        Ok(None) | Err(_) => return answers.reset(CloseCode::Cancelled),
-    };
-    if first.kind() == Kind::Control {
-        // Whoever asked knows that it ended.
-        let _ended = echo(first, stream, answers).await;
-        return;
-    }
-    let mut progress = |received| inbox.progress(peer, received);
-    let place = (reception.folder.as_path(), reception.max_size);
-    inbox.file(peer, receive_file(first, stream, answers, place, &mut progress).await);
+/// Returns true if a frame is the first of a series of messages.
+fn is_rich(frame: &Frame) -> bool {
+    let message = || Message::view(&frame.payload, Limits::default()).ok();
+    !frame.is_sealed() && matches!(message().and_then(|m| m.content), Some(ContentView::Rich(_)))
 }

@@ -3,10 +3,12 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 
 mod atomic;
+mod both_ways;
 mod demo;
 mod groups;
 mod home;
 mod pair;
+mod quota;
 mod receipts;
 mod scratch;
 mod sessions;

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use endseal_codec::Verdict;
 use endseal_node::transfer::{
-    Action, Arrival, Echo, FileName, FileReceiver, OutgoingFile, OutgoingMessage, Patience,
-    SendError, SendFileError, send_file, send_messages,
+    Action, Arrival, Echo, FileName, FileReceiver, OutgoingFile, OutgoingMessage, SendError,
+    SendFileError, StallTimeout, send_file, send_messages,
 };
 use endseal_transport::{CloseCode, Connection, Frame, FrameSender, Kind, ReceiveError};
 use tokio::sync::mpsc;
@@ -73,10 +73,10 @@ async fn send_to(stage: Stage, len: usize) -> Result<u64, SendFileError> {
     let pair = Pair::new().await;
     let (asking, taking) = pair.connect().await;
     let content = file(Some(len as u64), Cursor::new(vec![7; len]));
-    let patience = Patience::new(LIMIT);
+    let stall = StallTimeout::new(LIMIT);
     let mut nothing = |_| ();
     tokio::select! {
-        sent = send_file(&asking, content, patience, &mut nothing) => sent,
+        sent = send_file(&asking, content, stall, &mut nothing) => sent,
         _ = receive_until(&taking, stage, Duration::ZERO) => panic!("it does not stop"),
         () = time::sleep(MUCH) => panic!("{stage:?}: waits for ever"),
     }
@@ -108,10 +108,10 @@ fn a_slow_receiver_is_not_given_up() {
         let pair = Pair::new().await;
         let (asking, taking) = pair.connect().await;
         let content = file(None, Cursor::new(vec![7; LONG]));
-        let patience = Patience::new(Duration::from_millis(1_200));
+        let stall = StallTimeout::new(Duration::from_millis(1_200));
         let begun = Instant::now();
         let mut nothing = |_| ();
-        let sending = send_file(&asking, content, patience, &mut nothing);
+        let sending = send_file(&asking, content, stall, &mut nothing);
         let receiving = receive_until(&taking, Stage::Never, Duration::from_millis(20));
         let (sent, received) = tokio::join!(sending, receiving);
         assert_eq!((sent.unwrap(), received), (LONG as u64, LONG as u64));
@@ -138,7 +138,7 @@ fn a_peer_that_leaves_is_noticed_while_content_is_awaited() {
         let (_silent, silence) = blocking::channel();
         let mut nothing = |_| ();
         let sending =
-            send_file(&asking, file(None, Silence(silence)), Patience::default(), &mut nothing);
+            send_file(&asking, file(None, Silence(silence)), StallTimeout::default(), &mut nothing);
         let leaving = async {
             let stopped = receive_until(&taking, Stage::LastAnswer, Duration::ZERO);
             let _waits = time::timeout(LIMIT, stopped).await;
@@ -158,7 +158,8 @@ fn a_peer_that_leaves_is_noticed_while_content_is_awaited() {
 
         let (asking, taking) = pair.connect().await;
         let (_texts, silence) = mpsc::channel(1);
-        let sending = send_messages(&asking, [0; 32], silence, Patience::default(), &mut nothing);
+        let sending =
+            send_messages(&asking, [0; 32], silence, StallTimeout::default(), &mut nothing);
         taking.abort(CloseCode::Busy);
         let sent = time::timeout(MUCH, sending).await.unwrap();
         assert!(matches!(sent, Err(SendError::Send(_) | SendError::Receive(_))), "{sent:?}");
@@ -176,13 +177,14 @@ fn messages_without_receipts_are_given_up() {
             for _ in 0..count {
                 texts.try_send(Ok(OutgoingMessage { text: "x".into(), time: 0 })).unwrap();
             }
-            let patience = Patience::new(LIMIT);
+            let stall = StallTimeout::new(LIMIT);
             let mut nothing = |_| ();
-            let sending = send_messages(&asking, [0; 32], coming, patience, &mut nothing);
+            let sending = send_messages(&asking, [0; 32], coming, stall, &mut nothing);
             let hearing = async {
                 if heard {
-                    let mut stream = taking.accept_messages().await.unwrap();
+                    let (_receipts, mut stream) = taking.accept_exchange().await.unwrap();
                     while stream.receive().await.unwrap().is_some() {}
+                    core::future::pending::<()>().await;
                 }
                 core::future::pending::<()>().await;
             };
@@ -201,7 +203,7 @@ fn an_echo_that_does_not_come_is_given_up() {
     runtime().block_on(async {
         let pair = Pair::new().await;
         let (asking, _taking) = pair.connect().await;
-        let mut echo = Echo::open(&asking, Patience::new(LIMIT)).await.unwrap();
+        let mut echo = Echo::open(&asking, StallTimeout::new(LIMIT)).await.unwrap();
         let called = time::timeout(MUCH, echo.call(vec![1; 8])).await.unwrap();
         assert!(matches!(called, Err(SendError::Stalled)), "{called:?}");
     });

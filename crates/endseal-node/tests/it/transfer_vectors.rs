@@ -1,6 +1,7 @@
 //! The vectors of docs/spec/transfer.md, through the state machine and over a connection.
 
 use core::cell::RefCell;
+use core::time::Duration;
 use std::fs;
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use endseal_codec::{
 };
 use endseal_node::transfer::{
     Action, Arrival, FileReceiver, Inbox, ReceiveFileError, ReceiveMessagesError, Reception,
-    Refusal, Stored, receive,
+    Refusal, Stored, TransferQuota, receive,
 };
 use endseal_transport::{CloseCode, Frame, PeerId};
 use serde_json::Value;
@@ -42,7 +43,7 @@ fn a_receiver_over_a_connection_agrees_with_the_vectors() {
         let pair = Pair::new().await;
         // A sender of the transport numbers its frames itself: it cannot err there.
         let sendable = |vector: &Value| vector["expect"] != "sequence";
-        for (scenario, vector) in vectors().into_iter().filter(|(_, vector)| sendable(vector)) {
+        for (scenario, vector) in files().into_iter().filter(|(_, vector)| sendable(vector)) {
             let (got, given_up) = over(&pair, &vector).await;
             let mut expected = expected(&vector);
             if given_up {
@@ -53,6 +54,114 @@ fn a_receiver_over_a_connection_agrees_with_the_vectors() {
             assert_eq!(got, expected, "{scenario}");
         }
     });
+}
+
+#[test]
+fn a_series_over_a_connection_agrees_with_the_vectors() {
+    runtime().block_on(async {
+        let pair = Pair::new().await;
+        for (scenario, vector) in of_kind("series", 10) {
+            let scratch = Scratch::new();
+            let (reception, inbox) = (reception(&scratch, 0), Series::default());
+            let (asking, taking) = pair.connect().await;
+            let asked = async {
+                let (mut stream, mut answers) = asking.open_exchange().await.unwrap();
+                let mut ids = Vec::new();
+                for frame in frames_to_send(&vector) {
+                    if stream.send(&frame).await.is_err() {
+                        break;
+                    }
+                    if let Some(Content::Rich(rich)) = message(&frame) {
+                        ids.push(rich.id);
+                    }
+                }
+                let _unwanted = stream.finish().await;
+                let mut confirmed = Vec::new();
+                let ended = loop {
+                    match answers.receive().await {
+                        Ok(Some(answer)) => match message(&answer) {
+                            Some(Content::Receipt(receipt)) => confirmed.extend(receipt.messages),
+                            other => panic!("{other:?}"),
+                        },
+                        ended => break ended.is_ok(),
+                    }
+                };
+                asking.close(CloseCode::Done).await;
+                (ids, confirmed, ended)
+            };
+            let ((ids, confirmed, ended), _) =
+                tokio::join!(asked, receive(&taking, &reception, &inbox));
+            let outcome = inbox.outcome.take().expect("one outcome");
+            let texts: Vec<_> =
+                vector["texts"].as_array().unwrap().iter().map(|t| t.as_str().unwrap()).collect();
+            assert_eq!(*inbox.texts.borrow(), texts, "{scenario}");
+            match vector["expect"].as_str().unwrap() {
+                "ok" => {
+                    assert_eq!(outcome, Ok(texts.len() as u64), "{scenario}");
+                    assert!(ended && confirmed == ids, "{scenario}");
+                }
+                class => assert_eq!(outcome, Err(class.to_owned()), "{scenario}"),
+            }
+        }
+    });
+}
+
+fn message(frame: &Frame) -> Option<Content> {
+    Message::decode(&frame.payload, Limits::default()).ok()?.content
+}
+
+/// Texts that were handed over, and the end of the series.
+#[derive(Default)]
+struct Series {
+    texts: RefCell<Vec<String>>,
+    outcome: RefCell<Option<Result<u64, String>>>,
+}
+
+impl Inbox for Series {
+    fn progress(&self, _: PeerId, _: u64) {}
+
+    fn file(&self, _: PeerId, outcome: Result<Stored, ReceiveFileError>) {
+        panic!("{outcome:?}");
+    }
+
+    fn message(&self, _: PeerId, message: &RichMessageView<'_>) -> std::io::Result<()> {
+        self.texts.borrow_mut().push(message.body.unwrap().as_str().to_owned());
+        Ok(())
+    }
+
+    fn flush(&self) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn messages(&self, _: PeerId, outcome: Result<u64, ReceiveMessagesError>) {
+        let outcome = outcome.map_err(|error| match error {
+            ReceiveMessagesError::Refusal(refusal) => refusal.code().to_owned(),
+            other => format!("{other:?}"),
+        });
+        assert!(self.outcome.borrow_mut().replace(outcome).is_none(), "one outcome");
+    }
+}
+
+fn reception(scratch: &Scratch, max_size: u64) -> Reception {
+    Reception {
+        folder: scratch.path("").to_owned(),
+        max_size,
+        quota: TransferQuota::new(1, u64::MAX),
+        stall: Duration::from_secs(60),
+        own: [0; 32],
+        now: || 0,
+    }
+}
+
+/// The frames of a vector, as a sender of the transport takes them.
+fn frames_to_send(vector: &Value) -> Vec<Frame> {
+    let frames = (0..).zip(frames(vector)).map(|(sequence, bytes)| {
+        let (header, len) =
+            LiveHeader::parse(&bytes, sequence, Limits::default()).unwrap().unwrap();
+        let frame = Frame::new(header.kind(), bytes[len..].to_vec());
+        if header.is_sealed() { frame.sealed().unwrap() } else { frame }
+    });
+    frames.collect()
 }
 
 /// Cuts frames out of pieces of a stream and follows the file.
@@ -120,23 +229,14 @@ impl Follow {
 /// Sends the frames to a receiver that stores what it accepts. Tells whether it gave the stream up.
 async fn over(pair: &Pair, vector: &Value) -> (Outcome, bool) {
     let scratch = Scratch::new();
-    let reception = Reception {
-        folder: scratch.path("").to_owned(),
-        max_size: vector["limit"].as_u64().unwrap(),
-        own: [0; 32],
-        now: || 0,
-    };
+    let reception = reception(&scratch, vector["limit"].as_u64().unwrap());
     let inbox = Seen::default();
     let (asking, taking) = pair.connect().await;
     let asked = async {
         let (mut stream, mut answers) = asking.open_exchange().await.unwrap();
         // A receiver that has refused wants no more, which is no mistake here.
         let mut wanted = true;
-        for (sequence, bytes) in (0..).zip(frames(vector)) {
-            let (header, len) =
-                LiveHeader::parse(&bytes, sequence, Limits::default()).unwrap().unwrap();
-            let frame = Frame::new(header.kind(), bytes[len..].to_vec());
-            let frame = if header.is_sealed() { frame.sealed().unwrap() } else { frame };
+        for frame in frames_to_send(vector) {
             wanted = wanted && stream.send(&frame).await.is_ok();
         }
         let _unwanted = stream.finish().await;
@@ -217,7 +317,7 @@ fn unhex(hex: &str) -> Vec<u8> {
 }
 
 fn each(check: impl Fn(&str, &Value)) {
-    vectors().iter().for_each(|(scenario, vector)| check(scenario, vector));
+    files().iter().for_each(|(scenario, vector)| check(scenario, vector));
 }
 
 fn vectors() -> Vec<(String, Value)> {
@@ -231,6 +331,16 @@ fn vectors() -> Vec<(String, Value)> {
         })
         .collect();
     found.sort_by(|a, b| a.0.cmp(&b.0));
-    assert_eq!(found.len(), 44);
     found
+}
+
+fn of_kind(kind: &str, count: usize) -> Vec<(String, Value)> {
+    let found: Vec<_> =
+        vectors().into_iter().filter(|(_, vector)| vector["kind"] == kind).collect();
+    assert_eq!(found.len(), count);
+    found
+}
+
+fn files() -> Vec<(String, Value)> {
+    of_kind("file", 44)
 }

@@ -1,4 +1,4 @@
-//! How long a peer may stand still.
+//! Timeout for a peer that makes no progress.
 
 use core::time::Duration;
 use std::pin::pin;
@@ -8,22 +8,22 @@ use tokio::time;
 
 use super::error::SendError;
 
-/// How long a peer may stand still before it is given up. 60 s by default: a slow disk may need that to
-/// bring the end of a file to stable storage.
+/// Timeout for a peer that makes no progress. Default 60 s: a slow disk may need that to write the end
+/// of a file to stable storage.
 ///
-/// A connection alone does not tell: QUIC answers for a program that does nothing any more. What counts
-/// as moving is content, in either direction, so that a slow path is no reason to give up. Waiting for
-/// what is to be sent is not limited.
+/// Progress is content that moves on the connection, in either direction. QUIC's own signs of life do
+/// not count: QUIC answers for a program that has stopped. A slow path is progress. The wait for input
+/// that is to be sent is not limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience(Duration);
+pub struct StallTimeout(Duration);
 
-impl Default for Patience {
+impl Default for StallTimeout {
     fn default() -> Self {
         Self(Duration::from_secs(60))
     }
 }
 
-impl Patience {
+impl StallTimeout {
     /// Gives up between `limit` and twice that after the last move.
     #[must_use]
     pub fn new(limit: Duration) -> Self {

@@ -1,0 +1,169 @@
+//! Files that a peer leaves unfinished: bounded in number, in bytes and in time.
+
+use core::cell::RefCell;
+use core::time::Duration;
+use std::io;
+use std::sync::Arc;
+
+use endseal_codec::{RichMessageView, Verdict};
+use endseal_node::transfer::{
+    Arrival, FileName, FileSender, Inbox, ReceiveFileError, ReceiveMessagesError, Reception,
+    Stored, TransferQuota, receive,
+};
+use endseal_transport::{
+    CloseCode, Connection, Frame, FrameReceiver, FrameSender, Kind, PeerId, ReceiveError,
+};
+use tokio::time;
+
+use crate::pair::{Pair, runtime};
+use crate::scratch::Scratch;
+
+/// Longer than anything here takes on a busy machine.
+const MUCH: Duration = Duration::from_secs(30);
+
+#[derive(Default)]
+struct Errors(RefCell<Vec<String>>);
+
+impl Inbox for Errors {
+    fn progress(&self, _: PeerId, _: u64) {}
+
+    fn file(&self, _: PeerId, outcome: Result<Stored, ReceiveFileError>) {
+        self.0.borrow_mut().push(format!("{:?}", outcome.map(|stored| stored.size)));
+    }
+
+    fn message(&self, _: PeerId, _: &RichMessageView<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn messages(&self, _: PeerId, _: Result<u64, ReceiveMessagesError>) {}
+}
+
+/// A sender that goes as far as it is told.
+struct Sender {
+    state: FileSender,
+    stream: FrameSender,
+    answers: FrameReceiver,
+}
+
+impl Sender {
+    async fn offer(connection: &Connection, name: &str, size: Option<u64>) -> (Self, Verdict) {
+        let (mut stream, answers) = connection.open_exchange().await.unwrap();
+        let state = FileSender::new([7; 16]);
+        let offer = state.offer(&FileName::new(name).unwrap(), size, 0);
+        stream.send(&Frame::new(Kind::Message, offer)).await.unwrap();
+        let mut own = Self { state, stream, answers };
+        let verdict = own.answer().await.unwrap();
+        (own, verdict)
+    }
+
+    async fn content(&mut self, len: usize) {
+        let content = vec![7; len];
+        self.state.content(&content);
+        self.stream.send(&Frame::new(Kind::Data, content)).await.unwrap();
+    }
+
+    async fn end(mut self) -> Verdict {
+        self.stream.send(&Frame::new(Kind::Message, self.state.end())).await.unwrap();
+        let Self { mut state, stream, mut answers } = self;
+        stream.end().await.unwrap();
+        let frame = answers.receive().await.unwrap().unwrap();
+        state.answer(Arrival::from(&frame)).unwrap()
+    }
+
+    async fn answer(&mut self) -> Result<Verdict, ReceiveError> {
+        let frame = self.answers.receive().await?.expect("an answer");
+        Ok(self.state.answer(Arrival::from(&frame)).unwrap())
+    }
+}
+
+fn reception(scratch: &Scratch, quota: Arc<TransferQuota>, stall: Duration) -> Reception {
+    let folder = scratch.path("").to_owned();
+    Reception { folder, max_size: 1000, quota, stall, own: [0; 32], now: || 0 }
+}
+
+/// Runs `peer` with three connections of one peer to a receiver with that quota.
+fn with_three(
+    quota: Arc<TransferQuota>,
+    stall: Duration,
+    peer: impl AsyncFnOnce([&Connection; 3]),
+) -> Vec<String> {
+    runtime().block_on(async {
+        let (pair, scratch, errors) = (Pair::new().await, Scratch::new(), Errors::default());
+        let reception = reception(&scratch, quota, stall);
+        let (one, two, three) = (pair.connect().await, pair.connect().await, pair.connect().await);
+        let asking = async {
+            peer([&one.0, &two.0, &three.0]).await;
+            for asked in [&one.0, &two.0, &three.0] {
+                asked.close(CloseCode::Done).await;
+            }
+        };
+        let all = async {
+            tokio::join!(
+                asking,
+                receive(&one.1, &reception, &errors),
+                receive(&two.1, &reception, &errors),
+                receive(&three.1, &reception, &errors),
+            )
+        };
+        time::timeout(MUCH, all).await.expect("no end");
+        errors.0.take()
+    })
+}
+
+#[test]
+fn unfinished_files_of_a_peer_are_bounded_over_its_connections() {
+    let outcomes = with_three(TransferQuota::new(2, 1000), MUCH, async |[one, two, three]| {
+        let (first, verdict) = Sender::offer(one, "first", Some(0)).await;
+        assert_eq!(verdict, Verdict::ACCEPTED);
+        let (_second, verdict) = Sender::offer(two, "second", None).await;
+        assert_eq!(verdict, Verdict::ACCEPTED);
+        let (_third, verdict) = Sender::offer(three, "third", None).await;
+        assert_eq!(verdict, Verdict::FAILED);
+        assert_eq!(first.end().await, Verdict::STORED);
+        let (third, verdict) = Sender::offer(three, "third", None).await;
+        assert_eq!(verdict, Verdict::ACCEPTED);
+        assert_eq!(third.end().await, Verdict::STORED);
+    });
+    assert!(outcomes.contains(&"Err(Quota)".into()), "{outcomes:?}");
+}
+
+#[test]
+fn bytes_of_unfinished_files_are_bounded_together() {
+    with_three(TransferQuota::new(8, 1000), MUCH, async |[one, two, three]| {
+        let (_first, verdict) = Sender::offer(one, "first", Some(700)).await;
+        assert_eq!(verdict, Verdict::ACCEPTED);
+        // Offered sizes count at once.
+        let (_second, verdict) = Sender::offer(two, "second", Some(301)).await;
+        assert_eq!(verdict, Verdict::TOO_LARGE);
+        // Others as they come.
+        let (mut third, verdict) = Sender::offer(three, "third", None).await;
+        assert_eq!(verdict, Verdict::ACCEPTED);
+        third.content(300).await;
+        third.content(1).await;
+        assert_eq!(third.answer().await.unwrap(), Verdict::TOO_LARGE);
+        let (third, verdict) = Sender::offer(three, "third", Some(300)).await;
+        assert_eq!(verdict, Verdict::ACCEPTED);
+        drop(third);
+    });
+}
+
+#[test]
+fn a_sender_that_stands_still_is_given_up() {
+    let stall = Duration::from_millis(300);
+    let outcomes = with_three(TransferQuota::new(1, 1000), stall, async |[one, two, _]| {
+        let (mut first, verdict) = Sender::offer(one, "first", Some(10)).await;
+        assert_eq!(verdict, Verdict::ACCEPTED);
+        first.content(9).await;
+        let given_up = first.answer().await;
+        assert!(matches!(given_up, Err(ReceiveError::Reset(CloseCode::Cancelled))), "{given_up:?}");
+        // Its place is free, and nothing of it is there.
+        let (second, verdict) = Sender::offer(two, "first", Some(0)).await;
+        assert_eq!(verdict, Verdict::ACCEPTED);
+        assert_eq!(second.end().await, Verdict::STORED);
+    });
+    assert_eq!(outcomes, ["Err(Stalled)", "Ok(0)"]);
+}
