@@ -1,11 +1,15 @@
 //! What the process does to itself before it touches a secret.
 
 use rustix::io::Errno;
-use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
+#[cfg(target_os = "linux")]
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+use rustix::process::{Resource, Rlimit, setrlimit};
 
-/// No core dump, and no other process of the same user may read this one's memory.
+/// No core dump; on Linux, no other process of the same user may read this one's memory either.
 pub(crate) fn harden() -> Result<(), Errno> {
     let none = Rlimit { current: Some(0), maximum: Some(0) };
     setrlimit(Resource::Core, none)?;
-    set_dumpable_behavior(DumpableBehavior::NotDumpable)
+    #[cfg(target_os = "linux")]
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    Ok(())
 }

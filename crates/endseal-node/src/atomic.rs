@@ -3,15 +3,15 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, renameat_with};
 use rustix::io::Errno;
 
 use crate::error::FileError;
+
+mod unnamed;
 
 /// What to do if there is a file of that name already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub enum Readers {
 /// [`commit`](Self::commit) gives it its name. Dropped before, it is gone. So a full disk, a failure or
 /// a refused envelope leaves the destination absent or as it was.
 ///
-/// Where the file system can hold files without a name (`O_TMPFILE`), a process that is killed leaves
+/// Where the file system can hold files without a name (Linux, `O_TMPFILE`), a process that is killed leaves
 /// nothing behind either. Elsewhere it leaves `.endseal-PROCESS-N.tmp`.
 #[derive(Debug)]
 pub struct AtomicFile {
@@ -67,7 +67,7 @@ impl AtomicFile {
         };
         let failed = |source| FileError::io("create", &destination, source);
         destination.file_name().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
-        let (file, temporary) = match unnamed(folder(&destination), mode) {
+        let (file, temporary) = match unnamed::create(folder(&destination), mode) {
             Some(file) => (file, None),
             None => named(&destination, |path| {
                 OpenOptions::new().write(true).create_new(true).mode(mode).open(path)
@@ -111,11 +111,16 @@ impl AtomicFile {
     /// [`Self::commit`] after which the name outlives a power failure, too.
     ///
     /// # Errors
-    /// As [`Self::commit`]; and where the file system cannot say so, the file has its name, and may lose
-    /// it.
+    /// As [`Self::commit`], and if the folder cannot be synchronised. A new file is removed then: it has
+    /// no name that could be lost later. One that has replaced another keeps its name.
     pub fn commit_durably(mut self) -> Result<(), FileError> {
-        let named = self.name().and_then(|()| self.sync_folder());
-        named.map_err(|source| FileError::io("write", &self.destination, source))
+        self.name().map_err(|source| FileError::io("write", &self.destination, source))?;
+        self.sync_folder().map_err(|source| {
+            if self.existing == Existing::Keep {
+                let _ = fs::remove_file(&self.destination);
+            }
+            FileError::io("write", &self.destination, source)
+        })
     }
 
     fn sync_folder(&self) -> io::Result<()> {
@@ -129,7 +134,7 @@ impl AtomicFile {
         }
         // A link replaces nothing, a rename does: first one, then the other.
         if self.temporary.is_none() {
-            let ((), temporary) = named(&self.destination, |path| link_unnamed(&self.file, path))?;
+            let ((), temporary) = named(&self.destination, |path| unnamed::link(&self.file, path))?;
             self.temporary = Some(temporary);
         }
         self.rename()
@@ -138,7 +143,7 @@ impl AtomicFile {
     /// A link fails if the name is taken, without a moment between looking and naming.
     fn name_if_absent(&mut self) -> io::Result<()> {
         let Some(temporary) = &self.temporary else {
-            return link_unnamed(&self.file, &self.destination);
+            return unnamed::link(&self.file, &self.destination);
         };
         match fs::hard_link(temporary, &self.destination) {
             // The second name is removed on drop.
@@ -236,25 +241,18 @@ fn resolve(
     }
 }
 
-/// A file without a name in `folder`. `None` if the file system has no such files, or the file could
-/// not be named later, or for any other reason, which [`named`] will meet again.
-fn unnamed(folder: &Path, mode: u32) -> Option<File> {
-    if !Path::new(OWN_FILES).is_dir() {
-        return None;
-    }
-    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-    rustix::fs::open(folder, flags, Mode::from_raw_mode(mode)).ok().map(File::from)
-}
-
 /// Renames in one step, but over nothing.
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
 fn rename_if_absent(from: &Path, to: &Path) -> Result<(), Errno> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+
     renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)
 }
 
-/// Gives a file without a name one that is free.
-fn link_unnamed(file: &File, path: &Path) -> io::Result<()> {
-    let own = format!("{OWN_FILES}/{}", file.as_raw_fd());
-    Ok(linkat(CWD, own, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+/// Other systems have no such call.
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+fn rename_if_absent(_from: &Path, _to: &Path) -> Result<(), Errno> {
+    Err(Errno::NOSYS)
 }
 
 /// Does something with a temporary name beside `destination` that is free.
@@ -288,8 +286,6 @@ fn folder(path: &Path) -> &Path {
     }
 }
 
-/// The open files of this process.
-const OWN_FILES: &str = "/proc/self/fd";
 const MAX_ATTEMPTS: u32 = 100;
 
 #[cfg(test)]
