@@ -3,6 +3,7 @@
  * by killed_at_the_end.rs and sessions_killed.rs, so that the program itself needs no hook for it.
  *
  * KILL_AT=CALL:N:before or CALL:N:after, beside the process's Nth call of one of the functions below.
+ * FAIL=fsync:N makes the Nth fsync fail.
  * WITHOUT=unnamed hides what files without a name need; WITHOUT=unnamed,links refuses hard links, too.
  */
 #define _GNU_SOURCE
@@ -30,6 +31,13 @@ static void at(const char *call, int number, const char *when) {
     }
 }
 
+static int fails(const char *call, int number) {
+    const char *failing = getenv("FAIL");
+    char own[64];
+    snprintf(own, sizeof own, "%s:%d", call, number);
+    return failing != NULL && strcmp(failing, own) == 0;
+}
+
 #define WATCH(type, name, parameters, arguments, instead)                        \
     type name parameters {                                                       \
         static int count;                                                        \
@@ -44,7 +52,11 @@ static void at(const char *call, int number, const char *when) {
         return result;                                                           \
     }
 
-WATCH(int, fsync, (int file), (file), )
+WATCH(int, fsync, (int file), (file),
+      if (fails("fsync", number)) {
+          errno = EIO;
+          return -1;
+      })
 WATCH(int, fdatasync, (int file), (file), )
 WATCH(int, unlink, (const char *path), (path), )
 WATCH(int, linkat, (int from, const char *old, int to, const char *new, int flags),

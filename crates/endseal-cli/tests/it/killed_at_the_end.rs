@@ -162,6 +162,29 @@ fn so_does_one_whose_file_system_knows_no_links_either() {
     assert_eq!(fates, [fate(false, 1), fate(false, 1), fate(true, 0)]);
 }
 
+/// The second fsync is that of the folder: the file is whole, and its name is not durable.
+#[test]
+fn a_receiver_whose_folder_cannot_be_synced_does_not_say_stored() {
+    for (without, failing) in [("", "fsync:1"), ("", "fsync:2"), ("unnamed", "fsync:2")] {
+        let scene = Scene::new();
+        let [alice, bob] = Person::two_peers(&scene.scratch);
+        let args = ["listen", "--address", "127.0.0.1:0", "--dir", "inbox"];
+        let mut command = scene.dying(bob.command(&args), "", without);
+        command.env("FAIL", failing);
+        let mut listener = Listener::of(command);
+        let ran = alice.run(&["send", &listener.address, "file"]);
+        ran.fails(3, "the peer could not store the file");
+        assert!(!scene.is_there(failing) && scene.left() == 0, "{failing}: nothing is left");
+        // The listener goes on, and the sender may try again.
+        alice.run(&["send", &listener.address, "file"]).ok();
+        assert!(scene.is_there(failing));
+        listener.interrupt();
+        let (code, _, err) = listener.end();
+        assert_eq!(code, Some(0));
+        assert!(err.contains("cannot write 'inbox/file'"), "{err}");
+    }
+}
+
 /// Plays a death beside every datagram that a process sends, until it sends no more.
 fn at_any_datagram<T: Send>(
     play: impl Fn(&str) -> T + Sync,

@@ -14,7 +14,7 @@ use crate::error::FileError;
 /// Pieces that were received and not written.
 const BEHIND: usize = 16;
 /// Bytes that may be in the system's cache and not on the disk. The system itself allows gigabytes, and
-/// a slow disk would keep the sender waiting for its last answer longer than its patience.
+/// a slow disk would delay the last answer beyond the sender's stall timeout.
 const UNSYNCED: usize = 64 << 20;
 
 /// Where a file will be, and the thread that writes it. Dropped before [`commit`](Self::commit),
@@ -63,11 +63,11 @@ impl Storage {
         }
     }
 
-    /// Brings all of it to the disk and gives it its name.
+    /// Writes all of it to stable storage and gives it its name, durably.
     pub(super) async fn commit(self) -> Result<PathBuf, FileError> {
         drop(self.pieces);
         let file = join(self.written.await)?;
-        blocking(move || file.commit()).await?;
+        blocking(move || file.commit_durably()).await?;
         Ok(self.path)
     }
 }
