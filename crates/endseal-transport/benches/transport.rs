@@ -1,6 +1,7 @@
 //! The transport beside plain quinn and TCP with TLS 1.3, on this machine:
 //! `cargo bench -p endseal-transport`. With `-- tune`: what settings of quinn are worth; with
-//! `-- windows`: what those of our limits are.
+//! `-- windows`: what those of our limits are; with `-- acks IP`, another address of this machine: the
+//! cost of QUIC's own rule for acknowledgements, which applies to every address but loopback.
 //!
 //! Subjects take turns in rounds; what is printed are medians, and ratios of rounds to the first
 //! subject. Everything runs in one process, so the two sides share the machine.
@@ -17,6 +18,7 @@ mod stock;
 #[path = "transport/tcp.rs"]
 mod tcp;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -56,6 +58,9 @@ fn main() {
         tune();
     } else if asked("windows") {
         windows();
+    } else if asked("acks") {
+        let ip = std::env::args().find_map(|argument| argument.parse().ok());
+        acknowledgements(ip.expect("an address of this machine"));
     } else {
         transfer();
         handshake();
@@ -100,6 +105,36 @@ fn transfer() {
         100.0 * hybrid.lost(),
         100.0 * quinn.lost()
     );
+}
+
+/// The same bytes through the loopback device, once between its own addresses and once between others.
+fn acknowledgements(ip: IpAddr) {
+    let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
+    let subjects = [
+        ("8 or 1 ms, 6,550 B", ours::LOOPBACK, 6550),
+        ("QUIC's rule, 6,550 B", ip, 6550),
+        ("8 or 1 ms, 1,452 B", ours::LOOPBACK, 1452),
+        ("QUIC's rule, 1,452 B", ip, 1452),
+    ];
+    let connections = subjects.map(|(name, ip, mtu)| {
+        let mut limits = Limits::default();
+        limits.mtu = mtu;
+        (name, runtime.block_on(Ours::connect_at(ip, Policy::Hybrid, &limits)))
+    });
+    let runtime = &runtime;
+    for pair in connections.chunks(2) {
+        let mut push: Vec<Subject<'_>> = Vec::new();
+        let mut echo: Vec<Subject<'_>> = Vec::new();
+        for (name, one) in pair {
+            push.push((name, Box::new(|(n, len)| runtime.block_on(one.push(n, len)))));
+            echo.push((name, Box::new(|(n, len)| runtime.block_on(one.echo(n, len)))));
+        }
+        let rate = |s| f64::from(BULK.0) * f64::from(BULK.1) / s / 1e6;
+        compare("bulk, 64 MiB", &mut push, BULK, rate, "MB/s");
+        let rate = |s| f64::from(MESSAGES.0) / s;
+        compare("8 KB messages", &mut push, MESSAGES, rate, "a second");
+        compare("8 KB echo", &mut echo, ECHO, |s| s * 1e6 / f64::from(ECHO.0), "us");
+    }
 }
 
 /// Runs the subjects in turns and prints what they did.
@@ -170,7 +205,7 @@ fn handshake() {
 
 /// Median time of one, in microseconds, and bytes that the client sent and received.
 async fn handshakes(policy: Policy) -> (f64, (u64, u64)) {
-    let [client, server] = ours::endpoints(policy, &Limits::default());
+    let [client, server] = ours::endpoints(ours::LOOPBACK, policy, &Limits::default());
     let address = server.local_address().unwrap();
     let (mut times, mut sizes) = (Vec::new(), (0, 0));
     for _ in 0..HANDSHAKES {

@@ -32,6 +32,20 @@ const UNACKNOWLEDGED: u32 = 8;
 /// And the time it may take over fewer: what a sender with a small window waits for.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_millis(1);
 
+/// Acknowledgements that are asked for. quinn fixes the request when a connection begins, when its round
+/// trip is not known. Within this machine it is far below 1 ms. On every other path fewer than 8 packets
+/// may come within 1 ms, and the request would cause more acknowledgements than QUIC's own rule: every
+/// second packet, or 25 ms.
+fn acknowledgements(remote: SocketAddr) -> Option<AckFrequencyConfig> {
+    remote.ip().to_canonical().is_loopback().then(|| {
+        let mut config = AckFrequencyConfig::default();
+        config
+            .ack_eliciting_threshold(VarInt::from_u32(UNACKNOWLEDGED))
+            .max_ack_delay(Some(ACKNOWLEDGED_WITHIN));
+        config
+    })
+}
+
 /// Bounds. Each has a default that suits one machine with some hundred peers.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -137,10 +151,6 @@ impl Limits {
         let mut discovery = MtuDiscoveryConfig::default();
         let first_hop = route::largest_payload(remote).unwrap_or(MTU_ETHERNET);
         discovery.upper_bound(self.payload().min(first_hop).max(MTU_LEAST));
-        let mut acknowledgements = AckFrequencyConfig::default();
-        acknowledgements
-            .ack_eliciting_threshold(VarInt::from_u32(UNACKNOWLEDGED))
-            .max_ack_delay(Some(ACKNOWLEDGED_WITHIN));
         let idle = IdleTimeout::try_from(self.idle_timeout).ok();
         config
             // One more than messages: the control stream.
@@ -153,7 +163,7 @@ impl Limits {
             .max_idle_timeout(idle)
             .keep_alive_interval(Some(self.keep_alive))
             .mtu_discovery_config(Some(discovery))
-            .ack_frequency_config(Some(acknowledgements))
+            .ack_frequency_config(acknowledgements(remote))
             .congestion_controller_factory(Arc::new(CubicConfig::default()));
         Arc::new(config)
     }

@@ -1,5 +1,7 @@
 //! The transport itself.
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
 use endseal_transport::{Accept, Connection, Endpoint, Frame, Kind, Limits, Policy};
 
 use crate::key;
@@ -10,8 +12,10 @@ pub(crate) struct Ours {
     _endpoints: [Endpoint; 2],
 }
 
-pub(crate) fn endpoints(policy: Policy, limits: &Limits) -> [Endpoint; 2] {
-    let here = "127.0.0.1:0".parse().unwrap();
+pub(crate) const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+pub(crate) fn endpoints(ip: IpAddr, policy: Policy, limits: &Limits) -> [Endpoint; 2] {
+    let here = SocketAddr::new(ip, 0);
     let accept = Accept::pinned([key(1, policy).peer_id()]);
     let client =
         Endpoint::bind_with(here, &key(1, policy), policy, Accept::nobody(), limits.clone());
@@ -21,7 +25,12 @@ pub(crate) fn endpoints(policy: Policy, limits: &Limits) -> [Endpoint; 2] {
 
 impl Ours {
     pub(crate) async fn connect(policy: Policy, limits: &Limits) -> Self {
-        let [client, server] = endpoints(policy, limits);
+        Self::connect_at(LOOPBACK, policy, limits).await
+    }
+
+    /// A connection between two sockets at that address of this machine.
+    pub(crate) async fn connect_at(ip: IpAddr, policy: Policy, limits: &Limits) -> Self {
+        let [client, server] = endpoints(ip, policy, limits);
         let address = server.local_address().unwrap();
         let connecting = client.connect(server.peer_id(), address);
         let (connected, accepted) = tokio::join!(connecting, server.accept());
