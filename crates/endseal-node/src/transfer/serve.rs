@@ -10,7 +10,7 @@ use endseal_transport::{
     CloseCode, Connection, Frame, FrameReceiver, FrameSender, Kind, PeerId, ReceiveError,
 };
 use tokio::sync::mpsc;
-use tokio::time;
+use tokio::task::JoinSet;
 
 use super::echo::echo;
 use super::error::{ReceiveFileError, ReceiveMessagesError};
@@ -28,8 +28,7 @@ pub struct Reception {
     pub max_size: u64,
     /// Bounds on the unfinished files of each peer. Shared by all connections of a receiver.
     pub quota: Arc<TransferQuota>,
-    /// Timeout for the next frame of a file, and for the first of any exchange. A sender may wait for
-    /// its own input for so long.
+    /// Timeout for the next frame of a file. A sender may wait for its own input for so long.
     pub stall: Duration,
     /// The Ed25519 public key of who receives: stands in receipts.
     pub own: [u8; 32],
@@ -64,6 +63,13 @@ pub trait Inbox {
 /// The first frame of an exchange, the rest of it, and the direction of the answers.
 pub(super) type Request = (Frame, FrameReceiver, FrameSender);
 
+/// An exchange whose first frame has come, or never will.
+type Begun = (Result<Option<Frame>, ReceiveError>, FrameReceiver, FrameSender);
+
+async fn begin(mut stream: FrameReceiver, answers: FrameSender) -> Begun {
+    (stream.receive().await, stream, answers)
+}
+
 /// Exchanges of a kind that wait for the one that is under way.
 const WAITING: usize = 64;
 
@@ -79,29 +85,45 @@ pub async fn receive(
     let (files, mut waiting_files) = mpsc::channel::<Request>(WAITING);
     let (series, mut waiting_series) = mpsc::channel::<Request>(WAITING);
     let (echoes, mut waiting_echoes) = mpsc::channel::<Request>(WAITING);
+    let dispatch = async move |begun: Begun| {
+        let (first, stream, answers) = begun;
+        match first {
+            Ok(Some(first)) => {
+                let queue = match first.kind() {
+                    Kind::Control => &echoes,
+                    _ if is_rich(&first) => &series,
+                    _ => &files,
+                };
+                // The other end lives as long as this one.
+                let _taken = queue.send((first, stream, answers)).await;
+            }
+            // A series without messages.
+            Ok(None) => inbox.messages(peer, answers.end().await.map(|()| 0).map_err(Into::into)),
+            Err(_) => answers.reset(CloseCode::Cancelled),
+        }
+    };
     let accepting = async move {
-        loop {
-            let (answers, mut stream) = match connection.accept_exchange().await {
-                Ok(exchange) => exchange,
-                Err(error) => break error,
+        // Exchanges open in the order of their numbers, and a sender may have nothing to say on one for
+        // long: others must not wait for its first frame. The transport bounds their number.
+        let mut beginning = JoinSet::new();
+        let ended = loop {
+            tokio::select! {
+                exchange = connection.accept_exchange() => match exchange {
+                    Ok((answers, stream)) => beginning.spawn(begin(stream, answers)),
+                    Err(error) => break error,
+                },
+                Some(Ok(begun)) = beginning.join_next() => {
+                    dispatch(begun).await;
+                    continue;
+                }
             };
-            match time::timeout(reception.stall, stream.receive()).await {
-                Ok(Ok(Some(first))) => {
-                    let queue = match first.kind() {
-                        Kind::Control => &echoes,
-                        _ if is_rich(&first) => &series,
-                        _ => &files,
-                    };
-                    // The other end lives as long as this one.
-                    let _taken = queue.send((first, stream, answers)).await;
-                }
-                // A series without messages.
-                Ok(Ok(None)) => {
-                    inbox.messages(peer, answers.end().await.map(|()| 0).map_err(Into::into))
-                }
-                Ok(Err(_)) | Err(_) => answers.reset(CloseCode::Cancelled),
+        };
+        while let Some(begun) = beginning.join_next().await {
+            if let Ok(begun) = begun {
+                dispatch(begun).await;
             }
         }
+        ended
     };
     let files = async {
         while let Some(request) = waiting_files.recv().await {

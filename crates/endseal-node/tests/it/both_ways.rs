@@ -124,7 +124,7 @@ fn both_sides_send_series_files_and_echoes_over_one_connection() {
     });
 }
 
-/// Several series at once wait for each other, and none is lost.
+/// Several series at once wait for each other, and for no exchange on which nothing was said yet.
 #[test]
 fn series_of_one_side_follow_each_other() {
     runtime().block_on(async {
@@ -141,6 +141,7 @@ fn series_of_one_side_follow_each_other() {
             let (stall, mut nothing) = (StallTimeout::default(), |_| ());
             send_messages(&asking, [0; 32], coming, stall, &mut nothing).await.unwrap();
         };
+        let _silent = asking.open_exchange().await.unwrap();
         let sending = async {
             tokio::join!(series("a"), series("b"));
             asking.close(CloseCode::Done).await;
