@@ -1,7 +1,8 @@
 //! Bounds on what one peer leaves unfinished.
 
+use alloc::sync::Arc;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use endseal_transport::PeerId;
 

@@ -1,9 +1,9 @@
 //! Answering a peer.
 
+use alloc::sync::Arc;
 use core::time::Duration;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use endseal_codec::{Codec as _, ContentView, Limits, Message, RichMessageView};
 use endseal_transport::{

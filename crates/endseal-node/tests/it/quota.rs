@@ -3,7 +3,6 @@
 use core::cell::RefCell;
 use core::time::Duration;
 use std::io;
-use std::sync::Arc;
 
 use endseal_codec::{RichMessageView, Verdict};
 use endseal_node::transfer::{
@@ -80,14 +79,15 @@ impl Sender {
     }
 }
 
-fn reception(scratch: &Scratch, quota: Arc<TransferQuota>, stall: Duration) -> Reception {
+fn reception(scratch: &Scratch, (files, bytes): (usize, u64), stall: Duration) -> Reception {
     let folder = scratch.path("").to_owned();
+    let quota = TransferQuota::new(files, bytes);
     Reception { folder, max_size: 1000, quota, stall, own: [0; 32], now: || 0 }
 }
 
 /// Runs `peer` with three connections of one peer to a receiver with that quota.
 fn with_three(
-    quota: Arc<TransferQuota>,
+    quota: (usize, u64),
     stall: Duration,
     peer: impl AsyncFnOnce([&Connection; 3]),
 ) -> Vec<String> {
@@ -116,7 +116,7 @@ fn with_three(
 
 #[test]
 fn unfinished_files_of_a_peer_are_bounded_over_its_connections() {
-    let outcomes = with_three(TransferQuota::new(2, 1000), MUCH, async |[one, two, three]| {
+    let outcomes = with_three((2, 1000), MUCH, async |[one, two, three]| {
         let (first, verdict) = Sender::offer(one, "first", Some(0)).await;
         assert_eq!(verdict, Verdict::ACCEPTED);
         let (_second, verdict) = Sender::offer(two, "second", None).await;
@@ -133,7 +133,7 @@ fn unfinished_files_of_a_peer_are_bounded_over_its_connections() {
 
 #[test]
 fn bytes_of_unfinished_files_are_bounded_together() {
-    with_three(TransferQuota::new(8, 1000), MUCH, async |[one, two, three]| {
+    with_three((8, 1000), MUCH, async |[one, two, three]| {
         let (_first, verdict) = Sender::offer(one, "first", Some(700)).await;
         assert_eq!(verdict, Verdict::ACCEPTED);
         // Offered sizes count at once.
@@ -154,7 +154,7 @@ fn bytes_of_unfinished_files_are_bounded_together() {
 #[test]
 fn a_sender_that_stands_still_is_given_up() {
     let stall = Duration::from_millis(300);
-    let outcomes = with_three(TransferQuota::new(1, 1000), stall, async |[one, two, _]| {
+    let outcomes = with_three((1, 1000), stall, async |[one, two, _]| {
         let (mut first, verdict) = Sender::offer(one, "first", Some(10)).await;
         assert_eq!(verdict, Verdict::ACCEPTED);
         first.content(9).await;
