@@ -173,3 +173,15 @@ impl Limits {
 pub(crate) fn frame_limits(max_payload: u32) -> FrameLimits {
     FrameLimits::with_maximum(max_payload.clamp(FRAME_INITIAL, FRAME_MAX)).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quick_acknowledgements_are_asked_for_on_loopback_only() {
+        let asked = |text: &str| acknowledgements(text.parse().unwrap()).is_some();
+        assert!(asked("127.0.0.1:1") && asked("[::1]:1") && asked("[::ffff:127.3.2.1]:1"));
+        assert!(!asked("192.0.2.2:1") && !asked("[2001:db8::1]:1"));
+    }
+}
