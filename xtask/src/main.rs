@@ -1,12 +1,14 @@
-//! The project's own chores: `cargo xtask tidy`, `cargo xtask ci`, `cargo xtask vectors`,
-//! `cargo xtask peers`.
+//! The project's own chores: `cargo xtask tidy`, `cargo xtask ci`, `cargo xtask assure`,
+//! `cargo xtask long`, `cargo xtask vectors`, `cargo xtask peers`.
 //!
 //! Standard library only, so that it compiles in seconds and brings nothing into the lock file.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what this program does")]
 #![allow(clippy::std_instead_of_alloc, reason = "there is nothing here without std")]
 
+mod assure;
 mod ci;
+mod long;
 mod peers;
 mod scratch;
 mod source;
@@ -29,6 +31,10 @@ Chores:
       --list             Name the steps and run none
       --only STEP        Run this step alone; may be repeated
       --keep-going       Run the steps behind a failed one too
+  assure [CHECK...]  Limb bounds, constant time, fuzz corpus and Miri, in eight minutes at most
+  long               Fuzz every target and run Miri on more; writes docs/assurance.md
+      --minutes N        Minutes for each fuzz target [default: 10]
+      --only STEP        Run this step alone and write nothing; may be repeated
   peers [NAME...]    Install and build what the benchmark measures beside [default: all]
   vectors            Write the test vectors anew
       --check            Only compare them with those in vectors/
@@ -41,7 +47,9 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let outcome = match chore.as_str() {
+        "assure" => assure::command(&root(), rest),
         "ci" => ci::command(&root(), rest),
+        "long" => long::command(&root(), rest),
         "peers" => peers::command(&root(), rest),
         "tidy" => tidy::command(&root(), rest),
         "vectors" => vectors::command(&root(), rest),

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::ENVIRONMENT;
 use crate::vectors::{self, Mode};
-use crate::{peers, tidy, workspace};
+use crate::{assure, peers, tidy, workspace};
 
 /// Without an operating system, and without one but with a garbage-collected host.
 const TARGETS: &[&str] = &["thumbv7em-none-eabihf", "wasm32-unknown-unknown"];
@@ -78,6 +78,11 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         step("test", "all tests, as the README says", vec![cargo("test --workspace --locked")]),
         step("test-no-std", "the portable crates' tests without std", test_no_std(&portable)),
         step("targets", "the portable crates build for bare metal and wasm", targets(&portable)),
+        step(
+            "assure",
+            "limb bounds, constant time, the fuzz corpus and Miri",
+            vec![assure_briefly()],
+        ),
         step("vectors", "the vectors are what the generators write", vec![check_vectors()]),
         step("doc", "the documentation builds without warnings", vec![doc()]),
         step("peer", "implementations of others agree with every vector and with us", peers(root)),
@@ -99,6 +104,10 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
 
 fn check_tidiness() -> Job {
     Job::Chore(|root| tidy::command(root, &[]))
+}
+
+fn assure_briefly() -> Job {
+    Job::Chore(|root| assure::run(&assure::Place { root, environment: ENVIRONMENT }, &[]))
 }
 
 fn check_vectors() -> Job {

@@ -1,0 +1,176 @@
+//! Inputs: those that come from the test vectors, and those that were found and kept.
+//!
+//! Kept inputs of a target are one file, `corpus/<target>`: for each its length (`u32`, little endian) and
+//! its bytes. So thousands of inputs are a few files.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The kept inputs of a target; none if it has no file.
+///
+/// # Errors
+/// The file system's, and [`io::ErrorKind::InvalidData`] if the file is not of this form.
+pub fn kept(target: &str) -> io::Result<Vec<Vec<u8>>> {
+    let bytes = match fs::read(folder().join("corpus").join(target)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other?,
+    };
+    let mut inputs = Vec::new();
+    let mut rest = &bytes[..];
+    while let Some((len, after)) = rest.split_first_chunk() {
+        let len = u32::from_le_bytes(*len) as usize;
+        let (input, after) = after.split_at_checked(len).ok_or(io::ErrorKind::InvalidData)?;
+        inputs.push(input.to_vec());
+        rest = after;
+    }
+    if rest.is_empty() { Ok(inputs) } else { Err(io::ErrorKind::InvalidData.into()) }
+}
+
+/// Keeps the files of `from` as the inputs of a target, without those that come from the vectors.
+///
+/// # Errors
+/// The file system's.
+pub fn keep(target: &str, from: &Path) -> io::Result<usize> {
+    let seeds = seeds(target)?;
+    let mut inputs = Vec::new();
+    for entry in fs::read_dir(from)? {
+        let input = fs::read(entry?.path())?;
+        if !seeds.contains(&input) {
+            inputs.push(input);
+        }
+    }
+    inputs.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
+    let mut bytes = Vec::new();
+    for input in &inputs {
+        let len = u32::try_from(input.len()).map_err(|_| io::ErrorKind::InvalidData)?;
+        bytes.extend_from_slice(&len.to_le_bytes());
+        bytes.extend_from_slice(input);
+    }
+    fs::create_dir_all(folder().join("corpus"))?;
+    fs::write(folder().join("corpus").join(target), bytes)?;
+    Ok(inputs.len())
+}
+
+/// Writes all inputs of a target to files of `to`, as libFuzzer reads them.
+///
+/// # Errors
+/// The file system's.
+pub fn unpack(target: &str, to: &Path) -> io::Result<usize> {
+    fs::create_dir_all(to)?;
+    let inputs = [seeds(target)?, kept(target)?].concat();
+    for (i, input) in inputs.iter().enumerate() {
+        fs::write(to.join(format!("kept-{i:05}")), input)?;
+    }
+    Ok(inputs.len())
+}
+
+/// How the inputs of a target are made of a field of the vectors of a folder.
+struct Source {
+    folder: &'static str,
+    field: &'static str,
+    /// Put before each: what the target takes as its choice.
+    choices: &'static [&'static [u8]],
+}
+
+const fn source(
+    folder: &'static str,
+    field: &'static str,
+    choices: &'static [&'static [u8]],
+) -> Source {
+    Source { folder, field, choices }
+}
+
+const PLAIN: &[&[u8]] = &[b""];
+/// Sealed by the target: suites 1 to 3, unchanged and with one edit.
+const SEALED: [&[u8]; 6] = [
+    b"\x01at noon",
+    b"\x03at noon",
+    b"\x05at noon",
+    b"\x11\x40\x00\x01\x00at noon",
+    b"\x13\x60\x00\x01\x00at noon",
+    b"\x15\x80\x00\x01\x00at noon",
+];
+
+fn sources(target: &str) -> Vec<Source> {
+    match target {
+        "codec_view_vs_owned_vs_prost" => vec![source("codec", "hex", PLAIN)],
+        "live_reader_splits" => vec![source("frame", "hex", &[b"\x05"])],
+        "stored_frame" => vec![source("frame", "hex", PLAIN)],
+        "envelope_open" => vec![source("envelope", "envelope", &[b"\x00"])],
+        "envelope_stream_vs_whole" => vec![source("envelope", "envelope", &[b"\x07\x00"])],
+        "address_book" | "identity_file" | "identity_text" => {
+            vec![source("identity", "input", PLAIN)]
+        }
+        "key_ring" => vec![source("s3-key-ring", "file", PLAIN)],
+        "roster" => vec![source("roster", "roster", PLAIN)],
+        "bundle" => vec![source("session", "bundle", PLAIN)],
+        "certificate" => vec![source("session", "certificate", PLAIN)],
+        "session_message" => vec![source("session", "message", PLAIN)],
+        "session_file" => vec![source("session-file", "file", &[b"\x06"])],
+        "transfer" => vec![source("transfer", "frames", &[b"\x06"])],
+        "transport_prefix" => vec![source("transport", "bytes", PLAIN)],
+        _ => Vec::new(),
+    }
+}
+
+/// The inputs of a target that come from the test vectors, and a few that are made here.
+///
+/// # Errors
+/// The file system's, and [`io::ErrorKind::InvalidData`] for a vector that is not JSON.
+pub fn seeds(target: &str) -> io::Result<Vec<Vec<u8>>> {
+    let mut inputs = made(target);
+    for source in sources(target) {
+        let folder = folder().join("../vectors").join(source.folder);
+        let mut paths = fs::read_dir(folder)?
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<io::Result<Vec<_>>>()?;
+        paths.sort();
+        for path in paths.iter().filter(|path| path.extension().is_some_and(|it| it == "json")) {
+            let vector: Value = serde_json::from_slice(&fs::read(path)?)?;
+            if let Some(bytes) = bytes_of(&vector[source.field]) {
+                inputs.extend(source.choices.iter().map(|choice| [choice, &bytes[..]].concat()));
+            }
+        }
+    }
+    Ok(inputs)
+}
+
+fn made(target: &str) -> Vec<Vec<u8>> {
+    match target {
+        "envelope_open" => SEALED.map(<[u8]>::to_vec).to_vec(),
+        "envelope_stream_vs_whole" => SEALED.map(|it| [b"\x03", it].concat()).to_vec(),
+        "kernel_vs_dalek" => {
+            [1, 2, 9, 17].map(|n| (0..32 * (n + 1)).map(|i| i as u8).collect()).to_vec()
+        }
+        "gcm_in_place_vs_aws_lc" => {
+            [0, 1, 15, 16, 255, 256, 511, 512, 513, 1100].map(|n| vec![7; 56 + n]).to_vec()
+        }
+        "mls_header" => {
+            let header = b"\0\x01\0\x02\x02id\0\0\0\0\0\0\0\x05\x01\0\x03abc\x04wxyz";
+            vec![header.to_vec(), [&header[..15], b"\x03\0\x03abc\x04wxyz"].concat()]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Hexadecimal digits as bytes, other text as it is, lists one after the other.
+fn bytes_of(value: &Value) -> Option<Vec<u8>> {
+    if let Some(list) = value.as_array() {
+        return Some(list.iter().filter_map(bytes_of).collect::<Vec<_>>().concat());
+    }
+    let text = value.as_str()?;
+    let digits = text.as_bytes().as_chunks::<2>();
+    let bytes = digits
+        .0
+        .iter()
+        .map(|pair| str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok()));
+    let all: Option<Vec<u8>> = bytes.collect();
+    Some(all.filter(|_| digits.1.is_empty()).unwrap_or_else(|| text.as_bytes().to_vec()))
+}

@@ -1,0 +1,107 @@
+//! Envelopes of anybody, and envelopes that were sealed and then changed.
+
+use std::io::Read as _;
+use std::sync::LazyLock;
+
+use endseal_crypto::identity::Identity;
+use endseal_crypto::random::{Random, RandomError};
+use endseal_crypto::{ed25519, mlkem768};
+use endseal_envelope::{Opener, Policy, Recipients, Sealer, Suite};
+
+use crate::choice;
+
+/// As in the vectors.
+const CONTEXT: &[u8] = b"endseal/vectors@v1";
+
+fn identity(n: u8) -> Identity {
+    Identity::from_seeds(ed25519::Seed::from_bytes(&[n; 32]), mlkem768::Seed::from_bytes(&[n; 64]))
+}
+
+static SENDER: LazyLock<Identity> = LazyLock::new(|| identity(1));
+static READER: LazyLock<Identity> = LazyLock::new(|| identity(2));
+static OTHER: LazyLock<Identity> = LazyLock::new(|| identity(3));
+
+/// The same bytes in each run.
+struct Fixed(u8);
+
+impl Random for Fixed {
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<(), RandomError> {
+        for byte in buffer {
+            self.0 = self.0.wrapping_mul(77).wrapping_add(31);
+            *byte = self.0;
+        }
+        Ok(())
+    }
+}
+
+fn opener() -> Opener<'static> {
+    Opener::new(&READER).context(CONTEXT)
+}
+
+fn sealed(suite: Suite, content: &[u8]) -> Vec<u8> {
+    let recipients = Recipients::from_identities([READER.public(), OTHER.public()]);
+    let recipients = recipients.expect("two recipients with valid keys");
+    let sealer = Sealer::new(&SENDER, &recipients).context(CONTEXT).suite(suite);
+    sealer.seal(content, &mut Fixed(1)).expect("the source does not fail")
+}
+
+/// An even first byte: the rest is an envelope. An odd one: a suite, edits of four bytes (offset, value),
+/// then content, which is sealed and edited: it opens to the content or not at all.
+fn input(data: &[u8]) -> (Vec<u8>, Option<Vec<u8>>) {
+    let (mode, data) = choice(data);
+    if mode % 2 == 0 {
+        return (data.to_vec(), None);
+    }
+    let suites = [Suite::X25519, Suite::X25519Compact, Suite::X25519MlKem768];
+    let edits = data.len().min(4 * (mode >> 4));
+    let (edits, content) = data.split_at(edits);
+    let mut envelope = sealed(suites[(mode >> 1) % 3], content);
+    for edit in edits.as_chunks::<4>().0 {
+        let [a, b, flip, _] = *edit;
+        let at = usize::from(u16::from_le_bytes([a, b])) % envelope.len();
+        envelope[at] ^= flip;
+    }
+    (envelope, Some(content.to_vec()))
+}
+
+/// Opens alone and in a batch with the same outcome.
+pub fn envelope_open(data: &[u8]) {
+    let (envelope, content) = input(data);
+    let one = opener().open(&envelope, &mut Policy::new());
+    let many = opener().open_many(&[&envelope, &envelope], &mut Policy::new());
+    for again in many {
+        let summary =
+            |it: Result<endseal_envelope::Opened, _>| it.map(|it| (it.sender, it.content));
+        match &one {
+            Ok(one) => {
+                assert_eq!(summary(again), Ok((one.sender, one.content.clone())));
+            }
+            Err(error) => assert_eq!(summary(again), Err(*error)),
+        }
+    }
+    if let (Ok(opened), Some(content)) = (one, content) {
+        assert_eq!(opened.content, content, "an altered envelope does not open to something else");
+        assert_eq!(&opened.sender, SENDER.public().ed25519());
+    }
+}
+
+/// A stream, read in pieces, gives what the whole gives, or an error where that is one.
+pub fn envelope_stream_vs_whole(data: &[u8]) {
+    let (size, data) = choice(data);
+    let (envelope, _) = input(data);
+    let whole = opener().open(&envelope, &mut Policy::new());
+    let streamed =
+        opener().reader(&envelope[..], &mut Policy::new()).map_err(|_| ()).and_then(|mut reader| {
+            let sender = *reader.sender();
+            let mut content = Vec::new();
+            let mut piece = vec![0; size + 1];
+            loop {
+                match reader.read(&mut piece) {
+                    Ok(0) => return Ok((sender, content)),
+                    Ok(len) => content.extend_from_slice(&piece[..len]),
+                    Err(_) => return Err(()),
+                }
+            }
+        });
+    assert_eq!(streamed, whole.map(|opened| (opened.sender, opened.content)).map_err(|_| ()));
+}

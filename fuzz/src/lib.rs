@@ -1,0 +1,39 @@
+//! The fuzz targets of endseal, as functions: `fuzz_targets/` hands them the fuzzer's inputs, `replay`
+//! the kept corpus.
+//!
+//! A target panics on a fault: a decoder that accepts what its encoder does not write, two
+//! implementations that disagree, a panic below. `cargo xtask long` runs each for ten minutes,
+//! `cargo xtask assure` replays the corpus.
+
+mod codec;
+pub mod corpus;
+mod crypto;
+mod envelope;
+mod keyring;
+mod session;
+mod transport;
+
+/// A target and its name, which is that of its file and of its corpus.
+pub type Target = (&'static str, fn(&[u8]));
+
+macro_rules! targets {
+    ($($module:ident: $($name:ident),+;)+) => {
+        $(pub use $module::{$($name),+};)+
+        /// All of them.
+        pub const TARGETS: &[Target] = &[$($((stringify!($name), $module::$name)),+),+];
+    };
+}
+
+targets! {
+    codec: codec_view_vs_owned_vs_prost, live_reader_splits, stored_frame;
+    crypto: gcm_in_place_vs_aws_lc, kernel_vs_dalek;
+    envelope: envelope_open, envelope_stream_vs_whole;
+    keyring: address_book, identity_file, identity_text, key_ring, roster;
+    session: bundle, certificate, mls_header, session_file, session_message;
+    transport: transfer, transport_prefix;
+}
+
+/// The first byte as a number, and the rest: a choice within an input.
+fn choice(data: &[u8]) -> (usize, &[u8]) {
+    data.split_first().map_or((0, data), |(first, rest)| (usize::from(*first), rest))
+}

@@ -1,0 +1,51 @@
+//! Replays all inputs of all targets: `cargo run --bin replay`. It needs no fuzzer.
+//!
+//! `replay unpack TARGET FOLDER` writes the inputs of a target to files, `replay keep TARGET FOLDER` keeps
+//! those that the fuzzer has minimised.
+
+use std::io;
+use std::panic::catch_unwind;
+use std::path::Path;
+use std::process::ExitCode;
+
+use endseal_fuzz::{TARGETS, corpus};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words[..] {
+        [] => replay(),
+        ["unpack", target, folder] => corpus::unpack(target, Path::new(folder)).map(|_| true),
+        ["keep", target, folder] => corpus::keep(target, Path::new(folder)).map(|count| {
+            println!("{target}: {count} kept");
+            true
+        }),
+        _ => {
+            eprintln!("usage: replay [unpack|keep TARGET FOLDER]");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn replay() -> io::Result<bool> {
+    let (mut inputs, mut failures) = (0, 0);
+    for (name, target) in TARGETS {
+        for (i, input) in [corpus::seeds(name)?, corpus::kept(name)?].concat().iter().enumerate() {
+            inputs += 1;
+            if catch_unwind(|| target(input)).is_err() {
+                failures += 1;
+                println!("{name}: input {i} of {} bytes", input.len());
+            }
+        }
+    }
+    println!("corpus: {inputs} inputs of {} targets, {failures} failures", TARGETS.len());
+    Ok(failures == 0)
+}

@@ -1,0 +1,81 @@
+//! What devices send each other, and files of it.
+
+use endseal_session::group::GroupHeader;
+use endseal_session::{
+    Certificate, FileRecord, FileRecordError, FileRecords, Message, PrekeyBundle,
+};
+
+use crate::choice;
+
+/// A message has one form.
+pub fn session_message(data: &[u8]) {
+    if let Ok(message) = Message::parse(data) {
+        assert_eq!(message.to_bytes().expect("it was read").as_slice(), data);
+        assert_eq!(message.encoded_len(), data.len());
+    }
+}
+
+/// A certificate has one form.
+pub fn certificate(data: &[u8]) {
+    if let Ok(certificate) = Certificate::from_bytes(data) {
+        assert_eq!(certificate.as_bytes()[..], *data);
+    }
+}
+
+/// A bundle has one form.
+pub fn bundle(data: &[u8]) {
+    if let Ok(bundle) = PrekeyBundle::from_bytes(data) {
+        assert_eq!(bundle.as_bytes()[..], *data);
+    }
+}
+
+/// The head of a group message is within its bounds.
+pub fn mls_header(data: &[u8]) {
+    if let Some(header) = GroupHeader::parse(data) {
+        assert!((1..=63).contains(&header.id.len()));
+        assert!(data.windows(header.id.len()).any(|window| window == header.id));
+    }
+}
+
+type Records = (Vec<Vec<u8>>, Option<FileRecordError>);
+
+/// The records as they are written, and how the file ended.
+fn records(file: &[u8], piece: usize) -> Records {
+    let (mut parser, mut records) = (FileRecords::new(), Vec::new());
+    let (mut from, mut to) = (0, 0);
+    loop {
+        let mut rest = &file[from..to];
+        loop {
+            match parser.next(&mut rest) {
+                Ok(Some(record)) => records.push(written(&record)),
+                Ok(None) => break,
+                Err(error) => return (records, Some(error)),
+            }
+        }
+        if to == file.len() {
+            return (records, parser.finish(rest).err());
+        }
+        from = to - rest.len();
+        to = file.len().min(to + piece);
+    }
+}
+
+fn written(record: &FileRecord<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    record.write_to(&mut out).expect("it was read");
+    out
+}
+
+/// Records do not depend on how the file is cut, and are written as they were read.
+pub fn session_file(data: &[u8]) {
+    let (size, data) = choice(data);
+    let whole = records(data, data.len().max(1));
+    assert_eq!(records(data, size + 1), whole);
+    let (records, end) = whole;
+    let written = [FileRecord::HEADER.to_vec(), records.concat()].concat();
+    if end.is_none() {
+        assert_eq!(written, data);
+    } else if !records.is_empty() {
+        assert!(data.starts_with(&written));
+    }
+}
