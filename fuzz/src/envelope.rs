@@ -90,8 +90,8 @@ pub fn envelope_stream_vs_whole(data: &[u8]) {
     let (size, data) = choice(data);
     let (envelope, _) = input(data);
     let whole = opener().open(&envelope, &mut Policy::new());
-    let streamed =
-        opener().reader(&envelope[..], &mut Policy::new()).map_err(|_| ()).and_then(|mut reader| {
+    let streamed = opener().reader(&envelope[..], &mut Policy::new()).map_err(|_| ()).and_then(
+        |mut reader| {
             let sender = *reader.sender();
             let mut content = Vec::new();
             let mut piece = vec![0; size + 1];
@@ -102,6 +102,7 @@ pub fn envelope_stream_vs_whole(data: &[u8]) {
                     Err(_) => return Err(()),
                 }
             }
-        });
+        },
+    );
     assert_eq!(streamed, whole.map(|opened| (opened.sender, opened.content)).map_err(|_| ()));
 }
