@@ -17,9 +17,7 @@ use endseal_crypto::random::{OsRandom, Random};
 use endseal_crypto::segment::{self, InputKey};
 use endseal_crypto::x25519::Platform;
 use endseal_crypto::{hash, mlkem768};
-use endseal_envelope::{
-    Envelope, Opener, Policy, Recipients, Sealer, Session, SessionLimits, Suite,
-};
+use endseal_envelope::{Envelope, Opener, Policy, Recipients, Sealer, Suite};
 
 const ROUNDS: usize = 31;
 
@@ -76,7 +74,7 @@ fn interleaved(rounds: usize, subjects: &mut [&mut dyn FnMut()]) -> Vec<f64> {
 
 fn sealing(rounds: usize) {
     println!(
-        "\nseal 1 KiB, signed          us | a member: us   bytes | other ways, us: portable  session  straight | ratio to straight"
+        "\nseal 1 KiB, signed          us | a member: us   bytes | other ways, us: portable  straight | ratio to straight"
     );
     let sender = identity(1);
     let content = [5; 1024];
@@ -85,8 +83,6 @@ fn sealing(rounds: usize) {
         let recipients = Recipients::from_ed25519(&keys).expect("made keys are valid");
         let sealer = Sealer::new(&sender, &recipients);
         let portable = sealer.platform(Platform::Portable);
-        let mut session =
-            Session::new(sealer, unlimited(), 0, &mut OsRandom).expect("it can begin");
         let len = usize::try_from(sealer.sealed_len(1024).expect("short")).expect("short");
         let mut out = vec![0; len];
         let mut out_portable = vec![0; len];
@@ -97,20 +93,18 @@ fn sealing(rounds: usize) {
                 &mut || {
                     drop(black_box(portable.seal_into(&content, &mut out_portable, &mut OsRandom)));
                 },
-                &mut || drop(black_box(session.seal(&content, 0, 0, &mut OsRandom))),
                 &mut || drop(black_box(straight(&keys, &content))),
             ],
         );
         let us: Vec<f64> = seconds.iter().map(|s| s * 1e6).collect();
         println!(
-            "{n:>6} members    {:>14.1} | {:>12.2} {:>7.1} | {:>24.1} {:>8.1} {:>9.1} | {:.1}x",
+            "{n:>6} members    {:>14.1} | {:>12.2} {:>7.1} | {:>24.1} {:>9.1} | {:.1}x",
             us[0],
             us[0] / f64::from(n),
             (len - 1024) as f64 / f64::from(n),
             us[1],
             us[2],
-            us[3],
-            us[3] / us[0]
+            us[2] / us[0]
         );
     }
     let recipients: Vec<_> = (0..100).map(identity).collect();
@@ -130,12 +124,6 @@ fn sealing(rounds: usize) {
     let mut check = || drop(black_box(Recipients::from_ed25519(&keys)));
     let us = interleaved(rounds, &mut [&mut check])[0] * 1e6 / 10_000.0;
     println!("checking a list of 10,000 keys once: {us:.2} us a key");
-}
-
-fn unlimited() -> SessionLimits {
-    let mut limits = SessionLimits::default();
-    (limits.envelopes, limits.milliseconds) = (u32::MAX, u64::MAX);
-    limits
 }
 
 /// What one would build from good libraries: one ephemeral key, dalek's conversion, an agreement by

@@ -54,8 +54,6 @@ pub enum SealError {
     NoMlKemKey,
     /// The source of randomness failed.
     Random,
-    /// The session has sealed as many envelopes, or lasted as long, as it may. Begin another.
-    SessionOver,
 }
 
 impl fmt::Display for SealError {
@@ -68,7 +66,6 @@ impl fmt::Display for SealError {
                 "a recipient has no ML-KEM-768 key, which the post-quantum suite needs"
             }
             Self::Random => "the source of randomness failed",
-            Self::SessionOver => "the session has reached its limit",
         })
     }
 }

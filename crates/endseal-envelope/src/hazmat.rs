@@ -8,7 +8,7 @@ use endseal_crypto::segment::SALT_LEN;
 use endseal_crypto::x25519;
 
 use crate::error::SealError;
-use crate::seal::{Agreement, Sealer, first_block_digest};
+use crate::seal::{Sealer, first_block_digest};
 use crate::secrets::EnvelopeSecrets;
 use crate::slot::{Material, StreamSeed};
 
@@ -39,15 +39,15 @@ pub fn seal(
     values: &Derandomized<'_>,
 ) -> Result<Vec<u8>, SealError> {
     let secrets = EnvelopeSecrets {
+        ephemeral: x25519::SecretKey::from_bytes(values.ephemeral),
         material: Material::from_bytes(values.material),
         salt: *values.salt,
         message_id: *values.message_id,
         stream: StreamSeed::from_bytes(values.stream),
     };
-    let agreement = Agreement::new(sealer, &x25519::SecretKey::from_bytes(values.ephemeral));
     let len = sealer.sealed_len(content.len() as u64)?;
     let mut out = vec![0; usize::try_from(len).map_err(|_| SealError::ContentTooLong)?];
     let digest = first_block_digest(content);
-    sealer.assemble(&agreement, &secrets, content, &digest, &mut out)?;
+    sealer.assemble(&secrets, content, &digest, &mut out)?;
     Ok(out)
 }

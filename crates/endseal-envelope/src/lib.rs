@@ -28,7 +28,6 @@
 //! * many envelopes for one reader: [`Opener::open_many`]
 //! * streams: [`Sealer::writer`], [`Opener::reader`] (feature `std`)
 //! * one recipient's part of an envelope: [`Envelope::view`]
-//! * several messages to the same recipients, faster and linkable: [`Session`]
 //! * which suite: [`Suite::X25519`] unless contents must stay secret when quantum computers exist
 //!
 //! # What is not promised
@@ -58,7 +57,6 @@ mod reader;
 mod recipients;
 mod seal;
 mod secrets;
-mod session;
 mod slot;
 mod suite;
 #[cfg(feature = "std")]
@@ -73,7 +71,6 @@ pub use policy::{Policy, ReplayCache};
 pub use reader::OpenReader;
 pub use recipients::Recipients;
 pub use seal::{Decoys, Sealer};
-pub use session::{Session, SessionLimits};
 pub use suite::Suite;
 #[cfg(feature = "std")]
 pub use writer::SealWriter;

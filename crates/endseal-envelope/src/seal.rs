@@ -125,9 +125,8 @@ impl<'a> Sealer<'a> {
         random: &mut impl Random,
     ) -> Result<Vec<u32>, SealError> {
         let digest = first_block_digest(content);
-        let (ephemeral, secrets) = self.secrets(random, &digest, content.len() as u64)?;
-        let agreement = Agreement::new(self, &ephemeral);
-        self.assemble(&agreement, &secrets, content, &digest, out)
+        let secrets = self.secrets(random, &digest, content.len() as u64)?;
+        self.assemble(&secrets, content, &digest, out)
     }
 
     pub(crate) fn secrets(
@@ -135,7 +134,7 @@ impl<'a> Sealer<'a> {
         random: &mut impl Random,
         first_block_digest: &[u8; hash::LEN],
         content_len: u64,
-    ) -> Result<(x25519::SecretKey, EnvelopeSecrets), SealError> {
+    ) -> Result<EnvelopeSecrets, SealError> {
         let hedge = Hedge {
             sender: self.sender.hedge(),
             recipients: self.recipients.digest(),
@@ -154,13 +153,12 @@ impl<'a> Sealer<'a> {
         }
     }
 
-    /// Header and slots; `out` is as long as they are.
+    /// Writes header and slots into `out`, which is exactly as long.
     pub(crate) fn begin(
         &self,
-        agreement: &Agreement,
         secrets: &EnvelopeSecrets,
         out: &mut [u8],
-    ) -> Result<Begun, SealError> {
+    ) -> Result<AfterSlots, SealError> {
         if self.context.len() > MAX_CONTEXT_LEN {
             return Err(SealError::ContextTooLong);
         }
@@ -169,16 +167,19 @@ impl<'a> Sealer<'a> {
             Suite::X25519 | Suite::X25519Compact => Vec::new(),
         };
         let total = self.total_slots();
+        let platform = self.platform.unwrap_or_else(x25519::Platform::detect);
+        let keys = self.recipients.agreement_keys();
+        let (ephemeral, shared) = secrets.ephemeral.agree_once_on(platform, keys);
         let mut header = Header {
             suite: self.suite,
-            ephemeral: agreement.ephemeral,
+            ephemeral,
             salt: secrets.salt,
             commitment: [0; 32],
             slots: u32::try_from(total).map_err(|_| SealError::BufferLength)?,
         };
         let header_digest = header.digest(self.context);
         let key = secrets.material.content_key(self.suite, &header_digest);
-        let (keys, commitment) = ChunkKeys::derive(&key, &secrets.salt, &header_digest);
+        let (chunk_keys, commitment) = ChunkKeys::derive(&key, &secrets.salt, &header_digest);
         header.commitment = commitment;
         let (fixed, slots_out) =
             out.split_at_mut_checked(HEADER_LEN).ok_or(SealError::BufferLength)?;
@@ -187,8 +188,8 @@ impl<'a> Sealer<'a> {
             suite: self.suite,
             header_digest: &header_digest,
             material: &secrets.material,
-            keys: self.recipients.agreement_keys(),
-            shared: &agreement.shared,
+            keys,
+            shared: &shared,
             kems: &kems,
             total,
             stream: &secrets.stream,
@@ -201,12 +202,11 @@ impl<'a> Sealer<'a> {
         }
         .encode();
         let transcript = Transcript::new(&header_digest, &commitment, &prelude);
-        Ok(Begun { keys, prelude, transcript, positions })
+        Ok(AfterSlots { keys: chunk_keys, prelude, transcript, positions })
     }
 
     pub(crate) fn assemble(
         &self,
-        agreement: &Agreement,
         secrets: &EnvelopeSecrets,
         content: &[u8],
         first_block_digest: &[u8; hash::LEN],
@@ -217,9 +217,9 @@ impl<'a> Sealer<'a> {
         }
         let slots_len = self.total_slots() * self.suite.slot_len();
         let (start, chunks) = out.split_at_mut(HEADER_LEN + slots_len);
-        let begun = self.begin(agreement, secrets, start)?;
-        let mut sealer = SliceSealer::new(begun.keys, chunks);
-        sealer.push(&begun.prelude);
+        let headed = self.begin(secrets, start)?;
+        let mut sealer = SliceSealer::new(headed.keys, chunks);
+        sealer.push(&headed.prelude);
         let (full, last) = content.as_chunks::<BLOCK_LEN>();
         let blocks = full.iter().map(|block| &block[..]).chain([last]);
         for (index, block) in (0..).zip(blocks) {
@@ -232,11 +232,11 @@ impl<'a> Sealer<'a> {
                 }
             }
             let digest = if index == 0 { *first_block_digest } else { digest.finish() };
-            let message = begun.transcript.block(index, is_last, &digest);
+            let message = headed.transcript.block(index, is_last, &digest);
             sealer.push(self.sender.signing().sign(&message).as_bytes());
         }
         sealer.finish();
-        Ok(begun.positions)
+        Ok(headed.positions)
     }
 }
 
@@ -251,23 +251,8 @@ pub(crate) fn first_block_digest(content: &[u8]) -> [u8; hash::LEN] {
     hash::digest(content.get(..BLOCK_LEN).unwrap_or(content))
 }
 
-/// The ephemeral key and what it shares with each recipient.
-pub(crate) struct Agreement {
-    pub(crate) ephemeral: x25519::PublicKey,
-    pub(crate) shared: x25519::SharedSecrets,
-}
-
-impl Agreement {
-    pub(crate) fn new(sealer: &Sealer<'_>, ephemeral: &x25519::SecretKey) -> Self {
-        let platform = sealer.platform.unwrap_or_else(x25519::Platform::detect);
-        let keys = sealer.recipients.agreement_keys();
-        let (ephemeral, shared) = ephemeral.agree_once_on(platform, keys);
-        Self { ephemeral, shared }
-    }
-}
-
-/// What is left to do after header and slots.
-pub(crate) struct Begun {
+/// State once header and slots are written.
+pub(crate) struct AfterSlots {
     pub(crate) keys: ChunkKeys,
     pub(crate) prelude: [u8; crate::prelude::PRELUDE_LEN],
     pub(crate) transcript: Transcript,

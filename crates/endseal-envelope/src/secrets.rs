@@ -7,9 +7,10 @@ use endseal_crypto::{hash, identity, label, x25519};
 
 use crate::slot::{Material, StreamSeed};
 
-/// Everything in an envelope that is drawn at random, but the ephemeral key.
+/// Secret and random values of one envelope.
 #[allow(missing_debug_implementations, reason = "secrets print nothing")]
 pub(crate) struct EnvelopeSecrets {
+    pub(crate) ephemeral: x25519::SecretKey,
     pub(crate) material: Material,
     pub(crate) salt: [u8; SALT_LEN],
     pub(crate) message_id: [u8; 16],
@@ -31,7 +32,7 @@ impl EnvelopeSecrets {
     pub(crate) fn generate(
         random: &mut impl Random,
         hedge: &Hedge<'_>,
-    ) -> Result<(x25519::SecretKey, Self), RandomError> {
+    ) -> Result<Self, RandomError> {
         let mut drawn = Zeroizing::new([0; 64]);
         random.fill(&mut drawn[..])?;
         let (time, len) = (hedge.time.to_le_bytes(), hedge.content_len.to_le_bytes());
@@ -57,6 +58,6 @@ impl EnvelopeSecrets {
         let (mut salt, mut message_id) = ([0; SALT_LEN], [0; 16]);
         take(&mut salt);
         take(&mut message_id);
-        Ok((ephemeral, Self { material, salt, message_id, stream }))
+        Ok(Self { ephemeral, material, salt, message_id, stream })
     }
 }

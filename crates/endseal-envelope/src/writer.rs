@@ -10,7 +10,7 @@ use endseal_crypto::segment;
 use crate::error::SealError;
 use crate::header::HEADER_LEN;
 use crate::prelude::{BLOCK_LEN, Transcript};
-use crate::seal::{Agreement, Sealer};
+use crate::seal::Sealer;
 
 impl<'a> Sealer<'a> {
     /// Begins an envelope on `inner`: writes header and slots, then seals what is written.
@@ -24,18 +24,16 @@ impl<'a> Sealer<'a> {
         mut inner: W,
         random: &mut impl Random,
     ) -> io::Result<SealWriter<'a, W>> {
-        let (ephemeral, secrets) =
-            self.secrets(random, &[0; hash::LEN], u64::MAX).map_err(invalid)?;
-        let agreement = Agreement::new(self, &ephemeral);
+        let secrets = self.secrets(random, &[0; hash::LEN], u64::MAX).map_err(invalid)?;
         let mut start = vec![0; HEADER_LEN + self.total_slots() * self.suite.slot_len()];
-        let begun = self.begin(&agreement, &secrets, &mut start).map_err(invalid)?;
+        let headed = self.begin(&secrets, &mut start).map_err(invalid)?;
         inner.write_all(&start)?;
-        let mut segments = segment::SealWriter::from_keys(begun.keys, inner);
-        segments.write_all(&begun.prelude)?;
+        let mut segments = segment::SealWriter::from_keys(headed.keys, inner);
+        segments.write_all(&headed.prelude)?;
         Ok(SealWriter {
             sealer: *self,
             segments,
-            transcript: begun.transcript,
+            transcript: headed.transcript,
             digest: hash::Digest::new(),
             index: 0,
             filled: 0,

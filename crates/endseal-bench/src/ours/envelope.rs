@@ -28,8 +28,6 @@ pub enum Form {
     Compact,
     /// With ML-KEM-768.
     Hybrid,
-    /// The default suite with cached agreements.
-    Session,
     /// The default suite without the kernel, as on a CPU that cannot run it.
     Portable,
 }
@@ -49,7 +47,6 @@ impl Envelope {
             Form::Default => ("endseal", "the envelope, suite x25519, signed"),
             Form::Compact => ("endseal-compact", "suite x25519-compact, signed"),
             Form::Hybrid => ("endseal-hybrid", "suite x25519-mlkem768, signed"),
-            Form::Session => ("endseal-session", "one ephemeral key for all, signed; linkable"),
             Form::Portable => ("endseal-portable", "suite x25519 without the vector kernel"),
         };
         let mut properties = vec![
@@ -79,9 +76,7 @@ impl Envelope {
     /// All forms.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        [Form::Default, Form::Compact, Form::Hybrid, Form::Session, Form::Portable]
-            .map(Self::new)
-            .into()
+        [Form::Default, Form::Compact, Form::Hybrid, Form::Portable].map(Self::new).into()
     }
 }
 
@@ -107,10 +102,7 @@ impl Subject for Envelope {
         let threads = cpus.min(count);
         let material = Material::new(self.form, params, inputs as usize, count)?;
         match (case, self.form) {
-            // The envelopes of a session share a state, and are sealed one after the other.
-            ("seal", _) | ("seal_many", Form::Session) => {
-                Ok(Box::new(Seal { material, count, next: 0 }))
-            }
+            ("seal", _) => Ok(Box::new(Seal { material, next: 0 })),
             ("seal_many", _) => Ok(Box::new(SealMany { material, count, threads, next: 0 })),
             ("open", Form::Default | Form::Compact | Form::Hybrid) => {
                 let envelopes = material.seal_all()?;
@@ -183,7 +175,7 @@ impl Material {
     fn sealer(&self) -> Sealer<'_> {
         let sealer = Sealer::new(&self.sender, &self.recipients);
         match self.form {
-            Form::Default | Form::Session => sealer,
+            Form::Default => sealer,
             Form::Compact => sealer.suite(Suite::X25519Compact),
             Form::Hybrid => sealer.suite(Suite::X25519MlKem768),
             Form::Portable => sealer.platform(x25519::Platform::Portable),

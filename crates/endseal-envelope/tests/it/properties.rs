@@ -9,7 +9,7 @@ use endseal_crypto::random::{OsRandom, Random, RandomError};
 use endseal_crypto::x25519::Platform;
 use endseal_envelope::{
     Decoys, Envelope, OpenError, Opener, Policy, Recipients, RecipientsError, ReplayCache,
-    SealError, Sealer, Session, SessionLimits, Suite,
+    SealError, Sealer, Suite,
 };
 
 use crate::{data, identity};
@@ -298,29 +298,6 @@ fn a_backlog_has_the_outcome_of_each() {
         assert_eq!(outcome.is_ok(), i % 7 != 3 && ![11, 13, 17].contains(&i), "{i}");
     }
     assert!(opener.open_many(&[], &mut Policy::new()).is_empty());
-}
-
-#[test]
-fn a_session_is_bounded_and_opens_like_any_envelope() {
-    let (sender, reader) = (identity(1), identity(2));
-    let list = Recipients::from_identities([reader.public(), identity(3).public()]).unwrap();
-    for suite in SUITES {
-        let sealer = Sealer::new(&sender, &list).suite(suite);
-        let mut limits = SessionLimits::default();
-        (limits.envelopes, limits.milliseconds) = (3, 100);
-        let mut session = Session::new(sealer, limits, 1000, &mut OsRandom).unwrap();
-        let mut seal = |now| session.seal(b"m", 5, now, &mut OsRandom);
-        let (a, b) = (seal(1000).unwrap(), seal(1099).unwrap());
-        assert_eq!(a[8..40], b[8..40], "one ephemeral key");
-        assert_ne!(a[40..64], b[40..64], "its own salt each");
-        for envelope in [a, b] {
-            let opened = Opener::new(&reader).open(&envelope, &mut Policy::new()).unwrap();
-            assert_eq!((opened.content, opened.time), (b"m".to_vec(), 5));
-        }
-        assert_eq!(seal(1100), Err(SealError::SessionOver), "out of time");
-        assert!(seal(1050).is_ok());
-        assert_eq!(seal(1050), Err(SealError::SessionOver), "out of envelopes");
-    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::thread;
 
 use endseal_crypto::random::OsRandom;
 use endseal_crypto::{ed25519, x25519};
-use endseal_envelope::{SealError, Session, SessionLimits};
+use endseal_envelope::SealError;
 
 use super::{Form, Material, failed};
 use crate::calibration::clock_ghz;
@@ -19,8 +19,6 @@ const ROUNDS: usize = 15;
 /// One envelope after the other.
 pub(super) struct Seal {
     pub(super) material: Material,
-    /// Envelopes of an iteration.
-    pub(super) count: usize,
     pub(super) next: usize,
 }
 
@@ -36,28 +34,20 @@ impl Prepared for Seal {
     fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
         let sealer = self.material.sealer();
         let contents = &self.material.contents;
-        let calls = iterations as usize * self.count;
+        let calls = iterations as usize;
         let start = self.next;
         self.next = (start + calls) % contents.len();
         let inputs = contents.iter().cycle().skip(start).take(calls);
         let mut outcome = Ok(());
-        let elapsed = if self.material.form == Form::Session {
-            let mut limits = SessionLimits::default();
-            (limits.envelopes, limits.milliseconds) = (u32::MAX, u64::MAX);
-            let mut session = Session::new(sealer, limits, 0, &mut OsRandom).map_err(failed)?;
-            time(|| {
-                outcome = each(inputs, |content| session.seal(content, 0, 0, &mut OsRandom));
-            })
-        } else {
-            time(|| outcome = each(inputs, |content| sealer.seal(content, &mut OsRandom)))
-        };
+        let elapsed =
+            time(|| outcome = each(inputs, |content| sealer.seal(content, &mut OsRandom)));
         outcome.map_err(failed)?;
         Ok(elapsed)
     }
 
     /// How much of it is X25519, and at which clock: what the CPU allows at best can be told from it.
     fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
-        if self.count > 1 || self.material.form != Form::Default {
+        if self.material.form != Form::Default {
             return Ok(Vec::new());
         }
         let keys: Vec<_> =
