@@ -29,6 +29,7 @@ VERSION = 1
 HEADER = 100
 X25519, COMPACT, HYBRID = 1, 2, 3
 BODY = {X25519: 32, COMPACT: 16, HYBRID: 1120}
+SUITE_NAMES = {X25519: "x25519", COMPACT: "x25519-compact", HYBRID: "x25519-mlkem768"}
 MLKEM_EK, MLKEM_CT = 1184, 1088
 
 # "Format", limits
@@ -80,6 +81,7 @@ class AuthenticationError(EnvelopeError):
 
 @dataclass(frozen=True)
 class Opened:
+    suite: int
     sender: bytes
     message_id: bytes
     time: int
@@ -297,7 +299,7 @@ def open_envelope(envelope, ed25519_seed, mlkem768_seed, context):
             raise AuthenticationError
         blocks.append(block)
     time = int.from_bytes(prelude[48:56], "little")
-    return Opened(sender, prelude[32:48], time, b"".join(blocks))
+    return Opened(parsed.suite, sender, prelude[32:48], time, b"".join(blocks))
 
 
 def view(envelope, i):

@@ -81,6 +81,7 @@ def build(vector, context):
 
 
 def check_opened(name, opened, vector):
+    require(f"{name}suite", envelope_format.SUITE_NAMES[opened.suite], vector["suite"])
     require(f"{name}sender", opened.sender.hex(), vector["sender"])
     require(f"{name}message_id", opened.message_id.hex(), vector["message_id"])
     require(f"{name}time", opened.time, int(vector["time"]))

@@ -80,8 +80,9 @@ class Envelope(unittest.TestCase):
         self.assertEqual(caught.exception.kind, kind)
 
     def test_every_recipient_opens_envelope_and_view(self):
-        expected = ef.Opened(ef.ed25519_public(SENDER), rnd("id", 16), 1_700_000_000_123, b"hello")
+        sender = ef.ed25519_public(SENDER)
         for suite in SUITES:
+            expected = ef.Opened(suite, sender, rnd("id", 16), 1_700_000_000_123, b"hello")
             for count in (1, 5, 100):
                 people = Person.many(count)
                 envelope = seal(suite, people)
@@ -270,6 +271,7 @@ class Envelope(unittest.TestCase):
             "expect": "ok",
             "context": CONTEXT.hex(),
             "ed25519_seed": people[1].seed.hex(),
+            "suite": "x25519",
             "sender": ef.ed25519_public(SENDER).hex(),
             "message_id": made["message_id"].hex(),
             "time": made["time"],

@@ -254,10 +254,11 @@ mod tests {
         let identity = String::from_utf8(identity).unwrap();
         let seal = ["--home", path, "seal", "-r", identity.trim_end()];
         let (code, sealed, said) = run(951_782_400_000, b"at noon", &seal);
-        assert_eq!((code, said.as_str()), (0, ""));
+        let note = "note: suite x25519 is used: no post-quantum key is known of";
+        assert_eq!((code, said), (0, format!("{note} {identity}")));
         let (code, content, said) = run(0, &sealed, &["--home", path, "open"]);
         assert_eq!((code, &content[..]), (0, &b"at noon"[..]));
-        assert_eq!(said, "sealed by yourself, dated 2000-02-29T00:00:00Z\n");
+        assert_eq!(said, "sealed by yourself, dated 2000-02-29T00:00:00Z, suite x25519\n");
         std::fs::remove_dir_all(home).unwrap();
     }
 

@@ -6,7 +6,9 @@ use core::error::Error;
 use core::fmt::Write as _;
 use std::io;
 
+use endseal_crypto::identity::PublicIdentity;
 use endseal_envelope::{OpenError, RecipientsError, SealError};
+use endseal_keyring::IdentityText;
 use endseal_keyring::identity_file::{OpenIdentityFileError, SealIdentityFileError};
 use endseal_node::{
     AddressBookError, FileError, GroupError, HomeError, IdentityError, ImportError, OpenFileError,
@@ -275,6 +277,10 @@ impl From<RecipientsError> for Failure {
         let failure = Self::of(Kind::Usage, &error);
         match error {
             RecipientsError::Empty => failure.hint("name one with -r, -R or -g"),
+            RecipientsError::ConflictingKeys(key) => {
+                let short = IdentityText::from(PublicIdentity::short(key));
+                failure.hint(format!("compare the long identity of {short} with its owner"))
+            }
             _ => failure,
         }
     }
@@ -290,7 +296,7 @@ impl From<SealFileError> for Failure {
                 with_io_hint(Self::of(Kind::Environment, &error), cause)
             }
             SealFileError::Seal(SealError::NoMlKemKey) => Self::of(Kind::Usage, &error)
-                .hint("ask for the long identity (endsealpq1...), or seal without --pq"),
+                .hint("ask for the long identity (endsealpq1...), or choose another --suite"),
             SealFileError::Seal(SealError::ContentTooLong) => Self::of(Kind::Usage, &error),
             _ => Self::of(Kind::Environment, &error),
         }

@@ -20,6 +20,7 @@ use endseal_crypto::{hash, mlkem768};
 use endseal_envelope::{Envelope, Opener, Policy, Recipients, Sealer, Suite};
 
 const ROUNDS: usize = 31;
+const CONTEXT: &[u8] = b"endseal/bench@v1";
 
 fn main() {
     // `cargo test --benches` runs this too: then once is enough to see that it works.
@@ -81,7 +82,7 @@ fn sealing(rounds: usize) {
     for n in [1, 5, 10, 25, 50, 100, 1000, 10_000] {
         let keys = keys(n);
         let recipients = Recipients::from_ed25519(&keys).expect("made keys are valid");
-        let sealer = Sealer::new(&sender, &recipients);
+        let sealer = Sealer::new(&sender, &recipients, CONTEXT).suite(Suite::X25519);
         let portable = sealer.platform(Platform::Portable);
         let len = usize::try_from(sealer.sealed_len(1024).expect("short")).expect("short");
         let mut out = vec![0; len];
@@ -111,7 +112,7 @@ fn sealing(rounds: usize) {
     let recipients = Recipients::from_identities(recipients.iter().map(Identity::public))
         .expect("made keys are valid");
     for suite in [Suite::X25519, Suite::X25519Compact, Suite::X25519MlKem768] {
-        let sealer = Sealer::new(&sender, &recipients).suite(suite);
+        let sealer = Sealer::new(&sender, &recipients, CONTEXT).suite(suite);
         let mut seal = || drop(black_box(sealer.seal(&content, &mut OsRandom)));
         let us = interleaved(rounds, &mut [&mut seal])[0] * 1e6;
         println!(
@@ -166,10 +167,11 @@ fn opening(rounds: usize) {
         let mut keys = keys(n - 1);
         keys.push(*reader.public().ed25519().as_bytes());
         let recipients = Recipients::from_ed25519(&keys).expect("made keys are valid");
-        let envelope = Sealer::new(&sender, &recipients)
+        let envelope = Sealer::new(&sender, &recipients, CONTEXT)
+            .suite(Suite::X25519)
             .seal(&[5; 1024], &mut OsRandom)
             .expect("it can be sealed");
-        let opener = Opener::new(&reader);
+        let opener = Opener::new(&reader, CONTEXT);
         let parsed = Envelope::parse(&envelope).expect("just sealed");
         let view = (0..parsed.slots())
             .filter_map(|i| parsed.view(i))
@@ -199,13 +201,14 @@ fn backlog(rounds: usize) {
         let senders: Vec<_> = (0..senders).map(|i| identity(1000 + i)).collect();
         let envelopes: Vec<_> = (0..1000)
             .map(|i| {
-                Sealer::new(&senders[i % senders.len()], &recipients)
+                Sealer::new(&senders[i % senders.len()], &recipients, CONTEXT)
+                    .suite(Suite::X25519)
                     .seal(&[5; 1024], &mut OsRandom)
                     .expect("it can be sealed")
             })
             .collect();
         let backlog: Vec<_> = envelopes.iter().map(|envelope| &envelope[..]).collect();
-        let opener = Opener::new(&reader);
+        let opener = Opener::new(&reader, CONTEXT);
         for n in [10, 100, 1000] {
             let seconds = interleaved(
                 rounds,
@@ -235,8 +238,8 @@ fn content(rounds: usize) {
     );
     let (sender, reader) = (identity(1), identity(2));
     let recipients = Recipients::from_identities([reader.public()]).expect("made keys are valid");
-    let sealer = Sealer::new(&sender, &recipients);
-    let opener = Opener::new(&reader);
+    let sealer = Sealer::new(&sender, &recipients, CONTEXT).suite(Suite::X25519);
+    let opener = Opener::new(&reader, CONTEXT);
     let key = InputKey::from_bytes(&[1; 32]);
     let gcm = LessSafeKey::new(UnboundKey::new(&AES_256_GCM, &[1; 32]).expect("32 bytes"));
     for len in [16 << 10, 1 << 20, 16 << 20] {

@@ -3,7 +3,7 @@
 use endseal_crypto::segment::{ChunkKeys, InputKey, SliceOpener, SliceSealer, chunks_len};
 use endseal_crypto::{hash, label};
 use endseal_envelope::hazmat::seal;
-use endseal_envelope::{Recipients, Sealer};
+use endseal_envelope::{Recipients, Sealer, Suite};
 
 use crate::{CONTEXT, Files, TIME, hex, identity, quoted, values};
 
@@ -241,7 +241,7 @@ impl Recipe {
         let opened = if expect == "ok" {
             let content = vec![b'e'; self.length];
             format!(
-                "\n  \"sender\": {},\n  \"message_id\": {},\n  \"time\": {TIME},\n  \"content_blake3\": {},\n  \"content_length\": {},",
+                "\n  \"suite\": \"x25519\",\n  \"sender\": {},\n  \"message_id\": {},\n  \"time\": {TIME},\n  \"content_blake3\": {},\n  \"content_length\": {},",
                 hex(identity(1).public().ed25519().as_bytes()),
                 hex(values.message_id),
                 hex(&hash::digest(&content)),
@@ -299,7 +299,7 @@ impl Recipe {
         let (sender, a, b, c) = (identity(1), identity(2), identity(3), identity(4));
         let recipients = Recipients::from_identities([a.public(), b.public(), c.public()])
             .expect("made keys are valid");
-        let sealer = Sealer::new(&sender, &recipients).time(TIME).context(CONTEXT);
+        let sealer = Sealer::new(&sender, &recipients, CONTEXT).suite(Suite::X25519).time(TIME);
         let envelope =
             seal(&sealer, &vec![b'e'; self.length], &values()).expect("it can be sealed");
         if self.plaintext_edits.is_empty() {

@@ -44,6 +44,7 @@ struct Case {
     expect: &'static str,
     reader: u8,
     with_kem: bool,
+    suite: Suite,
     context: Vec<u8>,
     envelope: Vec<u8>,
     content: Option<Vec<u8>>,
@@ -65,6 +66,7 @@ impl Case {
             field("mlkem768_seed", hex(&[self.reader; 64]));
         }
         if let Some(content) = &self.content {
+            field("suite", quoted(self.suite.name()));
             field("sender", hex(identity(1).public().ed25519().as_bytes()));
             field("message_id", hex(&values().message_id[..]));
             field("time", self.time.to_string());
@@ -134,11 +136,10 @@ impl Message {
         let identities: Vec<_> = self.recipients.iter().map(|&i| identity(i)).collect();
         let recipients = Recipients::from_identities(identities.iter().map(Identity::public))
             .expect("made keys are valid");
-        let sealer = Sealer::new(&sender, &recipients)
+        let sealer = Sealer::new(&sender, &recipients, self.context)
             .suite(self.suite)
             .decoys(self.decoys)
-            .time(self.time)
-            .context(self.context);
+            .time(self.time);
         seal(&sealer, &content(self.len), &values()).expect("a vector can be sealed")
     }
 
@@ -148,6 +149,7 @@ impl Message {
             expect: "ok",
             reader,
             with_kem: self.suite == Suite::X25519MlKem768,
+            suite: self.suite,
             context: self.context.to_vec(),
             envelope: self.seal(),
             content: Some(content(self.len)),
@@ -218,7 +220,7 @@ fn view(message: &Message, reader: u8) -> Case {
     let whole = message.seal();
     let envelope = Envelope::parse(&whole).expect("it was just sealed");
     let identity = identity(reader);
-    let opener = Opener::new(&identity).context(message.context);
+    let opener = Opener::new(&identity, message.context);
     let view = (0..envelope.slots())
         .filter_map(|i| envelope.view(i))
         .find(|view| opener.open(view, &mut Policy::new()).is_ok())
@@ -381,7 +383,7 @@ fn remove_slots_but(envelope: &mut Vec<u8>, keep: impl Fn(usize, bool) -> bool) 
     use endseal_envelope::{Envelope, Opener, Policy};
     let parsed = Envelope::parse(envelope).expect("it was just sealed");
     let reader = identity(2);
-    let opener = Opener::new(&reader).context(CONTEXT);
+    let opener = Opener::new(&reader, CONTEXT);
     let kept: Vec<usize> = (0..3)
         .filter(|&i| {
             let view = parsed.view(i).expect("there are three");
@@ -405,7 +407,6 @@ fn other_kem() -> Vec<u8> {
         mlkem768::Seed::from_bytes(other.kem().seed().expose_secret()),
     );
     let recipients = Recipients::from_identities([mixed.public()]).expect("made keys are valid");
-    let sealer =
-        Sealer::new(&sender, &recipients).suite(Suite::X25519MlKem768).time(TIME).context(CONTEXT);
+    let sealer = Sealer::new(&sender, &recipients, CONTEXT).suite(Suite::X25519MlKem768).time(TIME);
     seal(&sealer, &content(100), &values()).expect("a vector can be sealed")
 }

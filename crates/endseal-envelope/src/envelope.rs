@@ -1,11 +1,12 @@
-//! An envelope in memory, as anybody sees it.
+//! The public part of an envelope in memory.
 
 use alloc::vec::Vec;
 
-use endseal_crypto::segment::{self};
+use endseal_crypto::segment;
 
 use crate::error::{Malformed, OpenError};
 use crate::header::{HEADER_LEN, Header};
+use crate::policy::Policy;
 use crate::prelude;
 use crate::slot::tags_in_order;
 use crate::suite::{Suite, TAG_LEN};
@@ -26,8 +27,15 @@ impl<'a> Envelope<'a> {
     /// # Errors
     /// [`OpenError::Malformed`], [`OpenError::TooManySlots`] and unknown versions and suites.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, OpenError> {
+        Self::parse_accepted(bytes, &Policy::new())
+    }
+
+    /// [`parse`](Self::parse), with a suite that `policy` accepts. It is judged behind the fixed
+    /// header, as in a stream.
+    pub(crate) fn parse_accepted(bytes: &'a [u8], policy: &Policy<'_>) -> Result<Self, OpenError> {
         let (fixed, rest) = bytes.split_first_chunk().ok_or_else(|| Header::too_short(bytes))?;
         let header = Header::parse(fixed)?;
+        policy.judge_suite(header.suite)?;
         let slots = header.slots as usize;
         let (tags, rest) = rest.split_at_checked(slots * TAG_LEN).ok_or(Malformed::Truncated)?;
         let (tags, _) = tags.as_chunks();
@@ -45,13 +53,13 @@ impl<'a> Envelope<'a> {
         self.header.suite
     }
 
-    /// How many slots there are: recipients and decoys.
+    /// Number of slots: recipients and decoys.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.tags.len()
     }
 
-    /// How long the content must be, if nothing was cut off. `None` if no content has that length.
+    /// Length of the content, if nothing was cut off. `None` if no content gives this envelope.
     #[must_use]
     pub fn content_len(&self) -> Option<u64> {
         segment::plaintext_len(self.chunks.len() as u64).and_then(prelude::content_len)

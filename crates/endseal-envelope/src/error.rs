@@ -1,4 +1,4 @@
-//! What can go wrong, and whose fault it is.
+//! Errors, and their usual causes.
 
 use core::fmt;
 
@@ -6,11 +6,13 @@ use endseal_crypto::ed25519;
 use endseal_crypto::random::RandomError;
 use endseal_crypto::segment::Unauthentic;
 
+use crate::suite::Suite;
+
 /// Why a list of keys is not a list of recipients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecipientsError {
-    /// Two recipients have the same Ed25519 key and different ML-KEM-768 keys.
+    /// Two recipients have this Ed25519 key (or its negative) and different ML-KEM-768 keys.
     ConflictingKeys(ed25519::PublicKey),
     /// There is none.
     Empty,
@@ -18,7 +20,7 @@ pub enum RecipientsError {
     Key {
         /// Index in the list that was given.
         index: usize,
-        /// What is wrong with it.
+        /// The fault.
         reason: ed25519::InvalidPublicKey,
     },
     /// More than [`MAX_SLOTS`](crate::MAX_SLOTS).
@@ -93,6 +95,8 @@ pub enum OpenError {
     Replayed,
     /// Authentic, but refused: the sender is not one of those accepted.
     SenderNotAccepted(ed25519::PublicKey),
+    /// Refused without the use of a key: the suite is not one of those accepted.
+    SuiteNotAccepted(Suite),
     /// Authentic, but refused: older than the policy allows, or without a time.
     TooOld,
     /// More slots than [`MAX_SLOTS`](crate::MAX_SLOTS).
@@ -115,6 +119,9 @@ impl fmt::Display for OpenError {
             Self::Malformed(what) => what.fmt(f),
             Self::Replayed => f.write_str("this message was opened before"),
             Self::SenderNotAccepted(_) => f.write_str("the sender is not one of those accepted"),
+            Self::SuiteNotAccepted(suite) => {
+                write!(f, "the suite {} is not one of those accepted", suite.name())
+            }
             Self::TooOld => f.write_str("the message is older than allowed"),
             Self::TooManySlots(n) => {
                 write!(f, "{n} slots are more than the limit of {}", crate::MAX_SLOTS)
@@ -142,7 +149,7 @@ impl From<Malformed> for OpenError {
     }
 }
 
-/// What is wrong with the clear part of an envelope.
+/// Fault of the clear part of an envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Malformed {

@@ -12,7 +12,7 @@ use crate::seal::{Sealer, first_block_digest};
 use crate::secrets::EnvelopeSecrets;
 use crate::slot::{Material, StreamSeed};
 
-/// What is otherwise drawn at random.
+/// Values that are otherwise random.
 #[derive(Clone, Copy)]
 #[allow(clippy::exhaustive_structs, reason = "all of the randomness, by definition")]
 #[allow(missing_debug_implementations, reason = "secrets print nothing")]

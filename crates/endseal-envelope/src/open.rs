@@ -16,12 +16,15 @@ use crate::policy::Policy;
 use crate::prelude::{self, BLOCK_LEN, Claim, PRELUDE_LEN, Prelude, Transcript};
 use crate::seal::PIECE_LEN;
 use crate::slot::{MAX_TRIES, Unwrapper};
+use crate::suite::Suite;
 
 /// An opened envelope: all of it is authentic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Opened {
-    /// Who sealed and signed it. The caller MUST decide whether it knows that key.
+    /// Suite of the envelope. [`Policy::suites`] refuses others.
+    pub suite: Suite,
+    /// Key that sealed and signed it. The caller MUST decide whether it knows that key.
     pub sender: ed25519::PublicKey,
     /// Random name of this message, chosen by the sender.
     pub message_id: [u8; 16],
@@ -41,18 +44,12 @@ pub struct Opener<'a> {
 }
 
 impl<'a> Opener<'a> {
-    /// For `identity`, with an empty context.
+    /// For `identity`. `context` is the one that was given to [`Sealer::new`](crate::Sealer::new).
     #[must_use]
-    pub fn new(identity: &'a Identity) -> Self {
+    pub fn new(identity: &'a Identity, context: &'a [u8]) -> Self {
         let kem_digest =
             identity.public().mlkem768().map_or([0; hash::LEN], |key| hash::digest(key.as_bytes()));
-        Self { identity, kem_digest, context: &[] }
-    }
-
-    /// The context under which envelopes were sealed.
-    #[must_use]
-    pub fn context(self, context: &'a [u8]) -> Self {
-        Self { context, ..self }
+        Self { identity, kem_digest, context }
     }
 
     /// Opens one envelope.
@@ -61,7 +58,7 @@ impl<'a> Opener<'a> {
     /// [`OpenError`]; nothing of the content is given.
     pub fn open(&self, envelope: &[u8], policy: &mut Policy<'_>) -> Result<Opened, OpenError> {
         self.check_context()?;
-        let envelope = Envelope::parse(envelope)?;
+        let envelope = Envelope::parse_accepted(envelope, policy)?;
         let shared = self
             .identity
             .agreement()
@@ -73,8 +70,9 @@ impl<'a> Opener<'a> {
     }
 
     /// Opens many envelopes: the agreements go through the batch kernel, and the signatures are
-    /// verified in one sum. Each has its own outcome, the same as [`open`](Self::open) gives; the
-    /// policy judges them in order.
+    /// verified in one sum. Each has its own outcome, the same as [`open`](Self::open) gives in this
+    /// order: of two copies of one envelope the second is [`OpenError::Replayed`], if the policy has a
+    /// replay cache.
     pub fn open_many(
         &self,
         envelopes: &[&[u8]],
@@ -83,7 +81,8 @@ impl<'a> Opener<'a> {
         if let Err(error) = self.check_context() {
             return envelopes.iter().map(|_| Err(error)).collect();
         }
-        let parsed: Vec<_> = envelopes.iter().map(|bytes| Envelope::parse(bytes)).collect();
+        let parsed: Vec<_> =
+            envelopes.iter().map(|bytes| Envelope::parse_accepted(bytes, policy)).collect();
         let ephemerals: Vec<_> =
             parsed.iter().flatten().map(|envelope| envelope.header.ephemeral).collect();
         let shared = self.identity.agreement().agree_many(&ephemerals);
@@ -108,7 +107,7 @@ impl<'a> Opener<'a> {
         if self.context.len() > MAX_CONTEXT_LEN { Err(OpenError::ContextTooLong) } else { Ok(()) }
     }
 
-    /// What unwraps a slot of this header, given the outcome of the agreement.
+    /// Unwraps slots of this header, given the outcome of the agreement.
     pub(crate) fn unwrapper<'b>(
         &'b self,
         header: &'b crate::header::Header,
@@ -152,6 +151,7 @@ fn find_keys(envelope: &Envelope<'_>, unwrapper: &Unwrapper<'_>) -> Result<Chunk
 
 /// A decrypted envelope whose signatures have not been checked.
 struct Body {
+    suite: Suite,
     prelude: Prelude,
     content: Vec<u8>,
     claims: Vec<Claim>,
@@ -189,7 +189,7 @@ impl Body {
             let signature = ed25519::Signature::from_bytes(&signature);
             claims.push(Claim { message, signature });
         }
-        Ok(Self { prelude, content, claims })
+        Ok(Self { suite: envelope.header.suite, prelude, content, claims })
     }
 
     /// Checks all signatures; gives the sender.
@@ -200,15 +200,16 @@ impl Body {
         Ok(sender)
     }
 
-    /// What was opened, if the policy accepts it from `sender`, whose signatures were checked.
+    /// Gives the content if the policy accepts it from `sender`, whose signatures were checked.
     fn finish(
         self,
         sender: ed25519::PublicKey,
         policy: &mut Policy<'_>,
     ) -> Result<Opened, OpenError> {
         policy.judge(&sender, &self.prelude)?;
+        policy.remember(&sender, &self.prelude)?;
         let Prelude { message_id, time, .. } = self.prelude;
-        Ok(Opened { sender, message_id, time, content: self.content })
+        Ok(Opened { suite: self.suite, sender, message_id, time, content: self.content })
     }
 }
 

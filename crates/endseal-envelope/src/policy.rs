@@ -1,4 +1,4 @@
-//! What the application refuses though it is authentic.
+//! Refusals by the application of envelopes that are authentic.
 
 use alloc::vec::Vec;
 
@@ -6,21 +6,30 @@ use endseal_crypto::ed25519;
 
 use crate::error::OpenError;
 use crate::prelude::Prelude;
+use crate::suite::Suite;
 
-/// Remembers which messages were opened.
+/// Memory of opened messages.
+///
+/// [`is_new`](Self::is_new) is asked before the first byte of content is released, and
+/// [`remember`](Self::remember) after the last signature was verified. A stream that breaks off in
+/// between leaves nothing behind: the same envelope, sent again, opens.
 pub trait ReplayCache {
-    /// Whether this message of this sender is seen for the first time; from now on it is not.
+    /// Returns true if this message of this sender is not remembered. MUST NOT remember it.
+    fn is_new(&self, sender: &ed25519::PublicKey, message_id: &[u8; 16], time: u64) -> bool;
+
+    /// Remembers this message of this sender. Returns false if it is remembered already: another
+    /// opener of the same message was faster, and this one fails.
     ///
     /// The implementation MUST remember it at least as long as the policy's age allows it to be
     /// opened.
-    fn first_seen(&mut self, sender: &ed25519::PublicKey, message_id: &[u8; 16], time: u64)
-    -> bool;
+    fn remember(&mut self, sender: &ed25519::PublicKey, message_id: &[u8; 16], time: u64) -> bool;
 }
 
-/// Which authentic envelopes are opened. The default is all of them.
+/// Choice of the authentic envelopes that are opened. The default is all of them.
 #[derive(Default)]
 #[allow(missing_debug_implementations, reason = "a replay cache need not have it")]
 pub struct Policy<'a> {
+    suites: Option<Vec<Suite>>,
     senders: Option<Vec<ed25519::PublicKey>>,
     age: Option<Age>,
     replay: Option<&'a mut dyn ReplayCache>,
@@ -38,6 +47,13 @@ impl<'a> Policy<'a> {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Opens only envelopes of one of these suites. The suite is public: others are refused before any
+    /// key is used, with [`OpenError::SuiteNotAccepted`].
+    #[must_use]
+    pub fn suites(self, suites: impl IntoIterator<Item = Suite>) -> Self {
+        Self { suites: Some(suites.into_iter().collect()), ..self }
     }
 
     /// Opens only what one of these sent.
@@ -61,10 +77,17 @@ impl<'a> Policy<'a> {
         Self { replay: Some(cache), ..self }
     }
 
-    /// Judges an authentic prelude. The replay cache is asked last, so that it remembers only what is
-    /// opened.
+    /// Judges the suite, which is known before a key is used.
+    pub(crate) fn judge_suite(&self, suite: Suite) -> Result<(), OpenError> {
+        match &self.suites {
+            Some(suites) if !suites.contains(&suite) => Err(OpenError::SuiteNotAccepted(suite)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Judges a prelude whose sender was verified, before content is released.
     pub(crate) fn judge(
-        &mut self,
+        &self,
         sender: &ed25519::PublicKey,
         prelude: &Prelude,
     ) -> Result<(), OpenError> {
@@ -81,10 +104,23 @@ impl<'a> Policy<'a> {
                 return Err(OpenError::TooNew);
             }
         }
-        let first = self
+        let is_new = self
+            .replay
+            .as_ref()
+            .is_none_or(|cache| cache.is_new(sender, &prelude.message_id, prelude.time));
+        if is_new { Ok(()) } else { Err(OpenError::Replayed) }
+    }
+
+    /// Remembers a message that was judged, once all of it was verified.
+    pub(crate) fn remember(
+        &mut self,
+        sender: &ed25519::PublicKey,
+        prelude: &Prelude,
+    ) -> Result<(), OpenError> {
+        let is_first = self
             .replay
             .as_mut()
-            .is_none_or(|cache| cache.first_seen(sender, &prelude.message_id, prelude.time));
-        if first { Ok(()) } else { Err(OpenError::Replayed) }
+            .is_none_or(|cache| cache.remember(sender, &prelude.message_id, prelude.time));
+        if is_first { Ok(()) } else { Err(OpenError::Replayed) }
     }
 }

@@ -1,4 +1,4 @@
-//! What is sealed around the content: who wrote it, when, and the signature of each block.
+//! Sender, message id and time before the content, and the signature of each block.
 
 use endseal_crypto::segment::COMMITMENT_LEN;
 use endseal_crypto::{ed25519, hash, label};
@@ -49,7 +49,7 @@ impl Prelude {
     }
 }
 
-/// What the signatures of one envelope have in common.
+/// Common part of the signed messages of one envelope.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transcript {
     message: [u8; MESSAGE_LEN],
@@ -118,7 +118,7 @@ pub(crate) const fn stream_len(content_len: u64) -> Option<u64> {
     content_len.checked_add(signatures + PRELUDE_LEN as u64)
 }
 
-/// How much content a stream of that length holds. `None` if no stream has that length.
+/// Length of the content in a stream of that length. `None` if no stream has that length.
 pub(crate) const fn content_len(stream_len: u64) -> Option<u64> {
     let Some(blocks) = stream_len.checked_sub(PRELUDE_LEN as u64) else { return None };
     let full = blocks / SIGNED_BLOCK_LEN as u64;

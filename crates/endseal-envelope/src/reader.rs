@@ -14,21 +14,24 @@ use crate::open::Opener;
 use crate::policy::Policy;
 use crate::prelude::{BLOCK_LEN, Claim, PRELUDE_LEN, Prelude, SIGNED_BLOCK_LEN, Transcript};
 use crate::slot::{MAX_TRIES, Unwrapper};
-use crate::suite::TAG_LEN;
+use crate::suite::{Suite, TAG_LEN};
 
 impl Opener<'_> {
     /// Begins to open the envelope on `inner`: finds the slot, and opens and verifies the first
     /// block, so that the sender is known and was judged by `policy` before anything is given.
     ///
+    /// A replay cache remembers the message when the last block was verified, before any byte of that
+    /// block is given.
+    ///
     /// Memory: one block (4 MiB) and the bodies of at most 16 slots, however many there are.
     ///
     /// # Errors
     /// Those of `inner`; [`OpenError`] inside an error of kind `InvalidData`.
-    pub fn reader<R: Read>(
+    pub fn reader<'p, R: Read>(
         &self,
         mut inner: R,
-        policy: &mut Policy<'_>,
-    ) -> io::Result<OpenReader<R>> {
+        policy: Policy<'p>,
+    ) -> io::Result<OpenReader<'p, R>> {
         self.check_context().map_err(invalid)?;
         let mut fixed = [0; HEADER_LEN];
         let len = fill(&mut inner, &mut fixed)?;
@@ -36,6 +39,7 @@ impl Opener<'_> {
             return Err(invalid(Header::too_short(&fixed[..len])));
         }
         let header = Header::parse(&fixed).map_err(invalid)?;
+        policy.judge_suite(header.suite).map_err(invalid)?;
         let shared = self.identity().agreement().agree(&header.ephemeral);
         // The clear part is judged before the agreement: a malformed one has its own error.
         let shared_or_none = shared.as_ref().ok();
@@ -45,29 +49,30 @@ impl Opener<'_> {
         let keys = read_slots(&mut inner, &header, &unwrapper)?;
         let keys = keys.filter(|_| shared_or_none.is_some());
         let keys = keys.ok_or_else(|| invalid(OpenError::Authentication))?;
-        let header_digest = unwrapper.header_digest();
-        OpenReader::begin(inner, keys, header_digest, &header.commitment, policy)
+        OpenReader::begin(inner, keys, unwrapper.header_digest(), &header, policy)
     }
 }
 
 /// Gives the content of an envelope. Every byte was authenticated, and signed by the sender.
 ///
-/// What was read is a prefix of the content until `read` has returned 0: the caller MUST NOT treat
-/// it as complete before, and MUST report an error that comes later.
+/// The bytes that were read are a prefix of the content until `read` has returned 0: the caller MUST
+/// NOT treat them as complete before, and MUST report an error that comes later.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
-pub struct OpenReader<R: Read> {
+pub struct OpenReader<'p, R: Read> {
     blocks: Blocks<R>,
+    policy: Policy<'p>,
+    suite: Suite,
     sender: ed25519::PublicKey,
     prelude: Prelude,
 }
 
-impl<R: Read> OpenReader<R> {
+impl<'p, R: Read> OpenReader<'p, R> {
     fn begin(
         inner: R,
         keys: ChunkKeys,
         header_digest: &[u8; hash::LEN],
-        commitment: &[u8; segment::COMMITMENT_LEN],
-        policy: &mut Policy<'_>,
+        header: &Header,
+        policy: Policy<'p>,
     ) -> io::Result<Self> {
         let mut segments = segment::OpenReader::from_keys(keys, inner);
         let mut encoded = [0; PRELUDE_LEN];
@@ -75,14 +80,22 @@ impl<R: Read> OpenReader<R> {
             return Err(invalid(OpenError::Authentication));
         }
         let prelude = Prelude::parse(&encoded);
-        let transcript = Transcript::new(header_digest, commitment, &encoded);
+        let transcript = Transcript::new(header_digest, &header.commitment, &encoded);
         let mut blocks = Blocks::new(segments, transcript);
         let sender = blocks.next()?.check_first(&prelude.sender).map_err(invalid)?;
         policy.judge(&sender, &prelude).map_err(invalid)?;
-        Ok(Self { blocks, sender, prelude })
+        let mut reader = Self { blocks, policy, suite: header.suite, sender, prelude };
+        reader.remember_whole()?;
+        Ok(reader)
     }
 
-    /// Who sealed and signed it. The caller MUST decide whether it knows that key.
+    /// Suite of the envelope. [`Policy::suites`] refuses others.
+    #[must_use]
+    pub fn suite(&self) -> Suite {
+        self.suite
+    }
+
+    /// Key that sealed and signed it. The caller MUST decide whether it knows that key.
     #[must_use]
     pub fn sender(&self) -> &ed25519::PublicKey {
         &self.sender
@@ -102,11 +115,20 @@ impl<R: Read> OpenReader<R> {
 
     fn next_block(&mut self) -> io::Result<()> {
         let claim = self.blocks.next()?;
-        claim.check(&self.sender).map_err(invalid)
+        claim.check(&self.sender).map_err(invalid)?;
+        self.remember_whole()
+    }
+
+    /// Remembers the message if the block that was just verified is the last one.
+    fn remember_whole(&mut self) -> io::Result<()> {
+        if self.blocks.state != State::Last {
+            return Ok(());
+        }
+        self.policy.remember(&self.sender, &self.prelude).map_err(invalid)
     }
 }
 
-impl<R: Read> Read for OpenReader<R> {
+impl<R: Read> Read for OpenReader<'_, R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if out.is_empty() {
             return Ok(0);
@@ -126,12 +148,12 @@ impl<R: Read> Read for OpenReader<R> {
     }
 }
 
-/// Reads block after block. What it holds is not verified until its claim was checked.
+/// Reads block after block. The block that it holds is not verified until its claim was checked.
 struct Blocks<R: Read> {
     segments: segment::OpenReader<R>,
     transcript: Transcript,
     block: Zeroizing<Vec<u8>>,
-    /// What of `block` is to be given.
+    /// Part of `block` that is to be given.
     start: usize,
     end: usize,
     index: u64,

@@ -1,4 +1,4 @@
-//! Who an envelope is sealed to: checked once, used for any number of envelopes.
+//! Lists of recipients, which are checked once and used for any number of envelopes.
 
 use alloc::vec::Vec;
 
@@ -8,6 +8,7 @@ use endseal_crypto::{ed25519, hash, x25519};
 use crate::error::{RecipientsError, SealError};
 use crate::header::MAX_SLOTS;
 use crate::kem::Kem;
+use crate::suite::Suite;
 
 /// A list of recipients, without duplicates, in an order of its own.
 #[derive(Clone, Debug)]
@@ -15,6 +16,7 @@ pub struct Recipients {
     entries: Vec<Recipient>,
     agreement: Vec<x25519::PublicKey>,
     digest: [u8; hash::LEN],
+    suite: Suite,
 }
 
 #[derive(Clone, Debug)]
@@ -37,7 +39,7 @@ impl Recipients {
         Self::new(keys.into_iter().map(|ed25519| Recipient { ed25519, kem: None }).collect())
     }
 
-    /// Takes public identities. If each has an ML-KEM-768 key, the hybrid suite can be used.
+    /// Takes public identities. If each has an ML-KEM-768 key, [`suite`](Self::suite) is the hybrid one.
     ///
     /// # Errors
     /// [`RecipientsError`].
@@ -78,14 +80,23 @@ impl Recipients {
         for u in &agreement {
             digest.update(u.as_bytes());
         }
-        Ok(Self { entries, agreement, digest: digest.finish() })
+        let hybrid = entries.iter().all(|entry| entry.kem.is_some());
+        let suite = if hybrid { Suite::X25519MlKem768 } else { Suite::X25519 };
+        Ok(Self { entries, agreement, digest: digest.finish(), suite })
     }
 
-    /// How many there are.
+    /// Number of recipients.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "there is always one")]
     pub fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// Default suite of a [`Sealer`](crate::Sealer) to them: [`Suite::X25519MlKem768`] if each has an
+    /// ML-KEM-768 key, otherwise [`Suite::X25519`].
+    #[must_use]
+    pub fn suite(&self) -> Suite {
+        self.suite
     }
 
     /// The keys, in the order of this list.

@@ -17,7 +17,7 @@ use crate::secrets::{EnvelopeSecrets, Hedge};
 use crate::slot::Slots;
 use crate::suite::Suite;
 
-/// Whether the number of recipients is hidden.
+/// Padding of the number of recipients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Decoys {
@@ -42,26 +42,23 @@ pub struct Sealer<'a> {
 }
 
 impl<'a> Sealer<'a> {
-    /// From `sender` to `recipients`, in the default suite, with an empty context, no decoys and no
-    /// time stated.
+    /// From `sender` to `recipients`, in the suite of the [list](Recipients::suite), without decoys
+    /// and without a time.
+    ///
+    /// `context` separates applications, and is not sent: the reader MUST give the same one. It names
+    /// the application and protocol first, for example `example.org/chat@v1`, and may go on with the
+    /// room or the digest of a roster. It has [`MAX_CONTEXT_LEN`] bytes at most.
     #[must_use]
-    pub fn new(sender: &'a Identity, recipients: &'a Recipients) -> Self {
+    pub fn new(sender: &'a Identity, recipients: &'a Recipients, context: &'a [u8]) -> Self {
         Self {
             sender,
             recipients,
-            context: &[],
+            context,
             time: 0,
-            suite: Suite::X25519,
+            suite: recipients.suite(),
             decoys: Decoys::None,
             platform: None,
         }
-    }
-
-    /// Binds the envelope to a context, which the reader must give as well: the protocol, the room,
-    /// the digest of a roster. [`MAX_CONTEXT_LEN`] bytes at most.
-    #[must_use]
-    pub fn context(self, context: &'a [u8]) -> Self {
-        Self { context, ..self }
     }
 
     /// States the time, in milliseconds since 1970-01-01T00:00:00Z; 0 states none.
@@ -70,7 +67,7 @@ impl<'a> Sealer<'a> {
         Self { time: milliseconds, ..self }
     }
 
-    /// Chooses the suite.
+    /// Chooses the suite. [`Suite::X25519MlKem768`] needs an ML-KEM-768 key of every recipient.
     #[must_use]
     pub fn suite(self, suite: Suite) -> Self {
         Self { suite, ..self }

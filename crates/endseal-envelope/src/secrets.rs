@@ -17,14 +17,21 @@ pub(crate) struct EnvelopeSecrets {
     pub(crate) stream: StreamSeed,
 }
 
-/// What randomness is mixed with, so that a source that repeats itself does no harm as long as any of
-/// these differs.
+/// Values that randomness is mixed with, so that a source that repeats itself does no harm as long as
+/// one of them differs.
+///
+/// The hedge covers the first block of the content (4 MiB) and the length. [`Sealer::writer`] knows
+/// neither. With a source that repeats itself, two contents that agree in all that is covered get the
+/// same key and nonces: sender, recipients, time, first block and length must not all be equal.
+///
+/// [`Sealer::writer`]: crate::Sealer::writer
 pub(crate) struct Hedge<'a> {
     pub(crate) sender: &'a identity::HedgeSecret,
     pub(crate) recipients: &'a [u8; hash::LEN],
     pub(crate) time: u64,
-    /// Digest of the first block, where it is known.
+    /// Digest of the first block; zeros where it is not known.
     pub(crate) content: &'a [u8; hash::LEN],
+    /// Length of the content; `u64::MAX` where it is not known.
     pub(crate) content_len: u64,
 }
 

@@ -1,14 +1,13 @@
-//! The suites: what a slot looks like.
+//! The suites and the lengths that they give a slot.
 
 /// Length of a tag.
 pub(crate) const TAG_LEN: usize = 4;
 
-/// How the content key reaches each recipient.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+/// Encryption of the content key to each recipient.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Suite {
     /// X25519; 36 bytes a recipient.
-    #[default]
     X25519,
     /// X25519 with a 16-byte seed; 20 bytes a recipient.
     X25519Compact,

@@ -315,7 +315,7 @@ fn no_rollback(person: &Person, old: &Path) -> Shown {
 fn seal(sender: &Person, team: &Name, input: &Path, output: &Path) -> Shown {
     let roster = sender.home.groups().current(team).map_err(text)?;
     let to = groups::recipients(&roster).map_err(text)?;
-    let sealer = Sealer::new(&sender.identity, &to).context(FILE_CONTEXT);
+    let sealer = Sealer::new(&sender.identity, &to, FILE_CONTEXT);
     let source = fs::File::open(input).map_err(text)?;
     let mut out = AtomicFile::create(output, Existing::Keep, Readers::Umask).map_err(text)?;
     let len = file::seal(&sealer, source, &mut out, &mut |_| ()).map_err(text)?;
@@ -330,12 +330,12 @@ fn open(
     output: &Path,
     sender: Option<&Person>,
 ) -> Result<u64, OpenFileError> {
-    let mut policy = match sender {
+    let policy = match sender {
         Some(sender) => Policy::new().senders([*sender.identity.public().ed25519()]),
         None => Policy::new(),
     };
     let source = fs::File::open(sealed).map_err(OpenFileError::Input)?;
-    let incoming = Incoming::open(&person.identity, &mut policy, source)?;
+    let incoming = Incoming::open(&person.identity, policy, source)?;
     let failed = |error| OpenFileError::Output(io::Error::other(error));
     let mut out = AtomicFile::create(output, Existing::Keep, Readers::Umask).map_err(failed)?;
     let len = incoming.copy_to(&mut out, &mut |_| ())?;

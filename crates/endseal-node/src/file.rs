@@ -3,14 +3,14 @@
 use core::{error, fmt};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 
-use endseal_crypto::ed25519;
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
 use endseal_crypto::secret::Zeroizing;
-use endseal_envelope::{OpenError, OpenReader, Opener, Policy, SealError, Sealer};
+use endseal_crypto::{ed25519, label};
+use endseal_envelope::{OpenError, OpenReader, Opener, Policy, SealError, Sealer, Suite};
 
 /// The context of sealed files (docs/spec/envelope.md, "Header digest").
-pub const FILE_CONTEXT: &[u8] = b"endseal/file@v1";
+pub const FILE_CONTEXT: &[u8] = label::ENVELOPE_FILE.as_str().as_bytes();
 /// Bytes of each buffer: large enough that system calls cost nothing, small beside the 4 MiB that a
 /// reader holds anyway.
 const BUFFER_LEN: usize = 256 * 1024;
@@ -76,24 +76,26 @@ pub fn seal(
 
 /// An envelope whose sender is known and whose content has not been given yet.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
-pub struct Incoming<R: Read>(OpenReader<BufReader<R>>);
+pub struct Incoming<'p, R: Read>(OpenReader<'p, BufReader<R>>);
 
-impl<R: Read> Incoming<R> {
+impl<'p, R: Read> Incoming<'p, R> {
     /// Finds the slot of `identity` and verifies the first block.
     ///
     /// # Errors
     /// [`OpenFileError`].
-    pub fn open(
-        identity: &Identity,
-        policy: &mut Policy<'_>,
-        input: R,
-    ) -> Result<Self, OpenFileError> {
+    pub fn open(identity: &Identity, policy: Policy<'p>, input: R) -> Result<Self, OpenFileError> {
         let input = BufReader::with_capacity(BUFFER_LEN, input);
-        let opener = Opener::new(identity).context(FILE_CONTEXT);
+        let opener = Opener::new(identity, FILE_CONTEXT);
         opener.reader(input, policy).map(Self).map_err(opened)
     }
 
-    /// Who sealed and signed it. The caller MUST decide whether it knows that key.
+    /// Suite of the envelope.
+    #[must_use]
+    pub fn suite(&self) -> Suite {
+        self.0.suite()
+    }
+
+    /// Key that sealed and signed it. The caller MUST decide whether it knows that key.
     #[must_use]
     pub fn sender(&self) -> &ed25519::PublicKey {
         self.0.sender()

@@ -11,7 +11,7 @@ use endseal_crypto::ed25519;
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
 use endseal_crypto::secret::Zeroizing;
-use endseal_envelope::{Opener, Policy, Recipients, RecipientsError, Sealer, Suite};
+use endseal_envelope::{Opener, Policy, Recipients, RecipientsError, Sealer};
 use endseal_keyring::roster::{EpochKey, GroupId, MAX_LEN, Member, RosterChanges, RosterDraft};
 use endseal_keyring::{Name, Roster};
 
@@ -204,7 +204,7 @@ pub fn recipients(roster: &Roster) -> Result<Recipients, RecipientsError> {
 /// [`GroupError::EpochKey`] if `identity` is no member, or the owner did not seal the key.
 pub fn epoch_key(identity: &Identity, roster: &Roster) -> Result<EpochKey, GroupError> {
     let context = roster.context();
-    let opener = Opener::new(identity).context(&context);
+    let opener = Opener::new(identity, &context);
     let mut policy = Policy::new().senders([*roster.owner()]);
     let opened =
         opener.open(roster.sealed_epoch_key(), &mut policy).map_err(GroupError::EpochKey)?;
@@ -213,16 +213,14 @@ pub fn epoch_key(identity: &Identity, roster: &Roster) -> Result<EpochKey, Group
     key.map(EpochKey::from_bytes).map_err(|_| GroupError::EpochKeyLength)
 }
 
-/// Seals a fresh epoch key to the members of a draft and signs it. The hybrid suite is used if each
-/// member has the key for it.
+/// Seals a fresh epoch key to the members of a draft and signs it. The suite is the default one of
+/// the list: hybrid if each member has the key for it.
 fn sign(draft: RosterDraft, owner: &Identity) -> Result<Roster, GroupError> {
     let key = EpochKey::generate(&mut OsRandom, owner, &draft).map_err(|_| GroupError::Random)?;
     let identities = draft.members().iter().map(Member::identity);
-    let hybrid = identities.clone().all(|identity| identity.mlkem768().is_some());
-    let suite = if hybrid { Suite::X25519MlKem768 } else { Suite::X25519 };
     let to = Recipients::from_identities(identities).map_err(GroupError::Recipients)?;
     let context = draft.context();
-    let sealer = Sealer::new(owner, &to).context(&context).suite(suite);
+    let sealer = Sealer::new(owner, &to, &context);
     let sealed = sealer.seal(key.expose_secret(), &mut OsRandom).map_err(GroupError::Seal)?;
     draft.sign(owner, &sealed).map_err(GroupError::Sign)
 }

@@ -1,4 +1,4 @@
-//! What a stranger learns of an envelope: everything that is not encrypted.
+//! The part of an envelope that is not encrypted, as a stranger sees it.
 
 use std::io::{self, Read};
 
@@ -158,7 +158,7 @@ mod tests {
         let to = Recipients::from_identities([alice.public()]).unwrap();
         for suite in [Suite::X25519, Suite::X25519Compact, Suite::X25519MlKem768] {
             for len in [0, 1, 100_000, (4 << 20) - 1, 4 << 20, (4 << 20) + 1] {
-                let sealer = Sealer::new(&alice, &to).suite(suite).decoys(Decoys::PowerOfTwo);
+                let sealer = Sealer::new(&alice, &to, b"").suite(suite).decoys(Decoys::PowerOfTwo);
                 let sealed = sealer.seal(&vec![7; len], &mut OsRandom).unwrap();
                 let seen = Inspection::of(&sealed[..]).unwrap();
                 let parsed = Envelope::parse(&sealed).unwrap();
@@ -175,7 +175,8 @@ mod tests {
     fn every_prefix_of_the_clear_part_gives_the_error_of_the_parser() {
         let alice = Identity::generate(&mut OsRandom).unwrap();
         let to = Recipients::from_identities([alice.public()]).unwrap();
-        let sealed = Sealer::new(&alice, &to).seal(b"", &mut OsRandom).unwrap();
+        let sealed =
+            Sealer::new(&alice, &to, b"").suite(Suite::X25519).seal(b"", &mut OsRandom).unwrap();
         for len in 0..HEADER_LEN + 36 {
             let seen = Inspection::of(&sealed[..len]).unwrap_err();
             let parsed = Envelope::parse(&sealed[..len]).unwrap_err();

@@ -147,6 +147,7 @@ fn identity(seed: u8) -> Identity {
     identity
 }
 
+const CONTEXT: &[u8] = b"endseal/constant-time@v1";
 const CONTENT: &[u8] = b"at noon";
 
 fn sealed_segment() -> Vec<u8> {
@@ -185,7 +186,7 @@ fn sealed_envelope(sender: &Identity, reader: &Identity) -> Vec<u8> {
     let other = unreported(|| identity(7));
     let recipients = Recipients::from_identities([reader.public(), other.public()])
         .expect("two recipients with valid keys");
-    let sealer = Sealer::new(sender, &recipients).suite(Suite::X25519);
+    let sealer = Sealer::new(sender, &recipients, CONTEXT).suite(Suite::X25519);
     let sealed = sealer.seal(CONTENT, &mut Marked(3)).expect("the source does not fail");
     declassify(&sealed[..]);
     sealed
@@ -198,7 +199,7 @@ fn envelope_sealed() {
 fn envelope_opened() {
     let (sender, reader) = (identity(1), identity(2));
     let sealed = unreported(|| sealed_envelope(&sender, &reader));
-    let opener = Opener::new(&reader);
+    let opener = Opener::new(&reader, CONTEXT);
     let opened = opener.open(&sealed, &mut Policy::new());
     declassify(&opened);
     let Ok(opened) = opened else { panic!("it was sealed to this reader") };

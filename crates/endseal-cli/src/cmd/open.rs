@@ -48,14 +48,15 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let envelope = check_start(input.reader)?;
     let mut output = Output::create(args.output.as_deref(), args.force, AtTerminal::TextOnly, ctx)?;
     let identity = passphrase::unlock(ctx, &home)?;
-    let incoming = Incoming::open(&identity, &mut policy, envelope)?;
+    let incoming = Incoming::open(&identity, policy, envelope)?;
     let sender = Sender::new(incoming.sender(), &contacts, identity.public());
     let at = incoming.time();
     let sent = if at == 0 { None } else { Some(time::rfc3339(at)) };
     let message_id: String =
         incoming.message_id().iter().map(|byte| format!("{byte:02x}")).collect();
     let dated = sent.as_ref().map(|sent| format!(", dated {sent}")).unwrap_or_default();
-    ctx.note(&format!("sealed by {}{dated}", sender.text()));
+    let suite = incoming.suite().name();
+    ctx.note(&format!("sealed by {}{dated}, suite {suite}", sender.text()));
     let mut progress = Progress::new(ctx, "opening", input.len);
     let len = incoming.copy_to(&mut output, &mut |at| progress.at(at)).map_err(not_text)?;
     drop(progress);
@@ -65,6 +66,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         ("sender", sender.identity.into()),
         ("sender_name", sender.name.into()),
         ("sender_is_self", sender.is_self.into()),
+        ("suite", suite.into()),
         ("time", sent.into()),
         ("message_id", message_id.into()),
     ]);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
-use endseal_envelope::{Decoys, Sealer, Suite};
+use endseal_envelope::{Decoys, Sealer, Suite as EnvelopeSuite};
 use endseal_node::FILE_CONTEXT;
 
 use crate::ctx::{Ctx, Outcome};
@@ -27,12 +27,10 @@ pub(crate) struct Args {
     /// Seal to yourself too
     #[arg(long, help_heading = "Recipients", conflicts_with = "anonymous")]
     to_self: bool,
-    /// Seal against quantum computers too; needs the long identity of every recipient
-    #[arg(long, conflicts_with = "compact")]
-    pq: bool,
-    /// Use 20 bytes a recipient instead of 36, with 128 bits of security
-    #[arg(long)]
-    compact: bool,
+    /// Encrypt the key of the content in this suite [default: x25519-mlkem768 if the long
+    /// identity of every recipient is known, otherwise x25519]
+    #[arg(long, value_enum, value_name = "SUITE")]
+    suite: Option<Suite>,
     /// Hide the number of recipients among 8, 16, 32, ...
     #[arg(long)]
     hide_count: bool,
@@ -49,16 +47,39 @@ pub(crate) struct Args {
     input: Option<PathBuf>,
 }
 
+/// Suites as they are typed.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum Suite {
+    /// 36 bytes a recipient; not secret when quantum computers exist
+    X25519,
+    /// 20 bytes a recipient, with 128 bits of security; not secret when quantum computers exist
+    X25519Compact,
+    /// 1,124 bytes a recipient; secret while either X25519 or ML-KEM-768 holds
+    #[value(name = "x25519-mlkem768")]
+    X25519MlKem768,
+}
+
+impl From<Suite> for EnvelopeSuite {
+    fn from(suite: Suite) -> Self {
+        match suite {
+            Suite::X25519 => Self::X25519,
+            Suite::X25519Compact => Self::X25519Compact,
+            Suite::X25519MlKem768 => Self::X25519MlKem768,
+        }
+    }
+}
+
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let own = if args.to_self { Some(ctx.home()?.identity()?) } else { None };
     let own = own.as_ref().map(|file| file.public());
     let to = recipients::resolve(&args.recipients, own, ctx)?;
-    if args.pq && !to.without_pq.is_empty() {
-        return Err(Failure::usage(format!(
-            "no post-quantum key is known of {}",
-            few(&to.without_pq)
-        ))
-        .hint("ask for the long identity (endseal id show --pq), or seal without --pq"));
+    if !to.without_pq.is_empty() {
+        let unknown = format!("no post-quantum key is known of {}", few(&to.without_pq));
+        match args.suite {
+            Some(Suite::X25519MlKem768) => return Err(Failure::usage(unknown).hint(LONG_IDENTITY)),
+            None => ctx.note(&format!("note: suite x25519 is used: {unknown}")),
+            Some(Suite::X25519 | Suite::X25519Compact) => {}
+        }
     }
     if to.duplicates > 0 {
         ctx.note(&format!("note: {} named more than once", to.duplicates));
@@ -71,14 +92,9 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         let home = ctx.home()?;
         passphrase::unlock(ctx, &home)?
     };
-    let suite = match (args.pq, args.compact) {
-        (true, _) => Suite::X25519MlKem768,
-        (_, true) => Suite::X25519Compact,
-        _ => Suite::X25519,
-    };
+    let suite = args.suite.map_or(to.recipients.suite(), EnvelopeSuite::from);
     let decoys = if args.hide_count { Decoys::PowerOfTwo } else { Decoys::None };
-    let sealer = Sealer::new(&sender, &to.recipients)
-        .context(FILE_CONTEXT)
+    let sealer = Sealer::new(&sender, &to.recipients, FILE_CONTEXT)
         .time(ctx.now)
         .suite(suite)
         .decoys(decoys);
@@ -96,6 +112,9 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     output.commit()?;
     Ok(Outcome { data_on_stdout, ..Outcome::new("", json) })
 }
+
+const LONG_IDENTITY: &str =
+    "ask for the long identity (endseal id show --pq), or choose another --suite";
 
 /// The first names of a list that can be long.
 pub(crate) fn few(names: &[String]) -> String {

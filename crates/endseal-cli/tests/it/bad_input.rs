@@ -210,8 +210,17 @@ fn post_quantum_sealing_names_who_lacks_the_key() {
     let scratch = Scratch::new();
     let [alice, bob] = ["alice", "bob"].map(|name| Person::new(name, &scratch));
     alice.run(&["contacts", "add", "bob", &bob.identity()]).ok();
-    let ran = alice.feed(&["seal", "--pq", "-r", "bob", "-r", &alice.identity_pq()], b"x");
+    let ran = alice.feed(
+        &["seal", "--suite", "x25519-mlkem768", "-r", "bob", "-r", &alice.identity_pq()],
+        b"x",
+    );
     ran.fails(2, "no post-quantum key is known of bob");
+    // Without --suite it says that it does not use the hybrid one; with --suite it was asked for.
+    let args = ["seal", "-r", "bob", "-r", &alice.identity_pq()];
+    let note = "note: suite x25519 is used: no post-quantum key is known of bob\n";
+    assert_eq!(alice.feed(&args, b"x").ok().err, note);
+    let args = ["seal", "--suite", "x25519", "-r", "bob", "-r", &alice.identity_pq()];
+    assert_eq!(alice.feed(&args, b"x").ok().err, "");
 }
 
 #[test]

@@ -21,7 +21,9 @@ fn every_recipient_opens_what_was_sealed_and_nobody_else_does() {
     let sealed =
         alice.run(&["seal", "-r", "bob", "-r", &carol.identity(), "-o", "sealed", "plain"]).ok();
     assert!(sealed.out.is_empty());
-    assert_eq!(sealed.err, "");
+    let carols = carol.identity();
+    let note = format!("note: suite x25519 is used: no post-quantum key is known of {carols}\n");
+    assert_eq!(sealed.err, note);
     bob.knows(&alice);
     let opened = bob.run(&["open", "-o", "bobs", "sealed"]).ok();
     assert!(opened.err.starts_with("sealed by alice, dated 20"), "{}", opened.err);
@@ -45,11 +47,12 @@ fn options_of_seal_change_what_inspect_shows() {
     scratch.write("plain", b"12345");
     let long = bob.identity_pq();
     for (options, suite, slots, slot_len) in [
-        (&[][..], "x25519", 1, 36),
-        (&["--compact"], "x25519-compact", 1, 20),
-        (&["--pq"], "x25519-mlkem768", 1, 1124),
-        (&["--hide-count"], "x25519", 8, 36),
-        (&["--anonymous"], "x25519", 1, 36),
+        (&[][..], "x25519-mlkem768", 1, 1124),
+        (&["--suite", "x25519"], "x25519", 1, 36),
+        (&["--suite", "x25519-compact"], "x25519-compact", 1, 20),
+        (&["--suite", "x25519-mlkem768"], "x25519-mlkem768", 1, 1124),
+        (&["--hide-count"], "x25519-mlkem768", 8, 1124),
+        (&["--anonymous"], "x25519-mlkem768", 1, 1124),
     ] {
         let mut args = vec!["seal", "-r", &long, "-o", "sealed", "--force", "plain"];
         args.extend(options);
@@ -60,7 +63,11 @@ fn options_of_seal_change_what_inspect_shows() {
         assert_eq!(seen["slot_length"], slot_len);
         assert_eq!(seen["content_length"], 5);
         assert_eq!(seen["length"], scratch.read("sealed").len());
-        assert_eq!(bob.run(&["open", "sealed"]).ok().text(), "12345");
+        let opened = bob.run(&["open", "sealed"]).ok();
+        assert_eq!(opened.text(), "12345");
+        assert!(opened.err.trim_end().ends_with(&format!(", suite {suite}")), "{}", opened.err);
+        let opened = bob.run(&["open", "--json", "--force", "-o", "opened", "sealed"]).ok().json();
+        assert_eq!(opened["suite"], suite);
     }
 }
 

@@ -19,7 +19,7 @@ fn what_is_sealed_in_a_pipe_opens_in_a_pipe() {
     let line = format!(
         "head -c 10000000 /dev/zero | endseal --home bob seal -r {} - | \
          endseal --home bob -q open - | cmp - <(head -c 10000000 /dev/zero)",
-        bob.identity()
+        bob.identity_pq()
     );
     assert_eq!(shell(&scratch, &line).ok().err, "");
 }
@@ -29,7 +29,7 @@ fn a_reader_that_stops_is_no_error() {
     let scratch = Scratch::new();
     let bob = Person::new("bob", &scratch);
     scratch.write("plain", vec![b'x'; 20 << 20]);
-    let own = bob.identity();
+    let own = bob.identity_pq();
     let ran = shell(&scratch, &format!("endseal --home bob seal -r {own} plain | head -c 1"));
     assert_eq!(ran.ok().err, "");
     bob.run(&["seal", "-r", &own, "-o", "sealed", "plain"]).ok();

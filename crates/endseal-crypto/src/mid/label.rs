@@ -32,6 +32,8 @@ labels! {
     ENVELOPE_SIGNATURE = "endseal/envelope@v1 signature";
     /// Envelope: hedging of the sealer's randomness; internal, not part of the format.
     ENVELOPE_HEDGE = "endseal/envelope@v1 hedge";
+    /// Envelope: context of files that the command line seals.
+    ENVELOPE_FILE = "endseal/file@v1 content";
     /// Ed25519: weights of a batch verification; internal.
     ED25519_BATCH = "endseal/ed25519@v1 batch weights";
     /// Identity: the secret with which an identity hedges its randomness; internal.

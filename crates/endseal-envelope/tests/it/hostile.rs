@@ -5,16 +5,16 @@ use std::io::{self, Read};
 use endseal_crypto::random::OsRandom;
 use endseal_envelope::{Envelope, OpenError, Opener, Policy, Recipients, Sealer, Suite};
 
-use crate::{data, identity};
+use crate::{CONTEXT, data, identity};
 
 #[test]
 fn mutated_envelopes_never_panic_and_never_open_to_something_else() {
     let (sender, reader) = (identity(1), identity(2));
     let list = Recipients::from_identities([reader.public(), identity(3).public()]).unwrap();
     let content = data("content", 200);
-    let opener = Opener::new(&reader);
+    let opener = Opener::new(&reader, CONTEXT);
     for suite in [Suite::X25519, Suite::X25519Compact, Suite::X25519MlKem768] {
-        let sealer = Sealer::new(&sender, &list).suite(suite);
+        let sealer = Sealer::new(&sender, &list, CONTEXT).suite(suite);
         let envelope = sealer.seal(&content, &mut OsRandom).unwrap();
         for round in 0..2_000_u32 {
             let mut mutated = envelope.clone();
@@ -75,11 +75,12 @@ impl Read for Endless {
 fn the_largest_number_of_slots_is_read_in_small_pieces_and_then_refused() {
     let (sender, reader) = (identity(1), identity(2));
     let list = Recipients::from_identities([reader.public()]).unwrap();
-    let mut header = Sealer::new(&sender, &list).seal(b"", &mut OsRandom).unwrap();
+    let sealer = Sealer::new(&sender, &list, CONTEXT).suite(Suite::X25519);
+    let mut header = sealer.seal(b"", &mut OsRandom).unwrap();
     header.truncate(100);
     header[96..100].copy_from_slice(&(1_u32 << 20).to_le_bytes());
     let mut source = Endless { header, given: 0, largest: 0 };
-    let error = Opener::new(&reader).reader(&mut source, &mut Policy::new()).err().unwrap();
+    let error = Opener::new(&reader, CONTEXT).reader(&mut source, Policy::new()).err().unwrap();
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
     assert_eq!(inner, Some(&OpenError::Authentication));
     assert_eq!(source.given, 100 + (36 << 20), "tags and bodies, and nothing behind them");
@@ -90,7 +91,8 @@ fn the_largest_number_of_slots_is_read_in_small_pieces_and_then_refused() {
 fn slots_that_all_carry_the_readers_tag_cost_sixteen_tries() {
     let (sender, reader) = (identity(1), identity(2));
     let list = Recipients::from_identities([reader.public()]).unwrap();
-    let envelope = Sealer::new(&sender, &list).seal(b"m", &mut OsRandom).unwrap();
+    let sealer = Sealer::new(&sender, &list, CONTEXT).suite(Suite::X25519);
+    let envelope = sealer.seal(b"m", &mut OsRandom).unwrap();
     let (tag, body, rest) = (&envelope[100..104], &envelope[104..136], &envelope[136..]);
     for (copies, right_at, opens) in [(16, 15, true), (17, 16, false), (100_000, 0, true)] {
         let mut crafted = envelope[..96].to_vec();
@@ -98,9 +100,9 @@ fn slots_that_all_carry_the_readers_tag_cost_sixteen_tries() {
         crafted.extend(tag.repeat(copies));
         (0..copies).for_each(|i| crafted.extend(if i == right_at { body } else { &[7; 32] }));
         crafted.extend(rest);
-        let opened = Opener::new(&reader).open(&crafted, &mut Policy::new());
+        let opened = Opener::new(&reader, CONTEXT).open(&crafted, &mut Policy::new());
         assert_eq!(opened.is_ok(), opens, "{copies}");
-        let streamed = Opener::new(&reader).reader(&crafted[..], &mut Policy::new());
+        let streamed = Opener::new(&reader, CONTEXT).reader(&crafted[..], Policy::new());
         assert_eq!(streamed.is_ok(), opens, "{copies} as a stream");
     }
 }

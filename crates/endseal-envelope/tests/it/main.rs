@@ -3,13 +3,18 @@
 
 mod hostile;
 mod properties;
+mod replay;
 mod streams;
+mod suites;
 mod tamper;
 mod vectors;
 
 use endseal_crypto::ed25519::Seed;
 use endseal_crypto::identity::Identity;
 use endseal_crypto::mlkem768;
+
+/// Context of the envelopes of these tests.
+const CONTEXT: &[u8] = b"endseal/tests@v1";
 
 fn identity(i: u8) -> Identity {
     Identity::from_seeds(Seed::from_bytes(&[i; 32]), mlkem768::Seed::from_bytes(&[i; 64]))

@@ -2,17 +2,18 @@
 
 use std::collections::HashSet;
 
-use endseal_crypto::ed25519::{InvalidPublicKey, PublicKey, Seed};
+use endseal_crypto::ed25519::{InvalidPublicKey, Seed};
 use endseal_crypto::identity::{Identity, PublicIdentity};
 use endseal_crypto::mlkem768;
 use endseal_crypto::random::{OsRandom, Random, RandomError};
 use endseal_crypto::x25519::Platform;
 use endseal_envelope::{
-    Decoys, Envelope, OpenError, Opener, Policy, Recipients, RecipientsError, ReplayCache,
-    SealError, Sealer, Suite,
+    Decoys, Envelope, OpenError, Opener, Policy, Recipients, RecipientsError, SealError, Sealer,
+    Suite,
 };
 
-use crate::{data, identity};
+use crate::replay::Seen;
+use crate::{CONTEXT, data, identity};
 
 const SUITES: [Suite; 3] = [Suite::X25519, Suite::X25519Compact, Suite::X25519MlKem768];
 
@@ -28,12 +29,12 @@ fn everybody_named_opens_and_nobody_else() {
     for suite in SUITES {
         for n in [1, 2, 7, 8, 9, 17, 20] {
             let recipients = recipients(&readers[..n]);
-            let sealer = Sealer::new(&sender, &recipients).suite(suite).time(77);
+            let sealer = Sealer::new(&sender, &recipients, CONTEXT).suite(suite).time(77);
             let content = data("content", 1000 + n);
             let envelope = sealer.seal(&content, &mut OsRandom).unwrap();
             assert_eq!(envelope.len(), 100 + n * suite.slot_len() + content.len() + 56 + 64 + 16);
             for (i, reader) in readers.iter().chain([&stranger]).enumerate() {
-                let opened = Opener::new(reader).open(&envelope, &mut Policy::new());
+                let opened = Opener::new(reader, CONTEXT).open(&envelope, &mut Policy::new());
                 assert_eq!(opened.is_ok(), i < n, "{suite:?} {n} {i}");
                 if let Ok(opened) = opened {
                     assert_eq!(opened.content, content);
@@ -59,7 +60,7 @@ fn every_platform_seals_the_same() {
     let readers: Vec<_> = (2..60).map(identity).collect();
     for n in [1, 8, 58] {
         let recipients = recipients(&readers[..n]);
-        let sealer = Sealer::new(&sender, &recipients);
+        let sealer = Sealer::new(&sender, &recipients, CONTEXT);
         let portable = seal(&sealer.platform(Platform::Portable), b"m", &values).unwrap();
         for platform in Platform::all() {
             assert_eq!(seal(&sealer.platform(platform), b"m", &values).unwrap(), portable);
@@ -79,10 +80,10 @@ fn the_order_of_recipients_leaves_no_trace() {
         stream: &[5; 32],
     };
     let mut readers: Vec<_> = (2..40).map(identity).collect();
-    let one = seal(&Sealer::new(&sender, &recipients(&readers)), b"m", &values).unwrap();
+    let one = seal(&Sealer::new(&sender, &recipients(&readers), CONTEXT), b"m", &values).unwrap();
     readers.reverse();
     readers.push(identity(7));
-    let other = seal(&Sealer::new(&sender, &recipients(&readers)), b"m", &values).unwrap();
+    let other = seal(&Sealer::new(&sender, &recipients(&readers), CONTEXT), b"m", &values).unwrap();
     assert_eq!(one, other);
 }
 
@@ -90,7 +91,7 @@ fn the_order_of_recipients_leaves_no_trace() {
 fn two_envelopes_share_nothing() {
     let (sender, reader) = (identity(1), identity(2));
     let recipients = recipients(&[reader]);
-    let seal = || Sealer::new(&sender, &recipients).seal(b"m", &mut OsRandom).unwrap();
+    let seal = || Sealer::new(&sender, &recipients, CONTEXT).seal(b"m", &mut OsRandom).unwrap();
     let (a, b) = (seal(), seal());
     assert!(a[8..96].chunks(8).zip(b[8..96].chunks(8)).all(|(x, y)| x != y));
 }
@@ -120,7 +121,7 @@ fn a_stuck_source_does_not_repeat_keys_for_other_contents() {
         (&sender, &other_list, 0, "a"),
         (&other_sender, &list, 0, "a"),
     ] {
-        let sealer = Sealer::new(sender, list).time(time);
+        let sealer = Sealer::new(sender, list, CONTEXT).time(time);
         let envelope = sealer.seal(content.as_bytes(), &mut Stuck).unwrap();
         assert!(seen.insert(envelope[8..64].to_vec()), "epk and salt repeat for {content}");
     }
@@ -138,7 +139,10 @@ impl Random for Broken {
 fn a_broken_source_seals_nothing() {
     let (sender, reader) = (identity(1), identity(2));
     let list = recipients(&[reader]);
-    assert_eq!(Sealer::new(&sender, &list).seal(b"m", &mut Broken), Err(SealError::Random));
+    assert_eq!(
+        Sealer::new(&sender, &list, CONTEXT).seal(b"m", &mut Broken),
+        Err(SealError::Random)
+    );
 }
 
 #[test]
@@ -166,10 +170,12 @@ fn recipients_are_checked_and_deduplicated() {
     let list = Recipients::from_identities([&without, a.public(), &without]).unwrap();
     assert_eq!(list.len(), 1);
     let sender = identity(1);
-    assert!(Sealer::new(&sender, &list).suite(SUITES[2]).seal(b"m", &mut OsRandom).is_ok());
+    assert!(
+        Sealer::new(&sender, &list, CONTEXT).suite(SUITES[2]).seal(b"m", &mut OsRandom).is_ok()
+    );
     let list = Recipients::from_identities([&without, b.public()]).unwrap();
     assert_eq!(
-        Sealer::new(&sender, &list).suite(SUITES[2]).seal(b"m", &mut OsRandom),
+        Sealer::new(&sender, &list, CONTEXT).suite(SUITES[2]).seal(b"m", &mut OsRandom),
         Err(SealError::NoMlKemKey)
     );
 }
@@ -181,11 +187,12 @@ fn decoys_hide_the_number() {
     for suite in SUITES {
         for (n, slots) in [(1, 8), (3, 8), (8, 8), (9, 16)] {
             let list = recipients(&readers[..n]);
-            let sealer = Sealer::new(&sender, &list).suite(suite).decoys(Decoys::PowerOfTwo);
+            let sealer =
+                Sealer::new(&sender, &list, CONTEXT).suite(suite).decoys(Decoys::PowerOfTwo);
             let envelope = sealer.seal(b"m", &mut OsRandom).unwrap();
             assert_eq!(Envelope::parse(&envelope).unwrap().slots(), slots);
             for reader in &readers[..n] {
-                assert!(Opener::new(reader).open(&envelope, &mut Policy::new()).is_ok());
+                assert!(Opener::new(reader, CONTEXT).open(&envelope, &mut Policy::new()).is_ok());
             }
         }
     }
@@ -196,7 +203,8 @@ fn slot_positions_give_each_recipient_its_view() {
     let sender = identity(1);
     let readers: Vec<_> = (2..30).map(identity).collect();
     let list = recipients(&readers);
-    let sealer = Sealer::new(&sender, &list).decoys(Decoys::PowerOfTwo);
+    let sealer =
+        Sealer::new(&sender, &list, CONTEXT).suite(Suite::X25519).decoys(Decoys::PowerOfTwo);
     let mut envelope = vec![0; usize::try_from(sealer.sealed_len(5).unwrap()).unwrap()];
     let positions = sealer.seal_into(b"hello", &mut envelope, &mut OsRandom).unwrap();
     let parsed = Envelope::parse(&envelope).unwrap();
@@ -204,7 +212,7 @@ fn slot_positions_give_each_recipient_its_view() {
         let view = parsed.view(position as usize).unwrap();
         assert_eq!(view.len(), envelope.len() - 31 * 36);
         for reader in &readers {
-            let opens = Opener::new(reader).open(&view, &mut Policy::new()).is_ok();
+            let opens = Opener::new(reader, CONTEXT).open(&view, &mut Policy::new()).is_ok();
             assert_eq!(opens, reader.public().ed25519() == key);
         }
     }
@@ -215,31 +223,22 @@ fn slot_positions_give_each_recipient_its_view() {
 fn contexts_are_bound_and_bounded() {
     let (sender, reader) = (identity(1), identity(2));
     let list = Recipients::from_identities([reader.public()]).unwrap();
-    let envelope = Sealer::new(&sender, &list).context(b"a").seal(b"m", &mut OsRandom).unwrap();
-    let open = |context| Opener::new(&reader).context(context).open(&envelope, &mut Policy::new());
+    let envelope = Sealer::new(&sender, &list, b"a").seal(b"m", &mut OsRandom).unwrap();
+    let open = |context: &[u8]| Opener::new(&reader, context).open(&envelope, &mut Policy::new());
     assert!(open(b"a").is_ok());
     assert_eq!(open(b"b"), Err(OpenError::Authentication));
     let long = [0; 1025];
     assert_eq!(open(&long), Err(OpenError::ContextTooLong));
-    let sealed = Sealer::new(&sender, &list).context(&long).seal(b"m", &mut OsRandom);
+    let sealed = Sealer::new(&sender, &list, &long).seal(b"m", &mut OsRandom);
     assert_eq!(sealed, Err(SealError::ContextTooLong));
-}
-
-#[derive(Default)]
-struct Seen(HashSet<(PublicKey, [u8; 16])>);
-
-impl ReplayCache for Seen {
-    fn first_seen(&mut self, sender: &PublicKey, message_id: &[u8; 16], _: u64) -> bool {
-        self.0.insert((*sender, *message_id))
-    }
 }
 
 #[test]
 fn policies_refuse_what_is_authentic() {
     let (sender, reader) = (identity(1), identity(2));
     let list = Recipients::from_identities([reader.public()]).unwrap();
-    let sealer = Sealer::new(&sender, &list);
-    let opener = Opener::new(&reader);
+    let sealer = Sealer::new(&sender, &list, CONTEXT);
+    let opener = Opener::new(&reader, CONTEXT);
     let dated = sealer.time(1_000_000).seal(b"m", &mut OsRandom).unwrap();
     let undated = sealer.seal(b"m", &mut OsRandom).unwrap();
 
@@ -280,7 +279,7 @@ fn a_backlog_has_the_outcome_of_each() {
         let to = identity(if i % 7 == 3 { 9 } else { 2 });
         let list = Recipients::from_identities([to.public(), identity(200).public()]).unwrap();
         let suite = SUITES[usize::from(i % 3)];
-        let sealer = Sealer::new(&sender, &list).suite(suite);
+        let sealer = Sealer::new(&sender, &list, CONTEXT).suite(suite);
         let mut envelope = sealer.seal(&data("m", usize::from(i) * 100), &mut OsRandom).unwrap();
         match i {
             11 => envelope.truncate(50),
@@ -291,11 +290,12 @@ fn a_backlog_has_the_outcome_of_each() {
         envelopes.push(envelope);
     }
     let backlog: Vec<_> = envelopes.iter().map(|e| &e[..]).collect();
-    let opener = Opener::new(&reader);
+    let opener = Opener::new(&reader, CONTEXT);
     let many = opener.open_many(&backlog, &mut Policy::new());
     for (i, (outcome, envelope)) in many.iter().zip(&backlog).enumerate() {
         assert_eq!(*outcome, opener.open(envelope, &mut Policy::new()), "{i}");
-        assert_eq!(outcome.is_ok(), i % 7 != 3 && ![11, 13, 17].contains(&i), "{i}");
+        let damaged = [11, 13, 17];
+        assert_eq!(outcome.is_ok(), i % 7 != 3 && !damaged.contains(&i), "{i}");
     }
     assert!(opener.open_many(&[], &mut Policy::new()).is_empty());
 }
@@ -304,7 +304,7 @@ fn a_backlog_has_the_outcome_of_each() {
 fn a_wrong_buffer_is_refused() {
     let (sender, reader) = (identity(1), identity(2));
     let list = recipients(&[reader]);
-    let sealer = Sealer::new(&sender, &list);
+    let sealer = Sealer::new(&sender, &list, CONTEXT);
     let len = usize::try_from(sealer.sealed_len(5).unwrap()).unwrap();
     for wrong in [0, 50, len - 1, len + 1] {
         let outcome = sealer.seal_into(b"hello", &mut vec![0; wrong], &mut OsRandom);

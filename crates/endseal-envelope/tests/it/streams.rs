@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use endseal_crypto::random::OsRandom;
 use endseal_envelope::{OpenError, Opener, Policy, Recipients, Sealer, Suite};
 
-use crate::{data, identity};
+use crate::{CONTEXT, data, identity};
 
 const BLOCK: usize = 4 << 20;
 
@@ -13,11 +13,11 @@ const BLOCK: usize = 4 << 20;
 fn streams_and_memory_open_each_other() {
     let (sender, reader) = (identity(1), identity(2));
     let list = Recipients::from_identities([reader.public(), identity(3).public()]).unwrap();
-    let opener = Opener::new(&reader).context(b"c");
+    let opener = Opener::new(&reader, CONTEXT);
     for suite in [Suite::X25519, Suite::X25519Compact, Suite::X25519MlKem768] {
         for len in [0, 1, 16_264, 100_000, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 77] {
             let content = data("stream", len);
-            let sealer = Sealer::new(&sender, &list).context(b"c").suite(suite).time(9);
+            let sealer = Sealer::new(&sender, &list, CONTEXT).suite(suite).time(9);
             let mut writer = sealer.writer(Vec::new(), &mut OsRandom).unwrap();
             for piece in content.chunks(100_003) {
                 writer.write_all(piece).unwrap();
@@ -28,7 +28,7 @@ fn streams_and_memory_open_each_other() {
             assert!(opened.content == content, "{suite:?} {len}");
 
             let whole = sealer.seal(&content, &mut OsRandom).unwrap();
-            let mut reader = opener.reader(Slow(&whole, 0), &mut Policy::new()).unwrap();
+            let mut reader = opener.reader(Slow(&whole, 0), Policy::new()).unwrap();
             assert_eq!((reader.sender(), reader.time()), (sender.public().ed25519(), 9));
             let mut read = Vec::new();
             reader.read_to_end(&mut read).unwrap();
@@ -57,10 +57,10 @@ fn nothing_of_a_forged_block_is_released() {
     let (sender, reader) = (identity(1), identity(2));
     let list = Recipients::from_identities([reader.public()]).unwrap();
     let content = data("stream", BLOCK + 50_000);
-    let mut envelope = Sealer::new(&sender, &list).seal(&content, &mut OsRandom).unwrap();
+    let mut envelope = Sealer::new(&sender, &list, CONTEXT).seal(&content, &mut OsRandom).unwrap();
     let in_second_block = envelope.len() - 20_000;
     envelope[in_second_block] ^= 1;
-    let mut stream = Opener::new(&reader).reader(&envelope[..], &mut Policy::new()).unwrap();
+    let mut stream = Opener::new(&reader, CONTEXT).reader(&envelope[..], Policy::new()).unwrap();
     let mut read = Vec::new();
     let error = stream.read_to_end(&mut read).unwrap_err();
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
@@ -82,10 +82,10 @@ fn an_error_of_the_source_stays_its_own() {
     }
     let (sender, reader) = (identity(1), identity(2));
     let list = Recipients::from_identities([reader.public()]).unwrap();
-    let envelope = Sealer::new(&sender, &list).seal(b"content", &mut OsRandom).unwrap();
+    let envelope = Sealer::new(&sender, &list, CONTEXT).seal(b"content", &mut OsRandom).unwrap();
     for len in [0, 50, 110, 140, envelope.len() - 1] {
         let source = Failing(&envelope[..len]);
-        let outcome = Opener::new(&reader).reader(source, &mut Policy::new());
+        let outcome = Opener::new(&reader, CONTEXT).reader(source, Policy::new());
         assert_eq!(outcome.err().map(|e| e.kind()), Some(io::ErrorKind::ConnectionReset), "{len}");
     }
 }
@@ -95,11 +95,11 @@ fn a_writer_that_is_dropped_leaves_nothing_that_opens() {
     let (sender, reader) = (identity(1), identity(2));
     let list = Recipients::from_identities([reader.public()]).unwrap();
     let mut out = Vec::new();
-    let mut writer = Sealer::new(&sender, &list).writer(&mut out, &mut OsRandom).unwrap();
+    let mut writer = Sealer::new(&sender, &list, CONTEXT).writer(&mut out, &mut OsRandom).unwrap();
     writer.write_all(&data("stream", 100_000)).unwrap();
     drop(writer);
     assert!(out.len() > 90_000);
-    let outcome = Opener::new(&reader).open(&out, &mut Policy::new());
+    let outcome = Opener::new(&reader, CONTEXT).open(&out, &mut Policy::new());
     assert_eq!(outcome, Err(OpenError::Authentication));
 }
 
@@ -107,9 +107,9 @@ fn a_writer_that_is_dropped_leaves_nothing_that_opens() {
 fn the_policy_judges_before_anything_is_given() {
     let (sender, reader) = (identity(1), identity(2));
     let list = Recipients::from_identities([reader.public()]).unwrap();
-    let envelope = Sealer::new(&sender, &list).seal(b"content", &mut OsRandom).unwrap();
-    let mut policy = Policy::new().senders([*reader.public().ed25519()]);
-    let error = Opener::new(&reader).reader(&envelope[..], &mut policy).err().unwrap();
+    let envelope = Sealer::new(&sender, &list, CONTEXT).seal(b"content", &mut OsRandom).unwrap();
+    let policy = Policy::new().senders([*reader.public().ed25519()]);
+    let error = Opener::new(&reader, CONTEXT).reader(&envelope[..], policy).err().unwrap();
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
     assert_eq!(inner, Some(&OpenError::SenderNotAccepted(*sender.public().ed25519())));
 }

@@ -3,7 +3,7 @@
 use endseal_crypto::random::OsRandom;
 use endseal_envelope::{OpenError, Opener, Policy, Recipients, Sealer, Suite};
 
-use crate::{data, identity};
+use crate::{CONTEXT, data, identity};
 
 #[test]
 fn every_flipped_bit_of_an_envelope_to_five_is_refused_or_harmless() {
@@ -12,7 +12,7 @@ fn every_flipped_bit_of_an_envelope_to_five_is_refused_or_harmless() {
         let readers: Vec<_> = (2..7).map(identity).collect();
         let recipients = Recipients::from_identities(readers.iter().map(|r| r.public())).unwrap();
         let content = data("content", 50);
-        let sealer = Sealer::new(&sender, &recipients).suite(suite);
+        let sealer = Sealer::new(&sender, &recipients, CONTEXT).suite(suite);
         let envelope = sealer.seal(&content, &mut OsRandom).unwrap();
         let header = 100 + 5 * suite.slot_len();
         for bit in 0..envelope.len() * 8 {
@@ -20,7 +20,7 @@ fn every_flipped_bit_of_an_envelope_to_five_is_refused_or_harmless() {
             changed[bit / 8] ^= 1 << (bit % 8);
             let opened: Vec<_> = readers
                 .iter()
-                .map(|reader| Opener::new(reader).open(&changed, &mut Policy::new()))
+                .map(|reader| Opener::new(reader, CONTEXT).open(&changed, &mut Policy::new()))
                 .collect();
             let in_slots = (100..header).contains(&(bit / 8));
             for outcome in &opened {
@@ -44,8 +44,9 @@ fn every_flipped_byte_of_an_envelope_to_a_hundred() {
     let readers: Vec<_> = (2..102).map(identity).collect();
     let recipients = Recipients::from_identities(readers.iter().map(|r| r.public())).unwrap();
     let content = data("content", 300);
-    let envelope = Sealer::new(&sender, &recipients).seal(&content, &mut OsRandom).unwrap();
-    let opener = Opener::new(&readers[0]);
+    let sealer = Sealer::new(&sender, &recipients, CONTEXT).suite(Suite::X25519);
+    let envelope = sealer.seal(&content, &mut OsRandom).unwrap();
+    let opener = Opener::new(&readers[0], CONTEXT);
     let mut opened = 0;
     for i in 0..envelope.len() {
         let mut changed = envelope.clone();
@@ -69,9 +70,11 @@ fn every_flipped_byte_of_an_envelope_to_a_hundred() {
 fn every_truncation_is_refused() {
     let (sender, reader) = (identity(1), identity(2));
     let recipients = Recipients::from_identities([reader.public()]).unwrap();
-    let envelope = Sealer::new(&sender, &recipients).seal(b"content", &mut OsRandom).unwrap();
+    let sealer = Sealer::new(&sender, &recipients, CONTEXT).suite(Suite::X25519);
+    let envelope = sealer.seal(b"content", &mut OsRandom).unwrap();
     for len in 0..envelope.len() {
-        let error = Opener::new(&reader).open(&envelope[..len], &mut Policy::new()).unwrap_err();
+        let error =
+            Opener::new(&reader, CONTEXT).open(&envelope[..len], &mut Policy::new()).unwrap_err();
         let malformed = matches!(error, OpenError::Malformed(_));
         assert_eq!(malformed, len < 136, "{len}: {error}");
         assert!(malformed || error == OpenError::Authentication);

@@ -39,7 +39,7 @@ fn run(name: &str, test: &Value) {
         Some(recipe) => cook(name, recipe, &context),
         None => unhex(&test["envelope"]),
     };
-    let opener = Opener::new(&identity).context(&context);
+    let opener = Opener::new(&identity, &context);
 
     let opened = opener.open(&envelope, &mut Policy::new());
     check(name, test, &opened);
@@ -50,15 +50,15 @@ fn run(name: &str, test: &Value) {
     assert_eq!(many.remove(1), opened, "{name}: in a batch");
     assert_eq!(many.len(), 2);
 
-    let streamed = opener.reader(&envelope[..], &mut Policy::new()).and_then(|mut reader| {
+    let streamed = opener.reader(&envelope[..], Policy::new()).and_then(|mut reader| {
         let mut content = Vec::new();
         reader.read_to_end(&mut content)?;
-        Ok((*reader.sender(), *reader.message_id(), reader.time(), content))
+        Ok((reader.suite(), *reader.sender(), *reader.message_id(), reader.time(), content))
     });
     match (&streamed, &opened) {
         (Ok(streamed), Ok(opened)) => {
-            let opened = (opened.sender, opened.message_id, opened.time, opened.content.clone());
-            assert_eq!(*streamed, opened, "{name}");
+            let Opened { suite, sender, message_id, time, content, .. } = opened.clone();
+            assert_eq!(*streamed, (suite, sender, message_id, time, content), "{name}");
         }
         (Err(error), Err(expected)) => {
             let error = error.get_ref().and_then(|inner| inner.downcast_ref::<OpenError>());
@@ -88,6 +88,7 @@ fn check(name: &str, test: &Value, opened: &Result<Opened, OpenError>) {
     };
     assert_eq!(test["expect"], class, "{name}");
     let Ok(opened) = opened else { return };
+    assert_eq!(test["suite"], opened.suite.name(), "{name}");
     assert_eq!(opened.sender.as_bytes()[..], unhex(&test["sender"]), "{name}");
     assert_eq!(opened.message_id[..], unhex(&test["message_id"]), "{name}");
     assert_eq!(Some(opened.time), test["time"].as_u64(), "{name}");
@@ -109,7 +110,7 @@ fn filler() -> Vec<u8> {
         message_id: &[4; 16],
         stream: &[5; 32],
     };
-    seal(&Sealer::new(&sender, &recipients), b"filler", &values).unwrap()
+    seal(&Sealer::new(&sender, &recipients, crate::CONTEXT), b"filler", &values).unwrap()
 }
 
 fn cook(name: &str, recipe: &Value, context: &[u8]) -> Vec<u8> {
@@ -130,9 +131,8 @@ fn cook(name: &str, recipe: &Value, context: &[u8]) -> Vec<u8> {
         u8::try_from(number(&recipe["content_byte"])).unwrap();
         number(&recipe["content_length"])
     ];
-    let sealer = Sealer::new(&sender, &recipients)
+    let sealer = Sealer::new(&sender, &recipients, context)
         .suite(Suite::X25519)
-        .context(context)
         .time(recipe["time"].as_u64().unwrap());
     let mut envelope = seal(&sealer, &content, &values).unwrap();
     let edits = recipe["plaintext_edits"].as_array().unwrap();

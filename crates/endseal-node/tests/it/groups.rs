@@ -94,7 +94,7 @@ fn an_epoch_key_that_somebody_else_sealed_is_refused() {
     {
         let draft = Roster::create(name("team"), id, key, vec![member("owner", &owner)]).unwrap();
         let context = draft.context();
-        let sealed = Sealer::new(sealer, &to).context(&context).seal(content, &mut OsRandom);
+        let sealed = Sealer::new(sealer, &to, &context).seal(content, &mut OsRandom);
         let roster = draft.sign(&owner, &sealed.unwrap()).unwrap();
         assert_eq!(epoch_key(&owner, &roster).is_ok(), good);
     }

@@ -5,7 +5,7 @@ use std::thread;
 
 use endseal_envelope::{Opener, Policy};
 
-use super::{Material, failed};
+use super::{CONTEXT, Material, failed};
 use crate::clock::{Elapsed, time, time_threads};
 use crate::subject::{Checked, Prepared, SubjectError};
 
@@ -26,7 +26,7 @@ impl Prepared for Open {
     }
 
     fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        let opener = Opener::new(&self.material.reader);
+        let opener = Opener::new(&self.material.reader, CONTEXT);
         let inputs = self.envelopes.iter().cycle().skip(self.next).take(iterations as usize);
         let mut outcome = Ok(());
         let elapsed = time(|| {
@@ -80,7 +80,7 @@ impl OpenMany {
         let backlog: Vec<_> =
             self.envelopes[from..from + self.count].iter().map(|envelope| &envelope[..]).collect();
         let open = |share: &[&[u8]]| {
-            let opener = Opener::new(&self.material.reader);
+            let opener = Opener::new(&self.material.reader, CONTEXT);
             let opened = black_box(opener.open_many(share, &mut Policy::new()));
             opened.iter().all(Result::is_ok)
         };
