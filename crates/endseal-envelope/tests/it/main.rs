@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 
 mod hostile;
+mod insider;
 mod properties;
 mod replay;
 mod streams;

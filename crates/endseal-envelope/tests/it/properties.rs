@@ -12,6 +12,7 @@ use endseal_envelope::{
     Suite,
 };
 
+use crate::insider::forged;
 use crate::replay::Seen;
 use crate::{CONTEXT, data, identity};
 
@@ -283,6 +284,11 @@ fn a_backlog_has_the_outcome_of_each() {
         let mut envelope = sealer.seal(&data("m", usize::from(i) * 100), &mut OsRandom).unwrap();
         match i {
             11 => envelope.truncate(50),
+            // The message id, the content and both halves of the signature.
+            18 => envelope = forged(&sender, &list, b"m", 70),
+            19 => envelope = forged(&sender, &list, b"m", 65),
+            22 => envelope = forged(&sender, &list, b"m", 64),
+            33 => envelope = forged(&sender, &list, b"m", 30),
             13 => *envelope.last_mut().unwrap() ^= 1,
             17 => envelope.clear(),
             _ => {}
@@ -294,7 +300,7 @@ fn a_backlog_has_the_outcome_of_each() {
     let many = opener.open_many(&backlog, &mut Policy::new());
     for (i, (outcome, envelope)) in many.iter().zip(&backlog).enumerate() {
         assert_eq!(*outcome, opener.open(envelope, &mut Policy::new()), "{i}");
-        let damaged = [11, 13, 17];
+        let damaged = [11, 13, 17, 18, 19, 22, 33];
         assert_eq!(outcome.is_ok(), i % 7 != 3 && !damaged.contains(&i), "{i}");
     }
     assert!(opener.open_many(&[], &mut Policy::new()).is_empty());

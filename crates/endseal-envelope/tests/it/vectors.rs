@@ -5,11 +5,12 @@ use std::io::Read;
 
 use endseal_crypto::ed25519::Seed;
 use endseal_crypto::identity::Identity;
-use endseal_crypto::segment::{ChunkKeys, InputKey, SliceOpener, SliceSealer, chunks_len};
-use endseal_crypto::{hash, label, mlkem768};
+use endseal_crypto::{hash, mlkem768};
 use endseal_envelope::hazmat::{Derandomized, seal};
 use endseal_envelope::{Envelope, OpenError, Opened, Opener, Policy, Recipients, Sealer, Suite};
 use serde_json::Value;
+
+use crate::insider;
 
 #[test]
 fn every_vector_through_every_way_to_open() {
@@ -137,22 +138,9 @@ fn cook(name: &str, recipe: &Value, context: &[u8]) -> Vec<u8> {
     let mut envelope = seal(&sealer, &content, &values).unwrap();
     let edits = recipe["plaintext_edits"].as_array().unwrap();
     if !edits.is_empty() {
-        let chunks = 100 + 36 * recipients.len();
-        let keys = || {
-            let digest = hash::derive(label::ENVELOPE_HEADER, &[&envelope[..64], context]);
-            ChunkKeys::derive(&InputKey::from_bytes(values.material), values.salt, &digest).0
-        };
-        let mut opener = SliceOpener::new(keys(), &envelope[chunks..]).unwrap();
-        let mut plaintext = vec![0; opener.remaining()];
-        opener.pull(&mut plaintext).unwrap();
-        edits.iter().for_each(|one| edit(&mut plaintext, one));
-        let len = usize::try_from(chunks_len(plaintext.len() as u64).unwrap()).unwrap();
-        let mut out = vec![0; len];
-        let mut sealer = SliceSealer::new(keys(), &mut out);
-        sealer.push(&plaintext);
-        sealer.finish();
-        envelope.truncate(chunks);
-        envelope.extend(out);
+        insider::rewrite(&mut envelope, &values, context, |plaintext| {
+            edits.iter().for_each(|one| edit(plaintext, one));
+        });
     }
     assert_eq!(hash::digest(&envelope)[..], unhex(&recipe["envelope_blake3"]), "{name}");
     recipe["edits"].as_array().unwrap().iter().for_each(|one| edit(&mut envelope, one));
