@@ -3,9 +3,10 @@
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::{fmt, mem};
 
 use endseal_crypto::identity::Identity;
-use endseal_crypto::secret::declassify;
+use endseal_crypto::secret::{Zeroizing, declassify};
 use endseal_crypto::segment::{ChunkKeys, SliceOpener};
 use endseal_crypto::{ed25519, hash, x25519};
 
@@ -18,8 +19,9 @@ use crate::seal::PIECE_LEN;
 use crate::slot::{MAX_TRIES, Unwrapper};
 use crate::suite::Suite;
 
-/// An opened envelope: all of it is authentic.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An opened envelope: all of it is authentic. `Debug` prints the length of the content, not the
+/// content.
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Opened {
     /// Suite of the envelope. [`Policy::suites`] refuses others.
@@ -32,6 +34,18 @@ pub struct Opened {
     pub time: u64,
     /// The content.
     pub content: Vec<u8>,
+}
+
+impl fmt::Debug for Opened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Opened")
+            .field("suite", &self.suite)
+            .field("sender", &self.sender)
+            .field("message_id", &self.message_id)
+            .field("time", &self.time)
+            .field("content", &format_args!("{} bytes", self.content.len()))
+            .finish()
+    }
 }
 
 /// Opens envelopes for one identity and context.
@@ -144,7 +158,7 @@ fn find_keys(envelope: &Envelope<'_>, unwrapper: &Unwrapper<'_>) -> Result<Chunk
         }
     }
     if !tried {
-        unwrapper.no_slot();
+        unwrapper.spend_failed_try();
     }
     Err(OpenError::Authentication)
 }
@@ -153,7 +167,7 @@ fn find_keys(envelope: &Envelope<'_>, unwrapper: &Unwrapper<'_>) -> Result<Chunk
 struct Body {
     suite: Suite,
     prelude: Prelude,
-    content: Vec<u8>,
+    content: Zeroizing<Vec<u8>>,
     claims: Vec<Claim>,
 }
 
@@ -171,7 +185,7 @@ impl Body {
         opener.pull(&mut encoded)?;
         let prelude = Prelude::parse(&encoded);
         let transcript = Transcript::new(header_digest, &envelope.header.commitment, &encoded);
-        let mut content = vec![0; content_len];
+        let mut content = Zeroizing::new(vec![0; content_len]);
         let full = content_len / BLOCK_LEN;
         let mut claims = Vec::with_capacity(full + 1);
         let mut rest = &mut content[..];
@@ -202,14 +216,15 @@ impl Body {
 
     /// Gives the content if the policy accepts it from `sender`, whose signatures were checked.
     fn finish(
-        self,
+        mut self,
         sender: ed25519::PublicKey,
         policy: &mut Policy<'_>,
     ) -> Result<Opened, OpenError> {
         policy.judge(&sender, &self.prelude)?;
         policy.remember(&sender, &self.prelude)?;
         let Prelude { message_id, time, .. } = self.prelude;
-        Ok(Opened { suite: self.suite, sender, message_id, time, content: self.content })
+        let content = mem::take(&mut *self.content);
+        Ok(Opened { suite: self.suite, sender, message_id, time, content })
     }
 }
 
@@ -247,4 +262,60 @@ fn verify_bodies(bodies: &[Result<Body, OpenError>]) -> Vec<Result<ed25519::Publ
             if all_right { Ok(*sender.public_key()) } else { Err(OpenError::Authentication) }
         })
         .collect()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use endseal_crypto::ed25519::Seed;
+    use endseal_crypto::mlkem768;
+
+    use super::*;
+    use crate::hazmat::{Derandomized, seal};
+    use crate::recipients::Recipients;
+    use crate::seal::Sealer;
+    use crate::slot::Work;
+
+    pub(crate) const CONTEXT: &[u8] = b"endseal/tests@v1";
+
+    pub(crate) fn identity(i: u8) -> Identity {
+        Identity::from_seeds(Seed::from_bytes(&[i; 32]), mlkem768::Seed::from_bytes(&[i; 64]))
+    }
+
+    /// An envelope to one recipient in which each bit of the last byte of its slot is changed.
+    pub(crate) fn with_changed_body(suite: Suite, reader: &Identity) -> Vec<u8> {
+        let values = Derandomized {
+            ephemeral: &[1; 32],
+            material: &[2; 32],
+            salt: &[3; 24],
+            message_id: &[4; 16],
+            stream: &[5; 32],
+        };
+        let list = Recipients::from_identities([reader.public()]).expect("a key");
+        let sender = identity(1);
+        let sealer = Sealer::new(&sender, &list, CONTEXT).suite(suite);
+        let mut envelope = seal(&sealer, b"content", &values).expect("it can be sealed");
+        envelope[100 + suite.slot_len() - 1] ^= 0xff;
+        envelope
+    }
+
+    fn work(reader: &Identity, envelope: &[u8]) -> Work {
+        let opener = Opener::new(reader, CONTEXT);
+        let envelope = Envelope::parse(envelope).expect("an envelope");
+        let shared = reader.agreement().agree(&envelope.header.ephemeral).expect("a secret");
+        let unwrapper = opener.unwrapper(&envelope.header, shared.expose_secret());
+        assert!(find_keys(&envelope, &unwrapper).is_err());
+        unwrapper.work.get()
+    }
+
+    #[test]
+    fn a_reader_without_a_slot_works_as_one_whose_slot_was_changed() {
+        let (reader, stranger) = (identity(2), identity(3));
+        for suite in [Suite::X25519, Suite::X25519Compact, Suite::X25519MlKem768] {
+            let envelope = with_changed_body(suite, &reader);
+            let hybrid = u32::from(suite == Suite::X25519MlKem768);
+            let expected = Work { decapsulations: hybrid, hybrid_pads: hybrid, commitments: 1 };
+            assert_eq!(work(&reader, &envelope), expected, "{suite:?}");
+            assert_eq!(work(&stranger, &envelope), expected, "{suite:?}");
+        }
+    }
 }

@@ -245,7 +245,7 @@ fn read_slots(
         }
     }
     if tried == 0 {
-        unwrapper.no_slot();
+        unwrapper.spend_failed_try();
     }
     skip(inner, (slots - first - tried) * body.len(), &mut buffer)?;
     Ok(keys)
@@ -290,5 +290,31 @@ fn opaque(error: io::Error) -> io::Error {
     match error.get_ref().is_some_and(|inner| inner.is::<Unauthentic>()) {
         true => invalid(OpenError::Authentication),
         false => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::open::tests::{CONTEXT, identity, with_changed_body};
+    use crate::slot::Work;
+
+    #[test]
+    fn a_reader_without_a_slot_works_as_one_whose_slot_was_changed() {
+        for suite in [Suite::X25519, Suite::X25519Compact, Suite::X25519MlKem768] {
+            let envelope = with_changed_body(suite, &identity(2));
+            let hybrid = u32::from(suite == Suite::X25519MlKem768);
+            let expected = Work { decapsulations: hybrid, hybrid_pads: hybrid, commitments: 1 };
+            for reader in [identity(2), identity(3)] {
+                let opener = Opener::new(&reader, CONTEXT);
+                let (fixed, mut rest) = envelope.split_first_chunk().expect("a header");
+                let header = Header::parse(fixed).expect("a header");
+                let shared = reader.agreement().agree(&header.ephemeral).expect("a secret");
+                let unwrapper = opener.unwrapper(&header, shared.expose_secret());
+                let keys = read_slots(&mut rest, &header, &unwrapper).expect("slots");
+                assert!(keys.is_none());
+                assert_eq!(unwrapper.work.get(), expected, "{suite:?}");
+            }
+        }
     }
 }

@@ -1,5 +1,6 @@
-//! Slots: how the key material reaches one recipient, and how that recipient finds it.
+//! Slots: they carry the key material to one recipient each, who finds its own by the tag.
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -20,7 +21,7 @@ const SORT_LEN: usize = 12;
 const PAD_START: usize = 32;
 
 endseal_crypto::secret_bytes! {
-    /// What a slot carries: a content key, or the seed of one in its first 16 bytes.
+    /// Key material of a slot: a content key, or the seed of one in its first 16 bytes.
     pub(crate) struct Material[32];
 }
 
@@ -37,7 +38,9 @@ impl Material {
     }
 }
 
-/// `BLAKE3-keyed(H, X || u)[..64]`: what is sorted by, with the tag first, then the pad.
+/// `BLAKE3-keyed(H, X || u)[..64]`: the sort key, which begins with the tag, and the pad.
+///
+/// It is filled in its final place. Moving a filled one would leave a copy that nothing wipes.
 struct Mask([u8; 64]);
 
 impl Drop for Mask {
@@ -47,10 +50,10 @@ impl Drop for Mask {
 }
 
 impl Mask {
-    fn new(header_digest: &[u8; hash::LEN], shared: &[u8; 32], u: &x25519::PublicKey) -> Self {
-        let mut mask = Self([0; 64]);
-        hash::keyed_into(header_digest, &[shared, u.as_bytes()], &mut mask.0);
-        mask
+    const EMPTY: Self = Self([0; 64]);
+
+    fn fill(&mut self, header_digest: &[u8; hash::LEN], shared: &[u8; 32], u: &x25519::PublicKey) {
+        hash::keyed_into(header_digest, &[shared, u.as_bytes()], &mut self.0);
     }
 
     fn tag(&self) -> [u8; TAG_LEN] {
@@ -63,7 +66,7 @@ impl Mask {
     }
 }
 
-/// `BLAKE3-keyed(H, X || u || S || ct || BLAKE3(ek))`
+/// Fills `pad` with `BLAKE3-keyed(H, X || u || S || ct || BLAKE3(ek))`.
 fn hybrid_pad(
     header_digest: &[u8; hash::LEN],
     shared: &[u8; 32],
@@ -71,15 +74,14 @@ fn hybrid_pad(
     kem_shared: &mlkem768::SharedSecret,
     ciphertext: &[u8],
     key_digest: &[u8; hash::LEN],
-) -> Zeroizing<[u8; 32]> {
-    let mut pad = Zeroizing::new([0; 32]);
+    pad: &mut [u8; 32],
+) {
     let parts: [&[u8]; 5] =
         [shared, u.as_bytes(), kem_shared.expose_secret(), ciphertext, key_digest];
-    hash::keyed_into(header_digest, &parts, &mut pad[..]);
-    pad
+    hash::keyed_into(header_digest, &parts, pad);
 }
 
-/// All that goes into the slots of one envelope.
+/// Inputs of the slots of one envelope.
 pub(crate) struct Slots<'a> {
     pub(crate) suite: Suite,
     pub(crate) header_digest: &'a [u8; hash::LEN],
@@ -95,7 +97,7 @@ pub(crate) struct Slots<'a> {
 }
 
 endseal_crypto::secret_bytes! {
-    /// From which encapsulations and decoys take their randomness.
+    /// Source of the randomness of encapsulations and decoys.
     pub(crate) struct StreamSeed[32];
 }
 
@@ -107,7 +109,7 @@ impl StreamSeed {
 }
 
 impl Slots<'_> {
-    /// Writes tags and bodies into `out`; gives, for each key, the index of its slot.
+    /// Writes tags and bodies into `out`. Returns, for each key, the index of its slot.
     pub(crate) fn write(&self, out: &mut [u8]) -> Result<Vec<u32>, SealError> {
         let (tags, bodies) = out.split_at_mut(self.total * TAG_LEN);
         let (tags, _) = tags.as_chunks_mut::<TAG_LEN>();
@@ -134,16 +136,16 @@ impl Slots<'_> {
 
     /// Masks of the recipients, then random ones for the decoys.
     fn masks(&self) -> Result<Vec<Mask>, SealError> {
-        let mut masks = Vec::with_capacity(self.total);
-        for (shared, u) in self.shared.expose_secrets().zip(self.keys) {
+        let mut masks = Vec::new();
+        masks.resize_with(self.total, || Mask::EMPTY);
+        let (recipients, decoys) = masks.split_at_mut(self.keys.len());
+        let shared = self.shared.expose_secrets();
+        for ((mask, shared), u) in recipients.iter_mut().zip(shared).zip(self.keys) {
             // Keys of low order were refused when the list was made.
-            let shared = shared.map_err(|_| SealError::Random)?;
-            masks.push(Mask::new(self.header_digest, shared, u));
+            mask.fill(self.header_digest, shared.map_err(|_| SealError::Random)?, u);
         }
-        for decoy in masks.len()..self.total {
-            let mut mask = Mask([0; 64]);
-            self.stream.expand(b'd', decoy, &mut mask.0);
-            masks.push(mask);
+        for (index, mask) in (self.keys.len()..).zip(decoys) {
+            self.stream.expand(b'd', index, &mut mask.0);
         }
         Ok(masks)
     }
@@ -164,12 +166,16 @@ impl Slots<'_> {
             return;
         }
         let material = self.material.expose_secret();
-        let pad = hybrid.and_then(|(kem, kem_shared, ciphertext)| {
-            let shared = self.shared.expose_secret(index)?.ok()?;
-            let u = &self.keys[index];
-            Some(hybrid_pad(self.header_digest, shared, u, &kem_shared, ciphertext, &kem.digest))
-        });
-        let pad = pad.as_ref().map_or(mask.pad(), |pad| &pad[..]);
+        let mut own = Zeroizing::new([0; 32]);
+        let shared = self.shared.expose_secret(index).and_then(Result::ok);
+        let pad = match hybrid.zip(shared) {
+            Some(((kem, kem_shared, ciphertext), shared)) => {
+                let (h, u) = (self.header_digest, &self.keys[index]);
+                hybrid_pad(h, shared, u, &kem_shared, ciphertext, &kem.digest, &mut own);
+                &own[..]
+            }
+            None => mask.pad(),
+        };
         for ((out, material), pad) in wrapped.iter_mut().zip(material).zip(pad) {
             *out = material ^ pad;
         }
@@ -190,19 +196,30 @@ fn sort_key(mask: &Mask) -> u128 {
     u128::from_be_bytes(key)
 }
 
-/// Whether tags are in non-decreasing order.
+/// Returns true if tags are in non-decreasing order.
 pub(crate) fn tags_in_order(tags: &[[u8; TAG_LEN]]) -> bool {
     tags.iter().map(|tag| u32::from_be_bytes(*tag)).is_sorted()
 }
 
-/// What one reader needs to find and unwrap its slot.
+/// Finds and unwraps the slot of one reader.
 pub(crate) struct Unwrapper<'a> {
     header: &'a Header,
     header_digest: [u8; hash::LEN],
     u: &'a x25519::PublicKey,
     shared: &'a [u8; 32],
     kem: Option<(&'a mlkem768::SecretKey, &'a [u8; hash::LEN])>,
-    mask: Mask,
+    mask: Box<Mask>,
+    #[cfg(test)]
+    pub(crate) work: core::cell::Cell<Work>,
+}
+
+/// Operations of an [`Unwrapper`], counted in tests.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Work {
+    pub(crate) decapsulations: u32,
+    pub(crate) hybrid_pads: u32,
+    pub(crate) commitments: u32,
 }
 
 impl<'a> Unwrapper<'a> {
@@ -213,9 +230,19 @@ impl<'a> Unwrapper<'a> {
         shared: &'a [u8; 32],
         kem: (&'a mlkem768::SecretKey, &'a [u8; hash::LEN]),
     ) -> Self {
-        let mask = Mask::new(&header_digest, shared, u);
+        let mut mask = Box::new(Mask::EMPTY);
+        mask.fill(&header_digest, shared, u);
         let kem = (header.suite == Suite::X25519MlKem768).then_some(kem);
-        Self { header, header_digest, u, shared, kem, mask }
+        Self {
+            header,
+            header_digest,
+            u,
+            shared,
+            kem,
+            mask,
+            #[cfg(test)]
+            work: core::cell::Cell::default(),
+        }
     }
 
     pub(crate) fn tag(&self) -> [u8; TAG_LEN] {
@@ -229,23 +256,24 @@ impl<'a> Unwrapper<'a> {
     /// The keys, if `body` is the body of this reader's slot.
     pub(crate) fn try_body(&self, body: &[u8]) -> Option<ChunkKeys> {
         let suite = self.header.suite;
-        let (ciphertext, wrapped) = body.split_at_checked(body.len() - suite.material_len())?;
+        let ciphertext_len = body.len().checked_sub(suite.material_len())?;
+        let (ciphertext, wrapped) = body.split_at_checked(ciphertext_len)?;
+        let mut own = Zeroizing::new([0; 32]);
         let pad = match self.kem {
-            None => None,
+            None => self.mask.pad(),
             Some((kem, key_digest)) => {
                 let ciphertext = ciphertext.first_chunk()?;
                 let kem_shared = kem.decapsulate(ciphertext);
-                Some(hybrid_pad(
-                    &self.header_digest,
-                    self.shared,
-                    self.u,
-                    &kem_shared,
-                    ciphertext,
-                    key_digest,
-                ))
+                let (h, u) = (&self.header_digest, self.u);
+                hybrid_pad(h, self.shared, u, &kem_shared, ciphertext, key_digest, &mut own);
+                #[cfg(test)]
+                self.count(|work| {
+                    work.decapsulations += 1;
+                    work.hybrid_pads += 1;
+                });
+                &own[..]
             }
         };
-        let pad = pad.as_ref().map_or(self.mask.pad(), |pad| &pad[..]);
         let material = Material::init_with(|material| {
             for ((out, wrapped), pad) in material.iter_mut().zip(wrapped).zip(pad) {
                 *out = wrapped ^ pad;
@@ -254,12 +282,25 @@ impl<'a> Unwrapper<'a> {
         self.keys(&material)
     }
 
-    /// As much work as a slot that is not this reader's, for a reader without any.
-    pub(crate) fn no_slot(&self) {
-        let _refused = self.keys(&Material::init_with(|_| ()));
+    /// Does the work of one try that fails, for a reader without a slot: a refusal takes it as long
+    /// as a reader whose slot was changed, who must not be found by that.
+    ///
+    /// The body that is tried is fixed. Decapsulation takes the same time for every ciphertext.
+    pub(crate) fn spend_failed_try(&self) {
+        const BODY: [u8; Suite::X25519MlKem768.body_len()] = [0; Suite::X25519MlKem768.body_len()];
+        let _refused = self.try_body(&BODY[..self.header.suite.body_len()]);
+    }
+
+    #[cfg(test)]
+    fn count(&self, add: impl FnOnce(&mut Work)) {
+        let mut work = self.work.get();
+        add(&mut work);
+        self.work.set(work);
     }
 
     fn keys(&self, material: &Material) -> Option<ChunkKeys> {
+        #[cfg(test)]
+        self.count(|work| work.commitments += 1);
         let Header { suite, salt, commitment, .. } = self.header;
         let key = material.content_key(*suite, &self.header_digest);
         ChunkKeys::derive_committed(&key, salt, &self.header_digest, commitment).ok()

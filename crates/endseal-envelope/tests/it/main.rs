@@ -9,6 +9,8 @@ mod streams;
 mod suites;
 mod tamper;
 mod vectors;
+#[cfg(target_os = "linux")]
+mod wiping;
 
 use endseal_crypto::ed25519::Seed;
 use endseal_crypto::identity::Identity;
