@@ -15,7 +15,9 @@ use crate::seal::Sealer;
 impl<'a> Sealer<'a> {
     /// Begins an envelope on `inner`: writes header and slots, then seals what is written.
     ///
-    /// Randomness is not hedged by the content, which is not known yet.
+    /// The hedge of the randomness does not cover the content, which is not known yet: a source of
+    /// randomness that repeats itself gives two streams of one sender to the same recipients the same
+    /// keys, if their [times](Sealer::time) are equal.
     ///
     /// # Errors
     /// Those of `inner`; [`SealError`] inside an error of kind `InvalidInput`.
@@ -37,6 +39,7 @@ impl<'a> Sealer<'a> {
             digest: hash::Digest::new(),
             index: 0,
             filled: 0,
+            failed: false,
         })
     }
 }
@@ -45,9 +48,11 @@ fn invalid(error: SealError) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, error)
 }
 
-/// Seals what is written to it. Holds one chunk of 16 KiB; pieces of at least that size are fastest.
+/// Seals the bytes that are written to it. Holds one chunk of 16 KiB; pieces of at least that size
+/// are fastest.
 ///
-/// The caller MUST call [`finish`](Self::finish): what is dropped before does not open.
+/// The caller MUST call [`finish`](Self::finish): an envelope that is dropped before does not open.
+/// After an error it is not known which bytes reached the inner writer, so every later call fails.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct SealWriter<'a, W: Write> {
     sealer: Sealer<'a>,
@@ -57,16 +62,41 @@ pub struct SealWriter<'a, W: Write> {
     index: u64,
     /// Bytes of the current block.
     filled: usize,
+    /// Set while a call runs, and for ever by an error.
+    failed: bool,
 }
 
 impl<W: Write> SealWriter<'_, W> {
     /// Signs the last block and gives back the inner writer, which is not flushed.
     ///
     /// # Errors
-    /// Those of the inner writer.
+    /// Those of the inner writer; an error of kind `Other` after one of them.
     pub fn finish(mut self) -> io::Result<W> {
-        self.sign_block(true)?;
+        self.guarded(|writer| writer.sign_block(true))?;
         self.segments.finish()
+    }
+
+    /// Runs `call` if none has failed before.
+    fn guarded<T>(&mut self, call: impl FnOnce(&mut Self) -> io::Result<T>) -> io::Result<T> {
+        if self.failed {
+            return Err(io::Error::other("the envelope cannot be continued after an error"));
+        }
+        self.failed = true;
+        let outcome = call(self)?;
+        self.failed = false;
+        Ok(outcome)
+    }
+
+    fn write_some(&mut self, data: &[u8]) -> io::Result<usize> {
+        let room = data.len().min(BLOCK_LEN - self.filled);
+        // Bytes are hashed while they are in the cache.
+        let len = self.segments.write(&data[..room])?;
+        self.digest.update(&data[..len]);
+        self.filled += len;
+        if self.filled == BLOCK_LEN {
+            self.sign_block(false)?;
+        }
+        Ok(len)
     }
 
     fn sign_block(&mut self, last: bool) -> io::Result<()> {
@@ -81,19 +111,11 @@ impl<W: Write> SealWriter<'_, W> {
 
 impl<W: Write> Write for SealWriter<'_, W> {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        let wanted = data.len().min(BLOCK_LEN - self.filled);
-        // What the segments take is hashed while it is in the cache.
-        let taken = self.segments.write(&data[..wanted])?;
-        self.digest.update(&data[..taken]);
-        self.filled += taken;
-        if self.filled == BLOCK_LEN {
-            self.sign_block(false)?;
-        }
-        Ok(taken)
+        self.guarded(|writer| writer.write_some(data))
     }
 
     /// Flushes whole chunks only; a part of one cannot be sealed yet.
     fn flush(&mut self) -> io::Result<()> {
-        self.segments.flush()
+        self.guarded(|writer| writer.segments.flush())
     }
 }

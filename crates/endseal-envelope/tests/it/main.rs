@@ -11,6 +11,7 @@ mod tamper;
 mod vectors;
 #[cfg(target_os = "linux")]
 mod wiping;
+mod writers;
 
 use endseal_crypto::ed25519::Seed;
 use endseal_crypto::identity::Identity;
