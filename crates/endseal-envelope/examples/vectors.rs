@@ -209,9 +209,34 @@ fn successes(files: &mut Files) {
         "ok_context_longest",
         Message { context: &[b'c'; 1024], ..one() }.ok("a context of 1,024 bytes", 2),
     );
+    let mut inserted = Message::default().ok("a relay added a slot of random bytes", 3);
+    insert_slots(&mut inserted.envelope, [0x80, 0, 0, 0], &[[0x33; 32]]);
+    add("ok_slot_inserted", inserted);
     add("ok_view", view(&Message::default(), 2));
     let hybrid = Message { suite: Suite::X25519MlKem768, ..Message::default() };
     add("ok_hybrid_view", view(&hybrid, 2));
+}
+
+/// Writes slots between the others, where tags stay in order, and raises the count.
+fn insert_slots(envelope: &mut Vec<u8>, tag: [u8; 4], bodies: &[[u8; 32]]) {
+    let count = usize::from(envelope[96]);
+    let (tags, rest) = envelope[100..].split_at(4 * count);
+    let (tags, _) = tags.as_chunks::<4>();
+    let at = tags.partition_point(|other| *other < tag);
+    let (own_bodies, chunks) = rest.split_at(32 * count);
+    let total = u32::try_from(count + bodies.len()).expect("few");
+    *envelope = [
+        &envelope[..96],
+        &total.to_le_bytes(),
+        tags[..at].as_flattened(),
+        &tag.repeat(bodies.len()),
+        tags[at..].as_flattened(),
+        &own_bodies[..32 * at],
+        bodies.as_flattened(),
+        &own_bodies[32 * at..],
+        chunks,
+    ]
+    .concat();
 }
 
 /// The view of the reader's slot: the one that opens.
@@ -315,6 +340,15 @@ fn authentication_failures(files: &mut Files) {
             e.swap(144 + k, 176 + k);
         }
     });
+    let view = view(&Message::default(), 2).envelope;
+    let mut crowded = Message::default().fail(
+        "sixteen slots before the reader's, with its tag",
+        "authentication",
+        |_| (),
+    );
+    let own_tag = view[100..].first_chunk().expect("the view has a slot");
+    insert_slots(&mut crowded.envelope, *own_tag, &[[0x33; 32]; 16]);
+    put("slots_with_own_tag", crowded);
     put(
         "stranger",
         Case {

@@ -30,9 +30,11 @@ pub enum RecipientsError {
 impl fmt::Display for RecipientsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ConflictingKeys(_) => f.write_str(
-                "two recipients have the same Ed25519 key and different ML-KEM-768 keys",
-            ),
+            Self::ConflictingKeys(key) => {
+                f.write_str("two recipients have the Ed25519 key ")?;
+                key.as_bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+                f.write_str(" and different ML-KEM-768 keys")
+            }
             Self::Empty => f.write_str("there is no recipient"),
             Self::Key { index, reason } => write!(f, "recipient {index}: {reason}"),
             Self::TooMany => write!(f, "more than {} recipients", crate::MAX_SLOTS),

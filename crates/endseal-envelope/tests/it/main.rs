@@ -4,6 +4,7 @@
 mod hostile;
 mod insider;
 mod properties;
+mod relay;
 mod replay;
 mod streams;
 mod suites;

@@ -163,10 +163,11 @@ fn recipients_are_checked_and_deduplicated() {
         Seed::from_bytes(a.signing().seed().expose_secret()),
         mlkem768::Seed::from_bytes(b.kem().seed().expose_secret()),
     );
-    assert!(matches!(
-        Recipients::from_identities([a.public(), mixed.public()]),
-        Err(RecipientsError::ConflictingKeys(_))
-    ));
+    let key = *a.public().ed25519();
+    let error = Recipients::from_identities([a.public(), mixed.public()]).unwrap_err();
+    assert_eq!(error, RecipientsError::ConflictingKeys(key));
+    let hex: String = key.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    assert!(error.to_string().contains(&hex), "it says which key: {error}");
     let without = PublicIdentity::short(*a.public().ed25519());
     let list = Recipients::from_identities([&without, a.public(), &without]).unwrap();
     assert_eq!(list.len(), 1);
