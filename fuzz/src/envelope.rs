@@ -35,13 +35,13 @@ impl Random for Fixed {
 }
 
 fn opener() -> Opener<'static> {
-    Opener::new(&READER).context(CONTEXT)
+    Opener::new(&READER, CONTEXT)
 }
 
 fn sealed(suite: Suite, content: &[u8]) -> Vec<u8> {
     let recipients = Recipients::from_identities([READER.public(), OTHER.public()]);
     let recipients = recipients.expect("two recipients with valid keys");
-    let sealer = Sealer::new(&SENDER, &recipients).context(CONTEXT).suite(suite);
+    let sealer = Sealer::new(&SENDER, &recipients, CONTEXT).suite(suite);
     sealer.seal(content, &mut Fixed(1)).expect("the source does not fail")
 }
 
@@ -90,19 +90,18 @@ pub fn envelope_stream_vs_whole(data: &[u8]) {
     let (size, data) = choice(data);
     let (envelope, _) = input(data);
     let whole = opener().open(&envelope, &mut Policy::new());
-    let streamed = opener().reader(&envelope[..], &mut Policy::new()).map_err(|_| ()).and_then(
-        |mut reader| {
-            let sender = *reader.sender();
-            let mut content = Vec::new();
-            let mut piece = vec![0; size + 1];
-            loop {
-                match reader.read(&mut piece) {
-                    Ok(0) => return Ok((sender, content)),
-                    Ok(len) => content.extend_from_slice(&piece[..len]),
-                    Err(_) => return Err(()),
-                }
+    let reader = opener().reader(&envelope[..], Policy::new()).map_err(|_| ());
+    let streamed = reader.and_then(|mut reader| {
+        let sender = *reader.sender();
+        let mut content = Vec::new();
+        let mut piece = vec![0; size + 1];
+        loop {
+            match reader.read(&mut piece) {
+                Ok(0) => return Ok((sender, content)),
+                Ok(len) => content.extend_from_slice(&piece[..len]),
+                Err(_) => return Err(()),
             }
-        },
-    );
+        }
+    });
     assert_eq!(streamed, whole.map(|opened| (opened.sender, opened.content)).map_err(|_| ()));
 }
