@@ -16,6 +16,8 @@ mod rules;
 mod staging;
 mod state;
 mod suite;
+#[cfg(test)]
+mod tests;
 mod undo;
 
 use alloc::sync::Arc;

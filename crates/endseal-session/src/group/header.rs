@@ -65,7 +65,7 @@ impl<'a> GroupHeader<'a> {
 }
 
 /// A vector with a length of variable size in its shortest form (RFC 9420, section 2.1.2).
-fn vector<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+pub(super) fn vector<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let first = *rest.first()?;
     let width = 1_usize << (first >> 6);
     let (length, after) = match width {
