@@ -16,6 +16,7 @@ mod notice;
 mod outbox;
 mod pipeline;
 mod progress;
+mod prune;
 mod records;
 mod references;
 mod seal;
@@ -36,6 +37,7 @@ use device::Device;
 use inline::Counter;
 use lane::ParkingBudget;
 use progress::{Progress, Watch};
+use prune::Walk;
 use references::References;
 
 pub use correspondent::Correspondent;
@@ -43,6 +45,7 @@ pub use inbox::{ConversationId, Inbox, Received, ReceivedKind};
 pub use notice::Notice;
 pub use outbox::{Outbox, Outgoing, OutgoingKind, Pending};
 pub use progress::{ChunkReport, Turn};
+pub use prune::{PrunePolicy, Pruned};
 pub use transaction::{EngineTransaction, GroupSummary, JoinedGroup, ParkedMessage};
 pub use trust::Strangers;
 
@@ -65,6 +68,7 @@ pub struct Engine<A: PairwiseAccount = OlmAccount> {
     /// `None` after a failure, until it is needed.
     memory: Option<Memory<A>>,
     strangers: Strangers,
+    pruning: Walk,
 }
 
 /// Parked messages of a conversation, counted.
@@ -145,7 +149,8 @@ impl<A: PairwiseAccount> Engine<A> {
         let device = Device::load(&transaction)?;
         let memory = Some(Self::load_memory(&transaction, &device, strangers)?);
         drop(transaction);
-        Ok(Self { store, references: References::default(), device, memory, strangers })
+        let (references, pruning) = (References::default(), Walk::default());
+        Ok(Self { store, references, device, memory, strangers, pruning })
     }
 
     /// What is in memory before any conversation is.
@@ -236,6 +241,18 @@ impl<A: PairwiseAccount> Engine<A> {
     /// [`EngineError::Damaged`] if it cannot be read.
     pub fn group(&mut self, id: &[u8]) -> Result<Option<GroupSummary>, EngineError> {
         self.transaction(|transaction| transaction.group(id))
+    }
+
+    /// Deletes what is old by a policy, a bounded number of rows at a time: call it again while
+    /// [`Pruned::more`] is true, and from time to time otherwise, so that the age of numbers is known.
+    ///
+    /// # Errors
+    /// [`EngineError`]; nothing was deleted then.
+    pub fn prune(&mut self, policy: &PrunePolicy) -> Result<Pruned, EngineError> {
+        let mut walk = self.pruning.clone();
+        let pruned = self.transaction(|transaction| transaction.prune(policy, &mut walk))?;
+        self.pruning = walk;
+        Ok(pruned)
     }
 
     /// Conversations with parked messages.

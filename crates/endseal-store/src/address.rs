@@ -115,7 +115,7 @@ pub(crate) fn one(rows: usize) -> Result<(), StoreError> {
     if rows == 1 { Ok(()) } else { Err(StoreError::Reference) }
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<(AddressRef, AddressRow)> {
+pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<(AddressRef, AddressRow)> {
     let certificate = match row.get_ref(3)? {
         rusqlite::types::ValueRef::Null => None,
         _ => Some(rows::bytes(row, 3)?),

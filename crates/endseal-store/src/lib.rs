@@ -58,6 +58,7 @@ mod store;
 mod tests;
 mod transaction;
 mod varint;
+mod walk;
 
 pub use address::{AddressRef, AddressRow};
 pub use check::Depth;

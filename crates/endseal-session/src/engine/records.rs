@@ -18,6 +18,9 @@ pub(super) const KEY_PACKAGE: u32 = 3;
 /// Tags of sessions that were dropped, by the address: identity, then device.
 pub(super) const FORGOTTEN: u32 = 4;
 
+/// Numbers of the inbox by the time at which they were given out: see [`prune`](super::prune).
+pub(super) const MARKS: u32 = 16;
+
 /// The name of a record of an address.
 pub(super) fn of_address(address: &Address) -> [u8; 36] {
     let mut name = [0; 36];

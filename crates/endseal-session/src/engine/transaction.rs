@@ -62,7 +62,7 @@ pub(super) fn run<A: PairwiseAccount, T, E: From<EngineError>>(
     Ok(value)
 }
 
-impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
+impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
     /// Opens one message. Its text can be read with [`Self::inbox`] at once; it is delivered when the
     /// transaction was committed.
     ///
@@ -318,6 +318,24 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     /// [`EngineError`].
     pub fn set_cursor(&self, queue: &[u8], position: &[u8]) -> Result<(), EngineError> {
         Ok(self.transaction.set_cursor(queue, position)?)
+    }
+
+    /// The transaction of the store.
+    pub(super) fn store(&self) -> &'t WriteTransaction<'s> {
+        self.transaction
+    }
+
+    /// Ends the transaction after an error that left something half done.
+    pub(super) fn fail_if(&mut self, failed: bool) {
+        self.failed |= failed;
+    }
+
+    /// A device with its sessions.
+    pub(super) fn partner(
+        &mut self,
+        address: Address,
+    ) -> Result<&mut Partner<A::Ratchet>, EngineError> {
+        partner(&mut self.clerk, self.memory, address)
     }
 
     /// Puts a ciphertext into the outbox.

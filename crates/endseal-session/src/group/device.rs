@@ -216,6 +216,15 @@ impl GroupDevice {
         Ok(Group::new(membership))
     }
 
+    /// End of the lifetime of a key package, since 1970, from the data of its [`KeyPackageSecret`].
+    ///
+    /// # Errors
+    /// [`StateError`] if the bytes are damaged.
+    pub fn key_package_expiry(data: &[u8]) -> Result<Duration, StateError> {
+        let data = KeyPackageData::mls_decode(&mut &data[..]).map_err(|_| StateError)?;
+        Ok(Duration::from_secs(data.expiration))
+    }
+
     /// Joins the group of a welcome. `find` gives the data of a [`KeyPackageSecret`] by its id.
     /// The caller MUST delete the secrets of [`Joined::key_package`] in the transaction that stores the
     /// group.

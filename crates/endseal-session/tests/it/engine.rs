@@ -11,6 +11,7 @@ mod leaving;
 mod media;
 mod parked;
 mod party;
+mod retention;
 mod sessions;
 mod welcomes;
 mod windows;

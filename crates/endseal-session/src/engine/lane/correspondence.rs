@@ -327,6 +327,16 @@ impl<R: Ratchet> Partner<R> {
         }
     }
 
+    /// Drops all sessions. Their first messages are not accepted again.
+    pub(in crate::engine) fn drop_sessions(&mut self) {
+        for entry in self.sessions.drain(..) {
+            self.dropped.push(entry.tag);
+            self.forgotten.push(entry.tag);
+        }
+        let excess = self.forgotten.len().saturating_sub(MAX_FORGOTTEN);
+        self.forgotten.drain(..excess);
+    }
+
     /// The certificate of a message, if it is another one than that seen last.
     pub(in crate::engine) fn check(
         &self,

@@ -1,0 +1,187 @@
+//! Deletes what is old, by a policy (docs/spec/session.md, "Retention").
+//!
+//! A tombstone has a number and no time. Each call notes the last number beside the time, so that a
+//! later one knows which numbers are older than an age.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use endseal_store::{AddressRef, PrunePosition};
+
+use super::EngineTransaction;
+use super::clerk::address_of;
+use super::conversation::Conversation;
+use super::records;
+use crate::fields::Fields;
+use crate::group::GroupDevice;
+use crate::{EngineError, PairwiseAccount};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// Marks within the age of a policy, at most.
+const MAX_MARKS: u32 = 256;
+const MARK_LEN: usize = 16;
+
+/// Age at which rows are deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PrunePolicy {
+    /// Time since 1970.
+    pub now: Duration,
+    /// Age of tombstones of messages that were consumed. It MUST exceed the time for which a message
+    /// may be delivered again: the retention of the server, the age of files that are read again.
+    pub tombstones: Duration,
+    /// Time after the end of its lifetime (84 days) at which an unused key package is deleted: a welcome
+    /// may be late.
+    pub key_packages: Duration,
+    /// Deletes sessions with identities that are not verified and of which nothing is left: no
+    /// tombstone, no message in inbox or outbox, none that is parked. A message on such a session is
+    /// `no-session` afterwards.
+    pub strangers: bool,
+    /// Rows of each kind that are looked at in a call, at most.
+    pub rows: usize,
+}
+
+impl PrunePolicy {
+    /// Tombstones after 90 days, key packages 30 days after their lifetime, no sessions; 10,000 rows.
+    #[must_use]
+    pub fn new(now: Duration) -> Self {
+        let (tombstones, key_packages) = (90 * DAY, 30 * DAY);
+        Self { now, tombstones, key_packages, strangers: false, rows: 10_000 }
+    }
+
+    /// The same policy with another age of tombstones.
+    #[must_use]
+    pub fn tombstones(mut self, age: Duration) -> Self {
+        self.tombstones = age;
+        self
+    }
+
+    /// The same policy with or without sessions of strangers.
+    #[must_use]
+    pub fn strangers(mut self, strangers: bool) -> Self {
+        self.strangers = strangers;
+        self
+    }
+
+    /// The same policy with another bound; 0 counts as 1.
+    #[must_use]
+    pub fn rows(mut self, rows: usize) -> Self {
+        self.rows = rows.max(1);
+        self
+    }
+}
+
+/// Rows that a call has deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Pruned {
+    /// Tombstones.
+    pub tombstones: u64,
+    /// Key packages.
+    pub key_packages: u64,
+    /// Sessions with strangers.
+    pub sessions: u64,
+    /// True if rows are left to be looked at.
+    pub more: bool,
+}
+
+/// Places at which the next call goes on.
+#[derive(Clone, Default)]
+pub(super) struct Walk {
+    tombstones: Option<PrunePosition>,
+    key_packages: Option<Vec<u8>>,
+    addresses: Option<AddressRef>,
+}
+
+impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
+    pub(super) fn prune(
+        &mut self,
+        policy: &PrunePolicy,
+        walk: &mut Walk,
+    ) -> Result<Pruned, EngineError> {
+        let pruned = self.prune_all(policy, walk);
+        self.fail_if(pruned.is_err());
+        pruned
+    }
+
+    fn prune_all(&mut self, policy: &PrunePolicy, walk: &mut Walk) -> Result<Pruned, EngineError> {
+        let store = self.store();
+        let mut pruned = Pruned::default();
+        let below = self.mark(policy)?;
+        if below > 0 {
+            let seen = store.prune_seen(below, walk.tombstones.take(), policy.rows)?;
+            pruned.tombstones = seen.removed;
+            walk.tombstones = seen.next;
+        }
+
+        let after = walk.key_packages.take().unwrap_or_default();
+        let packages = store.records_after(records::KEY_PACKAGE, &after, policy.rows)?;
+        if packages.len() == policy.rows {
+            walk.key_packages = packages.last().map(|(name, _)| name.clone());
+        }
+        for (name, data) in packages {
+            let expiry = GroupDevice::key_package_expiry(&data)
+                .map_err(|_| EngineError::Damaged("key package"))?;
+            if expiry.saturating_add(policy.key_packages) < policy.now {
+                pruned.key_packages += u64::from(store.remove_record(records::KEY_PACKAGE, &name)?);
+            }
+        }
+
+        if policy.strangers {
+            let addresses = store.addresses_after(walk.addresses.take(), policy.rows)?;
+            if addresses.len() == policy.rows {
+                walk.addresses = addresses.last().map(|(reference, _)| *reference);
+            }
+            for (reference, row) in addresses {
+                let name = Conversation::person(&row.identity);
+                let traces = match store.find_conversation(name.name())? {
+                    Some(conversation) => store.has_traces(conversation)?,
+                    None => false,
+                };
+                if !row.verified && !traces && !store.sessions_of(reference)?.is_empty() {
+                    let address = address_of(store, reference)?;
+                    let partner = self.partner(address)?;
+                    pruned.sessions += partner.sessions.len() as u64;
+                    partner.drop_sessions();
+                }
+            }
+        }
+        pruned.more =
+            walk.tombstones.is_some() || walk.key_packages.is_some() || walk.addresses.is_some();
+        Ok(pruned)
+    }
+
+    /// Notes the last number beside the time; returns the number below which all are old.
+    fn mark(&self, policy: &PrunePolicy) -> Result<u64, EngineError> {
+        let store = self.store();
+        let bytes = store.record(records::MARKS, &[])?.unwrap_or_default();
+        let damaged = EngineError::Damaged("marks");
+        let mut marks = Vec::with_capacity(bytes.len() / MARK_LEN + 1);
+        let mut fields = Fields::new(&bytes);
+        while !fields.rest().is_empty() {
+            let (Some(time), Some(number)) = (fields.array(), fields.array()) else {
+                return Err(damaged);
+            };
+            let time = Duration::from_millis(u64::from_le_bytes(*time));
+            marks.push((time, u64::from_le_bytes(*number)));
+        }
+        let old = |time: &Duration| time.saturating_add(policy.tombstones) <= policy.now;
+        // The last of the old ones tells the number; those before it tell nothing more.
+        let first = marks.iter().rposition(|(time, _)| old(time));
+        marks.drain(..first.unwrap_or(0));
+        let below = if first.is_some() { marks.first().map_or(0, |(_, last)| last + 1) } else { 0 };
+        let spacing = policy.tombstones / MAX_MARKS;
+        // A clock that was put back makes no mark until it has caught up.
+        if marks.last().is_none_or(|(time, _)| time.saturating_add(spacing) < policy.now) {
+            marks.push((policy.now, store.last_number()?));
+        }
+        let mut bytes = Vec::with_capacity(marks.len() * MARK_LEN);
+        for (time, number) in marks {
+            let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+            bytes.extend_from_slice(&time.to_le_bytes());
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        store.put_record(records::MARKS, &[], &bytes)?;
+        Ok(below)
+    }
+}

@@ -1,0 +1,122 @@
+//! What is old is deleted by a policy.
+
+use core::time::Duration;
+
+use endseal_session::group::Suite;
+use endseal_session::{Envelope, Outcome, PrunePolicy, Pruned};
+use endseal_store::Store;
+
+use super::party::{NOW, Party};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+fn prune(party: &mut Party, policy: &PrunePolicy) -> Pruned {
+    let mut all = Pruned::default();
+    loop {
+        let pruned = party.engine().prune(policy).unwrap();
+        all.tombstones += pruned.tombstones;
+        all.key_packages += pruned.key_packages;
+        all.sessions += pruned.sessions;
+        if !pruned.more {
+            return all;
+        }
+    }
+}
+
+fn tombstones(party: &mut Party) -> u64 {
+    let statistics = Store::statistics(party.engine().store()).unwrap();
+    statistics.rows.iter().find(|(table, _)| *table == "seen").unwrap().1
+}
+
+#[test]
+fn tombstones_go_when_they_are_old_and_consumed() {
+    for rows in [1, 3, 10_000] {
+        let (mut one, mut other) = (Party::new(1), Party::new(2));
+        one.meet(&mut other);
+        let at = |days: u32| PrunePolicy::new(NOW + days * DAY).tombstones(30 * DAY).rows(rows);
+        let before = tombstones(&mut other);
+        let bodies: Vec<_> = (0..10_u8).map(|n| one.send(other.address, &[n])).collect();
+        let ids: Vec<_> = (0..10_u8).map(|n| [n]).collect();
+        let envelopes: Vec<_> = ids
+            .iter()
+            .zip(&bodies)
+            .map(|(id, body)| Envelope::from_device(id, one.address, body))
+            .collect();
+        let deliver = |other: &mut Party, at: core::ops::Range<usize>| {
+            let outcomes = other.receive(&envelopes[at]);
+            let [Outcome::Delivered(first), ..] = outcomes[..] else { panic!("{outcomes:?}") };
+            first
+        };
+        let first = deliver(&mut other, 0..4);
+        assert_eq!(prune(&mut other, &at(0)).tombstones, 0);
+        let second = deliver(&mut other, 4..10);
+        assert_eq!(prune(&mut other, &at(10)).tombstones, 0);
+        other.kill();
+        // All but the second of the first four are read.
+        let numbers = [first, first + 2, first + 3, second];
+        other.engine().inbox().consume_many(&numbers).unwrap();
+        assert_eq!(prune(&mut other, &at(29)).tombstones, 0);
+        // The message of `meet`, and three of four.
+        let old = before + 3;
+        assert_eq!(prune(&mut other, &at(31)).tombstones, old, "{rows}");
+        assert_eq!(prune(&mut other, &at(31)).tombstones, 0);
+        other.restart();
+        let again = other.receive(&envelopes);
+        let known = |at: usize| matches!(again[at], Outcome::AlreadyDelivered(_));
+        assert!((0..10).all(|at| known(at) == (at == 1 || at >= 4)), "{again:?}");
+        // The ratchet has no key for those that are forgotten.
+        assert_eq!(other.texts().len(), 6);
+        assert_eq!(prune(&mut other, &at(41)).tombstones, 1);
+        // A clock that was put back deletes nothing.
+        assert_eq!(prune(&mut other, &at(0)).tombstones, 0);
+    }
+}
+
+#[test]
+fn key_packages_go_after_their_lifetime() {
+    let (mut one, mut other) = (Party::new(1), Party::new(2));
+    let package = other.key_package();
+    let later = NOW + 60 * DAY;
+    let second = other.engine().transaction(|t| t.key_package(Suite::default(), later)).unwrap();
+    assert_eq!(prune(&mut other, &PrunePolicy::new(NOW + 113 * DAY)).key_packages, 0);
+    let policy = PrunePolicy::new(NOW + 115 * DAY).rows(1);
+    assert_eq!(prune(&mut other, &policy).key_packages, 1);
+    one.engine().transaction(|t| t.create_group(b"team", NOW)).unwrap();
+    let (_, welcome) = one.change(b"team", |group| group.add([package.as_slice()], NOW));
+    let gone = other.engine().transaction(|t| t.join_group(&welcome[0]));
+    assert!(gone.is_err());
+    one.engine().transaction(|t| t.create_group(b"club", NOW)).unwrap();
+    let (_, welcome) = one.change(b"club", |group| group.add([second.as_slice()], later));
+    other.engine().transaction(|t| t.join_group(&welcome[0])).unwrap();
+}
+
+#[test]
+fn sessions_of_strangers_go_when_nothing_else_is_left_of_them() {
+    let (mut one, mut two, mut other) = (Party::new(1), Party::new(2), Party::new(3));
+    let fallback = other.fallback();
+    let mut hello = Vec::new();
+    for sender in [&mut one, &mut two] {
+        sender.engine().transaction(|t| t.begin_session(&fallback)).unwrap();
+        let body = sender.send(other.address, b"hello");
+        other.receive_one(sender.address, b"hello", &body);
+        hello.push((sender.address, body));
+    }
+    let friend = two.address;
+    other.engine().transaction(|t| t.set_verified(friend, true)).unwrap();
+    let policy = |days: u32| PrunePolicy::new(NOW + days * DAY).strangers(true).rows(1);
+    assert_eq!(prune(&mut other, &policy(0)).sessions, 0);
+    assert_eq!(prune(&mut other, &policy(91)).sessions, 0);
+    other.engine().inbox().consume_many(&[1, 2]).unwrap();
+    let pruned = prune(&mut other, &policy(92));
+    assert_eq!(pruned.tombstones, 2);
+    assert_eq!(prune(&mut other, &policy(92)).sessions + pruned.sessions, 1);
+    other.kill();
+    let left = |address| other.engine().transaction(|t| t.sessions(address)).unwrap().len();
+    let left = [one.address, two.address].map(left);
+    assert_eq!(left, [0, 1]);
+    // A first message that comes again makes no session anew, though the fallback key is there.
+    let (from, body) = &hello[0];
+    let again = other.receive(&[Envelope::from_device(b"hello", *from, body)])[0];
+    assert!(!again.is_kept(), "{again:?}");
+    assert_eq!(other.texts(), [[0; 0]; 0]);
+}
