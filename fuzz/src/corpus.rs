@@ -156,6 +156,12 @@ fn made(target: &str) -> Vec<Vec<u8>> {
             let header = b"\0\x01\0\x02\x02id\0\0\0\0\0\0\0\x05\x01\0\x03abc\x04wxyz";
             vec![header.to_vec(), [&header[..15], b"\x03\0\x03abc\x04wxyz"].concat()]
         }
+        "store_packs" => {
+            let one = b"\x05\x02\x01\x02\0\x02id\x04text";
+            let two = [&one[..], b"\0\x01i\0", b"\x01\x07\x01i\x01t"].concat();
+            let marks = [&b"\x05\x01\x02id"[..], &[9; 16], b"\x80\x01\x01i", &[8; 16]].concat();
+            vec![one.to_vec(), two, marks]
+        }
         _ => Vec::new(),
     }
 }

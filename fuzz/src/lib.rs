@@ -29,7 +29,7 @@ targets! {
     crypto: gcm_in_place_vs_aws_lc, kernel_vs_dalek;
     envelope: envelope_open, envelope_stream_vs_whole;
     keyring: address_book, identity_file, identity_text, key_ring, roster;
-    session: bundle, certificate, mls_header, session_file, session_message;
+    session: bundle, certificate, mls_header, session_file, session_message, store_packs;
     transport: transfer, transport_prefix;
 }
 

@@ -5,6 +5,8 @@ use endseal_session::{
     Certificate, FileRecord, FileRecordError, FileRecords, Message, PrekeyBundle,
 };
 
+use endseal_store::hazmat;
+
 use crate::choice;
 
 /// A message has one form.
@@ -77,5 +79,16 @@ pub fn session_file(data: &[u8]) {
         assert_eq!(written, data);
     } else if !records.is_empty() {
         assert!(data.starts_with(&written));
+    }
+}
+
+/// Rows of the store with several messages have one form.
+pub fn store_packs(data: &[u8]) {
+    let (first, pack) = choice(data);
+    if let Some(written) = hazmat::rewrite_inbox_pack(first as u64, pack) {
+        assert_eq!(written, pack);
+    }
+    if let Some(written) = hazmat::rewrite_recent_pack(pack) {
+        assert_eq!(written, pack);
     }
 }

@@ -6,7 +6,9 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_crypto::segment;
 
 use crate::error::OpenStoreError;
+use crate::inbox::pack::{Before, Messages};
 use crate::key_file::{self, Protection, StoreKey, Unlock};
+use crate::recent;
 use crate::store::{Housekeeping, OpenOptions};
 
 /// A key file of `key`, the store key and its salt. `salt` and `chunk_salt` MUST be random and used for
@@ -46,4 +48,26 @@ pub fn with_housekeeping(
 ) -> OpenOptions {
     options.housekeeping = Housekeeping { max_log_len, many_recent };
     options
+}
+
+/// The pack of the inbox that `pack` is, written again; `None` if it is of another form. `first` is the
+/// number of its first message. Fuzzing reads packs through it.
+#[must_use]
+pub fn rewrite_inbox_pack(first: u64, pack: &[u8]) -> Option<Vec<u8>> {
+    let (mut messages, mut before) = (Messages::new(first, pack), Before::default());
+    let mut out = Vec::new();
+    for message in messages.by_ref() {
+        message.push(&mut before, &mut out);
+    }
+    messages.is_whole().then_some(out)
+}
+
+/// The pack of recent messages that `pack` is, written again; `None` if it is of another form.
+#[must_use]
+pub fn rewrite_recent_pack(mut pack: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    while !pack.is_empty() {
+        recent::pack::push(&mut out, recent::pack::next(&mut pack)?);
+    }
+    Some(out)
 }
