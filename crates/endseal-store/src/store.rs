@@ -213,7 +213,7 @@ impl Store {
         self.restored
     }
 
-    /// Whether a commit failed, so that only [`Self::reopen`] is of use.
+    /// Returns true if a commit failed or a page was damaged, so that only [`Self::reopen`] is of use.
     #[must_use]
     pub fn is_uncertain(&self) -> bool {
         self.connection.is_none()
@@ -284,7 +284,7 @@ impl Store {
     }
 
     /// Opens the database again after [`StoreError::Uncertain`], and so finds out whether the commit
-    /// happened. The lock is kept in between.
+    /// happened, or whether a page that was damaged can be read now. The lock is kept in between.
     ///
     /// # Errors
     /// As [`Self::open`]. The store stays as it is, and this can be tried again.
@@ -353,11 +353,13 @@ impl Store {
         self.connection.as_ref().ok_or(StoreError::Uncertain)
     }
 
-    /// Marks the lock if damage was reported, so that the next opening looks for it.
-    pub(crate) fn note_damage(&self) {
+    /// Marks the lock if damage was reported, so that the next opening looks for it. SQLCipher refuses
+    /// every page after one that was not authentic, so the connection is of no use any more.
+    pub(crate) fn note_damage(&mut self) {
         if damage::take_report() {
             // If it cannot be marked, whoever meets the damage again marks it.
             let _ = self.lock.set_damaged(true);
+            self.become_uncertain();
         }
     }
 

@@ -64,7 +64,10 @@ impl From<Error> for StoreError {
     fn from(error: Error) -> Self {
         match classify(&error) {
             Class::Damaged => {
-                damage::report();
+                // A row that is malformed is on pages that are not.
+                if matches!(error, Error::SqliteFailure(..)) {
+                    damage::report();
+                }
                 Self::Damaged(finding(&error))
             }
             Class::Full => Self::Full,

@@ -5,13 +5,13 @@
 //! a power cut could have left.
 //!
 //! Other crates whose state lives in a store include this by path.
-#![allow(dead_code, reason = "not every crate that includes this uses all of it")]
+#![allow(dead_code, unused_imports, reason = "not every crate that includes this uses all of it")]
 #![allow(clippy::std_instead_of_alloc, reason = "nor names alloc")]
 
 mod medium;
 mod record;
 mod shim;
 
-pub(crate) use medium::Medium;
+pub(crate) use medium::{Medium, WAYS};
 pub(crate) use record::{Action, read_log};
 pub(crate) use shim::{Fault, Kind, Shim};

@@ -147,10 +147,14 @@ impl Names {
 impl File {
     fn cut(&self, dice: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
         let mut content = self.content.clone();
-        // All, none, a prefix, or any of them; each of which may be torn.
-        let (way, len) = (dice(4), self.pending.len());
+        // All, none, a prefix, or any of them, each of which may be torn; or any sectors of each.
+        let (way, len) = (dice(WAYS), self.pending.len());
         let end = if way == 2 { dice(len + 1) } else { len };
         for (i, write) in self.pending.iter().enumerate() {
+            if way == 4 {
+                apply_sectors(&mut content, write, dice);
+                continue;
+            }
             let is_kept = match way {
                 0 => true,
                 1 => false,
@@ -163,6 +167,39 @@ impl File {
             }
         }
         content
+    }
+}
+
+/// Ways of losing what was not synchronised.
+pub(crate) const WAYS: usize = 5;
+
+/// Any of the sectors of a write. What it did not write of a file that grew is zeros, or what the medium
+/// had there before: garbage.
+fn apply_sectors(content: &mut Vec<u8>, write: &Action, dice: &mut dyn FnMut(usize) -> usize) {
+    let Action::Write { offset, bytes, .. } = write else {
+        if dice(2) == 0 {
+            apply(content, write, usize::MAX);
+        }
+        return;
+    };
+    let sector = [512, 4096][dice(2)];
+    let (old_len, grows, garbage) = (content.len(), dice(3) > 0, dice(2) == 0);
+    let mut at = 0;
+    while at < bytes.len() {
+        let begin = offset + at;
+        let len = (sector - begin % sector).min(bytes.len() - at);
+        if dice(2) == 0 {
+            let piece =
+                Action::Write { inode: 0, offset: begin, bytes: bytes[at..at + len].to_vec() };
+            apply(content, &piece, usize::MAX);
+        } else if grows && begin + len > old_len {
+            let lost = begin.max(old_len);
+            let fill = if garbage { u8::try_from(dice(256)).unwrap() } else { 0 };
+            let piece =
+                Action::Write { inode: 0, offset: lost, bytes: vec![fill; begin + len - lost] };
+            apply(content, &piece, usize::MAX);
+        }
+        at += len;
     }
 }
 

@@ -4,7 +4,9 @@
  *
  *   FAULT_DIR     the directory, absolute; the name "ack" in it is never touched, see below
  *   FAULT_AT      fail the operation of that number, counted from 1
- *   FAULT_KIND    what is counted: "write" (write, truncate), "sync", or "any"
+ *   FAULT_KIND    what is counted: "write" (write, truncate, rename, unlink), "sync", "any" (both),
+ *                 "read", "open" (open, mkdir), "close", "all" (everything before), or "memory":
+ *                 allocations of SQLite, wherever its files are
  *   FAULT_ERRNO   with which error
  *   FAULT_STICKY  "1": and all that come after it
  *   FAULT_COUNT   a file that gets the number of operations that were counted
@@ -27,13 +29,16 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -45,9 +50,12 @@ static char watched[FDS];
 static char dir[4096];
 static size_t dir_len;
 static long at, counted;
-static int kind_write = 1, kind_sync = 1, error_number = EIO, sticky, ready;
+static int kind_write = 1, kind_sync = 1, kind_read, kind_open, kind_close, kind_memory;
+static int error_number = EIO, sticky, ready;
 static int log_fd = -1, count_fd = -1;
 
+static ssize_t (*real_read)(int, void *, size_t);
+static ssize_t (*real_pread)(int, void *, size_t, off_t);
 static ssize_t (*real_write)(int, const void *, size_t);
 static ssize_t (*real_pwrite)(int, const void *, size_t, off_t);
 static int (*real_open)(const char *, int, ...);
@@ -60,10 +68,14 @@ static int (*real_rename)(const char *, const char *);
 static int (*real_unlink)(const char *);
 static int (*real_mkdir)(const char *, mode_t);
 
-static void start(void) {
+static void find_allocations(void);
+
+__attribute__((constructor)) static void start(void) {
     const char *text;
     if (ready) return;
     ready = 1;
+    real_read = dlsym(RTLD_NEXT, "read");
+    real_pread = dlsym(RTLD_NEXT, "pread64");
     real_write = dlsym(RTLD_NEXT, "write");
     real_pwrite = dlsym(RTLD_NEXT, "pwrite64");
     real_open = dlsym(RTLD_NEXT, "open64");
@@ -81,8 +93,12 @@ static void start(void) {
     }
     if ((text = getenv("FAULT_AT"))) at = atol(text);
     if ((text = getenv("FAULT_KIND"))) {
-        kind_write = strcmp(text, "sync") != 0;
-        kind_sync = strcmp(text, "write") != 0;
+        int all = strcmp(text, "all") == 0, any = strcmp(text, "any") == 0;
+        kind_write = all || any || strcmp(text, "write") == 0;
+        kind_sync = all || any || strcmp(text, "sync") == 0;
+        kind_read = all || strcmp(text, "read") == 0;
+        kind_open = all || strcmp(text, "open") == 0;
+        kind_close = all || strcmp(text, "close") == 0;
     }
     if ((text = getenv("FAULT_ERRNO"))) error_number = atoi(text);
     if ((text = getenv("FAULT_STICKY"))) sticky = text[0] == '1';
@@ -90,6 +106,10 @@ static void start(void) {
         log_fd = real_open(text, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if ((text = getenv("FAULT_COUNT")))
         count_fd = real_open(text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if ((text = getenv("FAULT_KIND")) && strcmp(text, "memory") == 0) {
+        find_allocations();
+        kind_memory = 1;
+    }
 }
 
 /* Whether the operation is to fail. */
@@ -100,6 +120,67 @@ static int fails(int is_counted) {
     if (count_fd >= 0) real_pwrite(count_fd, text, snprintf(text, sizeof text, "%ld", counted), 0);
     if (at == 0) return 0;
     return counted == at || (sticky && counted > at);
+}
+
+/* Where SQLite calls malloc and realloc: nobody else's allocations fail, because Rust ends the process
+ * then. */
+static struct { uintptr_t begin, end; } callers[2];
+
+static int program(struct dl_phdr_info *info, size_t size, void *base) {
+    (void)size;
+    *(uintptr_t *)base = info->dlpi_addr;
+    return 1;
+}
+
+static void find_allocations(void) {
+    static const char *const names[] = {"sqlite3MemMalloc", "sqlite3MemRealloc"};
+    struct stat status;
+    uintptr_t base = 0;
+    int found = 0, fd = real_open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &status) != 0) abort();
+    char *file = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (file == MAP_FAILED) abort();
+    real_close(fd);
+    dl_iterate_phdr(program, &base);
+    const ElfW(Ehdr) *head = (const void *)file;
+    const ElfW(Shdr) *sections = (const void *)(file + head->e_shoff);
+    for (int i = 0; i < head->e_shnum; i++) {
+        if (sections[i].sh_type != SHT_SYMTAB) continue;
+        const ElfW(Sym) *symbols = (const void *)(file + sections[i].sh_offset);
+        const char *text = file + sections[sections[i].sh_link].sh_offset;
+        for (size_t n = 0; n < sections[i].sh_size / sizeof *symbols; n++)
+            for (int name = 0; name < 2; name++)
+                if (strcmp(text + symbols[n].st_name, names[name]) == 0) {
+                    callers[name].begin = base + symbols[n].st_value;
+                    callers[name].end = callers[name].begin + symbols[n].st_size;
+                    found |= 1 << name;
+                }
+    }
+    munmap(file, (size_t)status.st_size);
+    if (found != 3) abort();
+}
+
+static int is_refused(const void *caller) {
+    uintptr_t at_code = (uintptr_t)caller;
+    if (!kind_memory) return 0;
+    for (int i = 0; i < 2; i++)
+        if (at_code > callers[i].begin && at_code <= callers[i].end) return fails(1);
+    return 0;
+}
+
+extern void *__libc_malloc(size_t);
+extern void *__libc_realloc(void *, size_t);
+
+void *malloc(size_t len) {
+    if (!is_refused(__builtin_return_address(0))) return __libc_malloc(len);
+    errno = ENOMEM;
+    return NULL;
+}
+
+void *realloc(void *old, size_t len) {
+    if (!is_refused(__builtin_return_address(0))) return __libc_realloc(old, len);
+    errno = ENOMEM;
+    return NULL;
 }
 
 static int place(const char *path) {
@@ -142,6 +223,10 @@ static int opened(int fd, const char *path, int flags) {
 
 static int open_any(const char *path, int flags, mode_t mode) {
     start();
+    if (place(path) == INSIDE && fails(kind_open)) {
+        errno = error_number;
+        return -1;
+    }
     return opened(real_open(path, flags, mode), path, flags);
 }
 
@@ -160,18 +245,52 @@ int open64(const char *path, int flags, ...) { MODE(flags, mode) return open_any
 int openat(int at_fd, const char *path, int flags, ...) {
     MODE(flags, mode)
     start();
+    if (place(path) == INSIDE && fails(kind_open)) {
+        errno = error_number;
+        return -1;
+    }
     return opened(real_openat(at_fd, path, flags, mode), path, flags);
 }
 int openat64(int at_fd, const char *path, int flags, ...) {
     MODE(flags, mode)
     start();
+    if (place(path) == INSIDE && fails(kind_open)) {
+        errno = error_number;
+        return -1;
+    }
     return opened(real_openat(at_fd, path, flags, mode), path, flags);
 }
 
 int close(int fd) {
     start();
+    int failed = place_of(fd) == INSIDE && fails(kind_close);
     if (fd >= 0 && fd < FDS) watched[fd] = OUTSIDE;
-    return real_close(fd);
+    /* It is closed in any case, as Linux does it. */
+    int done = real_close(fd);
+    if (!failed) return done;
+    errno = error_number;
+    return -1;
+}
+
+ssize_t read(int fd, void *bytes, size_t len) {
+    start();
+    if (place_of(fd) == INSIDE && fails(kind_read)) {
+        errno = error_number;
+        return -1;
+    }
+    return real_read(fd, bytes, len);
+}
+
+ssize_t pread64(int fd, void *bytes, size_t len, off_t offset) {
+    start();
+    if (place_of(fd) == INSIDE && fails(kind_read)) {
+        errno = error_number;
+        return -1;
+    }
+    return real_pread(fd, bytes, len, offset);
+}
+ssize_t pread(int fd, void *bytes, size_t len, off_t offset) {
+    return pread64(fd, bytes, len, offset);
 }
 
 static ssize_t write_at(int fd, const void *bytes, size_t len, off_t offset) {
@@ -274,6 +393,10 @@ int unlink(const char *path) {
 int mkdir(const char *path, mode_t mode) {
     struct stat status;
     start();
+    if (place(path) == INSIDE && fails(kind_open)) {
+        errno = error_number;
+        return -1;
+    }
     int done = real_mkdir(path, mode);
     if (done == 0 && place(path) == INSIDE && stat(path, &status) == 0)
         record('C', (uint64_t)status.st_ino, 1, path, strlen(path));

@@ -10,7 +10,16 @@ use std::{env, fs, process};
 pub(crate) enum Kind {
     Write,
     Sync,
+    /// Writes and fsyncs.
     Any,
+    Read,
+    /// Opening files and making directories.
+    Open,
+    Close,
+    /// All of the above.
+    All,
+    /// Allocations of SQLite.
+    Memory,
 }
 
 /// Which operation fails, and how.
@@ -27,6 +36,8 @@ pub(crate) struct Fault {
 impl Fault {
     pub(crate) const EIO: i32 = 5;
     pub(crate) const ENOSPC: i32 = 28;
+    pub(crate) const ENOMEM: i32 = 12;
+    pub(crate) const EMFILE: i32 = 24;
 }
 
 /// The compiled shim, in a directory of its own.
@@ -77,6 +88,11 @@ impl Shim {
             Kind::Write => "write",
             Kind::Sync => "sync",
             Kind::Any => "any",
+            Kind::Read => "read",
+            Kind::Open => "open",
+            Kind::Close => "close",
+            Kind::All => "all",
+            Kind::Memory => "memory",
         };
         let output = self
             .above(worker, directory)

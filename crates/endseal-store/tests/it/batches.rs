@@ -19,6 +19,14 @@ pub(crate) const WORK: &str = "ENDSEAL_STORE_TEST_WORK";
 /// The store in which a [`sleeper`] sleeps.
 pub(crate) const SLEEP: &str = "ENDSEAL_STORE_TEST_SLEEP";
 
+/// A worker says so if the store says that it is damaged.
+const DAMAGED: &[u8] = b"damaged\n";
+
+/// Returns true if a worker was told of damage.
+pub(crate) fn met_damage(ack: &str) -> bool {
+    ack.contains("damaged\n")
+}
+
 /// The process ended because the medium failed for good, and said so.
 pub(crate) const GAVE_UP: i32 = 3;
 
@@ -76,7 +84,7 @@ fn work_through(
 ) -> Option<()> {
     let options = OpenOptions::new();
     let options = if busy { with_housekeeping(options, 16 << 10, 10) } else { options };
-    let mut store = retry(|| open_or_create(directory, options.clone()))?;
+    let mut store = retry(|| open_or_create(directory, options.clone(), ack))?;
     ack.write_all(b"open\n").unwrap();
     for batch in 0..batches {
         retry(|| {
@@ -86,10 +94,15 @@ fn work_through(
             }
             let written = write(&mut store, batch, len);
             let is_uncertain = matches!(written, Err(StoreError::Uncertain));
-            assert_eq!(store.is_uncertain(), is_uncertain, "{written:?}");
+            let is_damaged = matches!(written, Err(StoreError::Damaged(_)));
+            assert!(store.is_uncertain() == is_uncertain || is_damaged, "{written:?}");
             match written {
                 // It happened, although the commit did not say so.
                 Ok(()) | Err(StoreError::Duplicate) => Ok(()),
+                Err(StoreError::Damaged(_)) => {
+                    ack.write_all(DAMAGED).unwrap();
+                    Err(())
+                }
                 Err(_) => Err(()),
             }
         })?;
@@ -105,12 +118,16 @@ fn retry<T>(mut attempt: impl FnMut() -> Result<T, ()>) -> Option<T> {
     (0..3).find_map(|_| attempt().ok())
 }
 
-fn open_or_create(directory: &Path, options: OpenOptions) -> Result<Store, ()> {
+fn open_or_create(directory: &Path, options: OpenOptions, ack: &mut File) -> Result<Store, ()> {
     match Store::open(directory, Unlock::None, options.clone()) {
         Err(OpenStoreError::Missing) => {
             let store = Store::create(directory, Protection::None, &mut OsRandom);
             drop(store.map_err(drop)?);
             Store::open(directory, Unlock::None, options).map_err(drop)
+        }
+        Err(OpenStoreError::Damaged(_)) => {
+            ack.write_all(DAMAGED).unwrap();
+            Err(())
         }
         opened => opened.map_err(drop),
     }

@@ -1,13 +1,15 @@
 //! Media that fail, and power that goes.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs};
 
 use endseal_store::{OpenOptions, OpenStoreError, Store, Unlock};
 
-use crate::batches::{GAVE_UP, acknowledged, busy_command, command, count, said, write};
-use crate::faults::{Action, Fault, Kind, Medium, Shim, read_log};
+use crate::batches::{
+    GAVE_UP, acknowledged, busy_command, command, count, met_damage, said, write,
+};
+use crate::faults::{Action, Fault, Kind, Medium, Shim, WAYS, read_log};
 use crate::place::Place;
 
 const LEN: u64 = 200;
@@ -44,6 +46,39 @@ fn a_medium_that_is_gone_leaves_whole_batches_and_what_was_promised() {
     fail_each(|at| Fault { at, kind: Kind::Any, errno: Fault::EIO, sticky: true });
 }
 
+/// Every read, every opening of a file and every closing of a store's life fails.
+#[test]
+fn any_failed_read_or_opening_leaves_whole_batches_and_what_was_promised() {
+    for (kind, errno) in
+        [(Kind::Read, Fault::EIO), (Kind::Open, Fault::EMFILE), (Kind::Close, Fault::EIO)]
+    {
+        fail_each(|at| Fault { at, kind, errno, sticky: false });
+    }
+}
+
+/// From any operation on nothing is done any more, reads included.
+#[test]
+fn a_medium_that_answers_nothing_leaves_whole_batches_and_what_was_promised() {
+    let step = if is_long() { 1 } else { 7 };
+    let fault = |at| Fault { at, kind: Kind::All, errno: Fault::EIO, sticky: true };
+    fail_some(LEN, (1..).step_by(step), fault);
+}
+
+/// SQLite gets no memory, once or from then on.
+#[test]
+fn an_allocation_that_fails_leaves_whole_batches_and_what_was_promised() {
+    for (sticky, step) in [(false, 41), (true, 83)] {
+        let step = if is_long() { 1 } else { step };
+        let fault = |at| Fault { at, kind: Kind::Memory, errno: Fault::ENOMEM, sticky };
+        fail_some(20, (1..).step_by(step), fault);
+    }
+}
+
+/// True for the forms that take minutes: `cargo xtask long`.
+fn is_long() -> bool {
+    env::var_os("ENDSEAL_LONG").is_some()
+}
+
 /// Writes fail and media are full while many messages are sorted in.
 #[test]
 fn a_failure_in_sorting_in_leaves_whole_batches_and_what_was_promised() {
@@ -72,6 +107,9 @@ fn fail_some(len: u64, operations: impl Iterator<Item = u64>, fault: impl Fn(u64
         let said = said(&place.store());
         let end = output.status.code();
         let context = format!("{fault:?}, {said:?}, {}", String::from_utf8_lossy(&output.stderr));
+        // SQLite and SQLCipher take a failed read for damage; nothing else is.
+        let reads = matches!(fault.kind, Kind::Read | Kind::All);
+        assert!(reads || !met_damage(&said), "{context}");
         assert!(end == Some(0) || end == Some(GAVE_UP), "{end:?}: {context}");
         if !fault.sticky {
             // All that has to be tried again is, once, except closing.
@@ -226,7 +264,7 @@ fn the_model_of_the_medium_is_that_of_the_system() {
     read_log(&log).iter().for_each(|action| medium.apply(action));
     let left = Place::quick();
     // The highest number keeps all changes of names; 0 all writes.
-    medium.cut(place.path(), left.path(), &mut |below| if below == 4 { 0 } else { below - 1 });
+    medium.cut(place.path(), left.path(), &mut |below| if below == WAYS { 0 } else { below - 1 });
     let files =
         ["store.db", "store.db-wal", "key", "lock"].map(|name| PathBuf::from("store").join(name));
     for file in files {
