@@ -98,8 +98,8 @@ impl Work {
             .collect();
         let mut senders = Vec::new();
         for person in &mut people {
-            let bundles = reader.transaction(|t| t.prekey_bundles(1, 7)).unwrap();
-            person.transaction(|t| t.begin_session(&bundles[0])).unwrap();
+            let bundles = reader.transaction(|t| t.one_time_bundles(1, 7)).unwrap();
+            person.transaction(|t| t.begin_session(reader.address(), &bundles[0])).unwrap();
             let hello = person.encrypt(reader.address(), b"hello").unwrap();
             let hello = Envelope::from_device(b"hello", person.address(), &hello.body);
             reader.transaction(|t| t.decrypt(&hello)).unwrap();

@@ -7,6 +7,8 @@
 
 #[path = "vectors/file.rs"]
 mod file;
+#[path = "vectors/first.rs"]
+mod first;
 #[path = "vectors/json.rs"]
 mod json;
 #[path = "vectors/olm.rs"]
@@ -55,6 +57,7 @@ fn main() {
     bundles(&dir);
     messages(&dir);
     safety_numbers(&dir);
+    first::write(&dir);
     olm::write(&dir);
 }
 

@@ -125,6 +125,11 @@ impl Certificate {
         self.made_at
     }
 
+    /// The agreement key in the bytes of a certificate that was verified. `None` if it is no key.
+    pub(crate) fn agreement_in(bytes: &[u8; Self::LEN]) -> Option<x25519::PublicKey> {
+        x25519::PublicKey::from_bytes(Raw::of(bytes)?.agreement).ok()
+    }
+
     /// What follows if an address shows this certificate after it had shown `seen`. The caller MUST
     /// compare certificates of one address only.
     #[must_use]

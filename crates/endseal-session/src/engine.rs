@@ -39,6 +39,7 @@ use lane::ParkingBudget;
 use progress::{Progress, Watch};
 use prune::Walk;
 use references::References;
+use trust::Own;
 
 pub use correspondent::Correspondent;
 pub use inbox::{ConversationId, Inbox, Received, ReceivedKind};
@@ -167,7 +168,8 @@ impl<A: PairwiseAccount> Engine<A> {
             bytes += usize::try_from(total.bytes).unwrap_or(usize::MAX);
         }
         let budget = ParkingBudget::new(messages, bytes);
-        Ok(Memory::new(account, strangers, budget, device.recognizer.clone()))
+        let own = Own::of(&device.certificate);
+        Ok(Memory::new(account, strangers, own, budget, device.recognizer.clone()))
     }
 
     /// Whether strangers may begin sessions.
@@ -376,6 +378,17 @@ impl<A: PairwiseAccount> Engine<A> {
     /// [`SendError`].
     pub fn encrypt_group(&mut self, group: &[u8], plaintext: &[u8]) -> Result<Outgoing, SendError> {
         self.transaction(|transaction| transaction.dispatch_group(group, plaintext))
+    }
+
+    /// [`EngineTransaction::expire`] in a transaction of its own, if there is anything to do.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn expire(&mut self, now: u64) -> Result<usize, EngineError> {
+        if self.reading()?.records(records::ENDING)?.is_empty() {
+            return Ok(0);
+        }
+        self.transaction(|transaction| transaction.expire(now))
     }
 
     /// A transaction for reading.

@@ -5,7 +5,7 @@ use core::fmt;
 use endseal_store::{OpenStoreError, StoreError};
 
 use crate::group::GroupError;
-use crate::{BatchReport, BeginError};
+use crate::{Address, BatchReport, BeginError};
 
 /// Why the engine could not work. What is in the store is whole; what was not committed did not happen.
 #[derive(Debug)]
@@ -146,7 +146,9 @@ pub enum BeginSessionError {
     Begin(BeginError),
     /// The engine.
     Engine(EngineError),
-    /// The bundle is of this device.
+    /// The bundle is of another device than the one that was meant.
+    OtherAddress(Address),
+    /// The bundle is of this device, or for a key of it.
     Own,
     /// The device has shown a later certificate than that of the bundle.
     Superseded,
@@ -157,6 +159,7 @@ impl fmt::Display for BeginSessionError {
         match self {
             Self::Begin(error) => error.fmt(f),
             Self::Engine(error) => error.fmt(f),
+            Self::OtherAddress(whose) => write!(f, "the bundle is of {whose}"),
             Self::Own => f.write_str("the bundle is of this device"),
             Self::Superseded => f.write_str("the bundle's certificate was superseded"),
         }
@@ -168,7 +171,7 @@ impl core::error::Error for BeginSessionError {
         match self {
             Self::Begin(error) => Some(error),
             Self::Engine(error) => Some(error),
-            Self::Own | Self::Superseded => None,
+            Self::OtherAddress(_) | Self::Own | Self::Superseded => None,
         }
     }
 }

@@ -18,6 +18,7 @@ extern crate alloc;
 
 mod address;
 mod batch_options;
+mod binding;
 mod bundle;
 mod certificate;
 mod engine;
@@ -34,6 +35,7 @@ mod session_info;
 
 pub use address::{Address, DeviceId};
 pub use batch_options::{BatchOptions, Durability};
+pub use binding::Binding;
 pub use bundle::{BundleError, PrekeyBundle, PrekeyKind};
 pub use certificate::{Certificate, CertificateError, DeviceKeys, Succession};
 pub use engine::{
@@ -47,8 +49,8 @@ pub use file_record::{FileRecord, FileRecordError, FileRecords, FileRoute};
 pub use message::{MAX_MESSAGE_LEN, MAX_PLAINTEXT_LEN, Message, MessageError, SessionTag};
 pub use outcome::{BatchReport, Failure, Outcome, Released};
 pub use pairwise::{
-    AcceptError, AccountKeys, BeginError, OpenError, PairwiseAccount, Ratchet, RatchetBody,
-    RatchetLimits, SealError, Sealed, StateError, WrongCertificate, olm,
+    AcceptError, AccountKeys, BeginError, ChainPlace, OpenError, PairwiseAccount, Ratchet,
+    RatchetBody, RatchetLimits, SealError, Sealed, StateError, WrongCertificate, olm,
 };
 pub use safety_number::SafetyNumber;
 pub use session_info::SessionInfo;

@@ -3,6 +3,7 @@
 mod error;
 pub mod olm;
 
+use endseal_crypto::random::RandomError;
 use endseal_crypto::{ed25519, x25519};
 use zeroize::Zeroizing;
 
@@ -20,6 +21,10 @@ pub trait Ratchet: Send + Sized {
 
     /// What the engine tolerates.
     fn limits() -> RatchetLimits;
+
+    /// The place of a message as its header states it, which nothing has authenticated. `None` if it is
+    /// malformed.
+    fn place(body: RatchetBody<'_>) -> Option<ChainPlace>;
 
     /// Opens a message, and drops its key.
     ///
@@ -62,9 +67,10 @@ pub trait Ratchet: Send + Sized {
 
 /// The long-term keys and the prekeys of one device.
 ///
-/// What changes it ([`one_time_keys`](Self::one_time_keys), [`fallback_key`](Self::fallback_key),
-/// [`published`](Self::published), [`accept`](Self::accept)) must be stored together with what came of
-/// it.
+/// Changes ([`add_one_time_keys`](Self::add_one_time_keys),
+/// [`refresh_fallback_key`](Self::refresh_fallback_key), [`published`](Self::published),
+/// [`drop_prekeys`](Self::drop_prekeys), [`accept`](Self::accept)) must be stored together with what came
+/// of them.
 pub trait PairwiseAccount: Send + Sized {
     /// The sessions it begins and accepts.
     type Ratchet: Ratchet;
@@ -79,27 +85,42 @@ pub trait PairwiseAccount: Send + Sized {
     /// A signature of the device's Ed25519 key. The caller MUST begin `message` with a label.
     fn sign(&self, message: &[u8]) -> ed25519::Signature;
 
-    /// Makes so many one-time keys. Where there is no room, the oldest are dropped: 5,000 in Olm.
-    fn one_time_keys(&mut self, count: usize);
+    /// Makes `count` one-time keys at `now`, in milliseconds since 1970. Where there is no room, the
+    /// oldest are dropped: 5,000 in Olm.
+    ///
+    /// # Errors
+    /// [`RandomError`]; none was made.
+    fn add_one_time_keys(&mut self, count: usize, now: u64) -> Result<(), RandomError>;
 
-    /// Makes a new fallback key. The one before still serves, the one before that does no longer.
-    fn fallback_key(&mut self);
+    /// Makes a fallback key if there is none, or if the last one was published and is 7 days old. The one
+    /// before still serves, the one before that does no longer.
+    ///
+    /// # Errors
+    /// [`RandomError`]; none was made.
+    fn refresh_fallback_key(&mut self, now: u64) -> Result<(), RandomError>;
 
-    /// How many one-time keys were made and not used yet.
+    /// Number of one-time keys that were made and not used yet.
     fn one_time_keys_left(&self) -> usize;
 
-    /// Bundles of all prekeys that are not [`published`](Self::published), the fallback key last.
+    /// Bundles of all prekeys that are not [`published`](Self::published), in the order of making, the
+    /// fallback key last. The same account and certificate give the same bytes.
     ///
     /// # Errors
     /// [`WrongCertificate`] if the certificate is not one of this account's keys.
-    fn bundles(
-        &self,
-        certificate: &Certificate,
-        made_at: u64,
-    ) -> Result<Vec<PrekeyBundle>, WrongCertificate>;
+    fn pending(&self, certificate: &Certificate) -> Result<Vec<PrekeyBundle>, WrongCertificate>;
 
-    /// Notes that the bundles have arrived where others can ask for them.
-    fn published(&mut self);
+    /// The bundle of the last fallback key, published or not.
+    ///
+    /// # Errors
+    /// [`WrongCertificate`].
+    fn fallback(&self, certificate: &Certificate)
+    -> Result<Option<PrekeyBundle>, WrongCertificate>;
+
+    /// Notes that the bundles of these prekeys have arrived where others can ask for them.
+    fn published(&mut self, prekeys: &[x25519::PublicKey]);
+
+    /// Forgets all prekeys.
+    fn drop_prekeys(&mut self);
 
     /// Begins a session with the device of a bundle. The caller MUST know that the address in it is the
     /// one it means.
@@ -112,20 +133,20 @@ pub trait PairwiseAccount: Send + Sized {
     /// only if this succeeds.
     ///
     /// `tag` is the one before the message, `their_agreement_key` that of the certificate beside it,
-    /// which the caller MUST have verified.
+    /// which the caller MUST have verified. `verify` is given the authenticated plaintext; if it returns
+    /// false, nothing is accepted.
     ///
     /// # Errors
-    /// [`AcceptError`]; the account is what it was.
+    /// [`AcceptError`]; the account is what it was. [`OpenError::Authentication`] if `verify` refused.
     fn accept(
         &mut self,
         tag: SessionTag,
         their_agreement_key: &x25519::PublicKey,
         body: &[u8],
+        verify: impl FnOnce(&[u8]) -> bool,
     ) -> Result<(Self::Ratchet, Zeroizing<Vec<u8>>), AcceptError>;
 
-    /// An independent copy. It costs a multiplication on the curve a stored prekey, in Olm, as
-    /// [`load`](Self::load) does: a batch rather keeps what [`save`](Self::save) gave before it, which
-    /// costs next to nothing, and loads that if it fails.
+    /// An independent copy.
     #[must_use]
     fn fork(&self) -> Self;
 
@@ -157,6 +178,16 @@ pub enum RatchetBody<'a> {
     Prekey(&'a [u8]),
     /// The message alone.
     Ratchet(&'a [u8]),
+}
+
+/// The place of a message in its session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "a plain answer")]
+pub struct ChainPlace {
+    /// The chain: the ratchet key of the sender.
+    pub chain: [u8; 32],
+    /// The number of the message in it.
+    pub index: u64,
 }
 
 /// What a ratchet gives for a message.

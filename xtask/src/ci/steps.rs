@@ -21,6 +21,7 @@ struct Peer {
 const PEERS: &[Peer] = &[
     Peer { script: "peers/python/run-vectors.sh", needs: "python3" },
     Peer { script: "peers/python/run-identity.sh", needs: "python3" },
+    Peer { script: "peers/python/run-session.sh", needs: "python3" },
     Peer { script: "peers/python/run-codec.sh", needs: "python3" },
     Peer { script: "peers/node-codec/run-vectors.sh", needs: "npm" },
     Peer { script: "peers/rust-mls/run.sh", needs: "cargo" },

@@ -166,7 +166,9 @@ impl From<BeginSessionError> for Failure {
     fn from(error: BeginSessionError) -> Self {
         match error {
             BeginSessionError::Engine(error) => error.into(),
-            BeginSessionError::Own => Self::of(Kind::Usage, &error),
+            BeginSessionError::Own | BeginSessionError::OtherAddress(_) => {
+                Self::of(Kind::Usage, &error)
+            }
             _ => Self::of(Kind::Refused, &error).hint("ask for a new bundle"),
         }
     }

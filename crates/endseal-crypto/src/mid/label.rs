@@ -96,6 +96,8 @@ labels! {
     S3_KEY_CACHE = "endseal/s3-proxy@v1 key cache";
     /// Session: prefix of the message that an identity signs for a device (docs/spec/session.md).
     SESSION_CERTIFICATE = "endseal/session@v1 certificate";
+    /// Session: digest of both sides at the head of the first plaintexts.
+    SESSION_BINDING = "endseal/session@v1 binding";
     /// Session: prefix of the message that a device signs for a prekey.
     SESSION_PREKEY = "endseal/session@v1 prekey";
     /// Session: key of the digests of ciphertexts from the device's key in groups.

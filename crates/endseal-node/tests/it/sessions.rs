@@ -74,7 +74,8 @@ fn a_file_larger_than_a_piece_is_read_from_front_to_end() {
         .map(|name| make(&Home::create(&scratch.path(name)).unwrap(), &identity(), None).unwrap());
     let (mut alice, mut bob) = (one, other);
     let bundles: Result<_, EngineError> = bob.transaction(|it| it.one_time_bundles(1, NOW));
-    let to = alice.transaction(|it| it.begin_session(&bundles.unwrap()[0])).unwrap();
+    let to = bob.address();
+    alice.transaction(|it| it.begin_session(to, &bundles.unwrap()[0])).unwrap();
     // Lengths that put the ends of pieces anywhere within a record.
     let line = |number: u64| vec![b'a'; 1_000_000 + usize::try_from(number).unwrap() * 1_237];
     let lines: Vec<_> = (0..TEXTS).map(line).collect();

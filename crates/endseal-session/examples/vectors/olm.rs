@@ -1,4 +1,5 @@
-//! Encodings of Olm's messages: the one that is written, and others that protobuf would take for it.
+//! Encodings of Olm's messages: the one that is written, and others that protobuf would take for it. And
+//! the first messages of a session that libolm wrote.
 
 use std::path::Path;
 
@@ -62,6 +63,7 @@ pub(crate) fn write(dir: &Path) {
         vector(scenario, comment, "malformed", bytes);
     }
     prekey(dir, &good);
+    session(dir);
 }
 
 fn prekey(dir: &Path, inner: &[u8]) {
@@ -119,4 +121,26 @@ fn prekey(dir: &Path, inner: &[u8]) {
     for (scenario, comment, bytes) in failures {
         vector(scenario, comment, "malformed", bytes);
     }
+}
+
+/// A session whose receiver's keys are known.
+fn session(dir: &Path) {
+    let mut lines = include_str!("libolm.txt").lines().filter(|line| !line.starts_with('#'));
+    let agreement = lines.next().unwrap();
+    let messages: Vec<(&str, &str)> = lines.map(|line| line.split_once(' ').unwrap()).collect();
+    let vector = |scenario, comment: &str, order: &[usize]| {
+        let bodies: Vec<&str> = order.iter().map(|at| messages[*at].0).collect();
+        let texts: Vec<&str> = order.iter().map(|at| messages[*at].1).collect();
+        Vector::new(scenario, comment, "ok")
+            .with("kind", "olm-session")
+            .with_hex("signing_seed", &[2; 32])
+            .with_hex("agreement_secret", &[2; 32])
+            .with_hex("one_time_secret", &[3; 32])
+            .with("agreement", agreement)
+            .with("bodies", &bodies.join(","))
+            .with("texts", &texts.join(","))
+            .write(dir);
+    };
+    vector("olm-session", "libolm 3.2.15 wrote it", &[0, 1, 2, 3, 4, 5]);
+    vector("olm-session-reversed", "the same, the last first", &[5, 4, 3, 2, 1, 0]);
 }

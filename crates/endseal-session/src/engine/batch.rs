@@ -16,7 +16,7 @@ use super::lane::{
 };
 use super::states::States;
 use super::task::{Entry, Opened, Task};
-use super::trust::{AccountSlot, Strangers, Trust};
+use super::trust::{AccountSlot, Own, Strangers, Trust};
 use endseal_store::Seen;
 
 use crate::envelope::MAX_ID_LEN;
@@ -36,6 +36,7 @@ pub(super) struct Memory<A: PairwiseAccount> {
     pub(super) lanes: HashMap<Conversation, (Lane<A>, Fresh)>,
     pub(super) account: Arc<Mutex<AccountSlot<A>>>,
     pub(super) strangers: Strangers,
+    own: Own,
     pub(super) budget: Arc<ParkingBudget>,
     recognizer: Recognizer,
 }
@@ -44,6 +45,7 @@ impl<A: PairwiseAccount> Memory<A> {
     pub(super) fn new(
         account: A,
         strangers: Strangers,
+        own: Own,
         budget: Arc<ParkingBudget>,
         recognizer: Recognizer,
     ) -> Self {
@@ -51,6 +53,7 @@ impl<A: PairwiseAccount> Memory<A> {
             lanes: HashMap::new(),
             account: Arc::new(Mutex::new(AccountSlot::new(account))),
             strangers,
+            own,
             budget,
             recognizer,
         }
@@ -74,7 +77,8 @@ impl<A: PairwiseAccount> Memory<A> {
 
     /// What the lanes share.
     pub(super) fn trust(&self) -> Trust<A> {
-        Trust::new(Arc::clone(&self.account), self.strangers, Arc::clone(&self.budget))
+        let (account, budget) = (Arc::clone(&self.account), Arc::clone(&self.budget));
+        Trust::new(account, self.strangers, self.own, budget)
     }
 
     /// Adds to `loads` what must be looked up before messages of a conversation are opened.

@@ -161,6 +161,9 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
         for (address, tags) in &states.forgotten {
             transaction.put_record(records::FORGOTTEN, &records::of_address(address), tags)?;
         }
+        for address in &states.ending {
+            transaction.put_record(records::ENDING, &records::of_address(address), &[])?;
+        }
         for (address, session) in &states.sessions {
             let reference = self.references.address(transaction, *address)?;
             transaction.put_session(reference, session)?;
@@ -279,17 +282,8 @@ pub(super) fn load_partner<R: Ratchet>(
         partner.seen = Some(Seen::Stored(bytes.map_err(|_| EngineError::Damaged("certificate"))?));
     }
     for row in transaction.sessions_of(reference)? {
-        if row.engine != R::ENGINE {
-            return Err(EngineError::Damaged("session of another engine"));
-        }
-        let ratchet = R::load(&row.state).map_err(|_| EngineError::Damaged("session"))?;
-        partner.sessions.push(RatchetEntry {
-            ratchet,
-            tag: SessionTag::from_bytes(&row.tag),
-            standing: row.standing,
-            used: row.used,
-            changed: false,
-        });
+        let entry = RatchetEntry::load(&row).ok_or(EngineError::Damaged("session"))?;
+        partner.sessions.push(entry);
     }
     Ok(partner)
 }

@@ -10,7 +10,7 @@ use core::borrow::Borrow;
 use core::hash::{Hash, Hasher};
 use std::collections::HashMap;
 
-pub(super) use correspondence::{Correspondence, Partner, RatchetEntry, Seen};
+pub(super) use correspondence::{Correspondence, Partner, RatchetEntry, Seen, Shown};
 pub(super) use membership::Membership;
 pub(super) use parking::{
     Parked, Parking, ParkingBudget, Reason, outcome as parked_outcome, row as parked_row,

@@ -2,11 +2,12 @@
 
 use alloc::vec::Vec;
 
+use endseal_crypto::ed25519;
 use endseal_store::{GroupRow, ReadTransaction, Standing, WriteTransaction};
 
 use super::states::GroupStates;
 use crate::group::{EpochState, Group, GroupDevice, PAST_EPOCHS};
-use crate::{Address, EngineError};
+use crate::{Address, DeviceId, EngineError};
 
 /// The account: long-term keys and prekeys of the ratchets.
 pub(super) const ACCOUNT: u32 = 1;
@@ -20,6 +21,17 @@ pub(super) const FORGOTTEN: u32 = 4;
 
 /// Numbers of the inbox by the time at which they were given out: see [`prune`](super::prune).
 pub(super) const MARKS: u32 = 16;
+
+/// Devices with sessions that end, by the address. The value is empty.
+pub(super) const ENDING: u32 = 5;
+
+/// The address of such a name.
+pub(super) fn address_in(name: &[u8]) -> Option<Address> {
+    let (identity, device) = name.split_first_chunk()?;
+    let identity = ed25519::PublicKey::from_bytes(identity).ok()?;
+    let device = DeviceId::new(u32::from_le_bytes(device.try_into().ok()?))?;
+    Some(Address { identity, device })
+}
 
 /// The name of a record of an address.
 pub(super) fn of_address(address: &Address) -> [u8; 36] {

@@ -2,10 +2,11 @@
 
 use alloc::vec::Vec;
 
+use endseal_crypto::secret::Zeroizing;
 use endseal_store::Standing;
 
 use super::lane::Partner;
-use crate::{Certificate, MAX_PLAINTEXT_LEN, Message, Ratchet, SendError};
+use crate::{Binding, Certificate, MAX_PLAINTEXT_LEN, Message, Ratchet, SendError};
 
 /// The next message of the session that was used last, as it travels. `own` is the certificate of this
 /// device, which the other side needs until it has answered.
@@ -24,8 +25,22 @@ pub(super) fn seal<R: Ratchet>(
         .filter(|it| it.standing == Standing::Sends)
         .max_by_key(|it| it.used)
         .ok_or(if waits { SendError::Restored } else { SendError::NoSession })?;
-    let sealed = session.ratchet.seal(plaintext).map_err(|_| SendError::Session)?;
+    // Until the other side has answered it is told whom the session is between.
+    let is_first = !session.ratchet.has_received();
+    let sealed = if is_first {
+        let binding = Binding::of(own.as_bytes(), &partner.address, &session.agreement);
+        let mut bound = Zeroizing::new(Vec::with_capacity(Binding::LEN + plaintext.len()));
+        bound.extend_from_slice(binding.as_bytes());
+        bound.extend_from_slice(plaintext);
+        session.ratchet.seal(&bound)
+    } else {
+        session.ratchet.seal(plaintext)
+    };
+    let sealed = sealed.map_err(|_| SendError::Session)?;
     session.changed = true;
+    if sealed.prekey != is_first {
+        return Err(SendError::Session);
+    }
     let message = if sealed.prekey {
         Message::Prekey { tag: session.tag, certificate: own.as_bytes(), body: &sealed.body }
     } else {

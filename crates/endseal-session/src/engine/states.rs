@@ -17,6 +17,8 @@ pub(super) struct States {
     pub(super) dropped: Vec<(Address, [u8; 8])>,
     /// The tags of all sessions with a device that were dropped, one after the other.
     pub(super) forgotten: Vec<(Address, Vec<u8>)>,
+    /// Devices with sessions that were given an end.
+    pub(super) ending: Vec<Address>,
     pub(super) sessions: Vec<(Address, SessionRow)>,
     pub(super) groups: Vec<GroupStates>,
     /// Where the queue stands.

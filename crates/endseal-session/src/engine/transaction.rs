@@ -14,13 +14,14 @@ use super::conversation::Conversation;
 use super::desk::{Departure, Question};
 use super::device::Device;
 use super::inbox::{Received, received};
-use super::lane::{Lane, Partner};
+use super::lane::{Lane, Partner, Shown};
 use super::outbox::{Outgoing, OutgoingKind};
+use super::records;
 use super::references::References;
 use super::seal::seal;
 use crate::{
-    Address, EngineError, Envelope, Outcome, PairwiseAccount, PrekeyBundle, Ratchet, SendError,
-    SessionInfo,
+    Address, EngineError, Envelope, Outcome, PairwiseAccount, PrekeyBundle, PrekeyKind, Ratchet,
+    SendError, SessionInfo,
 };
 
 pub use groups::{GroupSummary, JoinedGroup};
@@ -115,20 +116,23 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         })?)
     }
 
-    /// Begins a session with the device of a bundle; messages go on it from now on.
-    ///
-    /// The caller MUST know that the address in the bundle is the one it means.
+    /// Begins a session with the device `to` by a bundle of it; messages go on it from now on.
     ///
     /// # Errors
     /// [`BeginSessionError`](crate::BeginSessionError).
     pub fn begin_session(
         &mut self,
+        to: Address,
         bundle: &PrekeyBundle,
-    ) -> Result<Address, crate::BeginSessionError> {
+    ) -> Result<(), crate::BeginSessionError> {
         use crate::BeginSessionError as Error;
 
-        let address = bundle.certificate().address();
-        if address == self.device.certificate.address() {
+        let (theirs, own) = (bundle.certificate(), &self.device.certificate);
+        if theirs.address() != to {
+            return Err(Error::OtherAddress(theirs.address()));
+        }
+        let agreement = theirs.keys().agreement;
+        if to == own.address() || agreement == own.keys().agreement {
             return Err(Error::Own);
         }
         let ratchet = {
@@ -136,13 +140,15 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
             let slot = trust.account();
             slot.account.begin(bundle).map_err(Error::Begin)?
         };
-        let partner = partner(&mut self.clerk, self.memory, address).map_err(Error::Engine)?;
-        let shown =
-            partner.check(bundle.certificate().as_bytes()).map_err(|_| Error::Superseded)?;
+        let partner = partner(&mut self.clerk, self.memory, to).map_err(Error::Engine)?;
+        let shown = match partner.check(theirs.as_bytes()) {
+            Ok(Shown::Superseded) | Err(_) => return Err(Error::Superseded),
+            Ok(shown) => shown,
+        };
         partner.adopt(shown);
-        partner.push(ratchet);
-        self.retry_person(address).map_err(Error::Engine)?;
-        Ok(address)
+        partner.push(ratchet, agreement);
+        self.retry_person(to).map_err(Error::Engine)?;
+        Ok(())
     }
 
     /// Lets a device take part in nothing that was begun: its sessions receive from now on and send no
@@ -158,6 +164,29 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
                 entry.standing = Standing::Receives;
                 entry.changed = true;
                 count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    /// Lets sessions end whose other side has shown a certificate for another agreement key: 7 days after
+    /// the first call that finds them so, they are gone. `now` is in milliseconds since 1970. How many
+    /// ended.
+    ///
+    /// The caller MUST call this after it opened the engine and at least once a day: sessions with a
+    /// device that was replaced receive until then.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn expire(&mut self, now: u64) -> Result<usize, EngineError> {
+        let mut count = 0;
+        for (name, _) in self.transaction.records(records::ENDING)? {
+            let address = records::address_in(&name).ok_or(EngineError::Damaged("address"))?;
+            let partner = partner(&mut self.clerk, self.memory, address)?;
+            let (ended, others) = partner.expire(now);
+            count += ended;
+            if !others {
+                self.transaction.remove_record(records::ENDING, &name)?;
             }
         }
         Ok(count)
@@ -243,7 +272,10 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         self.clerk.set_verified(address, verified)
     }
 
-    /// Makes prekeys and the bundles that hand them out: `count` for one session each, and a fallback.
+    /// Bundles to hand out: `count` for one session each, and the fallback. Keys are made only where too
+    /// few are [pending](Self::pending_bundles), and the fallback key is replaced when it was published
+    /// and is 7 days old at `now`, in milliseconds since 1970. A repeated call returns the same bundles
+    /// until they were [published](Self::published) or used.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -252,12 +284,12 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         count: usize,
         now: u64,
     ) -> Result<Vec<PrekeyBundle>, EngineError> {
-        self.memory.trust().account().account.fallback_key();
-        self.one_time_bundles(count, now)
+        let mut bundles = self.one_time_bundles(count, now)?;
+        bundles.push(self.fallback_bundle(now)?);
+        Ok(bundles)
     }
 
-    /// Makes prekeys for one session each, and the bundles that hand them out. The fallback key stays the
-    /// one that it was.
+    /// [`Self::prekey_bundles`] without the fallback.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -266,16 +298,57 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         count: usize,
         now: u64,
     ) -> Result<Vec<PrekeyBundle>, EngineError> {
+        let mut bundles = self.pending_one_time()?;
+        if let Some(missing) = count.checked_sub(bundles.len()).filter(|it| *it > 0) {
+            let trust = self.memory.trust();
+            let mut slot = trust.account();
+            slot.account.add_one_time_keys(missing, now).map_err(|_| EngineError::Random)?;
+            slot.changed = true;
+            drop(slot);
+            bundles = self.pending_one_time()?;
+        }
+        bundles.truncate(count);
+        Ok(bundles)
+    }
+
+    fn pending_one_time(&self) -> Result<Vec<PrekeyBundle>, EngineError> {
+        let mut bundles = self.pending_bundles()?;
+        bundles.retain(|it| it.kind() == PrekeyKind::OneTime);
+        Ok(bundles)
+    }
+
+    fn fallback_bundle(&mut self, now: u64) -> Result<PrekeyBundle, EngineError> {
         let trust = self.memory.trust();
         let mut slot = trust.account();
-        slot.account.one_time_keys(count);
-        let bundles = slot
-            .account
-            .bundles(&self.device.certificate, now)
-            .map_err(|_| EngineError::Damaged("certificate"))?;
-        slot.account.published();
+        slot.account.refresh_fallback_key(now).map_err(|_| EngineError::Random)?;
         slot.changed = true;
-        Ok(bundles)
+        let bundle = slot.account.fallback(&self.device.certificate);
+        bundle.ok().flatten().ok_or(EngineError::Damaged("certificate"))
+    }
+
+    /// Bundles that were made and not [published](Self::published), in the order of making, the fallback
+    /// last. The same bundles have the same bytes.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn pending_bundles(&self) -> Result<Vec<PrekeyBundle>, EngineError> {
+        let trust = self.memory.trust();
+        let pending = trust.account().account.pending(&self.device.certificate);
+        pending.map_err(|_| EngineError::Damaged("certificate"))
+    }
+
+    /// Notes that these bundles have arrived where others can ask for them. The caller MUST call this
+    /// only then: a bundle that is not published is handed out again.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn published(&mut self, bundles: &[PrekeyBundle]) -> Result<(), EngineError> {
+        let keys: Vec<_> = bundles.iter().map(|it| *it.key()).collect();
+        let trust = self.memory.trust();
+        let mut slot = trust.account();
+        slot.account.published(&keys);
+        slot.changed = true;
+        Ok(())
     }
 
     /// Messages of the inbox with a number above `after`, at most `limit`: those of this transaction

@@ -3,8 +3,10 @@
 use alloc::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use endseal_crypto::x25519;
+
 use super::lane::ParkingBudget;
-use crate::PairwiseAccount;
+use crate::{Address, Certificate, PairwiseAccount};
 
 /// Whether identities that the store does not know may begin sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,6 +24,20 @@ pub(super) struct Trust<A: PairwiseAccount> {
     account: Arc<Mutex<AccountSlot<A>>>,
     pub(super) strangers: Strangers,
     pub(super) budget: Arc<ParkingBudget>,
+    pub(super) own: Own,
+}
+
+/// This device as the first messages of sessions name it.
+#[derive(Clone, Copy)]
+pub(super) struct Own {
+    pub(super) address: Address,
+    pub(super) agreement: x25519::PublicKey,
+}
+
+impl Own {
+    pub(super) fn of(certificate: &Certificate) -> Self {
+        Self { address: certificate.address(), agreement: certificate.keys().agreement }
+    }
 }
 
 /// The account, and whether it changed since it was written.
@@ -40,9 +56,10 @@ impl<A: PairwiseAccount> Trust<A> {
     pub(super) fn new(
         account: Arc<Mutex<AccountSlot<A>>>,
         strangers: Strangers,
+        own: Own,
         budget: Arc<ParkingBudget>,
     ) -> Self {
-        Self { account, strangers, budget }
+        Self { account, strangers, budget, own }
     }
 
     /// The account: only the first message of a session needs it.

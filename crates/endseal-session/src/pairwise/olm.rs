@@ -7,6 +7,7 @@
 mod account;
 mod body;
 mod error;
+mod prekeys;
 mod ratchet;
 mod sending;
 mod state;

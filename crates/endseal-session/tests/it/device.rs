@@ -22,17 +22,18 @@ impl Device {
 
     /// A bundle of a new one-time key.
     pub(crate) fn one_time(&mut self) -> PrekeyBundle {
-        self.account.one_time_keys(1);
-        let bundles = self.account.bundles(&self.certificate, 7).unwrap();
+        self.account.add_one_time_keys(1, 7).unwrap();
+        let bundles = self.account.pending(&self.certificate).unwrap();
         let of_kind = |bundle: &PrekeyBundle| bundle.kind() == PrekeyKind::OneTime;
         bundles.into_iter().rfind(of_kind).unwrap()
     }
 
-    /// A bundle of a new fallback key.
-    pub(crate) fn fallback(&mut self) -> PrekeyBundle {
-        self.account.fallback_key();
-        let bundle = self.account.bundles(&self.certificate, 7).unwrap().pop().unwrap();
+    /// A bundle of a fallback key, made anew if the last one is old enough at `now`.
+    pub(crate) fn fallback_at(&mut self, now: u64) -> PrekeyBundle {
+        self.account.refresh_fallback_key(now).unwrap();
+        let bundle = self.account.fallback(&self.certificate).unwrap().unwrap();
         assert_eq!(bundle.kind(), PrekeyKind::Fallback);
+        self.account.published(&[*bundle.key()]);
         bundle
     }
 
@@ -43,7 +44,7 @@ impl Device {
     /// Accepts what `from` began.
     pub(crate) fn accept(&mut self, from: &Self, tag: &OlmRatchet, body: &[u8]) -> OlmRatchet {
         let key = from.certificate.keys().agreement;
-        self.account.accept(tag.tag(), &key, body).unwrap().0
+        self.account.accept(tag.tag(), &key, body, |_| true).unwrap().0
     }
 }
 

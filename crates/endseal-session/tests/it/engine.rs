@@ -2,7 +2,9 @@
 
 mod aborts;
 mod batch;
+mod binding;
 mod buffers;
+mod bundles;
 mod damage;
 mod histories;
 mod kills;
@@ -13,6 +15,7 @@ mod parked;
 mod party;
 mod retention;
 mod sessions;
+mod succession;
 mod welcomes;
 mod windows;
 mod worker;

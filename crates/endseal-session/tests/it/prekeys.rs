@@ -15,7 +15,8 @@ use crate::device::{Device, signing};
 fn refused(bob: &mut Device, from: &Device, tag: SessionTag, body: &[u8]) -> AcceptError {
     let before = bob.account.save();
     let key = from.certificate.keys().agreement;
-    let error = bob.account.accept(tag, &key, body).err().expect("this must not be accepted");
+    let error =
+        bob.account.accept(tag, &key, body, |_| true).err().expect("this must not be accepted");
     assert!(*before == *bob.account.save(), "{error:?} left a trace");
     error
 }
@@ -23,9 +24,9 @@ fn refused(bob: &mut Device, from: &Device, tag: SessionTag, body: &[u8]) -> Acc
 #[test]
 fn bundles_are_what_others_verify() {
     let mut bob = Device::new(2);
-    bob.account.one_time_keys(3);
-    bob.account.fallback_key();
-    let bundles = bob.account.bundles(&bob.certificate, 77).unwrap();
+    bob.account.add_one_time_keys(3, 77).unwrap();
+    bob.account.refresh_fallback_key(77).unwrap();
+    let bundles = bob.account.pending(&bob.certificate).unwrap();
     let kinds: Vec<_> = bundles.iter().map(PrekeyBundle::kind).collect();
     assert_eq!(kinds[..3], [PrekeyKind::OneTime; 3]);
     assert_eq!(kinds[3..], [PrekeyKind::Fallback]);
@@ -35,18 +36,23 @@ fn bundles_are_what_others_verify() {
         assert_eq!((parsed.made_at(), parsed.certificate()), (77, &bob.certificate));
     }
     // Until they are published they are the same, and then there are none.
-    assert_eq!(bob.account.bundles(&bob.certificate, 77).unwrap(), bundles);
-    bob.account.published();
-    assert!(bob.account.bundles(&bob.certificate, 77).unwrap().is_empty());
+    assert_eq!(bob.account.pending(&bob.certificate).unwrap(), bundles);
+    bob.account.published(&[*bundles[1].key()]);
+    let rest = [&bundles[..1], &bundles[2..]].concat();
+    assert_eq!(bob.account.pending(&bob.certificate).unwrap(), rest);
+    let keys: Vec<_> = rest.iter().map(|it| *it.key()).collect();
+    bob.account.published(&keys);
+    assert!(bob.account.pending(&bob.certificate).unwrap().is_empty());
+    assert_eq!(bob.account.fallback(&bob.certificate).unwrap().as_ref(), bundles.last());
     assert_eq!(bob.account.one_time_keys_left(), 3);
 }
 
 #[test]
 fn bundles_need_the_certificate_of_the_account() {
     let mut bob = Device::new(2);
-    bob.account.one_time_keys(1);
+    bob.account.add_one_time_keys(1, 7).unwrap();
     let other = signing(2, &OlmAccount::generate());
-    assert!(matches!(bob.account.bundles(&other, 0), Err(WrongCertificate { .. })));
+    assert!(matches!(bob.account.pending(&other), Err(WrongCertificate { .. })));
 }
 
 #[test]
@@ -62,19 +68,65 @@ fn a_one_time_key_serves_once() {
     assert_eq!(refused(&mut bob, &carol, second.tag(), &late.body), AcceptError::NoPrekey);
 }
 
+const DAY: u64 = 24 * 60 * 60 * 1_000;
+
 #[test]
 fn a_fallback_key_serves_until_two_newer_ones_were_made() {
     let (alice, mut bob) = (Device::new(1), Device::new(2));
-    let bundle = bob.fallback();
+    let bundle = bob.fallback_at(DAY);
     let mut begun: Vec<OlmRatchet> = (0..4).map(|_| alice.begin(&bundle)).collect();
     let hellos: Vec<_> = begun.iter_mut().map(|one| one.seal(b"hello").unwrap().body).collect();
     let accept = |bob: &mut Device, i: usize| drop(bob.accept(&alice, &begun[i], &hellos[i]));
     accept(&mut bob, 0);
     accept(&mut bob, 1);
-    bob.account.fallback_key();
+    assert_ne!(bob.fallback_at(8 * DAY), bundle);
     accept(&mut bob, 2);
-    bob.account.fallback_key();
+    bob.fallback_at(15 * DAY);
     assert_eq!(refused(&mut bob, &alice, begun[3].tag(), &hellos[3]), AcceptError::NoPrekey);
+}
+
+/// However often bundles are asked for, and also while the last one has reached nobody.
+#[test]
+fn a_fallback_key_is_replaced_by_age_alone() {
+    let mut bob = Device::new(2);
+    let first = bob.fallback_at(DAY);
+    for _ in 0..3 {
+        assert_eq!(bob.fallback_at(8 * DAY - 1), first);
+    }
+    // A clock that is behind makes nothing.
+    assert_eq!(bob.fallback_at(0), first);
+    bob.account.refresh_fallback_key(8 * DAY).unwrap();
+    let second = bob.account.fallback(&bob.certificate).unwrap().unwrap();
+    assert_ne!(second, first);
+    bob.account.refresh_fallback_key(100 * DAY).unwrap();
+    assert_eq!(bob.account.fallback(&bob.certificate).unwrap().unwrap(), second);
+}
+
+#[test]
+fn of_five_thousand_and_one_keys_the_oldest_is_dropped() {
+    let mut bob = Device::new(2);
+    let first = bob.one_time();
+    bob.account.add_one_time_keys(4_999, 8).unwrap();
+    assert_eq!(bob.account.one_time_keys_left(), 5_000);
+    let alice = Device::new(1);
+    let mut one = alice.begin(&first);
+    let hello = one.seal(b"hello").unwrap().body;
+    bob.account.add_one_time_keys(1, 9).unwrap();
+    assert_eq!(bob.account.one_time_keys_left(), 5_000);
+    assert_eq!(refused(&mut bob, &alice, one.tag(), &hello), AcceptError::NoPrekey);
+}
+
+#[test]
+fn a_plaintext_that_the_caller_refuses_uses_no_prekey_up() {
+    let (alice, mut bob) = (Device::new(1), Device::new(2));
+    let mut one = alice.begin(&bob.one_time());
+    let hello = one.seal(b"hello").unwrap().body;
+    let (before, key) = (bob.account.save(), alice.certificate.keys().agreement);
+    let verify = |text: &[u8]| text != b"hello";
+    let refused = bob.account.accept(one.tag(), &key, &hello, verify).err();
+    assert_eq!(refused, Some(AcceptError::Open(OpenError::Authentication)));
+    assert!(*before == *bob.account.save());
+    bob.accept(&alice, &one, &hello);
 }
 
 #[test]
@@ -161,7 +213,7 @@ fn a_forked_account_accepts_the_same_message_again() {
     let hello = one.seal(b"hello").unwrap().body;
     let mut copy = bob.account.fork();
     let key = alice.certificate.keys().agreement;
-    copy.accept(one.tag(), &key, &hello).unwrap();
+    copy.accept(one.tag(), &key, &hello, |_| true).unwrap();
     assert_eq!(copy.one_time_keys_left(), 0);
     drop(copy);
     bob.accept(&alice, &one, &hello);

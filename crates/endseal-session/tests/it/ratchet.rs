@@ -2,8 +2,8 @@
 
 use endseal_session::olm::OlmRatchet;
 use endseal_session::{
-    MAX_MESSAGE_LEN, MAX_PLAINTEXT_LEN, Message, OpenError, PairwiseAccount, Ratchet, RatchetBody,
-    SealError, Sealed,
+    Binding, MAX_MESSAGE_LEN, MAX_PLAINTEXT_LEN, Message, OpenError, PairwiseAccount, Ratchet,
+    RatchetBody, SealError, Sealed,
 };
 
 use crate::device::{Device, pair, seal_many, with_bytes};
@@ -38,7 +38,8 @@ fn texts_of_all_lengths_go_both_ways() {
 #[test]
 fn the_longest_text_makes_a_message_of_either_kind() {
     let (alice, mut bob) = (Device::new(1), Device::new(2));
-    let text = vec![0x5a; MAX_PLAINTEXT_LEN];
+    // With the binding before it.
+    let text = vec![0x5a; Binding::LEN + MAX_PLAINTEXT_LEN];
     let mut one = alice.begin(&bob.one_time());
     assert_eq!(one.seal(&[&text[..], &[0]].concat()), Err(SealError::TooLong));
     let sealed = one.seal(&text).unwrap();
@@ -47,7 +48,7 @@ fn the_longest_text_makes_a_message_of_either_kind() {
     let bytes = message.to_bytes().unwrap();
     assert!(bytes.len() <= MAX_MESSAGE_LEN && bytes.len() > MAX_MESSAGE_LEN - 512);
     let agreement = alice.certificate.keys().agreement;
-    let (_, opened) = bob.account.accept(one.tag(), &agreement, &sealed.body).unwrap();
+    let (_, opened) = bob.account.accept(one.tag(), &agreement, &sealed.body, |_| true).unwrap();
     assert_eq!(*opened, text);
 }
 

@@ -49,7 +49,7 @@ fn a_state_of_another_form_is_refused() {
     let account = Device::new(1).account.save();
     assert_eq!(OlmRatchet::load(&[]).err(), Some(StateError::Malformed));
     assert_eq!(OlmAccount::load(&[]).err(), Some(StateError::Malformed));
-    for version in [0, 2, 255] {
+    for version in [0, 3, 255] {
         let changed = |state: &[u8]| [&[version], &state[1..]].concat();
         let error = Some(StateError::Version(version));
         assert_eq!(OlmRatchet::load(&changed(&session)).err(), error);
@@ -76,9 +76,9 @@ fn mutants_of_states_are_refused_or_loaded() {
     other.seal(&[]).unwrap();
     let active = other.save();
     let mut device = Device::new(1);
-    device.account.one_time_keys(5);
-    device.account.fallback_key();
-    device.account.fallback_key();
+    device.account.add_one_time_keys(5, 7).unwrap();
+    device.fallback_at(7);
+    device.fallback_at(7 + (7 << 32));
     let account = device.account.save();
     let mut loaded = 0;
     for _ in 0..20_000 {
@@ -90,8 +90,7 @@ fn mutants_of_states_are_refused_or_loaded() {
             }
         }
     }
-    // Slower: a multiplication a key.
-    for _ in 0..2_000 {
+    for _ in 0..20_000 {
         if let Ok(account) = OlmAccount::load(&random.mutant(&account)) {
             account.save();
             loaded += 1;
@@ -103,9 +102,8 @@ fn mutants_of_states_are_refused_or_loaded() {
 #[test]
 fn an_account_comes_back_as_it_was_saved() {
     let (alice, mut bob) = (Device::new(1), Device::new(2));
-    bob.account.one_time_keys(3);
-    bob.account.fallback_key();
-    bob.account.published();
+    bob.account.add_one_time_keys(3, 7).unwrap();
+    bob.fallback_at(7);
     let bundle = bob.one_time();
     let mut one = alice.begin(&bundle);
     let hello = one.seal(b"hello").unwrap().body;
@@ -115,19 +113,19 @@ fn an_account_comes_back_as_it_was_saved() {
     assert!(*loaded.save() == *state);
     assert_eq!(loaded.keys(), bob.account.keys());
     assert_eq!(loaded.one_time_keys_left(), 4);
-    let bundles = |account: &OlmAccount| account.bundles(&bob.certificate, 7).unwrap();
+    let bundles = |account: &OlmAccount| account.pending(&bob.certificate).unwrap();
     assert_eq!(bundles(&loaded), bundles(&bob.account));
     let agreement = alice.certificate.keys().agreement;
-    let (_, text) = loaded.accept(one.tag(), &agreement, &hello).unwrap();
+    let (_, text) = loaded.accept(one.tag(), &agreement, &hello, |_| true).unwrap();
     assert_eq!(*text, b"hello");
     assert_eq!(loaded.one_time_keys_left(), 3);
 }
 
 /// States that were saved when the format was made. If this fails, a newer library writes other
-/// pickles: the version must change, and the old one must still be read.
+/// pickles, and the version must change.
 #[test]
-fn states_of_the_first_version_are_read() {
-    let kept = include_str!("states_v1.txt");
+fn states_that_were_saved_before_are_read() {
+    let kept = include_str!("saved_states.txt");
     let mut lines = kept.lines().filter(|line| !line.starts_with('#'));
     let mut next = || unhex(lines.next().unwrap());
     let (account, receiver, message, sender) = (next(), next(), next(), next());

@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use endseal_crypto::ed25519;
-use endseal_session::olm::OlmRatchet;
+use endseal_crypto::{ed25519, x25519};
+use endseal_session::olm::{OlmAccount, OlmRatchet};
 use endseal_session::{
-    AcceptError, BundleError, Certificate, CertificateError, Message, MessageError, OpenError,
-    PairwiseAccount, PrekeyBundle, PrekeyKind, Ratchet, RatchetBody, SafetyNumber, SessionTag,
+    AcceptError, Address, Binding, BundleError, Certificate, CertificateError, DeviceId, Message,
+    MessageError, OpenError, PairwiseAccount, PrekeyBundle, PrekeyKind, Ratchet, RatchetBody,
+    SafetyNumber, SessionTag,
 };
 use serde_json::{Value, json};
 
@@ -29,8 +30,10 @@ fn session_vectors() {
             Some("certificate") => certificate(&unhex(&vector["certificate"])),
             Some("bundle") => bundle(&unhex(&vector["bundle"])),
             Some("message") => message(&vector),
+            Some("first") => first(&vector),
             Some("safety-number") => safety_number(&vector),
             Some("olm") => olm(&mut ratchet, &unhex(&vector["body"])),
+            Some("olm-session") => olm_session(&vector),
             Some("olm-prekey") => olm_prekey(&mut device, &unhex(&vector["body"])),
             other => panic!("kind {other:?}"),
         };
@@ -46,7 +49,7 @@ fn session_vectors() {
         }
         count += 1;
     }
-    assert!(count >= 94, "{count} vectors");
+    assert!(count >= 109, "{count} vectors");
 }
 
 fn certificate(bytes: &[u8]) -> Outcome {
@@ -125,6 +128,31 @@ fn message(vector: &Value) -> Outcome {
     })
 }
 
+/// The checks of a receiver of kind 1 that has opened the message.
+fn first(vector: &Value) -> Outcome {
+    let address = |identity, device| Address {
+        identity: ed25519::PublicKey::from_bytes(&array(&vector[identity])).unwrap(),
+        device: DeviceId::new(u32::try_from(vector[device].as_u64().unwrap()).unwrap()).unwrap(),
+    };
+    let (from, to) = (address("from_identity", "from_device"), address("to_identity", "to_device"));
+    let certificate =
+        Certificate::from_bytes(&unhex(&vector["certificate"])).map_err(certificate_class)?;
+    let agreement = x25519::PublicKey::from_bytes(&array(&vector["to_agreement"])).unwrap();
+    let binding = Binding::of(certificate.as_bytes(), &to, &agreement);
+    let plaintext = unhex(&vector["plaintext"]);
+    let is_key = certificate.keys().agreement.as_bytes() == &array(&vector["identity_key"]);
+    match plaintext.strip_prefix(binding.as_bytes()) {
+        Some(text) if certificate.address() == from && is_key => {
+            Ok(vec![("binding", hex(binding.as_bytes())), ("text", hex(text))])
+        }
+        _ => Err("authentication"),
+    }
+}
+
+fn array(value: &Value) -> [u8; 32] {
+    unhex(value).try_into().unwrap()
+}
+
 fn safety_number(vector: &Value) -> Outcome {
     let key = |name| {
         let bytes = unhex(&vector[name]).try_into().unwrap();
@@ -146,11 +174,47 @@ fn olm(ratchet: &mut OlmRatchet, body: &[u8]) -> Outcome {
 fn olm_prekey(device: &mut Device, body: &[u8]) -> Outcome {
     let key = device.certificate.keys().agreement;
     let tag = SessionTag::from_bytes(&[0; 8]);
-    match device.account.accept(tag, &key, body).err().unwrap() {
+    match device.account.accept(tag, &key, body, |_| true).err().unwrap() {
         AcceptError::Open(OpenError::Malformed) => Err("malformed"),
         AcceptError::Open(OpenError::Authentication) => Ok(Vec::new()),
         other => panic!("{other}"),
     }
+}
+
+/// A session by another implementation, opened with the receiver's keys.
+fn olm_session(vector: &Value) -> Outcome {
+    let list = |name: &str| -> Vec<Vec<u8>> {
+        vector[name].as_str().unwrap().split(',').map(|it| unhex(&json!(it))).collect()
+    };
+    let one_time = array(&vector["one_time_secret"]);
+    let public = *x25519::SecretKey::from_bytes(&one_time).public_key().as_bytes();
+    // An account as it is stored: one one-time key, no fallback key, the library's long-term keys.
+    let state = [
+        &[2, 1, 0, 0, 0][..],
+        &one_time,
+        &public,
+        &[0; 8],
+        &[1, 0],
+        &[1, 0, 32],
+        &unhex(&vector["signing_seed"]),
+        &unhex(&vector["agreement_secret"]),
+        &[0; 6],
+    ];
+    let mut account = OlmAccount::load(&state.concat()).unwrap();
+    let theirs = x25519::PublicKey::from_bytes(&array(&vector["agreement"])).unwrap();
+    let bodies = list("bodies");
+    let (first, others) = bodies.split_first().unwrap();
+    // One-time key, base key and identity key lie behind two bytes each.
+    let key = |at: usize| first[at..at + 32].try_into().unwrap();
+    let tag = SessionTag::of_keys(&key(71), &key(37), &key(3));
+    let (mut ratchet, text) = account.accept(tag, &theirs, first, |_| true).unwrap();
+    assert_eq!(account.one_time_keys_left(), 0);
+    let mut texts = vec![text];
+    for body in others {
+        texts.push(ratchet.open(RatchetBody::Prekey(body)).unwrap());
+    }
+    let texts: Vec<_> = texts.iter().map(|it| hex(it).as_str().unwrap().to_owned()).collect();
+    Ok(vec![("texts", json!(texts.join(",")))])
 }
 
 fn hex(bytes: &[u8]) -> Value {

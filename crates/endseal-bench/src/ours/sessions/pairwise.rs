@@ -4,7 +4,8 @@ use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
 use endseal_session::olm::{OlmAccount, OlmRatchet};
 use endseal_session::{
-    Certificate, DeviceKeys, Engine, Envelope, Message, PairwiseAccount as _, Ratchet, RatchetBody,
+    Binding, Certificate, DeviceKeys, Engine, Envelope, Message, PairwiseAccount as _, Ratchet,
+    RatchetBody,
 };
 
 use super::folder::Failure;
@@ -29,7 +30,9 @@ pub(super) fn meet(receiver: &mut Engine, conversation: usize) -> Result<Box<dyn
     let bundles = receiver.transaction(|own| own.prekey_bundles(1, NOW))?;
     let mut ratchet = account.begin(bundles.first().ok_or("no prekey was made")?)?;
 
-    let hello = ratchet.seal(b"hello")?;
+    let own = receiver.certificate();
+    let binding = Binding::of(certificate.as_bytes(), &own.address(), &own.keys().agreement);
+    let hello = ratchet.seal(&[binding.as_bytes(), &b"hello"[..]].concat())?;
     let hello = Message::Prekey {
         tag: ratchet.tag(),
         certificate: certificate.as_bytes(),

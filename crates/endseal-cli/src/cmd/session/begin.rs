@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         return Err(Failure::new(Kind::Refused, message).because_text(format!("it is of {whose}")));
     }
     let own = with_made(args.device, wait, ctx, |engine, _| {
-        engine.transaction(|transaction| transaction.begin_session(&bundle))?;
+        engine.transaction(|transaction| transaction.begin_session(theirs, &bundle))?;
         Ok(engine.address().device.number())
     })?;
     let device = theirs.device.number();

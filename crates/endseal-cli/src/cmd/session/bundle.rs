@@ -16,8 +16,8 @@ use crate::output::DASH;
 /// Write prekey bundles, with which others begin sessions with this device
 ///
 /// A bundle is not secret. Give each to one person, who begins with it once. A fallback bundle serves
-/// anybody, until two newer ones have been made: sessions that begin with it are less protected until
-/// you answer.
+/// anybody, and is replaced after 7 days; the one before serves as long again. Sessions that begin with it
+/// are less protected until you answer. If a run is interrupted, the next one writes the same bundles.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// How many
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         return Err(endseal_node::FileError::Exists(args.output.clone()).into());
     }
     let now = ctx.now;
-    let (device, bundles) = with_made(args.device, wait, ctx, |engine, _| {
+    let (device, files) = with_made(args.device, wait, ctx, |engine, _| {
         let count = args.count.into();
         let bundles = engine.transaction(|it| {
             if args.fallback {
@@ -62,21 +62,34 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
             }
         });
         let bundles = bundles.map_err(|error: EngineError| Failure::from(error))?;
-        Ok((engine.address().device.number(), bundles))
+        let mut files = Vec::new();
+        for bundle in &bundles {
+            let path = if is_folder { args.output.join(name(bundle)) } else { args.output.clone() };
+            write(&path, bundle, existing)?;
+            files.push(shown(&path));
+        }
+        // After the files are there: bundles of a run that ends before are written by the next.
+        engine.transaction(|it| it.published(&bundles)).map_err(|error: EngineError| error)?;
+        Ok((engine.address().device.number(), files))
     })?;
-    let mut files = Vec::new();
-    for bundle in &bundles {
-        let path = if is_folder { args.output.join(name(bundle)) } else { args.output.clone() };
-        write_file(&path, bundle.as_bytes(), existing, Readers::Umask)?;
-        files.push(shown(&path));
-    }
     let text = format!(
         "{} of device {device} in '{}'\n",
-        plural(bundles.len() as u64, "bundle"),
+        plural(files.len() as u64, "bundle"),
         shown(&args.output)
     );
     let json = json::object([("device", device.into()), ("bundles", files.into())]);
     Ok(Outcome::new(text, json))
+}
+
+/// Writes a bundle. A file that holds it already was written by a run that ended before it could note
+/// that.
+fn write(path: &Path, bundle: &PrekeyBundle, existing: Existing) -> Result<(), Failure> {
+    let is_there =
+        std::fs::read(path).is_ok_and(|bytes| bytes.as_slice() == bundle.as_bytes().as_slice());
+    if !is_there {
+        write_file(path, bundle.as_bytes(), existing, Readers::Umask)?;
+    }
+    Ok(())
 }
 
 /// Another name for each prekey.

@@ -4,6 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use endseal_crypto::secret::Zeroizing;
+use endseal_crypto::x25519;
 use endseal_store::{SessionRow, Standing};
 
 use super::{Fresh, Parked, Reason};
@@ -11,10 +12,11 @@ use crate::engine::body_digest::BodyDigest;
 use crate::engine::inbox::KIND_TEXT;
 use crate::engine::states::States;
 use crate::engine::task::{Delivery, Entry, Opened, Task};
-use crate::engine::trust::{Strangers, Trust};
+use crate::engine::trust::{Own, Strangers, Trust};
+use crate::fields::Fields;
 use crate::{
-    AcceptError, Address, Certificate, CertificateError, DeviceId, Failure, Message, OpenError,
-    PairwiseAccount, Ratchet, RatchetBody, SessionTag, Succession,
+    AcceptError, Address, Binding, Certificate, CertificateError, DeviceId, Failure, Message,
+    OpenError, PairwiseAccount, Ratchet, RatchetBody, SessionTag, Succession,
 };
 
 /// Sessions that are kept with one device. Two sides that begin at the same time make two; more come
@@ -26,6 +28,10 @@ const MAX_FORGOTTEN: usize = 1_024;
 
 /// Rounds in which parked messages are tried, of which each lets one more open at least.
 const MAX_RETRIES: usize = 8;
+
+/// Time for which a session still receives after its key was superseded, in milliseconds: 7 days. What
+/// the old device had sent may be on its way.
+const GRACE: u64 = 7 * 24 * 60 * 60 * 1_000;
 
 /// All devices of one person.
 pub(in crate::engine) struct Correspondence<R> {
@@ -44,6 +50,8 @@ pub(in crate::engine) struct Partner<R> {
     pub(in crate::engine) seen: Option<Seen>,
     pub(in crate::engine) sessions: Vec<RatchetEntry<R>>,
     pub(in crate::engine) certificate_changed: bool,
+    /// Whether a session was given an end since the last writing.
+    ending_changed: bool,
     /// Sessions that were dropped since the last writing.
     pub(in crate::engine) dropped: Vec<SessionTag>,
     /// Sessions that were dropped ever, the last ones last. Their first messages are not accepted again,
@@ -86,7 +94,22 @@ pub(in crate::engine) struct RatchetEntry<R> {
     pub(in crate::engine) standing: Standing,
     /// Grows with each use: the highest one is written on.
     pub(in crate::engine) used: u64,
+    /// The other side's agreement key, to which the session belongs.
+    pub(in crate::engine) agreement: x25519::PublicKey,
+    /// When the session ends, if a later certificate has another agreement key: in milliseconds since
+    /// 1970, or 0 until the clock was asked.
+    pub(in crate::engine) ends_at: Option<u64>,
     pub(in crate::engine) changed: bool,
+}
+
+/// The certificate of a message, beside the one that was seen last.
+pub(in crate::engine) enum Shown {
+    /// It says what the other says, or it is an earlier one for the same agreement key.
+    Known,
+    /// It takes the place of the other.
+    Later(Box<Certificate>),
+    /// It is an earlier one, for another agreement key: no session begins with it.
+    Superseded,
 }
 
 impl<R: Ratchet> Correspondence<R> {
@@ -214,6 +237,7 @@ impl<R: Ratchet> Partner<R> {
             seen: None,
             sessions: Vec::new(),
             certificate_changed: false,
+            ending_changed: false,
             dropped: Vec::new(),
             forgotten: Vec::new(),
         }
@@ -231,46 +255,30 @@ impl<R: Ratchet> Partner<R> {
     {
         match Message::parse(body).map_err(|_| Failure::Malformed)? {
             Message::Ratchet { tag, body } => {
-                self.advance(tag, RatchetBody::Ratchet(body)).unwrap_or(Err(Failure::NoSession))
+                let latest = self.latest();
+                self.session(tag).ok_or(Failure::NoSession)?.open(body, latest)
             }
             Message::Prekey { tag, certificate, body } => {
-                let certificate = self.check(certificate)?;
-                match self.advance(tag, RatchetBody::Prekey(body)) {
-                    Some(result) => result,
-                    None => self.accept(tag, certificate, body, is_known, trust),
-                }
+                let shown = self.check(certificate)?;
+                let first = First::new(certificate, &trust.own, body)?;
+                let latest = self.latest();
+                let plaintext = match self.session(tag) {
+                    Some(session) => session.open_first(&first, latest)?,
+                    None => self.accept(tag, &first, &shown, is_known, trust)?,
+                };
+                self.adopt(shown);
+                Ok(plaintext)
             }
             Message::Group(_) => Err(Failure::Malformed),
         }
-    }
-
-    /// The next message of a session that there is, with what it costs if there is one.
-    fn advance(
-        &mut self,
-        tag: SessionTag,
-        body: RatchetBody<'_>,
-    ) -> Option<Result<Zeroizing<Vec<u8>>, Failure>> {
-        let latest = self.latest();
-        let entry = self.sessions.iter_mut().find(|entry| entry.tag == tag)?;
-        Some(match entry.ratchet.open(body) {
-            Ok(plaintext) => {
-                // The one that the other side wrote on last is the one to answer on.
-                if entry.used < latest {
-                    entry.used = latest + 1;
-                }
-                entry.changed = true;
-                Ok(plaintext)
-            }
-            Err(error) => Err(failure(error)),
-        })
     }
 
     /// The first message of a session.
     fn accept<A>(
         &mut self,
         tag: SessionTag,
-        certificate: Option<Certificate>,
-        body: &[u8],
+        first: &First<'_>,
+        shown: &Shown,
         is_known: bool,
         trust: &Trust<A>,
     ) -> Result<Zeroizing<Vec<u8>>, Failure>
@@ -280,32 +288,33 @@ impl<R: Ratchet> Partner<R> {
         if self.forgotten.contains(&tag) {
             return Err(Failure::NoSession);
         }
+        if matches!(shown, Shown::Superseded) {
+            return Err(Failure::Authentication);
+        }
         if !is_known && trust.strangers == Strangers::Refused {
             return Err(Failure::Stranger);
         }
-        let shown = match (&certificate, &self.seen) {
-            (Some(certificate), _) => certificate.clone(),
-            (None, Some(seen)) => seen.decoded()?,
-            (None, None) => return Err(Failure::Authentication),
-        };
         let (ratchet, plaintext) = {
             let mut slot = trust.account();
-            let accepted = slot.account.accept(tag, &shown.keys().agreement, body).map_err(
-                |error| match error {
-                    AcceptError::NoPrekey => Failure::NoPrekey,
-                    AcceptError::Open(error) => failure(error),
-                },
-            )?;
+            let verify = |plaintext: &[u8]| first.is_bound(plaintext);
+            let accepted = slot.account.accept(tag, &first.agreement, first.body, verify);
+            let accepted = accepted.map_err(|error| match error {
+                AcceptError::NoPrekey => Failure::NoPrekey,
+                AcceptError::Open(error) => failure(error),
+            })?;
             slot.changed = true;
             accepted
         };
-        self.adopt(certificate);
-        self.push(ratchet);
-        Ok(plaintext)
+        self.push(ratchet, first.agreement);
+        Ok(without_binding(plaintext))
+    }
+
+    fn session(&mut self, tag: SessionTag) -> Option<&mut RatchetEntry<R>> {
+        self.sessions.iter_mut().find(|entry| entry.tag == tag)
     }
 
     /// A session that is new, and from now on the one to write on.
-    pub(in crate::engine) fn push(&mut self, ratchet: R) {
+    pub(in crate::engine) fn push(&mut self, ratchet: R, agreement: x25519::PublicKey) {
         let used = self.latest() + 1;
         let tag = ratchet.tag();
         self.sessions.push(RatchetEntry {
@@ -313,17 +322,15 @@ impl<R: Ratchet> Partner<R> {
             tag,
             standing: Standing::Sends,
             used,
+            agreement,
+            ends_at: None,
             changed: true,
         });
         while self.sessions.len() > MAX_SESSIONS {
             let oldest = self.sessions.iter().enumerate().min_by_key(|(_, entry)| entry.used);
             let Some((index, _)) = oldest else { break };
             let tag = self.sessions.remove(index).tag;
-            self.dropped.push(tag);
-            self.forgotten.push(tag);
-            if self.forgotten.len() > MAX_FORGOTTEN {
-                self.forgotten.remove(0);
-            }
+            self.forget(tag);
         }
     }
 
@@ -337,13 +344,45 @@ impl<R: Ratchet> Partner<R> {
         self.forgotten.drain(..excess);
     }
 
-    /// The certificate of a message, if it is another one than that seen last.
+    /// Notes that a session is gone.
+    fn forget(&mut self, tag: SessionTag) {
+        self.dropped.push(tag);
+        self.forgotten.push(tag);
+        if self.forgotten.len() > MAX_FORGOTTEN {
+            self.forgotten.remove(0);
+        }
+    }
+
+    /// Gives sessions whose key was superseded an end, and drops those whose end has come: how many, and
+    /// whether others have yet to end.
+    pub(in crate::engine) fn expire(&mut self, now: u64) -> (usize, bool) {
+        let mut ended = Vec::new();
+        self.sessions.retain_mut(|entry| {
+            match entry.ends_at {
+                Some(0) => {
+                    // Not ENDLESS, which no clock reaches.
+                    entry.ends_at = Some(now.saturating_add(GRACE).min(ENDLESS - 1));
+                    entry.changed = true;
+                    true
+                }
+                Some(end) if end <= now => {
+                    ended.push(entry.tag);
+                    false
+                }
+                _ => true,
+            }
+        });
+        ended.iter().for_each(|tag| self.forget(*tag));
+        (ended.len(), self.sessions.iter().any(|it| it.ends_at.is_some()))
+    }
+
+    /// The certificate of a message or bundle, verified.
     pub(in crate::engine) fn check(
         &self,
         bytes: &[u8; Certificate::LEN],
-    ) -> Result<Option<Certificate>, Failure> {
+    ) -> Result<Shown, Failure> {
         if self.seen.as_ref().is_some_and(|seen| seen.as_bytes() == bytes) {
-            return Ok(None);
+            return Ok(Shown::Known);
         }
         let certificate = Certificate::from_bytes(bytes).map_err(|error| match error {
             CertificateError::Authentication => Failure::Authentication,
@@ -352,21 +391,34 @@ impl<R: Ratchet> Partner<R> {
         if certificate.address() != self.address {
             return Err(Failure::Authentication);
         }
-        let seen = self.seen.as_ref().map(Seen::decoded).transpose()?;
-        match seen.map(|seen| certificate.succession(&seen)) {
-            None | Some(Succession::Later) => Ok(Some(certificate)),
-            Some(Succession::Same) => Ok(None),
-            Some(Succession::Earlier | Succession::Conflict) => Err(Failure::Authentication),
+        let Some(seen) = &self.seen else { return Ok(Shown::Later(Box::new(certificate))) };
+        let seen = seen.decoded()?;
+        let has_same_key = certificate.keys().agreement == seen.keys().agreement;
+        match certificate.succession(&seen) {
+            Succession::Later => Ok(Shown::Later(Box::new(certificate))),
+            Succession::Same => Ok(Shown::Known),
+            Succession::Earlier if has_same_key => Ok(Shown::Known),
+            Succession::Earlier => Ok(Shown::Superseded),
+            Succession::Conflict => Err(Failure::Authentication),
         }
     }
 
-    /// A certificate that was proved to belong to who writes.
-    pub(in crate::engine) fn adopt(&mut self, certificate: Option<Certificate>) {
-        if let Some(certificate) = certificate {
-            self.seen = Some(Seen::Decoded(certificate));
-            self.certificate_changed = true;
-            self.known = true;
+    /// Takes over a certificate that was proved to belong to who writes. Sessions with another agreement
+    /// key receive from now on, until they end.
+    pub(in crate::engine) fn adopt(&mut self, shown: Shown) {
+        let Shown::Later(certificate) = shown else { return };
+        let agreement = certificate.keys().agreement;
+        for entry in &mut self.sessions {
+            if entry.agreement != agreement && entry.ends_at.is_none() {
+                entry.standing = Standing::Receives;
+                entry.ends_at = Some(0);
+                entry.changed = true;
+                self.ending_changed = true;
+            }
         }
+        self.seen = Some(Seen::Decoded(*certificate));
+        self.certificate_changed = true;
+        self.known = true;
     }
 
     fn latest(&self) -> u64 {
@@ -378,6 +430,9 @@ impl<R: Ratchet> Partner<R> {
             && let Some(seen) = &self.seen
         {
             states.certificates.push((self.address, seen.as_bytes().to_vec()));
+        }
+        if core::mem::take(&mut self.ending_changed) {
+            states.ending.push(self.address);
         }
         if !self.dropped.is_empty() {
             let tags = self.forgotten.iter().flat_map(|tag| *tag.as_bytes());
@@ -395,12 +450,115 @@ impl<R: Ratchet> Partner<R> {
                         engine: R::ENGINE,
                         standing: entry.standing,
                         used: entry.used,
-                        state: entry.ratchet.save(),
+                        state: entry.state(),
                     },
                 ));
             }
         }
     }
+}
+
+/// Stands in a state for a session that does not end.
+const ENDLESS: u64 = u64::MAX;
+
+impl<R: Ratchet> RatchetEntry<R> {
+    /// The row in the store without what the row says itself: the other side's agreement key (32), when
+    /// the session ends (8), and the ratchet.
+    fn state(&self) -> Zeroizing<Vec<u8>> {
+        let ratchet = self.ratchet.save();
+        let mut state = Zeroizing::new(Vec::with_capacity(32 + 8 + ratchet.len()));
+        state.extend_from_slice(self.agreement.as_bytes());
+        state.extend_from_slice(&self.ends_at.unwrap_or(ENDLESS).to_le_bytes());
+        state.extend_from_slice(&ratchet);
+        state
+    }
+
+    /// The session of a row, if this program wrote it.
+    pub(in crate::engine) fn load(row: &SessionRow) -> Option<Self> {
+        if row.engine != R::ENGINE {
+            return None;
+        }
+        let mut fields = Fields::new(&row.state);
+        let agreement = x25519::PublicKey::from_bytes(fields.array()?).ok()?;
+        let ends_at = u64::from_le_bytes(*fields.array()?);
+        Some(Self {
+            ratchet: R::load(fields.rest()).ok()?,
+            tag: SessionTag::from_bytes(&row.tag),
+            standing: row.standing,
+            used: row.used,
+            agreement,
+            ends_at: Some(ends_at).filter(|it| *it != ENDLESS),
+            changed: false,
+        })
+    }
+
+    /// Opens a message that carries no certificate. `latest` is the greatest [`used`](Self::used).
+    fn open(&mut self, body: &[u8], latest: u64) -> Result<Zeroizing<Vec<u8>>, Failure> {
+        let plaintext = self.ratchet.open(RatchetBody::Ratchet(body)).map_err(failure)?;
+        self.note_use(latest);
+        Ok(plaintext)
+    }
+
+    /// Opens a message of kind 1. The certificate beside it is no part of what the MAC covers.
+    fn open_first(
+        &mut self,
+        first: &First<'_>,
+        latest: u64,
+    ) -> Result<Zeroizing<Vec<u8>>, Failure> {
+        if first.agreement != self.agreement {
+            return Err(Failure::Authentication);
+        }
+        // On a copy: a message whose binding is wrong must not use its key up.
+        let mut ratchet = self.ratchet.fork();
+        let plaintext = ratchet.open(RatchetBody::Prekey(first.body)).map_err(failure)?;
+        if !first.is_bound(&plaintext) {
+            return Err(Failure::Authentication);
+        }
+        self.ratchet = ratchet;
+        self.note_use(latest);
+        Ok(without_binding(plaintext))
+    }
+
+    /// The session that the other side wrote on last is the one to answer on, unless its key was
+    /// superseded.
+    fn note_use(&mut self, latest: u64) {
+        if self.used < latest && self.ends_at.is_none() {
+            self.used = latest + 1;
+        }
+        self.changed = true;
+    }
+}
+
+/// A message of kind 1, whose certificate was verified.
+struct First<'a> {
+    body: &'a [u8],
+    /// The agreement key of the certificate.
+    agreement: x25519::PublicKey,
+    binding: Binding,
+}
+
+impl<'a> First<'a> {
+    fn new(
+        certificate: &[u8; Certificate::LEN],
+        own: &Own,
+        body: &'a [u8],
+    ) -> Result<Self, Failure> {
+        let agreement = Certificate::agreement_in(certificate).ok_or(Failure::Malformed)?;
+        let binding = Binding::of(certificate, &own.address, &own.agreement);
+        Ok(Self { body, agreement, binding })
+    }
+
+    /// Returns true if the plaintext names the certificate beside the message and this device.
+    fn is_bound(&self, plaintext: &[u8]) -> bool {
+        plaintext.starts_with(self.binding.as_bytes())
+    }
+}
+
+/// The text behind the binding.
+fn without_binding(mut plaintext: Zeroizing<Vec<u8>>) -> Zeroizing<Vec<u8>> {
+    let head = Binding::LEN.min(plaintext.len());
+    plaintext.drain(..head);
+    plaintext
 }
 
 fn failure(error: OpenError) -> Failure {

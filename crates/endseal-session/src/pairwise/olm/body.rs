@@ -14,6 +14,8 @@ const BLOCK_LEN: usize = 16;
 /// A ratchet message: `03 || 0a 20 ratchet key || 10 chain index || 22 length ciphertext || MAC`.
 pub(super) struct RatchetHeader<'a> {
     pub(super) ratchet_key: &'a [u8; 32],
+    /// The number of the message in its chain.
+    pub(super) index: u64,
 }
 
 impl<'a> RatchetHeader<'a> {
@@ -23,11 +25,12 @@ impl<'a> RatchetHeader<'a> {
         expect(&mut fields, [0x0a, 32])?;
         let ratchet_key = fields.array()?;
         expect(&mut fields, [0x10])?;
-        varint(&mut fields)?;
+        let index = varint(&mut fields)?;
         expect(&mut fields, [0x22])?;
         let len = usize::try_from(varint(&mut fields)?).ok()?;
         let whole = len > 0 && len % BLOCK_LEN == 0;
-        (whole && fields.rest().len().checked_sub(MAC_LEN)? == len).then_some(Self { ratchet_key })
+        let is_all = whole && fields.rest().len().checked_sub(MAC_LEN)? == len;
+        is_all.then_some(Self { ratchet_key, index })
     }
 }
 

@@ -5,9 +5,10 @@ use zeroize::Zeroizing;
 
 use super::body::{PrekeyHeader, RatchetHeader};
 use super::state;
+use crate::binding::Binding;
 use crate::message::{MAX_PLAINTEXT_LEN, SessionTag};
 use crate::pairwise::{
-    OpenError, Ratchet, RatchetBody, RatchetLimits, SealError, Sealed, StateError,
+    ChainPlace, OpenError, Ratchet, RatchetBody, RatchetLimits, SealError, Sealed, StateError,
 };
 
 /// A session of Olm.
@@ -50,6 +51,15 @@ impl Ratchet for OlmRatchet {
         RatchetLimits { kept_keys: 40, chains: 5, gap: 2_000 }
     }
 
+    fn place(body: RatchetBody<'_>) -> Option<ChainPlace> {
+        let body = match body {
+            RatchetBody::Prekey(body) => PrekeyHeader::parse(body)?.message,
+            RatchetBody::Ratchet(body) => body,
+        };
+        let header = RatchetHeader::parse(body)?;
+        Some(ChainPlace { chain: *header.ratchet_key, index: header.index })
+    }
+
     fn open(&mut self, body: RatchetBody<'_>) -> Result<Zeroizing<Vec<u8>>, OpenError> {
         let body = match body {
             RatchetBody::Prekey(body) => self.unwrap(body)?,
@@ -71,7 +81,7 @@ impl Ratchet for OlmRatchet {
     }
 
     fn seal(&mut self, plaintext: &[u8]) -> Result<Sealed, SealError> {
-        if plaintext.len() > MAX_PLAINTEXT_LEN {
+        if plaintext.len() > MAX_PLAINTEXT_LEN + Binding::LEN {
             return Err(SealError::TooLong);
         }
         Ok(match self.session.encrypt(plaintext)? {

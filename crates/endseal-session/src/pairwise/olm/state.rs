@@ -10,8 +10,10 @@ use postcard::de_flavors::Slice;
 use postcard::ser_flavors::Flavor;
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
-use vodozemac::olm::{AccountPickle, SessionPickle};
+use vodozemac::olm::{Account, AccountPickle, SessionPickle};
 use zeroize::Zeroizing;
+
+use endseal_crypto::x25519::SecretKey;
 
 use super::sending::SendingRatchet;
 use crate::pairwise::StateError;
@@ -34,6 +36,25 @@ pub(super) fn save(pickle: &impl Serialize) -> Zeroizing<Vec<u8>> {
 
 pub(super) fn load_account(bytes: &[u8]) -> Result<AccountPickle, StateError> {
     load(bytes, |reader| AccountPickle::deserialize(reader))
+}
+
+/// The end of an account's state that holds no prekey: of one-time keys the next id, the public keys that
+/// are not published and the secret keys; of fallback keys the next id, the last and the one before.
+const NO_PREKEYS: [u8; 6] = [0; 6];
+/// The same with one secret one-time key, whose id is 0, before it and after it.
+const ONE_PREKEY: ([u8; 4], [u8; 3]) = ([1, 0, 1, 0], [0; 3]);
+
+/// An account with the long-term keys of `pickle`, which has no prekeys, and one one-time key.
+pub(super) fn account_with(pickle: &AccountPickle, one_time: &SecretKey) -> Option<Account> {
+    let state = save(pickle);
+    let long_term = state.strip_suffix(&NO_PREKEYS)?;
+    let (before, after) = ONE_PREKEY;
+    let key = one_time.expose_secret();
+    let mut state = Zeroizing::new(Vec::with_capacity(long_term.len() + key.len() + 7));
+    for part in [long_term, &before, key, &after] {
+        state.extend_from_slice(part);
+    }
+    load_account(&state).ok().map(Account::from_pickle)
 }
 
 pub(super) fn load_session(bytes: &[u8]) -> Result<SessionPickle, StateError> {

@@ -487,7 +487,7 @@ impl History {
             let to = self.people[at].address;
             let bundle = self.people[at].fallback();
             self.device.engine().transaction(|t| t.reset_session(to)).unwrap();
-            self.device.engine().transaction(|t| t.begin_session(&bundle)).unwrap();
+            self.device.begin_with(&bundle);
             self.arrived += 1;
             let id = self.arrived.to_le_bytes();
             let hello = self.device.send(to, b"hello again");

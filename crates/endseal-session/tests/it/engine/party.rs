@@ -10,8 +10,8 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::OsRandom;
 use endseal_session::group::{Commit, Group, GroupError, Suite};
 use endseal_session::{
-    Address, BatchOptions, DeviceId, Engine, Envelope, GroupChangeError, NewDevice, Outcome,
-    Outgoing, OutgoingKind, PrekeyBundle, SendError,
+    Address, BatchOptions, DeviceId, Engine, EngineError, Envelope, GroupChangeError, NewDevice,
+    Outcome, Outgoing, OutgoingKind, PrekeyBundle, SendError,
 };
 use endseal_store::{OpenOptions, Protection, Store, Unlock};
 
@@ -61,6 +61,11 @@ impl Party {
     }
 
     pub(crate) fn with_device(identity: u8, device: u32) -> Self {
+        Self::made_at(identity, device, 1_790_000_000_000)
+    }
+
+    /// A device whose certificate is of that time: one that takes the place of an earlier one.
+    pub(crate) fn made_at(identity: u8, device: u32, now: u64) -> Self {
         let place = Place::new();
         let store = Store::create(&place.store(), Protection::None, &mut OsRandom).unwrap();
         let signing = SigningKey::from_seed(Seed::from_bytes(&[identity; 32]));
@@ -68,7 +73,7 @@ impl Party {
             identity: &signing,
             device: DeviceId::new(device).unwrap(),
             peer_id: PeerId::from_bytes(&[identity; 32]),
-            now: 1_790_000_000_000,
+            now,
         };
         let engine = Engine::create(store, new, &mut OsRandom).unwrap();
         let address = engine.address();
@@ -96,8 +101,24 @@ impl Party {
 
     /// A session from here to there, on which nothing was sent.
     pub(crate) fn begin(&mut self, other: &mut Self) {
-        let bundles = other.engine().transaction(|t| t.prekey_bundles(1, 7)).unwrap();
-        self.engine().transaction(|t| t.begin_session(&bundles[0])).unwrap();
+        let bundle = other.bundles(1).remove(0);
+        self.begin_with(&bundle);
+    }
+
+    /// A session with the device of a bundle.
+    pub(crate) fn begin_with(&mut self, bundle: &PrekeyBundle) {
+        let to = bundle.certificate().address();
+        self.engine().transaction(|t| t.begin_session(to, bundle)).unwrap();
+    }
+
+    /// New bundles of one-time keys that are handed out.
+    pub(crate) fn bundles(&mut self, count: usize) -> Vec<PrekeyBundle> {
+        let made = self.engine().transaction(|t| {
+            let bundles = t.one_time_bundles(count, 7)?;
+            t.published(&bundles)?;
+            Ok(bundles)
+        });
+        made.map_err(|it: EngineError| it).unwrap()
     }
 
     /// A session between the two that both have answered on.

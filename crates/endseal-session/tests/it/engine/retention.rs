@@ -96,7 +96,7 @@ fn sessions_of_strangers_go_when_nothing_else_is_left_of_them() {
     let fallback = other.fallback();
     let mut hello = Vec::new();
     for sender in [&mut one, &mut two] {
-        sender.engine().transaction(|t| t.begin_session(&fallback)).unwrap();
+        sender.begin_with(&fallback);
         let body = sender.send(other.address, b"hello");
         other.receive_one(sender.address, b"hello", &body);
         hello.push((sender.address, body));

@@ -1,6 +1,6 @@
 //! Who may begin sessions, which are kept, and what is remembered of those that are not.
 
-use endseal_session::{BeginSessionError, Envelope, Failure, Outcome, SendError, Strangers};
+use endseal_session::{Envelope, Failure, Outcome, SendError, Strangers};
 
 use super::party::Party;
 
@@ -14,7 +14,7 @@ fn the_first_message_of_a_forgotten_session_is_not_accepted_again() {
         let fallback = other.fallback();
         let mut first = Vec::new();
         for n in 0..=KEPT {
-            one.engine().transaction(|t| t.begin_session(&fallback)).unwrap();
+            one.begin_with(&fallback);
             let body = one.send(other.address, &[u8::try_from(n).unwrap()]);
             other.receive_one(one.address, format!("id {n}").as_bytes(), &body);
             first.push(body);
@@ -42,7 +42,7 @@ fn a_session_forgotten_in_the_same_batch_is_remembered() {
     let fallback = other.fallback();
     let mut first = Vec::new();
     for n in 0..=u8::try_from(KEPT).unwrap() {
-        one.engine().transaction(|t| t.begin_session(&fallback)).unwrap();
+        one.begin_with(&fallback);
         first.push(([n], one.send(other.address, &[n])));
     }
     let mut envelopes: Vec<_> =
@@ -59,10 +59,10 @@ fn a_session_forgotten_in_the_same_batch_is_remembered() {
 fn a_one_time_key_is_gone_with_the_message_that_used_it() {
     for kill in [false, true] {
         let (mut one, mut two, mut other) = (Party::new(1), Party::new(2), Party::new(3));
-        let bundles = other.engine().transaction(|t| t.prekey_bundles(1, 7)).unwrap();
+        let bundles = other.bundles(1);
         let mut bodies = Vec::new();
         for sender in [&mut one, &mut two] {
-            sender.engine().transaction(|t| t.begin_session(&bundles[0])).unwrap();
+            sender.begin_with(&bundles[0]);
             bodies.push(sender.send(other.address, b"hello"));
         }
         other.receive_one(one.address, b"1", &bodies[0]);
@@ -86,7 +86,7 @@ fn a_known_identity_may_come_with_another_device() {
     let fallback = other.fallback();
     let mut bodies = Vec::new();
     for sender in [&mut phone, &mut desk, &mut stranger] {
-        sender.engine().transaction(|t| t.begin_session(&fallback)).unwrap();
+        sender.begin_with(&fallback);
         bodies.push((sender.address, sender.send(other.address, b"hello")));
     }
     let outcomes: Vec<_> = bodies
@@ -140,8 +140,7 @@ fn a_restored_store_does_not_send_until_the_session_was_reset() {
     assert_eq!(one.engine().transaction(|t| t.reset_session(to)).unwrap(), 1);
     assert!(matches!(one.engine().encrypt(to, b"no"), Err(SendError::NoSession)));
     let fallback = other.fallback();
-    let begun = one.engine().transaction::<_, BeginSessionError>(|t| t.begin_session(&fallback));
-    begun.unwrap();
+    one.begin_with(&fallback);
     let body = one.send(to, b"on a new one");
     one.kill();
     other.receive_one(one.address, b"new", &body);

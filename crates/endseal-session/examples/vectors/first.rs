@@ -1,0 +1,133 @@
+//! The head of the first plaintexts: whom it must name.
+
+use std::path::Path;
+
+use endseal_crypto::hash;
+use endseal_crypto::label::SESSION_BINDING;
+
+use crate::json::Vector;
+use crate::{
+    CERTIFICATE, MADE_AT, certificate, certificate_body, ed25519, replaced, signed, x25519,
+};
+
+const ALICE: u8 = 1;
+const BOB: u8 = 2;
+const MALLORY: u8 = 3;
+/// The device of each.
+const DEVICE: u32 = 1;
+
+/// The agreement key in the certificate of a person.
+fn agreement(person: u8) -> [u8; 32] {
+    x25519(person ^ 0x10)
+}
+
+fn binding(certificate: &[u8], recipient: u8, device: u32, agreement: &[u8; 32]) -> [u8; 32] {
+    let parts: [&[u8]; 4] = [certificate, &ed25519(recipient), &device.to_le_bytes(), agreement];
+    let mut digest = [0; 32];
+    hash::derive_into(SESSION_BINDING, &parts, &mut digest);
+    digest
+}
+
+/// A certificate of Mallory for the agreement key of another.
+fn borrowed(from: u8) -> Vec<u8> {
+    let body = certificate_body(MALLORY, DEVICE, MADE_AT);
+    signed(MALLORY, CERTIFICATE, &replaced(&body, 69, &agreement(from)))
+}
+
+/// What a receiver knows of a message of kind 1 when it has opened it.
+struct First<'a> {
+    from: (u8, u32),
+    certificate: &'a [u8],
+    identity_key: [u8; 32],
+    to: u8,
+    plaintext: Vec<u8>,
+}
+
+impl First<'_> {
+    fn vector(&self, scenario: &'static str, comment: &str, expect: &str) -> Vector {
+        Vector::new(scenario, comment, expect)
+            .with("kind", "first")
+            .with_hex("from_identity", &ed25519(self.from.0))
+            .with_number("from_device", self.from.1.into())
+            .with_hex("certificate", self.certificate)
+            .with_hex("identity_key", &self.identity_key)
+            .with_hex("to_identity", &ed25519(self.to))
+            .with_number("to_device", DEVICE.into())
+            .with_hex("to_agreement", &agreement(self.to))
+            .with_hex("plaintext", &self.plaintext)
+    }
+}
+
+pub(crate) fn write(dir: &Path) {
+    let alice = certificate(ALICE, DEVICE, MADE_AT);
+    let later = certificate(ALICE, DEVICE, MADE_AT + 1);
+    let to_bob = |certificate: &[u8]| binding(certificate, BOB, DEVICE, &agreement(BOB));
+    let first = |certificate, head: &[u8]| First {
+        from: (ALICE, DEVICE),
+        certificate,
+        identity_key: agreement(ALICE),
+        to: BOB,
+        plaintext: [head, b"text"].concat(),
+    };
+    let good = to_bob(&alice);
+    for (scenario, comment, certificate) in [
+        ("first", "alice writes to bob", &alice),
+        ("first-later-certificate", "under a later certificate", &later),
+    ] {
+        let digest = to_bob(certificate);
+        first(certificate, &digest)
+            .vector(scenario, comment, "ok")
+            .with_hex("binding", &digest)
+            .with_hex("text", b"text")
+            .write(dir);
+    }
+    let refused = |scenario, comment: &str, first: First<'_>| {
+        first.vector(scenario, comment, "authentication").write(dir);
+    };
+    // Both directions: a key under the certificate of whoever does not have it.
+    let foreign = borrowed(ALICE);
+    refused(
+        "first-senders-key-is-foreign",
+        "alice's message under a certificate of mallory for alice's key, from mallory",
+        First { from: (MALLORY, DEVICE), ..first(&foreign, &good) },
+    );
+    refused(
+        "first-recipients-key-is-foreign",
+        "alice wrote to mallory, whose certificate is for bob's key, and bob got it",
+        first(&alice, &binding(&alice, MALLORY, DEVICE, &agreement(BOB))),
+    );
+    refused(
+        "first-other-device",
+        "for another device of bob",
+        first(&alice, &binding(&alice, BOB, 2, &agreement(BOB))),
+    );
+    refused(
+        "first-other-key",
+        "for another key of bob's device",
+        first(&alice, &binding(&alice, BOB, DEVICE, &agreement(MALLORY))),
+    );
+    refused(
+        "first-exchanged-certificate",
+        "a later certificate of alice for the same key beside it",
+        first(&later, &good),
+    );
+    let reversed = binding(&certificate(BOB, DEVICE, MADE_AT), ALICE, DEVICE, &agreement(ALICE));
+    refused("first-reversed", "from bob to alice", first(&alice, &reversed));
+    refused("first-cut", "31 bytes of the digest", {
+        First { plaintext: good[..31].to_vec(), ..first(&alice, &good) }
+    });
+    refused("first-empty", "no digest", First { plaintext: Vec::new(), ..first(&alice, &good) });
+    let mut flipped = good;
+    flipped[31] ^= 1;
+    refused("first-flipped", "the last bit of the digest", first(&alice, &flipped));
+    refused(
+        "first-other-identity-key",
+        "the identity key in the Olm message is not the certificate's",
+        First { identity_key: agreement(MALLORY), ..first(&alice, &good) },
+    );
+    refused(
+        "first-other-address",
+        "under the address of another device of alice",
+        First { from: (ALICE, 2), ..first(&alice, &good) },
+    );
+}

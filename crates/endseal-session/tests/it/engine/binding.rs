@@ -1,0 +1,80 @@
+//! The first messages of a session name both sides: a key under a foreign certificate serves nobody.
+
+use endseal_crypto::ed25519::{Seed, SigningKey};
+use endseal_crypto::peer_id::PeerId;
+use endseal_session::{
+    Address, Certificate, DeviceId, DeviceKeys, Envelope, Failure, Message, Outcome, PrekeyBundle,
+};
+
+use super::party::Party;
+use crate::device::identity;
+
+const MALLORY: u8 = 66;
+
+/// A certificate of Mallory for a device that has the agreement key of another certificate, and the key
+/// that signs her prekeys.
+fn borrowed(from: &Certificate) -> (Certificate, SigningKey) {
+    let signing = SigningKey::from_seed(Seed::from_bytes(&[67; 32]));
+    let keys = DeviceKeys {
+        device: DeviceId::new(9).unwrap(),
+        peer_id: PeerId::from_bytes(&[9; 32]),
+        agreement: from.keys().agreement,
+        signing: *signing.public_key(),
+        group: *signing.public_key(),
+    };
+    (Certificate::issue(&identity(MALLORY), &keys, 1), signing)
+}
+
+/// The message with another certificate beside it.
+fn under(certificate: &Certificate, message: &[u8]) -> Vec<u8> {
+    let Ok(Message::Prekey { tag, body, .. }) = Message::parse(message) else {
+        panic!("no message of kind 1")
+    };
+    Message::Prekey { tag, certificate: certificate.as_bytes(), body }.to_bytes().unwrap()
+}
+
+fn sessions(party: &mut Party, with: Address) -> usize {
+    party.engine().transaction(|t| t.sessions(with)).unwrap().len()
+}
+
+/// Mallory carries Alice's first message to Bob, puts a certificate of her own beside it, for Alice's
+/// key, and says that it is from her.
+#[test]
+fn a_message_under_a_certificate_that_borrows_the_senders_key_is_refused() {
+    let (mut alice, mut bob) = (Party::new(1), Party::new(2));
+    alice.begin(&mut bob);
+    let body = alice.send(bob.address, b"credit it to me");
+    let (certificate, _) = borrowed(alice.engine().certificate());
+    let forged = under(&certificate, &body);
+    let mallory = certificate.address();
+    let outcomes = bob.receive(&[Envelope::from_device(b"id", mallory, &forged)]);
+    assert_eq!(outcomes, [Outcome::Failed(Failure::Authentication)]);
+    assert_eq!(sessions(&mut bob, mallory), 0);
+    // Nothing was used up: Alice's own message opens, on this store and after a restart.
+    bob.restart();
+    bob.receive_one(alice.address, b"id", &body);
+    assert_eq!(bob.texts(), [b"credit it to me"]);
+}
+
+/// Mallory hands out a bundle for Bob's key with one of Bob's prekeys, and what Alice writes to her she
+/// hands on to Bob.
+#[test]
+fn a_message_to_whoever_borrows_the_recipients_key_is_refused() {
+    let (mut alice, mut bob) = (Party::new(1), Party::new(2));
+    let genuine = bob.bundles(1).remove(0);
+    let (certificate, signing) = borrowed(genuine.certificate());
+    let (kind, key, time) = (genuine.kind(), *genuine.key(), genuine.made_at());
+    let bundle = PrekeyBundle::issue(&certificate, kind, key, time, |it| signing.sign(it));
+    let bundle = PrekeyBundle::from_bytes(bundle.as_bytes()).unwrap();
+    alice.begin_with(&bundle);
+    let mallory = certificate.address();
+    let body = alice.send(mallory, b"for Mallory alone");
+    let outcomes = bob.receive(&[Envelope::from_device(b"id", alice.address, &body)]);
+    assert_eq!(outcomes, [Outcome::Failed(Failure::Authentication)]);
+    assert_eq!(sessions(&mut bob, alice.address), 0);
+    // The prekey is there still.
+    alice.begin_with(&genuine);
+    let body = alice.send(bob.address, b"for Bob");
+    bob.receive_one(alice.address, b"id", &body);
+    assert_eq!(bob.texts(), [b"for Bob"]);
+}
