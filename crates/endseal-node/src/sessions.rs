@@ -20,7 +20,7 @@ use endseal_store::{OpenOptions, OpenStoreError, OuterKey, Protection, Store, Un
 use crate::home::Home;
 
 pub use error::{SessionsError, TextError};
-pub use receive::{ReceiveError, Tally, receive};
+pub use receive::{ReceiveError, Reception, Tally, receive};
 pub use send::{Texts, WriteOutboxError, encrypt, encrypt_group, waiting, write_outbox};
 
 /// Name of the store's directory.

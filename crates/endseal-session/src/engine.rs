@@ -13,6 +13,7 @@ mod inbox;
 mod inline;
 mod lane;
 mod notice;
+mod order;
 mod outbox;
 mod pipeline;
 mod progress;
@@ -36,6 +37,7 @@ use batch::{Batch, Memory};
 use device::Device;
 use inline::Counter;
 use lane::ParkingBudget;
+use order::Order;
 use progress::{Progress, Watch};
 use prune::Walk;
 use references::References;
@@ -47,7 +49,7 @@ pub use notice::Notice;
 pub use outbox::{Outbox, Outgoing, OutgoingKind, Pending};
 pub use progress::{ChunkReport, Turn};
 pub use prune::{PrunePolicy, Pruned};
-pub use transaction::{EngineTransaction, GroupSummary, JoinedGroup, ParkedMessage};
+pub use transaction::{EngineTransaction, GroupSummary, JoinedGroup, ParkedMessage, SentToAll};
 pub use trust::Strangers;
 
 use crate::group::{GroupDevice, GroupKey};
@@ -122,12 +124,14 @@ impl<A: PairwiseAccount> Engine<A> {
         let certificate = Certificate::issue(new.identity, &keys, new.now);
         let groups = GroupDevice::new(certificate, group_key)
             .map_err(|_| EngineError::Damaged("certificate"))?;
+        let restorations = store.restorations();
         let transaction = store.begin()?;
         if transaction.record(records::DEVICE, &[])?.is_some() {
             return Err(EngineError::DeviceExists);
         }
         transaction.put_record(records::DEVICE, &[], &groups.to_bytes())?;
         transaction.put_record(records::ACCOUNT, &[], &account.save())?;
+        records::Prekeys { restorations, lost: false }.put(&transaction)?;
         transaction.commit()?;
         Self::open(store)
     }
@@ -140,11 +144,17 @@ impl<A: PairwiseAccount> Engine<A> {
         Ok(store.read()?.record(records::DEVICE, &[])?.is_some())
     }
 
-    /// The engine of a store that holds a device.
+    /// The engine of a store that holds a device. If the store was restored since it was opened last, its
+    /// prekeys and key packages are deleted: [`Self::prekeys_lost`].
     ///
     /// # Errors
     /// [`EngineError::NoDevice`] if it holds none, [`EngineError::Damaged`] if its device or account is.
     pub fn open(mut store: Store) -> Result<Self, EngineError> {
+        let restorations = store.restorations();
+        let noted = records::Prekeys::of(&store.read()?)?;
+        if noted.is_none_or(|it| it.restorations != restorations) {
+            Self::drop_prekeys(&mut store, restorations)?;
+        }
         let strangers = Strangers::default();
         let transaction = store.read()?;
         let device = Device::load(&transaction)?;
@@ -154,14 +164,41 @@ impl<A: PairwiseAccount> Engine<A> {
         Ok(Self { store, references, device, memory, strangers, pruning })
     }
 
+    /// Deletes what messages that are delivered again may have used after the copy was made.
+    fn drop_prekeys(store: &mut Store, restorations: u64) -> Result<(), EngineError> {
+        let transaction = store.begin()?;
+        let mut account = Self::load_account(&transaction)?;
+        account.drop_prekeys();
+        transaction.put_record(records::ACCOUNT, &[], &account.save())?;
+        for (id, _) in transaction.records(records::KEY_PACKAGE)? {
+            transaction.remove_record(records::KEY_PACKAGE, &id)?;
+        }
+        records::Prekeys { restorations, lost: true }.put(&transaction)?;
+        Ok(transaction.commit()?)
+    }
+
+    fn load_account(transaction: &ReadTransaction<'_>) -> Result<A, EngineError> {
+        let state = transaction.record(records::ACCOUNT, &[])?.ok_or(EngineError::NoDevice)?;
+        A::load(&state).map_err(|_| EngineError::Damaged("account"))
+    }
+
+    /// Returns true if the store was restored and no bundle was
+    /// [published](EngineTransaction::published) since. Bundles and key packages that were handed out
+    /// before serve no more: the caller MUST replace them wherever others ask for them.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn prekeys_lost(&mut self) -> Result<bool, EngineError> {
+        Ok(records::Prekeys::of(&self.reading()?)?.is_some_and(|it| it.lost))
+    }
+
     /// What is in memory before any conversation is.
     fn load_memory(
         transaction: &ReadTransaction<'_>,
         device: &Device,
         strangers: Strangers,
     ) -> Result<Memory<A>, EngineError> {
-        let state = transaction.record(records::ACCOUNT, &[])?.ok_or(EngineError::NoDevice)?;
-        let account = A::load(&state).map_err(|_| EngineError::Damaged("account"))?;
+        let account = Self::load_account(transaction)?;
         let (mut messages, mut bytes) = (0, 0);
         for total in transaction.parked_totals()? {
             messages += usize::try_from(total.messages).unwrap_or(usize::MAX);
@@ -279,7 +316,8 @@ impl<A: PairwiseAccount> Engine<A> {
     /// Opens a backlog: every message gets one result, whatever the others are. When this returns, what
     /// the report calls kept is in the store, and may be acknowledged.
     ///
-    /// Messages are taken in their order within each conversation. A bad message costs itself alone.
+    /// Messages are taken in their order within each conversation, but for those of a ratchet's chain, which
+    /// are taken in the order of their numbers. A bad message costs itself alone.
     ///
     /// # Errors
     /// [`BatchError`] if the store fails: it tells what was committed before. The rest is as if it had
@@ -314,11 +352,14 @@ impl<A: PairwiseAccount> Engine<A> {
         watcher: Option<&mut progress::Watcher<'_, A>>,
     ) -> Result<BatchReport, BatchError> {
         let nothing = |cause| BatchError { done: BatchReport::default(), cause };
+        let order = Order::of::<A::Ratchet>(envelopes);
+        let arranged = order.as_ref().map(|order| order.arrange(envelopes));
+        let envelopes = arranged.as_deref().unwrap_or(envelopes);
         let (mut memory, mut references) = self.take_memory().map_err(nothing)?;
         let mut batch = Batch::new(envelopes, &mut memory);
         let mut progress = Progress::default();
         let device = &self.device;
-        let mut watch = Watch { watcher, device, options };
+        let mut watch = Watch { watcher, device, options, order: order.as_ref() };
         let mut counter = Counter {
             store: &mut self.store,
             references: &mut references,
@@ -338,6 +379,10 @@ impl<A: PairwiseAccount> Engine<A> {
             ran = ran.and(Err(cause.into()));
         }
         let report = batch.finish(progress.committed, progress.commits);
+        let report = match &order {
+            Some(order) => order.restore(report),
+            None => report,
+        };
         match ran {
             Ok(()) => {
                 self.give_back(memory, references);
@@ -369,7 +414,7 @@ impl<A: PairwiseAccount> Engine<A> {
     /// # Errors
     /// [`SendError`]; nothing was encrypted then.
     pub fn encrypt(&mut self, to: Address, plaintext: &[u8]) -> Result<Outgoing, SendError> {
-        self.transaction(|transaction| transaction.dispatch(to, plaintext))
+        self.send(|transaction| transaction.dispatch(to, plaintext))
     }
 
     /// Encrypts a message to a group, likewise.
@@ -377,7 +422,19 @@ impl<A: PairwiseAccount> Engine<A> {
     /// # Errors
     /// [`SendError`].
     pub fn encrypt_group(&mut self, group: &[u8], plaintext: &[u8]) -> Result<Outgoing, SendError> {
-        self.transaction(|transaction| transaction.dispatch_group(group, plaintext))
+        self.send(|transaction| transaction.dispatch_group(group, plaintext))
+    }
+
+    /// A transaction of one message. What is in memory outlives a refusal that changed nothing.
+    fn send(
+        &mut self,
+        work: impl FnOnce(&mut EngineTransaction<'_, '_, A>) -> Result<Outgoing, SendError>,
+    ) -> Result<Outgoing, SendError> {
+        self.transaction(|transaction| match work(transaction) {
+            Err(error) if error.is_refusal() => Ok(Err(error)),
+            Err(error) => Err(error),
+            Ok(outgoing) => Ok(Ok(outgoing)),
+        })?
     }
 
     /// [`EngineTransaction::expire`] in a transaction of its own, if there is anything to do.

@@ -102,6 +102,16 @@ pub enum SendError {
     TooLong,
 }
 
+impl SendError {
+    /// Returns true if the message was refused before anything changed.
+    pub(crate) fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::CommitRequired | Self::NoGroup | Self::NoSession | Self::Restored | Self::TooLong
+        )
+    }
+}
+
 impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

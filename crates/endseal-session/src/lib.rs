@@ -41,7 +41,7 @@ pub use certificate::{Certificate, CertificateError, DeviceKeys, Succession};
 pub use engine::{
     ChunkReport, ConversationId, Correspondent, Engine, EngineTransaction, GroupSummary, Inbox,
     JoinedGroup, NewDevice, Notice, Outbox, Outgoing, OutgoingKind, ParkedMessage, ParkedTotal,
-    Pending, PrunePolicy, Pruned, Received, ReceivedKind, Strangers, Turn,
+    Pending, PrunePolicy, Pruned, Received, ReceivedKind, SentToAll, Strangers, Turn,
 };
 pub use envelope::{Envelope, MAX_ID_LEN, Origin};
 pub use error::{BatchError, BeginSessionError, EngineError, GroupChangeError, SendError};

@@ -130,7 +130,14 @@ fn work_and_close<T>(
     ctx: &mut Ctx,
     work: impl FnOnce(&mut Engine, &mut Ctx) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
+    engine.expire(ctx.now)?;
     let done = work(&mut engine, ctx)?;
+    if engine.prekeys_lost()? {
+        ctx.note(
+            "note: the store was restored, and bundles that were handed out before serve no more; make new \
+             ones: endseal session bundle",
+        );
+    }
     engine.into_store().close()?;
     Ok(done)
 }

@@ -221,3 +221,32 @@ fn one_process_at_a_time_has_the_store() {
     alice.run(&["session", "--wait", "60", "list"]).ok();
     assert!(child.wait().unwrap().success());
 }
+
+/// More than a ratchet keeps keys for, in the wrong order of files.
+#[test]
+fn files_are_received_in_any_order() {
+    let scratch = Scratch::new();
+    let [alice, bob] = correspondents(&scratch);
+    for (name, from) in [("a", 0), ("b", 100)] {
+        let lines: Vec<_> = (from..from + 100).map(|n| format!("line {n}")).collect();
+        alice
+            .feed(&["session", "send", "bob", "--lines", "-o", name], lines.join("\n").as_bytes())
+            .ok();
+    }
+    let ran = bob.run(&["session", "receive", "b", "a"]).ok();
+    assert_eq!(ran.text(), "200 messages: 200 delivered\n");
+    assert_eq!(texts(&bob).len(), 200);
+}
+
+/// The first run cannot write its file, and the second one has the bundle still.
+#[test]
+fn a_bundle_that_was_not_written_is_written_by_the_next_run() {
+    let scratch = Scratch::new();
+    let [_, bob] = correspondents(&scratch);
+    // Writing fails after the bundle was made.
+    bob.run(&["session", "bundle", "-o", "missing/bundle"]).fails(3, "missing/bundle");
+    bob.run(&["session", "bundle", "-o", "one"]).ok();
+    bob.run(&["session", "bundle", "-o", "two"]).ok();
+    assert_ne!(scratch.read("one"), scratch.read("two"));
+    bob.run(&["session", "bundle", "-o", "two"]).fails(3, "two");
+}

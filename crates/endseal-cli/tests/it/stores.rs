@@ -105,6 +105,11 @@ fn a_restored_store_receives_and_sends_after_a_reset() {
     alice.feed(&["session", "send", "bob", "-o", "second"], b"second").ok();
     bob.run(&["session", "receive", "second", "first"]).ok();
     assert_eq!(texts(&bob), ["first", "second"]);
+    // Its prekeys are gone, which is said until there are new ones.
+    let lost = "bundles that were handed out before serve no more";
+    assert!(bob.run(&["session", "list"]).ok().err.contains(lost));
+    assert!(!bob.run(&["session", "bundle", "-o", "new.bundle"]).ok().err.contains(lost));
+    assert!(!bob.run(&["session", "list"]).ok().err.contains(lost));
     let send = ["session", "send", "alice", "-o", "back"];
     bob.feed(&send, b"back").fails(1, "the store was restored");
     bob.run(&["session", "reset", "alice", "--yes"]).ok();

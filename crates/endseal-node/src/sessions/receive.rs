@@ -5,12 +5,15 @@ use core::{error, fmt};
 use std::io::{self, Read};
 
 use endseal_session::{
-    BatchOptions, BatchReport, Engine, EngineError, Envelope, FileRecord, FileRecordError,
+    Address, BatchOptions, BatchReport, Engine, EngineError, Envelope, FileRecord, FileRecordError,
     FileRecords, FileRoute, Outcome,
 };
 
 /// Bytes of a file that are in memory at once, if they hold a record.
 const PIECE: usize = 8 << 20;
+
+/// Bytes of messages that are one backlog.
+const HELD: usize = 32 << 20;
 
 /// What became of the records of a session file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,64 +65,151 @@ impl Tally {
 }
 
 /// Delivers the records of a session file (docs/spec/session-file.md), transaction by transaction, and
-/// adds what became of them to `tally`. `progress` is told how many bytes are done with.
+/// adds what became of them to `tally`. `progress` is told how many bytes were read.
 ///
 /// # Errors
 /// [`ReceiveError`]. The records before the fault are delivered, and counted in `tally`.
 pub fn receive(
     engine: &mut Engine,
-    mut input: impl Read,
+    input: impl Read,
     options: &BatchOptions,
     tally: &mut Tally,
     progress: &mut dyn FnMut(u64),
 ) -> Result<(), ReceiveError> {
-    let own = engine.address();
-    let mut parser = FileRecords::new();
-    let (mut piece, mut done) = (Vec::new(), 0);
-    loop {
-        let space = PIECE.max(FileRecord::MAX_LEN) - piece.len();
-        let read = (&mut input).take(space as u64).read_to_end(&mut piece);
-        // What was read before a failure is there, and good.
-        let is_last = !matches!(read, Ok(len) if len == space);
-        let mut rest = piece.as_slice();
-        let mut envelopes = Vec::new();
-        let fault = loop {
-            let record = match parser.next(&mut rest) {
-                Ok(Some(record)) => record,
-                Ok(None) if is_last => break parser.finish(rest).err(),
-                Ok(None) => break None,
-                Err(fault) => break Some(fault),
+    let mut reception = Reception::new(engine, options);
+    let read = reception.read(input, tally, progress);
+    reception.finish(tally)?;
+    read
+}
+
+/// Delivers several session files as one backlog, so that messages are opened in the order of their
+/// numbers whatever the order of the files. Up to 32 MiB of messages are one backlog; beyond, what was
+/// read first is delivered first.
+#[allow(missing_debug_implementations, reason = "nothing of it is for people")]
+pub struct Reception<'a> {
+    engine: &'a mut Engine,
+    options: &'a BatchOptions,
+    /// Messages of the records, one after the other.
+    bodies: Vec<u8>,
+    records: Vec<Held>,
+}
+
+/// A record whose message is in memory.
+struct Held {
+    id: Vec<u8>,
+    from: Origin,
+    /// Where its message ends.
+    end: usize,
+}
+
+enum Origin {
+    Device(Address),
+    Group(Vec<u8>),
+}
+
+impl<'a> Reception<'a> {
+    /// Nothing was read yet.
+    #[must_use]
+    pub fn new(engine: &'a mut Engine, options: &'a BatchOptions) -> Self {
+        Self { engine, options, bodies: Vec::new(), records: Vec::new() }
+    }
+
+    /// Reads a file. Records are delivered when there are many, and with [`Self::finish`]. `progress` is
+    /// told how many bytes were read.
+    ///
+    /// # Errors
+    /// [`ReceiveError`]. The records before the fault are taken.
+    pub fn read(
+        &mut self,
+        mut input: impl Read,
+        tally: &mut Tally,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), ReceiveError> {
+        let mut parser = FileRecords::new();
+        let (mut piece, mut done) = (Vec::new(), 0);
+        loop {
+            let space = PIECE.max(FileRecord::MAX_LEN) - piece.len();
+            let read = (&mut input).take(space as u64).read_to_end(&mut piece);
+            // What was read before a failure is there, and good.
+            let is_last = !matches!(read, Ok(len) if len == space);
+            let mut rest = piece.as_slice();
+            let fault = loop {
+                match parser.next(&mut rest) {
+                    Ok(Some(record)) => self.hold(&record, tally)?,
+                    Ok(None) if is_last => break parser.finish(rest).err(),
+                    Ok(None) => break None,
+                    Err(fault) => break Some(fault),
+                }
             };
-            tally.records += 1;
-            match record.route {
-                FileRoute::Devices { sender, recipient } if recipient == own => {
-                    envelopes.push(Envelope::from_device(record.id, sender, record.body));
-                }
-                FileRoute::Group(id) => {
-                    envelopes.push(Envelope::from_group(record.id, id, record.body));
-                }
-                _ => tally.elsewhere += 1,
+            let left = rest.len();
+            done += (piece.len() - left) as u64;
+            progress(done);
+            read.map_err(ReceiveError::Input)?;
+            if let Some(fault) = fault {
+                return Err(ReceiveError::Format(fault));
+            }
+            if is_last {
+                return Ok(());
+            }
+            piece.drain(..piece.len() - left);
+        }
+    }
+
+    /// Delivers what was not delivered yet.
+    ///
+    /// # Errors
+    /// [`EngineError`]. What was delivered before is counted in `tally`.
+    pub fn finish(mut self, tally: &mut Tally) -> Result<(), EngineError> {
+        self.deliver(tally)
+    }
+
+    fn hold(&mut self, record: &FileRecord<'_>, tally: &mut Tally) -> Result<(), EngineError> {
+        tally.records += 1;
+        let from = match record.route {
+            FileRoute::Devices { sender, recipient } if recipient == self.engine.address() => {
+                Origin::Device(sender)
+            }
+            FileRoute::Group(id) => Origin::Group(id.to_vec()),
+            _ => {
+                tally.elsewhere += 1;
+                return Ok(());
             }
         };
-        let report = engine.decrypt_batch(&envelopes, options);
-        match report {
-            Ok(report) => tally.add(&report),
+        if self.bodies.len() + record.body.len() > HELD {
+            self.deliver(tally)?;
+        }
+        self.bodies.extend_from_slice(record.body);
+        self.records.push(Held { id: record.id.to_vec(), from, end: self.bodies.len() });
+        Ok(())
+    }
+
+    fn deliver(&mut self, tally: &mut Tally) -> Result<(), EngineError> {
+        let mut start = 0;
+        let envelopes: Vec<_> = self
+            .records
+            .iter()
+            .map(|record| {
+                let body = self.bodies.get(start..record.end).unwrap_or_default();
+                start = record.end;
+                match &record.from {
+                    Origin::Device(sender) => Envelope::from_device(&record.id, *sender, body),
+                    Origin::Group(id) => Envelope::from_group(&record.id, id, body),
+                }
+            })
+            .collect();
+        let delivered = self.engine.decrypt_batch(&envelopes, self.options);
+        self.bodies.clear();
+        self.records.clear();
+        match delivered {
+            Ok(report) => {
+                tally.add(&report);
+                Ok(())
+            }
             Err(error) => {
                 tally.add(&error.done);
-                return Err(error.cause.into());
+                Err(error.cause)
             }
         }
-        let left = rest.len();
-        done += (piece.len() - left) as u64;
-        progress(done);
-        read.map_err(ReceiveError::Input)?;
-        if let Some(fault) = fault {
-            return Err(ReceiveError::Format(fault));
-        }
-        if is_last {
-            return Ok(());
-        }
-        piece.drain(..piece.len() - left);
     }
 }
 

@@ -7,6 +7,7 @@ use super::conversation::Conversation;
 use super::desk::{Departure, Desk};
 use super::device::Device;
 use super::lane::Lane;
+use super::order::Order;
 use super::outbox::OutgoingKind;
 use super::seal::seal;
 use crate::{
@@ -56,6 +57,8 @@ pub(super) struct Watch<'w, 'f, A: PairwiseAccount> {
     pub(super) watcher: Option<&'w mut Watcher<'f, A>>,
     pub(super) device: &'w Device,
     pub(super) options: &'w BatchOptions,
+    /// The order in which messages are opened, if it is not that of delivery.
+    pub(super) order: Option<&'w Order>,
 }
 
 impl<A: PairwiseAccount> Watch<'_, '_, A> {
@@ -66,12 +69,25 @@ impl<A: PairwiseAccount> Watch<'_, '_, A> {
         desk: &mut dyn Desk<'e, A>,
         progress: &mut Progress,
     ) -> Result<(), EngineError> {
-        let range = progress.told..progress.committed;
+        let steps = progress.told..progress.committed;
+        let range = match self.order {
+            Some(order) => order.done(steps.start)..order.done(steps.end),
+            None => steps,
+        };
         let Some(watcher) = self.watcher.as_mut().filter(|_| !range.is_empty()) else {
             return Ok(());
         };
         progress.told = progress.committed;
-        let outcomes = batch.outcomes(range.clone());
+        let outcomes = match self.order {
+            Some(order) => range
+                .clone()
+                .flat_map(|place| {
+                    let step = order.step(place);
+                    batch.outcomes(step..step + 1)
+                })
+                .collect(),
+            None => batch.outcomes(range.clone()),
+        };
         let is_durable = self.options.durability == Durability::EachCommit;
         let report = ChunkReport { range, outcomes: &outcomes, is_durable };
         let mut failed = None;

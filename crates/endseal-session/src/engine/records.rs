@@ -25,6 +25,36 @@ pub(super) const MARKS: u32 = 16;
 /// Devices with sessions that end, by the address. The value is empty.
 pub(super) const ENDING: u32 = 5;
 
+/// For which restoration of the store the prekeys were made.
+const PREKEYS: u32 = 6;
+
+/// See [`PREKEYS`].
+pub(super) struct Prekeys {
+    /// As the store counts them.
+    pub(super) restorations: u64,
+    /// Whether those that were handed out before are gone, and no new ones were published.
+    pub(super) lost: bool,
+}
+
+impl Prekeys {
+    pub(super) fn of(transaction: &ReadTransaction<'_>) -> Result<Option<Self>, EngineError> {
+        let Some(bytes) = transaction.record(PREKEYS, &[])? else { return Ok(None) };
+        let (restorations, lost) = match bytes.split_first_chunk() {
+            Some((restorations, [lost])) => (restorations, lost),
+            _ => return Err(EngineError::Damaged("prekeys")),
+        };
+        Ok(Some(Self { restorations: u64::from_le_bytes(*restorations), lost: *lost != 0 }))
+    }
+
+    pub(super) fn put(&self, transaction: &WriteTransaction<'_>) -> Result<(), EngineError> {
+        let mut bytes = [0; 9];
+        let (restorations, lost) = bytes.split_at_mut(8);
+        restorations.copy_from_slice(&self.restorations.to_le_bytes());
+        lost.copy_from_slice(&[u8::from(self.lost)]);
+        Ok(transaction.put_record(PREKEYS, &[], &bytes)?)
+    }
+}
+
 /// The address of such a name.
 pub(super) fn address_in(name: &[u8]) -> Option<Address> {
     let (identity, device) = name.split_first_chunk()?;

@@ -27,6 +27,16 @@ use crate::{
 pub use groups::{GroupSummary, JoinedGroup};
 pub use parked::ParkedMessage;
 
+/// A message to all devices of an identity.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct SentToAll {
+    /// Numbers in the outbox, one a device.
+    pub numbers: Vec<u64>,
+    /// Devices to which nothing was encrypted, and why.
+    pub skipped: Vec<(Address, SendError)>,
+}
+
 /// A transaction of the engine: all of it or nothing, in the store as in memory.
 #[allow(missing_debug_implementations, reason = "nothing of it is for people")]
 pub struct EngineTransaction<'t, 's, A: PairwiseAccount> {
@@ -231,25 +241,32 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         Ok(devices)
     }
 
-    /// Encrypts a message to every device of an identity with which there is a session that may send:
-    /// the numbers in the outbox.
+    /// Encrypts a message to every device of an identity that can be sent to. Devices without a session,
+    /// or whose session awaits a reset, are skipped, and the result says which.
     ///
     /// # Errors
-    /// [`SendError::NoSession`] if there is none; otherwise as [`Self::encrypt`].
+    /// [`SendError::NoSession`] if the message went to no device, or [`SendError::Restored`] if one of
+    /// them awaits a reset; otherwise as [`Self::encrypt`].
     pub fn encrypt_to_all(
         &mut self,
         identity: &ed25519::PublicKey,
         plaintext: &[u8],
-    ) -> Result<Vec<u64>, SendError> {
-        let mut numbers = Vec::new();
+    ) -> Result<SentToAll, SendError> {
+        let mut sent = SentToAll { numbers: Vec::new(), skipped: Vec::new() };
         for address in self.devices(identity)? {
             match self.encrypt(address, plaintext) {
-                Ok(number) => numbers.push(number),
-                Err(SendError::NoSession) => {}
+                Ok(number) => sent.numbers.push(number),
+                Err(error @ (SendError::NoSession | SendError::Restored | SendError::Session)) => {
+                    sent.skipped.push((address, error));
+                }
                 Err(error) => return Err(error),
             }
         }
-        if numbers.is_empty() { Err(SendError::NoSession) } else { Ok(numbers) }
+        if !sent.numbers.is_empty() {
+            return Ok(sent);
+        }
+        let waits = sent.skipped.iter().any(|(_, error)| matches!(error, SendError::Restored));
+        Err(if waits { SendError::Restored } else { SendError::NoSession })
     }
 
     /// Knows the identity of an address from now on, where strangers are refused.
@@ -343,6 +360,11 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
     /// # Errors
     /// [`EngineError`].
     pub fn published(&mut self, bundles: &[PrekeyBundle]) -> Result<(), EngineError> {
+        if let Some(noted) = records::Prekeys::of(self.transaction)?
+            && noted.lost
+        {
+            records::Prekeys { lost: false, ..noted }.put(self.transaction)?;
+        }
         let keys: Vec<_> = bundles.iter().map(|it| *it.key()).collect();
         let trust = self.memory.trust();
         let mut slot = trust.account();

@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use endseal_node::sessions::{self, Tally};
+use endseal_node::sessions::{Reception, Tally};
 use endseal_session::BatchOptions;
 
 use super::{plural, with};
@@ -23,6 +23,10 @@ const MAX_THREADS: usize = 4;
 /// Each message that was opened is in the store before it is counted. The same file can be read again,
 /// also after the process was killed in the middle: nothing is delivered twice. The exit code is 1 if a
 /// message could not be opened.
+///
+/// The order of files, and of messages in them, does not matter for up to 32 MiB that are given in one call.
+/// A message that comes in a later call opens if at most 40 messages of the device were missing before
+/// the last one that was opened; older keys are deleted. No message opens before which 2,000 are missing.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Session files; - is standard input
@@ -35,20 +39,19 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
     let options = BatchOptions::default().threads(threads);
     with(wait, ctx, |engine, ctx| {
         let mut tally = Tally::default();
-        for path in &args.input {
+        let mut reception = Reception::new(engine, &options);
+        let read = args.input.iter().try_for_each(|path| {
             let input = Input::open(Some(path), ctx)?;
             let mut progress = Progress::new(ctx, "receiving", input.len);
-            let received =
-                sessions::receive(engine, input.reader, &options, &mut tally, &mut |at| {
-                    progress.at(at);
-                });
-            drop(progress);
-            received.map_err(|error| {
-                Failure::from(error)
-                    .because_text(format!("it is '{}'", name(path).display()))
-                    .because_text(format!("before it: {}", text(&tally)))
-            })?;
-        }
+            let read = reception.read(input.reader, &mut tally, &mut |at| progress.at(at));
+            read.map_err(|error| (Failure::from(error), path)).map_err(|(failure, path)| {
+                failure.because_text(format!("it is '{}'", name(path).display()))
+            })
+        });
+        // Also what was read before a fault.
+        let finished = reception.finish(&mut tally).map_err(Failure::from);
+        read.and(finished)
+            .map_err(|failure| failure.because_text(format!("before it: {}", text(&tally))))?;
         let text = format!("{}\n", text(&tally));
         Ok(Outcome { refused: tally.failed() > 0, ..Outcome::new(text, summary(&tally)) })
     })

@@ -9,8 +9,10 @@ use core::mem::take;
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use endseal_session::group::GroupError;
+use endseal_session::olm::OlmRatchet;
 use endseal_session::{
-    Address, BatchOptions, EngineError, Failure, Outcome, ReceivedKind, Released, SendError,
+    Address, BatchOptions, EngineError, Failure, Message, Outcome, Ratchet, ReceivedKind, Released,
+    SendError,
 };
 
 use self::model::{Expected, Mail, Model, PAST, Row};
@@ -271,8 +273,13 @@ impl History {
     fn hand_over(&mut self, mails: &[Mail]) {
         self.tally.steps += mails.len();
         let mut released = Vec::new();
-        let expected: Vec<_> =
-            mails.iter().map(|mail| self.model.deliver(mail, &mut released)).collect();
+        let order = order(mails);
+        let mut expected: Vec<_> = order
+            .into_iter()
+            .map(|at| (at, self.model.deliver(&mails[at], &mut released)))
+            .collect();
+        expected.sort_by_key(|(at, _)| *at);
+        let expected: Vec<_> = expected.into_iter().map(|(_, it)| it).collect();
         let envelopes: Vec<_> = mails.iter().map(|it| it.envelope(&self.people)).collect();
         let options = BatchOptions::default()
             .max_messages([1, 5, 100, 100, 100, 100][self.random.below(6)])
@@ -524,4 +531,39 @@ impl History {
         // With two epochs more, the oldest are past.
         assert!(self.model.epoch == self.epoch);
     }
+}
+
+/// The order in which mails are opened: before one, those of its chain that have a lower number and come
+/// later. A mail whose id came before does not move.
+fn order(mails: &[Mail]) -> Vec<usize> {
+    let place = |mail: &Mail| {
+        mail.origin?;
+        let message = Message::parse(&mail.body).ok()?;
+        Some((message.tag()?, OlmRatchet::place(message.ratchet_body()?)?))
+    };
+    let places: Vec<_> = mails
+        .iter()
+        .enumerate()
+        .map(|(at, mail)| {
+            let is_again = |it: &Mail| it.origin == mail.origin && it.id == mail.id;
+            if mails[..at].iter().any(is_again) { None } else { place(mail) }
+        })
+        .collect();
+    let mut order = Vec::new();
+    for (at, place) in places.iter().enumerate() {
+        let mut due: Vec<_> = (at..mails.len())
+            .filter(|it| match (place, &places[*it]) {
+                (Some((tag, one)), Some((other_tag, other))) => {
+                    tag == other_tag
+                        && one.chain == other.chain
+                        && (other.index, *it) <= (one.index, at)
+                }
+                _ => *it == at,
+            })
+            .filter(|it| !order.contains(it))
+            .collect();
+        due.sort_by_key(|it| (places[*it].as_ref().map(|(_, it)| it.index), *it));
+        order.extend(due);
+    }
+    order
 }

@@ -150,3 +150,26 @@ fn a_restored_store_does_not_send_until_the_session_was_reset() {
     // The first row is the change that made the group.
     assert_eq!(one.texts()[1..], [b"received on the old one".to_vec(), b"back".to_vec()]);
 }
+
+/// One device has a session, one has none, and one awaits a reset.
+#[test]
+fn a_message_to_all_devices_says_which_were_skipped() {
+    let mut own = Party::new(1);
+    let mut devices = [1, 2, 3].map(|device| Party::with_device(2, device));
+    own.meet(&mut devices[0]);
+    own.backup();
+    own.restore();
+    own.begin(&mut devices[1]);
+    let third = devices[2].address;
+    own.engine().transaction(|t| t.admit(third)).unwrap();
+    let identity = third.identity;
+    let sent = own.engine().transaction(|t| t.encrypt_to_all(&identity, b"all")).unwrap();
+    assert_eq!(sent.numbers.len(), 1);
+    let [(first, restored), (last, none)] = &sent.skipped[..] else { panic!("{sent:?}") };
+    assert_eq!((*first, *last), (devices[0].address, third));
+    assert!(matches!((restored, none), (SendError::Restored, SendError::NoSession)));
+    let second = devices[1].address;
+    own.engine().transaction(|t| t.reset_session(second)).unwrap();
+    let sent = own.engine().transaction(|t| t.encrypt_to_all(&identity, b"none"));
+    assert!(matches!(sent, Err(SendError::Restored)));
+}
