@@ -61,7 +61,7 @@ pub trait Codec: Schema {
         let out = out.get_mut(..len).ok_or(EncodeError::Buffer)?;
         let mut buffer = Buffer::new(out);
         self.write(&mut buffer);
-        debug_assert_eq!(buffer.left(), 0, "an encoding is shorter than it was measured");
+        assert_eq!(buffer.left(), 0, "an encoding is shorter than it was measured");
         Ok(len)
     }
 
@@ -74,7 +74,7 @@ pub trait Codec: Schema {
         let start = out.len();
         out.reserve(len);
         self.write(out);
-        debug_assert_eq!(out.len(), start + len, "an encoding has another length than measured");
+        assert_eq!(out.len(), start + len, "an encoding has another length than measured");
         Ok(len)
     }
 

@@ -74,18 +74,34 @@ impl<'a> Buffer<'a> {
 }
 
 impl Sink for Buffer<'_> {
+    /// # Panics
+    /// If the encoding is longer than it was measured: a shorter one would be another message.
     #[inline]
+    #[allow(clippy::expect_used)]
     fn put(&mut self, bytes: &[u8]) {
-        if let Some((head, rest)) = mem::take(&mut self.rest).split_at_mut_checked(bytes.len()) {
-            head.copy_from_slice(bytes);
-            self.rest = rest;
-        } else {
-            debug_assert!(false, "an encoding is longer than it was measured");
-        }
+        let (head, rest) = mem::take(&mut self.rest)
+            .split_at_mut_checked(bytes.len())
+            .expect("the buffer has the length that the encoding was measured to have");
+        head.copy_from_slice(bytes);
+        self.rest = rest;
     }
 
     #[inline]
     fn byte(&mut self, byte: u8) {
         self.put(&[byte]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Buffer, Sink as _};
+
+    #[test]
+    #[should_panic(expected = "measured to have")]
+    fn an_encoding_longer_than_its_buffer_is_not_cut() {
+        let mut out = [0; 3];
+        let mut buffer = Buffer::new(&mut out);
+        buffer.put(b"ab");
+        buffer.put(b"cd");
     }
 }
