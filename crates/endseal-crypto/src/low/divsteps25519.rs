@@ -117,7 +117,9 @@ fn apply(m: &Matrix, f: &mut Limbs, g: &mut Limbs) {
 /// p is added to what is negative, which leaves -p+1..p; sums with the matrix are in -2^59 p..2^59 p;
 /// from these, 0 to 2^59 - 1 times p is taken away, so that 2^59 divides the rest.
 fn apply_modulo_p(m: &Matrix, d: &mut Limbs, e: &mut Limbs) {
-    let (d_sign, e_sign) = (d[4] >> 63, e[4] >> 63);
+    // Masks that the compiler cannot take for conditions: d and e depend on the secret.
+    let sign = black_box(63);
+    let (d_sign, e_sign) = (d[4] >> sign, e[4] >> sign);
     let multiple = |u: i64, v: i64, sum: i128| {
         let added = (u & d_sign) + (v & e_sign);
         added - (P_INVERSE.wrapping_mul(low(sum)).wrapping_add(added) & MASK)

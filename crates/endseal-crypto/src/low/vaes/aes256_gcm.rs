@@ -14,6 +14,9 @@ use super::memory::{VECTOR, broadcast, load_partial, reverse, store_block};
 use super::text::{GROUP, Group, Text, VECTORS};
 use crate::low::cpu::HaveVaes;
 
+/// Longest message in bytes (SP 800-38D, 5.2.1.1): 2^32 - 2 blocks, as one counter is the tag's and none repeats.
+const MAX_LEN: u64 = (1 << 36) - 32;
+
 /// AES-256-GCM with nonces of 12 bytes under one key. There is one only where a CPU runs it.
 pub(crate) struct Aes256Gcm {
     cipher: Aes256,
@@ -36,11 +39,10 @@ impl Aes256Gcm {
         self.powers.expand(_mm512_castsi512_si128(h));
     }
 
-    /// Encrypts `plaintext` into `out` of the same length, less than 2^36 - 31 bytes, and gives the tag of
-    /// both `data` and ciphertext.
+    /// Encrypts `plaintext` into `out` of the same length, and gives the tag of both `data` and ciphertext.
     ///
     /// # Panics
-    /// If the lengths differ.
+    /// If the lengths differ, or exceed [`MAX_LEN`].
     pub(crate) fn seal(
         &self,
         nonce: &[u8; 12],
@@ -107,6 +109,7 @@ impl Aes256Gcm {
         mut text: Text<'_>,
     ) -> [u8; 16] {
         let len = text.len();
+        assert!(len as u64 <= MAX_LEN, "the counter of a message has 32 bits");
         let mut counter = [0; 16];
         counter[..12].copy_from_slice(nonce);
         counter[15] = 1;

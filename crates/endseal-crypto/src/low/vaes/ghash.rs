@@ -54,12 +54,16 @@ impl Powers {
     }
 
     /// The powers of four blocks, of which `remaining` and more follow, themselves included.
+    ///
+    /// # Panics
+    /// If `remaining` is 0 or above [`BLOCKS`]: zero powers would authenticate nothing.
     #[inline]
+    #[allow(clippy::expect_used)]
     #[target_feature(enable = "avx512f")]
     pub(super) fn of(&self, remaining: usize) -> __m512i {
-        debug_assert!((1..=BLOCKS).contains(&remaining));
+        assert!((1..=BLOCKS).contains(&remaining), "there is a power for each block of a group");
         let from = &self.0[16 * (BLOCKS - remaining)..];
-        from.first_chunk().map_or(_mm512_setzero_si512(), |from| load(from))
+        load(from.first_chunk().expect("three zero blocks follow the powers"))
     }
 }
 
@@ -150,4 +154,24 @@ fn times_x(h: __m128i) -> __m128i {
     let carries = _mm_srai_epi32::<31>(_mm_shuffle_epi32::<0b11_01_00_11>(h));
     let carried = _mm_and_si128(carries, _mm_set_epi64x(UPPER_AND_CARRY, 1));
     _mm_xor_si128(_mm_add_epi64(h, h), carried)
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use super::Powers;
+    use crate::low::cpu::HaveVaes;
+
+    #[test]
+    fn powers_beyond_a_group_are_refused() {
+        if HaveVaes::detect().is_none() {
+            return;
+        }
+        for remaining in [0, 33, usize::MAX] {
+            let outcome = std::panic::catch_unwind(|| {
+                // SAFETY: the CPU has AVX-512 F.
+                let _ = unsafe { Powers::ZERO.of(remaining) };
+            });
+            assert!(outcome.is_err(), "{remaining}");
+        }
+    }
 }
