@@ -1,6 +1,11 @@
 //! BLAKE3 ([C2SP BLAKE3](https://c2sp.org/BLAKE3)) in its three modes.
 
+use core::fmt;
+
+use blake3::Hasher;
+
 use super::label::Label;
+use crate::low::wipe::WipeOnDrop;
 
 /// Length of a digest in bytes.
 pub const LEN: usize = 32;
@@ -24,26 +29,43 @@ pub fn derive(label: Label, parts: &[&[u8]]) -> [u8; LEN] {
 
 /// [`derive()`] with as much output as `out` has room for.
 pub fn derive_into(label: Label, parts: &[&[u8]], out: &mut [u8]) {
-    let mut hasher = blake3::Hasher::new_derive_key(label.as_str());
-    for part in parts {
-        hasher.update(part);
-    }
-    hasher.finalize_xof().fill(out);
+    fill(WipeOnDrop::new(Hasher::new_derive_key(label.as_str())), parts, out);
 }
 
 /// `BLAKE3-keyed(key, part_0 || part_1 || …)` with as much output as `out` has room for; the same
 /// duty as for [`derive()`].
 pub fn keyed_into(key: &[u8; LEN], parts: &[&[u8]], out: &mut [u8]) {
-    let mut hasher = blake3::Hasher::new_keyed(key);
+    fill(WipeOnDrop::new(Hasher::new_keyed(key)), parts, out);
+}
+
+#[inline]
+fn fill(mut hasher: WipeOnDrop<Hasher>, parts: &[&[u8]], out: &mut [u8]) {
     for part in parts {
         hasher.update(part);
     }
-    hasher.finalize_xof().fill(out);
+    WipeOnDrop::new(hasher.finalize_xof()).fill(out);
 }
 
-/// A digest of data that comes in pieces.
-#[derive(Clone, Debug, Default)]
-pub struct Digest(blake3::Hasher);
+/// A digest of data that comes in pieces. Wiped when dropped.
+pub struct Digest(WipeOnDrop<Hasher>);
+
+impl Clone for Digest {
+    fn clone(&self) -> Self {
+        Self(WipeOnDrop::new(Hasher::clone(&self.0)))
+    }
+}
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self(WipeOnDrop::new(Hasher::new()))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Digest")
+    }
+}
 
 impl Digest {
     /// A digest of nothing yet.

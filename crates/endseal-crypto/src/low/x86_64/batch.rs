@@ -54,6 +54,26 @@ fn agree<const EDWARDS: bool>(
     wipe::registers_and_stack();
 }
 
+/// The same without the wiping, to measure the stack that must be wiped.
+#[cfg(all(test, feature = "std", target_os = "linux"))]
+pub(super) fn agree_unwiped(
+    token: HaveIfma,
+    edwards: bool,
+    scalar: &[u8; 32],
+    keys: &[[u8; 32]],
+    out: &mut [[u8; 32]],
+) {
+    // SAFETY: the token proves that the CPU has AVX-512 F, DQ and IFMA.
+    unsafe {
+        match (token.radix(), edwards) {
+            (Radix::Bits51, false) => agree_in::<51, false>(scalar, keys, out),
+            (Radix::Bits51, true) => agree_in::<51, true>(scalar, keys, out),
+            (Radix::Bits52, false) => agree_in::<52, false>(scalar, keys, out),
+            (Radix::Bits52, true) => agree_in::<52, true>(scalar, keys, out),
+        }
+    }
+}
+
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn agree_in<const BITS: u32, const EDWARDS: bool>(

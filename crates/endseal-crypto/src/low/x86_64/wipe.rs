@@ -3,8 +3,8 @@
 use core::arch::asm;
 use core::hint::black_box;
 
-/// More than the frames of the ladder and what it calls.
-const STACK: usize = 48 * 1024;
+/// More than the frames of the ladder and what it calls; a test paints the stack and measures.
+const STACK: usize = 64 * 1024;
 
 /// Clears the vector and mask registers and the stack below the caller's frame, where the functions
 /// that it called before had theirs.
@@ -20,6 +20,18 @@ pub(super) fn registers_and_stack() {
             ".irp i, 16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31",
             "vpxord zmm\\i, zmm\\i, zmm\\i",
             ".endr",
+            // Writes all 64 bits, the upper ones with zeros.
+            ".irp i, 0,1,2,3,4,5,6,7",
+            "kxorw k\\i, k\\i, k\\i",
+            ".endr",
+            out("k0") _,
+            out("k1") _,
+            out("k2") _,
+            out("k3") _,
+            out("k4") _,
+            out("k5") _,
+            out("k6") _,
+            out("k7") _,
             out("zmm0") _,
             out("zmm1") _,
             out("zmm2") _,
@@ -55,4 +67,136 @@ pub(super) fn registers_and_stack() {
             options(nomem, nostack, preserves_flags),
         );
     }
+}
+
+#[cfg(all(test, feature = "std", target_os = "linux"))]
+mod tests {
+    use alloc::vec;
+    use alloc::vec::Vec;
+    use core::arch::asm;
+    use core::hint::black_box;
+    use std::fs::File;
+    use std::os::unix::fs::FileExt as _;
+
+    use super::{STACK, registers_and_stack};
+    use crate::low::cpu::{HaveIfma, Radix};
+    use crate::low::x86_64::batch;
+
+    /// More than all that the tests call.
+    const PAINTED: usize = 4 * STACK;
+
+    #[inline(never)]
+    fn paint() {
+        black_box(&mut [0xa5_u8; PAINTED]);
+    }
+
+    /// The memory below a frame, read by the system: no reference to it can be had. Last byte first.
+    fn below(frame: usize) -> Vec<u8> {
+        let mut memory = vec![0; PAINTED];
+        let own = File::open("/proc/self/mem").unwrap();
+        own.read_exact_at(&mut memory, (frame - PAINTED) as u64).unwrap();
+        memory.reverse();
+        memory
+    }
+
+    /// Bytes below a frame that `work` wrote to, at the farthest.
+    #[inline(never)]
+    fn depth(work: impl FnOnce()) -> usize {
+        let here = black_box(0_u8);
+        paint();
+        work();
+        // Below the paint lies the last byte of `paint`'s own frame: all that is not paint counts up to there.
+        let memory = below((&raw const here).addr());
+        memory[..PAINTED - 4_096].iter().rposition(|byte| *byte != 0xa5).unwrap_or(0)
+    }
+
+    #[test]
+    fn the_kernels_need_less_stack_than_is_cleared() {
+        let Some(token) = HaveIfma::detect() else { return };
+        let keys = vec![[9; 32]; 600];
+        for radix in [Radix::Bits51, Radix::Bits52] {
+            let token = token.in_radix(radix);
+            let mut out = vec![[0; 32]; keys.len()];
+            for edwards in [false, true] {
+                let needed =
+                    depth(|| batch::agree_unwiped(token, edwards, &[7; 32], &keys, &mut out));
+                assert!(needed > 16 * 1024, "the measurement sees the run: {needed}");
+                std::println!("{radix:?}: {needed} bytes of stack");
+                assert!(needed + 1_024 < STACK, "{radix:?} needs {needed} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn the_stack_below_the_caller_is_cleared() {
+        if HaveIfma::detect().is_none() {
+            return;
+        }
+        #[inline(never)]
+        fn painted_and_cleared() -> Vec<u8> {
+            let here = black_box(0_u8);
+            paint();
+            // SAFETY: the CPU has AVX-512 F.
+            unsafe { registers_and_stack() }
+            below((&raw const here).addr())
+        }
+        let memory = painted_and_cleared();
+        // The look itself writes to the nearest bytes.
+        assert!(memory[8_192..STACK].iter().all(|byte| *byte == 0));
+        assert!(
+            memory[STACK + 1_024..2 * STACK].iter().all(|byte| *byte == 0xa5),
+            "the rest is paint"
+        );
+    }
+
+    #[test]
+    fn vector_and_mask_registers_are_cleared() {
+        if HaveIfma::detect().is_none() {
+            return;
+        }
+        // SAFETY: the CPU has AVX-512 F.
+        let (masks, vectors) = unsafe { registers_after(true) };
+        assert_eq!((masks, vectors), ([0; 7], [0; 3]));
+        // SAFETY: as above.
+        let (masks, vectors) = unsafe { registers_after(false) };
+        assert_eq!((masks, vectors), ([0xffff; 7], [u64::MAX; 3]), "the look finds what is there");
+    }
+
+    /// k1 to k7, and a word of zmm0, zmm15 and zmm31, after all were filled with ones.
+    #[inline(never)]
+    #[target_feature(enable = "avx512f")]
+    fn registers_after(cleared: bool) -> ([u32; 7], [u64; 3]) {
+        let (mut masks, mut vectors) = ([0_u32; 7], [0_u64; 3]);
+        let clear: unsafe fn() = if cleared { registers_and_stack } else { nothing };
+        // SAFETY: the function is called with the stack aligned and with all registers declared that calls clobber;
+        // the two arrays have as many bytes as are written.
+        unsafe {
+            asm!(
+                ".irp i, 1,2,3,4,5,6,7",
+                "kxnorw k\\i, k\\i, k\\i",
+                ".endr",
+                ".irp i, 0,15,31",
+                "vpternlogd zmm\\i, zmm\\i, zmm\\i, 0xff",
+                ".endr",
+                "call {clear}",
+                ".irp i, 1,2,3,4,5,6,7",
+                "kmovw eax, k\\i",
+                "mov [r12 + 4 * \\i - 4], eax",
+                ".endr",
+                "vmovq [r13], xmm0",
+                "vmovq [r13 + 8], xmm15",
+                "vpextrq rax, xmm31, 0",
+                "mov [r13 + 16], rax",
+                clear = in(reg) clear,
+                in("r12") masks.as_mut_ptr(),
+                in("r13") vectors.as_mut_ptr(),
+                clobber_abi("C"),
+            );
+        }
+        (masks, vectors)
+    }
+
+    #[inline(never)]
+    #[target_feature(enable = "avx512f")]
+    fn nothing() {}
 }
