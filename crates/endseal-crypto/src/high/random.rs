@@ -23,55 +23,58 @@ impl<R: Random + ?Sized> Random for &mut R {
     }
 }
 
-/// Short draws out of longer ones: one of `N` bytes costs little more than one of a few.
+/// Reads `N` bytes at a time from its source and hands them out once: a read of `N` bytes costs little more than one
+/// of a few.
 ///
-/// Nothing is given twice, and what was not given is wiped when this is dropped. Meant for what is made of several
-/// short values at once; what is drawn ahead MUST NOT be kept for long.
-pub struct Stock<R, const N: usize> {
+/// Bytes that were not handed out are wiped when this is dropped. Meant for several short values that are made at once.
+/// The caller MUST drop it before the process forks, or the two processes hand out the same bytes; it MUST NOT outlive
+/// the operation that it serves.
+pub struct BufferedRandom<R, const N: usize> {
     source: R,
     bytes: [u8; N],
-    given: usize,
+    used: usize,
 }
 
-impl<R: Random, const N: usize> Stock<R, N> {
-    /// Nothing is drawn before it is needed.
+impl<R: Random, const N: usize> BufferedRandom<R, N> {
+    /// Reads nothing before the first use.
     pub fn new(source: R) -> Self {
-        Self { source, bytes: [0; N], given: N }
+        Self { source, bytes: [0; N], used: N }
     }
 }
 
-impl<R: Random, const N: usize> Random for Stock<R, N> {
+impl<R: Random, const N: usize> Random for BufferedRandom<R, N> {
     fn fill(&mut self, buffer: &mut [u8]) -> Result<(), RandomError> {
         if buffer.len() > N {
             return self.source.fill(buffer);
         }
-        if buffer.len() > N - self.given {
-            // If it fails, nothing of what was here before is given either.
-            self.given = N;
+        if buffer.len() > N - self.used {
+            // After a failure nothing of the earlier bytes is handed out either.
+            self.used = N;
             self.source.fill(&mut self.bytes[..])?;
-            self.given = 0;
+            self.used = 0;
         }
-        let end = self.given + buffer.len();
-        buffer.copy_from_slice(&self.bytes[self.given..end]);
-        wipe(&mut self.bytes[self.given..end]);
-        self.given = end;
+        let end = self.used + buffer.len();
+        buffer.copy_from_slice(&self.bytes[self.used..end]);
+        wipe(&mut self.bytes[self.used..end]);
+        self.used = end;
         Ok(())
     }
 }
 
-impl<R, const N: usize> Drop for Stock<R, N> {
+impl<R, const N: usize> Drop for BufferedRandom<R, N> {
     fn drop(&mut self) {
         wipe(&mut self.bytes);
     }
 }
 
-impl<R, const N: usize> fmt::Debug for Stock<R, N> {
+impl<R, const N: usize> fmt::Debug for BufferedRandom<R, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Stock")
+        f.write_str("BufferedRandom")
     }
 }
 
-/// The operating system's source, through the back end's generator.
+/// AWS-LC's generator: a DRBG in each thread (CTR_DRBG, NIST SP 800-90A), seeded and reseeded from the operating
+/// system. It notices a fork.
 #[cfg(feature = "std")]
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(clippy::exhaustive_structs, reason = "a value to name")]
@@ -99,7 +102,7 @@ impl core::error::Error for RandomError {}
 
 #[cfg(all(test, feature = "std"))]
 mod tests {
-    use super::{OsRandom, Random, RandomError, Stock};
+    use super::{BufferedRandom, OsRandom, Random, RandomError};
 
     /// Counts: each byte it gives is the next one. Fails once it has given so many.
     struct Counter(u8, u8);
@@ -118,11 +121,11 @@ mod tests {
     }
 
     #[test]
-    fn a_stock_gives_nothing_twice() {
-        let mut stock = Stock::<_, 10>::new(Counter(0, 255));
+    fn buffered_bytes_are_handed_out_once() {
+        let mut buffered = BufferedRandom::<_, 10>::new(Counter(0, 255));
         let mut draw = |len: usize| {
             let mut out = alloc::vec![0; len];
-            stock.fill(&mut out).map(|()| out)
+            buffered.fill(&mut out).map(|()| out)
         };
         assert_eq!(draw(4).unwrap(), [1, 2, 3, 4]);
         assert!(draw(0).unwrap().is_empty());
@@ -135,13 +138,13 @@ mod tests {
     }
 
     #[test]
-    fn a_stock_whose_source_fails_gives_nothing() {
-        let mut stock = Stock::<_, 4>::new(Counter(0, 6));
+    fn a_failed_source_hands_out_nothing() {
+        let mut buffered = BufferedRandom::<_, 4>::new(Counter(0, 6));
         let mut out = [0; 3];
-        stock.fill(&mut out).unwrap();
+        buffered.fill(&mut out).unwrap();
         for _ in 0..3 {
-            assert_eq!(stock.fill(&mut out), Err(RandomError));
-            assert_eq!(stock.fill(&mut [0]), Err(RandomError));
+            assert_eq!(buffered.fill(&mut out), Err(RandomError));
+            assert_eq!(buffered.fill(&mut [0]), Err(RandomError));
         }
         assert_eq!(out, [1, 2, 3]);
     }

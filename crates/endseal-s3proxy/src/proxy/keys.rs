@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use endseal_crypto::key_wrap::NONCE_LEN;
-use endseal_crypto::random::{OsRandom, Random as _, Stock};
+use endseal_crypto::random::{BufferedRandom, OsRandom, Random as _};
 
 use crate::error::S3Error;
 use crate::object::{Binding, ContentKey, Header, Place, SALT_LEN};
@@ -20,7 +20,7 @@ pub(crate) struct ObjectKeys {
 }
 
 /// A content key, the nonce that it is wrapped with, and two salts.
-pub(crate) type Draws = Stock<OsRandom, { 32 + NONCE_LEN + 2 * SALT_LEN }>;
+pub(crate) type Draws = BufferedRandom<OsRandom, { 32 + NONCE_LEN + 2 * SALT_LEN }>;
 
 impl Proxy {
     /// Draws a content key for an object at that place.
