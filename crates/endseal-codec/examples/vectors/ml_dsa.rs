@@ -3,6 +3,9 @@
 
 use ml_dsa::{ExpandedSigningKey, MlDsa65, Signature};
 
+/// Spelled again, not to share a mistake with the crate.
+pub(crate) const CONTEXT: &[u8] = b"endseal/frame@v1 signature";
+
 /// `SubjectPublicKeyInfo` of RFC 9881 up to the key.
 const SPKI: [u8; 22] = [
     0x30, 0x82, 0x07, 0xb2, 0x30, 0x0b, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x03,
@@ -34,6 +37,6 @@ impl Sender {
     #[allow(dead_code, reason = "the generator only writes")]
     pub(crate) fn verify(&self, signed: &[u8], signature: &[u8]) -> bool {
         Signature::try_from(signature)
-            .is_ok_and(|it| self.0.verifying_key().verify_with_context(signed, &[], &it))
+            .is_ok_and(|it| self.0.verifying_key().verify_with_context(signed, CONTEXT, &it))
     }
 }

@@ -8,7 +8,7 @@ use endseal_codec::frame::{SignatureScheme, Stamp, StoredFrame};
 use endseal_codec::{Limits, Message, Sealed, SealedMessage};
 
 use crate::json::Vector;
-use crate::ml_dsa::Sender;
+use crate::ml_dsa::{CONTEXT, Sender};
 use crate::samples as sample;
 
 const SEED: [u8; 32] = [0x5e; 32];
@@ -61,7 +61,7 @@ fn accepted(dir: &Path) {
     accept("last", "the largest sequence and time", &last, u64::MAX, u64::MAX);
     let message = SealedMessage { ciphertext: [0xc2; 1000].into(), ..sample::sealed() };
     accept("longer", "a longer payload", &frame(message, 7, time), 7, time);
-    accept("ml_dsa", "signed with ML-DSA-65", &ml_dsa_frame(&[]), 0, time);
+    accept("ml_dsa", "signed with ML-DSA-65", &ml_dsa_frame(CONTEXT), 0, time);
 }
 
 /// The checksum is put right again, so that it hides nothing.
@@ -132,7 +132,7 @@ fn refused(dir: &Path) {
     let labelled = [&b"endseal/frame@v1 signature"[..], &signed].concat();
     let strange = changed(end, &stranger.sign(&labelled).to_bytes());
     refuse("authentication", "stranger", "signed by another", &strange).write(dir);
-    let ml_dsa = ml_dsa_frame(&[]);
+    let ml_dsa = ml_dsa_frame(CONTEXT);
     for (at, what) in [(8, "sequence"), (24, "sender"), (ml_dsa.len() - 1, "signature")] {
         let mut hex = ml_dsa.clone();
         hex[at] ^= 1;
@@ -140,9 +140,11 @@ fn refused(dir: &Path) {
         refuse("authentication", &format!("ml_dsa_{what}"), &comment, &with_checksum(hex))
             .write(dir);
     }
-    let context = ml_dsa_frame(b"endseal/frame@v1 signature");
-    let comment = "signed with ML-DSA-65 and a context";
+    let comment = "signed with ML-DSA-65 and another context";
+    let context = ml_dsa_frame(b"endseal/frame@v2 signature");
     refuse("authentication", "ml_dsa_context", comment, &context).write(dir);
+    let comment = "signed with ML-DSA-65 and an empty context, as in TLS";
+    refuse("authentication", "ml_dsa_no_context", comment, &ml_dsa_frame(&[])).write(dir);
 }
 
 fn with_checksum(mut frame: Vec<u8>) -> Vec<u8> {

@@ -12,6 +12,7 @@ const VERSION: u8 = 1;
 /// The payload is a `SealedMessage`.
 const SEALED_MESSAGE: u8 = 1;
 const CHECKSUM_AT: usize = 56;
+/// The label `FRAME_SIGNATURE` of the registry in `endseal-crypto`, which compares both in its tests.
 const SIGNATURE_LABEL: &[u8] = b"endseal/frame@v1 signature";
 
 /// How a stored frame is signed.
@@ -20,7 +21,7 @@ const SIGNATURE_LABEL: &[u8] = b"endseal/frame@v1 signature";
 pub enum SignatureScheme {
     /// Ed25519; the sender is its public key.
     Ed25519,
-    /// ML-DSA-65 with empty context; the sender is the peer id, a digest of its public key.
+    /// ML-DSA-65 under [`context`](Self::context); the sender is the peer id, a digest of its public key.
     MlDsa65,
 }
 
@@ -31,6 +32,16 @@ impl SignatureScheme {
         match self {
             Self::Ed25519 => 64,
             Self::MlDsa65 => 3309,
+        }
+    }
+
+    /// Context string of the scheme: the label of the signature for ML-DSA-65 (FIPS 204), empty for Ed25519, which has
+    /// none.
+    #[must_use]
+    pub const fn context(self) -> &'static [u8] {
+        match self {
+            Self::Ed25519 => &[],
+            Self::MlDsa65 => SIGNATURE_LABEL,
         }
     }
 
@@ -69,7 +80,8 @@ impl<'a> StoredFrame<'a> {
     /// Bytes in front of the payload.
     pub const HEADER_LEN: usize = 64;
 
-    /// A frame of a sealed message. `sign` gets what is to be signed, and returns the signature.
+    /// A frame of a sealed message. `sign` gets the bytes to sign, and returns their signature under the
+    /// [context](SignatureScheme::context) of the scheme.
     ///
     /// # Errors
     /// [`BuildError::Encode`] if a reader would refuse the message; [`BuildError::Sign`] if `sign`
@@ -193,8 +205,8 @@ impl<'a> UnverifiedFrame<'a> {
         self.scheme
     }
 
-    /// Verifies the signature. `verify` gets what was signed and the signature, and answers whether
-    /// it is that of a key which the caller knows to be the sender's, under this scheme.
+    /// Verifies the signature. `verify` gets the signed bytes and the signature, and returns true if it is that of a
+    /// key which the caller knows to be the sender's, under this scheme and its [context](SignatureScheme::context).
     ///
     /// # Errors
     /// [`FrameError::Authentication`] if `verify` says no.

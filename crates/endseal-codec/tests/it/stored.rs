@@ -24,7 +24,7 @@ fn build(sealed: &Sealed<Message>, stamp: Stamp) -> Vec<u8> {
 fn build_with(scheme: SignatureScheme, sealed: &Sealed<Message>, stamp: Stamp) -> Vec<u8> {
     let sign = |signed: &[u8]| {
         Ok::<_, ()>(match scheme {
-            SignatureScheme::MlDsa65 => Sender::from_seed(SEED).sign(signed, &[]),
+            SignatureScheme::MlDsa65 => Sender::from_seed(SEED).sign(signed, scheme.context()),
             _ => SigningKey::from_bytes(&SEED).sign(signed).to_bytes().to_vec(),
         })
     };

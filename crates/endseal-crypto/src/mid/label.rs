@@ -9,6 +9,23 @@
 pub struct Label(&'static str);
 
 impl Label {
+    /// A label of another crate, for its own formats. No two purposes of one key may have the same label, and none
+    /// may be the beginning of another. Labels that begin with `endseal/` are those of this registry.
+    ///
+    /// # Panics
+    /// If `text` is empty or begins with `endseal/`; when compiled, if the label is a constant.
+    #[must_use]
+    pub const fn new(text: &'static str) -> Self {
+        assert!(!text.is_empty(), "a label says what it is for");
+        let (own, bytes) = (b"endseal/", text.as_bytes());
+        let mut same = 0;
+        while same < own.len() && same < bytes.len() && own[same] == bytes[same] {
+            same += 1;
+        }
+        assert!(same < own.len(), "these labels are in the registry");
+        Self(text)
+    }
+
     /// The label as text.
     pub const fn as_str(self) -> &'static str {
         self.0
@@ -36,6 +53,9 @@ labels! {
     ENVELOPE_FILE = "endseal/file@v1 content";
     /// Ed25519: weights of a batch verification; internal.
     ED25519_BATCH = "endseal/ed25519@v1 batch weights";
+    /// Frame: prefix of the message that the sender of a stored frame signs, and the context of ML-DSA-65
+    /// (docs/spec/frame.md). The codec, which uses no cryptography, has a copy.
+    FRAME_SIGNATURE = "endseal/frame@v1 signature";
     /// Identity: the secret with which an identity hedges its randomness; internal.
     IDENTITY_HEDGE = "endseal/identity@v1 hedge secret";
     /// Identity: prefix of the message that binds the ML-KEM-768 key to the Ed25519 key.
@@ -114,7 +134,21 @@ labels! {
 
 #[cfg(test)]
 mod tests {
-    use super::ALL;
+    use super::{ALL, Label};
+
+    const OTHER: Label = Label::new("example.org/diary@v1 page key");
+
+    #[test]
+    fn another_crate_has_labels_of_its_own() {
+        assert_eq!(OTHER.as_str(), "example.org/diary@v1 page key");
+        assert_eq!(Label::new("endsea").as_str(), "endsea");
+    }
+
+    #[test]
+    #[should_panic(expected = "in the registry")]
+    fn the_prefix_of_the_registry_is_its_own() {
+        let _ = Label::new("endseal/diary@v1 page key");
+    }
 
     #[test]
     fn no_label_is_a_prefix_of_another() {
