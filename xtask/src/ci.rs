@@ -16,6 +16,9 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("CARGO_PROFILE_TEST_DEBUG", "0"),
 ];
 
+/// Names the kernels of `endseal-crypto` whose tests must not be skipped, separated by commas.
+const REQUIRE: &str = "ENDSEAL_REQUIRE";
+
 /// `cargo xtask ci`: whether no step failed.
 pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let options = Options::parse(arguments)?;
@@ -29,6 +32,7 @@ pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String>
         }
         return Ok(true);
     }
+    println!("{REQUIRE}={}", required_kernels());
     let wanted = |step: &&Step| options.only.is_empty() || options.only.contains(&step.name.into());
     let mut rows: Vec<Row> = Vec::new();
     for step in steps.iter().filter(wanted) {
@@ -126,6 +130,27 @@ fn run(root: &Path, jobs: &[Job]) -> Verdict {
     verdict
 }
 
+/// The caller's list, or the kernels that this CPU runs: a mistake in their detection fails then.
+fn required_kernels() -> String {
+    std::env::var(REQUIRE).unwrap_or_else(|_| own_kernels())
+}
+
+#[cfg(target_arch = "x86_64")]
+fn own_kernels() -> String {
+    macro_rules! cpu_has {
+        ($($feature:tt),+) => { $(std::arch::is_x86_feature_detected!($feature))&&+ };
+    }
+    let ifma = cpu_has!("avx512f", "avx512dq", "avx512ifma");
+    let vaes = cpu_has!("avx512f", "avx512bw", "avx512vl", "avx2", "aes", "vaes", "vpclmulqdq");
+    let found = [("ifma", ifma), ("vaes", vaes)].into_iter().filter(|(_, found)| *found);
+    found.map(|(name, _)| name).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn own_kernels() -> String {
+    String::new()
+}
+
 /// Runs a program with its output going where ours goes: whoever reads ours reads the tests' too.
 fn spawn(root: &Path, words: &[String], environment: &[(&'static str, &'static str)]) -> bool {
     println!("$ {}", words.join(" "));
@@ -134,7 +159,8 @@ fn spawn(root: &Path, words: &[String], environment: &[(&'static str, &'static s
     let path = if program.contains('/') { root.join(program) } else { program.into() };
     let mut command = Command::new(path);
     command.current_dir(root).args(arguments);
-    command.envs(ENVIRONMENT.iter().copied()).envs(environment.iter().copied());
+    command.envs(ENVIRONMENT.iter().copied()).env(REQUIRE, required_kernels());
+    command.envs(environment.iter().copied());
     match command.status() {
         Ok(status) if status.success() => true,
         Ok(status) => {
