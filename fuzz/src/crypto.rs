@@ -4,8 +4,9 @@ use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::hkdf::{HKDF_SHA512, KeyType, Prk};
 use curve25519_dalek::edwards::CompressedEdwardsY;
 use curve25519_dalek::montgomery::MontgomeryPoint;
+use endseal_crypto::hazmat;
 use endseal_crypto::segment::{
-    CHUNK_LEN, ChunkKeys, ChunkSealer, InputKey, SEALED_CHUNK_LEN, SliceOpener,
+    CHUNK_LEN, ChunkSealer, InputKey, KeySource, SEALED_CHUNK_LEN, SliceOpener,
 };
 use endseal_crypto::x25519_kernel::{
     Platform, edwards_batch, edwards_on_curve_batch, edwards_to_montgomery_batch, montgomery_batch,
@@ -69,7 +70,8 @@ pub fn gcm_in_place_vs_aws_lc(data: &[u8]) {
     let Some((key, rest)) = data.split_first_chunk::<32>() else { return };
     let Some((salt, rest)) = rest.split_first_chunk::<24>() else { return };
     let text = &rest[..rest.len().min(CHUNK_LEN - 1)];
-    let keys = || ChunkKeys::derive(&InputKey::from_bytes(key), salt, b"fuzz").0;
+    let source = KeySource::new(&InputKey::from_bytes(key));
+    let keys = || hazmat::seal_keys(&source, salt, b"fuzz").0;
 
     let mut apart = vec![0; text.len() + 16];
     ChunkSealer::new(keys()).seal_last(text, &mut apart);
@@ -84,7 +86,8 @@ pub fn gcm_in_place_vs_aws_lc(data: &[u8]) {
     assert_eq!(apart, by_aws_lc, "sealed as aws-lc seals");
 
     let mut content = vec![0; text.len()];
-    let mut opener = SliceOpener::new(keys(), &apart).expect("one chunk");
+    let mut opener = SliceOpener::new(hazmat::uncommitted_keys(&source, salt, b"fuzz"), &apart)
+        .expect("one chunk");
     opener.pull(&mut content).expect("it was sealed under these keys");
     assert_eq!(content, text);
 

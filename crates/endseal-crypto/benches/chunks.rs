@@ -8,12 +8,23 @@
 use core::hint::black_box;
 use std::time::Instant;
 
+use endseal_crypto::hazmat;
 use endseal_crypto::segment::{
-    CHUNK_LEN, ChunkKeys, ChunkSealer, InputKey, SALT_LEN, SEALED_CHUNK_LEN,
+    CHUNK_LEN, ChunkKeys, ChunkSealer, InputKey, KeySource, SALT_LEN, SEALED_CHUNK_LEN, SealKeys,
 };
 
+const SALT: [u8; SALT_LEN] = [2; SALT_LEN];
+
+fn source() -> KeySource {
+    KeySource::new(&InputKey::from_bytes(&[1; 32]))
+}
+
+fn seal_keys() -> SealKeys {
+    hazmat::seal_keys(&source(), &SALT, b"").0
+}
+
 fn keys() -> ChunkKeys {
-    ChunkKeys::derive(&InputKey::from_bytes(&[1; 32]), &[2; SALT_LEN], b"").0
+    hazmat::uncommitted_keys(&source(), &SALT, b"")
 }
 
 fn main() {
@@ -31,7 +42,7 @@ fn row(chunks: usize) {
     let keys = keys();
     let mut seconds = [const { Vec::new() }; 3];
     for _ in 0..rounds.min(4_000) {
-        let mut sealer = ChunkSealer::new(self::keys());
+        let mut sealer = ChunkSealer::new(seal_keys());
         let start = Instant::now();
         for (from, to) in plaintext.as_chunks::<CHUNK_LEN>().0.iter().zip(sealed.as_chunks_mut().0)
         {

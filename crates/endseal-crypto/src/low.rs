@@ -12,8 +12,6 @@ pub(crate) mod mldsa65_ffi;
 pub(crate) mod mlkem768_ffi;
 #[cfg(test)]
 mod reference25519;
-#[cfg(target_arch = "x86_64")]
-pub(crate) mod sha512_pair;
 pub(crate) mod taint;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod vaes;

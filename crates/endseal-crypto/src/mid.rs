@@ -15,9 +15,8 @@ pub(crate) mod aes_gcm;
 pub(crate) mod ed25519_verify;
 pub mod hash;
 pub(crate) mod hkdf_sha512;
-#[cfg(feature = "std")]
-pub(crate) mod hmac_sha256;
 pub mod label;
+pub(crate) mod mldsa65_sign;
 pub(crate) mod x25519_batch;
 
 #[cfg(all(test, feature = "std"))]

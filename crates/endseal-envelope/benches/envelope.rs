@@ -16,7 +16,7 @@ use endseal_crypto::identity::Identity;
 use endseal_crypto::random::{OsRandom, Random};
 use endseal_crypto::segment::{self, InputKey};
 use endseal_crypto::x25519::Platform;
-use endseal_crypto::{hash, mlkem768};
+use endseal_crypto::{hash, hazmat, mlkem768};
 use endseal_envelope::{Envelope, Opener, Policy, Recipients, Sealer, Suite};
 
 const ROUNDS: usize = 31;
@@ -248,22 +248,22 @@ fn content(rounds: usize) {
         let envelope = sealer.seal(&data, &mut OsRandom).expect("it can be sealed");
         let mut out = envelope.clone();
         let mut in_place = data.clone();
-        let (keys, _) = segment::ChunkKeys::derive(&key, &[0; 24], b"");
-        drop(keys);
         let mut chunks = sealed.clone();
         let mut opened = vec![0; len];
         let seconds = interleaved(
             rounds,
             &mut [
                 &mut || {
-                    let (keys, _) = segment::ChunkKeys::derive(&key, &[0; 24], b"");
+                    let source = segment::KeySource::new(&key);
+                    let (keys, _) = hazmat::seal_keys(&source, &[0; 24], b"");
                     let mut sealer = segment::SliceSealer::new(keys, &mut chunks[56..]);
                     sealer.push(black_box(&data));
                     sealer.finish();
                 },
                 &mut || {
                     let salt = sealed.first_chunk().expect("it has a salt");
-                    let (keys, _) = segment::ChunkKeys::derive(&key, salt, b"");
+                    let source = segment::KeySource::new(&key);
+                    let keys = hazmat::uncommitted_keys(&source, salt, b"");
                     let mut opener =
                         segment::SliceOpener::new(keys, &sealed[56..]).expect("just sealed");
                     opener.pull(black_box(&mut opened)).expect("just sealed");

@@ -1,7 +1,9 @@
 //! Scenarios too large to be written out, and misbehaviour of insiders, who can encrypt.
 
-use endseal_crypto::segment::{ChunkKeys, InputKey, SliceOpener, SliceSealer, chunks_len};
-use endseal_crypto::{hash, label};
+use endseal_crypto::segment::{
+    ChunkKeys, InputKey, KeySource, SliceOpener, SliceSealer, chunks_len,
+};
+use endseal_crypto::{hash, hazmat, label};
 use endseal_envelope::hazmat::seal;
 use endseal_envelope::{Recipients, Sealer, Suite};
 
@@ -315,11 +317,17 @@ impl Recipe {
     }
 }
 
+fn source() -> KeySource {
+    KeySource::new(&InputKey::from_bytes(values().material))
+}
+
+fn header_digest(envelope: &[u8]) -> [u8; hash::LEN] {
+    hash::derive(label::ENVELOPE_HEADER, &[&envelope[..64], CONTEXT])
+}
+
 /// The keys that every recipient of an envelope of these vectors has.
 pub(crate) fn chunk_keys(envelope: &[u8]) -> ChunkKeys {
-    let header_digest = hash::derive(label::ENVELOPE_HEADER, &[&envelope[..64], CONTEXT]);
-    let key = InputKey::from_bytes(values().material);
-    ChunkKeys::derive(&key, values().salt, &header_digest).0
+    hazmat::uncommitted_keys(&source(), values().salt, &header_digest(envelope))
 }
 
 /// What an insider can make of an envelope to three: the same header over another plaintext.
@@ -327,7 +335,8 @@ pub(crate) fn reseal(envelope: &[u8], plaintext: &[u8]) -> Vec<u8> {
     let len = chunks_len(plaintext.len() as u64).expect("below the limit");
     let mut out = envelope[..CHUNKS].to_vec();
     out.resize(CHUNKS + usize::try_from(len).expect("it fits into memory"), 0);
-    let mut sealer = SliceSealer::new(chunk_keys(envelope), &mut out[CHUNKS..]);
+    let keys = hazmat::seal_keys(&source(), values().salt, &header_digest(envelope)).0;
+    let mut sealer = SliceSealer::new(keys, &mut out[CHUNKS..]);
     sealer.push(plaintext);
     sealer.finish();
     out

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::Random;
-use endseal_crypto::segment::{ChunkKeys, SliceSealer, chunks_len};
-use endseal_crypto::{hash, x25519};
+use endseal_crypto::segment::{KeySource, SealKeys, SliceSealer, chunks_len};
+use endseal_crypto::{hash, hazmat, x25519};
 
 use crate::error::SealError;
 use crate::header::{HEADER_LEN, Header, MAX_CONTEXT_LEN, MAX_SLOTS};
@@ -176,7 +176,9 @@ impl<'a> Sealer<'a> {
         };
         let header_digest = header.digest(self.context);
         let key = secrets.material.content_key(self.suite, &header_digest);
-        let (chunk_keys, commitment) = ChunkKeys::derive(&key, &secrets.salt, &header_digest);
+        // Hedged: the salt is derived from the random bytes and the sender's secret.
+        let source = KeySource::new(&key);
+        let (chunk_keys, commitment) = hazmat::seal_keys(&source, &secrets.salt, &header_digest);
         header.commitment = commitment;
         let (fixed, slots_out) =
             out.split_at_mut_checked(HEADER_LEN).ok_or(SealError::BufferLength)?;
@@ -250,7 +252,7 @@ pub(crate) fn first_block_digest(content: &[u8]) -> [u8; hash::LEN] {
 
 /// State once header and slots are written.
 pub(crate) struct AfterSlots {
-    pub(crate) keys: ChunkKeys,
+    pub(crate) keys: SealKeys,
     pub(crate) prelude: [u8; crate::prelude::PRELUDE_LEN],
     pub(crate) transcript: Transcript,
     pub(crate) positions: Vec<u32>,

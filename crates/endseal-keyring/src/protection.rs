@@ -8,10 +8,10 @@ use core::fmt;
 
 use base64ct::{Base64, Encoding as _};
 use endseal_crypto::argon2id::{self, InvalidKdfParams, KdfParams, NoMemory, Stretched};
-use endseal_crypto::hash;
 use endseal_crypto::label::Label;
 use endseal_crypto::random::{Random, RandomError};
-use endseal_crypto::segment::{self, ChunkKeys, InputKey, SliceSealer};
+use endseal_crypto::segment::{self, InputKey, KeySource, SliceSealer};
+use endseal_crypto::{hash, hazmat};
 
 use crate::numerals::decimal;
 use crate::passphrase::Passphrase;
@@ -129,7 +129,7 @@ pub(crate) fn seal_secret_with_salt(
     chunk_salt: &[u8; segment::SALT_LEN],
     secret: &[u8],
 ) -> Vec<u8> {
-    let (keys, commitment) = ChunkKeys::derive(key, chunk_salt, &[]);
+    let (keys, commitment) = hazmat::seal_keys(&KeySource::new(key), chunk_salt, &[]);
     let chunks = secret.len() / segment::CHUNK_LEN + 1;
     let mut sealed = vec![0; segment::PREFIX_LEN + secret.len() + chunks * segment::TAG_LEN];
     sealed[..segment::SALT_LEN].copy_from_slice(chunk_salt);

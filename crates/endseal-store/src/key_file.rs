@@ -3,8 +3,8 @@
 use endseal_crypto::argon2id::{KdfParams, NoMemory, SALT_LEN};
 use endseal_crypto::random::Random;
 use endseal_crypto::secret::Zeroizing;
-use endseal_crypto::segment::{self, ChunkKeys, InputKey, SliceSealer};
-use endseal_crypto::{hash, label};
+use endseal_crypto::segment::{self, InputKey, KeySource, SliceSealer};
+use endseal_crypto::{hash, hazmat, label};
 
 use crate::error::{CreateStoreError, OpenStoreError};
 
@@ -104,7 +104,8 @@ pub(crate) fn seal_with(
         }
         Protection::OuterKey(key) => Zeroizing::new(*key.expose_secret()),
     };
-    let (keys, commitment) = ChunkKeys::derive(&file_key(&secret, header), chunk_salt, &[]);
+    let source = KeySource::new(&file_key(&secret, header));
+    let (keys, commitment) = hazmat::seal_keys(&source, chunk_salt, &[]);
     let (prefix, chunk) = sealed.split_at_mut(segment::PREFIX_LEN);
     prefix[..segment::SALT_LEN].copy_from_slice(chunk_salt);
     prefix[segment::SALT_LEN..].copy_from_slice(&commitment);

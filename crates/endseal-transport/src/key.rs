@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::peer_id::PeerId;
+use endseal_crypto::random::OsRandom;
 use endseal_crypto::{ed25519, mldsa65};
 use rustls::pki_types::{CertificateDer, SubjectPublicKeyInfoDer};
 use rustls::sign::{CertifiedKey, Signer, SigningKey};
@@ -87,8 +88,9 @@ impl Secret {
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
         match self {
             // TLS 1.3 begins what is signed with its own context string.
-            Self::MlDsa65(key) => match key.sign(message, &[]) {
+            Self::MlDsa65(key) => match key.sign(message, &[], &mut OsRandom) {
                 Ok(signature) => Ok(signature.as_bytes().to_vec()),
+                Err(mldsa65::SignError::Random) => Err(Error::FailedToGetRandomBytes),
                 Err(error) => Err(Error::General(error.to_string())),
             },
             Self::Ed25519(key) => Ok(key.sign(message).as_bytes().to_vec()),

@@ -4,9 +4,9 @@ use core::hint::black_box;
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::{Random, RandomError};
-use endseal_crypto::segment::{ChunkKeys, ChunkSealer, InputKey, SliceOpener};
+use endseal_crypto::segment::{ChunkKeys, ChunkSealer, InputKey, KeySource, SealKeys, SliceOpener};
 use endseal_crypto::x25519_kernel::{Platform, edwards_batch, montgomery_batch};
-use endseal_crypto::{ed25519, hash, label, mlkem768, x25519};
+use endseal_crypto::{ed25519, hash, hazmat, label, mlkem768, x25519};
 use endseal_envelope::{Opener, Policy, Recipients, Sealer, Suite};
 use endseal_keyring::SecretText;
 
@@ -125,8 +125,16 @@ fn derivation() {
     black_box(out);
 }
 
+fn source(seed: u8) -> KeySource {
+    KeySource::new(&InputKey::from_bytes(&secret(seed)))
+}
+
+fn seal_keys(seed: u8) -> SealKeys {
+    hazmat::seal_keys(&source(seed), &public(9), b"constant time").0
+}
+
 fn keys(seed: u8) -> ChunkKeys {
-    ChunkKeys::derive(&InputKey::from_bytes(&secret(seed)), &public(9), b"constant time").0
+    hazmat::uncommitted_keys(&source(seed), &public(9), b"constant time")
 }
 
 fn identity(seed: u8) -> Identity {
@@ -152,7 +160,7 @@ const CONTENT: &[u8] = b"at noon";
 
 fn sealed_segment() -> Vec<u8> {
     let mut out = vec![0; CONTENT.len() + 16];
-    ChunkSealer::new(keys(1)).seal_last(CONTENT, &mut out);
+    ChunkSealer::new(seal_keys(1)).seal_last(CONTENT, &mut out);
     declassify(&out[..]);
     out
 }

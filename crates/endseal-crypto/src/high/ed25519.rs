@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use curve25519_dalek::edwards::EdwardsPoint;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::mid::{backend, ed25519_verify, x25519_batch};
 use crate::random::{Random, RandomError};
@@ -33,6 +33,8 @@ pub struct SigningKey {
     secret: Box<backend::Ed25519Secret>,
     public: PublicKey,
 }
+
+impl ZeroizeOnDrop for SigningKey {}
 
 impl SigningKey {
     /// The key of a seed.

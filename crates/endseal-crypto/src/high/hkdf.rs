@@ -1,6 +1,6 @@
 //! HKDF-SHA-512 (RFC 5869).
 
-use crate::mid::backend;
+use crate::mid::hkdf_sha512::ExpandKey;
 
 /// Longest output of [`expand`]: 255 hash lengths (RFC 5869, 2.3).
 pub const MAX_OUTPUT: usize = 255 * 64;
@@ -21,7 +21,7 @@ pub fn expand<const N: usize>(
     if out.len() > MAX_OUTPUT {
         return Err(OutputTooLong);
     }
-    backend::hkdf_sha512_expand(prk, info, out);
+    ExpandKey::new(prk).expand(info, out);
     Ok(())
 }
 
@@ -38,7 +38,7 @@ pub fn extract_and_expand(
     if out.len() > MAX_OUTPUT {
         return Err(OutputTooLong);
     }
-    backend::hkdf_sha512(salt, secret, info, out);
+    ExpandKey::extract(salt, secret).expand(info, out);
     Ok(())
 }
 

@@ -6,6 +6,8 @@
 
 use alloc::vec::Vec;
 
+use zeroize::ZeroizeOnDrop;
+
 use crate::mid::aes_gcm::AesGcm;
 use crate::random::{Random, RandomError};
 use crate::segment::{InputKey, Unauthentic};
@@ -52,6 +54,8 @@ pub fn unwrap(
 /// A wrapping key that was expanded once, for many keys.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct Wrapper(AesGcm);
+
+impl ZeroizeOnDrop for Wrapper {}
 
 impl Wrapper {
     /// Expands a wrapping key.

@@ -5,8 +5,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::mid::backend;
+use zeroize::ZeroizeOnDrop;
+
+use crate::mid::{backend, mldsa65_sign::MlDsa65Secret};
 use crate::random::{Random, RandomError};
+use crate::secret::Zeroizing;
 
 /// Length of a public key in bytes.
 pub const PUBLIC_LEN: usize = 1952;
@@ -43,15 +46,17 @@ impl Seed {
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct SigningKey {
     seed: Seed,
-    secret: Box<backend::MlDsa65Secret>,
+    secret: MlDsa65Secret,
     public: PublicKey,
 }
+
+impl ZeroizeOnDrop for SigningKey {}
 
 impl SigningKey {
     /// The key of a seed. Takes about 0.1 ms.
     #[must_use]
     pub fn from_seed(seed: Seed) -> Self {
-        let secret = Box::new(backend::MlDsa65Secret::from_seed(seed.expose_secret()));
+        let secret = MlDsa65Secret::from_seed(seed.expose_secret());
         let mut public = Box::new([0; PUBLIC_LEN]);
         secret.public(&mut public);
         Self { seed, secret, public: PublicKey(public) }
@@ -69,20 +74,35 @@ impl SigningKey {
         &self.public
     }
 
-    /// ML-DSA.Sign: the signature of `message` under `context`. Hedged with `std` (two signatures of
-    /// one message differ), deterministic without.
+    /// ML-DSA.Sign: the hedged signature of `message` under `context`. Two signatures of one message differ.
     ///
     /// The caller MUST give each kind of message its own context, unless somebody else's standard
     /// says how they are told apart (in TLS 1.3 the context is empty).
     ///
     /// # Errors
-    /// [`ContextTooLong`] if `context` has more than [`CONTEXT_MAX`] bytes.
-    pub fn sign(&self, message: &[u8], context: &[u8]) -> Result<Signature, ContextTooLong> {
+    /// [`SignError`].
+    pub fn sign(
+        &self,
+        message: &[u8],
+        context: &[u8],
+        random: &mut impl Random,
+    ) -> Result<Signature, SignError> {
+        let mut rnd = Zeroizing::new([0; 32]);
+        random.fill(&mut rnd[..]).map_err(|RandomError { .. }| SignError::Random)?;
+        self.sign_with(message, context, &rnd)
+    }
+
+    pub(crate) fn sign_with(
+        &self,
+        message: &[u8],
+        context: &[u8],
+        rnd: &[u8; 32],
+    ) -> Result<Signature, SignError> {
         if context.len() > CONTEXT_MAX {
-            return Err(ContextTooLong);
+            return Err(SignError::ContextTooLong);
         }
         let mut signature = Box::new([0; SIGNATURE_LEN]);
-        self.secret.sign(message, context, &mut signature);
+        self.secret.sign(message, context, rnd, &mut signature);
         Ok(Signature(signature))
     }
 }
@@ -173,18 +193,26 @@ impl fmt::Debug for Signature {
     }
 }
 
-/// The context has more than 255 bytes.
+/// Nothing was signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ContextTooLong;
+pub enum SignError {
+    /// The context has more than 255 bytes.
+    ContextTooLong,
+    /// The source of randomness failed.
+    Random,
+}
 
-impl fmt::Display for ContextTooLong {
+impl fmt::Display for SignError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the context of a signature has more than 255 bytes")
+        f.write_str(match self {
+            Self::ContextTooLong => "the context of a signature has more than 255 bytes",
+            Self::Random => "the source of randomness failed",
+        })
     }
 }
 
-impl core::error::Error for ContextTooLong {}
+impl core::error::Error for SignError {}
 
 /// The bytes are not the `SubjectPublicKeyInfo` of an ML-DSA-65 key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

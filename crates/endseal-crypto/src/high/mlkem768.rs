@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::fmt;
 
-use zeroize::Zeroize;
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::mid::backend;
 use crate::random::{Random, RandomError};
@@ -41,6 +41,8 @@ pub struct SecretKey {
     seed: Seed,
     secret: Box<backend::MlKem768Secret>,
 }
+
+impl ZeroizeOnDrop for SecretKey {}
 
 impl SecretKey {
     /// The key of a seed.

@@ -113,6 +113,9 @@ impl PublicKey {
     /// Seals `plaintext`, which has at most [`Self::ciphertext_len`] - 66 bytes. `label` is bound, not
     /// sent.
     ///
+    /// AWS-LC takes no source of randomness here: the seed of OAEP comes from its own generator, the same that
+    /// [`OsRandom`](crate::random::OsRandom) reads.
+    ///
     /// # Errors
     /// [`EncryptError`].
     pub fn encrypt(&self, label: &[u8], plaintext: &[u8]) -> Result<Vec<u8>, EncryptError> {

@@ -13,7 +13,7 @@
 //! * whole: [`seal`], [`open`]
 //! * streams: [`SealWriter`], [`OpenReader`] (feature `std`)
 //! * random access: [`OpenSeek`] (feature `std`)
-//! * for formats that keep salt and commitment elsewhere: [`ChunkKeys`], [`ChunkSealer`],
+//! * for formats that keep salt and commitment elsewhere: [`SealKeys`], [`ChunkKeys`], [`ChunkSealer`],
 //!   [`SliceSealer`], [`SliceOpener`]
 //!
 //! Limits: 2^38 chunks, 4 PiB.
@@ -72,54 +72,18 @@ crate::secret_bytes! {
     pub struct InputKey[32];
 }
 
-/// The keys of one stream.
+/// Keys that open the chunks of one stream.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct ChunkKeys {
     aead: AesGcm,
     base_nonce: Zeroizing<[u8; 12]>,
 }
 
+impl ZeroizeOnDrop for ChunkKeys {}
+
 impl ChunkKeys {
     /// `key || base nonce || commitment = HKDF-Expand-SHA-512(input key, "c2sp.org/chunked-encryption@v1+`
-    /// `AEAD_AES_256_GCM" || 0x00 || salt || context)`.
-    ///
-    /// The caller MUST NOT seal two streams with the same input key and salt. To open, it MUST
-    /// compare the commitment in constant time before it uses the keys.
-    #[must_use]
-    pub fn derive(
-        key: &InputKey,
-        salt: &[u8; SALT_LEN],
-        context: &[u8],
-    ) -> (Self, [u8; COMMITMENT_LEN]) {
-        KeySource::new(key).derive(salt, context)
-    }
-
-    /// The keys for AES-GCM of the key and nonce that `okm` begins with, and the `commitment` behind them, as far as there
-    /// is room for it; `None` if AES-GCM has no key of `len` bytes.
-    fn of(okm: &[u8], len: usize, commitment: &mut [u8]) -> Option<Self> {
-        let (aead_key, rest) = okm.split_at_checked(len)?;
-        let (nonce, rest) = rest.split_first_chunk()?;
-        commitment.copy_from_slice(rest.get(..commitment.len())?);
-        Some(Self { aead: AesGcm::new(aead_key)?, base_nonce: Zeroizing::new(*nonce) })
-    }
-
-    /// The keys for the AEAD that `info` names, with a key of `len` bytes, and the `commitment` as far as there is room
-    /// for it; `None` if AES-GCM has no such length.
-    fn expand(
-        source: &ExpandKey,
-        info: &[u8],
-        len: usize,
-        salt: &[u8; SALT_LEN],
-        context: &[u8],
-        commitment: &mut [u8],
-    ) -> Option<Self> {
-        let mut okm = Zeroizing::new([0; 32 + 12 + COMMITMENT_LEN]);
-        let okm = okm.get_mut(..len + 12 + commitment.len())?;
-        source.expand(&[info, salt, context], okm);
-        Self::of(okm, len, commitment)
-    }
-
-    /// Derives the keys and checks the commitment.
+    /// `AEAD_AES_256_GCM" || 0x00 || salt || context)`, for the stream that carries this commitment.
     ///
     /// # Errors
     /// [`Unauthentic`] if the input key, the salt or the context is another one.
@@ -132,6 +96,25 @@ impl ChunkKeys {
         KeySource::new(key).derive_committed(salt, context, commitment)
     }
 
+    /// Derives the keys of the AEAD that `info` names, with a key of `len` bytes, and as much of the commitment as
+    /// `commitment` holds. `None` if AES-GCM has no keys of `len` bytes.
+    fn expand(
+        source: &ExpandKey,
+        info: &[u8],
+        len: usize,
+        salt: &[u8; SALT_LEN],
+        context: &[u8],
+        commitment: &mut [u8],
+    ) -> Option<Self> {
+        let mut okm = Zeroizing::new([0; 32 + 12 + COMMITMENT_LEN]);
+        let okm = okm.get_mut(..len + 12 + commitment.len())?;
+        source.expand(&[info, salt, context], okm);
+        let (aead_key, rest) = okm.split_at_checked(len)?;
+        let (nonce, rest) = rest.split_first_chunk()?;
+        commitment.copy_from_slice(rest);
+        Some(Self { aead: AesGcm::new(aead_key)?, base_nonce: Zeroizing::new(*nonce) })
+    }
+
     fn nonce(&self, index: u64) -> [u8; 12] {
         let mut nonce = *self.base_nonce;
         for (byte, i) in nonce[4..].iter_mut().zip(index.to_be_bytes()) {
@@ -140,11 +123,17 @@ impl ChunkKeys {
         nonce
     }
 
-    /// Seals chunk `index`; `out` is [`TAG_LEN`] longer than `plaintext`.
+    /// Seals chunk `index`.
+    ///
+    /// # Panics
+    /// If `out` is not [`TAG_LEN`] longer than `plaintext`.
+    #[allow(clippy::expect_used)]
     fn seal_chunk(&self, index: u64, plaintext: &[u8], out: &mut [u8]) {
-        if let Some((ciphertext, tag)) = out.split_last_chunk_mut() {
-            self.aead.seal(&self.nonce(index), plaintext, ciphertext, tag);
-        }
+        let (ciphertext, tag) = out
+            .split_last_chunk_mut()
+            .filter(|(ciphertext, _)| ciphertext.len() == plaintext.len())
+            .expect("callers measure the room of a sealed chunk by its plaintext");
+        self.aead.seal(&self.nonce(index), plaintext, ciphertext, tag);
     }
 
     /// Seals as chunk `index` the last `len` bytes of `place`, to its beginning. `place` is at least [`TAG_LEN`]
@@ -207,28 +196,56 @@ impl ChunkKeys {
     }
 }
 
-/// An input key from which keys of several streams are derived: cheaper than each from the input key itself.
+/// Keys that seal one stream, once. Opening keys do not seal, so a salt that came with a stream is never sealed
+/// under again.
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+pub struct SealKeys(ChunkKeys);
+
+impl ZeroizeOnDrop for SealKeys {}
+
+impl SealKeys {
+    /// Draws a salt and derives the keys of a stream and its prefix, `salt || commitment`.
+    ///
+    /// # Errors
+    /// [`RandomError`] if the source fails.
+    pub fn generate(
+        key: &InputKey,
+        context: &[u8],
+        random: &mut impl Random,
+    ) -> Result<(Self, [u8; PREFIX_LEN]), RandomError> {
+        KeySource::new(key).generate(context, random)
+    }
+}
+
+/// A prepared input key: deriving the keys of several streams costs less than from the input key itself.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct KeySource(ExpandKey);
 
 impl ZeroizeOnDrop for KeySource {}
 
 impl KeySource {
-    /// Takes what is needed of an input key.
+    /// Prepares an input key.
     #[must_use]
     pub fn new(key: &InputKey) -> Self {
         Self(ExpandKey::new(key.expose_secret()))
     }
 
-    /// [`ChunkKeys::derive`], with its duties.
-    #[must_use]
-    pub fn derive(
+    /// [`SealKeys::generate`].
+    ///
+    /// # Errors
+    /// [`RandomError`] if the source fails.
+    pub fn generate(
         &self,
-        salt: &[u8; SALT_LEN],
         context: &[u8],
-    ) -> (ChunkKeys, [u8; COMMITMENT_LEN]) {
-        let mut commitment = [0; COMMITMENT_LEN];
-        (self.expand(salt, context, &mut commitment), commitment)
+        random: &mut impl Random,
+    ) -> Result<(SealKeys, [u8; PREFIX_LEN]), RandomError> {
+        let mut salt = [0; SALT_LEN];
+        random.fill(&mut salt)?;
+        let (keys, commitment) = self.seal_keys(&salt, context);
+        let mut prefix = [0; PREFIX_LEN];
+        prefix[..SALT_LEN].copy_from_slice(&salt);
+        prefix[SALT_LEN..].copy_from_slice(&commitment);
+        Ok((keys, prefix))
     }
 
     /// [`ChunkKeys::derive_committed`].
@@ -241,49 +258,36 @@ impl KeySource {
         context: &[u8],
         commitment: &[u8; COMMITMENT_LEN],
     ) -> Result<ChunkKeys, Unauthentic> {
-        let (keys, own) = self.derive(salt, context);
+        let mut own = [0; COMMITMENT_LEN];
+        let keys = self.expand(salt, context, &mut own);
         if declassify(constant_time_eq(&own, commitment)) { Ok(keys) } else { Err(Unauthentic) }
     }
 
-    /// The keys of [`derive`](Self::derive) without the commitment, which is three of the five compressions of SHA-512
-    /// if the context has at most 38 bytes.
-    ///
-    /// The caller MUST NOT seal two streams with the same salt, and MUST have compared another commitment of the same
-    /// input key before it opens anything: without one, bytes can be made that open under several keys.
-    #[must_use]
-    pub fn keys(&self, salt: &[u8; SALT_LEN], context: &[u8]) -> ChunkKeys {
+    /// [`hazmat::seal_keys`](crate::hazmat::seal_keys).
+    pub(crate) fn seal_keys(
+        &self,
+        salt: &[u8; SALT_LEN],
+        context: &[u8],
+    ) -> (SealKeys, [u8; COMMITMENT_LEN]) {
+        let mut commitment = [0; COMMITMENT_LEN];
+        let keys = self.expand(salt, context, &mut commitment);
+        (SealKeys(keys), commitment)
+    }
+
+    /// [`hazmat::uncommitted_seal_keys`](crate::hazmat::uncommitted_seal_keys).
+    pub(crate) fn uncommitted_seal_keys(&self, salt: &[u8; SALT_LEN], context: &[u8]) -> SealKeys {
+        SealKeys(self.expand(salt, context, &mut []))
+    }
+
+    /// [`hazmat::uncommitted_keys`](crate::hazmat::uncommitted_keys).
+    pub(crate) fn uncommitted_keys(&self, salt: &[u8; SALT_LEN], context: &[u8]) -> ChunkKeys {
         self.expand(salt, context, &mut [])
     }
 
-    /// [`derive`](Self::derive) and [`keys`](Self::keys) of another `salt || context` side by side: where the CPU
-    /// compresses two blocks of SHA-512 at once, the second costs next to nothing. The duties are those of both.
-    #[must_use]
-    pub fn derive_with(
-        &self,
-        (salt, context): (&[u8; SALT_LEN], &[u8]),
-        (other_salt, other_context): (&[u8; SALT_LEN], &[u8]),
-    ) -> (ChunkKeys, [u8; COMMITMENT_LEN], ChunkKeys) {
-        const LEN: usize = InputKey::LEN + 12;
-        let mut okm = Zeroizing::new([0; LEN + COMMITMENT_LEN]);
-        let mut other_okm = Zeroizing::new([0; LEN]);
-        self.0.expand_two([
-            (&[INFO, salt, context], &mut okm[..]),
-            (&[INFO, other_salt, other_context], &mut other_okm[..]),
-        ]);
-        let mut commitment = [0; COMMITMENT_LEN];
-        let keys = ChunkKeys::of(&okm[..], InputKey::LEN, &mut commitment);
-        let other = ChunkKeys::of(&other_okm[..], InputKey::LEN, &mut []);
-        (Self::taken(keys), commitment, Self::taken(other))
-    }
-
-    fn expand(&self, salt: &[u8; SALT_LEN], context: &[u8], commitment: &mut [u8]) -> ChunkKeys {
-        let keys = ChunkKeys::expand(&self.0, INFO, InputKey::LEN, salt, context, commitment);
-        Self::taken(keys)
-    }
-
     #[allow(clippy::expect_used)]
-    fn taken(keys: Option<ChunkKeys>) -> ChunkKeys {
-        keys.expect("AES-256-GCM takes keys of 32 bytes")
+    fn expand(&self, salt: &[u8; SALT_LEN], context: &[u8], commitment: &mut [u8]) -> ChunkKeys {
+        ChunkKeys::expand(&self.0, INFO, InputKey::LEN, salt, context, commitment)
+            .expect("AES-256-GCM takes keys of 32 bytes")
     }
 }
 
@@ -317,23 +321,14 @@ pub fn seal(
     plaintext: &[u8],
     random: &mut impl Random,
 ) -> Result<Vec<u8>, RandomError> {
-    let mut salt = [0; SALT_LEN];
-    random.fill(&mut salt)?;
-    Ok(seal_with_salt(key, &salt, context, plaintext))
+    let (keys, prefix) = SealKeys::generate(key, context, random)?;
+    Ok(seal_with(keys, &prefix, plaintext))
 }
 
-/// [`seal`] with a given salt, which MUST NOT repeat under `key`.
-fn seal_with_salt(
-    key: &InputKey,
-    salt: &[u8; SALT_LEN],
-    context: &[u8],
-    plaintext: &[u8],
-) -> Vec<u8> {
-    let (keys, commitment) = ChunkKeys::derive(key, salt, context);
+fn seal_with(keys: SealKeys, prefix: &[u8; PREFIX_LEN], plaintext: &[u8]) -> Vec<u8> {
     let chunks = plaintext.len() / CHUNK_LEN + 1;
     let mut out = vec![0; PREFIX_LEN + plaintext.len() + chunks * TAG_LEN];
-    out[..SALT_LEN].copy_from_slice(salt);
-    out[SALT_LEN..PREFIX_LEN].copy_from_slice(&commitment);
+    out[..PREFIX_LEN].copy_from_slice(prefix);
     let mut sealer = SliceSealer::new(keys, &mut out[PREFIX_LEN..]);
     sealer.push(plaintext);
     sealer.finish();

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use zeroize::Zeroize;
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::mid::{backend, x25519_batch};
 use crate::random::{Random, RandomError};
@@ -65,6 +65,8 @@ pub struct PreparedKey {
     prepared: backend::X25519Secret,
     public: PublicKey,
 }
+
+impl ZeroizeOnDrop for PreparedKey {}
 
 impl PreparedKey {
     /// Prepares a key.
@@ -185,6 +187,8 @@ fn refuse_zero(secret: &[u8; 32]) -> Result<&[u8; 32], LowOrder> {
     let is_zero = declassify(constant_time_eq(secret, &[0; 32]));
     if is_zero { Err(LowOrder) } else { Ok(secret) }
 }
+
+impl ZeroizeOnDrop for SharedSecrets {}
 
 impl Drop for SharedSecrets {
     fn drop(&mut self) {

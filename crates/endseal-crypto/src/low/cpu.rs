@@ -99,21 +99,6 @@ impl HaveVaes {
     }
 }
 
-/// Proof that this CPU has what AVX-512 F and VL add to vectors of 128 bits, rotations among them: only
-/// [`HaveRotations::detect`] makes one.
-#[cfg(target_arch = "x86_64")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct HaveRotations(());
-
-#[cfg(target_arch = "x86_64")]
-impl HaveRotations {
-    /// Asks the CPU (with `std`) or the compiler's target features (without).
-    #[must_use]
-    pub(crate) fn detect() -> Option<Self> {
-        cpu_has!("avx512f", "avx512vl").then_some(Self(()))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,6 +112,28 @@ mod tests {
         assert_eq!(vendor(b"AuthenticAMD"), Radix::Bits51);
         assert_eq!(vendor(b"GenuineIntel"), Radix::Bits52);
         assert_eq!(vendor(b"CentaurHauls"), Radix::Bits52);
+    }
+
+    /// `ENDSEAL_REQUIRE=ifma,vaes` names kernels that must run here: tests of the others pass without a check.
+    #[cfg(all(feature = "std", target_arch = "x86_64"))]
+    #[allow(clippy::panic, clippy::print_stdout, reason = "a test that says which kernels ran")]
+    #[test]
+    fn required_kernels_run_on_this_cpu() {
+        let required = std::env::var("ENDSEAL_REQUIRE").unwrap_or_default();
+        for kernel in required.split(',').filter(|kernel| !kernel.is_empty()) {
+            let runs = match kernel {
+                "ifma" => HaveIfma::detect().is_some(),
+                "vaes" => HaveVaes::detect().is_some(),
+                _ => panic!("there is no kernel {kernel}: ENDSEAL_REQUIRE names ifma and vaes"),
+            };
+            assert!(runs, "ENDSEAL_REQUIRE asks for {kernel}, which this CPU does not have");
+        }
+        let runs = |name, runs| if runs { name } else { "" };
+        std::println!(
+            "kernels under test: portable {} {}",
+            runs("ifma", HaveIfma::detect().is_some()),
+            runs("vaes", HaveVaes::detect().is_some())
+        );
     }
 
     #[test]

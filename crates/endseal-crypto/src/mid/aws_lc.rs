@@ -3,7 +3,6 @@
 use aws_lc_rs::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::agreement::{PrivateKey, UnparsedPublicKey, X25519, agree};
 use aws_lc_rs::digest;
-use aws_lc_rs::hkdf::{HKDF_SHA512, KeyType, Prk, Salt};
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 
 use crate::low::{mldsa65_ffi, mlkem768_ffi};
@@ -25,30 +24,6 @@ pub(crate) fn sha512(parts: &[&[u8]]) -> [u8; 64] {
     let mut out = [0; 64];
     out.copy_from_slice(context.finish().as_ref());
     out
-}
-
-struct OutputLen(usize);
-
-impl KeyType for OutputLen {
-    fn len(&self) -> usize {
-        self.0
-    }
-}
-
-/// The caller keeps `prk` within 64 bytes and `out` within 255 hash lengths.
-pub(crate) fn hkdf_sha512_expand(prk: &[u8], info: &[&[u8]], out: &mut [u8]) {
-    expand(&Prk::new_less_safe(HKDF_SHA512, prk), info, out);
-}
-
-pub(crate) fn hkdf_sha512(salt: &[u8], secret: &[u8], info: &[&[u8]], out: &mut [u8]) {
-    expand(&Salt::new(HKDF_SHA512, salt).extract(secret), info, out);
-}
-
-#[allow(clippy::expect_used)]
-fn expand(prk: &Prk, info: &[&[u8]], out: &mut [u8]) {
-    prk.expand(info, OutputLen(out.len()))
-        .and_then(|okm| okm.fill(out))
-        .expect("HKDF fails only beyond 255 hash lengths, which the caller has excluded");
 }
 
 /// AES-GCM with 12-byte nonces.
@@ -223,27 +198,6 @@ impl MlKem768Public {
         secret: &mut [u8; 32],
     ) {
         self.0.encapsulate(m, ciphertext, secret).expect("only exhausted memory fails here");
-    }
-}
-
-/// An ML-DSA-65 signing key.
-pub(crate) struct MlDsa65Secret(mldsa65_ffi::Key);
-
-impl MlDsa65Secret {
-    #[allow(clippy::expect_used)]
-    pub(crate) fn from_seed(seed: &[u8; 32]) -> Self {
-        Self(mldsa65_ffi::Key::from_seed(seed).expect("only exhausted memory fails here"))
-    }
-
-    #[allow(clippy::expect_used)]
-    pub(crate) fn public(&self, out: &mut [u8; 1952]) {
-        self.0.public(out).expect("the key has a public key of this length");
-    }
-
-    /// Hedged: two signatures of one message differ. The caller keeps `context` within 255 bytes.
-    #[allow(clippy::expect_used)]
-    pub(crate) fn sign(&self, message: &[u8], context: &[u8], signature: &mut [u8; 3309]) {
-        self.0.sign(message, context, signature).expect("only exhausted memory fails here");
     }
 }
 

@@ -5,12 +5,10 @@ use alloc::boxed::Box;
 use aes_gcm::aead::{AeadInOut, KeyInit};
 use curve25519_dalek::MontgomeryPoint;
 use ed25519_dalek::Signer;
-use hkdf::Hkdf;
 use ml_dsa::MlDsa65;
 use ml_kem::{Decapsulate as _, KeyExport as _};
 use ml_kem::{DecapsulationKey, EncapsulationKey, MlKem768};
 use sha2::{Digest as _, Sha512};
-use zeroize::Zeroize;
 
 use crate::low::taint::declassify;
 
@@ -26,39 +24,18 @@ pub(crate) fn sha512(parts: &[&[u8]]) -> [u8; 64] {
     hasher.finalize().into()
 }
 
-/// The caller keeps `prk` within 64 bytes and `out` within 255 hash lengths.
-#[allow(clippy::expect_used)]
-pub(crate) fn hkdf_sha512_expand(prk: &[u8], info: &[&[u8]], out: &mut [u8]) {
-    // `Hkdf::from_prk` refuses keys shorter than the hash; HMAC (RFC 2104) pads them with zeros.
-    let mut padded = [0; 128];
-    padded[..prk.len()].copy_from_slice(prk);
-    Hkdf::<Sha512>::from_prk(&padded)
-        .expect("the key is padded to the block length")
-        .expand_multi_info(info, out)
-        .expect("HKDF fails only beyond 255 hash lengths, which the caller has excluded");
-    padded.zeroize();
-}
-
-#[allow(clippy::expect_used)]
-pub(crate) fn hkdf_sha512(salt: &[u8], secret: &[u8], info: &[&[u8]], out: &mut [u8]) {
-    Hkdf::<Sha512>::new(Some(salt), secret)
-        .expand_multi_info(info, out)
-        .expect("HKDF fails only beyond 255 hash lengths, which the caller has excluded");
-}
-
-/// AES-GCM with 12-byte nonces.
-#[allow(clippy::large_enum_variant, reason = "the large one is the one in use")]
+/// AES-GCM with 12-byte nonces. Boxed: the round keys are moved with what holds them.
 pub(crate) enum AesGcm {
-    Aes128(aes_gcm::Aes128Gcm),
-    Aes256(aes_gcm::Aes256Gcm),
+    Aes128(Box<aes_gcm::Aes128Gcm>),
+    Aes256(Box<aes_gcm::Aes256Gcm>),
 }
 
 impl AesGcm {
     /// AES-128-GCM or AES-256-GCM by the length of the key; `None` for any other length.
     pub(crate) fn new(key: &[u8]) -> Option<Self> {
         match key.len() {
-            16 => aes_gcm::Aes128Gcm::new_from_slice(key).ok().map(Self::Aes128),
-            32 => aes_gcm::Aes256Gcm::new_from_slice(key).ok().map(Self::Aes256),
+            16 => aes_gcm::Aes128Gcm::new_from_slice(key).ok().map(Box::new).map(Self::Aes128),
+            32 => aes_gcm::Aes256Gcm::new_from_slice(key).ok().map(Box::new).map(Self::Aes256),
             _ => None,
         }
     }
@@ -150,27 +127,23 @@ impl AesGcm {
     }
 }
 
-/// An X25519 secret key, ready for use.
-pub(crate) struct X25519Secret([u8; 32]);
-
-impl Drop for X25519Secret {
-    fn drop(&mut self) {
-        self.0.zeroize();
-    }
+crate::secret_bytes! {
+    /// An X25519 secret key, ready for use. Boxed: it is moved with the keys that hold it.
+    pub(crate) struct X25519Secret[32];
 }
 
 impl X25519Secret {
     pub(crate) fn new(secret: &[u8; 32]) -> Self {
-        Self(*secret)
+        Self::from_bytes(secret)
     }
 
     pub(crate) fn public(&self) -> [u8; 32] {
-        MontgomeryPoint::mul_base_clamped(self.0).to_bytes()
+        MontgomeryPoint::mul_base_clamped(*self.0).to_bytes()
     }
 
     /// X25519(secret, u); all zero for a point of low order.
     pub(crate) fn agree(&self, u: &[u8; 32]) -> [u8; 32] {
-        MontgomeryPoint(*u).mul_clamped(self.0).to_bytes()
+        MontgomeryPoint(*u).mul_clamped(*self.0).to_bytes()
     }
 }
 
@@ -225,31 +198,6 @@ impl MlKem768Public {
         let (made, shared) = self.0.encapsulate_deterministic(m.into());
         ciphertext.copy_from_slice(&made);
         secret.copy_from_slice(&shared);
-    }
-}
-
-/// An ML-DSA-65 signing key.
-pub(crate) struct MlDsa65Secret(Box<ml_dsa::SigningKey<MlDsa65>>);
-
-impl MlDsa65Secret {
-    pub(crate) fn from_seed(seed: &[u8; 32]) -> Self {
-        Self(Box::new(ml_dsa::SigningKey::from_seed(seed.into())))
-    }
-
-    pub(crate) fn public(&self, out: &mut [u8; 1952]) {
-        out.copy_from_slice(&self.0.expanded_key().verifying_key().encode());
-    }
-
-    /// Deterministic: no source of randomness is at hand here. The caller keeps `context` within
-    /// 255 bytes.
-    #[allow(clippy::expect_used)]
-    pub(crate) fn sign(&self, message: &[u8], context: &[u8], signature: &mut [u8; 3309]) {
-        let made = self
-            .0
-            .expanded_key()
-            .sign_deterministic(message, context)
-            .expect("the context is within 255 bytes, the only way to fail");
-        signature.copy_from_slice(&made.encode());
     }
 }
 

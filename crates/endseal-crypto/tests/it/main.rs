@@ -2,6 +2,9 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 
 mod ed25519;
+mod ed25519_criteria;
+mod labels;
+mod mldsa65;
 #[cfg(feature = "std")]
 mod rsa_oaep;
 mod secrets;

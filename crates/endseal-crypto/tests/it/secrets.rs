@@ -1,22 +1,37 @@
 //! Secrets are wiped when dropped, and cannot be printed (the macro's `compile_fail` example).
 
-use endseal_crypto::{argon2id, ed25519, identity, mlkem768, segment, x25519};
+use endseal_crypto::{
+    aes_siv, argon2id, ed25519, identity, key_wrap, mldsa65, mlkem768, segment, x25519,
+};
 use zeroize::ZeroizeOnDrop;
 
 fn wiped<T: ZeroizeOnDrop>() {}
 
 #[test]
 fn every_secret_is_wiped_when_dropped() {
+    wiped::<aes_siv::SivKey>();
     wiped::<argon2id::Stretched>();
     wiped::<ed25519::Seed>();
+    wiped::<ed25519::SigningKey>();
     wiped::<identity::HedgeSecret>();
     wiped::<identity::StoreKey>();
+    wiped::<key_wrap::Wrapper>();
+    wiped::<key_wrap::WrappingKey>();
+    wiped::<mldsa65::Seed>();
+    wiped::<mldsa65::SigningKey>();
+    wiped::<mlkem768::SecretKey>();
     wiped::<mlkem768::Seed>();
     wiped::<mlkem768::SharedSecret>();
+    wiped::<segment::ChunkKeys>();
     wiped::<segment::InputKey>();
     wiped::<segment::KeySource>();
+    wiped::<segment::SealKeys>();
+    #[cfg(feature = "std")]
+    wiped::<endseal_crypto::sha256::HmacKey>();
+    wiped::<x25519::PreparedKey>();
     wiped::<x25519::SecretKey>();
     wiped::<x25519::SharedSecret>();
+    wiped::<x25519::SharedSecrets>();
 }
 
 #[test]

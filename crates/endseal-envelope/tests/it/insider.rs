@@ -2,8 +2,8 @@
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::secret::Zeroizing;
-use endseal_crypto::segment::{ChunkKeys, InputKey, SliceOpener, SliceSealer, chunks_len};
-use endseal_crypto::{hash, label};
+use endseal_crypto::segment::{InputKey, KeySource, SliceOpener, SliceSealer, chunks_len};
+use endseal_crypto::{hash, hazmat, label};
 use endseal_envelope::hazmat::{Derandomized, seal};
 use endseal_envelope::{Recipients, Sealer, Suite};
 
@@ -18,17 +18,17 @@ pub(crate) fn rewrite(
 ) {
     let slots = u32::from_le_bytes(*envelope[96..].first_chunk().unwrap());
     let chunks = 100 + Suite::X25519.slot_len() * slots as usize;
-    let keys = || {
-        let digest = hash::derive(label::ENVELOPE_HEADER, &[&envelope[..64], context]);
-        ChunkKeys::derive(&InputKey::from_bytes(values.material), values.salt, &digest).0
-    };
-    let mut opener = SliceOpener::new(keys(), &envelope[chunks..]).unwrap();
+    let digest = hash::derive(label::ENVELOPE_HEADER, &[&envelope[..64], context]);
+    let source = KeySource::new(&InputKey::from_bytes(values.material));
+    let keys = hazmat::uncommitted_keys(&source, values.salt, &digest);
+    let mut opener = SliceOpener::new(keys, &envelope[chunks..]).unwrap();
     let mut plaintext = Zeroizing::new(vec![0; opener.remaining()]);
     opener.pull(&mut plaintext).unwrap();
     edit(&mut plaintext);
     let len = usize::try_from(chunks_len(plaintext.len() as u64).unwrap()).unwrap();
     let mut out = vec![0; len];
-    let mut sealer = SliceSealer::new(keys(), &mut out);
+    let keys = hazmat::seal_keys(&source, values.salt, &digest).0;
+    let mut sealer = SliceSealer::new(keys, &mut out);
     sealer.push(&plaintext);
     sealer.finish();
     envelope.truncate(chunks);

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use base64ct::{Base64, Encoding as _};
 use endseal_crypto::argon2id::KdfParams;
-use endseal_crypto::segment::{ChunkKeys, InputKey, SliceSealer, chunks_len};
-use endseal_crypto::{hash, label};
+use endseal_crypto::segment::{InputKey, KeySource, SliceSealer, chunks_len};
+use endseal_crypto::{hash, hazmat, label};
 
 use crate::json::{Vector, hex};
 
@@ -59,7 +59,7 @@ fn sealed_ring(params: (u32, u32, u32), passphrase: &str, plaintext: &str) -> St
     let parts = [&stretched.expose_secret()[..], header.as_bytes()];
     let key = InputKey::init_with(|out| hash::derive_into(label::S3_KEY_RING_FILE, &parts, out));
     let chunk_salt = [0xb2; 24];
-    let (keys, commitment) = ChunkKeys::derive(&key, &chunk_salt, &[]);
+    let (keys, commitment) = hazmat::seal_keys(&KeySource::new(&key), &chunk_salt, &[]);
     let len = chunks_len(plaintext.len() as u64).unwrap();
     let mut chunks = vec![0; usize::try_from(len).unwrap()];
     let mut sealer = SliceSealer::new(keys, &mut chunks);

@@ -5,7 +5,8 @@ use std::path::Path;
 use aes_gcm::aead::{Aead as _, Payload};
 use aes_gcm::{Aes256Gcm, KeyInit as _};
 use base64ct::{Base64UrlUnpadded, Encoding as _};
-use endseal_crypto::segment::{ChunkKeys, InputKey, SliceSealer, chunks_len};
+use endseal_crypto::hazmat;
+use endseal_crypto::segment::{InputKey, KeySource, SliceSealer, chunks_len};
 
 use crate::json::{Vector, hex};
 
@@ -81,7 +82,7 @@ fn context(kind: &str, rest: &[u8]) -> Vec<u8> {
 fn chunks(salt: &[u8; 24], context: &[u8], plaintext: &[u8]) -> Vec<u8> {
     let len = chunks_len(plaintext.len() as u64).unwrap();
     let mut out = vec![0; usize::try_from(len).unwrap()];
-    let keys = ChunkKeys::derive(&key(&CONTENT_KEY), salt, context).0;
+    let keys = hazmat::seal_keys(&KeySource::new(&key(&CONTENT_KEY)), salt, context).0;
     let mut sealer = SliceSealer::new(keys, &mut out);
     sealer.push(plaintext);
     sealer.finish();
@@ -117,7 +118,8 @@ fn header(form: u8, binding: u8, plaintext_len: u64) -> Vec<u8> {
         1 => context("body", &plaintext_len.to_be_bytes()),
         _ => context("multipart", &[]),
     };
-    let (_, commitment) = ChunkKeys::derive(&key(&CONTENT_KEY), &HEADER_SALT, &context);
+    let source = KeySource::new(&key(&CONTENT_KEY));
+    let (_, commitment) = hazmat::seal_keys(&source, &HEADER_SALT, &context);
     let wrapped = wrapped(binding);
     [
         &[1, form, binding][..],

@@ -66,11 +66,6 @@ impl ResponseBody {
         self.exchange.as_ref().map_or(0, Exchange::buffer)
     }
 
-    /// What of it came with its head and was not read yet.
-    pub(crate) fn early(&self) -> &[u8] {
-        &self.rest
-    }
-
     /// Reads on to the end of `room`, at most `most` bytes and as many as it has capacity for: the caller MUST let both be
     /// above 0. `None` after the last byte. Long bodies are read past hyper: into `room` at once, without a copy.
     ///

@@ -133,8 +133,7 @@ async fn get(
         return Ok(None);
     }
     let sealed_len = object_len(&response).ok_or_else(S3Error::internal)?;
-    let (headers, here) = (response.headers(), response.body().early());
-    let answer = match proxy.examine_with(sought, headers, sealed_len, here).await? {
+    let answer = match proxy.examine(sought, response.headers(), sealed_len).await? {
         Found::Sealed(object) => open(proxy, sought, wanted, response, object).await?,
         Found::Plain if guess.is_none() && !needs_length => answer_as_is(response),
         Found::Plain => {

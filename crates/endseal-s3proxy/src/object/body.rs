@@ -2,7 +2,7 @@
 
 use bytes::BytesMut;
 use endseal_crypto::random::Random;
-use endseal_crypto::segment::{ChunkKeys, KeySource, chunks_len};
+use endseal_crypto::segment::{KeySource, SealKeys, chunks_len};
 
 use super::chunks::ContentSealer;
 use super::record::Record;
@@ -29,7 +29,7 @@ pub struct WholeSealer {
 impl WholeSealer {
     pub(super) fn new(
         source: KeySource,
-        keys: ChunkKeys,
+        keys: SealKeys,
         tail: TailKeys,
         plaintext_len: u64,
     ) -> Self {

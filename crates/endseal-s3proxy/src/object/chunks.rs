@@ -3,11 +3,12 @@
 use core::ops::Range;
 
 use bytes::BytesMut;
+use endseal_crypto::hazmat;
 use endseal_crypto::label::Label;
 use endseal_crypto::secret::Zeroizing;
 use endseal_crypto::segment::{
-    CHUNK_LEN, ChunkKeys, ChunkSealer, KeySource, SALT_LEN, SEALED_CHUNK_LEN, SliceOpener, TAG_LEN,
-    chunks_len,
+    CHUNK_LEN, ChunkKeys, ChunkSealer, KeySource, SALT_LEN, SEALED_CHUNK_LEN, SealKeys,
+    SliceOpener, TAG_LEN, chunks_len,
 };
 
 use super::{SealError, Unauthentic};
@@ -26,7 +27,7 @@ pub(super) struct ContentSealer {
 }
 
 impl ContentSealer {
-    pub(super) fn new(keys: ChunkKeys, len: u64) -> Self {
+    pub(super) fn new(keys: SealKeys, len: u64) -> Self {
         Self { chunks: ChunkSealer::new(keys), pending: Zeroizing::default(), remaining: len }
     }
 
@@ -150,14 +151,15 @@ pub(super) fn seal_message(
 ) -> Vec<u8> {
     let sealed = message.len() + (message.len() / CHUNK_LEN + 1) * TAG_LEN;
     let mut out = vec![0; SALT_LEN + sealed];
-    seal_message_to(source.keys(salt, context), salt, message, &mut out)
+    let keys = hazmat::uncommitted_seal_keys(source, salt, context);
+    seal_message_to(keys, salt, message, &mut out)
         .expect("it has room for salt and chunks, and memory holds no 4 PiB");
     out
 }
 
 /// The same by keys that were derived with that salt, to `out`, which MUST have [`message_len`] bytes.
 pub(super) fn seal_message_to(
-    keys: ChunkKeys,
+    keys: SealKeys,
     salt: &[u8; SALT_LEN],
     message: &[u8],
     out: &mut [u8],
@@ -173,7 +175,7 @@ pub(super) fn open_message(
     context: &[u8],
     sealed: &[u8],
 ) -> Result<Zeroizing<Vec<u8>>, Unauthentic> {
-    open_message_by(|salt| source.keys(salt, context), sealed)
+    open_message_by(|salt| hazmat::uncommitted_keys(source, salt, context), sealed)
 }
 
 /// The same by keys that are derived with the salt which `keys` is given.

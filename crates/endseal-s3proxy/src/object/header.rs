@@ -1,8 +1,8 @@
 //! "Header": what the metadata entry `endseal` carries.
 
+use endseal_crypto::hazmat;
 use endseal_crypto::label::{S3_BODY, S3_MULTIPART};
 use endseal_crypto::random::Random;
-use endseal_crypto::secret::constant_time_eq;
 use endseal_crypto::segment::{COMMITMENT_LEN, ChunkKeys, KeySource, SALT_LEN};
 
 use super::body::WholeSealer;
@@ -88,10 +88,10 @@ impl Header {
         let mut own = Self::new(Form::Whole, plaintext_len, binding, (key_id, wrapped), random)?;
         let mut salt = [0; SALT_LEN];
         random.fill(&mut salt)?;
-        let (content, record) = (own.context(), record_context(Form::Whole));
-        let (keys, commitment, tail) = source.derive_with((&own.salt, &content), (&salt, &record));
+        let (keys, commitment) = hazmat::seal_keys(&source, &own.salt, &own.context());
         own.commitment = commitment;
-        let tail = TailKeys { salt, keys: tail };
+        let record = record_context(Form::Whole);
+        let tail = TailKeys { salt, keys: hazmat::uncommitted_seal_keys(&source, &salt, &record) };
         Ok((own, WholeSealer::new(source, keys, tail, plaintext_len)))
     }
 
@@ -107,7 +107,7 @@ impl Header {
         random: &mut impl Random,
     ) -> Result<Self, HeaderError> {
         let mut own = Self::new(Form::Multipart, 0, binding, (key_id, wrapped), random)?;
-        let (_, commitment) = KeySource::new(key).derive(&own.salt, &own.context());
+        let (_, commitment) = hazmat::seal_keys(&KeySource::new(key), &own.salt, &own.context());
         own.commitment = commitment;
         Ok(own)
     }
@@ -271,20 +271,6 @@ impl Header {
     pub(super) fn keys(&self, source: &KeySource) -> Result<ChunkKeys, Unauthentic> {
         let context = self.context();
         Ok(source.derive_committed(&self.salt, &context, &self.commitment)?)
-    }
-
-    /// [`Self::keys`], and those of a whole object's record that has this salt.
-    pub(super) fn keys_with(
-        &self,
-        source: &KeySource,
-        salt: [u8; SALT_LEN],
-    ) -> Result<(ChunkKeys, TailKeys), Unauthentic> {
-        let (content, record) = (self.context(), record_context(Form::Whole));
-        let (keys, own, tail) = source.derive_with((&self.salt, &content), (&salt, &record));
-        if !constant_time_eq(&own, &self.commitment) {
-            return Err(Unauthentic);
-        }
-        Ok((keys, TailKeys { salt, keys: tail }))
     }
 
     fn context(&self) -> Vec<u8> {

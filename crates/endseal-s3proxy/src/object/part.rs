@@ -1,9 +1,10 @@
 //! "Parts": sealed alone, in any order, by whoever has the content key.
 
 use bytes::BytesMut;
+use endseal_crypto::hazmat;
 use endseal_crypto::label::S3_PART;
 use endseal_crypto::random::Random;
-use endseal_crypto::segment::{ChunkKeys, SALT_LEN};
+use endseal_crypto::segment::{ChunkKeys, KeySource, SALT_LEN};
 
 use super::chunks::{ContentSealer, context};
 use super::size::{MAX_CONTENT, MAX_PARTS};
@@ -30,9 +31,13 @@ impl PartNumber {
     }
 }
 
-/// The keys of part `number` under `salt`.
+/// The keys that open part `number` under `salt`. The caller has compared the header's commitment.
 pub(super) fn keys(key: &ContentKey, salt: &[u8; SALT_LEN], number: PartNumber) -> ChunkKeys {
-    ChunkKeys::derive(key, salt, &context(S3_PART, &number.get().to_be_bytes())).0
+    hazmat::uncommitted_keys(&KeySource::new(key), salt, &part_context(number))
+}
+
+fn part_context(number: PartNumber) -> Vec<u8> {
+    context(S3_PART, &number.get().to_be_bytes())
 }
 
 /// Seals one part: its salt, then its chunks.
@@ -61,7 +66,9 @@ impl PartSealer {
         }
         let mut salt = [0; SALT_LEN];
         random.fill(&mut salt)?;
-        let content = ContentSealer::new(keys(key, &salt, number), plaintext_len);
+        let keys =
+            hazmat::uncommitted_seal_keys(&KeySource::new(key), &salt, &part_context(number));
+        let content = ContentSealer::new(keys, plaintext_len);
         Ok(Self { content, salt, is_begun: false })
     }
 

@@ -1,9 +1,10 @@
 //! "Tail": pad, record and their length, behind the content.
 
 use bytes::BytesMut;
+use endseal_crypto::hazmat;
 use endseal_crypto::label::S3_RECORD;
 use endseal_crypto::random::Random;
-use endseal_crypto::segment::{self, ChunkKeys, KeySource, SALT_LEN};
+use endseal_crypto::segment::{self, ChunkKeys, KeySource, SALT_LEN, SealKeys};
 
 use super::chunks::{context, message_len, open_message_by, seal_message_to};
 use super::header::{Form, Header};
@@ -17,7 +18,7 @@ const LENGTH_LEN: usize = 4;
 pub(super) struct TailKeys {
     pub(super) salt: [u8; SALT_LEN],
     /// Derived with that salt and [`record_context`].
-    pub(super) keys: ChunkKeys,
+    pub(super) keys: SealKeys,
 }
 
 impl Record {
@@ -34,7 +35,8 @@ impl Record {
     ) -> Result<(), SealError> {
         let mut salt = [0; SALT_LEN];
         random.fill(&mut salt)?;
-        let keys = KeySource::new(key).keys(&salt, &record_context(self.form()));
+        let source = KeySource::new(key);
+        let keys = hazmat::uncommitted_seal_keys(&source, &salt, &record_context(self.form()));
         self.seal_tail_by(TailKeys { salt, keys }, out)
     }
 
@@ -87,7 +89,8 @@ impl Record {
             return Err(Unauthentic);
         }
         let form = header.form();
-        let keys = |salt: &[u8; SALT_LEN]| source.keys(salt, &record_context(form));
+        let keys =
+            |salt: &[u8; SALT_LEN]| hazmat::uncommitted_keys(&source, salt, &record_context(form));
         let record = open_frame(keys, form, slots(content), tail)?;
         if record.plaintext_len() != content {
             return Err(Unauthentic);

@@ -96,20 +96,6 @@ impl Proxy {
         response: &HeaderMap,
         sealed_len: u64,
     ) -> Result<Found, S3Error> {
-        self.examine_with(sought, response, sealed_len, &[]).await
-    }
-
-    /// The same where `here` is what has come of the object's bytes, perhaps all of them.
-    ///
-    /// # Errors
-    /// As [`examine`](Self::examine).
-    pub(crate) async fn examine_with(
-        &self,
-        sought: &Sought<'_>,
-        response: &HeaderMap,
-        sealed_len: u64,
-        here: &[u8],
-    ) -> Result<Found, S3Error> {
         let Some(value) = response.get(headers::OBJECT_HEADER) else {
             if self.rule(sought.bucket).plaintext == Plaintext::Forbid {
                 self.metrics.plaintext.fetch_add(1, Relaxed);
@@ -117,7 +103,7 @@ impl Proxy {
             }
             return Ok(Found::Plain);
         };
-        let found = self.open(sought, value.to_str().ok(), sealed_len, here).await;
+        let found = self.open(sought, value.to_str().ok(), sealed_len).await;
         if found.as_ref().is_err_and(|error| error.code() == S3Error::not_authentic().code()) {
             self.metrics.unauthentic.fetch_add(1, Relaxed);
         }
@@ -137,7 +123,6 @@ impl Proxy {
         sought: &Sought<'_>,
         header: Option<&str>,
         sealed_len: u64,
-        here: &[u8],
     ) -> Result<(Header, ContentKey, Option<Box<WholeOpener>>, u64), S3Error> {
         let header = header.and_then(|text| Header::parse(text).ok());
         let header = header.ok_or_else(S3Error::not_authentic)?;
@@ -147,9 +132,7 @@ impl Proxy {
         }
         let key = self.unwrap_key(&header, sought.place()?).await?;
         let opener = match header.form() {
-            Form::Whole => {
-                WholeOpener::of(&header, &key, here).map(|opener| Some(Box::new(opener)))
-            }
+            Form::Whole => WholeOpener::new(&header, &key).map(|opener| Some(Box::new(opener))),
             Form::Multipart => header.verify(&key).map(|()| None),
         };
         let opener = opener.map_err(|_| S3Error::not_authentic())?;

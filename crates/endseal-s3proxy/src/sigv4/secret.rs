@@ -64,7 +64,7 @@ pub(super) struct SigningKey(HmacKey);
 
 impl SigningKey {
     pub(super) fn sign(&self, string_to_sign: &[u8]) -> [u8; 32] {
-        self.0.code(&[string_to_sign])
+        self.0.mac(&[string_to_sign])
     }
 }
 

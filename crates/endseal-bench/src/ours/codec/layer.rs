@@ -6,7 +6,7 @@ use endseal_codec::frame::{Kind, LiveHeader};
 use endseal_codec::{Codec as _, Content, Limits, Message, Scheme, Sealed, SealedMessage};
 use endseal_crypto::random::{OsRandom, Random};
 use endseal_crypto::segment::{
-    self, ChunkKeys, InputKey, PREFIX_LEN, SALT_LEN, SliceOpener, SliceSealer,
+    self, ChunkKeys, InputKey, PREFIX_LEN, SealKeys, SliceOpener, SliceSealer,
 };
 
 use super::failed;
@@ -167,16 +167,13 @@ fn seal(
     plaintext: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), SubjectError> {
-    let mut salt = [0; SALT_LEN];
-    OsRandom.fill(&mut salt).map_err(failed)?;
-    let (keys, commitment) = ChunkKeys::derive(key, &salt, context);
+    let (keys, prefix) = SealKeys::generate(key, context, &mut OsRandom).map_err(failed)?;
     let chunks = segment::chunks_len(plaintext.len() as u64)
         .and_then(|len| usize::try_from(len).ok())
         .ok_or_else(|| failed("too long to be sealed"))?;
     let start = out.len();
     out.reserve_exact(PREFIX_LEN + chunks);
-    out.extend_from_slice(&salt);
-    out.extend_from_slice(&commitment);
+    out.extend_from_slice(&prefix);
     out.resize(start + PREFIX_LEN + chunks, 0);
     let mut sealer = SliceSealer::new(keys, &mut out[start + PREFIX_LEN..]);
     sealer.push(plaintext);

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{CHUNK_LEN, ChunkKeys, MAX_CHUNKS, SEALED_CHUNK_LEN, TAG_LEN};
+use super::{CHUNK_LEN, ChunkKeys, MAX_CHUNKS, SEALED_CHUNK_LEN, SealKeys, TAG_LEN};
 
 /// Seals chunks in their order, each once.
 #[allow(missing_debug_implementations, reason = "holds keys")]
@@ -14,8 +14,8 @@ pub struct ChunkSealer {
 impl ChunkSealer {
     /// Begins with chunk 0.
     #[must_use]
-    pub fn new(keys: ChunkKeys) -> Self {
-        Self { keys, index: 0 }
+    pub fn new(keys: SealKeys) -> Self {
+        Self { keys: keys.0, index: 0 }
     }
 
     /// Seals the next chunk, which is not the last.

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec;
 
-use super::{CHUNK_LEN, ChunkKeys, SEALED_CHUNK_LEN, TAG_LEN, Unauthentic};
+use super::{CHUNK_LEN, ChunkKeys, SEALED_CHUNK_LEN, SealKeys, TAG_LEN, Unauthentic};
 use crate::secret::{Zeroize, Zeroizing};
 
 /// Seals plaintext that comes in pieces into a buffer of the final length.
@@ -20,10 +20,10 @@ pub struct SliceSealer<'a> {
 impl<'a> SliceSealer<'a> {
     /// `out` MUST have [`chunks_len`](super::chunks_len) bytes for all the plaintext that will come.
     #[must_use]
-    pub fn new(keys: ChunkKeys, out: &'a mut [u8]) -> Self {
+    pub fn new(keys: SealKeys, out: &'a mut [u8]) -> Self {
         // A short message needs no more room than it has.
         let pending = vec![0; CHUNK_LEN.min(out.len())].into_boxed_slice();
-        Self { keys, out, index: 0, pending: Zeroizing::new(pending), filled: 0 }
+        Self { keys: keys.0, out, index: 0, pending: Zeroizing::new(pending), filled: 0 }
     }
 
     /// Adds plaintext.

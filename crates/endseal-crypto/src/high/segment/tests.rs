@@ -31,6 +31,25 @@ fn key() -> InputKey {
     InputKey::from_bytes(&[0x11; 32])
 }
 
+fn seal_keys(salt: &[u8; SALT_LEN]) -> SealKeys {
+    KeySource::new(&key()).seal_keys(salt, b"").0
+}
+
+fn open_keys(salt: &[u8; SALT_LEN]) -> ChunkKeys {
+    KeySource::new(&key()).uncommitted_keys(salt, b"")
+}
+
+fn seal_with_salt(
+    key: &InputKey,
+    salt: &[u8; SALT_LEN],
+    context: &[u8],
+    plaintext: &[u8],
+) -> Vec<u8> {
+    let (keys, commitment) = KeySource::new(key).seal_keys(salt, context);
+    let prefix = [&salt[..], &commitment].concat();
+    seal_with(keys, prefix.as_array().unwrap(), plaintext)
+}
+
 fn data(len: usize) -> Vec<u8> {
     let mut out = vec![0; len];
     crate::hash::derive_into(crate::label::ENVELOPE_HEADER, &[b"test data"], &mut out);
@@ -67,20 +86,17 @@ fn pieces_of_any_size_give_the_same_stream() {
     let salt = [9; SALT_LEN];
     let whole = seal_with_salt(&key(), &salt, b"", &plaintext);
     for piece in [1, 7, 1000, CHUNK_LEN - 1, CHUNK_LEN, CHUNK_LEN + 1, 2 * CHUNK_LEN + 3] {
-        let (keys, _) = ChunkKeys::derive(&key(), &salt, b"");
-        let mut writer = SealWriter::from_keys(keys, Vec::new());
+        let mut writer = SealWriter::from_keys(seal_keys(&salt), Vec::new());
         plaintext.chunks(piece).for_each(|part| writer.write_all(part).unwrap());
         assert_eq!(writer.finish().unwrap(), whole[PREFIX_LEN..], "{piece}");
 
-        let (keys, _) = ChunkKeys::derive(&key(), &salt, b"");
         let mut out = vec![0; whole.len() - PREFIX_LEN];
-        let mut sealer = SliceSealer::new(keys, &mut out);
+        let mut sealer = SliceSealer::new(seal_keys(&salt), &mut out);
         plaintext.chunks(piece).for_each(|part| sealer.push(part));
         sealer.finish();
         assert_eq!(out, whole[PREFIX_LEN..], "{piece}");
 
-        let (keys, _) = ChunkKeys::derive(&key(), &salt, b"");
-        let mut opener = SliceOpener::new(keys, &out).unwrap();
+        let mut opener = SliceOpener::new(open_keys(&salt), &out).unwrap();
         let mut opened = Vec::new();
         while opener.remaining() > 0 {
             let mut part = vec![0; piece.min(opener.remaining())];
@@ -98,7 +114,7 @@ fn chunk_by_chunk_gives_the_same_stream() {
         let plaintext = data(len);
         let salt = [9; SALT_LEN];
         let whole = seal_with_salt(&key(), &salt, b"", &plaintext);
-        let mut sealer = ChunkSealer::new(ChunkKeys::derive(&key(), &salt, b"").0);
+        let mut sealer = ChunkSealer::new(seal_keys(&salt));
         let (full, last) = plaintext.as_chunks::<CHUNK_LEN>();
         let mut out = vec![0; whole.len() - PREFIX_LEN];
         let (sealed, sealed_last) = out.split_at_mut(full.len() * SEALED_CHUNK_LEN);
@@ -108,7 +124,7 @@ fn chunk_by_chunk_gives_the_same_stream() {
         sealer.seal_last(last, sealed_last);
         assert_eq!(out, whole[PREFIX_LEN..], "{len}");
 
-        let keys = ChunkKeys::derive(&key(), &salt, b"").0;
+        let keys = open_keys(&salt);
         for (index, chunk) in (0..).zip(out.chunks(SEALED_CHUNK_LEN)) {
             let mut opened = vec![0xaa; chunk.len() - TAG_LEN];
             keys.open_chunk(index, chunk, &mut opened).unwrap();
@@ -124,7 +140,7 @@ fn chunk_by_chunk_gives_the_same_stream() {
 #[test]
 #[should_panic(expected = "shorter than the others")]
 fn a_full_last_chunk_is_the_callers_mistake() {
-    let sealer = ChunkSealer::new(ChunkKeys::derive(&key(), &[9; SALT_LEN], b"").0);
+    let sealer = ChunkSealer::new(seal_keys(&[9; SALT_LEN]));
     sealer.seal_last(&[0; CHUNK_LEN], &mut [0; SEALED_CHUNK_LEN]);
 }
 
@@ -163,7 +179,7 @@ fn a_failed_pull_leaves_zeros() {
     let mut sealed = seal(&key(), b"", &data(100), &mut OsRandom).unwrap();
     let last = sealed.len() - 1;
     sealed[last] ^= 1;
-    let (keys, _) = ChunkKeys::derive(&key(), sealed.first_chunk().unwrap(), b"");
+    let keys = open_keys(sealed.first_chunk().unwrap());
     let mut opener = SliceOpener::new(keys, &sealed[PREFIX_LEN..]).unwrap();
     let mut out = [0xaa; 100];
     assert_eq!(opener.pull(&mut out), Err(Unauthentic));
@@ -212,28 +228,102 @@ fn wycheproof_chunked_encryption() {
     assert_eq!(run, 70);
 }
 
-/// Their first bytes are those of a longer output, whatever of it is asked for.
+/// The output without a commitment is the beginning of the longer one.
 #[test]
 fn keys_without_a_commitment_are_the_same() {
     let source = KeySource::new(&key());
     for context in [0, 33, 38, 39, 200].map(data) {
         let salt = [7; SALT_LEN];
-        let (keys, commitment) = source.derive(&salt, &context);
+        let (keys, commitment) = source.seal_keys(&salt, &context);
         let mut sealed = [0; 5 + TAG_LEN];
-        keys.seal_chunk(3, b"bytes", &mut sealed);
+        keys.0.seal_chunk(3, b"bytes", &mut sealed);
+        let mut other = [0; 5 + TAG_LEN];
+        source.uncommitted_seal_keys(&salt, &context).0.seal_chunk(3, b"bytes", &mut other);
+        assert_eq!(sealed, other);
         let mut out = [0; 5];
-        source.keys(&salt, &context).open_chunk(3, &sealed, &mut out).unwrap();
-        let (_, own, other) = source.derive_with((&[8; SALT_LEN], b"1"), (&salt, &context));
-        assert_eq!(own, source.derive(&[8; SALT_LEN], b"1").1);
-        other.open_chunk(3, &sealed, &mut out).unwrap();
-        let (keys, own, _) = source.derive_with((&salt, &context), (&[8; SALT_LEN], b"1"));
-        assert_eq!(own, commitment);
-        keys.open_chunk(3, &sealed, &mut out).unwrap();
+        source.uncommitted_keys(&salt, &context).open_chunk(3, &sealed, &mut out).unwrap();
         assert_eq!(&out, b"bytes");
-        assert!(source.derive_committed(&salt, &context, &commitment).is_ok());
+        let keys = source.derive_committed(&salt, &context, &commitment).unwrap();
+        keys.open_chunk(3, &sealed, &mut [0; 5]).unwrap();
         assert!(source.derive_committed(&[8; SALT_LEN], &context, &commitment).is_err());
-        assert!(source.keys(&[8; SALT_LEN], &context).open_chunk(3, &sealed, &mut out).is_err());
+        let other = source.uncommitted_keys(&[8; SALT_LEN], &context);
+        assert!(other.open_chunk(3, &sealed, &mut out).is_err());
     }
+}
+
+#[test]
+fn two_streams_of_one_input_key_have_salts_of_their_own() {
+    let (_, one) = SealKeys::generate(&key(), b"", &mut OsRandom).unwrap();
+    let (_, other) = SealKeys::generate(&key(), b"", &mut OsRandom).unwrap();
+    assert_ne!(one[..SALT_LEN], other[..SALT_LEN]);
+    let (salt, commitment) = (one.first_chunk().unwrap(), one.last_chunk().unwrap());
+    assert!(ChunkKeys::derive_committed(&key(), salt, b"", commitment).is_ok());
+}
+
+#[test]
+#[should_panic(expected = "measure the room")]
+fn a_chunk_without_room_for_its_tag_is_the_callers_mistake() {
+    seal_keys(&[9; SALT_LEN]).0.seal_chunk(0, b"bytes", &mut [0; 5 + TAG_LEN - 1]);
+}
+
+/// Takes `room` bytes, fails once, and takes everything afterwards.
+struct FailsOnce {
+    out: Vec<u8>,
+    room: usize,
+    error: Option<std::io::ErrorKind>,
+}
+
+impl Write for FailsOnce {
+    fn write(&mut self, data: &[u8]) -> std::io::Result<usize> {
+        if self.error.is_some() {
+            let len = data.len().min(self.room);
+            if len == 0 {
+                return Err(self.error.take().unwrap().into());
+            }
+            self.room -= len;
+            self.out.extend_from_slice(&data[..len]);
+            return Ok(len);
+        }
+        self.out.extend_from_slice(data);
+        Ok(data.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// In the middle of the second chunk, and before any of it.
+#[test]
+fn a_writer_that_failed_keeps_failing() {
+    use std::io::ErrorKind::{StorageFull, WouldBlock};
+    let plaintext = data(3 * CHUNK_LEN);
+    for (kind, room) in [(WouldBlock, 100), (StorageFull, 0)] {
+        for piece in [1_000, CHUNK_LEN, 3 * CHUNK_LEN] {
+            let room = SEALED_CHUNK_LEN + room;
+            let inner = FailsOnce { out: Vec::new(), room, error: Some(kind) };
+            let mut writer = SealWriter::from_keys(seal_keys(&[9; SALT_LEN]), inner);
+            let mut pieces = plaintext.chunks(piece);
+            let error = pieces.find_map(|piece| writer.write_all(piece).err()).unwrap();
+            assert_eq!(error.kind(), kind);
+            for piece in pieces {
+                assert!(writer.write(piece).is_err());
+            }
+            assert!(writer.write(b"").is_err());
+            assert!(writer.flush().is_err());
+            assert!(writer.finish().is_err());
+        }
+    }
+}
+
+/// The first of chunks that a stream has no more room for is not dropped in silence.
+#[test]
+fn a_writer_at_the_limit_keeps_failing() {
+    let mut writer = SealWriter::from_keys(seal_keys(&[9; SALT_LEN]), Vec::new());
+    writer.index = MAX_CHUNKS - 1;
+    assert!(writer.write_all(&data(CHUNK_LEN)).is_err());
+    assert!(writer.write(b"more").is_err());
+    assert!(writer.finish().is_err());
 }
 
 fn wycheproof_case(info: &[u8], test: &Value) {

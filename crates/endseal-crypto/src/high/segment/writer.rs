@@ -4,22 +4,25 @@ use alloc::boxed::Box;
 use alloc::vec;
 use std::io::{self, Write};
 
-use super::{CHUNK_LEN, ChunkKeys, InputKey, MAX_CHUNKS, SALT_LEN, SEALED_CHUNK_LEN, TAG_LEN};
+use super::{CHUNK_LEN, ChunkKeys, InputKey, MAX_CHUNKS, SEALED_CHUNK_LEN, SealKeys, TAG_LEN};
 use crate::random::Random;
 use crate::secret::Zeroizing;
 
 /// Seals what is written to it, 16 KiB at a time.
 ///
-/// The caller MUST call [`finish`](Self::finish): what is dropped before is a truncated stream,
-/// which does not open.
+/// The caller MUST call [`finish`](Self::finish): a stream that is dropped before is truncated and does not open.
+/// After an error of any call but [`flush`](Write::flush) every later call fails: a chunk is sealed once, and part of
+/// it may have been written. [`ErrorKind::Interrupted`](io::ErrorKind::Interrupted) is retried within.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct SealWriter<W: Write> {
     keys: ChunkKeys,
     inner: W,
-    index: u64,
+    pub(super) index: u64,
     pending: Zeroizing<Box<[u8]>>,
     filled: usize,
     sealed: Box<[u8]>,
+    /// A chunk may be written in part, or not at all.
+    failed: bool,
 }
 
 impl<W: Write> SealWriter<W> {
@@ -33,32 +36,31 @@ impl<W: Write> SealWriter<W> {
         mut inner: W,
         random: &mut impl Random,
     ) -> io::Result<Self> {
-        let mut salt = [0; SALT_LEN];
-        random.fill(&mut salt).map_err(io::Error::other)?;
-        let (keys, commitment) = ChunkKeys::derive(key, &salt, context);
-        inner.write_all(&salt)?;
-        inner.write_all(&commitment)?;
+        let (keys, prefix) = SealKeys::generate(key, context, random).map_err(io::Error::other)?;
+        inner.write_all(&prefix)?;
         Ok(Self::from_keys(keys, inner))
     }
 
     /// Begins with the first chunk, where a format has the prefix elsewhere.
     #[must_use]
-    pub fn from_keys(keys: ChunkKeys, inner: W) -> Self {
+    pub fn from_keys(keys: SealKeys, inner: W) -> Self {
         Self {
-            keys,
+            keys: keys.0,
             inner,
             index: 0,
             pending: Zeroizing::new(vec![0; CHUNK_LEN].into_boxed_slice()),
             filled: 0,
             sealed: vec![0; SEALED_CHUNK_LEN].into_boxed_slice(),
+            failed: false,
         }
     }
 
     /// Seals the last chunk and gives back the inner writer, which is not flushed.
     ///
     /// # Errors
-    /// Those of the inner writer.
+    /// Those of the inner writer; also if an earlier call failed.
     pub fn finish(mut self) -> io::Result<W> {
+        self.check()?;
         let sealed = &mut self.sealed[..self.filled + TAG_LEN];
         self.keys.seal_chunk(self.index, &self.pending[..self.filled], sealed);
         self.inner.write_all(sealed)?;
@@ -66,6 +68,7 @@ impl<W: Write> SealWriter<W> {
     }
 
     fn seal_full(&mut self, chunk: Option<&[u8]>) -> io::Result<()> {
+        self.failed = true;
         // The last chunk, still to come, counts too.
         if self.index + 1 >= MAX_CHUNKS {
             return Err(io::Error::new(
@@ -74,29 +77,42 @@ impl<W: Write> SealWriter<W> {
             ));
         }
         self.keys.seal_chunk(self.index, chunk.unwrap_or(&self.pending), &mut self.sealed);
+        self.inner.write_all(&self.sealed)?;
         self.index += 1;
-        self.inner.write_all(&self.sealed)
+        self.failed = false;
+        Ok(())
+    }
+
+    fn check(&self) -> io::Result<()> {
+        if self.failed {
+            return Err(io::Error::other(
+                "an earlier write failed: the sealed stream is incomplete",
+            ));
+        }
+        Ok(())
     }
 }
 
 impl<W: Write> Write for SealWriter<W> {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        self.check()?;
         if self.filled == 0 && data.len() >= CHUNK_LEN {
             self.seal_full(Some(&data[..CHUNK_LEN]))?;
             return Ok(CHUNK_LEN);
         }
-        let taken = data.len().min(CHUNK_LEN - self.filled);
-        self.pending[self.filled..][..taken].copy_from_slice(&data[..taken]);
-        self.filled += taken;
+        let accepted = data.len().min(CHUNK_LEN - self.filled);
+        self.pending[self.filled..][..accepted].copy_from_slice(&data[..accepted]);
+        self.filled += accepted;
         if self.filled == CHUNK_LEN {
             self.filled = 0;
             self.seal_full(None)?;
         }
-        Ok(taken)
+        Ok(accepted)
     }
 
     /// Flushes whole chunks only; a part of one cannot be sealed yet.
     fn flush(&mut self) -> io::Result<()> {
+        self.check()?;
         self.inner.flush()
     }
 }

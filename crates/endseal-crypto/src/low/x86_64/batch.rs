@@ -56,22 +56,14 @@ fn agree<const EDWARDS: bool>(
 
 /// The same without the wiping, to measure the stack that must be wiped.
 #[cfg(all(test, feature = "std", target_os = "linux"))]
-pub(super) fn agree_unwiped(
-    token: HaveIfma,
-    edwards: bool,
+pub(super) fn agree_unwiped<const BITS: u32, const EDWARDS: bool>(
+    _: HaveIfma,
     scalar: &[u8; 32],
     keys: &[[u8; 32]],
     out: &mut [[u8; 32]],
 ) {
     // SAFETY: the token proves that the CPU has AVX-512 F, DQ and IFMA.
-    unsafe {
-        match (token.radix(), edwards) {
-            (Radix::Bits51, false) => agree_in::<51, false>(scalar, keys, out),
-            (Radix::Bits51, true) => agree_in::<51, true>(scalar, keys, out),
-            (Radix::Bits52, false) => agree_in::<52, false>(scalar, keys, out),
-            (Radix::Bits52, true) => agree_in::<52, true>(scalar, keys, out),
-        }
-    }
+    unsafe { agree_in::<BITS, EDWARDS>(scalar, keys, out) }
 }
 
 #[inline(never)]

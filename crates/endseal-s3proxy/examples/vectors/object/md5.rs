@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use endseal_crypto::hazmat;
 use endseal_crypto::legacy_hash::Md5;
-use endseal_crypto::segment::{ChunkKeys, SliceSealer};
+use endseal_crypto::segment::{KeySource, SliceSealer};
 
 use super::{
     MD5_SALT, METADATA_SALT, base64, context, entry, flipped, header, key, pattern, record_head,
@@ -71,7 +72,8 @@ pub(super) fn write(dir: &Path) {
             salted(&MD5_SALT, &context("body", &16_u64.to_be_bytes()), &md5)
         }),
         ("md5-of-another", "that of another object, under its content key", {
-            let keys = ChunkKeys::derive(&key(&[0xc1; 32]), &MD5_SALT, &context("md5", &[])).0;
+            let source = KeySource::new(&key(&[0xc1; 32]));
+            let keys = hazmat::seal_keys(&source, &MD5_SALT, &context("md5", &[])).0;
             let mut out = vec![0; 32];
             let mut sealer = SliceSealer::new(keys, &mut out);
             sealer.push(&md5);

@@ -1,5 +1,6 @@
 //! A whole object opened as it arrives.
 
+use endseal_crypto::hazmat;
 use endseal_crypto::secret::Zeroizing;
 use endseal_crypto::segment::{
     CHUNK_LEN, ChunkKeys, KeySource, SALT_LEN, SEALED_CHUNK_LEN, TAG_LEN,
@@ -9,7 +10,7 @@ use crate::object::chunks::Taken;
 use crate::object::header::{Form, Header};
 use crate::object::record::Record;
 use crate::object::size::{SHORT_TAIL, SHORT_TAIL_LEN, sealed_len, tail_len_max};
-use crate::object::tail::{self, TailKeys, record_context};
+use crate::object::tail::{self, record_context};
 use crate::object::{ContentKey, Unauthentic};
 
 /// Opens all of a whole object, from its first byte to its last.
@@ -21,8 +22,6 @@ use crate::object::{ContentKey, Unauthentic};
 pub struct WholeOpener {
     keys: ChunkKeys,
     source: KeySource,
-    /// Derived beside the others, if the record's salt was here.
-    tail: Option<TailKeys>,
     plaintext_len: u64,
     state: State,
 }
@@ -57,23 +56,7 @@ impl WholeOpener {
         let plaintext_len = header.plaintext_len().ok_or(Unauthentic)?;
         let source = KeySource::new(key);
         let keys = header.keys(&source)?;
-        Ok(Self { keys, source, tail: None, plaintext_len, state: State::Chunks { index: 0 } })
-    }
-
-    /// [`new`](Self::new) of an object of which `sealed` may be all: then the keys of its record are derived beside
-    /// those of its content, which takes less time. What is to be opened is given later all the same.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn of(header: &Header, key: &ContentKey, sealed: &[u8]) -> Result<Self, Unauthentic> {
-        let plaintext_len = header.plaintext_len().ok_or(Unauthentic)?;
-        let is_all = sealed_len(plaintext_len) == Some(sealed.len() as u64);
-        let salt = sealed.last_chunk::<SHORT_TAIL_LEN>().and_then(|tail| tail.first_chunk());
-        let Some(salt) = salt.filter(|_| is_all) else { return Self::new(header, key) };
-        let source = KeySource::new(key);
-        let (keys, tail) = header.keys_with(&source, *salt)?;
-        let (tail, state) = (Some(tail), State::Chunks { index: 0 });
-        Ok(Self { keys, source, tail, plaintext_len, state })
+        Ok(Self { keys, source, plaintext_len, state: State::Chunks { index: 0 } })
     }
 
     /// The length that the object must have. The caller compares it with what the backend says
@@ -182,10 +165,9 @@ impl WholeOpener {
                 State::Record { last } => {
                     let Some(frame) = taken.next(buffer, SHORT_TAIL_LEN) else { return Ok(taken) };
                     taken.sealed = frame.end;
-                    let (tail, source) = (self.tail.take(), &self.source);
-                    let keys = |salt: &[u8; SALT_LEN]| match tail.filter(|it| it.salt == *salt) {
-                        Some(tail) => tail.keys,
-                        None => source.keys(salt, &record_context(Form::Whole)),
+                    let source = &self.source;
+                    let keys = |salt: &[u8; SALT_LEN]| {
+                        hazmat::uncommitted_keys(source, salt, &record_context(Form::Whole))
                     };
                     let record = tail::open_frame(keys, Form::Whole, 0, &buffer[frame])?;
                     if record.plaintext_len() != self.plaintext_len {

@@ -5,7 +5,7 @@ use super::*;
 const SHIFTS: [usize; 9] = [0, 1, 15, 16, 17, 64, 512, 47 * 16, 16_384];
 
 fn keys() -> ChunkKeys {
-    ChunkKeys::derive(&key(), &[9; SALT_LEN], b"").0
+    open_keys(&[9; SALT_LEN])
 }
 
 /// The content of a stream whose chunks lie one behind another.
@@ -78,7 +78,7 @@ fn a_run_of_content_becomes_chunks() {
         let plaintext = data(full * CHUNK_LEN);
         let expected = seal_with_salt(&key(), &[9; SALT_LEN], b"", &plaintext);
         let mut buffer = [&vec![0xa5; gap], &plaintext[..], &[0xa5; 70]].concat();
-        let mut sealer = ChunkSealer::new(keys());
+        let mut sealer = ChunkSealer::new(seal_keys(&[9; SALT_LEN]));
         for i in 0..full {
             let place = i * SEALED_CHUNK_LEN..gap + (i + 1) * CHUNK_LEN;
             sealer.seal_within(&mut buffer[place]).unwrap();
@@ -92,7 +92,8 @@ fn a_run_of_content_becomes_chunks() {
 #[test]
 #[should_panic(expected = "room for the tag")]
 fn a_place_without_room_for_the_tag_is_refused() {
-    let _ = ChunkSealer::new(keys()).seal_within(&mut vec![0; SEALED_CHUNK_LEN - 1]);
+    let _ =
+        ChunkSealer::new(seal_keys(&[9; SALT_LEN])).seal_within(&mut vec![0; SEALED_CHUNK_LEN - 1]);
 }
 
 #[test]

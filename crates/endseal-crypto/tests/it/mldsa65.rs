@@ -1,0 +1,37 @@
+//! ML-DSA-65 signing, the same in both builds.
+
+use endseal_crypto::hazmat;
+use endseal_crypto::mldsa65::{Seed, SignError, SigningKey};
+use endseal_crypto::random::{Random, RandomError};
+
+/// A source of a test: fixed bytes, or none.
+struct Fixed(Option<u8>);
+
+impl Random for Fixed {
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<(), RandomError> {
+        buffer.fill(self.0.ok_or_else(RandomError::default)?);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_signature_is_hedged_by_the_given_source() {
+    let key = SigningKey::from_seed(Seed::from_bytes(&[1; 32]));
+    let sign = |byte| key.sign(b"message", b"context", &mut Fixed(byte));
+    let (one, other) = (sign(Some(5)).unwrap(), sign(Some(6)).unwrap());
+    assert_ne!(one, other);
+    assert_eq!(one, sign(Some(5)).unwrap());
+    assert_eq!(Ok(one.clone()), hazmat::mldsa65_sign(&key, b"message", b"context", &[5; 32]));
+    for signature in [one, other] {
+        assert_eq!(key.public_key().verify(b"message", b"context", &signature), Ok(()));
+    }
+}
+
+#[test]
+fn what_cannot_be_signed_is_an_error() {
+    let key = SigningKey::from_seed(Seed::from_bytes(&[1; 32]));
+    assert_eq!(key.sign(b"m", b"", &mut Fixed(None)), Err(SignError::Random));
+    let long = key.sign(b"m", &[7; 256], &mut Fixed(Some(5)));
+    assert_eq!(long, Err(SignError::ContextTooLong));
+    assert!(key.sign(b"m", &[7; 255], &mut Fixed(Some(5))).is_ok());
+}
