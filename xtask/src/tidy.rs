@@ -7,6 +7,7 @@ mod lengths;
 mod links;
 mod lockfile;
 mod names;
+mod promises;
 mod specs;
 mod unsafety;
 
@@ -67,6 +68,7 @@ const RULES: &[(&str, Rule)] = &[
     ("unsafety", unsafety::check),
     ("lockfile", lockfile::check),
     ("names", names::check),
+    ("promises", promises::check),
     ("leftovers", leftovers::check),
     ("hygiene", hygiene::check),
     ("links", links::check),
