@@ -139,7 +139,7 @@ fn an_identity_of_two_people_is_refused() {
     let (_, text) = vector.split_once("\"input\": \"").unwrap();
     let (text, _) = text.split_once('"').unwrap();
     alice.run(&["contacts", "add", "bob", text]).fails(2, "did not sign its ML-KEM-768 key");
-    alice.feed(&["seal", "--pq", "-r", text], b"for bob").fails(2, "did not sign");
+    alice.feed(&["seal", "-r", text], b"for bob").fails(2, "did not sign");
 }
 
 #[test]

@@ -20,6 +20,8 @@ use crate::subject::{Checked, Extra, Prepared, SubjectError};
 const SYNCHRONISATIONS: usize = 64;
 /// Where a store keeps the device of groups (docs/spec/session.md, "In the store").
 const DEVICE: u32 = 2;
+/// Bytes before the ratchet in the state of a session: the other side's agreement key and the session's end.
+const BEFORE_RATCHET: usize = 32 + 8;
 
 pub(super) struct Ready {
     world: World,
@@ -81,7 +83,9 @@ fn states(world: &World) -> Result<Vec<State>, Failure> {
                         .ok_or("a sender is not known")?;
                     let rows = transaction.sessions_of(known)?;
                     let row = rows.first().ok_or("a sender has no session")?;
-                    states.push(State::Pairwise(OlmRatchet::load(&row.state)?));
+                    let ratchet =
+                        row.state.get(BEFORE_RATCHET..).ok_or("a session has no state")?;
+                    states.push(State::Pairwise(OlmRatchet::load(ratchet)?));
                 }
             }
             Names::Groups(all) => {
