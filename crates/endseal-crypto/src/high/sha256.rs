@@ -44,7 +44,7 @@ impl HmacKey {
         Self(Box::new(key))
     }
 
-    /// `HMAC-SHA-256(key, part_0 || part_1 || …)`, with the duties of [`hmac`].
+    /// `HMAC-SHA-256(key, part_0 || part_1 || …)`, with the duties of [`hmac()`].
     #[must_use]
     pub fn mac(&self, parts: &[&[u8]]) -> [u8; LEN] {
         let mut hmac = (*self.0).clone();
