@@ -45,7 +45,7 @@ impl Member for Ours {
     fn join(&mut self, welcome: &[u8]) -> Result<(), Reason> {
         let secret = self.secret.take().ok_or("no key package")?;
         let find = |id: &[u8]| (id == secret.id).then(|| secret.data.clone());
-        self.group = Some(self.device.join(welcome, find).map_err(reason)?.0);
+        self.group = Some(self.device.join(welcome, find).map_err(reason)?.group);
         Ok(())
     }
 
