@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::peer_id::PeerId;
-use endseal_crypto::random::OsRandom;
 use endseal_crypto::{ed25519, mldsa65};
 use rustls::pki_types::{CertificateDer, SubjectPublicKeyInfoDer};
 use rustls::sign::{CertifiedKey, Signer, SigningKey};
@@ -23,7 +22,7 @@ pub struct TransportKey {
 }
 
 enum Secret {
-    MlDsa65(Box<mldsa65::SigningKey>),
+    MlDsa65(mldsa65::SystemSigningKey),
     Ed25519(Box<ed25519::SigningKey>),
 }
 
@@ -33,7 +32,9 @@ impl TransportKey {
     pub fn new(identity: &Identity) -> Self {
         let key = identity.transport_key();
         let spki = key.public_key().to_spki();
-        Self::of(Secret::MlDsa65(Box::new(key)), &spki)
+        #[allow(clippy::expect_used)]
+        let key = mldsa65::SystemSigningKey::from_seed(key.seed());
+        Self::of(Secret::MlDsa65(key.expect("only exhausted memory fails here")), &spki)
     }
 
     /// The Ed25519 key of an identity, for [`Policy::Classical`] alone.
@@ -88,9 +89,8 @@ impl Secret {
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
         match self {
             // TLS 1.3 begins what is signed with its own context string.
-            Self::MlDsa65(key) => match key.sign(message, &[], &mut OsRandom) {
+            Self::MlDsa65(key) => match key.sign(message, &[]) {
                 Ok(signature) => Ok(signature.as_bytes().to_vec()),
-                Err(mldsa65::SignError::Random) => Err(Error::FailedToGetRandomBytes),
                 Err(error) => Err(Error::General(error.to_string())),
             },
             Self::Ed25519(key) => Ok(key.sign(message).as_bytes().to_vec()),

@@ -1,19 +1,20 @@
-//! ML-DSA-65 verification of AWS-LC with a context string.
+//! ML-DSA-65 of AWS-LC with a context string.
 //!
 //! The safe wrapper `aws-lc-rs` has no way to pass one.
 
 use core::ptr;
 
 use aws_lc_sys::{
-    EVP_DigestVerify, EVP_DigestVerifyInit, EVP_MD_CTX, EVP_MD_CTX_free, EVP_MD_CTX_new, EVP_PKEY,
-    EVP_PKEY_CTX_set1_signature_context_string, EVP_PKEY_free, EVP_PKEY_pqdsa_new_raw_public_key,
+    EVP_DigestSign, EVP_DigestSignInit, EVP_DigestVerify, EVP_DigestVerifyInit, EVP_MD_CTX,
+    EVP_MD_CTX_free, EVP_MD_CTX_new, EVP_PKEY, EVP_PKEY_CTX_set1_signature_context_string,
+    EVP_PKEY_free, EVP_PKEY_pqdsa_new_raw_private_key, EVP_PKEY_pqdsa_new_raw_public_key,
     NID_MLDSA65,
 };
 
 const PUBLIC: usize = 1952;
 const SIGNATURE: usize = 3309;
 
-/// A public key of AWS-LC.
+/// A key of AWS-LC: one that verifies, or one that signs too.
 pub(crate) struct Key(*mut EVP_PKEY);
 
 // SAFETY: an EVP_PKEY belongs to no thread; AWS-LC documents that it may be used by several threads
@@ -47,11 +48,57 @@ impl Context {
 }
 
 impl Key {
+    /// ML-DSA.KeyGen_internal(xi). `None` if memory is exhausted.
+    pub(crate) fn from_seed(seed: &[u8; 32]) -> Option<Self> {
+        // SAFETY: `seed` has as many readable bytes as the length says; the result is checked.
+        let key =
+            unsafe { EVP_PKEY_pqdsa_new_raw_private_key(NID_MLDSA65, seed.as_ptr(), seed.len()) };
+        (!key.is_null()).then_some(Self(key))
+    }
+
     /// Any bytes of this length are a key.
     pub(crate) fn from_public(bytes: &[u8; PUBLIC]) -> Option<Self> {
         // SAFETY: `bytes` has PUBLIC readable bytes; the result is checked for null.
         let key = unsafe { EVP_PKEY_pqdsa_new_raw_public_key(NID_MLDSA65, bytes.as_ptr(), PUBLIC) };
         (!key.is_null()).then_some(Self(key))
+    }
+
+    /// ML-DSA.Sign, hedged by AWS-LC's own generator. `None` if memory or randomness is exhausted.
+    /// The caller keeps `context` within 255 bytes.
+    pub(crate) fn sign(
+        &self,
+        message: &[u8],
+        context: &[u8],
+        signature: &mut [u8; SIGNATURE],
+    ) -> Option<()> {
+        let digest = Context::new()?;
+        let mut parameters = ptr::null_mut();
+        // SAFETY: `digest` and the key are live; a null digest and engine are what the algorithm
+        // asks for; `parameters` is stored and belongs to `digest`.
+        let ready = unsafe {
+            EVP_DigestSignInit(digest.0, &mut parameters, ptr::null(), ptr::null_mut(), self.0)
+        };
+        if ready != 1 || parameters.is_null() {
+            return None;
+        }
+        // SAFETY: `parameters` lives as long as `digest`; `context` is copied.
+        let set = unsafe {
+            EVP_PKEY_CTX_set1_signature_context_string(parameters, context.as_ptr(), context.len())
+        };
+        let mut len = SIGNATURE;
+        // SAFETY: `signature` has `len` writable bytes, `message` as many readable ones as its
+        // length says, and they do not overlap (one is an exclusive borrow).
+        let signed = set == 1
+            && unsafe {
+                EVP_DigestSign(
+                    digest.0,
+                    signature.as_mut_ptr(),
+                    &mut len,
+                    message.as_ptr(),
+                    message.len(),
+                )
+            } == 1;
+        (signed && len == SIGNATURE).then_some(())
     }
 
     /// ML-DSA.Verify. The caller keeps `context` within 255 bytes.
@@ -63,15 +110,14 @@ impl Key {
     ) -> bool {
         let Some(digest) = Context::new() else { return false };
         let mut parameters = ptr::null_mut();
-        // SAFETY: `digest` and the key are live; a null digest and engine are what the algorithm
-        // asks for; `parameters` is stored and belongs to `digest`.
+        // SAFETY: as in `sign`.
         let ready = unsafe {
             EVP_DigestVerifyInit(digest.0, &mut parameters, ptr::null(), ptr::null_mut(), self.0)
         };
         if ready != 1 || parameters.is_null() {
             return false;
         }
-        // SAFETY: `parameters` lives as long as `digest`; `context` is copied.
+        // SAFETY: as in `sign`.
         let set = unsafe {
             EVP_PKEY_CTX_set1_signature_context_string(parameters, context.as_ptr(), context.len())
         };

@@ -1,7 +1,7 @@
 //! ML-DSA-65 signing, the same in both builds.
 
 use endseal_crypto::hazmat;
-use endseal_crypto::mldsa65::{Seed, SignError, SigningKey};
+use endseal_crypto::mldsa65::{Seed, SignError, SigningKey, SystemSigningKey};
 use endseal_crypto::random::{Random, RandomError};
 
 /// A source of a test: fixed bytes, or none.
@@ -34,4 +34,19 @@ fn what_cannot_be_signed_is_an_error() {
     let long = key.sign(b"m", &[7; 256], &mut Fixed(Some(5)));
     assert_eq!(long, Err(SignError::ContextTooLong));
     assert!(key.sign(b"m", &[7; 255], &mut Fixed(Some(5))).is_ok());
+}
+
+#[test]
+fn the_systems_signatures_are_hedged_and_of_the_same_key() {
+    let seed = Seed::from_bytes(&[1; 32]);
+    let system = SystemSigningKey::from_seed(&seed).unwrap();
+    let public = SigningKey::from_seed(seed).public_key().clone();
+    let sign = || system.sign(b"message", b"context").unwrap();
+    let (one, other) = (sign(), sign());
+    assert_ne!(one, other);
+    for signature in [one, other] {
+        assert_eq!(public.verify(b"message", b"context", &signature), Ok(()));
+        assert!(public.verify(b"message", b"", &signature).is_err());
+    }
+    assert_eq!(system.sign(b"m", &[7; 256]), Err(SignError::ContextTooLong));
 }
