@@ -153,15 +153,14 @@ impl PublicIdentity {
                 (i, key.expect("a public key was decoded before"), kem.message(), &kem.signature)
             })
             .collect();
-        let parts = signed.iter().map(|(_, key, message, signature)| Signed {
+        let batch = signed.iter().map(|(_, key, message, signature)| Signed {
             key,
             message: &message[..],
             signature,
         });
-        if ed25519::verify_many(&parts.collect::<Vec<_>>()).is_err() {
-            let wrong = signed.iter().find(|(_, key, message, s)| key.verify(message, s).is_err());
-            // One by one the verdict is the same (tested); if ever not, the first is refused.
-            return Err(wrong.or(signed.first()).map_or(0, |(i, ..)| *i));
+        let verdicts = ed25519::verify_each(&batch.collect::<Vec<_>>());
+        if let Some((wrong, _)) = signed.iter().zip(verdicts).find(|(_, valid)| !valid) {
+            return Err(wrong.0);
         }
         Ok(claims.into_iter().map(|(ed25519, kem)| Self { ed25519, kem }).collect())
     }
