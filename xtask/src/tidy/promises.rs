@@ -55,7 +55,7 @@ fn last_cell(line: &str) -> Option<&str> {
     row.rsplit('|').next().map(str::trim)
 }
 
-/// Returns true if the name is that of a test function, or a path of the tree.
+/// Returns true if the name is that of a test function that is not ignored, or a path of the tree.
 fn exists(tree: &Tree, name: &str) -> bool {
     let Some((package, function)) = name.split_once("::") else {
         return tree.file(name).is_some();
@@ -65,12 +65,16 @@ fn exists(tree: &Tree, name: &str) -> bool {
     tree.rust().filter(|file| file.is_below(&folder)).any(|file| {
         let lines: Vec<&str> = file.text.lines().map(str::trim).collect();
         lines.iter().enumerate().any(|(index, line)| {
-            line.trim_start_matches("async ").starts_with(&head)
-                && lines[..index]
-                    .iter()
-                    .rev()
-                    .take_while(|line| line.starts_with("#[") || line.starts_with("//"))
-                    .any(|line| line.starts_with("#[test]") || line.contains("::test"))
+            if !line.trim_start_matches("async ").starts_with(&head) {
+                return false;
+            }
+            let attributes = lines[..index]
+                .iter()
+                .rev()
+                .take_while(|line| line.starts_with("#[") || line.starts_with("//"));
+            let has =
+                |part| attributes.clone().any(|line| line.starts_with("#[") && line.contains(part));
+            (has("[test]") || has("::test")) && !has("[ignore")
         })
     })
 }
@@ -81,7 +85,8 @@ mod tests {
     use super::*;
 
     const TESTS: &str = "#[test]\nfn bits_are_refused() {}\n\n\
-        #[tokio::test]\n#[ignore]\nasync fn peers_meet() {}\n\nfn helper() {}\n";
+        #[tokio::test]\nasync fn peers_meet() {}\n\n\
+        #[test]\n#[ignore]\nfn pages_turn() {}\n\nfn helper() {}\n";
 
     fn found(table: &str) -> Vec<String> {
         let files = [
@@ -102,13 +107,14 @@ mod tests {
     #[test]
     fn promises_without_tests_are_found() {
         let table = "| promise | test |\n|---|---|\n| x | a::bits_are_refused |\n\
-            | y | `a::helper` |\n| z | `b::bits_are_refused` |\n";
+            | y | `a::helper` |\n| z | `b::bits_are_refused` |\n| i | `a::pages_turn` |\n";
         assert_eq!(
             found(table),
             [
                 "SECURITY.md:3: a promise without a test",
                 "SECURITY.md:4: no test `a::helper`",
                 "SECURITY.md:5: no test `b::bits_are_refused`",
+                "SECURITY.md:6: no test `a::pages_turn`",
             ]
         );
     }
