@@ -22,7 +22,11 @@ struct Deepened {
 }
 
 /// A crate adds its line here.
-const DEEPENED: &[Deepened] = &[];
+const DEEPENED: &[Deepened] = &[Deepened {
+    name: "faults at every read of the store",
+    variable: ("ENDSEAL_LONG", "1"),
+    words: "test --locked --package endseal-store --test it media::",
+}];
 
 struct Options {
     minutes: u64,
