@@ -71,7 +71,7 @@ pub fn unpack(target: &str, to: &Path) -> io::Result<usize> {
     Ok(inputs.len())
 }
 
-/// How the inputs of a target are made of a field of the vectors of a folder.
+/// Rule that makes the inputs of a target from a field of the vectors of a folder.
 struct Source {
     folder: &'static str,
     field: &'static str,

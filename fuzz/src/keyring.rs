@@ -37,7 +37,7 @@ pub fn identity_file(data: &[u8]) {
     }
 }
 
-/// What a book is written as is read as the same book.
+/// An address book survives writing and reading.
 pub fn address_book(data: &[u8]) {
     if let Ok(book) = Contacts::parse(data) {
         let text = book.to_text();

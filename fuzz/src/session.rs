@@ -1,4 +1,4 @@
-//! What devices send each other, and files of it.
+//! Messages between devices, and session files.
 
 use endseal_session::group::GroupHeader;
 use endseal_session::{

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-/// What a check did.
+/// Result of a check.
 pub(crate) struct Count {
     pub(crate) done: usize,
     pub(crate) what: String,
@@ -123,7 +123,7 @@ fn corpus(place: &Place<'_>) -> Result<Count, String> {
     summary_in(&output, "corpus").ok_or_else(|| format!("no result in:\n{output}"))
 }
 
-/// What the program wrote to both streams, whatever its verdict.
+/// Text that the program wrote to both streams, whatever its verdict.
 pub(crate) fn output_of(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("{name} is needed: {error}"))?;

@@ -200,7 +200,7 @@ impl core::error::Error for Unknown {}
 const ADD: &str =
     "endseal contacts list shows all contacts; endseal contacts add NAME IDENTITY adds one";
 
-/// What was typed, cut: an identity in the long form has 2,064 characters.
+/// The typed text, cut: an identity in the long form has 2,064 characters.
 pub(crate) fn shown(text: &str) -> String {
     const MAX: usize = 80;
     let text = &redacted(text);

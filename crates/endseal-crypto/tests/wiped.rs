@@ -27,7 +27,7 @@ fn secret(n: u64) -> [u8; 32] {
     bytes
 }
 
-/// How often the mark stands in writable memory that has no name or is the heap, this thread's stack excepted. The
+/// Number of marks in writable memory that has no name or is the heap, this thread's stack excepted. The
 /// list is read in pieces to the stack, as are the pages: nothing is allocated.
 fn marks(mark: &[u8; TAIL]) -> usize {
     let memory = File::open("/proc/self/mem").unwrap();

@@ -146,7 +146,7 @@ fn low5(bits: u16) -> u8 {
     bits.to_le_bytes()[0] & 31
 }
 
-/// Whether a byte is an ASCII digit or a letter of that case.
+/// Returns true if a byte is an ASCII digit or a letter of that case.
 fn is_of_case(c: u8, case: Case) -> bool {
     let first_letter = if case == Case::Upper { b'A' } else { b'a' };
     let digit = is_below(c.wrapping_sub(b'0'), 10);

@@ -32,7 +32,7 @@ pub(crate) fn open(path: &Path, key: &StoreKey) -> Result<Connection, Error> {
 /// Reads the log once and writes the same bytes back, with an fsync.
 ///
 /// A process that was killed leaves a log that the kernel holds and the medium perhaps not, and after a
-/// failed synchronisation the kernel takes pages for written that are not. Whoever opens the database
+/// failed synchronisation the kernel takes pages for written that are not. A process that opens the database
 /// acts on what it reads, so that has to be on the medium first.
 pub(crate) fn settle_log(path: &Path) -> io::Result<()> {
     let mut file = match directory::private().open(path) {

@@ -58,7 +58,7 @@ pub enum OpenStoreError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// What was read is damaged. Run a check, restore a backup. If it was a page, the store is to be
+    /// Stored bytes are damaged. Run a check, restore a backup. If it was a page, the store is to be
     /// [reopened](crate::Store::reopen), which looks for damage; an error of reading may pass.
     Damaged(Finding),
     /// The row is there already: the message was delivered before.

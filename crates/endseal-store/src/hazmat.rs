@@ -26,7 +26,7 @@ pub fn seal_key_file(
         .map(|file| file.to_vec())
 }
 
-/// The store key and its salt from a key file. Whoever has them has the store, whatever the passphrase
+/// The store key and its salt from a key file. They open the store, whatever the passphrase
 /// becomes.
 ///
 /// # Errors

@@ -22,7 +22,7 @@ endseal_crypto::secret_bytes! {
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 #[non_exhaustive]
 pub enum Protection<'a> {
-    /// Nothing: whoever reads the key file has the store.
+    /// Nothing: a reader of the key file has the store.
     None,
     /// A passphrase.
     Passphrase {

@@ -14,11 +14,11 @@
 //! Nothing of a transaction before [`WriteTransaction::commit`] returned, all of it afterwards. Only then
 //! may a message be acknowledged, and only then may a ciphertext leave the machine. A commit that
 //! failed may have happened: the store then refuses work until [`Store::reopen`] found out
-//! ([`StoreError::Uncertain`]), and whoever holds states in memory MUST drop them.
+//! ([`StoreError::Uncertain`]), and callers that hold states in memory MUST drop them.
 //!
 //! # One writer
 //! An open store holds a lock of the kernel, which dies with the process. Nothing is cached across
-//! openings: whoever gets the lock sees what its last holder committed.
+//! openings: the next holder of the lock sees what the last one committed.
 //!
 //! No error deletes or overwrites anything.
 #![forbid(unsafe_code)]

@@ -16,7 +16,7 @@ use crate::error::OpenStoreError;
 pub(crate) struct Lock(File);
 
 impl Lock {
-    /// Takes the lock, and waits for it at most as long as told. The file is never removed: whoever
+    /// Takes the lock, and waits for it at most as long as told. The file is never removed: a process that
     /// held a removed one would hold nothing.
     pub(crate) fn take(path: &Path, wait: Duration) -> Result<Self, OpenStoreError> {
         let file = directory::private().create(true).truncate(false).open(path)?;

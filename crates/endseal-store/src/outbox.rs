@@ -1,4 +1,4 @@
-//! Ciphertexts that may have been sent, until whoever carries them says that they were.
+//! Ciphertexts that may have been sent, until their carrier says that they were.
 
 use rusqlite::types::ValueRef;
 
@@ -16,7 +16,7 @@ pub struct OutboxRow {
     pub seq: u64,
     /// Where it belongs.
     pub conversation: ConversationRef,
-    /// For whom; nobody in particular in a group.
+    /// Recipient; none in a group.
     pub recipient: Option<AddressRef>,
     /// Kind of the ciphertext, numbered by the layer above.
     pub kind: u8,

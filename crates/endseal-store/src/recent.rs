@@ -39,7 +39,7 @@ pub(crate) struct Recent {
     ids: Vec<u8>,
     /// The last entry with a hash.
     places: HashMap<u64, usize, BuildHasherDefault<AsIs>>,
-    /// Whoever delivers chooses the ids.
+    /// The carrier chooses the ids.
     hasher: RandomState,
     /// Entries that are in no pack yet, by their numbers.
     due: Vec<usize>,

@@ -75,7 +75,7 @@ impl OpenOptions {
         Self::default()
     }
 
-    /// Waits at most that long for whoever has the store open.
+    /// Waits at most that long for the process that has the store open.
     #[must_use]
     pub fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
@@ -357,7 +357,7 @@ impl Store {
     /// every page after one that was not authentic, so the connection is of no use any more.
     pub(crate) fn note_damage(&mut self) {
         if damage::take_report() {
-            // If it cannot be marked, whoever meets the damage again marks it.
+            // If it cannot be marked, the next operation that meets the damage marks it.
             let _ = self.lock.set_damaged(true);
             self.become_uncertain();
         }
@@ -428,7 +428,7 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         if self.connection.is_some() && !thread::panicking() {
-            // Whoever wants to know calls `close`; what was committed is safe either way.
+            // A caller who wants the error calls `close`; what was committed is safe either way.
             let _ = self.finish();
         }
         self.note_damage();
@@ -490,7 +490,7 @@ pub(crate) fn assemble<E: From<CreateStoreError>>(
     if fs::symlink_metadata(directory).is_ok() && !is_empty(directory)? {
         return Err(CreateStoreError::Exists.into());
     }
-    // Another name each time, so that what a crash left is in nobody's way.
+    // Another name each time, so that remains of a crash are in no one's way.
     let name = RandomState::new().hash_one(directory);
     let new = directory::beside(directory, &format!(".new-{name:016x}"));
     directory::make(&new).map_err(CreateStoreError::from)?;
@@ -499,7 +499,7 @@ pub(crate) fn assemble<E: From<CreateStoreError>>(
         .and_then(|lock| fill(&new).map(|()| lock))
         .and_then(|lock| Ok(put_in_place(&new, directory).map(|()| lock)?));
     if made.is_err() {
-        // It was never a store; what is left of it is in nobody's way.
+        // It was never a store; its remains are in no one's way.
         let _ = fs::remove_dir_all(&new);
     }
     made

@@ -4,7 +4,7 @@
 //! A jump passes if its flags come from a comparison, test, sum or difference of general registers,
 //! constants and stack slots, and no register in it was last written from a vector or mask register. In the
 //! kernels secrets are in vectors and in memory that only vectors read. Each function has a reviewed number
-//! of such jumps, so that a new one is a failure until somebody has read it.
+//! of such jumps, so that a new one is a failure until a reviewer has read it.
 
 use std::process::Command;
 
@@ -194,7 +194,7 @@ impl<'a> Instruction<'a> {
         parts
     }
 
-    /// What fills a general register from a vector, a mask or a flag.
+    /// Instructions that fill a general register from a vector, a mask or a flag.
     fn brings_vector_or_flag(&self) -> bool {
         const FROM_FLAGS: &[&str] = &["set", "bt", "sbb", "adc", "rcl", "rcr"];
         self.mnemonic.starts_with(['v', 'k'])

@@ -66,7 +66,7 @@ fn what_is_wrong_with_a_payload_is_told_apart() {
 
 const MARK: &[u8] = b"a text that is to be read by two";
 
-/// How often the mark stands in this process's memory at that place, but for those that a page's end
+/// Number of marks in this process's memory at that place, but for those that a page's end
 /// cuts. Nothing is allocated: that could take the place itself.
 fn marks_at((address, len): (usize, usize)) -> usize {
     let memory = File::open("/proc/self/mem").unwrap();

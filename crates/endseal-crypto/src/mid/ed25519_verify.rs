@@ -191,7 +191,7 @@ fn sum(terms: &[Term<'_>]) -> EdwardsPoint {
     EdwardsPoint::vartime_multiscalar_mul(scalars, points)
 }
 
-/// Whether the point is in the torsion subgroup.
+/// Returns true if the point is in the torsion subgroup.
 fn is_zero(point: &EdwardsPoint) -> bool {
     point.mul_by_cofactor().is_identity()
 }
