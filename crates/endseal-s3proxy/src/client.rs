@@ -59,7 +59,6 @@ pub(crate) use alarm::Alarm;
 use connection::Connection;
 use counters::count;
 use exchange::{Exchange, Seen};
-pub(crate) use growth::{Growth, Kept};
 use pool::Pool;
 use replay::HeadCopy;
 use sent::Progress;

@@ -5,27 +5,15 @@ use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io::{self, IoSlice};
 
-use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
 use crate::client::Stall;
 use crate::workers::{Moves, Seat};
 
-mod answering;
-mod gate;
 mod head_timer;
-mod intake;
-mod loan;
-mod seen_through;
-mod serving;
 
-pub(crate) use gate::Gate;
 pub(crate) use head_timer::HeadTimer;
-pub(crate) use intake::Intake;
-pub(crate) use loan::{LentBody, Loan};
-pub(crate) use seen_through::SeenThrough;
-pub(crate) use serving::Serving;
 
 /// Over how long a rate is measured.
 const WINDOW: Duration = Duration::from_secs(60);
@@ -60,43 +48,22 @@ impl Rate {
     }
 }
 
-/// A client's connection, plain or over TLS.
-pub(crate) type ClientSocket = Front<Box<dyn Stream>>;
-
-pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send + Sync {}
-
-impl<S: AsyncRead + AsyncWrite + Unpin + Send + Sync> Stream for S {}
-
 /// A connection that ends when nobody reads what is written to it.
 pub(crate) struct Front<S> {
     stream: S,
-    /// Read before what the stream has.
-    before: Bytes,
     idle: Duration,
     least: u64,
     stall: Stall,
     /// What it waits with is of the runtime in which it was set.
     moves: Moves,
     rate: Rate,
-    intake: Intake,
 }
 
 impl<S> Front<S> {
     /// Bounds the time without a byte, and the bytes a second.
     pub(crate) fn new(stream: S, idle: Duration, least: u64, seat: Option<Seat>) -> Self {
-        let (stall, rate, intake) = (Stall::default(), Rate::default(), Intake::default());
-        let (before, moves) = (Bytes::new(), Moves::new(seat));
-        Self { stream, before, idle, least, stall, moves, rate, intake }
-    }
-
-    /// Lets `bytes` be read before what the stream has.
-    fn put_before(&mut self, bytes: Bytes) {
-        self.before = bytes;
-    }
-
-    /// What the uploads over it are to know.
-    pub(crate) fn intake(&self) -> Intake {
-        self.intake.clone()
+        let (stall, rate, moves) = (Stall::default(), Rate::default(), Moves::new(seat));
+        Self { stream, idle, least, stall, moves, rate }
     }
 
     fn wrote(
@@ -105,7 +72,6 @@ impl<S> Front<S> {
         outcome: Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
         let late = || Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
-        self.intake.gate.writes(outcome.is_pending());
         match outcome {
             Poll::Pending => {
                 if self.moves.notice() {
@@ -129,12 +95,6 @@ impl<S: AsyncRead + Unpin> AsyncRead for Front<S> {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.intake.kept.let_go();
-        if !self.before.is_empty() {
-            let len = self.before.len().min(buffer.remaining());
-            buffer.put_slice(&self.before.split_to(len));
-            return Poll::Ready(Ok(()));
-        }
         Pin::new(&mut self.stream).poll_read(cx, buffer)
     }
 }
@@ -163,9 +123,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Front<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let outcome = Pin::new(&mut self.stream).poll_flush(cx);
-        self.intake.gate.writes(outcome.is_pending());
-        outcome
+        Pin::new(&mut self.stream).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -175,11 +133,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Front<S> {
 
 #[cfg(test)]
 mod tests {
-    use core::future::poll_fn;
-    use core::task::Poll;
     use core::time::Duration;
 
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::io::AsyncWriteExt as _;
     use tokio::time::{Instant, sleep};
 
     use super::{Front, Rate};
@@ -192,22 +148,6 @@ mod tests {
         let error = front.write_all(&[0; 4_096]).await.unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
         assert!((59..63).contains(&start.elapsed().as_secs()));
-    }
-
-    #[tokio::test]
-    async fn what_waits_to_be_written_opens_the_gate() {
-        let (near, mut far) = tokio::io::duplex(1_024);
-        let mut front = Front::new(near, Duration::from_secs(60), 0, None);
-        let gate = front.intake().gate;
-        gate.close();
-        front.write_all(&[0; 1_024]).await.unwrap();
-        assert!(gate.is_closed());
-        let mut write = core::pin::pin!(front.write_all(&[0; 10]));
-        assert!(poll_fn(|cx| Poll::Ready(write.as_mut().poll(cx))).await.is_pending());
-        assert!(!gate.is_closed());
-        far.read_exact(&mut [0; 1_024]).await.unwrap();
-        write.await.unwrap();
-        assert!(gate.is_closed());
     }
 
     #[tokio::test(start_paused = true)]

@@ -27,7 +27,6 @@ use crate::client;
 use crate::config::{Config, Limits};
 use crate::error::S3Error;
 use crate::folder::FolderServer;
-use crate::front::Intake;
 use crate::handler;
 use crate::headers::{self, COPY_SOURCE};
 use crate::log::{Entry, Log};
@@ -142,16 +141,6 @@ impl Proxy {
 
     /// Answers a request. Whatever happens, there is an answer.
     pub async fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Response<Outgoing> {
-        self.answer_over(Intake::default(), request, peer).await
-    }
-
-    /// Answers a request that came over the connection of which `intake` is.
-    pub(crate) async fn answer_over(
-        &self,
-        intake: Intake,
-        request: Request<Incoming>,
-        peer: SocketAddr,
-    ) -> Response<Outgoing> {
         let start = Instant::now();
         if let Some(response) = self.health(&request).await {
             return response;
@@ -160,7 +149,7 @@ impl Proxy {
         let id = self.request_id();
         let method = request.method().clone();
         let mut seen = Seen::default();
-        let result = self.serve(intake, request, &mut seen).await;
+        let result = self.serve(request, &mut seen).await;
         let (mut response, error) = match result {
             Ok(response) => (self.with_clients_names(&seen, response).await, None),
             Err(error) => {
@@ -202,7 +191,6 @@ impl Proxy {
 
     async fn serve(
         &self,
-        intake: Intake,
         request: Request<Incoming>,
         seen: &mut Seen,
     ) -> Result<Response<Outgoing>, S3Error> {
@@ -226,7 +214,7 @@ impl Proxy {
             .is_some_and(|expect| expect.eq_ignore_ascii_case("100-continue"));
         // Put aside until it is wanted: what is refused is read to its end all the same.
         let least = self.limits.min_rate;
-        let body = Upload::new(body, expects_continue, seen.leftover.clone(), least, intake);
+        let body = Upload::new(body, expects_continue, seen.leftover.clone(), least);
         if operation == Operation::PostObject {
             return handler::post_object(self, head, body, &target, seen).await;
         }

@@ -1,24 +1,32 @@
 //! The front: sockets, TLS, bounds of connections, and an end that lets requests end.
 
 use core::net::SocketAddr;
+use core::pin::pin;
 use core::time::Duration;
 use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use http::{Method, Request, Response};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinError;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
+use crate::body::Outgoing;
 use crate::config::TlsFiles;
-use crate::front::{Front, HeadTimer, Serving, Stream};
+use crate::front::{Front, HeadTimer};
 use crate::proxy::Proxy;
-use crate::read_len;
+use crate::target::Query;
 use crate::workers::{Seat, SeatedStream, Workers};
 
 /// A proxy that listens.
@@ -33,8 +41,8 @@ pub struct Server {
 /// Longest time for a handshake of TLS.
 const TLS_HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// Bytes that a connection reads at once, however many there are.
-const LEAST_READ: usize = 128 * 1024;
+/// Bytes of a connection's read buffer at most.
+const READ_BUFFER: usize = 256 * 1024;
 
 impl Server {
     /// A server in front of a proxy.
@@ -133,54 +141,76 @@ impl Server {
         stop: watch::Receiver<bool>,
         permit: OwnedSemaphorePermit,
     ) {
-        let all = self.proxy.limits().connections;
-        let connections = all.saturating_sub(permit.semaphore().available_permits());
-        let buffer = read_len::share(connections, LEAST_READ, read_len::MOST);
+        let permit = Arc::new(permit);
         match &self.tls {
-            None => self.http(stream, peer, seat, buffer, stop).await,
+            None => self.http(stream, peer, seat, &permit, stop).await,
             Some(tls) => {
                 if let Ok(Ok(stream)) = timeout(TLS_HANDSHAKE, tls.accept(stream)).await {
-                    self.http(stream, peer, seat, buffer, stop).await;
+                    self.http(stream, peer, seat, &permit, stop).await;
                 }
             }
         }
-        drop(permit);
     }
 
     async fn http(
         &self,
-        stream: impl Stream + 'static,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         peer: SocketAddr,
         seat: Option<Seat>,
-        buffer: usize,
+        permit: &Arc<OwnedSemaphorePermit>,
         mut stop: watch::Receiver<bool>,
     ) {
         let limits = self.proxy.limits();
-        // Fields: up to 100, hyper's default, for which it has room on its stack. More than are asked for, it takes from the
-        // allocator for each request, twice 6.4 KB for 200.
-        let mut builder = http1::Builder::new();
-        builder
+        let front = Front::new(stream, limits.idle_timeout, limits.min_rate, seat.clone());
+        let service = service_fn(|request| {
+            let busy = seat.as_ref().map(Seat::begin);
+            let answer = answer(Arc::clone(&self.proxy), request, peer, Arc::clone(permit));
+            async move { answer.await.map(|response| response.map(|body| body.with(busy))) }
+        });
+        let connection = http1::Builder::new()
             .timer(HeadTimer::new(seat.clone()))
             .header_read_timeout(limits.header_timeout)
-            .max_buf_size((limits.header_bytes + 16 * 1024).max(buffer))
-            .half_close(true);
-        let stream: Box<dyn Stream> = Box::new(stream);
-        let front = Front::new(stream, limits.idle_timeout, limits.min_rate, seat.clone());
-        let mut serving = Serving::new(builder, front, buffer, |request, intake| {
-            let proxy = Arc::clone(&self.proxy);
-            let busy = seat.as_ref().map(Seat::begin);
-            async move {
-                let response = proxy.answer_over(intake, request, peer).await;
-                Ok(response.map(|body| body.with(busy)))
-            }
-        });
+            .max_buf_size((limits.header_bytes + 16 * 1024).max(READ_BUFFER))
+            .half_close(true)
+            .serve_connection(TokioIo::new(front), service);
+        let mut connection = pin!(connection);
+        // Clients that vanish, and bodies that were cut because they did not authenticate, end here with an error
+        // that their request has counted already.
         tokio::select! {
-            () = serving.serve() => return,
+            _ = connection.as_mut() => return,
             () = stopped(&mut stop) => {}
         }
-        serving.stop();
-        serving.serve().await;
+        connection.as_mut().graceful_shutdown();
+        let _ = connection.await;
     }
+}
+
+/// Answers a request. Dropped, the work on it ends, unless it completes an upload.
+///
+/// # Errors
+/// If the runtime ends.
+async fn answer(
+    proxy: Arc<Proxy>,
+    request: Request<Incoming>,
+    peer: SocketAddr,
+    permit: Arc<OwnedSemaphorePermit>,
+) -> Result<Response<Outgoing>, JoinError> {
+    if !completes_upload(&request) {
+        return Ok(proxy.answer(request, peer).await);
+    }
+    // MinIO, whose client goes away while it completes, leaves an upload without parts behind.
+    let work = async move {
+        let answer = proxy.answer(request, peer).await;
+        drop(permit);
+        answer
+    };
+    tokio::spawn(work).await
+}
+
+/// True if a request asks for `CompleteMultipartUpload`.
+fn completes_upload(request: &Request<Incoming>) -> bool {
+    let query = || Query::parse(request.uri().query().unwrap_or(""));
+    request.method() == Method::POST && query().is_ok_and(|query| query.has("uploadId"))
 }
 
 /// Returns when `stop` turns true, or nobody is left who could say so.

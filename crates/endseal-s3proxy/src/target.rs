@@ -264,7 +264,7 @@ impl Query {
         Self(Vec::new())
     }
 
-    fn parse(raw: &str) -> Result<Self, S3Error> {
+    pub(crate) fn parse(raw: &str) -> Result<Self, S3Error> {
         let mut parameters = Vec::new();
         for parameter in raw.split('&').filter(|parameter| !parameter.is_empty()) {
             let (name, value) = match parameter.split_once('=') {

@@ -18,7 +18,6 @@ mod seat;
 mod stream;
 
 use self::relay::Relay;
-pub(crate) use self::relay::hold_wakes;
 use self::seat::Load;
 pub(crate) use self::seat::{Busy, Moves, Seat};
 pub(crate) use self::stream::{SeatedStream, register_here};

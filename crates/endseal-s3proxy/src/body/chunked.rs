@@ -10,10 +10,6 @@ use super::Upload;
 use crate::aws_chunked::{Decoder, Span};
 use crate::error::S3Error;
 
-/// Bytes that are read at once past hyper where chunks are signed. What waits for its chunk's signature keeps the memory
-/// that it was read into, so that the next bytes come into a second one.
-const SIGNED: usize = 256 * 1024;
-
 /// An upload in chunks, and the content of those that were read.
 pub(super) struct Chunked {
     upload: Box<Upload>,
@@ -23,15 +19,12 @@ pub(super) struct Chunked {
     is_signed: bool,
     /// Content that was read.
     waiting: VecDeque<Bytes>,
-    /// Memory that chunks are read into past hyper. It serves again when nothing waits that lies in it.
-    room: BytesMut,
 }
 
 impl Chunked {
     pub(super) fn new(upload: Box<Upload>, decoder: Decoder) -> Self {
-        let (waiting, room) = (VecDeque::new(), BytesMut::new());
         let is_signed = decoder.is_signed();
-        Self { upload, decoder: Some(decoder), is_signed, waiting, room }
+        Self { upload, decoder: Some(decoder), is_signed, waiting: VecDeque::new() }
     }
 
     /// How many bytes are worth being read at once.
@@ -93,9 +86,7 @@ impl Chunked {
                 return Poll::Ready(Some(Ok(piece)));
             }
             let Some(decoder) = &mut self.decoder else { return Poll::Ready(None) };
-            let read = self.upload.read_len();
-            let read = if self.is_signed { read.min(SIGNED) } else { read };
-            match ready!(self.upload.poll_bytes(cx, &mut self.room, read)) {
+            match ready!(self.upload.poll_piece(cx)) {
                 Some(Ok(chunks)) => {
                     if let Err(error) = decoder.push(chunks, &mut self.waiting) {
                         return Poll::Ready(Some(Err(error.into())));

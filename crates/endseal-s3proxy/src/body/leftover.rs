@@ -5,12 +5,10 @@ use core::pin::Pin;
 use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http_body::Body as _;
 use hyper::body::Incoming;
 use tokio::time::timeout;
-
-use crate::front::LentBody;
 
 /// Bytes of a refused body that are still read: a client that is cut off while it writes often does
 /// not read why.
@@ -18,9 +16,6 @@ const MAX_LEFT: usize = 64 << 20;
 
 /// And how long.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// What is read of it at once, past hyper.
-const READ: usize = 128 * 1024;
 
 /// Where the rest of a body is put.
 #[derive(Clone, Default)]
@@ -35,8 +30,6 @@ pub(super) enum Left {
     Unsent,
     /// It is on its way.
     Body(Incoming),
-    /// It is on its way past hyper.
-    Lent(Box<LentBody>),
 }
 
 impl Leftover {
@@ -59,10 +52,6 @@ impl Leftover {
             Left::Nothing => return true,
             Left::Unsent => return false,
             Left::Body(incoming) => incoming,
-            Left::Lent(mut body) => {
-                let drained = timeout(PATIENCE, drain_lent(&mut body)).await;
-                return drained.is_ok() && body.left() == 0;
-            }
         };
         let mut read = 0;
         let drained = async {
@@ -74,17 +63,5 @@ impl Leftover {
             }
         };
         timeout(PATIENCE, drained).await.is_ok() && incoming.is_end_stream()
-    }
-}
-
-async fn drain_lent(body: &mut LentBody) {
-    let mut room = BytesMut::with_capacity(READ);
-    let mut read = 0;
-    while body.left() > 0 && read <= MAX_LEFT {
-        room.clear();
-        match poll_fn(|cx| body.poll_read(cx, &mut room, READ)).await {
-            Ok(came) => read += came,
-            Err(_) => return,
-        }
     }
 }

@@ -18,7 +18,6 @@ use crate::aws_chunked::{Decoder, Limits};
 use crate::body::{Content, Leftover, Step, Upload};
 use crate::checksum::Digests;
 use crate::error::S3Error;
-use crate::front::Intake;
 use crate::headers::text;
 use crate::sigv4::{Access, SignedRequest};
 use crate::target::Target;
@@ -132,7 +131,7 @@ async fn serve(shared: &Shared, request: Request<Incoming>) -> Result<Response<R
         true => Digests::of_request(&HeaderMap::new(), payload.sha256())?,
         false => Digests::of_request(&head.headers, payload.sha256())?,
     };
-    let body = Upload::new(body, false, Leftover::default(), 0, Intake::default());
+    let body = Upload::new(body, false, Leftover::default(), 0);
     let content = match Decoder::of_request(&payload, &head.headers, Limits::default())? {
         Some(decoder) => {
             let len = number(&head.headers, "x-amz-decoded-content-length")?;

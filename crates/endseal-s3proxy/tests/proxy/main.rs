@@ -25,6 +25,7 @@ mod named_lists;
 mod named_upkeep;
 mod objects;
 mod odd_server;
+mod pipelining;
 mod races;
 mod recorded_clean;
 mod recorded_lists;

@@ -34,10 +34,6 @@ pub(in crate::handler) async fn complete(
     proxy: &Proxy,
     mut call: Call,
 ) -> Result<Response<Outgoing>, S3Error> {
-    // MinIO, whose client goes away while it completes, leaves an upload without parts behind.
-    if let Some(body) = &call.body {
-        body.see_through();
-    }
     if is_plain(proxy, &call) {
         let response = pass_through::send_on(proxy, call).await?;
         if !response.status().is_success() {
