@@ -19,13 +19,10 @@
 use alloc::sync::Arc;
 use core::fmt;
 
-use bytes::Bytes;
-use http::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING};
+use http::header::{CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use http::{Method, Request, Response, Version, request};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_rustls::TlsConnector;
-
-use crate::read_len;
 
 mod alarm;
 mod body;
@@ -34,14 +31,10 @@ mod connection;
 mod counters;
 mod error;
 mod exchange;
-mod growth;
 mod limits;
-mod plain;
 mod pool;
-mod replay;
 mod response;
 mod sent;
-mod short;
 mod socket;
 mod stall;
 mod target;
@@ -60,30 +53,8 @@ use connection::Connection;
 use counters::count;
 use exchange::{Exchange, Seen};
 use pool::Pool;
-use replay::HeadCopy;
 use sent::Progress;
-use short::{Came, MAX_CONTENT};
 pub(crate) use stall::Stall;
-
-/// Of a connection, however many there are: what a response's head may have.
-const LEAST_BUFFER: usize = 64 * 1024;
-
-/// Fields of a response for which a connection has room from the start. Room for more is taken for each response
-/// anew.
-const FIELDS: usize = 100;
-
-/// Fields of a response at most: user metadata alone can be hundreds.
-const MAX_FIELDS: usize = 512;
-
-/// Which connection a request goes out over.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
-    /// One that was kept, if there is one.
-    Kept,
-    New,
-    /// A new one with room for [`MAX_FIELDS`].
-    Roomy,
-}
 
 /// A client of one server. Clones share connections and counters.
 #[derive(Clone)]
@@ -132,13 +103,12 @@ impl Client {
     ///
     /// The URI is sent as it is: the caller made it by [`Target::request_target`]. `Host` is added if
     /// it is missing, `Content-Length` is the body's. A server may answer before it has all of the
-    /// body; what is left of it goes out while the caller reads the response.
+    /// body: then the rest of the body is dropped, and the response is all that is left of the exchange.
     ///
-    /// Nothing is sent twice, with two exceptions. Where a kept connection turns out closed before a
+    /// Nothing is sent twice, with one exception. Where a kept connection turns out closed before a
     /// byte of a response, and nothing of the request was sent, or the method is idempotent (or there
     /// is no body) and the body can be had again, the request goes out once more over a new one. A write
-    /// on a condition is not idempotent: the first one may be why it does not hold any more. And a request that
-    /// changes nothing goes out once more where its response has more fields than most have.
+    /// on a condition is not idempotent: the first one may be why it does not hold any more.
     ///
     /// # Errors
     /// [`ClientError`]. The server may have acted on the request nevertheless, except for
@@ -166,57 +136,35 @@ impl Inner {
     async fn send(&self, request: Request<Body>) -> Result<Response<ResponseBody>, ClientError> {
         let (mut head, mut body) = request.into_parts();
         self.prepare(&mut head, &body)?;
-        let mut next = Next::Kept;
+        let mut is_first = true;
         loop {
             let permit = self.permit().await?;
-            let kept = if next == Next::Kept { self.pool.take() } else { None };
-            let is_kept = kept.is_some();
-            let connection = match kept {
-                Some(connection) => {
-                    count(&self.counters.reused);
-                    connection
-                }
-                None => self.open(if next == Next::Roomy { MAX_FIELDS } else { FIELDS }).await?,
+            let kept = if is_first { self.pool.take() } else { None };
+            let Some(connection) = kept else {
+                let connection = self.open().await?;
+                let progress = Progress::new(body);
+                let outcome = self.run(connection, permit, head, &progress).await;
+                return outcome.map_err(|(error, _)| error);
             };
-            let (is_safe, is_idempotent) = (head.method.is_safe(), head.method.is_idempotent());
-            let is_conditional = is_conditional(&head.headers);
-            let again = |seen, is_repeatable| match seen {
-                Seen::No if is_kept => Some(Next::New),
-                Seen::Perhaps if is_kept && (is_safe || (!is_conditional && is_repeatable)) => {
-                    Some(Next::New)
-                }
-                Seen::Crowded if is_safe && next != Next::Roomy => Some(Next::Roomy),
-                _ => None,
-            };
-            let whole = Some(MAX_CONTENT).filter(|_| next != Next::Roomy);
-            if let Some(content) = whole.and_then(|most| body.whole(most)) {
-                let is_repeatable = is_idempotent || content.is_empty();
-                let (error, seen) =
-                    match self.run_short(connection, permit, &mut head, content).await {
-                        Ok(response) => return Ok(response),
-                        Err(failure) => failure,
-                    };
-                next = again(seen, is_repeatable).ok_or(error)?;
-                count(&self.counters.retried);
-                continue;
-            }
-            // Over a new connection that has room, nothing goes out that could go out again.
-            let copy = (is_kept || (is_safe && next != Next::Roomy)).then(|| HeadCopy::of(&head));
-            let replay = copy.as_ref().and_then(|_| body.replay());
+            count(&self.counters.reused);
+            let copy = head.clone();
+            let replay = body.replay();
             let progress = Progress::new(body);
             let (error, seen) = match self.run(connection, permit, head, &progress).await {
                 Ok(response) => return Ok(response),
                 Err(failure) => failure,
             };
-            let is_repeatable = is_idempotent || replay.as_ref().is_some_and(Body::is_empty);
-            let Some(now) = again(seen, is_repeatable) else { return Err(error) };
-            next = now;
-            let Some(restored) = copy.as_ref().and_then(HeadCopy::restore) else {
+            let is_repeatable = copy.method.is_safe()
+                || (!is_conditional(&copy.headers)
+                    && (copy.method.is_idempotent()
+                        || replay.as_ref().is_some_and(Body::is_empty)));
+            if seen == Seen::Yes || (seen == Seen::Perhaps && !is_repeatable) {
                 return Err(error);
-            };
-            head = restored;
+            }
+            head = copy;
             body = progress.take_unbegun().or(replay).ok_or(error)?;
             count(&self.counters.retried);
+            is_first = false;
         }
     }
 
@@ -244,17 +192,13 @@ impl Inner {
         self.pool.permit().await.inspect_err(|_| count(&self.counters.crowded_out))
     }
 
-    /// A new connection, for responses with at most so many fields.
-    async fn open(&self, fields: usize) -> Result<Box<Connection>, ClientError> {
+    async fn open(&self) -> Result<Box<Connection>, ClientError> {
         let limits = self.pool.limits();
         let socket = connect::connect(&self.target, self.tls.as_ref(), limits)
             .await
             .inspect_err(|_| count(&self.counters.unreachable))?;
         count(&self.counters.opened);
-        let connections = self.pool.used() + self.pool.kept();
-        let least = LEAST_BUFFER.min(limits.buffer);
-        let buffer = read_len::share(connections, least, limits.buffer);
-        Ok(Box::new(Connection::new(socket, buffer, fields)))
+        Connection::open(socket, limits.buffer).await.map(Box::new)
     }
 
     async fn run(
@@ -264,45 +208,9 @@ impl Inner {
         head: request::Parts,
         progress: &Arc<Progress>,
     ) -> Result<Response<ResponseBody>, (ClientError, Seen)> {
-        let exchange = Exchange::new(connection, &self.pool, &self.counters, permit);
-        self.run_on(exchange, head, progress).await
-    }
-
-    /// A request that is written past hyper.
-    async fn run_short(
-        &self,
-        connection: Box<Connection>,
-        permit: OwnedSemaphorePermit,
-        head: &mut request::Parts,
-        content: Bytes,
-    ) -> Result<Response<ResponseBody>, (ClientError, Seen)> {
         let mut exchange = Exchange::new(connection, &self.pool, &self.counters, permit);
-        match exchange.run_short(head, &content).await? {
-            Came::Plain(response, len, early) => {
-                Ok(response.map(|()| ResponseBody::past_hyper(len, early, exchange)))
-            }
-            Came::Other(bytes) => {
-                exchange.read_again(bytes);
-                let progress = Progress::new(Body::full(content));
-                // Boxed, as it is rare, and every request has room for what it may become.
-                let response = Box::pin(self.run_on(exchange, head.clone(), &progress)).await;
-                // The server has it, whatever hyper sent.
-                response.map_err(|(error, seen)| (error, seen.or_sent()))
-            }
-        }
-    }
-
-    async fn run_on(
-        &self,
-        mut exchange: Exchange,
-        head: request::Parts,
-        progress: &Arc<Progress>,
-    ) -> Result<Response<ResponseBody>, (ClientError, Seen)> {
         let response = exchange.run(head, progress).await?;
-        // Otherwise hyper has to say whether the connection can be used again.
-        let stays =
-            response.version() == Version::HTTP_11 && !response.headers().contains_key(CONNECTION);
-        Ok(response.map(|incoming| ResponseBody::new(incoming, exchange, stays)))
+        Ok(response.map(|incoming| ResponseBody::new(incoming, exchange)))
     }
 }
 

@@ -9,7 +9,6 @@ use hyper::body::Incoming;
 
 use super::leftover::{Left, Leftover};
 use crate::error::S3Error;
-use crate::fill::fill_from;
 use crate::front::Rate;
 
 /// The body of a request. Dropped before its end, it goes to its [`Leftover`].
@@ -70,7 +69,9 @@ impl Upload {
     ) -> Poll<Option<Result<(), S3Error>>> {
         loop {
             if !self.rest.is_empty() {
-                fill_from(&mut self.rest, room, most);
+                let free = room.capacity() - room.len();
+                let piece = self.rest.split_to(self.rest.len().min(most).min(free));
+                room.extend_from_slice(&piece);
                 return Poll::Ready(Some(Ok(())));
             }
             match ready!(self.poll_piece(cx)) {

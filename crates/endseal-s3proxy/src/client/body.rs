@@ -68,15 +68,6 @@ impl Body {
         }
     }
 
-    /// All of it, if it is there and has `most` bytes at most.
-    pub(super) fn whole(&self, most: u64) -> Option<Bytes> {
-        match &self.0 {
-            Kind::Empty => Some(Bytes::new()),
-            Kind::Full(bytes) if self.left() <= most => Some(bytes.clone()),
-            Kind::Full(_) | Kind::Channel { .. } | Kind::Stream { .. } => None,
-        }
-    }
-
     pub(super) fn left(&self) -> u64 {
         match &self.0 {
             Kind::Empty => 0,

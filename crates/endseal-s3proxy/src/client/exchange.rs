@@ -4,9 +4,7 @@ use alloc::sync::Arc;
 use core::future::poll_fn;
 use core::mem;
 use core::task::{Context, Poll, ready};
-use std::io;
 
-use bytes::{Bytes, BytesMut};
 use http::{Request, Response, request};
 use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
@@ -15,15 +13,12 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::connection::{Connection, look};
 use super::counters::{Counters, add};
 use super::error::ClientError;
-use super::growth::Kept;
 use super::pool::Pool;
 use super::sent::{Phase, Progress, SentBody};
-use super::short::Came;
 use super::stall::Stall;
 
 /// A connection in use. Dropping it closes the socket.
 pub(super) struct Exchange {
-    /// Boxed, as it is moved with the response a dozen times, and stays in its box as long as it is kept.
     connection: Option<Box<Connection>>,
     stall: Stall,
     pool: Arc<Pool>,
@@ -41,15 +36,6 @@ pub(super) enum Seen {
     /// The connection broke without a byte of a response.
     Perhaps,
     Yes,
-    /// It was, and the head of the response is longer than the connection takes.
-    Crowded,
-}
-
-impl Seen {
-    /// The same of a request that was sent before.
-    pub(super) fn or_sent(self) -> Self {
-        if self == Self::No { Self::Yes } else { self }
-    }
 }
 
 impl Exchange {
@@ -71,7 +57,8 @@ impl Exchange {
         }
     }
 
-    /// Sends the request and waits for the head of a response.
+    /// Sends the request and waits for the head of a response. One that comes before all of the body
+    /// was taken ends the body: its source is dropped.
     pub(super) async fn run(
         &mut self,
         head: request::Parts,
@@ -82,9 +69,7 @@ impl Exchange {
         };
         connection.activity().set_uploading(progress.phase() != Phase::Done);
         let request = Request::from_parts(head, progress.sent());
-        let Some(mut promise) = connection.start(request) else {
-            return Err((ClientError::Broken, Seen::No));
-        };
+        let mut promise = connection.start(request);
         let mut last = (connection.activity().written(), progress.phase());
         let limits = *self.pool.limits();
         let stall = &mut self.stall;
@@ -109,69 +94,12 @@ impl Exchange {
         .await;
         self.stall.progress();
         match outcome {
-            Ok(Ok(response)) => Ok(response),
+            Ok(Ok(response)) => {
+                progress.end();
+                Ok(response)
+            }
             Ok(Err(error)) => Err(self.judge(error, progress)),
             Err(timeout) => Err((timeout, Seen::Yes)),
-        }
-    }
-
-    /// Sends a request whose body is `content`, and waits for the head of a response, past hyper.
-    ///
-    /// Of a plain response, the request's fields are gone: their memory is for the next one's.
-    pub(super) async fn run_short(
-        &mut self,
-        head: &mut request::Parts,
-        content: &[u8],
-    ) -> Result<Came, (ClientError, Seen)> {
-        let Some(connection) = &mut self.connection else {
-            return Err((ClientError::Broken, Seen::No));
-        };
-        connection.activity().set_uploading(!content.is_empty());
-        let Some((mut short, socket)) = connection.start_short(head, content) else {
-            return Err((ClientError::Broken, Seen::No));
-        };
-        let limits = *self.pool.limits();
-        let (stall, mut last) = (&mut self.stall, 0);
-        let outcome = poll_fn(|cx| {
-            if let Poll::Ready(outcome) = short.poll(socket, cx) {
-                return Poll::Ready(Ok(outcome));
-            }
-            if short.written() != last {
-                last = short.written();
-                stall.progress();
-            }
-            let (limit, error) = match short.is_sent() {
-                true => (limits.first_byte, ClientError::ResponseTimeout),
-                false => (limits.idle, ClientError::Stalled),
-            };
-            ready!(stall.poll(cx, limit));
-            Poll::Ready(Err(error))
-        })
-        .await;
-        stall.progress();
-        let (is_sent, is_begun) = (short.is_sent(), short.written() > 0);
-        drop(short);
-        if is_sent {
-            connection.is_whole();
-        }
-        if let Ok(Ok(Came::Plain(..))) = &outcome {
-            connection.keep(mem::take(&mut head.headers));
-        }
-        match outcome {
-            Ok(Ok(came)) => Ok(came),
-            Ok(Err(_)) if !is_begun => Err((ClientError::Broken, Seen::No)),
-            Ok(Err(_)) if connection.activity().read() == self.before.0 => {
-                Err((ClientError::Broken, Seen::Perhaps))
-            }
-            Ok(Err(_)) => Err((ClientError::Broken, Seen::Yes)),
-            Err(timeout) => Err((timeout, Seen::Yes)),
-        }
-    }
-
-    /// Leaves the response to a request that went out past hyper, and begins so, to hyper.
-    pub(super) fn read_again(&mut self, bytes: Bytes) {
-        if let Some(connection) = &mut self.connection {
-            connection.read_again(bytes);
         }
     }
 
@@ -186,8 +114,7 @@ impl Exchange {
         let unsent = error.message().is_some();
         let error = error.into_error();
         if error.is_parse() {
-            let seen = if error.is_parse_too_large() { Seen::Crowded } else { Seen::Yes };
-            return (ClientError::InvalidResponse, seen);
+            return (ClientError::InvalidResponse, Seen::Yes);
         }
         if error.is_user() && !unsent {
             return (ClientError::InvalidRequest, Seen::Yes);
@@ -209,30 +136,9 @@ impl Exchange {
         }
     }
 
-    /// Has the rest of the response's body read by [`poll_read`](Self::poll_read); gives the bytes of it that were
-    /// read already and are in no frame. `None` if the request may still be on its way, or the connection ended.
-    pub(super) fn take_over(&mut self) -> Option<Bytes> {
-        let connection = self.connection.as_mut()?;
-        // A request without a body went out before its response could begin.
-        if connection.activity().is_uploading() { None } else { connection.take_over() }
-    }
-
-    /// Reads the body of the response, after [`take_over`](Self::take_over), as [`Connection::poll_read`] does.
-    pub(super) fn poll_read(
-        &mut self,
-        cx: &mut Context<'_>,
-        room: &mut BytesMut,
-        most: usize,
-    ) -> Poll<io::Result<usize>> {
-        match &mut self.connection {
-            Some(connection) => connection.poll_read(cx, room, most),
-            None => Poll::Ready(Ok(0)),
-        }
-    }
-
     /// How many bytes are read at once at most.
     pub(super) fn buffer(&self) -> usize {
-        self.connection.as_ref().map_or(0, |connection| connection.buffer())
+        self.pool.limits().buffer
     }
 
     /// The timer of this exchange.
@@ -243,11 +149,6 @@ impl Exchange {
 
     pub(super) fn progress(&mut self) {
         self.stall.progress();
-    }
-
-    /// What the connection lets go when it reads.
-    pub(super) fn kept(&self) -> Kept {
-        self.connection.as_ref().map(|own| own.activity().kept()).unwrap_or_default()
     }
 
     pub(super) fn counters(&self) -> &Counters {

@@ -2,8 +2,6 @@
 
 use core::time::Duration;
 
-use crate::read_len;
-
 /// What a client spends at most. Every field can be set alone:
 /// `Limits { connections: 64, ..Limits::default() }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,9 +21,8 @@ pub struct Limits {
     pub kept: usize,
     /// How long they are kept. Should be below what the server does.
     pub kept_for: Duration,
-    /// About how many bytes one read takes, what waits to be written, and a response's head may have:
-    /// 8 KiB and more. Buffers grow to it only where so much comes at once. Where there are several
-    /// connections, new ones have less, but at least 64 KiB.
+    /// Bytes of a connection's buffers at most, and of a response's head: 8 KiB and more. Buffers grow
+    /// to it only where so much comes at once.
     pub buffer: usize,
 }
 
@@ -39,7 +36,7 @@ impl Default for Limits {
             idle: Duration::from_secs(30),
             kept: 64,
             kept_for: Duration::from_secs(20),
-            buffer: read_len::MOST,
+            buffer: 256 * 1024,
         }
     }
 }

@@ -20,7 +20,8 @@ pub(super) struct SentBody {
 pub(super) struct Progress(Mutex<State>);
 
 struct State {
-    body: Body,
+    /// None when it was given back or ended.
+    body: Option<Body>,
     begun: bool,
     phase: Phase,
     failure: Option<SourceError>,
@@ -39,7 +40,7 @@ pub(super) enum Phase {
 impl Progress {
     pub(super) fn new(body: Body) -> Arc<Self> {
         let phase = if body.is_empty() { Phase::Done } else { Phase::Flowing };
-        Arc::new(Self(Mutex::new(State { body, begun: false, phase, failure: None })))
+        Arc::new(Self(Mutex::new(State { body: Some(body), begun: false, phase, failure: None })))
     }
 
     pub(super) fn phase(&self) -> Phase {
@@ -49,7 +50,14 @@ impl Progress {
     /// Gives the body back if nothing was taken from it.
     pub(super) fn take_unbegun(&self) -> Option<Body> {
         let state = &mut *self.lock();
-        if state.begun { None } else { Some(core::mem::take(&mut state.body)) }
+        if state.begun { None } else { state.body.take() }
+    }
+
+    /// Drops what is left of the body: nothing more of it is sent.
+    pub(super) fn end(&self) {
+        // Dropped without the lock: a source may do something then.
+        let body = self.lock().body.take();
+        drop(body);
     }
 
     /// Why the source failed, if it did.
@@ -59,7 +67,10 @@ impl Progress {
 
     /// Something to send that body by, from its beginning.
     pub(super) fn sent(self: &Arc<Self>) -> SentBody {
-        SentBody { progress: Arc::clone(self), size: self.lock().body.left() }
+        SentBody {
+            progress: Arc::clone(self),
+            size: self.lock().body.as_ref().map_or(0, Body::left),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -77,7 +88,10 @@ impl http_body::Body for SentBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, SourceFailed>>> {
         let state = &mut *self.progress.lock();
-        let item = match Pin::new(&mut state.body).poll_frame(cx) {
+        // Of a body that was ended nothing more comes, and not its end either: the connection closes
+        // when the response was read.
+        let Some(body) = &mut state.body else { return Poll::Pending };
+        let item = match Pin::new(&mut *body).poll_frame(cx) {
             Poll::Pending => {
                 state.phase = Phase::SourceWaits;
                 return Poll::Pending;
@@ -85,7 +99,7 @@ impl http_body::Body for SentBody {
             Poll::Ready(item) => item,
         };
         state.begun = true;
-        state.phase = if state.body.is_end_stream() { Phase::Done } else { Phase::Flowing };
+        state.phase = if body.is_end_stream() { Phase::Done } else { Phase::Flowing };
         Poll::Ready(match item {
             Some(Ok(frame)) => Some(Ok(frame)),
             Some(Err(error)) => {
@@ -97,7 +111,7 @@ impl http_body::Body for SentBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.progress.lock().body.is_end_stream()
+        self.progress.lock().body.as_ref().is_some_and(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -6,12 +6,11 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::task::{Context, Poll};
 use std::io::{self, IoSlice};
 
-use bytes::Bytes;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-use super::growth::Kept;
 use crate::workers::register_here;
 
 /// How much went through a socket: shows whether there is progress.
@@ -23,10 +22,8 @@ pub(super) struct Activity {
     uploads: AtomicBool,
     /// Whether the socket is to be told of by another runtime.
     moves: AtomicBool,
-    /// Whether what is written is dropped, and whether something was.
-    drops: AtomicBool,
-    dropped: AtomicBool,
-    kept: Kept,
+    /// Whether no request is on its way.
+    idle: AtomicBool,
 }
 
 impl Activity {
@@ -44,35 +41,19 @@ impl Activity {
         self.uploads.store(uploads, Ordering::Relaxed);
     }
 
-    /// Says whether what is written from here on is dropped: the server has it already.
-    pub(super) fn set_dropping(&self, drops: bool) {
-        self.drops.store(drops, Ordering::Relaxed);
-        self.dropped.store(false, Ordering::Relaxed);
+    /// Says whether no request is on its way. As long as none is, bytes to be read, or an end, break the connection.
+    pub(super) fn set_idle(&self, idle: bool) {
+        self.idle.store(idle, Ordering::Relaxed);
     }
 
-    /// Whether a write is to be dropped; it is then.
-    fn drops(&self) -> bool {
-        let drops = self.drops.load(Ordering::Relaxed);
-        if drops {
-            self.dropped.store(true, Ordering::Relaxed);
-        }
-        drops
-    }
-
-    /// Whether nothing was dropped yet of what is to be.
-    fn is_unasked(&self) -> bool {
-        self.drops.load(Ordering::Relaxed) && !self.dropped.load(Ordering::Relaxed)
+    fn is_idle(&self) -> bool {
+        self.idle.load(Ordering::Relaxed)
     }
 
     /// Has the runtime in which the socket is next read or written say when it is ready, instead of the one that
     /// did until now.
     pub(super) fn move_here(&self) {
         self.moves.store(true, Ordering::Relaxed);
-    }
-
-    /// What is let go when the connection reads.
-    pub(super) fn kept(&self) -> Kept {
-        self.kept.clone()
     }
 
     pub(super) fn is_uploading(&self) -> bool {
@@ -88,8 +69,8 @@ impl Activity {
 pub(super) struct Socket {
     stream: Stream,
     activity: Arc<Activity>,
-    /// Read before what the stream has.
-    before: Bytes,
+    /// A write has failed.
+    deaf: bool,
 }
 
 enum Stream {
@@ -99,21 +80,16 @@ enum Stream {
 
 impl Socket {
     pub(super) fn plain(stream: TcpStream) -> Self {
-        Self { stream: Stream::Plain(stream), activity: Arc::default(), before: Bytes::new() }
+        Self { stream: Stream::Plain(stream), activity: Arc::default(), deaf: false }
     }
 
     pub(super) fn tls(stream: TlsStream<TcpStream>) -> Self {
         let stream = Stream::Tls(Box::new(stream));
-        Self { stream, activity: Arc::default(), before: Bytes::new() }
+        Self { stream, activity: Arc::default(), deaf: false }
     }
 
     pub(super) fn activity(&self) -> Arc<Activity> {
         Arc::clone(&self.activity)
-    }
-
-    /// Lets bytes be read once more, before what the stream has; if writes are dropped, after the first of these.
-    pub(super) fn put_before(&mut self, bytes: Bytes) {
-        self.before = bytes;
     }
 
     fn tcp(&mut self) -> &mut TcpStream {
@@ -121,6 +97,13 @@ impl Socket {
             Stream::Plain(stream) => stream,
             Stream::Tls(stream) => stream.get_mut().0,
         }
+    }
+
+    /// Returns true if bytes, or the end of the connection, can be read. Asks the system: the runtime may not have
+    /// looked since they came.
+    fn is_readable(&mut self) -> bool {
+        let mut socket = [PollFd::new(self.tcp(), PollFlags::IN)];
+        !matches!(poll(&mut socket, Some(&Timespec::default())), Ok(0))
     }
 
     fn reset_at_drop(&mut self) {
@@ -136,11 +119,32 @@ impl Socket {
         Ok(())
     }
 
-    fn wrote(&self, outcome: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    fn wrote(
+        &mut self,
+        cx: &Context<'_>,
+        outcome: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
         if let Poll::Ready(Ok(n)) = outcome {
             self.activity.written.fetch_add(n as u64, Ordering::Relaxed);
         }
-        outcome
+        self.unless_answered(cx, outcome)
+    }
+
+    /// Holds the failure of a write back while the body of a request is on its way.
+    ///
+    /// A server that refuses an upload answers, closes, and resets what still comes. Its answer has arrived before the
+    /// reset, and is lost if the failure ends the exchange. Reading finds the answer or the end.
+    fn unless_answered<T>(
+        &mut self,
+        cx: &Context<'_>,
+        outcome: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if !matches!(outcome, Poll::Ready(Err(_))) || !self.activity.is_uploading() {
+            return outcome;
+        }
+        self.deaf = true;
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 }
 
@@ -159,16 +163,8 @@ impl AsyncRead for Socket {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         self.settle()?;
-        self.activity.kept.let_go();
-        if !self.before.is_empty() {
-            // An answer before there is a request would be an error.
-            if self.activity.is_unasked() {
-                cx.waker().wake_by_ref();
-                return Poll::Pending;
-            }
-            let len = self.before.len().min(buffer.remaining());
-            buffer.put_slice(&self.before.split_to(len));
-            return Poll::Ready(Ok(()));
+        if self.activity.is_idle() && self.is_readable() {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
         }
         let before = buffer.filled().len();
         let outcome = match &mut self.stream {
@@ -187,15 +183,15 @@ impl AsyncWrite for Socket {
         cx: &mut Context<'_>,
         buffer: &[u8],
     ) -> Poll<io::Result<usize>> {
-        if self.activity.drops() {
-            return Poll::Ready(Ok(buffer.len()));
+        if self.deaf {
+            return Poll::Pending;
         }
         self.settle()?;
         let outcome = match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_write(cx, buffer),
             Stream::Tls(stream) => Pin::new(stream).poll_write(cx, buffer),
         };
-        self.wrote(outcome)
+        self.wrote(cx, outcome)
     }
 
     fn poll_write_vectored(
@@ -203,15 +199,15 @@ impl AsyncWrite for Socket {
         cx: &mut Context<'_>,
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        if self.activity.drops() {
-            return Poll::Ready(Ok(buffers.iter().map(|buffer| buffer.len()).sum()));
+        if self.deaf {
+            return Poll::Pending;
         }
         self.settle()?;
         let outcome = match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, buffers),
             Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, buffers),
         };
-        self.wrote(outcome)
+        self.wrote(cx, outcome)
     }
 
     /// Both take several buffers, so that hyper queues the frames of a body instead of copying them.
@@ -220,10 +216,14 @@ impl AsyncWrite for Socket {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.stream {
+        if self.deaf {
+            return Poll::Pending;
+        }
+        let outcome = match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_flush(cx),
             Stream::Tls(stream) => Pin::new(stream).poll_flush(cx),
-        }
+        };
+        self.unless_answered(cx, outcome)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -3,13 +3,14 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 #![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "these are tests")]
 
+mod answers;
 mod bodies;
 mod broken;
-mod direct;
+mod buffers;
 mod limits;
 mod pool;
+mod reuse;
 mod server;
-mod short;
 mod tls;
 mod uploads;
 

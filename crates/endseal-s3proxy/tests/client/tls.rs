@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use super::direct::{LONG, pattern, read_into};
+use super::buffers::{LONG, pattern, read_into};
 use super::server::OK;
 use super::*;
 

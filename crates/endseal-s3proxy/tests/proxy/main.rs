@@ -11,6 +11,7 @@ mod completions;
 mod conditions;
 mod copies;
 mod deploy;
+mod early_answers;
 mod faults;
 mod fixture;
 mod folder;

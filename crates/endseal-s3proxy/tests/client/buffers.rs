@@ -1,4 +1,4 @@
-//! Bodies of responses that are read into memory of the caller's, long ones past hyper.
+//! Bodies of responses that are read into a buffer of the caller's.
 
 use bytes::BytesMut;
 
@@ -6,7 +6,7 @@ use super::server::{OK, serve};
 use super::*;
 
 pub(crate) const LONG: usize = 3 << 20;
-/// Too short to be worth it.
+/// One read of a connection.
 const SHORT: usize = 40_000;
 const HEADS: [&str; 3] = ["", "connection: close\r\n", "x-amz-meta-a: b\r\n"];
 
@@ -183,7 +183,7 @@ async fn a_body_that_is_dropped_closes_the_connection() {
 }
 
 #[tokio::test]
-async fn bodies_without_a_length_are_read_by_hyper() {
+async fn bodies_without_a_length_are_read_to_their_end() {
     let server = serve(|mut peer| async move {
         while peer.head().await.is_some() {
             peer.say("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").await;

@@ -1,4 +1,4 @@
-//! Short requests, which go out past hyper, and answers to them of every kind.
+//! Answers of every kind.
 
 use super::server::serve;
 use super::*;
@@ -35,14 +35,13 @@ fn body(kind: usize) -> (Body, usize) {
     match kind % 3 {
         0 => (Body::empty(), 0),
         1 => (Body::full(vec![b'f'; 9_000].into()), 9_000),
-        // Through hyper.
         _ => (Body::full(vec![b'l'; 40_000].into()), 40_000),
     }
 }
 
-/// Each request arrives once, whoever writes it and whoever reads what comes back, over one connection.
+/// Each request arrives once, over one connection.
 #[tokio::test]
-async fn one_connection_takes_turns_with_hyper() {
+async fn one_connection_serves_again_after_each() {
     let server = serve(|mut peer| async move {
         for turn in 0.. {
             let Some(head) = peer.head().await else { return };
@@ -148,30 +147,4 @@ async fn an_answer_without_a_request_is_none() {
         tokio::time::sleep(SOON / 2).await;
         assert_eq!(server.accepted(), turn);
     }
-}
-
-/// The memory of a connection is used again, also while somebody has fields of the answer before.
-#[tokio::test]
-async fn fields_of_an_answer_outlive_the_next_one() {
-    let server = serve(|mut peer| async move {
-        for turn in 0.. {
-            if peer.head().await.is_none() {
-                return;
-            }
-            let value = turn.to_string().repeat(100);
-            peer.say(format!("HTTP/1.1 200 OK\r\nx: {value}\r\ncontent-length: 1\r\n\r\n.")).await;
-        }
-    })
-    .await;
-    let client = client(server.port, limits());
-    let mut kept = Vec::new();
-    for _ in 0..30 {
-        let (head, body) = get(&client, "/").await.unwrap().into_parts();
-        assert_eq!(read(body).await, (b".".to_vec(), None));
-        kept.push(head.headers);
-    }
-    for (turn, headers) in kept.iter().enumerate() {
-        assert_eq!(headers["x"], turn.to_string().repeat(100));
-    }
-    assert_eq!(server.accepted(), 1);
 }
