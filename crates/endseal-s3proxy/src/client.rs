@@ -48,7 +48,6 @@ pub use response::ResponseBody;
 pub use target::{InvalidTarget, Target};
 pub use trust::{InvalidAuthority, Trust};
 
-pub(crate) use alarm::Alarm;
 use connection::Connection;
 use counters::count;
 use exchange::{Exchange, Seen};

@@ -9,11 +9,6 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
 use crate::client::Stall;
-use crate::workers::{Moves, Seat};
-
-mod head_timer;
-
-pub(crate) use head_timer::HeadTimer;
 
 /// Over how long a rate is measured.
 const WINDOW: Duration = Duration::from_secs(60);
@@ -54,16 +49,13 @@ pub(crate) struct Front<S> {
     idle: Duration,
     least: u64,
     stall: Stall,
-    /// What it waits with is of the runtime in which it was set.
-    moves: Moves,
     rate: Rate,
 }
 
 impl<S> Front<S> {
     /// Bounds the time without a byte, and the bytes a second.
-    pub(crate) fn new(stream: S, idle: Duration, least: u64, seat: Option<Seat>) -> Self {
-        let (stall, rate, moves) = (Stall::default(), Rate::default(), Moves::new(seat));
-        Self { stream, idle, least, stall, moves, rate }
+    pub(crate) fn new(stream: S, idle: Duration, least: u64) -> Self {
+        Self { stream, idle, least, stall: Stall::default(), rate: Rate::default() }
     }
 
     fn wrote(
@@ -74,9 +66,6 @@ impl<S> Front<S> {
         let late = || Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         match outcome {
             Poll::Pending => {
-                if self.moves.notice() {
-                    self.stall = Stall::default();
-                }
                 self.rate.waits();
                 if self.stall.poll(cx, self.idle).is_ready() { late() } else { Poll::Pending }
             }
@@ -143,7 +132,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_reads_nothing_is_given_up() {
         let (near, _far) = tokio::io::duplex(1_024);
-        let mut front = Front::new(near, Duration::from_secs(60), 0, None);
+        let mut front = Front::new(near, Duration::from_secs(60), 0);
         let start = Instant::now();
         let error = front.write_all(&[0; 4_096]).await.unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);

@@ -12,7 +12,7 @@ use http::{Method, Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -24,10 +24,10 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::body::Outgoing;
 use crate::config::TlsFiles;
-use crate::front::{Front, HeadTimer};
+use crate::front::Front;
 use crate::proxy::Proxy;
 use crate::target::Query;
-use crate::workers::{Seat, SeatedStream, Workers};
+use crate::workers::Workers;
 
 /// A proxy that listens.
 #[derive(Clone)]
@@ -118,16 +118,14 @@ impl Server {
         // The workers' end is not to wait for their own connections.
         let server = Self { workers: None, ..self.clone() };
         let Some(workers) = &self.workers else {
-            let stream = SeatedStream::new(stream, None);
-            tokio::spawn(server.connection(stream, peer, None, stop, permit));
+            tokio::spawn(server.connection(stream, peer, stop, permit));
             return Ok(());
         };
         // Its readiness is told by the runtime that serves it.
         let stream = stream.into_std()?;
-        workers.give(|seat| async move {
+        workers.give(async move {
             if let Ok(stream) = TcpStream::from_std(stream) {
-                let stream = SeatedStream::new(stream, Some(seat.clone()));
-                server.connection(stream, peer, Some(seat), stop, permit).await;
+                server.connection(stream, peer, stop, permit).await;
             }
         });
         Ok(())
@@ -135,18 +133,17 @@ impl Server {
 
     async fn connection(
         self,
-        stream: SeatedStream,
+        stream: TcpStream,
         peer: SocketAddr,
-        seat: Option<Seat>,
         stop: watch::Receiver<bool>,
         permit: OwnedSemaphorePermit,
     ) {
         let permit = Arc::new(permit);
         match &self.tls {
-            None => self.http(stream, peer, seat, &permit, stop).await,
+            None => self.http(stream, peer, &permit, stop).await,
             Some(tls) => {
                 if let Ok(Ok(stream)) = timeout(TLS_HANDSHAKE, tls.accept(stream)).await {
-                    self.http(stream, peer, seat, &permit, stop).await;
+                    self.http(stream, peer, &permit, stop).await;
                 }
             }
         }
@@ -156,19 +153,16 @@ impl Server {
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         peer: SocketAddr,
-        seat: Option<Seat>,
         permit: &Arc<OwnedSemaphorePermit>,
         mut stop: watch::Receiver<bool>,
     ) {
         let limits = self.proxy.limits();
-        let front = Front::new(stream, limits.idle_timeout, limits.min_rate, seat.clone());
+        let front = Front::new(stream, limits.idle_timeout, limits.min_rate);
         let service = service_fn(|request| {
-            let busy = seat.as_ref().map(Seat::begin);
-            let answer = answer(Arc::clone(&self.proxy), request, peer, Arc::clone(permit));
-            async move { answer.await.map(|response| response.map(|body| body.with(busy))) }
+            answer(Arc::clone(&self.proxy), request, peer, Arc::clone(permit))
         });
         let connection = http1::Builder::new()
-            .timer(HeadTimer::new(seat.clone()))
+            .timer(TokioTimer::new())
             .header_read_timeout(limits.header_timeout)
             .max_buf_size((limits.header_bytes + 16 * 1024).max(READ_BUFFER))
             .half_close(true)

@@ -9,17 +9,11 @@ use http_body::{Body, Frame, SizeHint};
 use crate::body::Opened;
 use crate::client::ResponseBody;
 use crate::error::S3Error;
-use crate::workers::Busy;
 
 /// The body of an answer.
 #[allow(missing_debug_implementations, reason = "it holds plaintext")]
-pub struct Outgoing {
-    kind: Kind,
-    /// Kept until all was given out.
-    _busy: Option<Busy>,
-}
+pub struct Outgoing(Kind);
 
-// An answer is moved a dozen times before it is written.
 enum Kind {
     Full(Bytes),
     /// As it comes from the backend.
@@ -32,35 +26,26 @@ enum Kind {
 }
 
 impl Outgoing {
-    const fn of(kind: Kind) -> Self {
-        Self { kind, _busy: None }
-    }
-
-    /// The same, of a request that is on its way until all of this was given out.
-    pub(crate) fn with(self, busy: Option<Busy>) -> Self {
-        Self { _busy: busy, ..self }
-    }
-
     /// Nothing.
     #[must_use]
     pub const fn empty() -> Self {
-        Self::of(Kind::Full(Bytes::new()))
+        Self(Kind::Full(Bytes::new()))
     }
 
     /// What is here.
     #[must_use]
     pub fn full(bytes: impl Into<Bytes>) -> Self {
-        Self::of(Kind::Full(bytes.into()))
+        Self(Kind::Full(bytes.into()))
     }
 
     /// What the backend sends.
     pub(crate) fn backend(body: ResponseBody) -> Self {
-        if body.is_end_stream() { Self::empty() } else { Self::of(Kind::Backend(Box::new(body))) }
+        if body.is_end_stream() { Self::empty() } else { Self(Kind::Backend(Box::new(body))) }
     }
 
     /// `len` bytes of content.
     pub(crate) fn opened(opened: Opened, len: u64) -> Self {
-        Self::of(Kind::Opened { opened: Box::new(opened), left: len })
+        Self(Kind::Opened { opened: Box::new(opened), left: len })
     }
 }
 
@@ -72,7 +57,7 @@ impl Body for Outgoing {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, S3Error>>> {
-        match &mut self.kind {
+        match &mut self.0 {
             Kind::Full(bytes) if bytes.is_empty() => Poll::Ready(None),
             Kind::Full(bytes) => Poll::Ready(Some(Ok(Frame::data(core::mem::take(bytes))))),
             Kind::Backend(body) => {
@@ -91,7 +76,7 @@ impl Body for Outgoing {
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.kind {
+        match &self.0 {
             Kind::Full(bytes) => bytes.is_empty(),
             Kind::Backend(body) => body.is_end_stream(),
             Kind::Opened { .. } => false,
@@ -99,7 +84,7 @@ impl Body for Outgoing {
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.kind {
+        match &self.0 {
             Kind::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Kind::Backend(body) => body.size_hint(),
             Kind::Opened { left, .. } => SizeHint::with_exact(*left),

@@ -33,7 +33,7 @@ pub(super) struct Connection {
     activity: Arc<Activity>,
     /// Between exchanges it is kept here: its alarm is set anew, not made anew.
     pub(super) stall: Stall,
-    /// Tells when it can be read.
+    /// The runtime that tells when it can be read, and runs its timer.
     home: Home,
 }
 
@@ -70,20 +70,9 @@ impl Connection {
         Ok(Self { handle, work, activity, stall, home: here() })
     }
 
-    /// The runtime that tells when it can be read.
+    /// The runtime in which it was opened.
     pub(super) fn home(&self) -> Home {
         self.home
-    }
-
-    /// Makes this runtime, which is the caller's, its home: each piece that is read would have one thread wake
-    /// another otherwise.
-    pub(super) fn move_to(&mut self, here: Home) {
-        if self.home != here {
-            self.home = here;
-            self.activity.move_here();
-            // Its alarm rings in the old one.
-            self.stall = Stall::default();
-        }
     }
 
     pub(super) fn activity(&self) -> &Activity {

@@ -49,21 +49,25 @@ impl Pool {
         permit.ok().and_then(Result::ok).ok_or(ClientError::Busy)
     }
 
-    /// The connection that was used last, if it is still good: one of this runtime's before others, which become
-    /// this one's.
+    /// The connection of this runtime that was used last and is still good. The caller MUST have a permit.
+    ///
+    /// Another runtime's connection is not taken: each piece that is read would have its thread wake this one. One is
+    /// closed if there are too many otherwise.
     pub(super) fn take(&self) -> Option<Box<Connection>> {
         let here = here();
         loop {
             let (mut connection, since) = {
                 let kept = &mut self.lock().connections;
                 let own = kept.iter().rposition(|(connection, _)| connection.home() == here);
-                match own {
-                    Some(at) => kept.remove(at)?,
-                    None => kept.pop_back()?,
-                }
+                let Some(own) = own else {
+                    if self.used() + kept.len() > self.limits.connections.max(1) {
+                        kept.pop_front();
+                    }
+                    return None;
+                };
+                kept.remove(own)?
             };
             if since.elapsed() < self.limits.kept_for && connection.is_idle() {
-                connection.move_to(here);
                 return Some(connection);
             }
         }

@@ -11,8 +11,6 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-use crate::workers::register_here;
-
 /// How much went through a socket: shows whether there is progress.
 #[derive(Default)]
 pub(super) struct Activity {
@@ -20,8 +18,6 @@ pub(super) struct Activity {
     written: AtomicU64,
     /// Whether the body of a request is on its way.
     uploads: AtomicBool,
-    /// Whether the socket is to be told of by another runtime.
-    moves: AtomicBool,
     /// Whether no request is on its way.
     idle: AtomicBool,
 }
@@ -50,19 +46,8 @@ impl Activity {
         self.idle.load(Ordering::Relaxed)
     }
 
-    /// Has the runtime in which the socket is next read or written say when it is ready, instead of the one that
-    /// did until now.
-    pub(super) fn move_here(&self) {
-        self.moves.store(true, Ordering::Relaxed);
-    }
-
     pub(super) fn is_uploading(&self) -> bool {
         self.uploads.load(Ordering::Relaxed)
-    }
-
-    fn has_moved(&self) -> bool {
-        // A load costs nothing, a swap for each read would.
-        self.moves.load(Ordering::Relaxed) && self.moves.swap(false, Ordering::Relaxed)
     }
 }
 
@@ -111,14 +96,6 @@ impl Socket {
         let _ = self.tcp().set_zero_linger();
     }
 
-    /// Registers the socket with this runtime, if [`Activity::move_here`] was called.
-    fn settle(&mut self) -> io::Result<()> {
-        if self.activity.has_moved() {
-            register_here(self.tcp())?;
-        }
-        Ok(())
-    }
-
     fn wrote(
         &mut self,
         cx: &Context<'_>,
@@ -162,7 +139,6 @@ impl AsyncRead for Socket {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.settle()?;
         if self.activity.is_idle() && self.is_readable() {
             return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
         }
@@ -186,7 +162,6 @@ impl AsyncWrite for Socket {
         if self.deaf {
             return Poll::Pending;
         }
-        self.settle()?;
         let outcome = match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_write(cx, buffer),
             Stream::Tls(stream) => Pin::new(stream).poll_write(cx, buffer),
@@ -202,7 +177,6 @@ impl AsyncWrite for Socket {
         if self.deaf {
             return Poll::Pending;
         }
-        self.settle()?;
         let outcome = match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, buffers),
             Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, buffers),

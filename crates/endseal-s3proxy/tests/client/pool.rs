@@ -68,10 +68,23 @@ async fn one_connection_serves_one_request_after_the_other() {
 }
 
 #[tokio::test]
-async fn a_kept_connection_moves_to_another_runtime() {
+async fn a_kept_connection_stays_with_its_runtime() {
     let server = serve(|peer| peer.always(OK)).await;
-    moves(&client(server.port, limits())).await;
-    assert_eq!(server.accepted(), 1);
+    stays(&client(server.port, limits())).await;
+    assert_eq!(server.accepted(), 3);
+}
+
+/// Connections that other runtimes keep count as well.
+#[tokio::test]
+async fn there_are_no_more_connections_than_said() {
+    let server = serve(|peer| peer.always(OK)).await;
+    let client = client(server.port, Limits { connections: 2, ..limits() });
+    let runtimes = [get_elsewhere(&client).await, get_elsewhere(&client).await];
+    assert_eq!((client.kept_connections(), client.used_connections()), (2, 0));
+    let response = get(&client, "/").await.unwrap();
+    assert_eq!((client.kept_connections(), client.used_connections()), (1, 1));
+    assert_eq!(read(response.into_body()).await, (b"hi".to_vec(), None));
+    runtimes.into_iter().for_each(Runtime::shutdown_background);
 }
 
 #[tokio::test]

@@ -99,8 +99,8 @@ async fn long_bodies_are_read_into_memory_of_the_callers() {
 }
 
 #[tokio::test]
-async fn a_kept_connection_moves_to_another_runtime() {
-    moves(&client("localhost", serve(&rustls::version::TLS13, false).await, own())).await;
+async fn a_kept_connection_stays_with_its_runtime() {
+    stays(&client("localhost", serve(&rustls::version::TLS13, false).await, own())).await;
 }
 
 #[tokio::test]

@@ -263,9 +263,9 @@ async fn a_request_has_up_to_a_hundred_fields() {
     }
 }
 
-/// Connections go from one thread to another between their requests, and what comes over them stays the same.
+/// Several connections on several threads, of which some are busy while others are not.
 #[tokio::test(flavor = "multi_thread")]
-async fn connections_change_threads_and_nothing_else() {
+async fn connections_on_several_threads_have_their_own_answers() {
     let (world, _front) = World::with_bucket().await;
     let front = serve_with(&world.config(), |server| server.with_workers(2).unwrap()).await;
     let client = &front.client;
