@@ -28,7 +28,6 @@ mod line;
 mod request;
 mod trailer;
 
-pub(crate) use decoder::Span;
 pub use decoder::{Decoder, Form, Limits};
 pub use error::ChunkError;
 pub use request::content_encoding;

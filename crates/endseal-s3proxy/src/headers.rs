@@ -1,7 +1,5 @@
 //! Which headers go through to the backend and back, and which are the proxy's own business.
 
-use std::cell::Cell;
-
 use http::header::{AsHeaderName, CONTENT_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -36,9 +34,6 @@ const MAX_USER_METADATA: usize = 2_048;
 
 /// Fields that a request to the backend gets besides those of the client's.
 const ADDED: usize = 8;
-
-/// Fields for which a spare map has room at most, in 10 KB: few requests have more.
-pub(crate) const MAX_SPARE: usize = 96;
 
 /// What concerns one connection, or is made anew for the other one.
 fn is_own(name: &HeaderName) -> bool {
@@ -91,33 +86,6 @@ pub(crate) fn forwarded(headers: &HeaderMap) -> HeaderMap {
 /// Headers of a request about content: [`forwarded`], but for what describes the content.
 pub(crate) fn about_sealed(headers: &HeaderMap) -> HeaderMap {
     chosen(headers, |name| !is_own(name) && !describes_content(name))
-}
-
-thread_local! {
-    /// A map without a field, which keeps its memory for the next request: fields go from one map to another, and
-    /// the one that is left is as good as the one that was taken.
-    static SPARE: Cell<HeaderMap> = Cell::default();
-}
-
-/// [`about_sealed`] of headers that nobody needs any more.
-pub(crate) fn into_about_sealed(mut headers: HeaderMap) -> HeaderMap {
-    let mut out = SPARE.take();
-    out.reserve(headers.len() + ADDED);
-    // Of several values with one name the first has the name.
-    let mut last = None;
-    for (name, value) in headers.drain() {
-        if name.is_some() {
-            last = name.filter(|name| !is_own(name) && !describes_content(name));
-        }
-        if let Some(name) = &last {
-            out.append(name.clone(), value);
-        }
-    }
-    if headers.capacity() <= MAX_SPARE {
-        SPARE.set(headers);
-    }
-    strip_aws_chunked(&mut out);
-    out
 }
 
 /// The headers that are wanted, without an encoding of the request, and room for those that a request
@@ -260,7 +228,7 @@ fn describes_sealed(name: &HeaderName) -> bool {
 mod tests {
     use http::HeaderMap;
 
-    use super::{about_sealed, check_user_metadata, forwarded, into_about_sealed, set_header};
+    use super::{about_sealed, check_user_metadata, forwarded, set_header};
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
         pairs.iter().map(|(n, v)| (n.parse().unwrap(), v.parse().unwrap())).collect()
@@ -294,29 +262,6 @@ mod tests {
         let mut names: Vec<&str> = out.keys().map(|name| name.as_str()).collect();
         names.sort_unstable();
         assert_eq!(names, ["content-type", "x-amz-meta-a"]);
-    }
-
-    #[test]
-    fn headers_that_are_taken_over_are_those_that_are_copied() {
-        let mut given = headers(&[
-            ("x-amz-date", "x"),
-            ("content-type", "text/plain"),
-            ("x-amz-meta-a", "b"),
-            ("content-encoding", "aws-chunked,gzip"),
-            ("range", "bytes=0-1"),
-            ("x-amz-meta-c", ""),
-        ]);
-        for i in 0..2 {
-            given.append("x-amz-meta-a", i.into());
-            given.append("x-amz-date", i.into());
-        }
-        for i in 0..200_u32 {
-            // With maps that were left by the last one.
-            assert_eq!(into_about_sealed(given.clone()), about_sealed(&given));
-            let name = format!("x-amz-meta-{i}");
-            given.append(http::HeaderName::try_from(name).unwrap(), i.into());
-        }
-        assert!(into_about_sealed(HeaderMap::new()).is_empty());
     }
 
     #[test]

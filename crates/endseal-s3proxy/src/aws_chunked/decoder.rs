@@ -72,15 +72,6 @@ pub struct Decoder {
     failed: Option<ChunkError>,
 }
 
-/// What comes next of an upload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
-    /// Bytes around content.
-    pub(crate) framing: usize,
-    /// Bytes of content behind them.
-    pub(crate) content: usize,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
     Head,
@@ -144,32 +135,6 @@ impl Decoder {
         outcome
     }
 
-    /// Takes the next piece of an upload without signatures where it lies: what it begins with. The caller MUST push what
-    /// is behind that next, and throw away what it got if that is an error.
-    ///
-    /// # Errors
-    /// [`ChunkError`], and the same for every call after; of signed chunks, as content is released before its signature.
-    pub(crate) fn next_span(&mut self, input: &[u8]) -> Result<Span, ChunkError> {
-        if let Some(error) = self.failed {
-            return Err(error);
-        }
-        let span = if self.signer.is_some() {
-            Err(ChunkError::SignatureMismatch)
-        } else {
-            let mut rest = input;
-            self.framing(&mut rest).map(|()| {
-                let content = self.content(rest.len());
-                self.chunk.left -= content as u64;
-                if content > 0 && self.chunk.left == 0 {
-                    self.state = State::DataEnd(0);
-                }
-                Span { framing: input.len() - rest.len(), content }
-            })
-        };
-        self.failed = span.err();
-        span
-    }
-
     /// Ends the upload; all of its content has then been released and is authentic, if it is signed.
     ///
     /// # Errors
@@ -190,11 +155,6 @@ impl Decoder {
             return Err(ChunkError::Incomplete);
         }
         self.trailer.finish()
-    }
-
-    /// Whether chunks have signatures.
-    pub(crate) fn is_signed(&self) -> bool {
-        self.signer.is_some()
     }
 
     fn take(&mut self, mut input: Bytes, out: &mut VecDeque<Bytes>) -> Result<(), ChunkError> {
@@ -273,13 +233,9 @@ impl Decoder {
         Ok(())
     }
 
-    /// How many of the next `len` bytes are content of the chunk that is read.
-    fn content(&self, len: usize) -> usize {
-        usize::try_from(self.chunk.left).map_or(len, |left| left.min(len))
-    }
-
     fn data(&mut self, input: &mut Bytes, out: &mut VecDeque<Bytes>) -> Result<(), ChunkError> {
-        let taken = self.content(input.len());
+        let len = input.len();
+        let taken = usize::try_from(self.chunk.left).map_or(len, |left| left.min(len));
         let slice = input.split_to(taken);
         self.chunk.left -= taken as u64;
         if self.signer.is_some() {
@@ -349,57 +305,4 @@ fn hexadecimal(digits: &[u8]) -> Option<u64> {
     let digits = core::str::from_utf8(digits).ok().filter(|it| (1..=16).contains(&it.len()))?;
     let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     plain.then(|| u64::from_str_radix(digits, 16).ok()).flatten()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What is released, and the trailers, of an upload that comes `most` bytes at a time, where it lies or pushed.
-    fn run(
-        wire: &[u8],
-        len: u64,
-        most: usize,
-        pushed: bool,
-    ) -> Result<(Vec<u8>, bool), ChunkError> {
-        let announced = vec![HeaderName::from_static("x-amz-checksum-crc32")];
-        let mut decoder = Decoder::new(Form::Unsigned, len, announced, Limits::default());
-        let (mut content, mut out) = (Vec::new(), VecDeque::new());
-        for mut piece in wire.chunks(most) {
-            if pushed {
-                decoder.push(Bytes::copy_from_slice(piece), &mut out)?;
-                content.extend(out.drain(..).flatten());
-            }
-            while !pushed && !piece.is_empty() {
-                let span = decoder.next_span(piece)?;
-                assert!(span.framing + span.content > 0);
-                let (found, rest) = piece[span.framing..].split_at(span.content);
-                content.extend_from_slice(found);
-                piece = rest;
-            }
-        }
-        decoder.finish().map(|trailers| (content, trailers.is_empty()))
-    }
-
-    #[test]
-    fn spans_are_what_pushes_release() {
-        const WIRE: &[u8] =
-            b"3\r\nabc\r\n10\r\n0123456789abcdef\r\n0\r\nx-amz-checksum-crc32: a==\r\n\r\n";
-        assert_eq!(run(WIRE, 19, 1, false), Ok((b"abc0123456789abcdef".to_vec(), false)));
-        let mut errors = 0;
-        for most in [1, 2, 3, 7, 16, WIRE.len()] {
-            for at in 0..WIRE.len() {
-                for byte in [b'0', b'1', b'f', b'\r', b'\n', b'x', 0] {
-                    let mut wire = WIRE.to_vec();
-                    wire[at] = byte;
-                    let expected = run(&wire, 19, most, true);
-                    errors += usize::from(expected.is_err());
-                    assert_eq!(run(&wire, 19, most, false), expected, "{most}, {at}, {byte}");
-                }
-                let expected = run(&WIRE[..at], 19, most, true);
-                assert_eq!(run(&WIRE[..at], 19, most, false), expected, "{most}, to {at}");
-            }
-        }
-        assert!(errors > 500, "{errors}");
-    }
 }

@@ -10,14 +10,11 @@ use http::HeaderMap;
 use http_body::{Body as _, Frame};
 use tokio::time::timeout;
 
-use crate::aws_chunked::{Decoder, Span};
+use crate::aws_chunked::Decoder;
 use crate::body::{Chunked, FormFile, Opened, Upload};
 use crate::checksum::{Digests, Outcome};
 use crate::client::{ResponseBody, SourceError};
 use crate::error::S3Error;
-
-/// Bytes of content that comes in pieces, which are sealed together: the pieces have memory of their own meanwhile.
-const GATHERED: usize = 256 * 1024;
 
 /// What comes next of a content.
 pub(crate) enum Step {
@@ -35,9 +32,9 @@ pub(crate) struct Content {
     trailers: Option<Box<HeaderMap>>,
     /// What was found true already, of content that is here.
     outcome: Option<Box<Outcome>>,
-    /// What of a piece was not taken by who reads bytes.
+    /// The part of a piece that [`poll_pieces`](Self::poll_pieces) had no room for.
     rest: Bytes,
-    /// What was found true at the end, until who reads bytes asks for more.
+    /// What was found true at the end, until more is asked for.
     ended: Option<Box<Outcome>>,
 }
 
@@ -159,91 +156,11 @@ impl Content {
         self.left + self.rest.len() as u64
     }
 
-    /// How many bytes are worth being read at once.
-    pub(crate) fn read_len(&self) -> usize {
-        match &self.source {
-            Source::Plain(incoming) => incoming.read_len(),
-            Source::Chunked(chunked) => chunked.read_len(),
-            _ => GATHERED,
-        }
-    }
-
-    /// Reads on to the end of `room`, at most `most` bytes and as many as it has capacity for: the caller MUST let both be
-    /// above 0. At the end, what was found true. The caller's duties are those of [`poll_step`](Self::poll_step), and it
-    /// MUST NOT ask for steps besides.
+    /// Gives pieces to `take`: as many as are there, at most `most` bytes, so that their sealed bytes are written
+    /// together. At the end, what was found true.
     ///
-    /// # Errors
-    /// As [`poll_step`](Self::poll_step).
-    pub(crate) fn poll_read(
-        &mut self,
-        cx: &mut Context<'_>,
-        room: &mut BytesMut,
-        most: usize,
-    ) -> Poll<Result<Option<Outcome>, S3Error>> {
-        let Source::Plain(incoming) = &mut self.source else {
-            let most = most.min(room.capacity() - room.len());
-            return self.poll_pieces(cx, most, |piece| {
-                room.extend_from_slice(piece);
-                Ok(())
-            });
-        };
-        let before = room.len();
-        match ready!(incoming.poll_read(cx, room, most)) {
-            Some(Ok(())) => {}
-            Some(Err(error)) => return Poll::Ready(Err(error)),
-            None if self.left > 0 => return Poll::Ready(Err(S3Error::incomplete_body())),
-            None => return Poll::Ready(self.finish().map(Some)),
-        }
-        self.came(&room[before..])?;
-        Poll::Ready(Ok(None))
-    }
-
-    /// Whether it comes in long pieces that have memory of their own: they are best sealed out of it.
-    pub(crate) fn is_in_pieces(&self) -> bool {
-        matches!(&self.source, Source::Chunked(chunked) if chunked.is_signed())
-    }
-
-    /// Whether it comes in chunks that may be taken where they were read: [`Self::poll_chunks`].
-    pub(crate) fn is_in_chunks(&self) -> bool {
-        matches!(&self.source, Source::Chunked(chunked) if !chunked.is_signed())
-    }
-
-    /// [`Self::poll_read`] of what comes in chunks, with what is around them: the caller MUST ask
-    /// [`next_span`](Self::next_span) of all that came before it reads on.
-    ///
-    /// # Errors
-    /// As [`poll_step`](Self::poll_step).
-    pub(crate) fn poll_chunks(
-        &mut self,
-        cx: &mut Context<'_>,
-        room: &mut BytesMut,
-        most: usize,
-    ) -> Poll<Result<Option<Outcome>, S3Error>> {
-        let Source::Chunked(chunked) = &mut self.source else {
-            return Poll::Ready(Err(S3Error::internal()));
-        };
-        Poll::Ready(match ready!(chunked.poll_read(cx, room, most, &mut self.trailers)) {
-            Some(Ok(())) => Ok(None),
-            Some(Err(error)) => Err(error),
-            None if self.left > 0 => Err(S3Error::incomplete_body()),
-            None => self.finish().map(Some),
-        })
-    }
-
-    /// What the bytes begin with that [`poll_chunks`](Self::poll_chunks) read and this was not told of yet: some around
-    /// content, then content.
-    ///
-    /// # Errors
-    /// If the chunks are wrong, or longer than was said.
-    pub(crate) fn next_span(&mut self, read: &[u8]) -> Result<Span, S3Error> {
-        let Source::Chunked(chunked) = &mut self.source else { return Err(S3Error::internal()) };
-        let span = chunked.next_span(read)?;
-        self.came(&read[span.framing..][..span.content])?;
-        Ok(span)
-    }
-
-    /// [`Self::poll_read`] of what comes in pieces, which are given to `take`: as many of them as are there, at most `most`
-    /// bytes, which the caller MUST let be above 0, so that what is sealed of them is written together.
+    /// The caller MUST let `most` be above 0, and not ask for steps besides; its other duties are those of
+    /// [`poll_step`](Self::poll_step).
     ///
     /// # Errors
     /// As [`poll_step`](Self::poll_step); those of `take`.
@@ -365,21 +282,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_is_found_where_there_is_no_room() {
+    fn pieces_are_cut_and_the_end_is_told_alone() {
         let mut cx = Context::from_waker(Waker::noop());
         let source = Source::Held(Some(Bytes::from_static(b"0123456789")));
         let mut content = Content::new(source, 10, Digests::new());
-        let mut room = BytesMut::with_capacity(16);
-        let mut read = |room: &mut BytesMut, most| match content.poll_read(&mut cx, room, most) {
-            Poll::Ready(read) => read.unwrap().is_some(),
-            Poll::Pending => unreachable!("all of it is here"),
+        let mut taken = Vec::new();
+        let mut read = |most| {
+            let take = |piece: &[u8]| {
+                taken.extend_from_slice(piece);
+                Ok(())
+            };
+            match content.poll_pieces(&mut cx, most, take) {
+                Poll::Ready(read) => read.unwrap().is_some(),
+                Poll::Pending => unreachable!("all of it is here"),
+            }
         };
-        assert!(!read(&mut room, 4));
-        room.reserve(6);
-        let full = room.capacity() - room.len();
-        assert!(full >= 6 && !read(&mut room, 6));
-        assert_eq!(&room[..], b"0123456789");
-        let mut none = BytesMut::new();
-        assert!(read(&mut none, 1), "the end");
+        assert!(!read(4));
+        assert!(!read(6));
+        assert!(read(1), "the end");
+        assert_eq!(taken, b"0123456789");
     }
 }

@@ -12,15 +12,14 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_crypto::segment::SEALED_CHUNK_LEN;
 use http_body::Body as _;
 
-use crate::body::read_room::{self, ReadRoom};
+use crate::body::shared_buffer::SharedBuffer;
 use crate::client::ResponseBody;
 use crate::error::S3Error;
 use crate::metrics::Metrics;
 use crate::object::{RangeOpener, Taken, Unauthentic, WholeOpener};
 
-/// Reads that a room has room for. The longer what is written at once, the less often somebody is woken, which the one
-/// who writes pays for; with four, one download has nine tenths of the memory it may have.
-const READS: usize = 4;
+/// Bytes of the buffer at most: two reads of the backend's connection.
+const BUFFER: usize = 32 * SEALED_CHUNK_LEN;
 
 /// What opens: all of an object, or a range of one.
 pub(crate) enum Opener {
@@ -54,8 +53,8 @@ pub(crate) struct Opened {
     skip: u64,
     /// Bytes that the opener still takes; behind them may be more, which nobody wants.
     left: u64,
-    /// Sealed bytes that came and are not opened yet.
-    room: ReadRoom,
+    /// Sealed bytes that came and are not opened yet. They are opened where they lie.
+    buffer: SharedBuffer,
     /// The end of the content, when all of it is authentic.
     end: Bytes,
     /// Opened before the answer began.
@@ -76,7 +75,7 @@ impl Opened {
             opener: Some(opener),
             skip: within.start,
             left: within.end - within.start,
-            room: ReadRoom::default(),
+            buffer: SharedBuffer::default(),
             end: Bytes::new(),
             first: None,
             metrics,
@@ -85,9 +84,9 @@ impl Opened {
 
     /// An empty range.
     pub(crate) fn nothing(opener: Opener, metrics: Arc<Metrics>) -> Self {
-        let (room, end) = (ReadRoom::default(), Bytes::new());
+        let (buffer, end) = (SharedBuffer::default(), Bytes::new());
         let opener = Some(opener);
-        Self { sealed: None, opener, skip: 0, left: 0, room, end, first: None, metrics }
+        Self { sealed: None, opener, skip: 0, left: 0, buffer, end, first: None, metrics }
     }
 
     /// Opens the first piece, so that what does not authenticate from the start is an answer of its
@@ -145,29 +144,28 @@ impl Opened {
             && self.left > 0
         {
             let most = usize::try_from(self.skip + self.left).unwrap_or(usize::MAX);
-            let len = read_room::len(READS, sealed.read_len());
-            ready!(poll_room(&mut self.room, cx, len, most));
-            let before = self.room.len();
-            match ready!(sealed.poll_read(cx, &mut self.room, most)) {
+            ready!(poll_buffer(&mut self.buffer, cx, most));
+            let before = self.buffer.len();
+            match ready!(sealed.poll_read(cx, &mut self.buffer, most)) {
                 Some(Ok(())) => {}
                 // The backend's answer is shorter than it said, or the connection broke.
                 Some(Err(_)) | None => return Poll::Ready(Some(Err(S3Error::unavailable()))),
             }
             // As long as any are skipped, nothing is before them.
-            let came = self.room.len() - before;
+            let came = self.buffer.len() - before;
             let skipped = take(&mut self.skip, came);
-            self.room.advance(skipped);
+            self.buffer.advance(skipped);
             take(&mut self.left, came - skipped);
-            let Ok(taken) = opener.open(&mut self.room) else {
+            let Ok(taken) = opener.open(&mut self.buffer) else {
                 return Poll::Ready(Some(Err(S3Error::not_authentic())));
             };
             if self.left == 0 {
                 // If that was not all, the opener will say so.
-                self.room.truncate(taken.content);
+                self.buffer.truncate(taken.content);
                 break;
             }
-            let content = self.room.give(taken.content);
-            self.room.advance(taken.sealed - taken.content);
+            let content = self.buffer.split_frozen(taken.content);
+            self.buffer.advance(taken.sealed - taken.content);
             if !content.is_empty() {
                 return Poll::Ready(Some(Ok(content)));
             }
@@ -176,9 +174,9 @@ impl Opened {
             let Ok(last) = opener.finish() else {
                 return Poll::Ready(Some(Err(S3Error::not_authentic())));
             };
-            // There is room where its sealed bytes were.
-            self.room.extend_from_slice(&last);
-            self.end = self.room.give(self.room.len());
+            // The buffer has capacity where its sealed bytes were.
+            self.buffer.extend_from_slice(&last);
+            self.end = self.buffer.split_frozen(self.buffer.len());
         }
         // What follows is read before the last piece leaves, behind which nobody asks any more: so
         // the connection serves again.
@@ -192,13 +190,12 @@ impl Opened {
     }
 }
 
-/// Room for some of the `most` bytes that are still to come, in memory of at most `len`. Where what was opened in it is
-/// still somebody's, it waits.
-fn poll_room(room: &mut ReadRoom, cx: &Context<'_>, len: usize, most: usize) -> Poll<()> {
-    let len = len.max(2 * SEALED_CHUNK_LEN).min(room.len().saturating_add(most));
-    // What is opened in a little room is written in little pieces.
-    if room.capacity() - room.len() < most.min(len / 4) {
-        ready!(room.poll_has(cx, len));
+/// Waits for capacity for some of the `most` bytes that are still to come.
+fn poll_buffer(buffer: &mut SharedBuffer, cx: &Context<'_>, most: usize) -> Poll<()> {
+    let len = BUFFER.min(buffer.len().saturating_add(most));
+    // Little room makes little writes.
+    if buffer.capacity() - buffer.len() < most.min(len / 4) {
+        ready!(buffer.poll_reserve(cx, len));
     }
     Poll::Ready(())
 }

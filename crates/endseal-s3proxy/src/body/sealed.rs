@@ -6,15 +6,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
+use endseal_crypto::segment::{CHUNK_LEN, SALT_LEN, SEALED_CHUNK_LEN};
 use http_body::Frame;
 
 use crate::body::content::{Content, frame};
-use crate::body::seal_room::SealRoom;
+use crate::body::shared_buffer::SharedBuffer;
 use crate::checksum::{ChecksumKind, ChecksumValue, Hasher, Outcome};
 use crate::client::SourceError;
 use crate::error::S3Error;
 use crate::metrics::Metrics;
 use crate::object::{PartSealer, SealError, WholeSealer};
+
+/// Chunks of content that the buffer holds: two reads of a client's connection.
+const CHUNKS: usize = 32;
+
+/// Content that is sealed before the checksum of its sealed bytes is made, so that they are in the cache then.
+const SLICE: usize = 8 * CHUNK_LEN;
 
 /// Bytes of the end of a body for which memory is taken at once. Behind the last chunk there is hardly more.
 const MOST_AT_ONCE: u64 = 64 * 1024;
@@ -26,18 +33,7 @@ pub(crate) enum Sealer {
 }
 
 impl Sealer {
-    pub(super) fn seal_within(
-        &mut self,
-        buffer: &mut [u8],
-        gap: usize,
-    ) -> Result<usize, SealError> {
-        match self {
-            Self::Whole(sealer) => sealer.seal_within(buffer, gap),
-            Self::Part(sealer) => sealer.seal_within(buffer, gap),
-        }
-    }
-
-    pub(super) fn push(&mut self, content: &[u8], out: &mut BytesMut) -> Result<(), SealError> {
+    fn push(&mut self, content: &[u8], out: &mut BytesMut) -> Result<(), SealError> {
         match self {
             Self::Whole(sealer) => sealer.push(content, out),
             Self::Part(sealer) => sealer.push(content, out),
@@ -45,28 +41,13 @@ impl Sealer {
     }
 
     /// Seals the end of the content, shorter than a chunk.
-    fn finish(
-        self,
-        end: &[u8],
-        checksum: Option<ChecksumValue>,
-        out: &mut BytesMut,
-    ) -> Result<(), SealError> {
+    fn finish(self, checksum: Option<ChecksumValue>, out: &mut BytesMut) -> Result<(), SealError> {
         match self {
-            Self::Whole(mut sealer) => {
-                sealer.push(end, out)?;
-                sealer.finish(checksum, out)
-            }
-            Self::Part(mut sealer) => {
-                sealer.push(end, out)?;
-                sealer.finish(out)
-            }
+            Self::Whole(sealer) => sealer.finish(checksum, out),
+            Self::Part(sealer) => sealer.finish(out),
         }
     }
 }
-
-/// Bytes around the content of a client's chunks, for which there is room even where little content is left: a trailer,
-/// and the line of a chunk.
-const AROUND: u64 = 4_096 + 128;
 
 /// How it went, told to whoever waits for the backend's answer.
 #[derive(Clone, Default)]
@@ -98,8 +79,8 @@ pub(crate) struct Sealed {
     sealer: Option<Sealer>,
     /// Bytes that are still to come.
     left: u64,
-    /// Content that came and is not sealed yet.
-    room: SealRoom,
+    /// Sealed bytes, until they leave.
+    buffer: SharedBuffer,
     /// Of the sealed bytes, if one is wanted.
     sum: Option<Hasher>,
     report: Report,
@@ -115,8 +96,8 @@ impl Sealed {
         report: Report,
         metrics: Arc<Metrics>,
     ) -> Self {
-        let room = SealRoom::default();
-        Self { content, sealer: Some(sealer), left: len, room, sum: None, report, metrics }
+        let buffer = SharedBuffer::default();
+        Self { content, sealer: Some(sealer), left: len, buffer, sum: None, report, metrics }
     }
 
     /// The same, with a checksum of that kind of the sealed bytes.
@@ -134,63 +115,50 @@ impl Sealed {
         let Some(sealer) = self.sealer.take() else { return Ok(Bytes::new()) };
         // All that is to come, but for lengths that nobody has memory for.
         let mut out = BytesMut::with_capacity(self.left.min(MOST_AT_ONCE) as usize);
-        sealer.finish(self.room.content(), outcome.checksum, &mut out)?;
+        sealer.finish(outcome.checksum, &mut out)?;
         if let Some(sum) = &mut self.sum {
             sum.update(&out);
         }
-        self.room = SealRoom::default();
+        self.buffer = SharedBuffer::default();
         self.report.tell(Ok(outcome));
         Ok(out.freeze())
     }
 
-    /// What is sealed next of content that comes in pieces; nothing if it fills no chunk yet.
-    fn next_pushed(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, S3Error>> {
-        let Some(sealer) = &mut self.sealer else { return Poll::Ready(Ok(Bytes::new())) };
-        let (read, left) = (self.content.read_len(), self.content.len());
-        let (room, sum) = (&mut self.room, &mut self.sum);
-        let most = ready!(room.poll_make_apart(cx, read, left));
-        let mut came = 0;
-        let outcome = ready!(self.content.poll_pieces(cx, most, |piece| {
-            came += piece.len() as u64;
-            Ok(room.push(piece, sealer, sum)?)
-        }))?;
-        self.metrics.sealed.fetch_add(came, Relaxed);
-        Poll::Ready(match outcome {
-            None => Ok(self.room.pushed()),
-            Some(outcome) => self.finish(outcome),
-        })
+    /// Waits for a buffer to seal the next content into. Returns how many bytes of content it takes, above 0.
+    fn poll_buffer(&mut self, cx: &Context<'_>) -> Poll<usize> {
+        let left = usize::try_from(self.content.len()).unwrap_or(usize::MAX);
+        // One chunk more than the content fills by itself: the sealer may have the beginning of one.
+        let fits = |len: usize| (len.saturating_sub(SALT_LEN) / SEALED_CHUNK_LEN).saturating_sub(1);
+        let all = CHUNKS.min(left / CHUNK_LEN + 1);
+        // Little room makes little writes.
+        if fits(self.buffer.capacity()) < all.div_ceil(4) {
+            ready!(self.buffer.poll_reserve(cx, SALT_LEN + (all + 1) * SEALED_CHUNK_LEN));
+        }
+        Poll::Ready(fits(self.buffer.capacity()) * CHUNK_LEN)
     }
 
     fn next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, S3Error>>> {
-        while let Some(sealer) = &mut self.sealer {
-            let (read, left) = (self.content.read_len(), self.content.len());
-            if self.content.is_in_pieces() {
-                let sealed = ready!(self.next_pushed(cx))?;
-                if !sealed.is_empty() {
-                    self.left = self.left.saturating_sub(sealed.len() as u64);
-                    return Poll::Ready(Some(Ok(sealed)));
+        while self.sealer.is_some() {
+            let most = ready!(self.poll_buffer(cx));
+            let Some(sealer) = &mut self.sealer else { break };
+            let (buffer, sum) = (&mut self.buffer, &mut self.sum);
+            let mut came = 0;
+            let outcome = ready!(self.content.poll_pieces(cx, most, |piece| {
+                came += piece.len() as u64;
+                for slice in piece.chunks(SLICE) {
+                    let before = buffer.len();
+                    sealer.push(slice, buffer)?;
+                    if let Some(sum) = sum.as_mut() {
+                        sum.update(&buffer[before..]);
+                    }
                 }
-                continue;
-            }
-            let chunked = self.content.is_in_chunks();
-            let left = if chunked { left.saturating_add(AROUND) } else { left };
-            let most = ready!(self.room.poll_make(cx, read, left));
-            let (before, room) = (self.content.len(), &mut self.room);
-            let from = room.bytes().len();
-            let came = match chunked {
-                true => self.content.poll_chunks(cx, room.bytes(), most),
-                false => self.content.poll_read(cx, room.bytes(), most),
-            };
-            let sealed = match (ready!(came)?, chunked) {
-                (Some(outcome), _) => self.finish(outcome)?,
-                (None, false) => room.seal(sealer, &mut self.sum)?,
-                (None, true) => {
-                    let next = |read: &[u8]| self.content.next_span(read);
-                    room.seal_chunks(from, sealer, &mut self.sum, next)?
-                }
-            };
-            let came = before - self.content.len();
+                Ok(())
+            }))?;
             self.metrics.sealed.fetch_add(came, Relaxed);
+            let sealed = match outcome {
+                None => self.buffer.split_frozen(self.buffer.len()),
+                Some(outcome) => self.finish(outcome)?,
+            };
             if !sealed.is_empty() {
                 self.left = self.left.saturating_sub(sealed.len() as u64);
                 return Poll::Ready(Some(Ok(sealed)));

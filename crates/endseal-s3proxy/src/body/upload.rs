@@ -1,9 +1,9 @@
 //! What a client sends.
 
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http_body::Body as _;
 use hyper::body::Incoming;
 
@@ -20,12 +20,7 @@ pub(crate) struct Upload {
     rate: Rate,
     /// Bytes a second.
     least: u64,
-    /// What of a piece was not taken by who reads bytes.
-    rest: Bytes,
 }
-
-/// What is worth being read at once.
-const FRAME: usize = 128 * 1024;
 
 impl Upload {
     /// A body, of which at least `least` bytes a second have to come.
@@ -45,41 +40,7 @@ impl Upload {
             leftover,
             rate: Rate::default(),
             least,
-            rest: Bytes::new(),
         })
-    }
-
-    /// How many bytes are worth being read at once.
-    pub(crate) const fn read_len(&self) -> usize {
-        FRAME
-    }
-
-    /// Reads on to the end of `room`, at most `most` bytes and as many as it has capacity for: the caller MUST let both be
-    /// above 0. `None` after the last byte.
-    ///
-    /// The caller MUST NOT ask for pieces besides.
-    ///
-    /// # Errors
-    /// If the client went away or is too slow, or its framing broke.
-    pub(crate) fn poll_read(
-        &mut self,
-        cx: &mut Context<'_>,
-        room: &mut BytesMut,
-        most: usize,
-    ) -> Poll<Option<Result<(), S3Error>>> {
-        loop {
-            if !self.rest.is_empty() {
-                let free = room.capacity() - room.len();
-                let piece = self.rest.split_to(self.rest.len().min(most).min(free));
-                room.extend_from_slice(&piece);
-                return Poll::Ready(Some(Ok(())));
-            }
-            match ready!(self.poll_piece(cx)) {
-                Some(Ok(piece)) => self.rest = piece,
-                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
-                None => return Poll::Ready(None),
-            }
-        }
     }
 
     /// The next piece; `None` after the last.

@@ -136,11 +136,6 @@ impl Exchange {
         }
     }
 
-    /// How many bytes are read at once at most.
-    pub(super) fn buffer(&self) -> usize {
-        self.pool.limits().buffer
-    }
-
     /// The timer of this exchange.
     pub(super) fn poll_stalled(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let limit = self.pool.limits().idle;

@@ -34,11 +34,6 @@ impl ResponseBody {
         own
     }
 
-    /// How many bytes are worth being read at once: what the connection reads at most.
-    pub(crate) fn read_len(&self) -> usize {
-        self.exchange.as_ref().map_or(0, Exchange::buffer)
-    }
-
     /// Reads on to the end of `room`, at most `most` bytes and as many as it has capacity for: the caller MUST let both be
     /// above 0. `None` after the last byte.
     ///

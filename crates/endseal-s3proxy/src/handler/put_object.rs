@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
 
 use super::get_object::answer_as_is;
 use super::{conditions, content};
-use crate::body::{Content, Framed, KeptRoom, Outgoing, Plain, Report, Sealed, Sealer, TRAILER};
+use crate::body::{Content, Framed, Outgoing, Plain, Report, Sealed, Sealer, TRAILER};
 use crate::bucket::{EntityTags, Plaintext};
 use crate::checksum::{Hasher, Outcome};
 use crate::client::{Body, ResponseBody};
@@ -38,7 +38,7 @@ pub(super) async fn put_object(proxy: &Proxy, call: Call) -> Result<Response<Out
     let digests = content::digests(&call.headers, &call.payload)?;
     let body = call.body.ok_or_else(S3Error::internal)?;
     let content = content::of(&call.headers, &call.payload, body, digests)?;
-    let mut headers = headers::into_about_sealed(call.headers);
+    let mut headers = headers::about_sealed(&call.headers);
     conditions::to_backend(&mut headers);
     store(proxy, &sought, headers, content).await
 }
@@ -136,11 +136,10 @@ async fn seal_short(
 ) -> Result<(Bytes, Outcome), S3Error> {
     let (content, outcome) = content.whole(proxy.limits().idle_timeout).await?;
     proxy.metrics.sealed.fetch_add(content.len() as u64, Relaxed);
-    let room = usize::try_from(sealed_len).map_err(|_| S3Error::too_large())?;
-    let mut sealed = KeptRoom::take(room);
-    let room = sealed.as_mut();
-    sealer.seal(&content, outcome.checksum, room).map_err(|_| S3Error::internal())?;
-    Ok((sealed.freeze(), outcome))
+    let len = usize::try_from(sealed_len).map_err(|_| S3Error::too_large())?;
+    let mut sealed = vec![0; len];
+    sealer.seal(&content, outcome.checksum, &mut sealed).map_err(|_| S3Error::internal())?;
+    Ok((sealed.into(), outcome))
 }
 
 /// The content, and the MD5 that it has or will have been found to have behind its last byte: if its

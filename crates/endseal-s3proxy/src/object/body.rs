@@ -45,19 +45,6 @@ impl WholeSealer {
         self.content.push(data, out)
     }
 
-    /// Seals the next content in its place: the full chunks of `buffer[gap..]` become sealed chunks at the beginning of
-    /// `buffer`, whose number of bytes is returned. For each of them the gap is shorter by a tag, 16 bytes, and no more
-    /// are sealed than it has room for; the content that is left stays behind it, and is to be given again with more.
-    ///
-    /// What lies behind the sealed bytes may be plaintext.
-    ///
-    /// # Errors
-    /// [`SealError::Length`] if more comes than the header says, or what was pushed before waits for more; nothing
-    /// is sealed then.
-    pub fn seal_within(&mut self, buffer: &mut [u8], gap: usize) -> Result<usize, SealError> {
-        self.content.seal_within(buffer, gap)
-    }
-
     /// The value of the metadata entry `endseal-md5`: what the MD5 of the content is to be.
     ///
     /// The caller MUST compare it with the content before [`finish`](Self::finish), and not call that if it

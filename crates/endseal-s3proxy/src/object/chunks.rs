@@ -58,26 +58,6 @@ impl ContentSealer {
         Ok(())
     }
 
-    /// Seals the full chunks of `buffer[gap..]` to the beginning of `buffer`, as many as the gap has room for the tags
-    /// of. How many bytes they have; the gap is shorter by their tags then, and behind it is the content that is left.
-    pub(super) fn seal_within(
-        &mut self,
-        buffer: &mut [u8],
-        gap: usize,
-    ) -> Result<usize, SealError> {
-        if !self.pending.is_empty() {
-            return Err(SealError::Length);
-        }
-        let chunks = (buffer.len().saturating_sub(gap) / CHUNK_LEN).min(gap / TAG_LEN);
-        let content = (chunks * CHUNK_LEN) as u64;
-        self.remaining = self.remaining.checked_sub(content).ok_or(SealError::Length)?;
-        for i in 0..chunks {
-            let place = &mut buffer[i * SEALED_CHUNK_LEN..gap + (i + 1) * CHUNK_LEN];
-            self.chunks.seal_within(place).map_err(|_| SealError::ContentTooLong)?;
-        }
-        Ok(chunks * SEALED_CHUNK_LEN)
-    }
-
     /// Seals the last chunk.
     pub(super) fn finish(self, out: &mut BytesMut) -> Result<(), SealError> {
         if self.remaining > 0 {

@@ -87,28 +87,6 @@ impl PartSealer {
         self.content.push(data, out)
     }
 
-    /// [`WholeSealer::seal_within`](super::WholeSealer::seal_within) of a part. The salt, for which the gap has to have
-    /// room too, comes before the first chunk and is counted with it.
-    ///
-    /// # Errors
-    /// [`SealError::Length`] if more comes than was announced, or what was pushed before waits for more; nothing is
-    /// sealed then.
-    pub fn seal_within(&mut self, buffer: &mut [u8], gap: usize) -> Result<usize, SealError> {
-        if self.is_begun {
-            return self.content.seal_within(buffer, gap);
-        }
-        let Some((salt, rest)) = buffer.split_first_chunk_mut().filter(|_| gap >= SALT_LEN) else {
-            return Ok(0);
-        };
-        let sealed = self.content.seal_within(rest, gap - SALT_LEN)?;
-        if sealed == 0 {
-            return Ok(0);
-        }
-        *salt = self.salt;
-        self.is_begun = true;
-        Ok(SALT_LEN + sealed)
-    }
-
     /// Seals the last chunk. Whatever speaks against the content MUST be known before.
     ///
     /// # Errors

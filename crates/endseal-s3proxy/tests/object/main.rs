@@ -13,4 +13,3 @@ mod record;
 mod upload;
 mod vectors;
 mod whole;
-mod within;
