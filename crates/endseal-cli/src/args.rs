@@ -1,14 +1,9 @@
 //! What can be typed.
 
-mod s3_serve;
-mod server;
-
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::args::server::Server;
 use crate::cmd;
 
 /// Seal files to people and groups, open them, and send them between machines
@@ -23,18 +18,6 @@ pub(crate) struct Cli {
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-impl Cli {
-    /// What was typed, the program's name first.
-    ///
-    /// # Errors
-    /// What was asked for instead, such as help, or what is wrong.
-    pub(crate) fn of(typed: impl Iterator<Item = OsString>) -> Result<Self, clap::Error> {
-        let typed: Vec<_> = typed.collect();
-        let server = s3_serve::of(&typed).or_else(|| Server::of(&typed));
-        server.map_or_else(|| Self::try_parse_from(typed), Ok)
-    }
 }
 
 /// What every command knows.

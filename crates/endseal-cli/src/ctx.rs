@@ -199,6 +199,8 @@ mod tests {
     use std::process;
     use std::rc::Rc;
 
+    use clap::Parser as _;
+
     use super::*;
 
     /// What was written to a stream.
@@ -237,7 +239,7 @@ mod tests {
             global: Global::default(),
         };
         let args = ["endseal"].iter().chain(args);
-        let code = match Cli::of(args.map(OsString::from)) {
+        let code = match Cli::try_parse_from(args) {
             Ok(cli) => ctx.run(cli, Ok(())),
             Err(error) => ctx.usage(&error),
         };

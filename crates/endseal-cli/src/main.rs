@@ -23,6 +23,7 @@ mod time;
 
 use std::process::ExitCode;
 
+use clap::Parser as _;
 use endseal_bench::allocation::CountingAllocator;
 
 use crate::args::Cli;
@@ -39,7 +40,7 @@ fn main() -> ExitCode {
         // Without standard streams there is nobody to tell.
         Err(_) => return ExitCode::from(failure::Kind::Environment.code()),
     };
-    let code = match Cli::of(std::env::args_os()) {
+    let code = match Cli::try_parse() {
         Ok(cli) => ctx.run(cli, hardened),
         Err(error) => ctx.usage(&error),
     };

@@ -5,7 +5,7 @@ mod configuration;
 mod key;
 mod problems;
 mod rewrap;
-pub(crate) mod serve;
+mod serve;
 
 use clap::Subcommand;
 
@@ -19,13 +19,6 @@ use crate::failure::Failure;
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
-}
-
-impl Args {
-    /// `endseal s3 serve`
-    pub(crate) fn serve(args: serve::Args) -> Self {
-        Self { command: Command::Serve(args) }
-    }
 }
 
 #[derive(Debug, Subcommand)]

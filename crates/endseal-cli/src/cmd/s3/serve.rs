@@ -16,7 +16,7 @@ use crate::json::{self, Value};
 ///
 /// Ends when it is interrupted, after the requests on their way. Any number of proxies can stand before
 /// one server: they share nothing but the keys.
-#[derive(clap::Args, Debug, Default)]
+#[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The configuration, in TOML
     #[arg(long, value_name = "FILE", required_unless_present = "folder")]
