@@ -80,7 +80,7 @@ impl Client {
         &self.0.target
     }
 
-    /// What was done so far.
+    /// Counters of everything that was done so far.
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.0.counters

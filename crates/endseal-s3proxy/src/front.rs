@@ -28,7 +28,7 @@ impl Rate {
     }
 
     /// Something came. False if it was less than `least` bytes a second, over a minute of waiting:
-    /// time in which nobody asked is not counted.
+    /// other time is not counted.
     pub(crate) fn moved(&mut self, bytes: usize, least: u64) -> bool {
         self.bytes = self.bytes.saturating_add(bytes as u64);
         if let Some(since) = self.since.take() {
@@ -43,7 +43,7 @@ impl Rate {
     }
 }
 
-/// A connection that ends when nobody reads what is written to it.
+/// A connection that ends when its peer does not read what is written to it.
 pub(crate) struct Front<S> {
     stream: S,
     idle: Duration,

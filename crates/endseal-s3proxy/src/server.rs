@@ -207,7 +207,7 @@ fn completes_upload(request: &Request<Incoming>) -> bool {
     request.method() == Method::POST && query().is_ok_and(|query| query.has("uploadId"))
 }
 
-/// Returns when `stop` turns true, or nobody is left who could say so.
+/// Returns when `stop` turns true, or its sender is gone.
 async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }

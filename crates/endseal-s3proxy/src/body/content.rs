@@ -16,7 +16,7 @@ use crate::checksum::{Digests, Outcome};
 use crate::client::{ResponseBody, SourceError};
 use crate::error::S3Error;
 
-/// What comes next of a content.
+/// The next step of a content.
 pub(crate) enum Step {
     Piece(Bytes),
     /// Behind the last piece, once: all that the request said of the content was found true.
@@ -30,11 +30,11 @@ pub(crate) struct Content {
     left: u64,
     digests: Box<Digests>,
     trailers: Option<Box<HeaderMap>>,
-    /// What was found true already, of content that is here.
+    /// The outcome of content that is here and was verified before.
     outcome: Option<Box<Outcome>>,
     /// The part of a piece that [`poll_pieces`](Self::poll_pieces) had no room for.
     rest: Bytes,
-    /// What was found true at the end, until more is asked for.
+    /// The outcome at the end, until more is asked for.
     ended: Option<Box<Outcome>>,
 }
 
@@ -54,12 +54,12 @@ enum Source {
 }
 
 impl Content {
-    /// What a client sends as it is; `digests` are compared at its end.
+    /// Content that a client sends as it is; `digests` are compared at its end.
     pub(crate) fn plain(incoming: Box<Upload>, len: u64, digests: Digests) -> Self {
         Self::new(Source::Plain(incoming), len, digests)
     }
 
-    /// What a client sends in chunks.
+    /// Content that a client sends in chunks.
     pub(crate) fn chunked(
         incoming: Box<Upload>,
         decoder: Decoder,
@@ -205,7 +205,7 @@ impl Content {
         Ok(())
     }
 
-    /// What comes next. The caller MUST hold back the last of what it makes of the pieces until the
+    /// Returns the next step. The caller MUST hold back the last of what it makes of the pieces until the
     /// end has come, and MUST NOT ask again after that or after an error.
     ///
     /// # Errors

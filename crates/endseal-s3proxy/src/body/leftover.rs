@@ -1,4 +1,4 @@
-//! What is left of a body when nobody wants it any more.
+//! The rest of a body that is not wanted any more.
 
 use core::future::poll_fn;
 use core::pin::Pin;
@@ -37,7 +37,7 @@ impl Leftover {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = left;
     }
 
-    /// Whether the client asked for a word before its body and gets an answer instead. It may or may
+    /// Returns true if the client asked for a word before its body and gets an answer instead. It may or may
     /// not send the body then, and botocore takes the next answer over the same connection for this
     /// one: the connection has to end.
     pub(crate) fn is_unsent(&self) -> bool {

@@ -21,7 +21,7 @@ use crate::object::{RangeOpener, Taken, Unauthentic, WholeOpener};
 /// Bytes of the buffer at most: two reads of the backend's connection.
 const BUFFER: usize = 32 * SEALED_CHUNK_LEN;
 
-/// What opens: all of an object, or a range of one.
+/// The opener of an object, or of a range of one.
 pub(crate) enum Opener {
     Whole(WholeOpener),
     Range(RangeOpener),
@@ -51,7 +51,7 @@ pub(crate) struct Opened {
     opener: Option<Opener>,
     /// Bytes before those that the opener takes.
     skip: u64,
-    /// Bytes that the opener still takes; behind them may be more, which nobody wants.
+    /// Bytes that the opener still takes; behind them may be more, which is not wanted.
     left: u64,
     /// Sealed bytes that came and are not opened yet. They are opened where they lie.
     buffer: SharedBuffer,

@@ -32,13 +32,13 @@ impl Outgoing {
         Self(Kind::Full(Bytes::new()))
     }
 
-    /// What is here.
+    /// Bytes that are here.
     #[must_use]
     pub fn full(bytes: impl Into<Bytes>) -> Self {
         Self(Kind::Full(bytes.into()))
     }
 
-    /// What the backend sends.
+    /// The body that the backend sends.
     pub(crate) fn backend(body: ResponseBody) -> Self {
         if body.is_end_stream() { Self::empty() } else { Self(Kind::Backend(Box::new(body))) }
     }

@@ -26,7 +26,7 @@ const SLICE: usize = 8 * CHUNK_LEN;
 /// Bytes of the end of a body for which memory is taken at once. Behind the last chunk there is hardly more.
 const MOST_AT_ONCE: u64 = 64 * 1024;
 
-/// What seals: all of an object, or a part of one.
+/// The sealer of an object, or of a part of one.
 pub(crate) enum Sealer {
     Whole(WholeSealer),
     Part(PartSealer),
@@ -49,7 +49,7 @@ impl Sealer {
     }
 }
 
-/// How it went, told to whoever waits for the backend's answer.
+/// The outcome, for the task that waits for the backend's answer.
 #[derive(Clone, Default)]
 pub(crate) struct Report(Arc<Mutex<Option<Result<Outcome, S3Error>>>>);
 
@@ -58,7 +58,7 @@ impl Report {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
     }
 
-    /// SHA-256 of the content, if it was sealed to its end, and somebody had announced the digest.
+    /// SHA-256 of the content, if it was sealed to its end, and its digest was announced.
     pub(crate) fn sha256(&self) -> Option<[u8; 32]> {
         let outcome = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         outcome.as_ref().and_then(|outcome| outcome.as_ref().ok()?.sha256)

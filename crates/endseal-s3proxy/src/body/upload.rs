@@ -1,4 +1,4 @@
-//! What a client sends.
+//! The body of a client's request.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -14,7 +14,7 @@ use crate::front::Rate;
 /// The body of a request. Dropped before its end, it goes to its [`Leftover`].
 pub(crate) struct Upload {
     incoming: Option<Incoming>,
-    /// Whether the client waits for a word before it sends anything (`Expect: 100-continue`).
+    /// The client waits for a word before it sends anything (`Expect: 100-continue`).
     waits: bool,
     leftover: Leftover,
     rate: Rate,

@@ -1,8 +1,8 @@
 //! One HTTP/1.1 connection, which lives in the task that uses it.
 //!
 //! hyper divides a connection into a handle and a future that does the work. Here both are in one
-//! place: whoever waits for a response or a frame polls the future first. So a body crosses no task,
-//! and dropping what one waits for closes the socket.
+//! place: the task that waits for a response or a frame polls the future first. So a body crosses no task,
+//! and dropping the wait closes the socket.
 
 use alloc::sync::Arc;
 use core::future::Future as _;
@@ -40,7 +40,7 @@ pub(super) struct Connection {
 /// A runtime; `None` for none.
 pub(super) type Home = Option<Id>;
 
-/// The runtime of whoever asks.
+/// The runtime of the caller.
 pub(super) fn here() -> Home {
     Handle::try_current().ok().map(|handle| handle.id())
 }
@@ -91,7 +91,7 @@ impl Connection {
         if Pin::new(work).poll(cx).is_pending() {
             return true;
         }
-        // How it ended is told to whoever waits for a response or a body.
+        // The reason is in the response or the body that is waited for.
         self.work = None;
         false
     }
@@ -105,7 +105,7 @@ impl Connection {
     }
 }
 
-/// Polls something that only [`Connection::work`] makes ready, right after it: nobody has to be woken.
+/// Polls something that only [`Connection::work`] makes ready, right after it: there is nothing to wake.
 pub(super) fn look<F: Future + ?Sized>(future: Pin<&mut F>) -> Poll<F::Output> {
     pin!(future).poll(&mut Context::from_waker(Waker::noop()))
 }

@@ -23,12 +23,12 @@ pub(super) struct Exchange {
     stall: Stall,
     pool: Arc<Pool>,
     counters: Arc<Counters>,
-    /// What had gone through the socket before: read, written.
+    /// Bytes that had gone through the socket before: read, written.
     before: (u64, u64),
     _permit: OwnedSemaphorePermit,
 }
 
-/// Whether a server can have seen a request that failed.
+/// Possible knowledge of a server about a request that failed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seen {
     /// Nothing of it was sent.

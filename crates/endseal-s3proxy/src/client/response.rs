@@ -20,7 +20,7 @@ pub struct ResponseBody {
     incoming: Incoming,
     /// None at the end.
     exchange: Option<Exchange>,
-    /// What of a frame was not taken by who reads bytes.
+    /// The part of a frame that `poll_read` had no room for.
     rest: Bytes,
 }
 
@@ -68,7 +68,7 @@ impl ResponseBody {
 
     /// The next frame, if it is there.
     fn next(&mut self) -> Poll<Option<Result<Frame<Bytes>, ResponseError>>> {
-        // Only the work of the connection gives frames, and it is done here: nobody is to be woken.
+        // Only the work of the connection gives frames, and it is done here: there is nothing to wake.
         let quiet = &mut Context::from_waker(Waker::noop());
         Pin::new(&mut self.incoming)
             .poll_frame(quiet)

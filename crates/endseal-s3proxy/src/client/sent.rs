@@ -10,7 +10,7 @@ use http_body::{Frame, SizeHint};
 
 use super::body::{Body, SourceError};
 
-/// What hyper sends. It leaves the body itself in a place that both sides see.
+/// The body that hyper sends. The source itself stays in a place that both sides see.
 pub(super) struct SentBody {
     progress: Arc<Progress>,
     size: u64,
@@ -119,7 +119,7 @@ impl http_body::Body for SentBody {
     }
 }
 
-/// What hyper hears; the reason stays in [`Progress`].
+/// The failure that hyper is told; the reason stays in [`Progress`].
 #[derive(Debug)]
 pub(super) struct SourceFailed;
 

@@ -11,14 +11,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-/// How much went through a socket: shows whether there is progress.
+/// Bytes that went through a socket, and the state of its exchange.
 #[derive(Default)]
 pub(super) struct Activity {
     read: AtomicU64,
     written: AtomicU64,
-    /// Whether the body of a request is on its way.
+    /// The body of a request is on its way.
     uploads: AtomicBool,
-    /// Whether no request is on its way.
+    /// No request is on its way.
     idle: AtomicBool,
 }
 

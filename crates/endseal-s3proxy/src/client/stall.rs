@@ -15,7 +15,7 @@ pub(crate) struct Stall {
 }
 
 impl Stall {
-    /// There was progress, or nobody waits.
+    /// There was progress, or nothing is waited for.
     pub(crate) fn progress(&mut self) {
         self.since = None;
     }
