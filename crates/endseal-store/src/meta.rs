@@ -21,6 +21,10 @@ pub(crate) fn write(connection: &Connection, name: &str, value: &[u8]) -> Result
     connection.prepare_cached(sql)?.execute((name, value)).map(|_| ())
 }
 
+pub(crate) fn remove(connection: &Connection, name: &str) -> Result<(), Error> {
+    connection.prepare_cached("DELETE FROM meta WHERE name = ?1")?.execute([name]).map(|_| ())
+}
+
 pub(crate) fn number(connection: &Connection, name: &str) -> Result<u64, Error> {
     read(connection, name).map(u64::from_le_bytes)
 }

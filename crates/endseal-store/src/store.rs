@@ -33,11 +33,16 @@ pub struct Store {
     /// None after a failed commit or reopening, and once closed.
     connection: Option<Connection>,
     id: [u8; 16],
+    /// Generation of the opening.
     generation: u64,
+    /// Generation in the database, which commits raise.
+    latest_generation: u64,
     pub(crate) restored: bool,
     restorations: u64,
     /// Mode of the connection: that of the last transaction that wrote.
     durability: Durability,
+    /// True if a commit without an fsync is newer than the last one with it.
+    unsynced: bool,
     housekeeping: Housekeeping,
     /// The messages that were delivered last, once they were asked for.
     recent: RefCell<Option<Recent>>,
@@ -245,11 +250,33 @@ impl Store {
     /// # Errors
     /// As [`WriteTransaction::commit`].
     pub fn sync(&mut self) -> Result<(), StoreError> {
-        let generation = self.generation;
-        let transaction = self.begin()?;
-        // A commit that writes nothing synchronises nothing.
-        meta::set_number(transaction.connection()?, meta::GENERATION, generation)?;
-        transaction.commit()
+        self.begin()?.commit()
+    }
+
+    /// Generation that a commit with `changes` writes: the next one, if the commit makes an fsync. SQLite
+    /// makes none if no page changed, so that this is what carries earlier commits to the medium.
+    pub(crate) fn next_generation(&self, changes: bool) -> Option<u64> {
+        let makes_fsync = self.durability == Durability::Synced && (changes || self.unsynced);
+        makes_fsync.then(|| self.latest_generation.saturating_add(1))
+    }
+
+    /// Writes the generation of a commit, so that its page changes also if the number does not.
+    pub(crate) fn write_generation(&self, generation: u64) -> Result<(), StoreError> {
+        let connection = self.connection()?;
+        if generation == self.latest_generation {
+            meta::remove(connection, meta::GENERATION)?;
+        }
+        Ok(meta::set_number(connection, meta::GENERATION, generation)?)
+    }
+
+    /// Notes that a transaction was committed, with this generation if it made an fsync.
+    pub(crate) fn note_commit(&mut self, generation: Option<u64>) {
+        if let Some(generation) = generation {
+            self.latest_generation = generation;
+            self.unsynced = false;
+        } else if self.durability == Durability::Unsynced {
+            self.unsynced = true;
+        }
     }
 
     /// Sets the mode of the transaction that begins next. [`WriteTransaction::begin`] alone calls it.
@@ -390,9 +417,11 @@ impl Store {
             connection: None,
             id: [0; 16],
             generation: 0,
+            latest_generation: 0,
             restored: false,
             restorations: 0,
             durability: Durability::Synced,
+            unsynced: false,
             housekeeping,
             recent: RefCell::new(None),
             numbers_checked: Cell::new(false),
@@ -407,9 +436,11 @@ impl Store {
         self.connection = Some(opened.connection);
         self.id = opened.id;
         self.generation = opened.generation;
+        self.latest_generation = opened.generation;
         self.restored = opened.restored;
         self.restorations = opened.restorations;
         self.durability = Durability::Synced;
+        self.unsynced = false;
     }
 
     fn finish(&mut self) -> Result<(), StoreError> {
@@ -417,7 +448,7 @@ impl Store {
         let Some(connection) = self.connection.take() else {
             return Err(StoreError::Uncertain);
         };
-        let generation = self.generation.saturating_add(1);
+        let generation = self.latest_generation.saturating_add(1);
         meta::set_number(&connection, meta::GENERATION, generation)?;
         database::checkpoint(&connection)?;
         connection.close().map_err(|(_, error)| error)?;

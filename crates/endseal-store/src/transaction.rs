@@ -42,6 +42,8 @@ pub struct ReadTransaction<'s> {
     pub(crate) inbox: RefCell<Changes>,
     /// True after an error that left something half done: a commit is refused.
     spoilt: Cell<bool>,
+    /// Rows that the connection had changed before.
+    changes: u64,
 }
 
 /// A transaction that reads and writes. Dropped without [`Self::commit`], nothing of it happened.
@@ -89,10 +91,16 @@ impl<'s> WriteTransaction<'s> {
                 meta::write(inner.connection()?, meta::RESTORED, &[0])?;
             }
         }
+        let changes = inner.connection()?.total_changes() != inner.changes;
+        let generation = inner.store.next_generation(changes);
+        if let Some(generation) = generation {
+            inner.store.write_generation(generation)?;
+        }
         let committed = inner.connection()?.prepare_cached("COMMIT")?.execute([]);
         match committed {
             Ok(_) => {
                 inner.open = false;
+                inner.store.note_commit(generation);
                 inner.store.tidy_recent();
                 inner.store.restored = restored;
                 Ok(())
@@ -124,7 +132,9 @@ impl<'s> ReadTransaction<'s> {
     }
 
     fn begin_with(store: &'s mut Store, sql: &'static str) -> Result<Self, StoreError> {
-        store.connection()?.prepare_cached(sql)?.execute([])?;
+        let connection = store.connection()?;
+        connection.prepare_cached(sql)?.execute([])?;
+        let changes = connection.total_changes();
         Ok(Self {
             store,
             open: true,
@@ -134,6 +144,7 @@ impl<'s> ReadTransaction<'s> {
             recent_moved: Cell::new(false),
             inbox: RefCell::new(Changes::new()),
             spoilt: Cell::new(false),
+            changes,
         })
     }
 

@@ -12,6 +12,7 @@ extern crate alloc;
 mod batches;
 mod copies;
 mod damage;
+mod durability;
 #[path = "../faults/faults.rs"]
 mod faults;
 mod inbox;

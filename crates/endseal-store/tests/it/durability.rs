@@ -1,0 +1,101 @@
+//! Durability of transactions that make no fsync of their own.
+
+use std::fs::OpenOptions as FileOptions;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
+use std::{env, fs, process};
+
+use endseal_store::{OpenOptions, Store, StoreError, Unlock};
+
+use crate::faults::{Action, Medium, Shim, read_log};
+use crate::place::Place;
+
+/// What a worker is told in its environment: its case and the store.
+const WORK: &str = "ENDSEAL_STORE_TEST_DURABILITY";
+
+/// The worker: this test binary as a child process, or nothing. It writes without an fsync, makes that
+/// durable as its case says, and then says so.
+#[test]
+fn worker() {
+    let Ok(work) = env::var(WORK) else { return };
+    let (case, directory) = work.split_once(' ').unwrap();
+    let directory = Path::new(directory);
+    let ack = directory.parent().unwrap().join("ack");
+    let mut ack = FileOptions::new().create(true).append(true).open(ack).unwrap();
+    let mut store = Store::open(directory, Unlock::None, OpenOptions::new()).unwrap();
+    let transaction = store.begin_unsynced().unwrap();
+    transaction.put_record(9, b"a", &[1; 6_000]).unwrap();
+    transaction.commit().unwrap();
+    if make_durable(case, &mut store).is_ok() {
+        ack.write_all(b"durable\n").unwrap();
+    }
+    // As if it were killed: closing makes everything durable.
+    process::exit(0);
+}
+
+fn make_durable(case: &str, store: &mut Store) -> Result<(), StoreError> {
+    match case {
+        "sync" => store.sync(),
+        "begin" => {
+            let transaction = store.begin()?;
+            assert!(transaction.record(9, b"a")?.is_some());
+            transaction.commit()
+        }
+        other => panic!("{other}"),
+    }
+}
+
+fn command(case: &str, place: &Place) -> Command {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["durability::worker", "--exact", "--nocapture", "--test-threads=1"]);
+    command.env(WORK, format!("{case} {}", place.store().display()));
+    command
+}
+
+/// Cuts the power when the worker says that its record is durable, so that of what had no fsync there is
+/// nothing, all, or some. Returns true if the worker said so.
+fn cut(place: &Place, log: &Path, mut medium: Medium) -> bool {
+    let mut durable = false;
+    for action in read_log(log) {
+        medium.apply(&action);
+        let Action::Ack(line) = &action else { continue };
+        if !line.starts_with(b"durable") {
+            continue;
+        }
+        durable = true;
+        for way in 0..5 {
+            let left = Place::quick();
+            let left = left.path().join("cut");
+            medium.cut(place.path(), &left, &mut |below| if below == 5 { way } else { 0 });
+            let mut store =
+                Store::open(&left.join("store"), Unlock::None, OpenOptions::new()).unwrap();
+            let record = store.read().unwrap().record(9, b"a").unwrap();
+            assert!(record.is_some(), "lost in a power cut: {way}");
+            assert!(!store.is_restored());
+        }
+    }
+    durable
+}
+
+/// `lock` at the largest number: the numbers that commits write do not rise any more.
+const LAST: [u8; 8] = [0xff; 8];
+
+#[test]
+fn a_sync_makes_unsynced_commits_durable() {
+    let shim = Shim::compile();
+    for case in ["sync", "begin"] {
+        for lock in [None, Some(LAST)] {
+            let (place, logs) = (Place::quick(), Place::quick());
+            place.create().close().unwrap();
+            if let Some(lock) = lock {
+                fs::write(place.store().join("lock"), lock).unwrap();
+            }
+            let log = logs.path().join("log");
+            let medium = Medium::of(place.path());
+            let output = shim.record(&mut command(case, &place), place.path(), &log);
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            assert!(cut(&place, &log, medium), "{case}: it said nothing");
+        }
+    }
+}
