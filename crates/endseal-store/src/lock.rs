@@ -78,9 +78,15 @@ impl Lock {
     /// Writes the generation, which the database MUST hold durably by now: a machine that remembers
     /// a later one would take the store for a restored one.
     pub(crate) fn set_generation(&mut self, generation: u64) -> io::Result<()> {
-        self.0.seek(SeekFrom::Start(0))?;
-        self.0.write_all(&generation.to_le_bytes())?;
+        self.note_generation(generation)?;
         self.0.sync_data()
+    }
+
+    /// [`Self::set_generation`] without an fsync: it outlives the process. The lowest byte comes first, so
+    /// that a torn write leaves no number above the rising ones that were written.
+    pub(crate) fn note_generation(&mut self, generation: u64) -> io::Result<()> {
+        self.0.seek(SeekFrom::Start(0))?;
+        self.0.write_all(&generation.to_le_bytes())
     }
 }
 

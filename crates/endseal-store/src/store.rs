@@ -274,6 +274,9 @@ impl Store {
         if let Some(generation) = generation {
             self.latest_generation = generation;
             self.unsynced = false;
+            // The commit is durable. If its number cannot be written, the one that `lock` has is less, as
+            // after a loss of power.
+            let _ = self.lock.note_generation(generation);
         } else if self.durability == Durability::Unsynced {
             self.unsynced = true;
         }

@@ -6,6 +6,7 @@ use std::path::Path;
 use endseal_crypto::secret::Zeroizing;
 use endseal_store::{
     BackupError, Depth, GroupRow, RestoreError, SessionRow, Standing, Store, Unlock,
+    WriteTransaction,
 };
 
 use crate::batches::{count, write};
@@ -93,6 +94,47 @@ fn an_older_copy_does_not_send_until_it_was_reset() {
     let mut store = place.open();
     assert!(!store.is_restored());
     assert!(standings(&mut store).contains(&Standing::Sends));
+}
+
+/// Files of a store that is in use are copied, it goes on and its process is killed; then the copy is put in
+/// place, beside the latest `lock`.
+#[test]
+fn an_older_copy_of_an_opening_that_was_killed_does_not_send_until_it_was_reset() {
+    let place = Place::new();
+    let mut store = place.create();
+    fill(&mut store);
+    let files = ["store.db", "store.db-wal"];
+    for unsynced in [false, true] {
+        let older = files.map(|file| fs::read(place.store().join(file)).unwrap());
+        let put = |transaction: WriteTransaction<'_>| {
+            transaction.put_record(1, b"", b"a chain goes on").unwrap();
+            transaction.commit().unwrap();
+        };
+        if unsynced {
+            put(store.begin_unsynced().unwrap());
+            store.checkpoint().unwrap();
+            store.sync().unwrap();
+        } else {
+            put(store.begin().unwrap());
+        }
+        // Copied and not closed, as a process that is killed leaves it.
+        let killed = place.path().join(format!("killed-{unsynced}"));
+        fs::create_dir(&killed).unwrap();
+        for file in ["store.db", "store.db-wal", "key", "lock"] {
+            fs::copy(place.store().join(file), killed.join(file)).unwrap();
+        }
+        let mut latest = open(&killed).unwrap();
+        assert!(!latest.is_restored());
+        assert!(standings(&mut latest).contains(&Standing::Sends));
+        latest.close().unwrap();
+
+        for (file, bytes) in files.iter().zip(&older) {
+            fs::write(killed.join(file), bytes).unwrap();
+        }
+        fs::copy(place.store().join("lock"), killed.join("lock")).unwrap();
+        let mut older = open(&killed).unwrap();
+        reset(&mut older);
+    }
 }
 
 #[test]
