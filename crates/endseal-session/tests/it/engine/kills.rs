@@ -9,6 +9,8 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Instant;
 
+use endseal_session::Durability;
+
 use super::worker::{Said, Work};
 use super::world::{Mail, World};
 use crate::random::Random;
@@ -60,6 +62,7 @@ fn kill(kills: usize, seed: u64) -> usize {
                 chunk: 1 + random.below(9),
                 threads: 1 + random.below(3),
                 sends: true,
+                durability: Durability::EachCommit,
             };
             let mut child =
                 work.command().stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

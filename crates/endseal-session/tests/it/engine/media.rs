@@ -6,13 +6,13 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use endseal_session::olm::OlmAccount;
-use endseal_session::{BatchOptions, Engine, EngineError};
+use endseal_session::{BatchOptions, Durability, Engine, EngineError};
 use endseal_store::{OpenOptions, OpenStoreError, Store, StoreError, Unlock};
 
 use super::party::{Party, Place, copy};
 use super::worker::{GAVE_UP, Said, Work};
 use super::world::{Mail, World};
-use crate::faults::{Action, Fault, Kind, Medium, Shim, read_log};
+use crate::faults::{Action, Fault, Kind, Medium, Shim, WAYS, read_log};
 use crate::random::Random;
 
 const LEN: usize = 200;
@@ -41,10 +41,20 @@ impl Case {
     }
 
     fn work(&self, place: &Place, chunk: usize, threads: usize) -> Command {
+        self.work_with(place, chunk, threads, Durability::EachCommit)
+    }
+
+    fn work_with(
+        &self,
+        place: &Place,
+        chunk: usize,
+        threads: usize,
+        durability: Durability,
+    ) -> Command {
         copy(&self.template.store(), &place.store());
-        let backlog = self.template.path().join("backlog");
+        let backlog = &self.template.path().join("backlog");
         let folder = place.path();
-        Work { folder, backlog: &backlog, from: 0, chunk, threads, sends: true }.command()
+        Work { folder, backlog, from: 0, chunk, threads, sends: true, durability }.command()
     }
 
     /// Runs a worker above a medium that fails, and then whatever is left of the backlog in this process.
@@ -125,21 +135,65 @@ fn every_write_and_every_synchronisation_fails() {
 
 #[test]
 fn power_cuts_keep_what_was_acknowledged() {
-    cut(4, 1);
+    cut(4, 1, 1, Durability::EachCommit);
+}
+
+#[test]
+fn power_cuts_keep_what_was_acknowledged_at_the_end_of_a_batch() {
+    for threads in [1, 2] {
+        cut(5, 1, threads, Durability::AtEnd);
+    }
+}
+
+/// A batch that is durable at its end fails before it, its messages come again, and the power goes when they
+/// are acknowledged.
+#[test]
+fn power_cuts_keep_what_came_again_after_a_failed_batch() {
+    let mut case = Case::new();
+    let mut acknowledged = 0;
+    for (kind, errno) in [(Kind::Write, Fault::ENOSPC), (Kind::Write, Fault::EIO)] {
+        for (at, threads) in (20..140).step_by(6).zip([1, 2].into_iter().cycle()) {
+            let (place, log) = (Place::new(), Place::new());
+            let log = log.path().join("log");
+            let mut worker = case.work_with(&place, 40, threads, Durability::AtEnd);
+            let mut medium = Medium::of(place.path());
+            let fault = Fault { at, kind, errno, sticky: false };
+            case.shim.fail_and_record(&mut worker, place.path(), fault, &log);
+            let mut said = String::new();
+            for action in read_log(&log) {
+                medium.apply(&action);
+                let Action::Ack(line) = action else { continue };
+                said.push_str(core::str::from_utf8(&line).unwrap());
+                if line.starts_with(b"done") {
+                    let left = Place::new();
+                    // Nothing is kept that had no fsync.
+                    medium.cut(place.path(), left.path(), &mut |below| usize::from(below == WAYS));
+                    let said = Said::parse(&said);
+                    case.check(left, &said);
+                    acknowledged += usize::from(said.done > 0);
+                }
+            }
+        }
+    }
+    assert!(acknowledged > 20, "{acknowledged}");
 }
 
 #[test]
 #[ignore = "minutes; docs/design/session-faults.md says how it went"]
 fn every_power_cut_keeps_what_was_acknowledged() {
-    cut(1, 3);
+    for threads in [1, 2] {
+        for durability in [Durability::EachCommit, Durability::AtEnd] {
+            cut(1, 3, threads, durability);
+        }
+    }
 }
 
 /// Cuts the power after every `step`th thing that a worker does to the medium, so many times each.
-fn cut(step: usize, times: usize) {
+fn cut(step: usize, times: usize, threads: usize, durability: Durability) {
     let mut case = Case::new();
     let (place, log) = (Place::new(), Place::new());
     let log = log.path().join("log");
-    let mut worker = case.work(&place, 40, 1);
+    let mut worker = case.work_with(&place, 40, threads, durability);
     let mut medium = Medium::of(place.path());
     let output = case.shim.record(&mut worker, place.path(), &log);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, process};
 
-use endseal_session::{BatchOptions, Engine};
+use endseal_session::{BatchOptions, Durability, Engine};
 use endseal_store::hazmat::with_housekeeping;
 use endseal_store::{OpenOptions, Store, Unlock};
 
@@ -32,6 +32,7 @@ pub(crate) struct Work<'a> {
     pub(crate) threads: usize,
     /// Whether it sends, too.
     pub(crate) sends: bool,
+    pub(crate) durability: Durability,
 }
 
 /// What workers have said.
@@ -54,7 +55,8 @@ impl Work<'_> {
         let Self { from, chunk, threads, .. } = self;
         let sends = u8::from(self.sends);
         let paths = format!("{} {}", self.folder.display(), self.backlog.display());
-        command.env(WORK, format!("{paths} {from} {chunk} {threads} {sends}"));
+        let at_end = u8::from(self.durability == Durability::AtEnd);
+        command.env(WORK, format!("{paths} {from} {chunk} {threads} {sends} {at_end}"));
         command
     }
 }
@@ -98,6 +100,8 @@ fn worker() {
     let from = number(2);
     let options = BatchOptions::default().max_messages(number(3)).threads(number(4));
     let options = options.max_latency(core::time::Duration::MAX);
+    let at_end = number(6) == 1;
+    let options = if at_end { options.durability(Durability::AtEnd) } else { options };
     let mut ack = FileOptions::new().create(true).append(true).open(folder.join("ack")).unwrap();
     let mails = Mail::read(&backlog);
     if work_through(&folder, &mails, from, &options, number(5) == 1, &mut ack).is_none() {
@@ -122,15 +126,17 @@ fn work_through(
     ack.write_all(b"open\n").unwrap();
     let envelopes: Vec<_> = mails.iter().map(Mail::envelope).collect();
     let mut done = from;
+    let mut options = options.clone();
     let mut turns = 0_u64;
     retry(|| {
         let start = done;
-        let read = engine.decrypt_stream(&envelopes[start..], options, |chunk, turn| {
+        let read = engine.decrypt_stream(&envelopes[start..], &options, |chunk, turn| {
             for (outcome, at) in chunk.outcomes.iter().zip(start + chunk.range.start..) {
                 assert!(outcome.is_kept(), "{at}: {outcome:?}");
             }
-            // In one write each, so that a line is there whole or not at all.
-            ack.write_all(format!("done {}\n", start + chunk.range.end).as_bytes()).unwrap();
+            if chunk.is_durable {
+                say_done(ack, start + chunk.range.end);
+            }
             turns += 1;
             if sends {
                 let to = address(if turns.is_multiple_of(2) { 2 } else { 3 });
@@ -146,11 +152,15 @@ fn work_through(
             Ok(report) => {
                 done = start + report.outcomes.len();
                 assert_eq!(done, envelopes.len());
+                say_done(ack, done);
                 Ok(())
             }
             Err(error) => {
                 done = start + error.done.outcomes.len();
                 assert!(error.done.outcomes.iter().all(|it| it.is_kept()));
+                say_done(ack, done);
+                // What was committed in vain comes again, and each commit is acknowledged.
+                options = options.clone().durability(Durability::EachCommit);
                 Err(())
             }
         }
@@ -161,6 +171,11 @@ fn work_through(
     }
     ack.write_all(b"end\n").unwrap();
     engine.into_store().close().ok()
+}
+
+/// In one write, so that the line is there whole or not at all.
+fn say_done(ack: &mut File, done: usize) {
+    ack.write_all(format!("done {done}\n").as_bytes()).unwrap();
 }
 
 fn say_left(ack: &mut File, number: u64, body: &[u8]) {
