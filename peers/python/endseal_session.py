@@ -132,8 +132,14 @@ def first(certificate, sender, identity_key, recipient, agreement, plaintext):
     check((certificate.identity, certificate.device) == sender, "authentication")
     check(certificate.agreement == identity_key, "authentication")
     expected = binding(certificate.encoding, *recipient, agreement)
-    check(plaintext[:32] == expected, "authentication")
-    return {"binding": expected.hex(), "text": plaintext[32:].hex()}
+    check(plaintext[:33] == b"\x01" + expected, "authentication")
+    return {"binding": expected.hex(), "text": plaintext[33:].hex()}
+
+
+def later(plaintext):
+    """The text of a message of kind 2 that was opened."""
+    check(plaintext[:1] == b"\x00", "authentication")
+    return {"text": plaintext[1:].hex()}
 
 
 def safety_number(one, other):

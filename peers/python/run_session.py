@@ -54,6 +54,7 @@ KINDS = {
     "bundle": lambda vector: session.bundle(bytes.fromhex(vector["bundle"])),
     "message": message,
     "first": first,
+    "later": lambda vector: session.later(bytes.fromhex(vector["plaintext"])),
     "olm-session": olm_session,
     "safety-number": lambda vector: session.safety_number(
         bytes.fromhex(vector["one"]), bytes.fromhex(vector["other"])

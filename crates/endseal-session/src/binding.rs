@@ -1,4 +1,4 @@
-//! The digest at the head of the first plaintexts, which names both sides.
+//! The digest in the head of the first plaintexts, which names both sides.
 
 use endseal_crypto::hash;
 use endseal_crypto::label::SESSION_BINDING;
@@ -10,7 +10,7 @@ use crate::certificate::Certificate;
 /// The digest of both sides of a session: `BLAKE3-derive("endseal/session@v1 binding", certificate of the
 /// sender || identity || device || agreement key of the recipient)` (docs/spec/session.md, "Binding").
 ///
-/// The plaintext of each pre-key message begins with it. Without it, the agreement would name keys alone,
+/// The plaintext of each pre-key message has it in its head. Without it, the agreement would name keys alone,
 /// and a certificate proves no possession of the key in it: anybody could vouch for the key of another
 /// and appear as the author or as the addressee of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -30,6 +30,7 @@ pub mod group;
 mod message;
 mod outcome;
 mod pairwise;
+mod plaintext;
 mod safety_number;
 mod session_info;
 
@@ -52,5 +53,6 @@ pub use pairwise::{
     AcceptError, AccountKeys, BeginError, ChainPlace, OpenError, PairwiseAccount, Ratchet,
     RatchetBody, RatchetLimits, SealError, Sealed, StateError, WrongCertificate, olm,
 };
+pub use plaintext::PlaintextHead;
 pub use safety_number::SafetyNumber;
 pub use session_info::SessionInfo;

@@ -12,8 +12,8 @@ use crate::pairwise::RatchetBody;
 /// The longest message, in bytes.
 pub const MAX_MESSAGE_LEN: usize = 1 << 20;
 
-/// The longest plaintext that a pairwise message is sure to hold, in bytes: around it are a
-/// certificate, 150 bytes of Olm, 16 of padding and 8 of a MAC.
+/// The longest text that a pairwise message is sure to hold, in bytes: around it are a head of 33 bytes,
+/// a certificate, 150 bytes of Olm, 16 of padding and 8 of a MAC.
 pub const MAX_PLAINTEXT_LEN: usize = MAX_MESSAGE_LEN - 512;
 
 const VERSION: u8 = 1;

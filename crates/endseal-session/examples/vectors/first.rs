@@ -1,4 +1,4 @@
-//! The head of the first plaintexts: whom it must name.
+//! The head of plaintexts: the kind of the message, and of kind 1 whom it must name.
 
 use std::path::Path;
 
@@ -62,13 +62,14 @@ pub(crate) fn write(dir: &Path) {
     let alice = certificate(ALICE, DEVICE, MADE_AT);
     let later = certificate(ALICE, DEVICE, MADE_AT + 1);
     let to_bob = |certificate: &[u8]| binding(certificate, BOB, DEVICE, &agreement(BOB));
-    let first = |certificate, head: &[u8]| First {
+    let with = |certificate, plaintext| First {
         from: (ALICE, DEVICE),
         certificate,
         identity_key: agreement(ALICE),
         to: BOB,
-        plaintext: [head, b"text"].concat(),
+        plaintext,
     };
+    let first = |certificate, digest: &[u8]| with(certificate, [&[1], digest, b"text"].concat());
     let good = to_bob(&alice);
     for (scenario, comment, certificate) in [
         ("first", "alice writes to bob", &alice),
@@ -113,10 +114,20 @@ pub(crate) fn write(dir: &Path) {
     );
     let reversed = binding(&certificate(BOB, DEVICE, MADE_AT), ALICE, DEVICE, &agreement(ALICE));
     refused("first-reversed", "from bob to alice", first(&alice, &reversed));
-    refused("first-cut", "31 bytes of the digest", {
-        First { plaintext: good[..31].to_vec(), ..first(&alice, &good) }
-    });
-    refused("first-empty", "no digest", First { plaintext: Vec::new(), ..first(&alice, &good) });
+    refused("first-cut", "31 bytes of the digest", with(&alice, [&[1], &good[..31]].concat()));
+    refused("first-empty", "no byte", with(&alice, Vec::new()));
+    refused("first-no-digest", "the first byte alone", with(&alice, vec![1]));
+    refused(
+        "first-head-0",
+        "the head of kind 2",
+        with(&alice, [&[0], &good[..], b"text"].concat()),
+    );
+    refused("first-head-2", "an unknown head", with(&alice, [&[2], &good[..], b"text"].concat()));
+    refused(
+        "first-no-head",
+        "a digest without a head",
+        with(&alice, [&good[..], b"text"].concat()),
+    );
     let mut flipped = good;
     flipped[31] ^= 1;
     refused("first-flipped", "the last bit of the digest", first(&alice, &flipped));
@@ -130,4 +141,35 @@ pub(crate) fn write(dir: &Path) {
         "under the address of another device of alice",
         First { from: (ALICE, 2), ..first(&alice, &good) },
     );
+    kind_2(dir, &good);
+}
+
+/// Plaintexts of kind 2.
+fn kind_2(dir: &Path, digest: &[u8]) {
+    let vector = |scenario, comment: &str, expect: &str, plaintext: &[u8]| {
+        Vector::new(scenario, comment, expect)
+            .with("kind", "later")
+            .with_hex("plaintext", plaintext)
+    };
+    for (scenario, comment, text) in [
+        ("later", "a text", &b"text"[..]),
+        ("later-empty-text", "an empty text", b""),
+        ("later-text-begins-with-1", "a text that begins like a head", &[&[1], digest].concat()),
+    ] {
+        let plaintext = [&[0], text].concat();
+        vector(scenario, comment, "ok", &plaintext).with_hex("text", text).write(dir);
+    }
+    for (scenario, comment, plaintext) in [
+        (
+            "later-head-1",
+            "of kind 1, taken out of its frame",
+            &[&[1], digest, b"text"].concat()[..],
+        ),
+        ("later-head-2", "an unknown head", b"\x02text"),
+        ("later-head-255", "the last head", b"\xfftext"),
+        ("later-no-head", "a text without a head", b"text"),
+        ("later-empty", "no byte", b""),
+    ] {
+        vector(scenario, comment, "authentication", plaintext).write(dir);
+    }
 }

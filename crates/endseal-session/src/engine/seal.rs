@@ -2,20 +2,19 @@
 
 use alloc::vec::Vec;
 
-use endseal_crypto::secret::Zeroizing;
 use endseal_store::Standing;
 
 use super::lane::Partner;
-use crate::{Binding, Certificate, MAX_PLAINTEXT_LEN, Message, Ratchet, SendError};
+use crate::{Binding, Certificate, MAX_PLAINTEXT_LEN, Message, PlaintextHead, Ratchet, SendError};
 
 /// The next message of the session that was used last, as it travels. `own` is the certificate of this
 /// device, which the other side needs until it has answered.
 pub(super) fn seal<R: Ratchet>(
     partner: &mut Partner<R>,
     own: &Certificate,
-    plaintext: &[u8],
+    text: &[u8],
 ) -> Result<Vec<u8>, SendError> {
-    if plaintext.len() > MAX_PLAINTEXT_LEN {
+    if text.len() > MAX_PLAINTEXT_LEN {
         return Err(SendError::TooLong);
     }
     let waits = partner.sessions.iter().any(|it| it.standing == Standing::AwaitsReset);
@@ -27,16 +26,13 @@ pub(super) fn seal<R: Ratchet>(
         .ok_or(if waits { SendError::Restored } else { SendError::NoSession })?;
     // Until the other side has answered it is told whom the session is between.
     let is_first = !session.ratchet.has_received();
-    let sealed = if is_first {
+    let head = if is_first {
         let binding = Binding::of(own.as_bytes(), &partner.address, &session.agreement);
-        let mut bound = Zeroizing::new(Vec::with_capacity(Binding::LEN + plaintext.len()));
-        bound.extend_from_slice(binding.as_bytes());
-        bound.extend_from_slice(plaintext);
-        session.ratchet.seal(&bound)
+        PlaintextHead::Bound(binding)
     } else {
-        session.ratchet.seal(plaintext)
+        PlaintextHead::Plain
     };
-    let sealed = sealed.map_err(|_| SendError::Session)?;
+    let sealed = session.ratchet.seal(&head.before(text)).map_err(|_| SendError::Session)?;
     session.changed = true;
     if sealed.prekey != is_first {
         return Err(SendError::Session);

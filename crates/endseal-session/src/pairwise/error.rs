@@ -89,7 +89,7 @@ impl core::error::Error for BeginError {}
 pub enum SealError {
     /// The other side's ratchet key is a point of low order: it does not follow the protocol.
     LowOrder,
-    /// The plaintext is longer than [`MAX_PLAINTEXT_LEN`].
+    /// The text is longer than [`MAX_PLAINTEXT_LEN`].
     TooLong,
 }
 

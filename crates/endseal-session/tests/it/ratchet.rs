@@ -2,8 +2,8 @@
 
 use endseal_session::olm::OlmRatchet;
 use endseal_session::{
-    Binding, MAX_MESSAGE_LEN, MAX_PLAINTEXT_LEN, Message, OpenError, PairwiseAccount, Ratchet,
-    RatchetBody, SealError, Sealed,
+    MAX_MESSAGE_LEN, MAX_PLAINTEXT_LEN, Message, OpenError, PairwiseAccount, PlaintextHead,
+    Ratchet, RatchetBody, SealError, Sealed,
 };
 
 use crate::device::{Device, pair, seal_many, with_bytes};
@@ -38,8 +38,8 @@ fn texts_of_all_lengths_go_both_ways() {
 #[test]
 fn the_longest_text_makes_a_message_of_either_kind() {
     let (alice, mut bob) = (Device::new(1), Device::new(2));
-    // With the binding before it.
-    let text = vec![0x5a; Binding::LEN + MAX_PLAINTEXT_LEN];
+    // With the longest head before it.
+    let text = vec![0x5a; PlaintextHead::MAX_LEN + MAX_PLAINTEXT_LEN];
     let mut one = alice.begin(&bob.one_time());
     assert_eq!(one.seal(&[&text[..], &[0]].concat()), Err(SealError::TooLong));
     let sealed = one.seal(&text).unwrap();

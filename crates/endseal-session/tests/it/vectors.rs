@@ -7,8 +7,8 @@ use endseal_crypto::{ed25519, x25519};
 use endseal_session::olm::{OlmAccount, OlmRatchet};
 use endseal_session::{
     AcceptError, Address, Binding, BundleError, Certificate, CertificateError, DeviceId, Message,
-    MessageError, OpenError, PairwiseAccount, PrekeyBundle, PrekeyKind, Ratchet, RatchetBody,
-    SafetyNumber, SessionTag,
+    MessageError, OpenError, PairwiseAccount, PlaintextHead, PrekeyBundle, PrekeyKind, Ratchet,
+    RatchetBody, SafetyNumber, SessionTag,
 };
 use serde_json::{Value, json};
 
@@ -31,6 +31,7 @@ fn session_vectors() {
             Some("bundle") => bundle(&unhex(&vector["bundle"])),
             Some("message") => message(&vector),
             Some("first") => first(&vector),
+            Some("later") => later(&vector),
             Some("safety-number") => safety_number(&vector),
             Some("olm") => olm(&mut ratchet, &unhex(&vector["body"])),
             Some("olm-session") => olm_session(&vector),
@@ -49,7 +50,7 @@ fn session_vectors() {
         }
         count += 1;
     }
-    assert!(count >= 109, "{count} vectors");
+    assert!(count >= 121, "{count} vectors");
 }
 
 fn certificate(bytes: &[u8]) -> Outcome {
@@ -139,14 +140,20 @@ fn first(vector: &Value) -> Outcome {
         Certificate::from_bytes(&unhex(&vector["certificate"])).map_err(certificate_class)?;
     let agreement = x25519::PublicKey::from_bytes(&array(&vector["to_agreement"])).unwrap();
     let binding = Binding::of(certificate.as_bytes(), &to, &agreement);
-    let plaintext = unhex(&vector["plaintext"]);
+    let plaintext = unhex(&vector["plaintext"]).into();
     let is_key = certificate.keys().agreement.as_bytes() == &array(&vector["identity_key"]);
-    match plaintext.strip_prefix(binding.as_bytes()) {
+    match PlaintextHead::Bound(binding).strip(plaintext) {
         Some(text) if certificate.address() == from && is_key => {
-            Ok(vec![("binding", hex(binding.as_bytes())), ("text", hex(text))])
+            Ok(vec![("binding", hex(binding.as_bytes())), ("text", hex(&text))])
         }
         _ => Err("authentication"),
     }
+}
+
+/// The check of a receiver of kind 2 that has opened the message.
+fn later(vector: &Value) -> Outcome {
+    let text = PlaintextHead::Plain.strip(unhex(&vector["plaintext"]).into());
+    Ok(vec![("text", hex(&text.ok_or("authentication")?))])
 }
 
 fn array(value: &Value) -> [u8; 32] {

@@ -4,8 +4,8 @@ use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
 use endseal_session::olm::{OlmAccount, OlmRatchet};
 use endseal_session::{
-    Binding, Certificate, DeviceKeys, Engine, Envelope, Message, PairwiseAccount as _, Ratchet,
-    RatchetBody,
+    Binding, Certificate, DeviceKeys, Engine, Envelope, Message, PairwiseAccount as _,
+    PlaintextHead, Ratchet, RatchetBody,
 };
 
 use super::folder::Failure;
@@ -32,7 +32,7 @@ pub(super) fn meet(receiver: &mut Engine, conversation: usize) -> Result<Box<dyn
 
     let own = receiver.certificate();
     let binding = Binding::of(certificate.as_bytes(), &own.address(), &own.keys().agreement);
-    let hello = ratchet.seal(&[binding.as_bytes(), &b"hello"[..]].concat())?;
+    let hello = ratchet.seal(&PlaintextHead::Bound(binding).before(b"hello"))?;
     let hello = Message::Prekey {
         tag: ratchet.tag(),
         certificate: certificate.as_bytes(),
@@ -65,7 +65,7 @@ impl Sender for Person {
         contents
             .iter()
             .map(|content| {
-                let sealed = ratchet.seal(content)?;
+                let sealed = ratchet.seal(&PlaintextHead::Plain.before(content))?;
                 Ok(Message::Ratchet { tag, body: &sealed.body }.to_bytes()?)
             })
             .collect()

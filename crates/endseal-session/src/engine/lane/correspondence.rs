@@ -16,7 +16,7 @@ use crate::engine::trust::{Own, Strangers, Trust};
 use crate::fields::Fields;
 use crate::{
     AcceptError, Address, Binding, Certificate, CertificateError, DeviceId, Failure, Message,
-    OpenError, PairwiseAccount, Ratchet, RatchetBody, SessionTag, Succession,
+    OpenError, PairwiseAccount, PlaintextHead, Ratchet, RatchetBody, SessionTag, Succession,
 };
 
 /// Sessions that are kept with one device. Two sides that begin at the same time make two; more come
@@ -96,6 +96,8 @@ pub(in crate::engine) struct RatchetEntry<R> {
     pub(in crate::engine) used: u64,
     /// The other side's agreement key, to which the session belongs.
     pub(in crate::engine) agreement: x25519::PublicKey,
+    /// The chain of which a message of kind 2 was opened last. All messages of a chain have one kind.
+    plain_chain: Option<[u8; 32]>,
     /// When the session ends, if a later certificate has another agreement key: in milliseconds since
     /// 1970, or 0 until the clock was asked.
     pub(in crate::engine) ends_at: Option<u64>,
@@ -296,7 +298,7 @@ impl<R: Ratchet> Partner<R> {
         }
         let (ratchet, plaintext) = {
             let mut slot = trust.account();
-            let verify = |plaintext: &[u8]| first.is_bound(plaintext);
+            let verify = |plaintext: &[u8]| first.head.is_before(plaintext);
             let accepted = slot.account.accept(tag, &first.agreement, first.body, verify);
             let accepted = accepted.map_err(|error| match error {
                 AcceptError::NoPrekey => Failure::NoPrekey,
@@ -305,8 +307,9 @@ impl<R: Ratchet> Partner<R> {
             slot.changed = true;
             accepted
         };
+        let text = first.head.strip(plaintext).ok_or(Failure::Authentication)?;
         self.push(ratchet, first.agreement);
-        Ok(without_binding(plaintext))
+        Ok(text)
     }
 
     fn session(&mut self, tag: SessionTag) -> Option<&mut RatchetEntry<R>> {
@@ -323,6 +326,7 @@ impl<R: Ratchet> Partner<R> {
             standing: Standing::Sends,
             used,
             agreement,
+            plain_chain: None,
             ends_at: None,
             changed: true,
         });
@@ -487,6 +491,7 @@ impl<R: Ratchet> RatchetEntry<R> {
             standing: row.standing,
             used: row.used,
             agreement,
+            plain_chain: None,
             ends_at: Some(ends_at).filter(|it| *it != ENDLESS),
             changed: false,
         })
@@ -494,9 +499,17 @@ impl<R: Ratchet> RatchetEntry<R> {
 
     /// Opens a message that carries no certificate. `latest` is the greatest [`used`](Self::used).
     fn open(&mut self, body: &[u8], latest: u64) -> Result<Zeroizing<Vec<u8>>, Failure> {
-        let plaintext = self.ratchet.open(RatchetBody::Ratchet(body)).map_err(failure)?;
+        let body = RatchetBody::Ratchet(body);
+        let chain = R::place(body).map(|place| place.chain);
+        let text = if chain.is_some() && chain == self.plain_chain {
+            let plaintext = self.ratchet.open(body).map_err(failure)?;
+            PlaintextHead::Plain.strip(plaintext).ok_or(Failure::Authentication)?
+        } else {
+            self.open_on_copy(body, &PlaintextHead::Plain)?
+        };
+        self.plain_chain = chain;
         self.note_use(latest);
-        Ok(plaintext)
+        Ok(text)
     }
 
     /// Opens a message of kind 1. The certificate beside it is no part of what the MAC covers.
@@ -508,15 +521,22 @@ impl<R: Ratchet> RatchetEntry<R> {
         if first.agreement != self.agreement {
             return Err(Failure::Authentication);
         }
-        // On a copy: a message whose binding is wrong must not use its key up.
-        let mut ratchet = self.ratchet.fork();
-        let plaintext = ratchet.open(RatchetBody::Prekey(first.body)).map_err(failure)?;
-        if !first.is_bound(&plaintext) {
-            return Err(Failure::Authentication);
-        }
-        self.ratchet = ratchet;
+        let text = self.open_on_copy(RatchetBody::Prekey(first.body), &first.head)?;
         self.note_use(latest);
-        Ok(without_binding(plaintext))
+        Ok(text)
+    }
+
+    /// Opens a message of which the head may be wrong: it must not use its key up then.
+    fn open_on_copy(
+        &mut self,
+        body: RatchetBody<'_>,
+        head: &PlaintextHead,
+    ) -> Result<Zeroizing<Vec<u8>>, Failure> {
+        let mut ratchet = self.ratchet.fork();
+        let plaintext = ratchet.open(body).map_err(failure)?;
+        let text = head.strip(plaintext).ok_or(Failure::Authentication)?;
+        self.ratchet = ratchet;
+        Ok(text)
     }
 
     /// The session that the other side wrote on last is the one to answer on, unless its key was
@@ -534,7 +554,8 @@ struct First<'a> {
     body: &'a [u8],
     /// The agreement key of the certificate.
     agreement: x25519::PublicKey,
-    binding: Binding,
+    /// Names the certificate beside the message, and this device.
+    head: PlaintextHead,
 }
 
 impl<'a> First<'a> {
@@ -545,20 +566,8 @@ impl<'a> First<'a> {
     ) -> Result<Self, Failure> {
         let agreement = Certificate::agreement_in(certificate).ok_or(Failure::Malformed)?;
         let binding = Binding::of(certificate, &own.address, &own.agreement);
-        Ok(Self { body, agreement, binding })
+        Ok(Self { body, agreement, head: PlaintextHead::Bound(binding) })
     }
-
-    /// Returns true if the plaintext names the certificate beside the message and this device.
-    fn is_bound(&self, plaintext: &[u8]) -> bool {
-        plaintext.starts_with(self.binding.as_bytes())
-    }
-}
-
-/// The text behind the binding.
-fn without_binding(mut plaintext: Zeroizing<Vec<u8>>) -> Zeroizing<Vec<u8>> {
-    let head = Binding::LEN.min(plaintext.len());
-    plaintext.drain(..head);
-    plaintext
 }
 
 fn failure(error: OpenError) -> Failure {

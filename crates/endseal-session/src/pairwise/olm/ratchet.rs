@@ -5,11 +5,11 @@ use zeroize::Zeroizing;
 
 use super::body::{PrekeyHeader, RatchetHeader};
 use super::state;
-use crate::binding::Binding;
 use crate::message::{MAX_PLAINTEXT_LEN, SessionTag};
 use crate::pairwise::{
     ChainPlace, OpenError, Ratchet, RatchetBody, RatchetLimits, SealError, Sealed, StateError,
 };
+use crate::plaintext::PlaintextHead;
 
 /// A session of Olm.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
@@ -81,7 +81,7 @@ impl Ratchet for OlmRatchet {
     }
 
     fn seal(&mut self, plaintext: &[u8]) -> Result<Sealed, SealError> {
-        if plaintext.len() > MAX_PLAINTEXT_LEN + Binding::LEN {
+        if plaintext.len() > MAX_PLAINTEXT_LEN + PlaintextHead::MAX_LEN {
             return Err(SealError::TooLong);
         }
         Ok(match self.session.encrypt(plaintext)? {

@@ -3,7 +3,8 @@
 use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
 use endseal_session::{
-    Address, Certificate, DeviceId, DeviceKeys, Envelope, Failure, Message, Outcome, PrekeyBundle,
+    Address, BatchOptions, Certificate, DeviceId, DeviceKeys, Envelope, Failure, Message, Outcome,
+    PrekeyBundle,
 };
 
 use super::party::Party;
@@ -77,4 +78,63 @@ fn a_message_to_whoever_borrows_the_recipients_key_is_refused() {
     let body = alice.send(bob.address, b"for Bob");
     bob.receive_one(alice.address, b"id", &body);
     assert_eq!(bob.texts(), [b"for Bob"]);
+}
+
+/// The Olm message in a message of kind 1, delivered as one of kind 2: its MAC is right.
+fn taken_out(message: &[u8]) -> Vec<u8> {
+    let Ok(Message::Prekey { tag, body, .. }) = Message::parse(message) else {
+        panic!("no message of kind 1")
+    };
+    // 03, three keys of 2 + 32 bytes, 22, and a length of one byte or two.
+    let rest = &body[1 + 3 * 34 + 1..];
+    let inner = if rest[0] < 0x80 { &rest[1..] } else { &rest[2..] };
+    Message::Ratchet { tag, body: inner }.to_bytes().unwrap()
+}
+
+#[test]
+fn a_message_of_kind_1_is_none_of_kind_2() {
+    for threads in [1, 2] {
+        let (mut alice, mut bob) = (Party::new(1), Party::new(2));
+        alice.begin(&mut bob);
+        let bodies = [b"one", b"two"].map(|text| alice.send(bob.address, text));
+        bob.receive_one(alice.address, b"1", &bodies[0]);
+        let forged = taken_out(&bodies[1]);
+        let envelopes = [
+            Envelope::from_device(b"forged", alice.address, &forged),
+            Envelope::from_device(b"2", alice.address, &bodies[1]),
+        ];
+        let options = BatchOptions::whole().threads(threads);
+        let outcomes = bob.engine().decrypt_batch(&envelopes, &options).unwrap().outcomes;
+        // No key was used up by it: the true one opens.
+        assert_eq!(outcomes[0], Outcome::Failed(Failure::Authentication));
+        assert!(matches!(outcomes[1], Outcome::Delivered(_)), "{outcomes:?}");
+        assert_eq!(bob.texts(), [b"one", b"two"]);
+    }
+}
+
+/// The same once both sides have written, and after a restart: what was late is of kind 1 still.
+#[test]
+fn a_late_message_of_kind_1_is_none_of_kind_2() {
+    for restart in [false, true] {
+        let (mut alice, mut bob) = (Party::new(1), Party::new(2));
+        alice.begin(&mut bob);
+        let late = alice.send(bob.address, b"late");
+        let first = alice.send(bob.address, b"first");
+        bob.receive_one(alice.address, b"first", &first);
+        let answer = bob.send(alice.address, b"answer");
+        alice.receive_one(bob.address, b"answer", &answer);
+        let second = alice.send(bob.address, b"second");
+        bob.receive_one(alice.address, b"second", &second);
+        let forged = taken_out(&late);
+        if restart {
+            bob.restart();
+        }
+        let outcomes = bob.receive(&[
+            Envelope::from_device(b"forged", alice.address, &forged),
+            Envelope::from_device(b"late", alice.address, &late),
+        ]);
+        assert_eq!(outcomes[0], Outcome::Failed(Failure::Authentication));
+        assert!(matches!(outcomes[1], Outcome::Delivered(_)), "{outcomes:?}");
+        assert_eq!(bob.texts(), [&b"first"[..], b"second", b"late"]);
+    }
 }

@@ -5,7 +5,7 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_session::olm::{OlmAccount, OlmRatchet};
 use endseal_session::{
     Address, BeginSessionError, Binding, Certificate, DeviceId, DeviceKeys, Envelope, Failure,
-    Message, Outcome, PairwiseAccount, Ratchet, SendError,
+    Message, Outcome, PairwiseAccount, PlaintextHead, Ratchet, SendError,
 };
 
 use super::party::{Party, blake};
@@ -136,7 +136,8 @@ impl Writer {
     fn write(&mut self, to: &mut Party, beside: &Certificate, bound: &Certificate) -> Vec<u8> {
         let own = to.engine().certificate();
         let binding = Binding::of(bound.as_bytes(), &own.address(), &own.keys().agreement);
-        let sealed = self.ratchet.seal(&[&binding.as_bytes()[..], b"text"].concat()).unwrap();
+        let plaintext = PlaintextHead::Bound(binding).before(b"text");
+        let sealed = self.ratchet.seal(&plaintext).unwrap();
         assert!(sealed.prekey);
         let (tag, certificate) = (self.ratchet.tag(), beside.as_bytes());
         Message::Prekey { tag, certificate, body: &sealed.body }.to_bytes().unwrap()
