@@ -123,12 +123,11 @@ impl Membership {
     /// to be used.
     pub(super) fn open(&mut self, header: &GroupHeader<'_>, body: &[u8]) -> Result<Opened, Failed> {
         let untouched = |error| Failed { error, took_key: false };
-        if header.content == Content::Proposal {
-            // They are kept until a commit, which any member can put off.
-            self.facts.proposals = self.facts.proposals.saturating_add(body.len() as u64);
-            if self.facts.proposals > MAX_PROPOSALS {
-                return Err(Failed { error: OpenError::Malformed, took_key: true });
-            }
+        let is_proposal = header.content == Content::Proposal;
+        // They are kept until a commit, which any member can put off.
+        let proposals = self.facts.proposals.saturating_add(body.len() as u64);
+        if is_proposal && proposals > MAX_PROPOSALS {
+            return Err(untouched(OpenError::Malformed));
         }
         if header.content == Content::Commit {
             self.grow(body.len());
@@ -155,7 +154,12 @@ impl Membership {
         match received {
             Ok(received) => {
                 self.facts.generations.took(header.epoch, taken);
-                self.opened(received).map_err(|error| Failed { error, took_key: true })
+                let opened = self.opened(received);
+                let opened = opened.map_err(|error| Failed { error, took_key: true })?;
+                if is_proposal {
+                    self.facts.proposals = proposals;
+                }
+                Ok(opened)
             }
             Err(error) => {
                 let error = OpenError::from_mls(&error);

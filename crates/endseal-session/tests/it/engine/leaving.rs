@@ -1,7 +1,9 @@
 //! Devices that leave, forget and re-join groups.
 
 use endseal_session::group::Suite;
-use endseal_session::{Failure, GroupChangeError, Notice, Outcome, ReceivedKind, SendError};
+use endseal_session::{
+    Envelope, Failure, GroupChangeError, Notice, Outcome, ReceivedKind, SendError,
+};
 
 use super::party::{NOW, Party, blake};
 
@@ -203,4 +205,63 @@ fn a_group_can_be_looked_at() {
     assert_eq!(summary.suite, Some(Suite::default()));
     assert_eq!(summary.members, [one.address, two.address]);
     assert!(summary.is_member && !summary.has_pending && !summary.needs_commit);
+}
+
+/// A proposal that no member sealed: it takes what stands open in the head of group messages.
+fn forged_proposal(len: usize) -> Vec<u8> {
+    let len = u32::try_from(len).unwrap();
+    [
+        // A group message; MLS 1.0, a private message, the group's id.
+        &[1, 3, 0, 1, 0, 2, 4][..],
+        GROUP,
+        &1_u64.to_be_bytes(),
+        // A proposal, no authenticated data, sender data, ciphertext.
+        &[2, 0, 28],
+        &[9; 28],
+        &(0x8000_0000 | len).to_be_bytes(),
+        &vec![7; len as usize],
+    ]
+    .concat()
+}
+
+#[test]
+fn forged_and_repeated_proposals_take_no_room_of_true_ones() {
+    for case in ["forged", "repeated"] {
+        let (mut one, mut two, mut three) = (Party::new(1), Party::new(2), Party::new(3));
+        let mut four = Party::new(4);
+        one.found(GROUP, &mut [&mut two, &mut three, &mut four]);
+        if case == "forged" {
+            let body = forged_proposal((1 << 20) - 200);
+            let outcome = two.receive_group(GROUP, b"forged", &body);
+            assert_eq!(outcome, Outcome::Failed(Failure::Authentication));
+        } else {
+            let number = four.engine().transaction(|t| t.leave_group(GROUP)).unwrap();
+            let proposal = four.take_out(number);
+            follow(&mut one, &proposal);
+            follow(&mut two, &proposal);
+            // More than 1 MiB of it.
+            let count = (1 << 20) / proposal.len() + 1;
+            let ids: Vec<_> = (0..count).map(usize::to_le_bytes).collect();
+            let again: Vec<_> =
+                ids.iter().map(|id| Envelope::from_group(id, GROUP, &proposal)).collect();
+            let outcomes = two.receive(&again);
+            let gone = Outcome::Failed(Failure::KeyGone);
+            let other = outcomes.iter().position(|it| *it != gone);
+            assert_eq!(other.map(|at| (at, outcomes[at])), None);
+        }
+        // What was counted lies in the state, if that is written for another reason.
+        if case == "forged" {
+            let text = one.send_group(GROUP, &[b"text".to_vec()]).remove(0);
+            follow(&mut two, &text);
+        }
+        two.restart();
+        let number = three.engine().transaction(|t| t.leave_group(GROUP)).unwrap();
+        let proposal = three.take_out(number);
+        follow(&mut one, &proposal);
+        follow(&mut two, &proposal);
+        let (commit, _) = one.change(GROUP, |group| group.update(NOW));
+        follow(&mut two, &commit);
+        let text = one.send_group(GROUP, &[b"next".to_vec()]).remove(0);
+        follow(&mut two, &text);
+    }
 }
