@@ -145,8 +145,13 @@ impl Membership {
         let Some(watch) = table.watch else { return Err(untouched(OpenError::Malformed)) };
         self.facts.generations = watch.generations;
         let Some(taken) = watch.message else {
-            let error = received.as_ref().err().map(OpenError::from_mls);
-            return Err(untouched(error.unwrap_or(OpenError::Authentication)));
+            let error = match &received {
+                // The library knows its own proposals by their bytes.
+                Ok(ReceivedMessage::Proposal(_)) => OpenError::Own,
+                Ok(_) => OpenError::Authentication,
+                Err(error) => OpenError::from_mls(error),
+            };
+            return Err(untouched(error));
         };
         if watch.is_full {
             return Err(untouched(OpenError::TooFarAhead { limit: MAX_MISSING }));

@@ -265,3 +265,18 @@ fn forged_and_repeated_proposals_take_no_room_of_true_ones() {
         follow(&mut two, &text);
     }
 }
+
+#[test]
+fn an_own_proposal_that_comes_back_is_known() {
+    for kill in [false, true] {
+        let (mut one, mut two) = (Party::new(1), Party::new(2));
+        one.found(GROUP, &mut [&mut two]);
+        let number = two.engine().transaction(|t| t.leave_group(GROUP)).unwrap();
+        let proposal = two.take_out(number);
+        if kill {
+            two.kill();
+        }
+        let own = two.receive_group(GROUP, b"own", &proposal);
+        assert_eq!(own, Outcome::Failed(Failure::Own));
+    }
+}
