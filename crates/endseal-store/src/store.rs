@@ -329,12 +329,17 @@ impl Store {
     /// from the files. If many messages were delivered since, their ids are sorted in first.
     ///
     /// # Errors
-    /// [`StoreError::Full`], [`StoreError::Io`]: the log is as it was, and nothing is lost.
-    /// [`StoreError::Uncertain`] if the medium failed in sorting in: reopen the store, which has all that
-    /// was committed.
+    /// [`StoreError::Full`]: the log is as it was. [`StoreError::Io`], [`StoreError::Uncertain`]: the medium
+    /// failed; reopen the store if [`Self::is_uncertain`]. Nothing that was committed is lost to the process.
     pub fn checkpoint(&mut self) -> Result<(), StoreError> {
         self.sort_in()?;
-        Ok(database::checkpoint(self.connection()?)?)
+        let moved = database::checkpoint(self.connection()?).map_err(StoreError::from);
+        if matches!(moved, Err(ref error) if !matches!(error, StoreError::Full)) {
+            // The kernel may have dropped writes of the log whose fsync failed, and no later fsync makes
+            // them; reopening writes the log anew.
+            self.become_uncertain();
+        }
+        moved
     }
 
     /// Sorts recent messages in with the others, if they are many.

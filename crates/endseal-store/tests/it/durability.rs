@@ -1,6 +1,6 @@
 //! Durability of transactions that make no fsync of their own.
 
-use std::fs::OpenOptions as FileOptions;
+use std::fs::{File, OpenOptions as FileOptions};
 use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +8,7 @@ use std::{env, fs, process};
 
 use endseal_store::{OpenOptions, Store, StoreError, Unlock};
 
-use crate::faults::{Action, Medium, Shim, read_log};
+use crate::faults::{Action, Fault, Kind, Medium, Shim, read_log};
 use crate::place::Place;
 
 /// What a worker is told in its environment: its case and the store.
@@ -27,20 +27,30 @@ fn worker() {
     let transaction = store.begin_unsynced().unwrap();
     transaction.put_record(9, b"a", &[1; 6_000]).unwrap();
     transaction.commit().unwrap();
-    if make_durable(case, &mut store).is_ok() {
+    if make_durable(case, &mut store, &mut ack).is_ok() {
         ack.write_all(b"durable\n").unwrap();
     }
     // As if it were killed: closing makes everything durable.
     process::exit(0);
 }
 
-fn make_durable(case: &str, store: &mut Store) -> Result<(), StoreError> {
+fn make_durable(case: &str, store: &mut Store, ack: &mut File) -> Result<(), StoreError> {
     match case {
         "sync" => store.sync(),
         "begin" => {
             let transaction = store.begin()?;
             assert!(transaction.record(9, b"a")?.is_some());
             transaction.commit()
+        }
+        "checkpoint" => {
+            if store.checkpoint().is_err() {
+                ack.write_all(b"failed\n").unwrap();
+                if store.is_uncertain() {
+                    assert!(matches!(store.sync(), Err(StoreError::Uncertain)));
+                    store.reopen().unwrap();
+                }
+            }
+            store.sync()
         }
         other => panic!("{other}"),
     }
@@ -98,4 +108,28 @@ fn a_sync_makes_unsynced_commits_durable() {
             assert!(cut(&place, &log, medium), "{case}: it said nothing");
         }
     }
+}
+
+/// An fsync fails in a checkpoint, and the next one of the same file succeeds, although the kernel has
+/// dropped what it could not write.
+#[test]
+fn a_sync_after_a_checkpoint_that_failed_makes_unsynced_commits_durable() {
+    let shim = Shim::compile();
+    let mut failed = 0;
+    for at in 1..20 {
+        let (place, logs) = (Place::quick(), Place::quick());
+        place.create().close().unwrap();
+        let log = logs.path().join("log");
+        let medium = Medium::of(place.path());
+        let fault = Fault { at, kind: Kind::Sync, errno: Fault::EIO, sticky: false };
+        let mut worker = command("checkpoint", &place);
+        shim.fail_and_record(&mut worker, place.path(), fault, &log);
+        let durable = cut(&place, &log, medium);
+        let said = fs::read_to_string(place.path().join("ack")).unwrap_or_default();
+        if said.contains("failed") {
+            failed += 1;
+            assert!(durable, "{at}: {said}");
+        }
+    }
+    assert!(failed > 0, "the shim sees nothing");
 }
