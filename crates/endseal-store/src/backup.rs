@@ -14,6 +14,7 @@ use crate::error::{
 use crate::key_file::{self, StoreKey, Unlock};
 use crate::lock::Lock;
 use crate::store::{self, Housekeeping, Store};
+use crate::trouble::Note;
 use crate::{check, database, meta, schema};
 
 impl Store {
@@ -25,6 +26,11 @@ impl Store {
     /// # Errors
     /// [`BackupError::Exists`] if there is anything at `to`. Nothing is left there after an error.
     pub fn backup(&mut self, to: &Path) -> Result<(), BackupError> {
+        let copied = self.copy(to);
+        self.noted(copied)
+    }
+
+    fn copy(&self, to: &Path) -> Result<(), BackupError> {
         let from = self.connection().map_err(|_| BackupError::Uncertain)?;
         let key_file = directory::read_bounded(&self.key_path, key_file::LEN)?;
         store::assemble(to, |new| {
@@ -33,7 +39,7 @@ impl Store {
             directory::private().create_new(true).open(&path)?;
             let mut copy = database::open(&path, &self.key)?;
             // A negative number stands for all pages: there is no other writer to let in.
-            Backup::new(from, &mut copy)?.step(-1)?;
+            Backup::new(from, &mut copy)?.step(-1).map_err(StoreError::from)?;
             copy.close().map_err(|(_, error)| error)?;
             let mut copy = database::open(&path, &self.key)?;
             mark(&mut copy)?;
@@ -91,6 +97,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), RestoreError> {
 
 /// Checks a copy before it gets the name of a store, takes in its log, and marks it.
 fn adopt(new: &Path, key: &StoreKey) -> Result<(), RestoreError> {
+    Note::follow_none();
     let backup = |error: OpenStoreError| RestoreError::Backup(error);
     let path = new.join(DATABASE);
     let has_salt = check::has_salt(&path, key).map_err(|error| backup(error.into()))?;

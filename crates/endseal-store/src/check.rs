@@ -32,6 +32,11 @@ impl Store {
     /// # Errors
     /// [`StoreError::Io`] if something could not be read at all, [`StoreError::Uncertain`].
     pub fn check(&mut self, depth: Depth) -> Result<Vec<Finding>, StoreError> {
+        let found = self.find(depth);
+        self.noted(found)
+    }
+
+    fn find(&mut self, depth: Depth) -> Result<Vec<Finding>, StoreError> {
         let mut findings = Vec::new();
         // First, because it reads the file itself: SQLCipher takes no more questions about tables once
         // a page was not authentic.

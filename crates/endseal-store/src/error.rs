@@ -68,14 +68,15 @@ pub enum StoreError {
     /// The medium is full. Nothing of the transaction was written; the store works on when there is
     /// room again.
     Full,
-    /// The medium failed. Nothing of the transaction was written.
+    /// The medium failed. Nothing of the transaction was written. If it failed in reading, the store is to be
+    /// [reopened](crate::Store::reopen) ([`Store::is_uncertain`](crate::Store::is_uncertain)).
     Io(io::Error),
     /// Larger than the store takes. Nothing was written.
     Limit(Limit),
     /// A row that this one refers to is not there: a reference of another store.
     Reference,
-    /// A commit failed and may have happened all the same. Drop what came from this store, and
-    /// [reopen](crate::Store::reopen) it.
+    /// A commit failed and may have happened all the same, or the medium failed before. Drop what came from
+    /// this store, and [reopen](crate::Store::reopen) it.
     Uncertain,
 }
 

@@ -32,7 +32,6 @@ mod backup;
 mod check;
 mod conversation;
 mod cursor;
-mod damage;
 mod database;
 mod directory;
 mod error;
@@ -57,6 +56,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod transaction;
+mod trouble;
 mod varint;
 mod walk;
 

@@ -34,6 +34,11 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn statistics(&mut self) -> Result<Statistics, StoreError> {
+        let counted = self.count();
+        self.noted(counted)
+    }
+
+    fn count(&self) -> Result<Statistics, StoreError> {
         let connection = self.connection()?;
         let number = |sql: &str| connection.query_row(sql, [], |row| rows::number(row, 0));
         let mut packed = 0;

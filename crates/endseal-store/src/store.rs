@@ -18,7 +18,8 @@ use crate::key_file::{self, Protection, ProtectionKind, StoreKey, Unlock};
 use crate::lock::Lock;
 use crate::recent::{self, Recent};
 use crate::transaction::{Durability, ReadTransaction, WriteTransaction};
-use crate::{check, damage, database, meta, schema};
+use crate::trouble::{Note, Trouble};
+use crate::{check, database, meta, schema};
 
 /// An open store: the only one of its directory, on this machine, until it is closed.
 ///
@@ -30,8 +31,9 @@ pub struct Store {
     pub(crate) key_path: PathBuf,
     pub(crate) key: StoreKey,
     lock: Lock,
-    /// None after a failed commit or reopening, and once closed.
+    /// None after a failure that ended it, a reopening that failed, and once closed.
     connection: Option<Connection>,
+    note: Note,
     id: [u8; 16],
     /// Generation of the opening.
     generation: u64,
@@ -218,7 +220,8 @@ impl Store {
         self.restored
     }
 
-    /// Returns true if a commit failed or a page was damaged, so that only [`Self::reopen`] is of use.
+    /// Returns true after a commit or a checkpoint that failed, a read that failed, or a page that was damaged:
+    /// only [`Self::reopen`] is of use then.
     #[must_use]
     pub fn is_uncertain(&self) -> bool {
         self.connection.is_none()
@@ -285,7 +288,9 @@ impl Store {
     /// Sets the mode of the transaction that begins next. [`WriteTransaction::begin`] alone calls it.
     pub(crate) fn set_durability(&mut self, durability: Durability) -> Result<(), StoreError> {
         if self.durability != durability {
-            database::set_synchronous(self.connection()?, durability == Durability::Synced)?;
+            let synced = durability == Durability::Synced;
+            let set = database::set_synchronous(self.connection()?, synced);
+            self.noted(set.map_err(StoreError::from))?;
             self.durability = durability;
         }
         Ok(())
@@ -339,7 +344,7 @@ impl Store {
             // them; reopening writes the log anew.
             self.become_uncertain();
         }
-        moved
+        self.noted(moved)
     }
 
     /// Sorts recent messages in with the others, if they are many.
@@ -384,18 +389,27 @@ impl Store {
         self.finish()
     }
 
+    /// The connection; errors are those of this store from here on.
     pub(crate) fn connection(&self) -> Result<&Connection, StoreError> {
+        self.note.follow();
         self.connection.as_ref().ok_or(StoreError::Uncertain)
     }
 
-    /// Marks the lock if damage was reported, so that the next opening looks for it. SQLCipher refuses
-    /// every page after one that was not authentic, so the connection is of no use any more.
-    pub(crate) fn note_damage(&mut self) {
-        if damage::take_report() {
+    /// Ends the connection if it met trouble, and marks the lock if that was damage, so that the next opening
+    /// looks for it.
+    pub(crate) fn note_trouble(&mut self) {
+        let Some(trouble) = self.note.take() else { return };
+        if trouble == Trouble::Damaged {
             // If it cannot be marked, the next operation that meets the damage marks it.
             let _ = self.lock.set_damaged(true);
-            self.become_uncertain();
         }
+        self.become_uncertain();
+    }
+
+    /// [`Self::note_trouble`] where no transaction does it.
+    pub(crate) fn noted<T, E>(&mut self, result: Result<T, E>) -> Result<T, E> {
+        self.note_trouble();
+        result
     }
 
     /// Keeps the result of a check.
@@ -423,6 +437,7 @@ impl Store {
             key,
             lock,
             connection: None,
+            note: Note::default(),
             id: [0; 16],
             generation: 0,
             latest_generation: 0,
@@ -453,6 +468,7 @@ impl Store {
 
     fn finish(&mut self) -> Result<(), StoreError> {
         self.sort_in()?;
+        self.note.follow();
         let Some(connection) = self.connection.take() else {
             return Err(StoreError::Uncertain);
         };
@@ -470,7 +486,7 @@ impl Drop for Store {
             // A caller who wants the error calls `close`; what was committed is safe either way.
             let _ = self.finish();
         }
-        self.note_damage();
+        self.note_trouble();
     }
 }
 

@@ -133,8 +133,9 @@ impl<'s> ReadTransaction<'s> {
 
     fn begin_with(store: &'s mut Store, sql: &'static str) -> Result<Self, StoreError> {
         let connection = store.connection()?;
-        connection.prepare_cached(sql)?.execute([])?;
+        let begun = connection.prepare_cached(sql).and_then(|mut begin| begin.execute([]));
         let changes = connection.total_changes();
+        store.noted(begun.map_err(StoreError::from))?;
         Ok(Self {
             store,
             open: true,
@@ -246,6 +247,6 @@ impl Drop for ReadTransaction<'_> {
         if self.open && !self.roll_back() {
             self.store.become_uncertain();
         }
-        self.store.note_damage();
+        self.store.note_trouble();
     }
 }

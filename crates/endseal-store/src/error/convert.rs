@@ -2,9 +2,9 @@
 
 use std::io;
 
-use rusqlite::{Error, ErrorCode};
+use rusqlite::{Error, ErrorCode, ffi};
 
-use crate::damage;
+use crate::trouble::{self, Trouble};
 
 use super::{CreateStoreError, Finding, OpenStoreError, StoreError};
 
@@ -23,7 +23,7 @@ fn classify(error: &Error) -> Class {
     match error {
         Error::SqliteFailure(failure, _) => match (failure.code, failure.extended_code) {
             (ErrorCode::DiskFull, _) => Class::Full,
-            (_, rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY) => Class::Reference,
+            (_, ffi::SQLITE_CONSTRAINT_FOREIGNKEY) => Class::Reference,
             (ErrorCode::ConstraintViolation, _) => Class::Duplicate,
             // SQLCipher says "unknown error" of a page that is not authentic; the statements are
             // constant and are prepared by the tests, so it cannot be one of them.
@@ -60,18 +60,32 @@ pub(crate) fn is_full(error: &Error) -> bool {
     matches!(classify(error), Class::Full)
 }
 
+/// Returns true if a file could not be read.
+fn is_reading(error: &Error) -> bool {
+    let Error::SqliteFailure(failure, _) = error else { return false };
+    matches!(
+        failure.extended_code,
+        ffi::SQLITE_IOERR_READ | ffi::SQLITE_IOERR_SHORT_READ | ffi::SQLITE_IOERR_CORRUPTFS
+    )
+}
+
 impl From<Error> for StoreError {
     fn from(error: Error) -> Self {
         match classify(&error) {
             Class::Damaged => {
                 // A row that is malformed is on pages that are not.
                 if matches!(error, Error::SqliteFailure(..)) {
-                    damage::report();
+                    trouble::report(Trouble::Damaged);
                 }
                 Self::Damaged(finding(&error))
             }
             Class::Full => Self::Full,
-            Class::Io => Self::Io(into_io(error)),
+            Class::Io => {
+                if is_reading(&error) {
+                    trouble::report(Trouble::Unreadable);
+                }
+                Self::Io(into_io(error))
+            }
             Class::Duplicate => Self::Duplicate,
             Class::Reference => Self::Reference,
         }

@@ -164,7 +164,18 @@ impl From<CreateStoreError> for BackupError {
 
 impl From<rusqlite::Error> for BackupError {
     fn from(error: rusqlite::Error) -> Self {
-        match StoreError::from(error) {
+        match OpenStoreError::from(error) {
+            OpenStoreError::Damaged(finding) => Self::Damaged(finding),
+            OpenStoreError::Full => Self::Full,
+            OpenStoreError::Io(error) => Self::Io(error),
+            other => Self::Io(io::Error::other(other)),
+        }
+    }
+}
+
+impl From<StoreError> for BackupError {
+    fn from(error: StoreError) -> Self {
+        match error {
             StoreError::Damaged(finding) => Self::Damaged(finding),
             StoreError::Full => Self::Full,
             StoreError::Io(error) => Self::Io(error),

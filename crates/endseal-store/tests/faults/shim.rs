@@ -38,6 +38,7 @@ impl Fault {
     pub(crate) const ENOSPC: i32 = 28;
     pub(crate) const ENOMEM: i32 = 12;
     pub(crate) const EMFILE: i32 = 24;
+    pub(crate) const ESTALE: i32 = 116;
 }
 
 /// The compiled shim, in a directory of its own.

@@ -211,6 +211,9 @@ fn a_damaged_backup_is_refused_and_leaves_nothing() {
             }
         }
         assert!(!restored.exists());
+        // It is not the damage of a store that is open.
+        drop(store.read().unwrap());
+        assert!(!store.is_uncertain(), "page {page}");
     }
     fs::write(&database, b"").unwrap();
     assert!(Store::restore(&backup, &restored, Unlock::None).is_err());

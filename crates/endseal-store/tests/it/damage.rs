@@ -127,6 +127,37 @@ fn damage_that_was_met_is_looked_for_until_a_check_is_good() {
     assert!(met > 10, "{met}");
 }
 
+/// Two stores of one thread are in transactions at once.
+#[test]
+fn damage_is_that_of_the_store_that_met_it() {
+    let (place, other) = (filled(), filled());
+    let database = place.store().join("store.db");
+    let whole = fs::read(&database).unwrap();
+    let is_marked =
+        |place: &Place| fs::read(place.store().join("lock")).unwrap().get(8) == Some(&1);
+    let mut other_store = other.open();
+    let mut met = 0;
+    for page in 1..whole.len() / 4096 {
+        let mut damaged = whole.clone();
+        damaged[page * 4096 + 1_000] ^= 1;
+        fs::write(&database, &damaged).unwrap();
+        if let Ok(mut store) = open(&place.store()) {
+            let transaction = store.read().unwrap();
+            let read = transaction.inbox(0, usize::MAX).map(drop);
+            if read.and_then(|()| transaction.outbox(0, usize::MAX).map(drop)).is_err() {
+                drop(other_store.read().unwrap());
+                assert!(!other_store.is_uncertain() && !is_marked(&other), "page {page}");
+                drop(transaction);
+                assert!(store.is_uncertain() && is_marked(&place), "page {page}");
+                met += 1;
+            }
+        }
+        let _ = fs::remove_file(place.store().join("store.db-wal"));
+        fs::remove_file(place.store().join("lock")).unwrap();
+    }
+    assert!(met > 5, "{met}");
+}
+
 #[test]
 fn a_check_with_findings_is_remembered_and_a_good_one_clears_it() {
     let place = filled();
@@ -191,6 +222,8 @@ fn a_cut_log_gives_what_was_committed_before() {
         let there = count(&mut store, 50);
         seen[usize::try_from(there).unwrap()] += 1;
         assert!(case > 0 || there == 5);
+        // Without a session nothing waits for a reset.
+        assert_eq!(store.is_restored(), (1..5).contains(&there));
     }
     assert!(seen.iter().filter(|times| **times > 0).count() >= 4, "{seen:?}");
 }
