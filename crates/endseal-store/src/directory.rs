@@ -28,13 +28,18 @@ pub(crate) fn private() -> OpenOptions {
 
 /// Writes a file that is there whole or not at all, instead of what has its name.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace(path, bytes)?;
+    synchronise_parent(path)
+}
+
+/// [`write_whole`] without the fsync of the directory. After an error the file is the one that it was.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = beside(path, ".new");
     // One that was left by a crash is not a file of the store, and is written over.
     let mut file = private().create(true).truncate(true).open(&temporary)?;
     file.write_all(bytes)?;
     file.sync_all()?;
-    fs::rename(&temporary, path)?;
-    synchronise_parent(path)
+    fs::rename(&temporary, path)
 }
 
 /// At most `limit` + 1 bytes of a file, so that one byte too many shows.

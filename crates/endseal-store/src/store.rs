@@ -165,14 +165,15 @@ impl Store {
     /// the database stays, so an old copy of the key file opens it still, with the old secret.
     ///
     /// # Errors
-    /// [`ReprotectError`]; the protection is the old one then.
+    /// [`ReprotectError`]: the protection is the old one, or after [`ReprotectError::Uncertain`] either.
     pub fn reprotect(
         &mut self,
         protection: Protection<'_>,
         random: &mut impl Random,
     ) -> Result<(), ReprotectError> {
         let file = key_file::seal(&self.key, &protection, random)?;
-        Ok(directory::write_whole(&self.key_path, &file)?)
+        directory::replace(&self.key_path, &file)?;
+        directory::synchronise_parent(&self.key_path).map_err(ReprotectError::Uncertain)
     }
 
     /// Which secret the key file of a store asks for.

@@ -36,7 +36,8 @@ pub enum RestoreError {
     Place(CreateStoreError),
 }
 
-/// Why a store is not protected anew. Its protection is the one that it was.
+/// Why a store is not protected anew. Its protection is the one that it was, except after
+/// [`Self::Uncertain`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReprotectError {
@@ -48,6 +49,9 @@ pub enum ReprotectError {
     NoMemory,
     /// The source of randomness failed.
     Random,
+    /// The new key file is in place, but the fsync of its directory failed: after a loss of power the old one
+    /// may be back. Keep both secrets until the store was protected anew without an error.
+    Uncertain(io::Error),
 }
 
 impl BackupError {
@@ -85,6 +89,7 @@ impl ReprotectError {
             Self::Io(_) => "io",
             Self::NoMemory => "memory",
             Self::Random => "random",
+            Self::Uncertain(_) => "uncertain",
         }
     }
 }
@@ -118,6 +123,12 @@ impl fmt::Display for ReprotectError {
             Self::Io(error) => write!(f, "the key file cannot be written: {error}"),
             Self::NoMemory => f.write_str(NO_MEMORY),
             Self::Random => RandomError::default().fmt(f),
+            Self::Uncertain(error) => {
+                write!(
+                    f,
+                    "the new protection may be lost in a power cut; keep both secrets: {error}"
+                )
+            }
         }
     }
 }
@@ -144,7 +155,7 @@ impl core::error::Error for RestoreError {
 impl core::error::Error for ReprotectError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
-            Self::Io(error) => Some(error),
+            Self::Io(error) | Self::Uncertain(error) => Some(error),
             _ => None,
         }
     }

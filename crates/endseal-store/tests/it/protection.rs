@@ -1,10 +1,12 @@
 //! Changing what protects a store.
 
-use std::fs;
+use std::path::Path;
+use std::{env, fs, process};
 
 use endseal_crypto::random::OsRandom;
 use endseal_store::{KdfParams, OpenOptions, OpenStoreError, OuterKey, Protection, Store, Unlock};
 
+use crate::faults::{Action, Fault, Kind, Medium, Shim, read_log};
 use crate::place::Place;
 
 #[test]
@@ -52,4 +54,70 @@ fn a_key_file_elsewhere_is_protected_anew_there() {
     store.close().unwrap();
     assert!(!place.store().join("key").exists());
     Store::open(&place.store(), Unlock::OuterKey(&outer), options).unwrap();
+}
+
+/// The store that a worker protects anew.
+const WORK: &str = "ENDSEAL_STORE_TEST_PROTECT";
+
+const NEW: [u8; 32] = [5; 32];
+
+/// The worker: this test binary as a child process, or nothing. It says which error it got.
+#[test]
+fn worker() {
+    let Ok(directory) = env::var(WORK) else { return };
+    let directory = Path::new(&directory);
+    let mut store = Store::open(directory, Unlock::None, OpenOptions::new()).unwrap();
+    let new = OuterKey::from_bytes(&NEW);
+    let protected = store.reprotect(Protection::OuterKey(&new), &mut OsRandom);
+    let said = protected.map_or_else(|error| error.code(), |()| "ok");
+    fs::write(directory.parent().unwrap().join("ack"), said).unwrap();
+    process::exit(0);
+}
+
+/// Every operation of it fails, and the power goes when it has said so.
+#[test]
+fn a_protection_that_failed_is_the_old_one_or_said_to_be_either() {
+    let shim = Shim::compile();
+    let mut seen = [0; 3];
+    for (kind, errno) in [(Kind::Write, Fault::EIO), (Kind::Sync, Fault::EIO)] {
+        for at in 1..40 {
+            let (place, logs) = (Place::quick(), Place::quick());
+            place.create().close().unwrap();
+            let log = logs.path().join("log");
+            let mut medium = Medium::of(place.path());
+            let fault = Fault { at, kind, errno, sticky: false };
+            let mut worker = process::Command::new(env::current_exe().unwrap());
+            worker.args(["protection::worker", "--exact", "--nocapture", "--test-threads=1"]);
+            worker.env(WORK, place.store());
+            shim.fail_and_record(&mut worker, place.path(), fault, &log);
+            let Some(said) = read_log(&log).into_iter().find_map(|action| {
+                medium.apply(&action);
+                let Action::Ack(line) = action else { return None };
+                Some(String::from_utf8(line).unwrap())
+            }) else {
+                // The store did not open.
+                continue;
+            };
+            let new = &OuterKey::from_bytes(&NEW);
+            let expected: &[Unlock<'_>] = match said.as_str() {
+                "ok" => &[Unlock::OuterKey(new)],
+                "uncertain" => &[Unlock::OuterKey(new), Unlock::None],
+                _ => &[Unlock::None],
+            };
+            seen[expected.len() - 1] += 1;
+            seen[2] += usize::from(said == "io");
+            for way in 0..25 {
+                let left = Place::quick();
+                let left = left.path().join("cut");
+                // Whether names that had no fsync are kept, and what is kept of files.
+                let mut roll = |below| if below == 5 { way % 5 } else { way % below };
+                medium.cut(place.path(), &left, &mut roll);
+                let opened = expected.iter().any(|&secret| {
+                    Store::open(&left.join("store"), secret, OpenOptions::new()).is_ok()
+                });
+                assert!(opened, "{fault:?}: {said}, {way}");
+            }
+        }
+    }
+    assert!(seen.iter().all(|times| *times > 0), "{seen:?}");
 }
