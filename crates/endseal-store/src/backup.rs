@@ -13,9 +13,9 @@ use crate::error::{
 };
 use crate::key_file::{self, StoreKey, Unlock};
 use crate::lock::Lock;
-use crate::store::{self, Housekeeping, Store};
+use crate::store::{Housekeeping, Store};
 use crate::trouble::Note;
-use crate::{check, database, meta, schema};
+use crate::{assembly, check, database, meta, schema};
 
 impl Store {
     /// Copies the store, as it was committed last, into a new directory `to`: the database under the same
@@ -33,7 +33,7 @@ impl Store {
     fn copy(&self, to: &Path) -> Result<(), BackupError> {
         let from = self.connection().map_err(|_| BackupError::Uncertain)?;
         let key_file = directory::read_bounded(&self.key_path, key_file::LEN)?;
-        store::assemble(to, |new| {
+        assembly::assemble(to, |new| {
             directory::write_whole(&new.join(KEY), &key_file)?;
             let path = new.join(DATABASE);
             directory::private().create_new(true).open(&path)?;
@@ -71,7 +71,7 @@ impl Store {
         let file = directory::read_bounded(&backup.join(KEY), key_file::LEN)
             .map_err(|error| RestoreError::Backup(OpenStoreError::missing(error)))?;
         let key = key_file::open(&file, unlock).map_err(RestoreError::Backup)?;
-        let lock = store::assemble(directory, |new| {
+        let lock = assembly::assemble(directory, |new| {
             directory::write_whole(&new.join(KEY), &file).map_err(CreateStoreError::from)?;
             copy(&backup.join(DATABASE), &new.join(DATABASE))?;
             if fs::exists(backup.join(LOG)).map_err(CreateStoreError::from)? {

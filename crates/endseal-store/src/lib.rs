@@ -28,6 +28,7 @@ extern crate alloc;
 pub mod hazmat;
 
 mod address;
+mod assembly;
 mod backup;
 mod check;
 mod conversation;

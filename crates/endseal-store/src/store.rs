@@ -1,10 +1,8 @@
 //! Making, opening and closing a store.
 
 use core::cell::{Cell, RefCell, RefMut};
-use core::hash::BuildHasher as _;
 use core::time::Duration;
 use std::fs;
-use std::hash::RandomState;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -19,7 +17,7 @@ use crate::lock::Lock;
 use crate::recent::{self, Recent};
 use crate::transaction::{Durability, ReadTransaction, WriteTransaction};
 use crate::trouble::{Note, Trouble};
-use crate::{check, database, meta, schema};
+use crate::{assembly, check, database, meta, schema};
 
 /// An open store: the only one of its directory, on this machine, until it is closed.
 ///
@@ -115,7 +113,7 @@ impl Store {
         let mut id = [0; 16];
         random.fill(&mut id)?;
         let key_file = key_file::seal(&key, &protection, random)?;
-        let lock = assemble(directory, |new| {
+        let lock = assembly::assemble(directory, |new| {
             directory::write_whole(&new.join(KEY), &key_file)?;
             directory::private().create_new(true).open(new.join(DATABASE))?;
             let mut connection = database::open(&new.join(DATABASE), &key)?;
@@ -534,52 +532,6 @@ impl Opened {
         transaction.commit()?;
         lock.set_generation(generation)?;
         Ok(Self { connection, id, generation, restored, restorations })
-    }
-}
-
-/// Makes a directory with `fill` under another name, locks it and puts it in its place. The store
-/// exists when all of it does.
-pub(crate) fn assemble<E: From<CreateStoreError>>(
-    directory: &Path,
-    fill: impl FnOnce(&Path) -> Result<(), E>,
-) -> Result<Lock, E> {
-    if fs::symlink_metadata(directory).is_ok() && !is_empty(directory)? {
-        return Err(CreateStoreError::Exists.into());
-    }
-    // Another name each time, so that remains of a crash are in no one's way.
-    let name = RandomState::new().hash_one(directory);
-    let new = directory::beside(directory, &format!(".new-{name:016x}"));
-    directory::make(&new).map_err(CreateStoreError::from)?;
-    let made = Lock::take(&new.join(LOCK), Duration::ZERO)
-        .map_err(|error| CreateStoreError::Io(io::Error::other(error)).into())
-        .and_then(|lock| fill(&new).map(|()| lock))
-        .and_then(|lock| Ok(put_in_place(&new, directory).map(|()| lock)?));
-    if made.is_err() {
-        // It was never a store; its remains are in no one's way.
-        let _ = fs::remove_dir_all(&new);
-    }
-    made
-}
-
-/// Takes the place of nothing or of an empty directory.
-fn put_in_place(new: &Path, directory: &Path) -> Result<(), CreateStoreError> {
-    directory::synchronise(new)?;
-    fs::rename(new, directory).map_err(|error| match error.kind() {
-        io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => CreateStoreError::Exists,
-        _ => error.into(),
-    })?;
-    directory::synchronise_parent(directory).inspect_err(|_| {
-        // Not known to be durable, so it is not there; if that fails as well, a good store stays.
-        let _ = fs::rename(directory, new);
-    })?;
-    Ok(())
-}
-
-fn is_empty(directory: &Path) -> Result<bool, CreateStoreError> {
-    match fs::read_dir(directory) {
-        Ok(mut entries) => Ok(entries.next().is_none()),
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(false),
-        Err(error) => Err(error.into()),
     }
 }
 
