@@ -20,9 +20,10 @@ pub(crate) fn assemble<E: From<CreateStoreError>>(
     if fs::symlink_metadata(directory).is_ok() && !is_empty(directory)? {
         return Err(CreateStoreError::Exists.into());
     }
+    remove_remains(directory);
     // Another name each time, so that remains of a crash are in no one's way.
     let name = RandomState::new().hash_one(directory);
-    let new = directory::beside(directory, &format!(".new-{name:016x}"));
+    let new = directory::beside(directory, &format!("{NEW}{name:016x}"));
     directory::make(&new).map_err(CreateStoreError::from)?;
     let made = Lock::take(&new.join(LOCK), Duration::ZERO)
         .map_err(|error| CreateStoreError::Io(io::Error::other(error)).into())
@@ -34,6 +35,30 @@ pub(crate) fn assemble<E: From<CreateStoreError>>(
     }
     made
 }
+
+/// Removes what processes left beside `directory` that were killed while they assembled it. It never was a
+/// store. A process that is assembling one holds its lock. What cannot be removed stays.
+fn remove_remains(directory: &Path) {
+    let Some(prefix) =
+        directory.file_name().map(|name| [name.as_encoded_bytes(), NEW.as_bytes()].concat())
+    else {
+        return;
+    };
+    let parent = directory.parent().filter(|parent| *parent != Path::new(""));
+    let Ok(entries) = fs::read_dir(parent.unwrap_or(Path::new("."))) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let is_new = name.as_encoded_bytes().strip_prefix(&prefix[..]).is_some_and(|number| {
+            number.len() == 16 && number.iter().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'))
+        });
+        if is_new && let Ok(Some(_lock)) = Lock::take_existing(&entry.path().join(LOCK)) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// Stands between the name of a directory and the 16 hexadecimal digits of one that will take its place.
+const NEW: &str = ".new-";
 
 /// Takes the place of nothing or of an empty directory.
 fn put_in_place(new: &Path, directory: &Path) -> Result<(), CreateStoreError> {

@@ -33,7 +33,7 @@ impl Store {
     fn copy(&self, to: &Path) -> Result<(), BackupError> {
         let from = self.connection().map_err(|_| BackupError::Uncertain)?;
         let key_file = directory::read_bounded(&self.key_path, key_file::LEN)?;
-        assembly::assemble(to, |new| {
+        let _lock = assembly::assemble(to, |new| {
             directory::write_whole(&new.join(KEY), &key_file)?;
             let path = new.join(DATABASE);
             directory::private().create_new(true).open(&path)?;
@@ -44,10 +44,11 @@ impl Store {
             let mut copy = database::open(&path, &self.key)?;
             mark(&mut copy)?;
             copy.close().map_err(|(_, error)| error)?;
-            // Empty since the checkpoint; and nobody opens a backup where it is.
-            fs::remove_file(new.join(LOG))?;
-            Ok::<(), BackupError>(fs::remove_file(new.join(LOCK))?)
+            // Empty since the checkpoint.
+            Ok::<(), BackupError>(fs::remove_file(new.join(LOG))?)
         })?;
+        // Nobody opens a backup where it is. One that stays says nothing.
+        let _ = fs::remove_file(to.join(LOCK));
         Ok(())
     }
 

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use endseal_crypto::random::OsRandom;
 use endseal_crypto::secret::Zeroizing;
 use endseal_store::{
-    BackupError, Depth, GroupRow, RestoreError, SessionRow, Standing, Store, Unlock,
+    BackupError, Depth, GroupRow, Protection, RestoreError, SessionRow, Standing, Store, Unlock,
     WriteTransaction,
 };
 
@@ -221,6 +222,64 @@ fn a_damaged_backup_is_refused_and_leaves_nothing() {
     let missing = Store::restore(&backup, &restored, Unlock::None);
     assert!(matches!(missing.err().map(|it| it.code()), Some("missing")));
     assert!(!restored.exists());
+}
+
+/// A process that is killed in restoring leaves the key and the database beside their place.
+#[test]
+fn remains_of_a_killed_restoration_are_removed_by_the_next_one() {
+    let place = Place::new();
+    let backup = place.path().join("backup");
+    let mut store = place.create();
+    store.backup(&backup).unwrap();
+    assert!(!backup.join("lock").exists());
+    store.close().unwrap();
+    let beside = |name: &str| place.path().join(name);
+    for name in [
+        "restored.new-0123456789abcdef",
+        "restored.new-0123456789abcdeF",
+        "restored.new-0123456789abcde",
+        "restored.new-0123456789abcdef0",
+        "restored.new-0123456789abcdeg",
+        "other.new-0123456789abcdef",
+        "without.new-0123456789abcdef",
+    ] {
+        copy_plainly(&place.store(), &beside(name));
+    }
+    // One that another process is making, and one that is no store.
+    let made = beside("restored.new-1111111111111111");
+    let being_made = Store::create(&made, Protection::None, &mut OsRandom).unwrap();
+    fs::create_dir(beside("restored.new-2222222222222222")).unwrap();
+    fs::write(beside("restored.new-2222222222222222/file"), b"not of a store").unwrap();
+
+    let restored = beside("restored");
+    Store::restore(&backup, &restored, Unlock::None).unwrap().close().unwrap();
+    assert!(!beside("restored.new-0123456789abcdef").exists());
+    let mut left: Vec<_> = fs::read_dir(place.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    left.sort_unstable();
+    let expected = [
+        "backup",
+        "other.new-0123456789abcdef",
+        "restored",
+        "restored.new-0123456789abcde",
+        "restored.new-0123456789abcdeF",
+        "restored.new-0123456789abcdef0",
+        "restored.new-0123456789abcdeg",
+        "restored.new-1111111111111111",
+        "restored.new-2222222222222222",
+        "store",
+        "without.new-0123456789abcdef",
+    ];
+    assert_eq!(left, expected);
+    being_made.close().unwrap();
+
+    // A backup and a new store do so, too.
+    open(&place.store()).unwrap().backup(&beside("other")).unwrap();
+    Store::create(&beside("without"), Protection::None, &mut OsRandom).unwrap();
+    assert!(!beside("other.new-0123456789abcdef").exists());
+    assert!(!beside("without.new-0123456789abcdef").exists());
 }
 
 /// Copies the files of a directory one by one, as a program for backups does.
