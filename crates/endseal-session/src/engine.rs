@@ -36,7 +36,7 @@ use endseal_store::{ReadTransaction, Store};
 use batch::{Batch, Memory};
 use device::Device;
 use inline::Counter;
-use lane::ParkingBudget;
+use lane::{ParkingBudget, Reason};
 use order::Order;
 use progress::{Progress, Watch};
 use prune::Walk;
@@ -199,12 +199,12 @@ impl<A: PairwiseAccount> Engine<A> {
         strangers: Strangers,
     ) -> Result<Memory<A>, EngineError> {
         let account = Self::load_account(transaction)?;
-        let (mut messages, mut bytes) = (0, 0);
-        for total in transaction.parked_totals()? {
-            messages += usize::try_from(total.messages).unwrap_or(usize::MAX);
-            bytes += usize::try_from(total.bytes).unwrap_or(usize::MAX);
-        }
-        let budget = ParkingBudget::new(messages, bytes);
+        let len = |number| usize::try_from(number).unwrap_or(usize::MAX);
+        let totals = transaction.parked_totals()?.into_iter().map(|total| {
+            let pool = Reason::from_number(total.reason).pool();
+            (pool, len(total.messages), len(total.bytes))
+        });
+        let budget = ParkingBudget::new(totals);
         let own = Own::of(&device.certificate);
         Ok(Memory::new(account, strangers, own, budget, device.recognizer.clone()))
     }
@@ -300,12 +300,25 @@ impl<A: PairwiseAccount> Engine<A> {
     /// [`EngineError`].
     pub fn parked(&mut self) -> Result<Vec<ParkedTotal>, EngineError> {
         let transaction = self.reading()?;
-        let totals = transaction.parked_totals()?.into_iter().map(|total| {
-            let name = transaction.conversation_name(total.conversation)?;
-            let conversation = inbox::conversation_id(&name)?;
-            Ok(ParkedTotal { conversation, messages: total.messages, bytes: total.bytes })
-        });
-        totals.collect()
+        let mut totals: Vec<ParkedTotal> = Vec::new();
+        // There is one part for each reason.
+        let mut last = None;
+        for part in transaction.parked_totals()? {
+            match totals.last_mut().filter(|_| last == Some(part.conversation)) {
+                Some(total) => {
+                    total.messages += part.messages;
+                    total.bytes += part.bytes;
+                }
+                None => {
+                    let name = transaction.conversation_name(part.conversation)?;
+                    let conversation = inbox::conversation_id(&name)?;
+                    let (messages, bytes) = (part.messages, part.bytes);
+                    totals.push(ParkedTotal { conversation, messages, bytes });
+                }
+            }
+            last = Some(part.conversation);
+        }
+        Ok(totals)
     }
 
     /// Ciphertexts that wait to be sent.

@@ -22,16 +22,22 @@ pub struct ParkedRow {
     pub body: Vec<u8>,
 }
 
-/// Parked ciphertexts of one conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Parked ciphertexts of one conversation for one reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParkedTotal {
     /// The conversation.
     pub conversation: ConversationRef,
+    /// The reason.
+    pub reason: u8,
     /// Number of ciphertexts.
     pub messages: u64,
     /// Sum of their lengths in bytes.
     pub bytes: u64,
+    /// Place of the last one in the order of arrival of the conversation.
+    pub last_place: u64,
+    /// Its id.
+    pub last: Vec<u8>,
 }
 
 impl Messages<'_> {
@@ -104,19 +110,24 @@ impl Messages<'_> {
 }
 
 impl ReadTransaction<'_> {
-    /// Totals of all conversations that have parked ciphertexts.
+    /// Totals of all conversations that have parked ciphertexts, those of a conversation after each other.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn parked_totals(&self) -> Result<Vec<ParkedTotal>, StoreError> {
         let mut select = self.statement(
-            "SELECT conversation, count(*), sum(length(body)) FROM parked GROUP BY conversation",
+            // SQLite takes the bare column from the row that has the maximum.
+            "SELECT conversation, reason, count(*), sum(length(body)), max(seq), message FROM parked
+             GROUP BY conversation, reason ORDER BY conversation, reason",
         )?;
         let totals = select.query_map([], |row| {
             Ok(ParkedTotal {
                 conversation: ConversationRef(row.get(0)?),
-                messages: rows::number(row, 1)?,
-                bytes: rows::number(row, 2)?,
+                reason: rows::number(row, 1)?,
+                messages: rows::number(row, 2)?,
+                bytes: rows::number(row, 3)?,
+                last_place: rows::number(row, 4)?,
+                last: rows::bytes(row, 5)?,
             })
         })?;
         Ok(totals.collect::<Result<_, _>>()?)

@@ -215,8 +215,7 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
         let found = self.references.find_conversation(self.transaction, conversation)?;
         let Some(reference) = found else { return Ok(Vec::new()) };
         let rows = self.messages.parked(reference)?;
-        let parked = rows.into_iter().map(Parked::from_row);
-        parked.collect::<Option<_>>().ok_or(EngineError::Damaged("parked message"))
+        Ok(rows.into_iter().map(Parked::from_row).collect())
     }
 
     /// Ends the pending commit of a group in the outbox.

@@ -4,6 +4,8 @@
 mod correspondence;
 mod membership;
 mod parking;
+mod parking_budget;
+mod reached;
 
 use alloc::vec::Vec;
 use core::borrow::Borrow;
@@ -12,9 +14,9 @@ use std::collections::HashMap;
 
 pub(super) use correspondence::{Correspondence, Partner, RatchetEntry, Seen, Shown};
 pub(super) use membership::Membership;
-pub(super) use parking::{
-    Parked, Parking, ParkingBudget, Reason, outcome as parked_outcome, row as parked_row,
-};
+pub(super) use parking::{Parked, Parking, Reason, outcome as parked_outcome, row as parked_row};
+pub(super) use parking_budget::ParkingBudget;
+use reached::Reached;
 
 use super::body_digest::{BodyDigest, Recognizer, is_same};
 use super::desk::Loaded;
@@ -22,12 +24,33 @@ use super::states::States;
 use super::task::{Entry, Opened, Task};
 use super::trust::Trust;
 use crate::envelope::MAX_ID_LEN;
-use crate::{EngineError, Failure, PairwiseAccount};
+use crate::{EngineError, Failure, PairwiseAccount, Ratchet};
 
 /// One conversation: with a person, on all devices, or in a group.
 pub(super) enum Lane<A: PairwiseAccount> {
     Person(Correspondence<A::Ratchet>),
     Group(Membership),
+}
+
+/// Occasion on which parked messages between two people are tried.
+pub(super) enum Occasion {
+    /// Messages were opened.
+    Moved(Reached),
+    /// Something outside the conversation changed, or it was loaded.
+    Changed,
+    /// The application asks for it.
+    Asked,
+}
+
+impl Occasion {
+    /// Returns true if a message may open now.
+    fn concerns<R: Ratchet>(&self, row: &Parked) -> bool {
+        match self {
+            Self::Moved(reached) if row.is_too_far() => reached.covers::<R>(row.device, &row.body),
+            Self::Changed => !row.is_too_far(),
+            Self::Moved(_) | Self::Asked => true,
+        }
+    }
 }
 
 /// Ids that were delivered in this batch and may not be in the store yet, and parked messages.
@@ -182,6 +205,7 @@ impl<A: PairwiseAccount> Lane<A> {
         let mut entries = Vec::with_capacity(tasks.len());
         let last = tasks.last().map(|it| it.index);
         let budget = &*trust.budget;
+        let mut reached = Reached::default();
         match self {
             Self::Person(correspondence) => {
                 for task in &tasks {
@@ -195,6 +219,11 @@ impl<A: PairwiseAccount> Lane<A> {
                         },
                         other => other,
                     };
+                    if let (Opened::Delivery(_), Some(sender)) = (&result, task.sender)
+                        && !fresh.parking.is_empty()
+                    {
+                        reached.note::<A::Ratchet>(sender.device, task.body);
+                    }
                     fresh.end(Entry::new(task, result), budget, &mut entries);
                 }
             }
@@ -219,7 +248,7 @@ impl<A: PairwiseAccount> Lane<A> {
         if (fresh.parking.take_due() || moved)
             && let Some(last) = last
         {
-            self.retry(last, fresh, trust, &mut entries);
+            self.retry(last, Occasion::Moved(reached), fresh, trust, &mut entries);
         }
         entries
     }
@@ -228,12 +257,15 @@ impl<A: PairwiseAccount> Lane<A> {
     pub(super) fn retry(
         &mut self,
         index: usize,
+        occasion: Occasion,
         fresh: &mut Fresh,
         trust: &Trust<A>,
         entries: &mut Vec<Entry<'_>>,
     ) {
         match self {
-            Self::Person(correspondence) => correspondence.retry(index, fresh, trust, entries),
+            Self::Person(correspondence) => {
+                correspondence.retry(index, occasion, fresh, trust, entries);
+            }
             Self::Group(membership) => membership.retry(index, fresh, &trust.budget, entries),
         }
     }

@@ -3,14 +3,18 @@
 //! A tombstone has a number and no time. Each call notes the last number beside the time, so that a
 //! later one knows which numbers are older than an age.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use endseal_store::{AddressRef, PrunePosition};
+use endseal_store::{AddressRef, ConversationRef, ParkedTotal, PrunePosition};
 
 use super::EngineTransaction;
 use super::clerk::address_of;
 use super::conversation::Conversation;
+use super::desk::Write;
+use super::inbox::conversation_id;
+use super::lane::Reason;
 use super::records;
 use crate::fields::Fields;
 use crate::group::GroupDevice;
@@ -33,6 +37,9 @@ pub struct PrunePolicy {
     /// Time after the end of its lifetime (84 days) at which an unused key package is deleted: a welcome
     /// may be late.
     pub key_packages: Duration,
+    /// Age of parked messages that may never open: of groups and identities that are not known, and those
+    /// that are too far ahead.
+    pub parked: Duration,
     /// Deletes sessions with identities that are not verified and of which nothing is left: no
     /// tombstone, no message in inbox or outbox, none that is parked. A message on such a session is
     /// `no-session` afterwards.
@@ -42,17 +49,25 @@ pub struct PrunePolicy {
 }
 
 impl PrunePolicy {
-    /// Tombstones after 90 days, key packages 30 days after their lifetime, no sessions; 10,000 rows.
+    /// Tombstones after 90 days, key packages 30 days after their lifetime, parked messages after 30 days,
+    /// no sessions; 10,000 rows.
     #[must_use]
     pub fn new(now: Duration) -> Self {
-        let (tombstones, key_packages) = (90 * DAY, 30 * DAY);
-        Self { now, tombstones, key_packages, strangers: false, rows: 10_000 }
+        let (tombstones, key_packages, parked) = (90 * DAY, 30 * DAY, 30 * DAY);
+        Self { now, tombstones, key_packages, parked, strangers: false, rows: 10_000 }
     }
 
     /// The same policy with another age of tombstones.
     #[must_use]
     pub fn tombstones(mut self, age: Duration) -> Self {
         self.tombstones = age;
+        self
+    }
+
+    /// The same policy with another age of parked messages.
+    #[must_use]
+    pub fn parked(mut self, age: Duration) -> Self {
+        self.parked = age;
         self
     }
 
@@ -79,6 +94,8 @@ pub struct Pruned {
     pub tombstones: u64,
     /// Key packages.
     pub key_packages: u64,
+    /// Parked messages.
+    pub parked: u64,
     /// Sessions with strangers.
     pub sessions: u64,
     /// True if rows are left to be looked at.
@@ -127,6 +144,9 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             }
         }
 
+        let (parked, more) = self.prune_parked(policy)?;
+        pruned.parked = parked;
+
         if policy.strangers {
             let addresses = store.addresses_after(walk.addresses.take(), policy.rows)?;
             if addresses.len() == policy.rows {
@@ -146,9 +166,75 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
                 }
             }
         }
-        pruned.more =
-            walk.tombstones.is_some() || walk.key_packages.is_some() || walk.addresses.is_some();
+        pruned.more = more
+            || walk.tombstones.is_some()
+            || walk.key_packages.is_some()
+            || walk.addresses.is_some();
         Ok(pruned)
+    }
+
+    /// Deletes parked messages that may never open and are old; returns their number, and true if others
+    /// are. A parked message has no time: each call notes the last one beside the time.
+    fn prune_parked(&mut self, policy: &PrunePolicy) -> Result<(u64, bool), EngineError> {
+        let store = self.store();
+        let mut last: BTreeMap<ConversationRef, ParkedTotal> = BTreeMap::new();
+        for total in store.parked_totals()? {
+            let before = last.get(&total.conversation);
+            let is_last = before.is_none_or(|it| it.last_place < total.last_place);
+            if Reason::from_number(total.reason).ages() && is_last {
+                last.insert(total.conversation, total);
+            }
+        }
+        let mut noted: BTreeMap<Vec<u8>, _> = store.records(records::PARKED)?.into_iter().collect();
+        let (mut deleted, mut conversations) = (0, 0);
+        for total in last.into_values() {
+            let name = store.conversation_name(total.conversation)?;
+            let note = noted.remove(&name);
+            let note = note.as_ref().and_then(|it| it.split_first_chunk());
+            let note = note.map(|(time, id)| (u64::from_le_bytes(*time), id));
+            let is_old = note.is_some_and(|(time, _)| {
+                Duration::from_millis(time).saturating_add(policy.parked) <= policy.now
+            });
+            if is_old && conversations == policy.rows {
+                return Ok((deleted, true));
+            }
+            if let Some((_, id)) = note.filter(|_| is_old) {
+                conversations += 1;
+                deleted += self.expire_parked(&name, id)?;
+            }
+            let now = u64::try_from(policy.now.as_millis()).unwrap_or(u64::MAX);
+            match note {
+                // A clock that was ahead is put right.
+                Some((time, id)) if !is_old && time > now => self.note_parked(&name, now, id)?,
+                Some(_) if !is_old => {}
+                _ if note.is_some_and(|(_, id)| id == total.last) => {
+                    store.remove_record(records::PARKED, &name)?;
+                }
+                _ => self.note_parked(&name, now, &total.last)?,
+            }
+        }
+        for name in noted.into_keys() {
+            store.remove_record(records::PARKED, &name)?;
+        }
+        Ok((deleted, false))
+    }
+
+    fn note_parked(&self, name: &[u8], time: u64, id: &[u8]) -> Result<(), EngineError> {
+        let note = [&time.to_le_bytes(), id].concat();
+        Ok(self.store().put_record(records::PARKED, name, &note)?)
+    }
+
+    /// Deletes parked messages of a conversation that may never open, up to the one with an id.
+    fn expire_parked(&mut self, name: &[u8], last: &[u8]) -> Result<u64, EngineError> {
+        let Some(conversation) = conversation_id(name)?.conversation() else { return Ok(0) };
+        let expired = self.take_expired(&conversation, last)?;
+        let count = expired.len() as u64;
+        let writes = expired.into_iter().map(|id| {
+            let conversation = conversation.clone();
+            Write::Unpark { conversation, id: id.into() }
+        });
+        self.write(writes.collect())?;
+        Ok(count)
     }
 
     /// Notes the last number beside the time; returns the number below which all are old.

@@ -22,6 +22,10 @@ pub(super) const FORGOTTEN: u32 = 4;
 /// Numbers of the inbox by the time at which they were given out: see [`prune`](super::prune).
 pub(super) const MARKS: u32 = 16;
 
+/// Parked messages that may never open, by the name of the conversation: the time at which they were seen
+/// first, in milliseconds since 1970 (8), and the id of the last of them.
+pub(super) const PARKED: u32 = 17;
+
 /// Devices with sessions that end, by the address. The value is empty.
 pub(super) const ENDING: u32 = 5;
 

@@ -11,7 +11,7 @@ use endseal_store::{Standing, Store, WriteTransaction};
 use super::batch::{Batch, Memory};
 use super::clerk::{Clerk, address_of};
 use super::conversation::Conversation;
-use super::desk::{Departure, Question};
+use super::desk::{Departure, Question, Write};
 use super::device::Device;
 use super::inbox::{Received, received};
 use super::lane::{Lane, Partner, Shown};
@@ -418,6 +418,11 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
     /// The transaction of the store.
     pub(super) fn store(&self) -> &'t WriteTransaction<'s> {
         self.transaction
+    }
+
+    /// Writes what came out of work on messages, none of which was delivered.
+    pub(super) fn write(&mut self, writes: Vec<Write<'_>>) -> Result<(), EngineError> {
+        self.clerk.write(writes).map(drop)
     }
 
     /// Ends the transaction after an error that left something half done.

@@ -217,6 +217,7 @@ fn parked_ciphertexts_keep_the_order_of_arrival() {
     assert_eq!(waiting, [parked(b"c", 5), parked(b"b", 1), parked(b"a", 1)]);
     let total = transaction.parked_totals().unwrap().remove(0);
     assert_eq!((total.conversation, total.messages, total.bytes), (here, 3, 18));
+    assert_eq!((total.reason, total.last_place, total.last.as_slice()), (1, 3, &b"a"[..]));
     assert!(messages.unpark(here, b"b").unwrap());
     assert!(!messages.unpark(here, b"b").unwrap());
     assert_eq!(messages.parked(here).unwrap().len(), 2);

@@ -7,7 +7,8 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_crypto::x25519;
 use endseal_store::{SessionRow, Standing};
 
-use super::{Fresh, Parked, Reason};
+use super::reached::Reached;
+use super::{Fresh, Occasion, Parked, Reason};
 use crate::engine::body_digest::BodyDigest;
 use crate::engine::inbox::KIND_TEXT;
 use crate::engine::states::States;
@@ -25,9 +26,6 @@ const MAX_SESSIONS: usize = 8;
 
 /// Sessions that are remembered as dropped. Only the other side makes more, to its own harm.
 const MAX_FORGOTTEN: usize = 1_024;
-
-/// Rounds in which parked messages are tried, of which each lets one more open at least.
-const MAX_RETRIES: usize = 8;
 
 /// Time for which a session still receives after its key was superseded, in milliseconds: 7 days. What
 /// the old device had sent may be on its way.
@@ -173,20 +171,23 @@ impl<R: Ratchet> Correspondence<R> {
         self.partners.values().any(|it| it.known)
     }
 
-    /// Tries parked messages of the devices that are loaded, until none of them opens.
+    /// Tries parked messages of the devices that are loaded, until none of them opens. Each is tried once
+    /// on an occasion, unless it is too far ahead afterwards and its chain moves again.
     pub(in crate::engine) fn retry<A>(
         &mut self,
         index: usize,
+        mut occasion: Occasion,
         fresh: &mut Fresh,
         trust: &Trust<A>,
         entries: &mut Vec<Entry<'_>>,
     ) where
         A: PairwiseAccount<Ratchet = R>,
     {
-        for _ in 0..MAX_RETRIES {
-            let mut moved = false;
+        loop {
+            let mut reached = Reached::default();
             for row in fresh.parking.take_all() {
-                let Some(sender) = self.sender_to_retry(&row, trust.strangers) else {
+                let sender = self.sender_to_retry(&row, trust.strangers);
+                let Some(sender) = sender.filter(|_| occasion.concerns::<R>(&row)) else {
                     fresh.parking.keep(row);
                     continue;
                 };
@@ -205,12 +206,15 @@ impl<R: Ratchet> Correspondence<R> {
                     _ => Opened::Failed(Failure::Malformed),
                 };
                 fresh.parking.removed(&row, &trust.budget);
-                moved |= matches!(result, Opened::Delivery(_));
+                if matches!(result, Opened::Delivery(_)) {
+                    reached.note::<R>(sender.device, &row.body);
+                }
                 fresh.end(Entry::unparked(index, row.id, result), &trust.budget, entries);
             }
-            if !moved {
+            if reached.is_empty() {
                 return;
             }
+            occasion = Occasion::Moved(reached);
         }
     }
 

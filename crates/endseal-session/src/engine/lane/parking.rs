@@ -1,27 +1,34 @@
 //! Messages of one conversation that cannot be opened yet (docs/spec/session.md, "Parked messages").
 
 use alloc::borrow::Cow;
-use alloc::collections::VecDeque;
-use alloc::sync::Arc;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicUsize, Ordering};
 
 use endseal_store::ParkedRow;
 
+use super::parking_budget::{ParkingBudget, Pool};
 use crate::engine::task::{Opened, Task};
 use crate::{Failure, Outcome};
 
 /// Most parked messages of one conversation, and most bytes.
 const MAX_MESSAGES: usize = 1_000;
 const MAX_BYTES: usize = 16 << 20;
-/// Most parked messages of a store, and most bytes: group ids and identities of strangers cost their
-/// inventor nothing.
-const MAX_ALL_MESSAGES: usize = 16_384;
-const MAX_ALL_BYTES: usize = 128 << 20;
+/// Most messages among them that are too far ahead, and most bytes.
+const MAX_FAR_MESSAGES: usize = 256;
+const MAX_FAR_BYTES: usize = 4 << 20;
+/// Share of each later epoch, which no other epoch takes: with [`MAX_AHEAD`] epochs and all messages that
+/// are too far ahead they fill less than a conversation may have.
+const EPOCH_MESSAGES: usize = 16;
+const EPOCH_BYTES: usize = 256 << 10;
+/// Share of each known conversation, which it has however many messages others have parked.
+const OWN_MESSAGES: usize = 64;
+const OWN_BYTES: usize = 1 << 20;
 /// Epochs beyond the group's whose messages are parked.
 pub(super) const MAX_AHEAD: u64 = 32;
 /// The latest epoch that the store can hold. No group reaches it.
 const MAX_EPOCH: u64 = u64::MAX >> 1;
+
+const TOO_FAR: Reason = Reason::Unopened(Failure::TooFarAhead);
 
 /// Parked messages of one conversation, in the order of arrival.
 pub(in crate::engine) struct Parking {
@@ -38,6 +45,8 @@ pub(in crate::engine) struct Parked {
     /// Number of the sending device; 0 in a group.
     pub(in crate::engine) device: u32,
     pub(in crate::engine) reason: Reason,
+    /// Where it is counted: by the reason that it was parked for.
+    pub(super) pool: Pool,
     /// Epoch of a group that the message names, unauthenticated; 0 outside groups.
     pub(in crate::engine) epoch: u64,
     pub(in crate::engine) body: Vec<u8>,
@@ -73,27 +82,45 @@ impl Reason {
         }
     }
 
-    fn from_number(number: u8) -> Option<Self> {
-        Some(match number {
+    /// The reason of a number. A message with an unknown one is tried again like any that could not be
+    /// read.
+    pub(in crate::engine) fn from_number(number: u8) -> Self {
+        match number {
             1 => Self::LaterEpoch,
             2 => Self::Unopened(Failure::NoGroup),
             3 => Self::Unopened(Failure::Stranger),
-            4 => Self::Unopened(Failure::TooFarAhead),
-            5 => Self::Unopened(Failure::Damaged),
-            _ => return None,
-        })
+            4 => TOO_FAR,
+            _ => Self::Unopened(Failure::Damaged),
+        }
+    }
+
+    pub(in crate::engine) fn pool(self) -> Pool {
+        match self {
+            Self::Unopened(Failure::NoGroup | Failure::Stranger) => Pool::Unknown,
+            _ => Pool::Known,
+        }
+    }
+
+    /// Returns true if it may never pass, so that the message is deleted when it is old.
+    pub(in crate::engine) fn ages(self) -> bool {
+        self == TOO_FAR || self.pool() == Pool::Unknown
     }
 }
 
 impl Parked {
-    /// The row of the store; `None` if no reason has its number.
-    pub(in crate::engine) fn from_row(row: ParkedRow) -> Option<Self> {
+    /// The row of the store.
+    pub(in crate::engine) fn from_row(row: ParkedRow) -> Self {
         let ParkedRow { message: id, device, reason, epoch, body } = row;
-        Some(Self { id, device, reason: Reason::from_number(reason)?, epoch, body })
+        let reason = Reason::from_number(reason);
+        Self { id, device, reason, pool: reason.pool(), epoch, body }
     }
 
     pub(in crate::engine) fn outcome(&self) -> Outcome {
         outcome(self.reason, self.epoch)
+    }
+
+    pub(super) fn is_too_far(&self) -> bool {
+        self.reason == TOO_FAR
     }
 }
 
@@ -117,44 +144,37 @@ pub(in crate::engine) fn row(
     ParkedRow { message, device, reason: reason.number(), epoch, body }
 }
 
-/// Parked messages of all conversations, counted.
-#[derive(Default)]
-pub(in crate::engine) struct ParkingBudget {
-    messages: AtomicUsize,
-    bytes: AtomicUsize,
+/// Messages and bytes of a part of the rows.
+#[derive(Clone, Copy, Default)]
+struct Share {
+    messages: usize,
+    bytes: usize,
 }
 
-impl ParkingBudget {
-    /// The budget of a store that has so many.
-    pub(in crate::engine) fn new(messages: usize, bytes: usize) -> Arc<Self> {
-        Arc::new(Self { messages: messages.into(), bytes: bytes.into() })
+impl Share {
+    fn add(&mut self, len: usize) {
+        self.messages += 1;
+        self.bytes += len;
     }
 
-    /// Returns true if no conversation has a parked message.
-    pub(in crate::engine) fn is_unused(&self) -> bool {
-        self.messages.load(Ordering::Relaxed) == 0
+    fn remove(&mut self, len: usize) {
+        self.messages -= 1;
+        self.bytes -= len;
     }
 
-    /// Conversations on other threads may exceed the limit by a message each.
-    fn take(&self, len: usize) -> bool {
-        let fits = self.messages.load(Ordering::Relaxed) < MAX_ALL_MESSAGES
-            && self.bytes.load(Ordering::Relaxed).saturating_add(len) <= MAX_ALL_BYTES;
-        if fits {
-            self.messages.fetch_add(1, Ordering::Relaxed);
-            self.bytes.fetch_add(len, Ordering::Relaxed);
-        }
-        fits
-    }
-
-    fn give_back(&self, len: usize) {
-        self.messages.fetch_sub(1, Ordering::Relaxed);
-        self.bytes.fetch_sub(len, Ordering::Relaxed);
+    /// Returns true if one more of `len` bytes is within these limits.
+    fn fits(self, len: usize, messages: usize, bytes: usize) -> bool {
+        self.messages < messages && self.bytes + len <= bytes
     }
 }
 
 impl Parking {
     pub(super) fn new() -> Self {
         Self { rows: VecDeque::new(), bytes: 0, loaded: false, due: false }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
     }
 
     pub(in crate::engine) fn is_loaded(&self) -> bool {
@@ -199,42 +219,76 @@ impl Parking {
         if epoch > MAX_EPOCH {
             return Opened::Failed(Failure::Malformed);
         }
-        let len = task.body.len();
-        if !self.make_room(len, reason, epoch, budget, evicted) || !budget.take(len) {
+        let (len, pool) = (task.body.len(), reason.pool());
+        if reason == TOO_FAR && !self.far().fits(len, MAX_FAR_MESSAGES, MAX_FAR_BYTES) {
             return Opened::Failed(Failure::BufferFull);
         }
-        self.bytes += len;
-        let device = task.sender.map_or(0, |sender| sender.device.number());
-        let (id, body) = (task.id.to_vec(), task.body.to_vec());
-        self.rows.push_back(Parked { id, device, reason, epoch, body });
-        Opened::Park { device, reason, epoch, body: Cow::Borrowed(task.body) }
-    }
-
-    /// Makes room for a message of `len` bytes by removing those of the latest epochs, if its own is
-    /// earlier.
-    fn make_room(
-        &mut self,
-        len: usize,
-        reason: Reason,
-        epoch: u64,
-        budget: &ParkingBudget,
-        evicted: &mut Vec<Parked>,
-    ) -> bool {
-        while self.rows.len() >= MAX_MESSAGES || self.bytes + len > MAX_BYTES {
-            let later = self.rows.iter().enumerate();
-            let later = later.filter(|(_, it)| it.reason == Reason::LaterEpoch);
-            let farthest = later.max_by_key(|(_, it)| it.epoch);
-            let Some((at, _)) =
-                farthest.filter(|(_, it)| reason == Reason::LaterEpoch && it.epoch > epoch)
-            else {
-                return false;
-            };
+        let Some(victims) = self.victims(len, reason, epoch) else {
+            return Opened::Failed(Failure::BufferFull);
+        };
+        for at in victims {
             if let Some(row) = self.rows.remove(at) {
                 self.removed(&row, budget);
                 evicted.push(row);
             }
         }
-        true
+        let own = Share { messages: self.rows.len(), bytes: self.bytes };
+        let has_share = pool == Pool::Known && own.fits(len, OWN_MESSAGES, OWN_BYTES);
+        if !budget.take(pool, len, has_share) {
+            return Opened::Failed(Failure::BufferFull);
+        }
+        self.bytes += len;
+        let device = task.sender.map_or(0, |sender| sender.device.number());
+        let (id, body) = (task.id.to_vec(), task.body.to_vec());
+        self.rows.push_back(Parked { id, device, reason, pool, epoch, body });
+        Opened::Park { device, reason, epoch, body: Cow::Borrowed(task.body) }
+    }
+
+    /// Messages that are too far ahead.
+    fn far(&self) -> Share {
+        let mut share = Share::default();
+        let far = self.rows.iter().filter(|row| row.is_too_far());
+        far.for_each(|row| share.add(row.body.len()));
+        share
+    }
+
+    /// Places of the messages that make room for one of `len` bytes, the last one first; `None` if there
+    /// is no room. Only those of later epochs do, the farthest and newest first, and of each epoch only
+    /// what is beyond its share: for a message of an earlier epoch, or of any that is within its share.
+    fn victims(&self, len: usize, reason: Reason, epoch: u64) -> Option<Vec<usize>> {
+        let mut all = Share { messages: self.rows.len(), bytes: self.bytes };
+        if all.fits(len, MAX_MESSAGES, MAX_BYTES) {
+            return Some(Vec::new());
+        }
+        if reason != Reason::LaterEpoch {
+            return None;
+        }
+        let mut shares: BTreeMap<u64, Share> = BTreeMap::new();
+        let mut later = Vec::new();
+        for (at, row) in self.rows.iter().enumerate() {
+            if row.reason == Reason::LaterEpoch {
+                shares.entry(row.epoch).or_default().add(row.body.len());
+                later.push((row.epoch, at, row.body.len()));
+            }
+        }
+        let own = shares.get(&epoch).copied().unwrap_or_default();
+        let is_within = own.fits(len, EPOCH_MESSAGES, EPOCH_BYTES);
+        later.sort_unstable_by(|a, b| b.cmp(a));
+        let mut victims = Vec::new();
+        for (of, at, freed) in later {
+            let Some(share) = shares.get_mut(&of) else { continue };
+            let exceeds = share.messages > EPOCH_MESSAGES || share.bytes > EPOCH_BYTES;
+            if exceeds && (of > epoch || of < epoch && is_within) {
+                share.remove(freed);
+                all.remove(freed);
+                victims.push(at);
+                if all.fits(len, MAX_MESSAGES, MAX_BYTES) {
+                    victims.sort_unstable_by(|a, b| b.cmp(a));
+                    return Some(victims);
+                }
+            }
+        }
+        None
     }
 
     /// Removes the message of an id; returns true if there was one.
@@ -258,7 +312,7 @@ impl Parking {
 
     pub(super) fn removed(&mut self, row: &Parked, budget: &ParkingBudget) {
         self.bytes = self.bytes.saturating_sub(row.body.len());
-        budget.give_back(row.body.len());
+        budget.give_back(row.pool, row.body.len());
     }
 
     /// Names the later epoch as the reason of all rows beyond `epoch`, and of no other.
@@ -268,6 +322,28 @@ impl Parking {
                 row.reason = Reason::LaterEpoch;
             }
         }
+    }
+
+    /// Removes the messages that may never open, up to the one with an id; returns their ids, which the
+    /// caller deletes. None if that is there no longer.
+    pub(in crate::engine) fn expire(
+        &mut self,
+        last: &[u8],
+        budget: &ParkingBudget,
+    ) -> Vec<Vec<u8>> {
+        let Some(at) = self.rows.iter().position(|row| row.id == last) else { return Vec::new() };
+        let newer = self.rows.split_off(at + 1);
+        let mut expired = Vec::new();
+        for row in self.take_all() {
+            if row.reason.ages() {
+                self.removed(&row, budget);
+                expired.push(row.id);
+            } else {
+                self.keep(row);
+            }
+        }
+        self.rows.extend(newer);
+        expired
     }
 
     /// Forgets all rows, which the caller deletes.

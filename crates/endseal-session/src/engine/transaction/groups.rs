@@ -11,7 +11,7 @@ use crate::engine::batch::Memory;
 use crate::engine::clerk::Clerk;
 use crate::engine::conversation::Conversation;
 use crate::engine::desk::Departure;
-use crate::engine::lane::{Lane, Membership};
+use crate::engine::lane::{Lane, Membership, Occasion};
 use crate::engine::outbox::{Outgoing, OutgoingKind};
 use crate::engine::records;
 use crate::group::{Change, Commit, Group, GroupError, Suite};
@@ -137,7 +137,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         // Its past epochs are none of this one, which could not go on after them.
         self.transaction.remove_group(id)?;
         self.clerk.decide(&conversation, false)?;
-        self.retry(&conversation)
+        self.retry(&conversation, Occasion::Changed)
     }
 
     /// Proposes to the others that this device leaves: its number in the outbox. The device is a member
@@ -280,7 +280,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         let decided = self.clerk.decide(&conversation, true);
         self.failed |= decided.is_err();
         decided?;
-        self.retry(&conversation)?;
+        self.retry(&conversation, Occasion::Changed)?;
         Ok(change)
     }
 

@@ -7,6 +7,7 @@ use crate::engine::batch::Batch;
 use crate::engine::conversation::Conversation;
 use crate::engine::desk::Write;
 use crate::engine::inbox::ConversationId;
+use crate::engine::lane::Occasion;
 use crate::{Address, DeviceId, EngineError, Outcome, PairwiseAccount};
 
 /// A parked message.
@@ -59,7 +60,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
                 load(&mut self.clerk, self.memory, &conversation, Some(address))?;
             }
         }
-        self.retry(&conversation)
+        self.retry(&conversation, Occasion::Asked)
     }
 
     /// Deletes the parked messages of a conversation; returns their number.
@@ -76,17 +77,33 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         dropped
     }
 
+    /// Removes parked messages that may never open from memory, up to the one with an id; returns the ids
+    /// of those that the caller deletes.
+    pub(in crate::engine) fn take_expired(
+        &mut self,
+        conversation: &Conversation,
+        last: &[u8],
+    ) -> Result<Vec<Vec<u8>>, EngineError> {
+        load(&mut self.clerk, self.memory, conversation, None)?;
+        let budget = alloc::sync::Arc::clone(&self.memory.budget);
+        Ok(self.memory.lane(conversation).1.parking.expire(last, &budget))
+    }
+
     /// Tries what a device sent before it was known.
     pub(super) fn retry_person(&mut self, address: Address) -> Result<(), EngineError> {
-        self.retry(&Conversation::person(address.identity.as_bytes()))
+        self.retry(&Conversation::person(address.identity.as_bytes()), Occasion::Changed)
     }
 
     /// Tries parked messages of what is loaded of a conversation.
-    pub(super) fn retry(&mut self, conversation: &Conversation) -> Result<(), EngineError> {
+    pub(super) fn retry(
+        &mut self,
+        conversation: &Conversation,
+        occasion: Occasion,
+    ) -> Result<(), EngineError> {
         let trust = self.memory.trust();
         let (lane, fresh) = self.memory.lane(conversation);
         let mut entries = Vec::new();
-        lane.retry(0, fresh, &trust, &mut entries);
+        lane.retry(0, occasion, fresh, &trust, &mut entries);
         if entries.is_empty() {
             return Ok(());
         }

@@ -1,6 +1,10 @@
 //! Messages of a group that come before their epoch, or before the welcome.
 
-use endseal_session::{BatchOptions, ConversationId, Envelope, Failure, Outcome, ReceivedKind};
+use core::time::Duration;
+
+use endseal_session::{
+    BatchOptions, ConversationId, Envelope, Failure, Outcome, PrunePolicy, ReceivedKind,
+};
 
 use super::party::{NOW, Party, blake};
 
@@ -226,13 +230,13 @@ fn a_full_buffer_gives_room_to_earlier_epochs() {
 fn parked_messages_of_all_conversations_are_bounded() {
     let Epochs { texts, .. } = epochs(1);
     let mut reader = Party::new(3);
-    let ids: Vec<_> = (0..17_000_u32).map(|n| n.to_le_bytes()).collect();
+    let ids: Vec<_> = (0..5_000_u32).map(|n| n.to_le_bytes()).collect();
     let (head, tail) = (&texts[0][..6], &texts[0][7 + GROUP.len()..]);
     let bodies: Vec<_> = ids.iter().map(|id| [head, &[4], id, tail].concat()).collect();
     let envelopes: Vec<_> =
         ids.iter().zip(&bodies).map(|(id, body)| Envelope::from_group(id, id, body)).collect();
     for (at, envelopes) in envelopes.chunks(1_000).enumerate() {
-        let parked = if at == 16 { 384 } else { 1_000 };
+        let parked = if at == 4 { 96 } else { 1_000 };
         let outcomes = reader.receive(envelopes);
         let (fitting, rest) = outcomes.split_at(parked);
         assert!(fitting.iter().all(|it| *it == Outcome::Parked(Failure::NoGroup)), "{at}");
@@ -241,6 +245,156 @@ fn parked_messages_of_all_conversations_are_bounded() {
     }
     let of = ConversationId::Group(ids[0].to_vec());
     assert_eq!(reader.engine().transaction(|t| t.drop_parked(&of)).unwrap(), 1);
-    let [outcome] = reader.receive(&envelopes[16_999..])[..] else { panic!() };
+    let [outcome] = reader.receive(&envelopes[4_999..])[..] else { panic!() };
     assert_eq!(outcome, Outcome::Parked(Failure::NoGroup));
+}
+
+/// Texts that no member sealed: it takes the id and the epoch, which stand open.
+fn invented(group: &[u8], epoch: u64, count: u32, len: usize) -> Vec<Vec<u8>> {
+    // The shortest form of the length.
+    let head = match u8::try_from(len) {
+        Ok(len) if len < 64 => vec![len],
+        _ => (0x8000_0000 | u32::try_from(len).unwrap()).to_be_bytes().to_vec(),
+    };
+    let text = |number: u32| {
+        let mut ciphertext = vec![7; len];
+        ciphertext[..4].copy_from_slice(&number.to_le_bytes());
+        [
+            &[1, 3, 0, 1, 0, 2, u8::try_from(group.len()).unwrap()][..],
+            group,
+            &epoch.to_be_bytes(),
+            // A text, no authenticated data, sender data.
+            &[1, 0, 28],
+            &[9; 28],
+            &head,
+            &ciphertext,
+        ]
+        .concat()
+    };
+    (0..count).map(text).collect()
+}
+
+fn deliver(reader: &mut Party, group: &[u8], bodies: &[Vec<u8>]) -> Vec<Outcome> {
+    let ids: Vec<_> = bodies.iter().map(|body| blake(body)).collect();
+    let of = |(id, body)| Envelope::from_group(id, group, body);
+    let envelopes: Vec<_> =
+        ids.iter().map(|id| &id[..]).zip(bodies.iter().map(|it| &it[..])).map(of).collect();
+    reader.receive(&envelopes)
+}
+
+fn buffered(outcomes: &[Outcome]) -> usize {
+    outcomes.iter().filter(|it| matches!(it, Outcome::Buffered(_))).count()
+}
+
+#[test]
+fn invented_groups_take_no_room_of_known_ones() {
+    let (mut writer, mut reader) = (Party::new(1), Party::new(2));
+    writer.found(GROUP, &mut [&mut reader]);
+    for group in (0..17_u32).map(u32::to_le_bytes) {
+        deliver(&mut reader, &group, &invented(&group, 1, 1_000, 16));
+    }
+    let parked = |reader: &mut Party| -> u64 {
+        reader.engine().parked().unwrap().iter().map(|it| it.messages).sum()
+    };
+    assert_eq!(parked(&mut reader), 4_096);
+    reader.restart();
+    let (commit, _) = writer.change(GROUP, |group| group.update(NOW));
+    let texts = writer.send_group(GROUP, &[b"one".to_vec(), b"two".to_vec()]);
+    assert_eq!(reader.receive_group(GROUP, b"one", &texts[0]), Outcome::Buffered(2));
+    // What may never open is deleted when it is old: 30 days after the first call that saw it.
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    for (days, left) in [(0, 4_097), (29, 4_097), (30, 1)] {
+        let policy = PrunePolicy::new(NOW + days * DAY).rows(2);
+        while reader.engine().prune(&policy).unwrap().more {}
+        assert_eq!(parked(&mut reader), left, "{days}");
+        reader.restart();
+        assert_eq!(parked(&mut reader), left, "{days}");
+    }
+    let again = deliver(&mut reader, b"new", &invented(b"new", 1, 1, 16));
+    assert_eq!(again, [Outcome::Parked(Failure::NoGroup)]);
+    assert_eq!(reader.receive_group(GROUP, b"two", &texts[1]), Outcome::Buffered(2));
+    delivered(reader.receive_group(GROUP, b"commit", &commit));
+    assert_eq!(reader.texts()[1..], [b"one", b"two"]);
+}
+
+#[test]
+fn full_groups_leave_each_other_one_a_share() {
+    let (mut writer, mut reader) = (Party::new(1), Party::new(2));
+    for n in 0..17 {
+        let group = [n];
+        writer.found(&group, &mut [&mut reader]);
+        // One epoch would be enough: the limit of all groups is 16,384.
+        let outcomes = deliver(&mut reader, &group, &invented(&group, 2, 1_000, 16));
+        assert_eq!(buffered(&outcomes), if n < 16 { 1_000 } else { 384 });
+    }
+    writer.found(GROUP, &mut [&mut reader]);
+    reader.restart();
+    let outcomes = deliver(&mut reader, GROUP, &invented(GROUP, 2, 100, 16));
+    assert_eq!(buffered(&outcomes), 64);
+    assert_eq!(outcomes[64], Outcome::Failed(Failure::BufferFull));
+}
+
+#[test]
+fn invented_messages_of_an_epoch_take_no_room_of_other_epochs() {
+    for fills_bytes in [false, true] {
+        let Epochs { mut reader, commits, texts } = epochs(3);
+        let read = |reader: &mut Party, at: usize| {
+            reader.receive_group(GROUP, &blake(&texts[at]), &texts[at])
+        };
+        assert_eq!(read(&mut reader, 2), Outcome::Buffered(4));
+        let bodies = if fills_bytes {
+            let mut bodies = invented(GROUP, 2, 15, (1 << 20) - 60);
+            let taken = bodies.concat().len() + texts[2].len();
+            let head = bodies[0].len() - ((1 << 20) - 60);
+            bodies.extend(invented(GROUP, 2, 1, (16 << 20) - taken - head));
+            bodies
+        } else {
+            invented(GROUP, 2, 999, 16)
+        };
+        let outcomes = deliver(&mut reader, GROUP, &bodies);
+        assert_eq!(buffered(&outcomes), bodies.len());
+        let more = deliver(&mut reader, GROUP, &invented(GROUP, 2, 1, 17));
+        assert_eq!(more, [Outcome::Failed(Failure::BufferFull)]);
+        reader.restart();
+        // No message of another epoch was evicted, and there is room for more; of the same epoch there
+        // is none.
+        assert_eq!(read(&mut reader, 1), Outcome::Buffered(3));
+        assert_eq!(read(&mut reader, 2), Outcome::Buffered(4));
+        if !fills_bytes {
+            assert_eq!(read(&mut reader, 0), Outcome::Failed(Failure::BufferFull));
+        }
+        for commit in &commits {
+            delivered(reader.receive_group(GROUP, &blake(commit), commit));
+        }
+        let has = |reader: &mut Party, text: &[u8]| reader.texts().iter().any(|it| it == text);
+        assert!(has(&mut reader, b"text 1") && has(&mut reader, b"text 2"));
+        // What was refused opens when it is delivered again.
+        let late = read(&mut reader, 0);
+        assert!(matches!(late, Outcome::Delivered(_) | Outcome::AlreadyDelivered(_)), "{late:?}");
+        assert_eq!(reader.engine().parked().unwrap(), []);
+    }
+}
+
+/// The first messages of each epoch stay, whatever comes for others.
+#[test]
+fn an_epoch_within_its_share_is_not_evicted() {
+    let Epochs { mut reader, .. } = epochs(1);
+    // The reader is in epoch 1. Each of 32 epochs has its share, and the last one fills the rest.
+    for epoch in (2..=33).rev() {
+        let count = if epoch == 33 { 1_000 } else { 16 };
+        let outcomes = deliver(&mut reader, GROUP, &invented(GROUP, epoch, count, 16));
+        assert_eq!(buffered(&outcomes), count as usize, "{epoch}");
+    }
+    // What is beyond a share makes room for earlier epochs, down to the share.
+    let outcomes = deliver(&mut reader, GROUP, &invented(GROUP, 2, 1_000, 17));
+    assert_eq!(buffered(&outcomes), 1_000 - 32 * 16);
+    let id = ConversationId::Group(GROUP.to_vec());
+    let parked = reader.engine().transaction(|t| t.parked(&id)).unwrap();
+    for epoch in 3..=33 {
+        let count = parked.iter().filter(|it| it.outcome == Outcome::Buffered(epoch)).count();
+        assert_eq!(count, 16, "{epoch}");
+    }
+    // For a later one, what is beyond the share of an earlier one does not.
+    let outcomes = deliver(&mut reader, GROUP, &invented(GROUP, 20, 1, 18));
+    assert_eq!(outcomes, [Outcome::Failed(Failure::BufferFull)]);
 }

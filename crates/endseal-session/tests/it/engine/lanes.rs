@@ -1,5 +1,7 @@
-//! A panic while a message is opened: a ratchet that breaks at a text, on the caller's thread or another.
+//! A ratchet under observation: it breaks at a text, on the caller's thread or another, and counts what it is
+//! asked to open.
 
+use core::cell::Cell;
 use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
@@ -11,14 +13,20 @@ use endseal_crypto::{ed25519, x25519};
 use endseal_session::olm::{OlmAccount, OlmRatchet};
 use endseal_session::{
     AcceptError, AccountKeys, BatchOptions, BeginError, Certificate, ChainPlace, DeviceId, Engine,
-    Envelope, NewDevice, OpenError, Outcome, PairwiseAccount, PrekeyBundle, Ratchet, RatchetBody,
-    RatchetLimits, SealError, Sealed, SessionTag, StateError, WrongCertificate,
+    Envelope, Failure, Message, NewDevice, OpenError, Outcome, PairwiseAccount, PrekeyBundle,
+    Ratchet, RatchetBody, RatchetLimits, SealError, Sealed, SessionTag, StateError,
+    WrongCertificate,
 };
 use endseal_store::{OpenOptions, Protection, Store, Unlock};
 
 use super::party::{Party, Place, blake};
 
 const BREAKS: &[u8] = b"break";
+
+thread_local! {
+    /// Messages that ratchets of this thread were asked to open.
+    static ATTEMPTS: Cell<usize> = const { Cell::new(0) };
+}
 
 /// Olm that panics after it has opened a message with a certain text.
 struct Brittle(OlmRatchet);
@@ -35,6 +43,7 @@ impl Ratchet for Brittle {
     }
 
     fn open(&mut self, body: RatchetBody<'_>) -> Result<Zeroizing<Vec<u8>>, OpenError> {
+        ATTEMPTS.set(ATTEMPTS.get() + 1);
         let text = self.0.open(body)?;
         assert!(!text.ends_with(BREAKS), "on purpose");
         Ok(text)
@@ -141,19 +150,23 @@ impl PairwiseAccount for BrittleAccount {
     }
 }
 
+fn create(place: &Place) -> Engine<BrittleAccount> {
+    let store = Store::create(&place.store(), Protection::None, &mut OsRandom).unwrap();
+    let identity = SigningKey::from_seed(Seed::from_bytes(&[1; 32]));
+    let new = NewDevice {
+        identity: &identity,
+        device: DeviceId::new(1).unwrap(),
+        peer_id: PeerId::from_bytes(&[1; 32]),
+        now: 1_790_000_000_000,
+    };
+    Engine::create(store, new, &mut OsRandom).unwrap()
+}
+
 #[test]
 fn a_panic_while_a_message_is_opened_ends_the_batch_and_nothing_else() {
     for threads in [1, 2, 4] {
         let place = Place::new();
-        let store = Store::create(&place.store(), Protection::None, &mut OsRandom).unwrap();
-        let identity = SigningKey::from_seed(Seed::from_bytes(&[1; 32]));
-        let new = NewDevice {
-            identity: &identity,
-            device: DeviceId::new(1).unwrap(),
-            peer_id: PeerId::from_bytes(&[1; 32]),
-            now: 1_790_000_000_000,
-        };
-        let mut reader = Engine::<BrittleAccount>::create(store, new, &mut OsRandom).unwrap();
+        let mut reader = create(&place);
         let to = reader.address();
         let bundles = reader.transaction(|t| t.one_time_bundles(4, 7)).unwrap();
         let mut mails = Vec::new();
@@ -188,4 +201,92 @@ fn a_panic_while_a_message_is_opened_ends_the_batch_and_nothing_else() {
             assert!(outcome.is_kept());
         }
     }
+}
+
+/// A forger can say of any message that it is too far ahead on a chain, which nothing authenticates.
+#[test]
+fn forged_messages_too_far_ahead_are_not_tried_with_each_delivery() {
+    let place = Place::new();
+    let mut reader = create(&place);
+    let bundle = reader.transaction(|t| t.one_time_bundles(1, 7)).unwrap().remove(0);
+    let mut sender = Party::new(2);
+    sender.begin_with(&bundle);
+    let from = sender.address;
+    let receive = |reader: &mut Engine<BrittleAccount>, bodies: &[Vec<u8>]| -> Vec<Outcome> {
+        let ids: Vec<_> = bodies.iter().map(|body| blake(body)).collect();
+        let one = |(id, body): (&[u8; 32], &Vec<u8>)| {
+            let envelope = [Envelope::from_device(id, from, body)];
+            reader.decrypt_batch(&envelope, &BatchOptions::whole()).unwrap().outcomes[0]
+        };
+        ids.iter().zip(bodies).map(one).collect()
+    };
+    let hello = sender.send(reader.address(), b"hello");
+    receive(&mut reader, core::slice::from_ref(&hello));
+    let answer = reader.encrypt(from, b"answer").unwrap().body;
+    sender.receive_one(reader.address(), b"answer", &answer);
+
+    let texts: Vec<_> = (0..2_102_u32).map(|n| n.to_le_bytes().to_vec()).collect();
+    let bodies = sender.send_all(reader.address(), &texts.iter().collect::<Vec<_>>());
+    receive(&mut reader, &bodies[..1]);
+    let Ok(Message::Ratchet { tag, body }) = Message::parse(&bodies[1]) else { panic!() };
+    // Under ratchet keys of the forger's own, and under the sender's.
+    let genuine: [u8; 32] = body[3..35].try_into().unwrap();
+    let forged: Vec<_> = (0..1_000_u32)
+        .map(|n| {
+            let mut key = if n % 2 == 0 { [0x42; 32] } else { genuine };
+            if n % 2 == 0 {
+                key[..4].copy_from_slice(&n.to_le_bytes());
+            }
+            let index = [0xff, 0x7f];
+            let mac = [&n.to_le_bytes()[..], &[1; 20]].concat();
+            let body = [&[3, 0x0a, 32][..], &key, &[0x10], &index, &[0x22, 16], &mac].concat();
+            Message::Ratchet { tag, body: &body }.to_bytes().unwrap()
+        })
+        .collect();
+    let outcomes = receive(&mut reader, &forged);
+    assert!(outcomes[..256].iter().all(|it| *it == Outcome::Parked(Failure::TooFarAhead)));
+    assert!(outcomes[256..].iter().all(|it| *it == Outcome::Failed(Failure::BufferFull)));
+
+    let before = ATTEMPTS.get();
+    let outcomes = receive(&mut reader, &bodies[1..101]);
+    assert!(outcomes.iter().all(|it| matches!(it, Outcome::Delivered(_))));
+    assert_eq!(ATTEMPTS.get() - before, 100);
+    // Nor after they were loaded again.
+    let store = reader.into_store();
+    let mut reader = Engine::<BrittleAccount>::open(store).unwrap();
+    let before = ATTEMPTS.get();
+    let outcomes = receive(&mut reader, &bodies[101..102]);
+    assert!(matches!(outcomes[0], Outcome::Delivered(_)));
+    assert_eq!(ATTEMPTS.get() - before, 1);
+}
+
+/// A copy of a message that is too far ahead, under many ids: each is tried once, when its chain has come near.
+#[test]
+fn a_message_too_far_ahead_is_tried_when_its_chain_has_come_near() {
+    let place = Place::new();
+    let mut reader = create(&place);
+    let bundle = reader.transaction(|t| t.one_time_bundles(1, 7)).unwrap().remove(0);
+    let mut sender = Party::new(2);
+    sender.begin_with(&bundle);
+    let from = sender.address;
+    let texts: Vec<_> = (0..2_203_u32).map(|n| n.to_le_bytes().to_vec()).collect();
+    let bodies = sender.send_all(reader.address(), &texts.iter().collect::<Vec<_>>());
+    let mut receive = |id: &[u8], at: usize| {
+        let envelope = [Envelope::from_device(id, from, &bodies[at])];
+        reader.decrypt_batch(&envelope, &BatchOptions::whole()).unwrap()
+    };
+    receive(b"0", 0);
+    for id in 0..50_u8 {
+        let outcomes = receive(&[1, id], 2_202).outcomes;
+        assert_eq!(outcomes, [Outcome::Parked(Failure::TooFarAhead)]);
+    }
+    let before = ATTEMPTS.get();
+    assert_eq!(receive(b"1", 1).released, []);
+    assert_eq!(receive(b"200", 200).released, []);
+    assert_eq!(ATTEMPTS.get() - before, 2);
+    // 2,000 are missing before it now.
+    let released = receive(b"201", 201).released;
+    let opened = released.iter().filter(|it| matches!(it.outcome, Outcome::Delivered(_))).count();
+    assert_eq!((released.len(), opened), (50, 1));
+    assert_eq!(ATTEMPTS.get() - before, 53);
 }

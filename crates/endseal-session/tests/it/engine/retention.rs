@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use endseal_session::group::Suite;
-use endseal_session::{Envelope, Outcome, PrunePolicy, Pruned};
+use endseal_session::{Envelope, Failure, Outcome, PrunePolicy, Pruned, Strangers};
 use endseal_store::Store;
 
 use super::party::{NOW, Party};
@@ -16,6 +16,7 @@ fn prune(party: &mut Party, policy: &PrunePolicy) -> Pruned {
         let pruned = party.engine().prune(policy).unwrap();
         all.tombstones += pruned.tombstones;
         all.key_packages += pruned.key_packages;
+        all.parked += pruned.parked;
         all.sessions += pruned.sessions;
         if !pruned.more {
             return all;
@@ -119,4 +120,36 @@ fn sessions_of_strangers_go_when_nothing_else_is_left_of_them() {
     let again = other.receive(&[Envelope::from_device(b"hello", *from, body)])[0];
     assert!(!again.is_kept(), "{again:?}");
     assert_eq!(other.texts(), [[0; 0]; 0]);
+}
+
+/// They have no time of their own: the first call that sees one notes it.
+#[test]
+fn parked_messages_that_may_never_open_go_when_they_are_old() {
+    let (mut one, mut two, mut other) = (Party::new(1), Party::new(2), Party::new(3));
+    one.meet(&mut other);
+    other.engine().set_strangers(Strangers::Refused);
+    let texts: Vec<_> = (0..2_003_u32).map(|n| n.to_le_bytes().to_vec()).collect();
+    let far = one.send_all(other.address, &texts.iter().collect::<Vec<_>>()).pop().unwrap();
+    two.begin(&mut other);
+    let strange = [b"one", b"two"].map(|text| two.send(other.address, text));
+    let receive = |other: &mut Party, id: &[u8], from, body: &[u8]| {
+        other.receive(&[Envelope::from_device(id, from, body)])[0]
+    };
+    let parked = |failure| Outcome::Parked(failure);
+    assert_eq!(receive(&mut other, b"far", one.address, &far), parked(Failure::TooFarAhead));
+    let stranger = parked(Failure::Stranger);
+    assert_eq!(receive(&mut other, b"one", two.address, &strange[0]), stranger);
+    let at = |days: u32| PrunePolicy::new(NOW + days * DAY).parked(10 * DAY);
+    assert_eq!(prune(&mut other, &at(0)).parked, 0);
+    other.kill();
+    other.engine().set_strangers(Strangers::Refused);
+    assert_eq!(receive(&mut other, b"two", two.address, &strange[1]), stranger);
+    assert_eq!(prune(&mut other, &at(9)).parked, 0);
+    assert_eq!(prune(&mut other, &at(10)).parked, 2);
+    // The second is as old as the call that saw it first. A clock that was ahead then is put right.
+    assert_eq!(prune(&mut other, &at(1)).parked, 0);
+    assert_eq!(prune(&mut other, &at(10)).parked, 0);
+    other.kill();
+    assert_eq!(prune(&mut other, &at(11)).parked, 1);
+    assert_eq!(other.engine().parked().unwrap(), []);
 }
