@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 
 /// A failed request: a code of S3's, its HTTP status, a message for people.
 ///
@@ -10,10 +10,13 @@ use http::StatusCode;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct S3Error {
     status: StatusCode,
-    code: &'static str,
+    code: Cow<'static, str>,
     message: Cow<'static, str>,
     retry_after: Option<u32>,
     content_range: Option<u64>,
+    /// Headers of the backend's answer that are about the object.
+    headers: Option<Box<HeaderMap>>,
+    cause: Option<Box<str>>,
 }
 
 macro_rules! codes {
@@ -101,11 +104,27 @@ impl S3Error {
     pub const fn new(status: StatusCode, code: &'static str, message: &'static str) -> Self {
         Self {
             status,
-            code,
+            code: Cow::Borrowed(code),
             message: Cow::Borrowed(message),
             retry_after: None,
             content_range: None,
+            headers: None,
+            cause: None,
         }
+    }
+
+    /// An error that the backend answered with.
+    pub(crate) fn of_backend(status: StatusCode, code: String, message: String) -> Self {
+        let mut own = Self::new(status, "", "").with_message(message);
+        own.code = Cow::Owned(code);
+        own
+    }
+
+    /// An answer of the backend that is none, and the cause for the log.
+    #[must_use]
+    pub fn bad_gateway(cause: impl Into<Box<str>>) -> Self {
+        let message = "The storage behind the proxy gave an answer that is not one of S3.";
+        Self::new(StatusCode::BAD_GATEWAY, "BadGateway", message).because(cause)
     }
 
     fn told(status: u16, code: &'static str, error: &dyn core::fmt::Display) -> Self {
@@ -132,6 +151,19 @@ impl S3Error {
         self
     }
 
+    /// The same error, with its cause for the log.
+    #[must_use]
+    pub fn because(mut self, cause: impl Into<Box<str>>) -> Self {
+        self.cause = Some(cause.into());
+        self
+    }
+
+    /// The same error, with headers for the client.
+    pub(crate) fn with_headers(mut self, headers: HeaderMap) -> Self {
+        self.headers = Some(headers).filter(|headers| !headers.is_empty()).map(Box::new);
+        self
+    }
+
     /// The same error, with the seconds after which to try again.
     #[must_use]
     pub const fn with_retry_after(mut self, seconds: u32) -> Self {
@@ -154,14 +186,25 @@ impl S3Error {
 
     /// S3's code.
     #[must_use]
-    pub const fn code(&self) -> &'static str {
-        self.code
+    pub fn code(&self) -> &str {
+        &self.code
     }
 
     /// The message.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
+    }
+
+    /// The cause, for the log alone.
+    #[must_use]
+    pub fn cause(&self) -> Option<&str> {
+        self.cause.as_deref()
+    }
+
+    /// Headers for the client.
+    pub(crate) fn headers(&self) -> Option<&HeaderMap> {
+        self.headers.as_deref()
     }
 
     /// After how many seconds to try again, if that is known.

@@ -45,14 +45,14 @@ pub(crate) async fn handle(proxy: &Proxy, mut call: Call) -> Result<Response<Out
     let known = md5_tags::translate(proxy, &mut call).await?;
     match call.operation {
         Operation::PutObject => put_object::put_object(proxy, call).await,
-        Operation::GetObject => {
-            let answer = get_object::get_object(proxy, &call).await?;
-            md5_tags::name(proxy, &call, known, answer).await
-        }
-        Operation::HeadObject => {
-            let answer = head_object::head_object(proxy, &call).await?;
-            md5_tags::name(proxy, &call, known, answer).await
-        }
+        Operation::GetObject => match get_object::get_object(proxy, &call).await {
+            Err(error) => Err(md5_tags::name(proxy, &call, known, error).await),
+            answer => answer,
+        },
+        Operation::HeadObject => match head_object::head_object(proxy, &call).await {
+            Err(error) => Err(md5_tags::name(proxy, &call, known, error).await),
+            answer => answer,
+        },
         Operation::CopyObject => copy_object::copy_object(proxy, &call).await,
         Operation::GetObjectAttributes => attributes::get_object_attributes(proxy, &call).await,
         Operation::CreateMultipartUpload => multipart::create(proxy, &call).await,

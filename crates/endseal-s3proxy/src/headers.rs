@@ -199,13 +199,19 @@ pub(crate) fn returned_unsealed(headers: &HeaderMap) -> HeaderMap {
     chosen(headers, |name| !is_of_connection(name) && !describes_sealed(name))
 }
 
-/// What an answer says of its connection.
+/// What an answer says of its connection, and what could lead a client past the proxy.
 fn is_of_connection(name: &HeaderName) -> bool {
     matches!(
         name.as_str(),
         "connection"
+            | "alt-svc"
+            | "content-location"
             | "keep-alive"
+            | "link"
+            | "location"
             | "proxy-authenticate"
+            | "refresh"
+            | "set-cookie"
             | "te"
             | "trailer"
             | "transfer-encoding"

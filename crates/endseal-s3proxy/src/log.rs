@@ -26,8 +26,10 @@ pub struct Entry<'a> {
     pub key: Option<&'a str>,
     /// Status of the answer.
     pub status: u16,
-    /// S3's code, for failures that the proxy found itself.
+    /// S3's code, if the answer is an error.
     pub error: Option<&'a str>,
+    /// The cause of an error, where the answer does not say it.
+    pub cause: Option<&'a str>,
     /// Time until the answer began.
     pub elapsed: Duration,
 }

@@ -7,6 +7,7 @@ mod keys;
 mod names;
 mod request_id;
 mod sealed_object;
+mod verdict;
 
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -17,9 +18,10 @@ use http::header::{EXPECT, HOST};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
 use hyper::body::Incoming;
 
-pub(crate) use self::backend::{pass, read};
+pub(crate) use self::backend::read;
 use self::request_id::RequestId;
 pub(crate) use self::sealed_object::{Found, SealedObject, Sought, content_range, object_len};
+pub(crate) use self::verdict::{late_error, relay, with_document, without_body};
 use crate::access::{Client, Clients};
 use crate::body::{Leftover, Outgoing, Upload};
 use crate::bucket::{BucketRule, Buckets};
@@ -49,6 +51,8 @@ pub struct Proxy {
     clients: Clients,
     signer: Arc<Signer>,
     domains: Vec<String>,
+    /// The region that clients sign for.
+    region: String,
     trailers: bool,
     limits: Limits,
     log: Box<dyn Log>,
@@ -94,6 +98,7 @@ impl Proxy {
             clients,
             signer: Arc::new(config.backend.signer()),
             domains: config.domains.clone(),
+            region: config.backend.region.clone(),
             trailers: config.backend.trailers,
             limits: config.limits.clone(),
             log,
@@ -153,6 +158,7 @@ impl Proxy {
         let (mut response, error) = match result {
             Ok(response) => (self.with_clients_names(&seen, response).await, None),
             Err(error) => {
+                let error = self.error_with_clients_names(&seen, error);
                 let resource = seen.target.as_ref().map(Target::path);
                 let is_head = method == Method::HEAD;
                 let response = error_answer::of(&error, resource.as_deref(), id.as_str(), is_head);
@@ -184,6 +190,7 @@ impl Proxy {
             key: seen.target.as_ref().and_then(Target::key),
             status: response.status().as_u16(),
             error: error.as_ref().map(S3Error::code),
+            cause: error.as_ref().and_then(S3Error::cause),
             elapsed,
         });
         response

@@ -334,10 +334,10 @@ mod tests {
 
     use super::{Query, Target, is_reserved, leads_out};
 
-    fn parse(uri: &str, host: &str) -> Result<Target, &'static str> {
+    fn parse(uri: &str, host: &str) -> Result<Target, String> {
         let uri: Uri = uri.parse().unwrap();
         let domains = ["s3.example.org".to_owned(), "localhost".to_owned()];
-        Target::parse(&uri, Some(host), &domains).map_err(|error| error.code())
+        Target::parse(&uri, Some(host), &domains).map_err(|error| error.code().to_owned())
     }
 
     #[test]

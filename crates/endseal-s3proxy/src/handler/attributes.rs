@@ -1,16 +1,15 @@
 //! `GetObjectAttributes`: of the content.
 
-use http::header::{CONTENT_LENGTH, ETAG};
-use http::{HeaderMap, Method, Response, StatusCode};
+use http::header::ETAG;
+use http::{HeaderMap, Method, Response};
 
 use super::conditions;
-use super::get_object::answer_as_is;
 use crate::body::Outgoing;
 use crate::checksum::ChecksumType;
 use crate::error::S3Error;
 use crate::headers;
 use crate::object::{Record, entity_tag};
-use crate::proxy::{Call, Found, Proxy, Sought, object_len, read};
+use crate::proxy::{Call, Found, Proxy, Sought, object_len, read, with_document};
 use crate::xml::{self, AttributesChange, ChecksumChange, PartAttributes, PartsAttributes};
 
 /// 1,000 parts and what is around them.
@@ -25,11 +24,8 @@ pub(super) async fn get_object_attributes(
     let mut headers = headers::forwarded(&call.headers);
     conditions::to_backend(&mut headers);
     let response = proxy.ask(&call.signer, &Method::GET, &call.target, headers).await?;
-    if response.status() != StatusCode::OK {
-        return Ok(answer_as_is(response));
-    }
     let head = proxy.head(&sought, HeaderMap::new()).await?;
-    let sealed_len = object_len(&head).ok_or_else(S3Error::internal)?;
+    let sealed_len = object_len(&head)?;
     let unquoted = |tag: String| tag.trim_matches('"').to_owned();
     let change = match proxy.examine(&sought, head.headers(), sealed_len).await? {
         Found::Plain => {
@@ -50,11 +46,7 @@ pub(super) async fn get_object_attributes(
     let (parts, body) = response.into_parts();
     let document = read(body, MAX_ANSWER).await?;
     let document = xml::rewrite_attributes(&document, &change).map_err(|_| S3Error::internal())?;
-    let mut answer = Response::from_parts(parts, Outgoing::full(document));
-    let headers = headers::returned(answer.headers());
-    *answer.headers_mut() = headers;
-    answer.headers_mut().remove(CONTENT_LENGTH);
-    Ok(answer)
+    Ok(with_document(parts, document))
 }
 
 /// What `x-amz-object-attributes` and its pages ask for.

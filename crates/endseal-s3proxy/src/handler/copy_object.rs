@@ -1,10 +1,9 @@
 //! `CopyObject`: the backend copies the sealed bytes, the proxy wraps the content key for the new
 //! place. No body passes.
 
-use http::header::CONTENT_LENGTH;
+use http::header::{CONTENT_LENGTH, RANGE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
 
-use super::get_object::answer_as_is;
 use super::put_object::set_all_metadata;
 use super::{conditions, put_object};
 use crate::body::{Content, Outgoing};
@@ -13,7 +12,9 @@ use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
 use crate::object::entity_tag::Named;
 use crate::object::{self, user_metadata};
-use crate::proxy::{Call, Found, Proxy, SealedObject, Sought, object_len, read};
+use crate::proxy::{
+    Call, Found, Proxy, SealedObject, Sought, late_error, object_len, read, with_document,
+};
 use crate::target::{Query, Target};
 use crate::xml::{self, ChecksumChange, ResultChange};
 
@@ -89,11 +90,11 @@ pub(super) async fn copy_object(proxy: &Proxy, call: &Call) -> Result<Response<O
         return Err(S3Error::illegal_copy());
     }
     // Here, as the copy itself has a condition of its own beside which others would not count.
-    let head = proxy.head(&from, conditions::of_source(&call.headers)).await?;
-    if head.status() != StatusCode::OK {
-        return not_there(proxy, &from, head.status()).await;
-    }
-    let sealed_len = object_len(&head).ok_or_else(S3Error::internal)?;
+    let head = match proxy.head(&from, conditions::of_source(&call.headers)).await {
+        Ok(head) => head,
+        Err(error) => return Err(not_there(proxy, &from, error).await),
+    };
+    let sealed_len = object_len(&head)?;
     let found = proxy.examine(&from, head.headers(), sealed_len).await?;
     match found {
         Found::Sealed(object) => {
@@ -108,9 +109,6 @@ pub(super) async fn copy_object(proxy: &Proxy, call: &Call) -> Result<Response<O
             conditions::to_backend(&mut headers);
             name_source(proxy, &source, &mut headers)?;
             let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await?;
-            if !response.status().is_success() {
-                return Ok(answer_as_is(response));
-            }
             rewrite_answer(response, ChecksumChange::Keep).await
         }
         Found::Plain => seal_copy(proxy, call, &from, &to, &head, replaces).await,
@@ -139,29 +137,25 @@ fn directive(headers: &HeaderMap) -> Result<bool, S3Error> {
     }
 }
 
-/// The answer for a source that is not there. An answer to `HEAD` tells no reason: one to `GET`
-/// does.
-pub(super) async fn not_there(
-    proxy: &Proxy,
-    from: &Sought<'_>,
-    status: StatusCode,
-) -> Result<Response<Outgoing>, S3Error> {
-    if matches!(status, StatusCode::NOT_MODIFIED | StatusCode::PRECONDITION_FAILED) {
-        return Err(S3Error::precondition_failed());
-    }
-    if status == StatusCode::METHOD_NOT_ALLOWED {
-        return Err(S3Error::invalid_request(
-            "The source of a copy request may not specifically refer to a delete marker by version id.",
-        ));
+/// The error for a source that cannot be read, of which `HEAD` says so. Its answer tells no reason: one
+/// to `GET` does.
+pub(super) async fn not_there(proxy: &Proxy, from: &Sought<'_>, error: S3Error) -> S3Error {
+    match error.status() {
+        StatusCode::NOT_MODIFIED | StatusCode::PRECONDITION_FAILED => {
+            return S3Error::precondition_failed();
+        }
+        StatusCode::METHOD_NOT_ALLOWED => {
+            return S3Error::invalid_request(
+                "The source of a copy request may not specifically refer to a delete marker by version id.",
+            );
+        }
+        status if status.is_client_error() => {}
+        _ => return error,
     }
     let mut headers = HeaderMap::new();
-    headers::insert(&mut headers, "range", "bytes=0-0")?;
-    let response = proxy.ask(from.signer, &Method::GET, &from.target(), headers).await?;
-    if response.status().is_success() {
-        Err(S3Error::unavailable())
-    } else {
-        Ok(answer_as_is(response))
-    }
+    headers.insert(RANGE, HeaderValue::from_static("bytes=0-0"));
+    let reason = proxy.ask(from.signer, &Method::GET, &from.target(), headers).await;
+    reason.err().unwrap_or_else(|| S3Error::unavailable().because("the source came and went"))
 }
 
 /// Headers of the copy: those of the source or of the request, and the object's own with its key
@@ -229,9 +223,6 @@ async fn copy_sealed(
         headers::insert(&mut headers, "x-amz-copy-source-if-match", tag)?;
     }
     let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await?;
-    if !response.status().is_success() {
-        return Ok(answer_as_is(response));
-    }
     rewrite_answer_as(response, ChecksumChange::Drop, md5).await
 }
 
@@ -255,17 +246,16 @@ async fn rewrite_answer_as(
     let (head, body) = response.into_parts();
     let document = read(body, MAX_ANSWER).await?;
     let fields = xml::Fields::read(&document).map_err(|_| S3Error::internal())?;
+    if fields.root == "Error" {
+        return Err(late_error(fields));
+    }
     let change = ResultChange {
         etag: fields.etag.as_deref().map(|tag| Named::new(tag, md5).shown().to_owned()),
         checksum,
         ..ResultChange::default()
     };
     let document = xml::rewrite_result(&document, &change).map_err(|_| S3Error::internal())?;
-    let mut answer = Response::from_parts(head, Outgoing::full(document));
-    let headers = headers::returned(answer.headers());
-    *answer.headers_mut() = headers;
-    answer.headers_mut().remove(CONTENT_LENGTH);
-    Ok(answer)
+    Ok(with_document(head, document))
 }
 
 /// Copies plaintext to where it is sealed: the content passes.
@@ -278,14 +268,12 @@ async fn seal_copy(
     replaces: bool,
 ) -> Result<Response<Outgoing>, S3Error> {
     let conditional = conditions::of_source(&call.headers);
-    let response = proxy.ask(from.signer, &Method::GET, &from.target(), conditional).await?;
-    if response.status() != StatusCode::OK {
-        return match response.status() {
-            StatusCode::NOT_MODIFIED => Err(S3Error::precondition_failed()),
-            _ => Ok(answer_as_is(response)),
-        };
-    }
-    let len = object_len(&response).ok_or_else(S3Error::internal)?;
+    let response = proxy.ask(from.signer, &Method::GET, &from.target(), conditional).await;
+    let response = response.map_err(|error| match error.status() {
+        StatusCode::NOT_MODIFIED => S3Error::precondition_failed(),
+        _ => error,
+    })?;
+    let len = object_len(&response)?;
     let content = Content::backend(response.into_body(), len);
     let mut headers = headers::about_sealed(&call.headers);
     headers::remove(&mut headers, |name| {
@@ -298,9 +286,6 @@ async fn seal_copy(
         copy_beside(head.headers(), &mut headers);
     }
     let answer = put_object::seal(proxy, to, headers, content).await?;
-    if !answer.status().is_success() {
-        return Ok(answer);
-    }
     let (mut head, _) = answer.into_parts();
     let tag = head.headers.remove("etag");
     let tag = tag.as_ref().and_then(|tag| tag.to_str().ok()).unwrap_or_default();

@@ -8,7 +8,7 @@ use crate::body::Outgoing;
 use crate::client::ResponseBody;
 use crate::error::S3Error;
 use crate::headers;
-use crate::proxy::{Call, Proxy, pass, read};
+use crate::proxy::{Call, Proxy, read, without_body};
 use crate::target::{Query, Target, is_reserved};
 use crate::xml::{self, EntryKind};
 
@@ -34,9 +34,9 @@ pub(super) async fn delete_bucket(
     proxy: &Proxy,
     call: &Call,
 ) -> Result<Response<Outgoing>, S3Error> {
-    let mut response = attempt(proxy, call).await?;
+    let mut outcome = attempt(proxy, call).await;
     for _ in 0..MAX_PAGES {
-        if response.status() != StatusCode::CONFLICT {
+        if !outcome.as_ref().is_err_and(|error| error.status() == StatusCode::CONFLICT) {
             break;
         }
         let left = left(proxy, call).await?;
@@ -49,11 +49,15 @@ pub(super) async fn delete_bucket(
                 None => Query::new(),
             };
             let target = Target::of(bucket(call)?, Some(&key), query);
-            proxy.ask(&call.signer, &Method::DELETE, &target, HeaderMap::new()).await?;
+            match proxy.ask(&call.signer, &Method::DELETE, &target, HeaderMap::new()).await {
+                Err(error) if error.status().is_server_error() => return Err(error),
+                // Where it cannot be deleted, the bucket cannot either.
+                _ => {}
+            }
         }
-        response = attempt(proxy, call).await?;
+        outcome = attempt(proxy, call).await;
     }
-    Ok(pass(response))
+    Ok(without_body(outcome?).await)
 }
 
 async fn attempt(proxy: &Proxy, call: &Call) -> Result<Response<ResponseBody>, S3Error> {
@@ -78,10 +82,11 @@ async fn left(proxy: &Proxy, call: &Call) -> Result<Vec<Left>, S3Error> {
 /// A page of a list; empty where the backend does not know such lists.
 async fn list(proxy: &Proxy, call: &Call, query: Query) -> Result<Vec<Left>, S3Error> {
     let target = Target::of(bucket(call)?, None, query);
-    let response = proxy.ask(&call.signer, &Method::GET, &target, HeaderMap::new()).await?;
-    if response.status() != StatusCode::OK {
-        return Ok(Vec::new());
-    }
+    let response = match proxy.ask(&call.signer, &Method::GET, &target, HeaderMap::new()).await {
+        Ok(response) => response,
+        Err(error) if matches!(error.status().as_u16(), 400..=499 | 501) => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
     let document = read(response.into_body(), MAX_LIST).await?;
     let mut found = Vec::new();
     xml::entries(&document, |entry| {

@@ -1,7 +1,6 @@
 //! `DeleteObjects`: as it is, but not for what is the proxy's own.
 
 use endseal_crypto::legacy_hash::Md5;
-use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Method, Response};
 
 use super::{conditions, content, md5_tags};
@@ -11,7 +10,7 @@ use crate::error::S3Error;
 use crate::headers;
 use crate::object::entity_tag;
 use crate::object::names::Names;
-use crate::proxy::{Call, Proxy, pass, read};
+use crate::proxy::{Call, Proxy, late_error, read, with_document};
 use crate::sigv4::{PayloadHash, Signer};
 use crate::target::{Target, check_key};
 use crate::xml::{self, Change, Entry, Replacement, XmlError};
@@ -67,15 +66,16 @@ pub(super) async fn delete_objects(
     let mut headers = headers::about_sealed(&call.headers);
     conditions::to_backend(&mut headers);
     let response = send(proxy, &call.signer, &call.target, headers, document).await?;
-    let Some(names) = names.filter(|_| response.status().is_success()) else {
-        return Ok(pass(response));
-    };
-    let (mut head, body) = response.into_parts();
+    let (head, body) = response.into_parts();
     let document = read(body, MAX_ANSWER).await?;
-    let document = opened(&names, &document).map_err(|_| S3Error::internal())?;
-    head.headers = headers::returned(&head.headers);
-    head.headers.remove(CONTENT_LENGTH);
-    Ok(Response::from_parts(head, Outgoing::full(document)))
+    if xml::root_name(&document).map_err(|_| S3Error::internal())? == "Error" {
+        return Err(late_error(xml::Fields::read(&document).unwrap_or_default()));
+    }
+    let document = match names {
+        Some(names) => opened(&names, &document).map_err(|_| S3Error::internal())?,
+        None => document.to_vec(),
+    };
+    Ok(with_document(head, document))
 }
 
 /// Sends a request to delete: with the digest that S3 wants of such a document.
@@ -97,11 +97,8 @@ pub(super) async fn send(
     proxy.send(signer, &Method::POST, target, headers, body, hash).await
 }
 
-/// The backend's answer with the names that clients know. One that is an error names no key.
+/// The backend's answer with the names that clients know.
 fn opened(names: &Names, document: &[u8]) -> Result<Vec<u8>, XmlError> {
-    if xml::root_name(document)? == "Error" {
-        return Ok(document.to_vec());
-    }
     xml::rewrite(document, |entry: &Entry<'_>| {
         let key = entry.key.as_deref().and_then(|key| names.open_key(key).ok());
         match key {

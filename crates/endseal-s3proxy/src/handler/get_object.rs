@@ -15,7 +15,7 @@ use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
 use crate::object::{PartNumber, RangePlan, Record, SALT_LEN, WholeOpener, user_metadata};
 use crate::proxy::{
-    Call, Found, Proxy, SealedObject, Sought, content_range, object_len, pass, read,
+    Call, Found, Proxy, SealedObject, Sought, content_range, object_len, read, relay,
 };
 
 /// Objects up to here are opened before their answer begins.
@@ -111,39 +111,37 @@ async fn get(
     if let Some(guess) = &guess {
         headers::insert(&mut first, RANGE, guess)?;
     }
-    let response = proxy.ask(&call.signer, &method, &target, first).await?;
-    match response.status() {
-        StatusCode::OK | StatusCode::PARTIAL_CONTENT => {}
-        StatusCode::RANGE_NOT_SATISFIABLE => {
+    let response = match proxy.ask(&call.signer, &method, &target, first).await {
+        Ok(response) => response,
+        Err(error) if error.status() == StatusCode::RANGE_NOT_SATISFIABLE => {
             let response = proxy.head(sought, HeaderMap::new()).await?;
             if !applies(response.headers()) {
                 return Ok(None);
             }
             return Err(beyond(proxy, sought, &response).await?);
         }
-        _ if needs_length => {
+        Err(error) if needs_length && error.status().is_client_error() => {
             // An answer to HEAD tells no reason.
             let headers = asking(proxy, call, sought);
-            let response = proxy.ask(&call.signer, &Method::GET, &target, headers).await?;
-            return Ok(Some(answer_as_is(response)));
+            let response = proxy.ask(&call.signer, &Method::GET, &target, headers).await;
+            return Err(response.err().unwrap_or(error));
         }
-        _ => return Ok(Some(answer_as_is(response))),
-    }
+        Err(error) => return Err(error),
+    };
     if !applies(response.headers()) {
         return Ok(None);
     }
-    let sealed_len = object_len(&response).ok_or_else(S3Error::internal)?;
+    let sealed_len = object_len(&response)?;
     let answer = match proxy.examine(sought, response.headers(), sealed_len).await? {
         Found::Sealed(object) => open(proxy, sought, wanted, response, object).await?,
-        Found::Plain if guess.is_none() && !needs_length => answer_as_is(response),
+        Found::Plain if guess.is_none() && !needs_length => plaintext(response),
         Found::Plain => {
             drop(response);
             let mut headers = asking(proxy, call, sought);
             if let Some(range) = call.headers.get(RANGE).filter(|_| wanted.range.is_some()) {
                 headers.insert(RANGE, range.clone());
             }
-            let response = proxy.ask(&call.signer, &Method::GET, &call.target, headers).await?;
-            answer_as_is(response)
+            plaintext(proxy.ask(&call.signer, &Method::GET, &call.target, headers).await?)
         }
     };
     Ok(Some(answer))
@@ -168,7 +166,7 @@ async fn beyond(
     sought: &Sought<'_>,
     head: &Response<ResponseBody>,
 ) -> Result<S3Error, S3Error> {
-    let len = object_len(head).ok_or_else(S3Error::internal)?;
+    let len = object_len(head)?;
     let len = match proxy.examine(sought, head.headers(), len).await? {
         Found::Sealed(object) => object.content_len,
         Found::Plain => len,
@@ -176,15 +174,11 @@ async fn beyond(
     Ok(S3Error::invalid_range().with_content_len(len))
 }
 
-/// An answer without sealed content: plaintext, not modified, not found, a condition that does not hold.
-pub(super) fn answer_as_is(response: Response<ResponseBody>) -> Response<Outgoing> {
-    let mut response = pass(response);
-    conditions::to_client(response.headers_mut());
-    if !response.status().is_success() {
-        // It may be about sealed bytes.
-        headers::remove(response.headers_mut(), |name| headers::is_checksum(name.as_str()));
-    }
-    response
+/// The answer with plaintext, or to HEAD about it: the caller MUST have found that it is such.
+pub(super) fn plaintext(response: Response<ResponseBody>) -> Response<Outgoing> {
+    let mut answer = relay(response);
+    conditions::to_client(answer.headers_mut());
+    answer
 }
 
 /// Opens what an answer of the backend begins, or asks again for what else is needed.

@@ -1,10 +1,10 @@
 //! `HeadObject`: what is known of an object, in terms of its content.
 
 use http::header::HeaderValue;
-use http::{Method, Response, StatusCode};
+use http::{Method, Response};
 
 use super::conditions;
-use super::get_object::{Wanted, answer_as_is, answer_head, asking, content, set_checksum};
+use super::get_object::{Wanted, answer_head, asking, content, plaintext, set_checksum};
 use crate::body::Outgoing;
 use crate::error::S3Error;
 use crate::headers;
@@ -17,22 +17,19 @@ pub(super) async fn head_object(proxy: &Proxy, call: &Call) -> Result<Response<O
     let headers = asking(proxy, call, &sought);
     let target = call.target.without(|name| name == "partNumber");
     let response = proxy.ask(&call.signer, &Method::HEAD, &target, headers.clone()).await?;
-    if response.status() != StatusCode::OK {
-        return Ok(answer_as_is(response));
-    }
     if !conditions::range_applies(&call.headers, response.headers()) {
         wanted.range = None;
     }
-    let sealed_len = object_len(&response).ok_or_else(S3Error::internal)?;
+    let sealed_len = object_len(&response)?;
     let Found::Sealed(object) = proxy.examine(&sought, response.headers(), sealed_len).await?
     else {
         if wanted.range.is_some() || wanted.part.is_some() {
             let mut headers = headers::forwarded(&call.headers);
             conditions::to_backend(&mut headers);
             let response = proxy.ask(&call.signer, &Method::HEAD, &call.target, headers).await?;
-            return Ok(answer_as_is(response));
+            return Ok(plaintext(response));
         }
-        return Ok(answer_as_is(response));
+        return Ok(plaintext(response));
     };
     let is_whole = wanted.range.is_none() && wanted.part.is_none();
     let needs_record =

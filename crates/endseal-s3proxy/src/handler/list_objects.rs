@@ -1,8 +1,7 @@
 //! `ListObjects`, `ListObjectsV2`, `ListObjectVersions`: sizes and entity tags of content, without
 //! asking for anything but the list.
 
-use http::header::CONTENT_LENGTH;
-use http::{HeaderMap, Method, Response, StatusCode};
+use http::{HeaderMap, Method, Response};
 
 use super::named_list::{self, Spelling, named_list};
 use crate::body::Outgoing;
@@ -10,7 +9,7 @@ use crate::bucket::Plaintext;
 use crate::error::S3Error;
 use crate::headers;
 use crate::object::{entity_tag, size};
-use crate::proxy::{Call, Found, Proxy, Sought, object_len, pass, read};
+use crate::proxy::{Call, Found, Proxy, Sought, object_len, read, with_document};
 use crate::target::is_reserved;
 use crate::xml::{self, Change, Entry, EntryKind, ListHead, Replacement};
 
@@ -24,9 +23,6 @@ pub(super) async fn list_objects(
 ) -> Result<Response<Outgoing>, S3Error> {
     let headers = headers::forwarded(&call.headers);
     let response = proxy.ask(&call.signer, &Method::GET, &call.target, headers).await?;
-    if response.status() != StatusCode::OK {
-        return Ok(pass(response));
-    }
     let (head, body) = response.into_parts();
     let list = read(body, MAX_LIST).await?;
     let bucket = call.target.bucket().ok_or_else(S3Error::internal)?;
@@ -44,11 +40,7 @@ pub(super) async fn list_objects(
         let kind = named_list::kind_of(call).ok_or_else(S3Error::internal)?;
         return named_list(proxy, call, kind, Spelling::Plain).await;
     }
-    let mut answer = Response::from_parts(head, Outgoing::full(document));
-    let headers = headers::returned(answer.headers());
-    *answer.headers_mut() = headers;
-    answer.headers_mut().remove(CONTENT_LENGTH);
-    Ok(answer)
+    Ok(with_document(head, document))
 }
 
 /// Whether the page of a list is not its last.
@@ -93,10 +85,14 @@ pub(super) async fn plaintext(
             version: version.as_deref().filter(|_| call.target.query().has("versions")),
             is_stored: false,
         };
-        let response = proxy.head(&sought, HeaderMap::new()).await?;
+        let response = match proxy.head(&sought, HeaderMap::new()).await {
+            Ok(response) => response,
+            Err(error) if error.status().is_client_error() => continue,
+            Err(error) => return Err(error),
+        };
         let len = object_len(&response).unwrap_or(0);
         let found = proxy.examine(&sought, response.headers(), len).await;
-        if response.status() == StatusCode::OK && matches!(found, Ok(Found::Plain)) {
+        if matches!(found, Ok(Found::Plain)) {
             plain.push((key, version));
         }
     }

@@ -8,11 +8,10 @@
 use std::collections::HashMap;
 
 use http::header::{ETAG, IF_MATCH, IF_NONE_MATCH};
-use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
 use super::conditions;
 use super::copy_object::Source;
-use crate::body::Outgoing;
 use crate::bucket::EntityTags;
 use crate::error::S3Error;
 use crate::headers;
@@ -63,30 +62,32 @@ pub(super) async fn translate(proxy: &Proxy, call: &mut Call) -> Result<Option<N
 }
 
 /// Calls the object of a read by its MD5 also where the answer has no metadata: it is not modified, or a
-/// condition does not hold.
-///
-/// # Errors
-/// As [`translate`].
+/// condition does not hold. Gives the error to answer with.
 pub(super) async fn name(
     proxy: &Proxy,
     call: &Call,
     known: Option<Named>,
-    mut answer: Response<Outgoing>,
-) -> Result<Response<Outgoing>, S3Error> {
-    if !matches!(answer.status(), StatusCode::NOT_MODIFIED | StatusCode::PRECONDITION_FAILED) {
-        return Ok(answer);
+    error: S3Error,
+) -> S3Error {
+    if !matches!(error.status(), StatusCode::NOT_MODIFIED | StatusCode::PRECONDITION_FAILED) {
+        return error;
     }
-    let sought = Sought::of(&call.signer, &call.target)?;
-    let tag = headers::text(answer.headers(), ETAG).filter(|_| is_in_use(proxy, &sought));
-    let Some(tag) = tag else { return Ok(answer) };
+    let Ok(sought) = Sought::of(&call.signer, &call.target) else { return error };
+    let Some(told) = error.headers().filter(|_| is_in_use(proxy, &sought)) else { return error };
+    let Some(tag) = headers::text(told, ETAG) else { return error };
     let found = match known.filter(|known| known.is(tag)) {
-        None => ask(proxy, &sought).await?.filter(|found| found.is(tag)),
+        None => match ask(proxy, &sought).await {
+            Ok(found) => found.filter(|found| found.is(tag)),
+            Err(error) => return error,
+        },
         known => known,
     };
-    if let Some(found) = found {
-        headers::insert(answer.headers_mut(), ETAG, found.shown())?;
+    let Some(found) = found else { return error };
+    let mut told = told.clone();
+    match headers::insert(&mut told, ETAG, found.shown()) {
+        Ok(()) => error.with_headers(told),
+        Err(error) => error,
     }
-    Ok(answer)
 }
 
 fn is_in_use(proxy: &Proxy, sought: &Sought<'_>) -> bool {
@@ -99,21 +100,19 @@ fn names_any(headers: &HeaderMap, names: &[&str]) -> bool {
 
 /// What an object is called; `None` if there is none.
 async fn ask(proxy: &Proxy, sought: &Sought<'_>) -> Result<Option<Named>, S3Error> {
-    let head = proxy.head(sought, HeaderMap::new()).await?;
-    match head.status() {
-        StatusCode::OK => {}
+    let head = match proxy.head(sought, HeaderMap::new()).await {
+        Ok(head) => head,
         // The second is that of a version that is a delete marker.
-        StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => return Ok(None),
-        StatusCode::FORBIDDEN => return Err(S3Error::access_denied()),
+        Err(error) if matches!(error.status().as_u16(), 404 | 405) => return Ok(None),
         // Neither an object nor none: a condition that was taken for either could let a write pass.
-        _ => return Err(S3Error::unavailable()),
-    }
+        Err(error) => return Err(error),
+    };
     let tag = headers::text(head.headers(), ETAG).ok_or_else(S3Error::unavailable)?;
     let is_called = [headers::OBJECT_HEADER, headers::OBJECT_MD5];
     if !is_called.iter().all(|name| head.headers().contains_key(name)) {
         return Ok(Some(Named::new(tag, None)));
     }
-    let len = object_len(&head).ok_or_else(S3Error::unavailable)?;
+    let len = object_len(&head)?;
     let md5 = match proxy.examine(sought, head.headers(), len).await? {
         Found::Sealed(object) => object.md5,
         Found::Plain => None,

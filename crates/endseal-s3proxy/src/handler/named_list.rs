@@ -11,9 +11,8 @@ mod page;
 mod recorded;
 mod spelling;
 
-use http::header::CONTENT_LENGTH;
 use http::response::Parts;
-use http::{HeaderMap, Method, Response, StatusCode};
+use http::{Method, Response};
 use std::sync::atomic::Ordering::Relaxed;
 
 use self::asked::{Asked, Kind, Position};
@@ -24,7 +23,7 @@ use super::list_objects::{plain_entry, plaintext, sealed_entry};
 use crate::body::Outgoing;
 use crate::error::S3Error;
 use crate::headers;
-use crate::proxy::{Call, Proxy, pass, read};
+use crate::proxy::{Call, Proxy, read, with_document};
 use crate::target::Target;
 use crate::xml::{self, Change, EntryKind, Leaf, Replacement};
 
@@ -54,9 +53,6 @@ pub(super) async fn named_list(
         let target = Target::of(bucket, None, asked.query(call.target.query(), &position));
         let headers = headers::forwarded(&call.headers);
         let response = proxy.ask(&call.signer, &Method::GET, &target, headers).await?;
-        if response.status() != StatusCode::OK {
-            return Ok(pass(response));
-        }
         let (head, body) = response.into_parts();
         let mut page = Page::read(read(body, MAX_LIST).await?, &asked, &position, spelling)?;
         proxy.metrics.foreign_names.fetch_add(page.foreign, Relaxed);
@@ -178,11 +174,7 @@ async fn answer(
         Change::Set(Replacement { key: Some(key), upload_id, ..told })
     });
     let document = document.map_err(|_| S3Error::internal())?;
-    let mut answer = Response::from_parts(head, Outgoing::full(document));
-    let mut headers: HeaderMap = headers::returned(answer.headers());
-    headers.remove(CONTENT_LENGTH);
-    *answer.headers_mut() = headers;
-    Ok(answer)
+    Ok(with_document(head, document))
 }
 
 /// The list that a request asks for, if it is one.

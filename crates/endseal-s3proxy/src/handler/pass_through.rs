@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use http::Response;
 use http::header::CONTENT_LENGTH;
+use http::{Method, Response};
 
 use crate::aws_chunked::{Decoder, Limits};
 use crate::body::{Content, Outgoing, Plain, Upload};
@@ -12,22 +12,24 @@ use crate::client::{Body, ResponseBody};
 use crate::error::S3Error;
 use crate::headers;
 use crate::operation::Operation;
-use crate::proxy::{Call, Proxy, pass};
+use crate::proxy::{Call, Proxy, relay, without_body};
 use crate::sigv4::{Payload, PayloadHash};
 use crate::target::Target;
 
-/// Sends the request on, and the answer back.
+/// Sends the request on, and the answer back: what is asked about is the backend's word.
 pub(super) async fn pass_through(proxy: &Proxy, call: Call) -> Result<Response<Outgoing>, S3Error> {
-    let mut response = pass(send_on(proxy, call).await?);
+    let asks = !matches!(call.method, Method::PUT | Method::POST | Method::DELETE);
+    let response = send_on(proxy, call).await?;
+    let mut response = if asks { relay(response) } else { without_body(response).await };
     // Of the object that was tagged, retained and so on.
     super::conditions::to_client(response.headers_mut());
     Ok(response)
 }
 
-/// Sends the request on; the answer is the backend's.
+/// Sends the request on; the answer is a success of the backend's.
 ///
 /// # Errors
-/// If its body cannot be read, or no answer comes.
+/// If its body cannot be read, or as [`Proxy::send`].
 pub(super) async fn send_on(proxy: &Proxy, call: Call) -> Result<Response<ResponseBody>, S3Error> {
     let target = target(&call).into_owned();
     let mut headers = headers::forwarded(&call.headers);

@@ -82,9 +82,6 @@ pub(crate) async fn post_object(
     let signer = clients.signer(&form.access_key).unwrap_or_else(|| Arc::clone(own));
     let sought = Sought { signer: &signer, bucket, key, version: None, is_stored: false };
     let stored = put_object::store(proxy, &sought, fields.headers()?, content).await?;
-    if !stored.status().is_success() {
-        return Ok(stored);
-    }
     answer::of(&fields, bucket, key, &stored)
 }
 

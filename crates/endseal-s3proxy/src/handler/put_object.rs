@@ -8,7 +8,6 @@ use endseal_crypto::segment::CHUNK_LEN;
 use http::header::ETAG;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
 
-use super::get_object::answer_as_is;
 use super::{conditions, content};
 use crate::body::{Content, Framed, Outgoing, Plain, Report, Sealed, Sealer, TRAILER};
 use crate::bucket::{EntityTags, Plaintext};
@@ -18,7 +17,7 @@ use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
 use crate::object::user_metadata::{self, MetadataError, UserMetadata};
 use crate::object::{self, ContentKey, Header, WholeSealer, entity_tag, size};
-use crate::proxy::{Call, Proxy, Sought, pass};
+use crate::proxy::{Call, Proxy, Sought, without_body};
 use crate::sigv4::PayloadHash;
 
 /// Most content of one request: with what sealing adds it is 5 GiB at the backend.
@@ -58,7 +57,7 @@ pub(super) async fn store(
         let hash = PayloadHash::Unsigned;
         let response =
             proxy.send(sought.signer, &Method::PUT, &target, headers, body, hash).await?;
-        let mut response = pass(response);
+        let mut response = without_body(response).await;
         conditions::to_client(response.headers_mut());
         return Ok(response);
     }
@@ -107,7 +106,7 @@ pub(super) async fn seal(
         }
         let (body, hash) = (Body::full(sealed), PayloadHash::Unsigned);
         let response = proxy.send(signer, method, &target, headers, body, hash).await;
-        return finish(response, Some(Ok(outcome)), md5);
+        return finish(response, Some(Ok(outcome)), md5).await;
     }
     let report = Report::default();
     let body = Sealed::new(
@@ -124,7 +123,7 @@ pub(super) async fn seal(
         (Body::stream(sealed_len, body), PayloadHash::Unsigned)
     };
     let response = proxy.send(signer, method, &target, headers, body, hash).await;
-    finish(response, report.take(), md5)
+    finish(response, report.take(), md5).await
 }
 
 /// All of an object whose content is no longer than a chunk, so that it is here before any of it may leave.
@@ -209,27 +208,25 @@ fn metadata_error(error: MetadataError) -> S3Error {
 }
 
 /// The answer to an upload of an object.
-fn finish(
+async fn finish(
     response: Result<Response<ResponseBody>, S3Error>,
     sealed: Option<Result<Outcome, S3Error>>,
     md5: Option<[u8; 16]>,
 ) -> Result<Response<Outgoing>, S3Error> {
-    let mut answer = finish_raw(response, sealed)?;
-    if answer.status().is_success() {
-        match md5 {
-            Some(md5) => headers::insert(answer.headers_mut(), ETAG, &entity_tag::of_md5(&md5))?,
-            None => conditions::to_client(answer.headers_mut()),
-        }
+    let mut answer = finish_raw(response, sealed).await?;
+    match md5 {
+        Some(md5) => headers::insert(answer.headers_mut(), ETAG, &entity_tag::of_md5(&md5))?,
+        None => conditions::to_client(answer.headers_mut()),
     }
     Ok(answer)
 }
 
-/// The answer to an upload: the backend's, about the content and not the sealed bytes, but for the
-/// entity tag. `sealed` is how sealing went, if it came to an end.
+/// The answer to an upload that was stored: about the content and not the sealed bytes, but for the
+/// entity tag, which is the backend's. `sealed` is how sealing went, if it came to an end.
 ///
 /// # Errors
-/// Why sealing stopped, or that the backend did not answer.
-pub(super) fn finish_raw(
+/// Why sealing stopped, or why the backend did not store it.
+pub(super) async fn finish_raw(
     response: Result<Response<ResponseBody>, S3Error>,
     sealed: Option<Result<Outcome, S3Error>>,
 ) -> Result<Response<Outgoing>, S3Error> {
@@ -239,11 +236,7 @@ pub(super) fn finish_raw(
         Some(Ok(outcome)) => Some(outcome),
         None => None,
     };
-    let response = response?;
-    if !response.status().is_success() {
-        return Ok(answer_as_is(response));
-    }
-    let mut answer = pass(response);
+    let mut answer = without_body(response?).await;
     // A success without all of the content is none.
     let outcome = outcome.ok_or_else(S3Error::internal)?;
     let headers = answer.headers_mut();

@@ -2,13 +2,12 @@
 
 use http::Response;
 
-use super::get_object::answer_as_is;
 use super::{content, pass_through};
 use crate::body::Outgoing;
 use crate::client::Body;
 use crate::error::S3Error;
 use crate::headers;
-use crate::proxy::{Call, Proxy};
+use crate::proxy::{Call, Proxy, without_body};
 use crate::sigv4::PayloadHash;
 use crate::xml;
 
@@ -33,5 +32,5 @@ pub(super) async fn restore_object(
     let hash = PayloadHash::Sha256(endseal_crypto::sha256::digest(&document));
     let body = Body::full(document);
     let response = proxy.send(&call.signer, &call.method, &target, headers, body, hash).await?;
-    Ok(answer_as_is(response))
+    Ok(without_body(response).await)
 }

@@ -8,6 +8,7 @@ use tokio::time::sleep;
 
 use super::fault::Fault;
 use crate::client::ResponseBody;
+use crate::error::S3Error;
 use crate::proxy::{Proxy, read};
 use crate::target::Target;
 
@@ -21,6 +22,9 @@ const PAUSE: Duration = Duration::from_millis(250);
 const MAX_DOCUMENT: usize = crate::xml::MAX_DOCUMENT;
 
 /// Asks without a body, and again if the backend is not available or wants to be asked slower.
+///
+/// # Errors
+/// As [`Proxy::send`].
 pub(super) async fn ask(
     proxy: &Proxy,
     method: &Method,
@@ -30,11 +34,9 @@ pub(super) async fn ask(
     let mut pause = PAUSE;
     for _ in 1..ATTEMPTS {
         let answer = proxy.ask(proxy.own_signer(), method, target, headers.clone()).await;
-        let status = match &answer {
-            Ok(response) => response.status(),
-            Err(error) => error.status(),
-        };
-        if !matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
+        let status = answer.as_ref().err().map(S3Error::status);
+        if !matches!(status, Some(StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS))
+        {
             return answer.map_err(Fault::from);
         }
         sleep(pause).await;
@@ -46,12 +48,9 @@ pub(super) async fn ask(
 /// Asks for a document.
 ///
 /// # Errors
-/// What the backend says if it is not status 200.
+/// As [`ask`].
 pub(super) async fn document(proxy: &Proxy, target: &Target) -> Result<(HeaderMap, Bytes), Fault> {
     let response = ask(proxy, &Method::GET, target, HeaderMap::new()).await?;
-    if response.status() != StatusCode::OK {
-        return Err(Fault::of(response).await);
-    }
     let (head, body) = response.into_parts();
     Ok((head.headers, read(body, MAX_DOCUMENT).await?))
 }

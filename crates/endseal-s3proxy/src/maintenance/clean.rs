@@ -288,13 +288,12 @@ impl<F: FnMut(CleanEvent<'_>)> Run<'_, F> {
         name: &str,
     ) -> Result<Option<bool>, Fault> {
         let target = target(bucket, left);
-        let head = ask(self.proxy, &Method::HEAD, &target, HeaderMap::new()).await?;
-        match head.status() {
-            StatusCode::OK => {}
+        let head = match ask(self.proxy, &Method::HEAD, &target, HeaderMap::new()).await {
+            Ok(head) => head,
             // Deleted a moment ago.
-            StatusCode::NOT_FOUND => return Ok(Some(false)),
-            _ => return Err(Fault::of(head).await),
-        }
+            Err(fault) if fault.status() == StatusCode::NOT_FOUND => return Ok(Some(false)),
+            Err(fault) => return Err(fault),
+        };
         let entry = format!("{USER_METADATA}{PARKED_METADATA}");
         let upload = headers::text(head.headers(), &entry)
             .and_then(|text| ParkedUpload::parse(text).ok())
@@ -311,12 +310,10 @@ impl<F: FnMut(CleanEvent<'_>)> Run<'_, F> {
     async fn remove(&mut self, bucket: &str, left: &Listed, kind: Left) {
         if !self.options.dry_run {
             let target = target(bucket, left);
-            let fault = match ask(self.proxy, &Method::DELETE, &target, HeaderMap::new()).await {
-                Ok(response) if response.status().is_success() || response.status() == 404 => None,
-                Ok(response) => Some(Fault::of(response).await),
-                Err(fault) => Some(fault),
-            };
-            if let Some(fault) = fault {
+            let deleted = ask(self.proxy, &Method::DELETE, &target, HeaderMap::new()).await;
+            if let Err(fault) = deleted
+                && fault.status() != StatusCode::NOT_FOUND
+            {
                 return self.failed(bucket, Some(&left.key), &fault);
             }
         }

@@ -42,9 +42,6 @@ pub(super) async fn heeds_conditions(proxy: &Proxy, bucket: &str) -> Result<bool
     let body = Body::full(Bytes::from_static(b"x"));
     let (signer, hash) = (proxy.own_signer(), PayloadHash::Unsigned);
     let put = proxy.send(signer, &Method::PUT, &target, HeaderMap::new(), body, hash).await?;
-    if !put.status().is_success() {
-        return Err(Fault::of(put).await);
-    }
     let mut versions = vec![version(put.headers())];
     let tag = headers::text(put.headers(), ETAG).unwrap_or("*").to_owned();
     let mut headers = HeaderMap::new();
@@ -66,12 +63,13 @@ pub(super) async fn heeds_conditions(proxy: &Proxy, bucket: &str) -> Result<bool
         // What stays is a byte that `clean` removes.
         let _ = ask(proxy, &Method::DELETE, &target, HeaderMap::new()).await;
     }
-    let copied = copied?;
-    match copied.status() {
-        StatusCode::PRECONDITION_FAILED => Ok(true),
-        StatusCode::NOT_IMPLEMENTED => Ok(false),
-        status if status.is_success() => Ok(false),
-        _ => Err(Fault::of(copied).await),
+    match copied {
+        Ok(_) => Ok(false),
+        Err(fault) => match fault.status() {
+            StatusCode::PRECONDITION_FAILED => Ok(true),
+            StatusCode::NOT_IMPLEMENTED => Ok(false),
+            _ => Err(fault),
+        },
     }
 }
 

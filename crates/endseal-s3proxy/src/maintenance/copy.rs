@@ -12,7 +12,7 @@ use crate::client::{Body, ResponseBody};
 use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
 use crate::object::{self, Header};
-use crate::proxy::{Proxy, read};
+use crate::proxy::{Proxy, late_error, read};
 use crate::sigv4::PayloadHash;
 use crate::target::{Query, Target};
 use crate::xml::{CompletedPart, Fields, read_tags, write_complete};
@@ -131,7 +131,7 @@ impl Examined<'_> {
         self.name_destination(&mut headers)?;
         headers::insert(&mut headers, "x-amz-metadata-directive", "REPLACE")?;
         let target = self.target(Query::new());
-        let response = ask(self.proxy, &Method::PUT, &target, headers).await?;
+        let response = ask(self.proxy, &Method::PUT, &target, headers).await;
         self.judge(response, "CopyObjectResult").await
     }
 
@@ -146,9 +146,6 @@ impl Examined<'_> {
         }
         let target = self.target(Query::new().with("uploads", ""));
         let response = ask(self.proxy, &Method::POST, &target, headers).await?;
-        if response.status() != StatusCode::OK {
-            return Err(Fault::of(response).await.into());
-        }
         let answer = read(response.into_body(), MAX_ANSWER).await?;
         let id = Fields::read(&answer).map_err(Fault::from)?.upload_id;
         let id = id.ok_or_else(|| Fault::new("the server began an upload without an id"))?;
@@ -173,7 +170,7 @@ impl Examined<'_> {
             headers::insert(&mut headers, "x-amz-copy-source-range", &range)?;
             let query = Query::new().with("partNumber", &number.to_string());
             let target = self.target(query.with("uploadId", id));
-            let response = ask(self.proxy, &Method::PUT, &target, headers).await?;
+            let response = ask(self.proxy, &Method::PUT, &target, headers).await;
             match self.judge(response, "CopyPartResult").await? {
                 Copied::Done(etag) => parts.push(CompletedPart { number, etag, checksum: None }),
                 other => return Ok(other),
@@ -189,8 +186,8 @@ impl Examined<'_> {
         self.name_destination(&mut headers)?;
         let target = self.target(Query::new().with("uploadId", id));
         let (signer, body) = (self.proxy.own_signer(), Body::full(request.into()));
-        let response = self.proxy.send(signer, &Method::POST, &target, headers, body, hash).await?;
-        self.judge(response, "CompleteMultipartUploadResult").await
+        let response = self.proxy.send(signer, &Method::POST, &target, headers, body, hash).await;
+        self.judge(response.map_err(Fault::from), "CompleteMultipartUploadResult").await
     }
 
     /// The object's tags as a header has them.
@@ -210,29 +207,33 @@ impl Examined<'_> {
 
     /// What an answer says. S3 may find out that it cannot copy after it has begun to answer: then
     /// the document says so, and not the status.
-    async fn judge(&self, response: Response<ResponseBody>, root: &str) -> Result<Copied, NoCopy> {
-        match response.status() {
-            StatusCode::OK => {}
-            // The second is S3's for two who write at once.
-            StatusCode::PRECONDITION_FAILED | StatusCode::CONFLICT => return Ok(Copied::Changed),
-            StatusCode::NOT_FOUND => return Ok(Copied::Gone),
-            _ => return Err(Fault::of(response).await.into()),
-        }
+    async fn judge(
+        &self,
+        response: Result<Response<ResponseBody>, Fault>,
+        root: &str,
+    ) -> Result<Copied, NoCopy> {
+        let response = match response {
+            Ok(response) => response,
+            Err(fault) => return failed(fault),
+        };
         let header = headers::text(response.headers(), ETAG).map(str::to_owned);
         let answer = read(response.into_body(), MAX_ANSWER).await?;
         let fields = Fields::read(&answer).map_err(Fault::from)?;
         if fields.root != root {
-            let changed = matches!(
-                fields.code.as_deref(),
-                Some("PreconditionFailed" | "ConditionalRequestConflict")
-            );
-            return match changed {
-                true => Ok(Copied::Changed),
-                false => Err(Fault::of_fields(StatusCode::OK, fields).into()),
-            };
+            return failed(late_error(fields).into());
         }
         let etag = fields.etag.or(header);
         let etag = etag.ok_or_else(|| Fault::new("the server's answer has no entity tag"))?;
         Ok(Copied::Done(etag.trim().to_owned()))
+    }
+}
+
+/// The outcome of a copy that failed.
+fn failed(fault: Fault) -> Result<Copied, NoCopy> {
+    match fault.status() {
+        // The second is S3's for two who write at once.
+        StatusCode::PRECONDITION_FAILED | StatusCode::CONFLICT => Ok(Copied::Changed),
+        StatusCode::NOT_FOUND => Ok(Copied::Gone),
+        _ => Err(fault.into()),
     }
 }

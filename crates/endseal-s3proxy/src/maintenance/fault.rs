@@ -2,15 +2,10 @@
 
 use core::fmt;
 
-use http::{Response, StatusCode};
+use http::StatusCode;
 
-use crate::client::ResponseBody;
 use crate::error::S3Error;
-use crate::proxy::read;
-use crate::xml::{Fields, XmlError};
-
-/// A document with an error.
-const MAX_ERROR: usize = 64 * 1024;
+use crate::xml::XmlError;
 
 /// Why something was not done: a code of S3's, the backend's or the proxy's, and words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,22 +21,7 @@ impl Fault {
         Self { status: StatusCode::INTERNAL_SERVER_ERROR, code, message: message.into() }
     }
 
-    /// What an answer says that is no success.
-    pub(super) async fn of(response: Response<ResponseBody>) -> Self {
-        let (head, body) = response.into_parts();
-        let document = read(body, MAX_ERROR).await.unwrap_or_default();
-        let fields = Fields::read(&document).unwrap_or_default();
-        Self::of_fields(head.status, fields)
-    }
-
-    /// What a document says, which may come with a success.
-    pub(super) fn of_fields(status: StatusCode, fields: Fields) -> Self {
-        let code = fields.code.unwrap_or_else(|| status.as_u16().to_string());
-        let known = || status.canonical_reason().unwrap_or("the server refused").to_owned();
-        Self { status, code, message: fields.message.unwrap_or_else(known) }
-    }
-
-    /// S3's code, or the status where there is none: answers to `HEAD` have no document.
+    /// S3's code; one that the status stands for where the backend says none.
     #[must_use]
     pub fn code(&self) -> &str {
         &self.code
@@ -71,7 +51,7 @@ impl From<S3Error> for Fault {
         Self {
             status: error.status(),
             code: error.code().to_owned(),
-            message: error.message().to_owned(),
+            message: error.cause().unwrap_or(error.message()).to_owned(),
         }
     }
 }

@@ -335,12 +335,11 @@ impl Job {
             version: None,
             is_stored: self.is_stored,
         };
-        let head = ask(proxy, &Method::HEAD, &sought.target(), HeaderMap::new()).await?;
-        match head.status() {
-            StatusCode::OK => {}
-            StatusCode::NOT_FOUND => return Ok(Outcome::Gone),
-            _ => return Err(Fault::of(head).await),
-        }
+        let head = match ask(proxy, &Method::HEAD, &sought.target(), HeaderMap::new()).await {
+            Ok(head) => head,
+            Err(fault) if fault.status() == StatusCode::NOT_FOUND => return Ok(Outcome::Gone),
+            Err(fault) => return Err(fault),
+        };
         let name = format!("{USER_METADATA}{}", object::HEADER_METADATA);
         if !head.headers().contains_key(&name) {
             return Ok(Outcome::Plaintext);
@@ -352,7 +351,7 @@ impl Job {
         if head.headers().contains_key("x-amz-missing-meta") {
             return Ok(Outcome::Skipped(Skip::HiddenMetadata));
         }
-        let sealed_len = object_len(&head).ok_or_else(S3Error::internal)?;
+        let sealed_len = object_len(&head)?;
         let Found::Sealed(object) = proxy.examine(&sought, head.headers(), sealed_len).await?
         else {
             return Ok(Outcome::Plaintext);

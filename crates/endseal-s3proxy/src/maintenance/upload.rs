@@ -72,11 +72,10 @@ pub(super) async fn abort(
     (key, id): (&str, &str),
 ) -> Result<bool, Fault> {
     let target = Target::of_stored(bucket, key, Query::new().with("uploadId", id));
-    let response = ask(proxy, &Method::DELETE, &target, HeaderMap::new()).await?;
-    match response.status().as_u16() {
-        404 => Ok(false),
-        _ if response.status().is_success() => Ok(true),
-        _ => Err(Fault::of(response).await),
+    match ask(proxy, &Method::DELETE, &target, HeaderMap::new()).await {
+        Ok(_) => Ok(true),
+        Err(fault) if fault.status() == 404 => Ok(false),
+        Err(fault) => Err(fault),
     }
 }
 

@@ -6,22 +6,26 @@ use bytes::{Bytes, BytesMut};
 use core::future::poll_fn;
 use core::pin::Pin;
 use http::header::{HOST, HeaderValue};
-use http::{HeaderMap, Method, Request, Response};
+use http::{HeaderMap, HeaderName, Method, Request, Response};
 use http_body::Body as _;
 
-use crate::body::Outgoing;
 use crate::client::{Body, ClientError, ResponseBody};
 use crate::error::S3Error;
 use crate::headers;
+use crate::proxy::verdict::Verdict;
 use crate::proxy::{Proxy, names};
 use crate::sigv4::{PayloadHash, Signer};
 use crate::target::Target;
 
+const BUCKET_REGION: HeaderName = HeaderName::from_static("x-amz-bucket-region");
+
 impl Proxy {
-    /// Sends a request, signed anew, with the names that the backend knows.
+    /// Sends a request, signed anew, with the names that the backend knows. Gives an answer that is a
+    /// success of the operation; a redirect is none, and is not followed.
     ///
     /// # Errors
     /// If a name has no room once it is encrypted, no answer comes, or the body's source fails: then with its error.
+    /// The error that the backend answers with, or `BadGateway` for a status that the operation does not have.
     pub(crate) async fn send(
         &self,
         signer: &Signer,
@@ -31,6 +35,7 @@ impl Proxy {
         body: Body,
         hash: PayloadHash,
     ) -> Result<Response<ResponseBody>, S3Error> {
+        let verdict = Verdict::of(method, target, &headers);
         let stored = self.stored(target)?;
         let query = stored.query().encode();
         let path = stored.path();
@@ -59,6 +64,11 @@ impl Proxy {
         if let Some(names) = &names {
             names::open_headers(names, response.headers_mut());
         }
+        let mut response = verdict.on(response).await?;
+        // Some clients ask another host for a bucket of another region.
+        if response.headers().contains_key(BUCKET_REGION) {
+            headers::insert(response.headers_mut(), BUCKET_REGION, &self.region)?;
+        }
         Ok(response)
     }
 
@@ -76,12 +86,16 @@ impl Proxy {
         self.send(signer, method, target, headers, Body::empty(), PayloadHash::Unsigned).await
     }
 
-    /// Asks the backend for its buckets; any answer will do.
+    /// Asks the backend for its buckets; a refusal will do.
     pub(super) async fn probe_backend(&self) -> Result<(), S3Error> {
         let uri = self.backend.target().request_target("/").map_err(|_| S3Error::internal())?;
         let mut request = Request::new(Body::empty());
         *request.uri_mut() = uri;
         let response = self.backend.send(request).await.map_err(client_error)?;
+        let status = response.status().as_u16();
+        if !matches!(status, 200 | 400..=599) {
+            return Err(S3Error::bad_gateway(format!("the backend answered with {status}")));
+        }
         read(response.into_body(), 64 * 1024).await.map(drop)
     }
 }
@@ -95,7 +109,7 @@ fn client_error(error: ClientError) -> S3Error {
         ClientError::SourceStalled => S3Error::request_timeout(),
         ClientError::Busy => S3Error::slow_down().with_retry_after(1),
         ClientError::InvalidRequest => S3Error::internal(),
-        _ => S3Error::unavailable().with_retry_after(1),
+        error => S3Error::unavailable().with_retry_after(1).because(error.to_string()),
     }
 }
 
@@ -123,11 +137,4 @@ pub(crate) async fn read(mut body: ResponseBody, limit: usize) -> Result<Bytes, 
         all.extend_from_slice(&data);
     }
     Ok(if all.is_empty() { first } else { all.freeze() })
-}
-
-/// An answer of the backend as it is.
-pub(crate) fn pass(response: Response<ResponseBody>) -> Response<Outgoing> {
-    let (mut head, body) = response.into_parts();
-    headers::keep_returned(&mut head.headers);
-    Response::from_parts(head, Outgoing::backend(body))
 }

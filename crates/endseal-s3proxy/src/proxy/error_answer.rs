@@ -29,6 +29,9 @@ pub(super) fn of(
     };
     let mut response = Response::new(body);
     *response.status_mut() = error.status();
+    if let Some(own) = error.headers() {
+        *response.headers_mut() = own.clone();
+    }
     let headers = response.headers_mut();
     if has_body {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/xml"));

@@ -29,7 +29,7 @@ use crate::xml;
 /// Where the server behind sends browsers that ask for the object: `/` and a key, or a URL.
 const REDIRECT: HeaderName = HeaderName::from_static("x-amz-website-redirect-location");
 
-/// A document about one object, or of an error.
+/// A document about one object.
 const MAX_DOCUMENT: usize = 64 * 1024;
 
 impl Proxy {
@@ -88,8 +88,8 @@ impl Proxy {
         Ok(if query.is_empty() { path } else { format!("{path}?{query}") })
     }
 
-    /// An answer about one object with the names that clients know: what the backend says of errors,
-    /// of uploads and of copies.
+    /// An answer about one object with the names that clients know: what the backend says of uploads and
+    /// of copies.
     pub(super) async fn with_clients_names(
         &self,
         seen: &Seen,
@@ -102,7 +102,7 @@ impl Proxy {
                 | Operation::CompleteMultipartUpload
                 | Operation::UploadPartCopy
         );
-        if response.status().is_success() && !tells {
+        if !tells {
             return response;
         }
         let known = self.translated(seen);
@@ -114,6 +114,17 @@ impl Proxy {
         let document = collect(body).await.unwrap_or_default();
         head.headers.remove(CONTENT_LENGTH);
         Response::from_parts(head, Outgoing::full(renamed(&document, &known)))
+    }
+
+    /// An error with the names that clients know: the backend's message may name the object.
+    pub(super) fn error_with_clients_names(&self, seen: &Seen, error: S3Error) -> S3Error {
+        let known = self.translated(seen);
+        if !known.iter().any(|(sealed, _)| error.message().contains(sealed)) {
+            return error;
+        }
+        let message = error.message().to_owned();
+        let rename = |text: String, (sealed, key): &(String, String)| text.replace(sealed, key);
+        error.with_message(known.iter().fold(message, rename))
     }
 
     /// Pairs of a backend's key and a client's that a request is about.

@@ -180,21 +180,24 @@ impl Proxy {
             headers::insert(&mut headers, IF_MATCH, tag)?;
         }
         let target = sought.target();
-        let response = self.ask(sought.signer, &Method::GET, &target, headers).await?;
+        let response = self.ask(sought.signer, &Method::GET, &target, headers).await;
+        let response = response.map_err(|error| match error.status() {
+            StatusCode::PRECONDITION_FAILED => S3Error::precondition_failed()
+                .with_message("The object was replaced while it was read."),
+            StatusCode::NOT_FOUND => S3Error::no_such_key(),
+            _ => error,
+        })?;
         let whole = *range == (0..object.sealed_len);
         match response.status() {
             StatusCode::PARTIAL_CONTENT => {
                 let (start, total) = content_range(response.headers()).unwrap_or((0, None));
                 if start != range.start || total != Some(object.sealed_len) {
-                    return Err(S3Error::unavailable());
+                    return Err(S3Error::bad_gateway("the backend gave another range"));
                 }
                 Ok(response)
             }
-            StatusCode::OK if whole => Ok(response),
-            StatusCode::PRECONDITION_FAILED => Err(S3Error::precondition_failed()
-                .with_message("The object was replaced while it was read.")),
-            StatusCode::NOT_FOUND => Err(S3Error::no_such_key()),
-            _ => Err(S3Error::unavailable()),
+            _ if whole => Ok(response),
+            _ => Err(S3Error::bad_gateway("the backend gave all of an object for a range")),
         }
     }
 
@@ -237,11 +240,15 @@ impl SealedObject {
 }
 
 /// Length of the object that an answer is about: all of it, also if the answer is a range.
-pub(crate) fn object_len<B>(response: &Response<B>) -> Option<u64> {
-    if response.status() == StatusCode::PARTIAL_CONTENT {
-        return content_range(response.headers())?.1;
-    }
-    headers::text(response.headers(), CONTENT_LENGTH)?.parse().ok()
+///
+/// # Errors
+/// `BadGateway` if the answer does not say it.
+pub(crate) fn object_len<B>(response: &Response<B>) -> Result<u64, S3Error> {
+    let len = match response.status() {
+        StatusCode::PARTIAL_CONTENT => content_range(response.headers()).and_then(|range| range.1),
+        _ => headers::text(response.headers(), CONTENT_LENGTH).and_then(|len| len.parse().ok()),
+    };
+    len.ok_or_else(|| S3Error::bad_gateway("the backend did not tell the length of an object"))
 }
 
 /// First byte and length of the whole out of `Content-Range: bytes first-last/length`.

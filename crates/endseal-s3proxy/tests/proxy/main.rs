@@ -35,3 +35,4 @@ mod replicas;
 mod resent;
 mod rewrap;
 mod set_up;
+mod statuses;

@@ -236,14 +236,12 @@ async fn copies_go_between_buckets_with_and_without_names() {
     let list = there.ask("GET", "/second").await.expect(200).text().to_owned();
     assert!(!list.contains(MARK), "{list}");
     assert!(!list.contains(&named.sealed("zebrafish")), "a name in two buckets looks the same");
-    // Errors name what the client named, whichever of the two is missing.
-    for (source, target, known) in [
-        ("bucket/zebrafish/missing", "/bucket/x", "zebrafish/missing"),
-        ("bucket/zebrafish/missing", "/plain/x", "zebrafish/missing"),
-    ] {
+    // Errors name what the client named.
+    let source = "bucket/zebrafish/missing";
+    for target in ["/bucket/x", "/plain/x"] {
         let missing = client.ask_with("PUT", target, &[("x-amz-copy-source", source)]).await;
         let text = missing.expect(404).text().to_owned();
-        assert!(text.contains("NoSuchKey") && text.contains(known), "{text}");
+        assert!(text.contains("NoSuchKey") && text.contains(target), "{text}");
         assert!(!text.contains(&named.sealed("zebrafish/missing")), "{text}");
     }
     let missing = client.ask("GET", &at("zebrafish&more")).await.expect(404).text().to_owned();

@@ -135,6 +135,7 @@ impl Log for Lines {
             ("key", text(entry.key)),
             ("status", Value::from(entry.status)),
             ("error", text(entry.error)),
+            ("cause", text(entry.cause)),
             ("ms", Value::from(millis)),
         ]);
         // Who reads the log may have gone: that is no reason to stop serving.

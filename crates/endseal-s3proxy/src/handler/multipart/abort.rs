@@ -8,7 +8,7 @@ use crate::body::Outgoing;
 use crate::error::S3Error;
 use crate::headers;
 use crate::object::UploadId;
-use crate::proxy::{Call, Proxy, pass};
+use crate::proxy::{Call, Proxy, without_body};
 use crate::target::Query;
 
 /// Gives an upload up, with what is parked and recorded for it. An id as the backend lists it will do.
@@ -20,18 +20,18 @@ pub(in crate::handler) async fn abort(
     let id = call.target.query().get("uploadId").unwrap_or_default();
     if UploadId::parse(id).is_err() {
         let response = proxy.ask(&call.signer, &Method::DELETE, &call.target, headers).await?;
-        if let Some(bucket) = call.target.bucket().filter(|_| response.status().is_success()) {
+        if let Some(bucket) = call.target.bucket() {
             recorded::forget(proxy, &call.signer, bucket, id).await;
         }
-        return Ok(pass(response));
+        return Ok(without_body(response).await);
     }
     let upload = Upload::of(proxy, call).await?;
     upload.unpark_all(proxy).await;
     let target = upload.target(Query::new());
-    let response = proxy.ask(&call.signer, &Method::DELETE, &target, headers).await?;
+    let outcome = proxy.ask(&call.signer, &Method::DELETE, &target, headers).await;
     // Not before: as long as it is there, lists show it.
-    if response.status().is_success() || response.status() == StatusCode::NOT_FOUND {
+    if outcome.as_ref().err().is_none_or(|error| error.status() == StatusCode::NOT_FOUND) {
         upload.forget(proxy).await;
     }
-    Ok(pass(response))
+    Ok(without_body(outcome?).await)
 }

@@ -4,7 +4,8 @@ use core::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use endseal_crypto::random::OsRandom;
-use http::header::{CONTENT_LENGTH, ETAG};
+use http::header::ETAG;
+use http::response::Parts;
 use http::{HeaderMap, Method, Response, StatusCode};
 use tokio::time::sleep;
 
@@ -14,14 +15,13 @@ use super::part::is_plain;
 use super::upload::{StoredPart, Upload};
 use crate::body::Outgoing;
 use crate::checksum::{ChecksumType, ChecksumValue, combined, composite};
-use crate::client::Body;
+use crate::client::{Body, ResponseBody};
 use crate::error::S3Error;
 use crate::handler::copy_object::rewrite_answer;
-use crate::handler::get_object::answer_as_is;
 use crate::handler::{conditions, content, pass_through};
 use crate::headers;
 use crate::object::{Entry, PartNumber, Record, RecordError, entity_tag, size};
-use crate::proxy::{Call, Proxy, read};
+use crate::proxy::{Call, Proxy, late_error, read, with_document};
 use crate::sigv4::PayloadHash;
 use crate::target::Query;
 use crate::xml::{self, ChecksumChange, CompletedPart, ResultChange};
@@ -36,9 +36,6 @@ pub(in crate::handler) async fn complete(
 ) -> Result<Response<Outgoing>, S3Error> {
     if is_plain(proxy, &call) {
         let response = pass_through::send_on(proxy, call).await?;
-        if !response.status().is_success() {
-            return Ok(answer_as_is(response));
-        }
         return rewrite_answer(response, ChecksumChange::Keep).await;
     }
     let digests = crate::checksum::Digests::of_request(
@@ -57,7 +54,7 @@ pub(in crate::handler) async fn complete(
             Ok(None) => (S3Error::invalid_part(), true),
             Err(error) if is(&error, &S3Error::invalid_part()) => (error, false),
             Err(error) if is(&error, &S3Error::no_such_upload()) => (error, true),
-            Err(error) if is(&error, &S3Error::unavailable()) => (error, true),
+            Err(error) if matches!(error.status().as_u16(), 500 | 503 | 504) => (error, true),
             Err(error) => return Err(error),
         };
         // It may have been completed: the answer got lost, or another process was faster.
@@ -113,28 +110,18 @@ async fn attempt(
     let hash = PayloadHash::Sha256(endseal_crypto::sha256::digest(&request));
     let target = upload.target(Query::new());
     let body = Body::full(request.into());
-    let response = proxy.send(&call.signer, &Method::POST, &target, headers, body, hash).await?;
-    let status = response.status();
-    if !status.is_success() && !matches!(status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND) {
-        return Ok(Some(answer_as_is(response)));
-    }
-    let (mut head, body) = response.into_parts();
-    let document = read(body, 64 * 1024).await?;
-    headers::keep_returned(&mut head.headers);
-    head.headers.remove(CONTENT_LENGTH);
-    let fields = xml::Fields::read(&document);
-    // S3 may find out that it cannot complete after it has begun to answer.
-    match fields.as_ref().ok().and_then(|fields| fields.code.as_deref()) {
-        Some("InvalidPart") => return Ok(None),
-        Some("NoSuchUpload") => return Err(S3Error::no_such_upload()),
-        None if status.is_success() => {}
-        _ => return Ok(Some(Response::from_parts(head, Outgoing::full(document)))),
-    }
-    let fields = fields.map_err(|_| S3Error::internal())?;
+    let sent = proxy.send(&call.signer, &Method::POST, &target, headers, body, hash).await;
+    let (head, document, fields) = match completed_by(sent).await {
+        Ok(completed) => completed,
+        Err(error) if is(&error, &S3Error::invalid_part()) => return Ok(None),
+        Err(error) => return Err(error),
+    };
     upload.unpark_all(proxy).await;
     upload.forget(proxy).await;
     let change = ResultChange {
         etag: fields.etag.as_deref().map(entity_tag::to_client),
+        // The backend's own would lead past the proxy.
+        location: Some(call.target.without_query().path()),
         checksum: match checksum {
             Some(checksum) => ChecksumChange::Set {
                 value: checksum.value,
@@ -146,7 +133,23 @@ async fn attempt(
         ..ResultChange::default()
     };
     let document = xml::rewrite_result(&document, &change).map_err(|_| S3Error::internal())?;
-    Ok(Some(Response::from_parts(head, Outgoing::full(document))))
+    Ok(Some(with_document(head, document)))
+}
+
+/// The backend's answer to a completion.
+///
+/// # Errors
+/// The backend's, also one that it found after it had begun to answer.
+async fn completed_by(
+    sent: Result<Response<ResponseBody>, S3Error>,
+) -> Result<(Parts, Bytes, xml::Fields), S3Error> {
+    let (head, body) = sent?.into_parts();
+    let document = read(body, 64 * 1024).await?;
+    let fields = xml::Fields::read(&document).map_err(|_| S3Error::internal())?;
+    if fields.root == "Error" {
+        return Err(late_error(fields));
+    }
+    Ok((head, document, fields))
 }
 
 /// Checksum headers of this request speak of the object, not of its own body.
@@ -231,17 +234,16 @@ async fn write_end(
     let body = Body::full(end.freeze());
     let headers = HeaderMap::new();
     let signer = upload.sought.signer;
-    let response =
-        proxy.send(signer, &Method::PUT, &target, headers, body, PayloadHash::Unsigned).await?;
-    let tag = headers::text(response.headers(), ETAG).map(str::to_owned);
-    match (response.status(), tag) {
-        (StatusCode::OK, Some(etag)) => {
-            completed.push(CompletedPart { number: number.get(), etag, checksum: None });
-            Ok(completed)
-        }
-        (StatusCode::NOT_FOUND, _) => Err(S3Error::no_such_upload()),
-        _ => Err(S3Error::unavailable()),
-    }
+    let sent =
+        proxy.send(signer, &Method::PUT, &target, headers, body, PayloadHash::Unsigned).await;
+    let response = sent.map_err(|error| match error.status() {
+        StatusCode::NOT_FOUND => S3Error::no_such_upload(),
+        _ => error,
+    })?;
+    let etag = headers::text(response.headers(), ETAG).map(str::to_owned);
+    let etag = etag.ok_or_else(|| S3Error::bad_gateway("the backend gave a part no entity tag"))?;
+    completed.push(CompletedPart { number: number.get(), etag, checksum: None });
+    Ok(completed)
 }
 
 fn named(part: &StoredPart) -> CompletedPart {
@@ -256,13 +258,13 @@ async fn unpark(proxy: &Proxy, upload: &Upload<'_>, part: &StoredPart) -> Result
     let mut headers = HeaderMap::new();
     headers::insert(&mut headers, "if-match", &format!("\"{}\"", part.entity_tag))?;
     let target = upload.parked(part.number);
-    let response = proxy.ask(upload.sought.signer, &Method::GET, &target, headers).await?;
-    match response.status() {
-        StatusCode::OK => {}
+    let response = proxy.ask(upload.sought.signer, &Method::GET, &target, headers).await;
+    let response = response.map_err(|error| match error.status() {
         // It was there a moment ago, and goes when the upload is completed.
-        StatusCode::NOT_FOUND => return Err(S3Error::no_such_upload()),
-        _ => return Err(S3Error::invalid_part()),
-    }
+        StatusCode::NOT_FOUND => S3Error::no_such_upload(),
+        StatusCode::PRECONDITION_FAILED => S3Error::invalid_part(),
+        _ => error,
+    })?;
     let bytes = read(response.into_body(), limit).await?;
     if bytes.len() == limit { Ok(bytes) } else { Err(S3Error::unavailable()) }
 }

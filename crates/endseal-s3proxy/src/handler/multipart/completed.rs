@@ -1,7 +1,7 @@
 //! A completion that is asked for again: a client that lost the answer gets one.
 
 use http::header::ETAG;
-use http::{HeaderMap, Response, StatusCode};
+use http::{HeaderMap, Response};
 
 use super::upload::Upload;
 use crate::body::Outgoing;
@@ -25,14 +25,16 @@ pub(super) async fn answer(
     named: &[CompletedPart],
 ) -> Result<Response<Outgoing>, S3Error> {
     let sought = &upload.sought;
-    let head = proxy.head(sought, HeaderMap::new()).await?;
+    let head = proxy.head(sought, HeaderMap::new()).await.map_err(|error| {
+        if error.status().is_server_error() { error } else { S3Error::no_such_upload() }
+    })?;
     let id = call.target.query().get("uploadId").unwrap_or_default();
     let id = UploadId::parse(id).map_err(|_| S3Error::no_such_upload())?;
     let header = headers::text(head.headers(), format!("{USER_METADATA}{HEADER_METADATA}"));
-    if head.status() != StatusCode::OK || header != Some(&id.header().encode()) {
+    if header != Some(&id.header().encode()) {
         return Err(S3Error::no_such_upload());
     }
-    let len = object_len(&head).ok_or_else(S3Error::internal)?;
+    let len = object_len(&head)?;
     let Found::Sealed(object) = proxy.examine(sought, head.headers(), len).await? else {
         return Err(S3Error::no_such_upload());
     };

@@ -1,17 +1,18 @@
 //! `CreateMultipartUpload`
 
+use bytes::Bytes;
 use endseal_crypto::random::OsRandom;
-use http::header::CONTENT_LENGTH;
 use http::{Method, Response};
 
 use super::upload::Upload;
 use crate::body::Outgoing;
 use crate::bucket::Plaintext;
+use crate::client::ResponseBody;
 use crate::error::S3Error;
 use crate::handler::put_object::set_metadata;
 use crate::headers;
 use crate::object::{Header, UploadId};
-use crate::proxy::{Call, Proxy, Sought, pass, read};
+use crate::proxy::{Call, Proxy, Sought, late_error, read, with_document};
 use crate::xml::{self, ResultChange};
 
 /// Begins an upload.
@@ -24,7 +25,9 @@ pub(in crate::handler) async fn create(
     if proxy.rule(sought.bucket).plaintext == Plaintext::Allow {
         headers::check_user_metadata(&headers)?;
         let response = proxy.ask(&call.signer, &Method::POST, &call.target, headers).await?;
-        return Ok(pass(response));
+        let (head, body) = response.into_parts();
+        let (document, _) = begun(body).await?;
+        return Ok(with_document(head, document.to_vec()));
     }
     let place = sought.place()?;
     let keys = proxy.new_key(place).await?;
@@ -38,13 +41,8 @@ pub(in crate::handler) async fn create(
     .map_err(|_| S3Error::internal())?;
     set_metadata(proxy, sought.bucket, &mut headers, &header, &keys.key)?;
     let response = proxy.ask(&call.signer, &Method::POST, &call.target, headers).await?;
-    if !response.status().is_success() {
-        return Ok(pass(response));
-    }
     let (head, body) = response.into_parts();
-    let document = read(body, 64 * 1024).await?;
-    let fields = xml::Fields::read(&document).map_err(|_| S3Error::internal())?;
-    let backend_id = fields.upload_id.ok_or_else(S3Error::internal)?;
+    let (document, backend_id) = begun(body).await?;
     let id = UploadId::seal(&header, &keys.key, &place, &backend_id, &mut OsRandom)
         .map_err(|_| S3Error::internal())?;
     if proxy.rule(sought.bucket).records_uploads() {
@@ -57,15 +55,24 @@ pub(in crate::handler) async fn create(
     }
     let change = ResultChange { upload_id: Some(id), ..ResultChange::default() };
     let document = xml::rewrite_result(&document, &change).map_err(|_| S3Error::internal())?;
-    let mut answer = Response::from_parts(head, Outgoing::full(document));
-    let mut headers = headers::returned(answer.headers());
-    headers.remove(CONTENT_LENGTH);
-    headers::remove(&mut headers, |name| headers::is_checksum(name.as_str()));
+    let mut answer = with_document(head, document);
+    let headers = answer.headers_mut();
+    headers::remove(headers, |name| headers::is_checksum(name.as_str()));
     for name in ["x-amz-checksum-algorithm", "x-amz-checksum-type"] {
         if let Some(value) = call.headers.get(name) {
             headers.insert(name, value.clone());
         }
     }
-    *answer.headers_mut() = headers;
     Ok(answer)
+}
+
+/// The backend's answer, and its id of the upload.
+async fn begun(body: ResponseBody) -> Result<(Bytes, String), S3Error> {
+    let document = read(body, 64 * 1024).await?;
+    let fields = xml::Fields::read(&document).map_err(|_| S3Error::internal())?;
+    if fields.root == "Error" {
+        return Err(late_error(fields));
+    }
+    let id = fields.upload_id;
+    Ok((document, id.ok_or_else(|| S3Error::bad_gateway("the backend gave an upload no id"))?))
 }

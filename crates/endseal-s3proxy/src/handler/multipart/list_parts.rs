@@ -1,8 +1,7 @@
 //! `ListParts`
 
-use http::header::CONTENT_LENGTH;
 use http::response::Parts;
-use http::{HeaderMap, Method, Response, StatusCode};
+use http::{HeaderMap, Method, Response};
 
 use super::part::is_plain;
 use super::upload::{StoredPart, Upload};
@@ -11,7 +10,7 @@ use crate::error::S3Error;
 use crate::headers;
 use crate::object::entity_tag::PartTag;
 use crate::object::size;
-use crate::proxy::{Call, Proxy, pass, read};
+use crate::proxy::{Call, Proxy, read, relay, with_document};
 use crate::xml::{self, Change, Entry, ListedPart, Name, Replacement, Rules};
 
 const MAX_LIST: usize = 4 << 20;
@@ -25,8 +24,8 @@ pub(in crate::handler) async fn list_parts(
         let headers = headers::forwarded(&call.headers);
         let response = proxy.ask(&call.signer, &Method::GET, &call.target, headers).await?;
         let has_names = call.target.bucket().is_some_and(|bucket| proxy.names(bucket).is_some());
-        if response.status() != StatusCode::OK || !has_names {
-            return Ok(pass(response));
+        if !has_names {
+            return Ok(relay(response));
         }
         let (head, body) = response.into_parts();
         let list = read(body, MAX_LIST).await?;
@@ -36,9 +35,6 @@ pub(in crate::handler) async fn list_parts(
     let query = call.target.query().clone().without(|name| name == "uploadId");
     let target = upload.target(query);
     let response = proxy.ask(&call.signer, &Method::GET, &target, HeaderMap::new()).await?;
-    if response.status() != StatusCode::OK {
-        return Ok(pass(response));
-    }
     let (head, body) = response.into_parts();
     let list = read(body, MAX_LIST).await?;
     let page = xml::read_parts(&list).map_err(|_| S3Error::internal())?;
@@ -57,11 +53,7 @@ pub(in crate::handler) async fn list_parts(
 /// The answer with a list as `rules` want it.
 fn rewritten(head: Parts, list: &[u8], rules: impl Rules) -> Result<Response<Outgoing>, S3Error> {
     let document = xml::rewrite(list, rules).map_err(|_| S3Error::internal())?;
-    let mut answer = Response::from_parts(head, Outgoing::full(document));
-    let headers = headers::returned(answer.headers());
-    *answer.headers_mut() = headers;
-    answer.headers_mut().remove(CONTENT_LENGTH);
-    Ok(answer)
+    Ok(with_document(head, document))
 }
 
 /// A list of the backend's own upload, with the name that clients know.

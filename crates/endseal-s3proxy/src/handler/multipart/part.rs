@@ -2,12 +2,12 @@
 
 use endseal_crypto::random::OsRandom;
 use http::header::ETAG;
-use http::{HeaderMap, Method, Response, StatusCode};
+use http::{HeaderMap, Method, Response};
 
 use super::upload::Upload;
 use crate::body::{Content, Outgoing, Plain, Report, Sealed, Sealer};
 use crate::byte_range::ByteRange;
-use crate::client::Body;
+use crate::client::{Body, ResponseBody};
 use crate::error::S3Error;
 use crate::handler::copy_object::{Source, name_source, not_there};
 use crate::handler::get_object::open_range;
@@ -15,7 +15,9 @@ use crate::handler::{conditions, content, pass_through, put_object};
 use crate::headers;
 use crate::object::entity_tag::PartTag;
 use crate::object::{PartNumber, PartSealer, RESERVED_PREFIX, Receipt, SALT_LEN, UploadId, size};
-use crate::proxy::{Call, Found, Proxy, Sought, object_len, pass};
+use crate::proxy::{
+    Call, Found, Proxy, Sought, late_error, object_len, read, with_document, without_body,
+};
 use crate::sigv4::PayloadHash;
 use crate::target::Query;
 use crate::xml;
@@ -33,7 +35,7 @@ pub(in crate::handler) async fn upload_part(
 ) -> Result<Response<Outgoing>, S3Error> {
     if is_plain(proxy, &call) {
         // Parts of the backend's own uploads have its own tags, in every answer and in the completion.
-        return pass_through::send_on(proxy, call).await.map(pass);
+        return Ok(without_body(pass_through::send_on(proxy, call).await?).await);
     }
     let digests = content::digests(&call.headers, &call.payload)?;
     let Some(body) = call.body.take() else { return Err(S3Error::internal()) };
@@ -42,16 +44,14 @@ pub(in crate::handler) async fn upload_part(
     let number = number(&call)?;
     let Sent { mut answer, salt, plaintext_len, sha256 } =
         send(proxy, &call, &upload, number, content).await?;
-    if answer.status().is_success() {
-        let records = proxy.rule(upload.sought.bucket).records_uploads();
-        if let Some(sha256) = sha256.filter(|_| records) {
-            let tag = headers::text(answer.headers(), ETAG).unwrap_or_default();
-            let entity_tag = tag.trim_matches('"').to_owned();
-            let receipt = Receipt { salt, plaintext_len, sha256, entity_tag };
-            upload.write_receipt(proxy, number, &receipt).await;
-        }
-        set_tag(answer.headers_mut(), salt)?;
+    let records = proxy.rule(upload.sought.bucket).records_uploads();
+    if let Some(sha256) = sha256.filter(|_| records) {
+        let tag = headers::text(answer.headers(), ETAG).unwrap_or_default();
+        let entity_tag = tag.trim_matches('"').to_owned();
+        let receipt = Receipt { salt, plaintext_len, sha256, entity_tag };
+        upload.write_receipt(proxy, number, &receipt).await;
     }
+    set_tag(answer.headers_mut(), salt)?;
     Ok(answer)
 }
 
@@ -78,12 +78,11 @@ pub(in crate::handler) async fn upload_part_copy(
     };
     let number = number(call)?;
     let conditional = conditions::of_source(&call.headers);
-    let head = proxy.head(&from, conditional).await?;
-    match head.status() {
-        StatusCode::OK => {}
-        status => return not_there(proxy, &from, status).await,
-    }
-    let stored_len = object_len(&head).ok_or_else(S3Error::internal)?;
+    let head = match proxy.head(&from, conditional).await {
+        Ok(head) => head,
+        Err(error) => return Err(not_there(proxy, &from, error).await),
+    };
+    let stored_len = object_len(&head)?;
     let found = proxy.examine(&from, head.headers(), stored_len).await?;
     if upload.is_none() && matches!(found, Found::Plain) {
         // Bytes that are the same on both sides: the backend moves them.
@@ -91,7 +90,7 @@ pub(in crate::handler) async fn upload_part_copy(
         conditions::to_backend(&mut headers);
         name_source(proxy, &source, &mut headers)?;
         let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await?;
-        return Ok(pass(response));
+        return copied(response).await;
     }
     let content_len = match &found {
         Found::Sealed(object) => object.content_len,
@@ -131,25 +130,17 @@ pub(in crate::handler) async fn upload_part_copy(
                 headers::insert(&mut headers, "range", &range)?;
             }
             let response = proxy.ask(from.signer, &Method::GET, &from.target(), headers).await?;
-            if !response.status().is_success() {
-                return Ok(pass(response));
-            }
             Content::backend(response.into_body(), len)
         }
     };
     let answer = match &upload {
         Some(upload) => {
             let Sent { mut answer, salt, .. } = send(proxy, call, upload, number, content).await?;
-            if answer.status().is_success() {
-                set_tag(answer.headers_mut(), salt)?;
-            }
+            set_tag(answer.headers_mut(), salt)?;
             answer
         }
         None => send_plain(proxy, call, content).await?,
     };
-    if !answer.status().is_success() {
-        return Ok(answer);
-    }
     let (mut head, _) = answer.into_parts();
     let tag = head.headers.remove(ETAG);
     let tag = tag.as_ref().and_then(|tag| tag.to_str().ok()).unwrap_or_default();
@@ -160,6 +151,17 @@ pub(in crate::handler) async fn upload_part_copy(
     Ok(Response::from_parts(head, Outgoing::full(document.finish())))
 }
 
+/// The backend's answer to a copy of its own, with the tag as it is.
+async fn copied(response: Response<ResponseBody>) -> Result<Response<Outgoing>, S3Error> {
+    let (head, body) = response.into_parts();
+    let document = read(body, 64 * 1024).await?;
+    let fields = xml::Fields::read(&document).map_err(|_| S3Error::internal())?;
+    match fields.root.as_str() {
+        "Error" => Err(late_error(fields)),
+        _ => Ok(with_document(head, document.to_vec())),
+    }
+}
+
 fn number(call: &Call) -> Result<PartNumber, S3Error> {
     let text = call.target.query().get("partNumber").unwrap_or_default();
     text.parse().ok().and_then(PartNumber::new).ok_or_else(|| {
@@ -167,7 +169,7 @@ fn number(call: &Call) -> Result<PartNumber, S3Error> {
     })
 }
 
-/// A part that went to the backend.
+/// A part that the backend stored.
 struct Sent {
     /// The backend's.
     answer: Response<Outgoing>,
@@ -223,7 +225,7 @@ async fn send(
     let sent =
         proxy.send(&call.signer, &Method::PUT, &target, headers, body, PayloadHash::Unsigned).await;
     let sha256 = report.sha256();
-    let answer = put_object::finish_raw(sent, report.take())?;
+    let answer = put_object::finish_raw(sent, report.take()).await?;
     Ok(Sent { answer, salt, plaintext_len: len, sha256 })
 }
 
@@ -238,7 +240,7 @@ async fn send_plain(
     let body = Body::stream(content.len(), Plain::new(content));
     let hash = PayloadHash::Unsigned;
     let sent = proxy.send(&call.signer, &Method::PUT, &call.target, headers, body, hash).await?;
-    Ok(pass(sent))
+    Ok(without_body(sent).await)
 }
 
 /// The tag that tells which upload of the part it is.

@@ -54,12 +54,7 @@ impl Upload<'_> {
         let target = Target::of(self.sought.bucket, Some(key), Query::new());
         let (body, hash) = (Body::full(body.into()), PayloadHash::Unsigned);
         let signer = self.sought.signer;
-        let response = proxy.send(signer, &Method::PUT, &target, headers, body, hash).await?;
-        match response.status() {
-            status if status.is_success() => Ok(()),
-            StatusCode::FORBIDDEN => Err(S3Error::access_denied()),
-            _ => Err(S3Error::unavailable()),
-        }
+        proxy.send(signer, &Method::PUT, &target, headers, body, hash).await.map(drop)
     }
 
     /// The receipt of that upload of a part which the backend calls by this tag, if there is one.
@@ -118,9 +113,6 @@ async fn forget_all(
         let query = Query::new().with("list-type", "2").with("prefix", &folder);
         let target = Target::of(bucket, None, query);
         let response = proxy.ask(signer, &Method::GET, &target, HeaderMap::new()).await?;
-        if response.status() != StatusCode::OK {
-            return Err(S3Error::unavailable());
-        }
         let document = read(response.into_body(), MAX_LIST).await?;
         let head = xml::ListHead::read(&document).map_err(|_| S3Error::internal())?;
         let mut request = xml::Builder::new("Delete");
@@ -141,13 +133,12 @@ async fn forget_all(
         let request = request.finish();
         let response =
             delete_objects::send(proxy, signer, &target, HeaderMap::new(), request).await?;
-        let status = response.status();
         let answer = read(response.into_body(), MAX_LIST).await?;
         let mut refused = false;
         let is_read = xml::entries(&answer, |entry| {
             refused |= entry.kind == xml::EntryKind::DeleteError;
         });
-        if !status.is_success() || is_read.is_err() || refused {
+        if is_read.is_err() || refused {
             return Err(S3Error::unavailable());
         }
         if !head.is_truncated {
@@ -213,12 +204,11 @@ async fn find(
     most: usize,
 ) -> Result<Option<Vec<u8>>, S3Error> {
     let target = Target::of(bucket, Some(key), Query::new());
-    let response = proxy.ask(signer, &Method::GET, &target, HeaderMap::new()).await?;
-    match response.status() {
-        StatusCode::OK => {}
-        StatusCode::NOT_FOUND | StatusCode::FORBIDDEN => return Ok(None),
-        _ => return Err(S3Error::unavailable()),
-    }
+    let response = match proxy.ask(signer, &Method::GET, &target, HeaderMap::new()).await {
+        Ok(response) => response,
+        Err(error) if matches!(error.status().as_u16(), 403 | 404) => return Ok(None),
+        Err(error) => return Err(error),
+    };
     match read(response.into_body(), most).await {
         Ok(bytes) => Ok(Some(bytes.to_vec())),
         Err(error) if error.code() == S3Error::internal().code() => Ok(None),

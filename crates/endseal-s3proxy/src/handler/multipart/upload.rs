@@ -141,13 +141,11 @@ impl<'a> Upload<'a> {
     async fn list(&self, proxy: &Proxy, query: Query) -> Result<Response<ResponseBody>, S3Error> {
         let target = self.target(query);
         let signer = self.sought.signer;
-        let response = proxy.ask(signer, &Method::GET, &target, HeaderMap::new()).await?;
-        match response.status() {
-            StatusCode::OK => Ok(response),
-            StatusCode::NOT_FOUND => Err(S3Error::no_such_upload()),
-            StatusCode::FORBIDDEN => Err(S3Error::access_denied()),
-            _ => Err(S3Error::unavailable()),
-        }
+        let response = proxy.ask(signer, &Method::GET, &target, HeaderMap::new()).await;
+        response.map_err(|error| match error.status() {
+            StatusCode::NOT_FOUND => S3Error::no_such_upload(),
+            _ => error,
+        })
     }
 
     /// Part `number`, if it is parked.
@@ -160,14 +158,13 @@ impl<'a> Upload<'a> {
         number: PartNumber,
     ) -> Result<Option<StoredPart>, S3Error> {
         let target = self.parked(number);
-        let response =
-            proxy.ask(self.sought.signer, &Method::HEAD, &target, HeaderMap::new()).await?;
-        match response.status() {
-            StatusCode::OK => {}
-            StatusCode::NOT_FOUND => return Ok(None),
-            _ => return Err(S3Error::unavailable()),
-        }
-        let len = object_len(&response).and_then(size::part_plaintext_len);
+        let asked = proxy.ask(self.sought.signer, &Method::HEAD, &target, HeaderMap::new()).await;
+        let response = match asked {
+            Ok(response) => response,
+            Err(error) if error.status() == StatusCode::NOT_FOUND => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let len = size::part_plaintext_len(object_len(&response)?);
         let tag = headers::text(response.headers(), "etag");
         let (Some(plaintext_len), Some(tag)) = (len, tag) else {
             return Err(S3Error::not_authentic());
@@ -200,9 +197,6 @@ impl<'a> Upload<'a> {
         let target = Target::of(self.sought.bucket, None, query);
         let response =
             proxy.ask(self.sought.signer, &Method::GET, &target, HeaderMap::new()).await?;
-        if response.status() != StatusCode::OK {
-            return Err(S3Error::unavailable());
-        }
         let document = read(response.into_body(), MAX_LIST).await?;
         let mut numbers = Vec::new();
         xml::entries(&document, |entry| {

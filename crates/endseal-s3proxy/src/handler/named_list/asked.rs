@@ -345,6 +345,7 @@ mod tests {
                 .map(|_| ())
                 .unwrap_err()
                 .code()
+                .to_owned()
         };
         for delimiter in ["a", "//", "%2F"] {
             assert_eq!(code(&Query::new().with("delimiter", delimiter)), "NotImplemented");
