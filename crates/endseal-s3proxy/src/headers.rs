@@ -1,6 +1,6 @@
 //! Which headers go through to the backend and back, and which are the proxy's own business.
 
-use http::header::{AsHeaderName, CONTENT_ENCODING};
+use http::header::{AsHeaderName, CONNECTION, CONTENT_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::error::S3Error;
@@ -78,6 +78,15 @@ pub(crate) fn is_checksum(name: &str) -> bool {
     name.starts_with("x-amz-checksum-")
 }
 
+/// Headers that `Connection` names: they concern one connection and end here (RFC 9110, 7.6.1).
+fn hop_by_hop(headers: &HeaderMap) -> Vec<HeaderName> {
+    let lines = headers.get_all(CONNECTION).iter().filter_map(|line| line.to_str().ok());
+    let names = lines.flat_map(|line| line.split(',')).map(str::trim);
+    let options = ["", "close", "keep-alive"];
+    let names = names.filter(|name| !options.iter().any(|option| option.eq_ignore_ascii_case(name)));
+    names.filter_map(|name| name.parse().ok()).collect()
+}
+
 /// Headers of a request that goes through as it is.
 pub(crate) fn forwarded(headers: &HeaderMap) -> HeaderMap {
     chosen(headers, |name| !is_own(name))
@@ -92,8 +101,9 @@ pub(crate) fn about_sealed(headers: &HeaderMap) -> HeaderMap {
 /// to the backend gets besides.
 fn chosen(headers: &HeaderMap, wanted: impl Fn(&HeaderName) -> bool) -> HeaderMap {
     let mut out = HeaderMap::with_capacity(headers.len() + ADDED);
+    let hop_by_hop = hop_by_hop(headers);
     for (name, value) in headers {
-        if wanted(name) {
+        if wanted(name) && !hop_by_hop.contains(name) {
             out.append(name.clone(), value.clone());
         }
     }
@@ -189,7 +199,8 @@ pub(crate) fn returned(headers: &HeaderMap) -> HeaderMap {
 
 /// Leaves no others than those of [`returned`] in an answer that is taken over.
 pub(crate) fn keep_returned(headers: &mut HeaderMap) {
-    remove(headers, is_of_connection);
+    let hop_by_hop = hop_by_hop(headers);
+    remove(headers, |name| is_of_connection(name) || hop_by_hop.contains(name));
     strip_aws_chunked(headers);
 }
 

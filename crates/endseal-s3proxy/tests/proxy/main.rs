@@ -16,6 +16,7 @@ mod faults;
 mod fixture;
 mod folder;
 mod forms;
+mod header_rules;
 mod lists;
 mod md5_conditions;
 mod md5_tags;

@@ -23,6 +23,8 @@ pub(crate) enum Oddity {
     TakesPartsFirst,
     /// An upload is none any more some time before it is an object. versitygw is like that.
     HidesUploads,
+    /// Every answer tells the length of what is stored, has a header for its connection, and says which headers came.
+    TellsHeaders,
 }
 
 pub(crate) struct OddServer {
@@ -88,6 +90,13 @@ impl Shared {
         if self.oddity == Oddity::TellsTags && answer.status == 412 {
             let there = self.backend.ask("HEAD", path).await.expect(200);
             answer.headers.insert("etag", there.etag().parse().unwrap());
+        }
+        if self.oddity == Oddity::TellsHeaders {
+            let came: Vec<&str> = request.headers.iter().map(|(name, _)| name.as_str()).collect();
+            answer.headers.insert("x-came", came.join(" ").parse().unwrap());
+            answer.headers.insert("x-hop", "of the server".parse().unwrap());
+            answer.headers.insert("connection", "close, X-Hop".parse().unwrap());
+            answer.headers.insert("x-amz-object-size", "188".parse().unwrap());
         }
         if self.is_completing.load(SeqCst) && request.lists_parts() && answer.status == 200 {
             match self.oddity {

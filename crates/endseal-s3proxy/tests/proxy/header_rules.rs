@@ -1,0 +1,35 @@
+//! Headers that do not go from one side to the other.
+
+use endseal_s3proxy::config::Backend;
+
+use crate::client::Client;
+use crate::fixture::{Front, World, config, content, serve};
+use crate::forms::{CONDITIONS, Form};
+use crate::multipart::{PART, begin, complete, part};
+use crate::odd_server::{OddServer, Oddity};
+
+async fn before(world: &World, oddity: Oddity) -> Front {
+    let server = OddServer::start(world, oddity).await;
+    let mut backend: Backend = world.folder.backend();
+    backend.url = format!("http://{}", server.address);
+    serve(&config(backend, &world.ring())).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn headers_of_a_connection_end_with_it() {
+    let (world, _front) = World::with_bucket().await;
+    let front = before(&world, Oddity::TellsHeaders).await;
+    let client = &front.client;
+    let headers = [("connection", "close, X-Own"), ("x-own", "1"), ("x-other", "2")];
+    let head = client.head("PUT", "/bucket/key", &headers, 7).replace("connection: close\r\n", "");
+    for (head, body) in [
+        (head, &b"content"[..]),
+        (client.head("GET", "/bucket/key", &headers, 0), b""),
+        (client.head("GET", "/bucket?location", &headers, 0), b""),
+    ] {
+        let answer = client.exchange(&head, body, false).await.expect(200);
+        let came = answer.header("x-came").unwrap();
+        assert!(came.contains("x-other") && !came.contains("x-own"), "{came}");
+        assert_eq!(answer.header("x-hop"), None);
+    }
+}
