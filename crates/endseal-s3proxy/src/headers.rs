@@ -83,7 +83,8 @@ fn hop_by_hop(headers: &HeaderMap) -> Vec<HeaderName> {
     let lines = headers.get_all(CONNECTION).iter().filter_map(|line| line.to_str().ok());
     let names = lines.flat_map(|line| line.split(',')).map(str::trim);
     let options = ["", "close", "keep-alive"];
-    let names = names.filter(|name| !options.iter().any(|option| option.eq_ignore_ascii_case(name)));
+    let names =
+        names.filter(|name| !options.iter().any(|option| option.eq_ignore_ascii_case(name)));
     names.filter_map(|name| name.parse().ok()).collect()
 }
 
@@ -152,6 +153,28 @@ pub(crate) fn check_user_metadata(headers: &HeaderMap) -> Result<usize, S3Error>
         len += entry.len() + value.len();
     }
     Ok(len)
+}
+
+/// Refuses a key with which the backend would encrypt (SSE-C): it would get the key, and is trusted with
+/// availability alone.
+///
+/// # Errors
+/// `NotImplemented`.
+pub(crate) fn check_no_customer_key<'a>(
+    mut names: impl Iterator<Item = &'a str>,
+) -> Result<(), S3Error> {
+    let is_key = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        let name =
+            name.strip_prefix("x-amz-copy-source-").map(|it| format!("x-amz-{it}")).unwrap_or(name);
+        name.starts_with("x-amz-server-side-encryption-customer-")
+    };
+    if names.any(is_key) {
+        return Err(S3Error::not_implemented().with_message(
+            "The proxy takes no encryption keys from clients (SSE-C): it encrypts by its own.",
+        ));
+    }
+    Ok(())
 }
 
 /// Sets the metadata entry of the object's header.

@@ -235,6 +235,8 @@ impl Proxy {
             self.clients.find(&verified.access_key).ok_or_else(S3Error::access_denied)?;
         seen.client = Some(Arc::clone(client));
         client.check(operation, &head.method, &target).map_err(|error| self.refused(error))?;
+        let headers = head.headers.keys().map(HeaderName::as_str);
+        headers::check_no_customer_key(headers.chain(target.query().names()))?;
         let mut target = target;
         if verified.presigned {
             target = target.without_signature();

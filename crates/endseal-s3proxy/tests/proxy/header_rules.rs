@@ -33,3 +33,35 @@ async fn headers_of_a_connection_end_with_it() {
         assert_eq!(answer.header("x-hop"), None);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn encryption_keys_of_clients_are_refused() {
+    let (world, front) = World::with_bucket().await;
+    let client: &Client = &front.client;
+    client.put("/bucket/key", b"content").await.expect(200);
+    let before = world.data();
+    let own = "x-amz-server-side-encryption-customer-key";
+    let of_source = "x-amz-copy-source-server-side-encryption-customer-key";
+    let copy = ("x-amz-copy-source", "bucket/key");
+    let secret = (own, "c2VjcmV0");
+    for (method, target, headers) in [
+        ("PUT", "/bucket/new", &[secret][..]),
+        ("GET", "/bucket/key", &[secret]),
+        ("HEAD", "/bucket/key", &[secret]),
+        ("PUT", "/bucket/new", &[copy, (of_source, "c2VjcmV0")]),
+        ("PUT", "/bucket/new", &[copy, ("x-amz-server-side-encryption-customer-algorithm", "AES256")]),
+        ("POST", "/bucket/new?uploads", &[secret]),
+        ("PUT", "/bucket/new?x-amz-server-side-encryption-customer-algorithm=AES256", &[]),
+    ] {
+        let refused = client.ask_with(method, target, headers).await.expect(501);
+        if method != "HEAD" {
+            assert_eq!(refused.code(), "NotImplemented");
+            assert!(refused.element("Message").contains("SSE-C"));
+        }
+    }
+    let conditions = format!("{CONDITIONS}, [\"starts-with\", \"${own}\", \"\"]");
+    let fields = [("key", "up/a"), ("bucket", "bucket"), secret];
+    let refused = Form::signed(client, &conditions, &fields, b"content").post(client).await;
+    assert_eq!(refused.expect(501).code(), "NotImplemented");
+    assert_eq!(world.data(), before);
+}

@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::checksum::Digests;
 use crate::error::S3Error;
-use crate::headers::USER_METADATA;
+use crate::headers::{self, USER_METADATA};
 use crate::sigv4::uri;
 use crate::xml;
 
@@ -82,10 +82,10 @@ impl Fields {
     /// # Errors
     /// If a value cannot be in one.
     pub(super) fn headers(&self) -> Result<HeaderMap, S3Error> {
+        headers::check_no_customer_key(self.0.iter().map(|(name, _)| name.as_str()))?;
         let mut headers = HeaderMap::new();
         for (name, value) in self.lower() {
-            let is_encryption = name.starts_with("x-amz-server-side-encryption")
-                && !name.starts_with("x-amz-server-side-encryption-customer");
+            let is_encryption = name.starts_with("x-amz-server-side-encryption");
             match name.as_str() {
                 "acl" | "x-amz-acl" => append(&mut headers, "x-amz-acl", value)?,
                 "tagging" => append(&mut headers, "x-amz-tagging", &tags(value)?)?,
@@ -142,7 +142,6 @@ mod tests {
             ),
             ("policy", "p"),
             ("x-amz-signature", "s"),
-            ("x-amz-server-side-encryption-customer-key", "k"),
             ("x-amz-checksum-crc32c", "4waSgw=="),
         ]);
         assert_eq!(fields.key().unwrap(), "x/a.txt");
