@@ -26,6 +26,7 @@ pub(crate) const CONTENT_SHA256: HeaderName = HeaderName::from_static("x-amz-con
 pub(crate) const COPY_SOURCE: HeaderName = HeaderName::from_static("x-amz-copy-source");
 pub(crate) const DECODED_LENGTH: HeaderName =
     HeaderName::from_static("x-amz-decoded-content-length");
+pub(crate) const OBJECT_SIZE: HeaderName = HeaderName::from_static("x-amz-object-size");
 pub(crate) const SDK_CHECKSUM: HeaderName = HeaderName::from_static("x-amz-sdk-checksum-algorithm");
 pub(crate) const SECURITY_TOKEN: HeaderName = HeaderName::from_static("x-amz-security-token");
 
@@ -260,7 +261,11 @@ fn describes_sealed(name: &HeaderName) -> bool {
     own || is_checksum(name)
         || matches!(
             name,
-            "content-length" | "content-range" | "content-md5" | "x-amz-mp-parts-count"
+            "content-length"
+                | "content-range"
+                | "content-md5"
+                | "x-amz-mp-parts-count"
+                | "x-amz-object-size"
         )
 }
 

@@ -223,7 +223,10 @@ async fn copy_sealed(
         headers::insert(&mut headers, "x-amz-copy-source-if-match", tag)?;
     }
     let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await?;
-    rewrite_answer_as(response, ChecksumChange::Drop, md5).await
+    let mut answer = rewrite_answer_as(response, ChecksumChange::Drop, md5).await?;
+    // Of the sealed object.
+    answer.headers_mut().remove(headers::OBJECT_SIZE);
+    Ok(answer)
 }
 
 /// The backend's answer about an object that came to be, with the tag that clients see.

@@ -241,6 +241,8 @@ pub(super) async fn finish_raw(
     let outcome = outcome.ok_or_else(S3Error::internal)?;
     let headers = answer.headers_mut();
     headers::remove(headers, |name| headers::is_checksum(name.as_str()));
+    // Of the sealed object.
+    headers.remove(headers::OBJECT_SIZE);
     if let Some(checksum) = outcome.checksum {
         headers::insert(headers, checksum.kind().header(), &checksum.to_base64())?;
         headers.insert("x-amz-checksum-type", HeaderValue::from_static("FULL_OBJECT"));

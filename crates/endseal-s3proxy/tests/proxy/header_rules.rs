@@ -35,6 +35,30 @@ async fn headers_of_a_connection_end_with_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn no_answer_tells_the_size_of_a_sealed_object() {
+    let (world, _front) = World::with_bucket().await;
+    let front = before(&world, Oddity::TellsHeaders).await;
+    let client = &front.client;
+    let size = "x-amz-object-size";
+    for len in [0, 7, 70_000] {
+        let put = client.put("/bucket/key", &content(len, 1)).await.expect(200);
+        assert_eq!(put.header(size), None, "{len}");
+        for method in ["GET", "HEAD"] {
+            assert_eq!(client.ask(method, "/bucket/key").await.expect(200).header(size), None);
+        }
+    }
+    let copy = [("x-amz-copy-source", "bucket/key")];
+    let copied = client.ask_with("PUT", "/bucket/copy", &copy).await.expect(200);
+    assert_eq!(copied.header(size), None);
+    let id = begin(client, "/bucket/parts", &[]).await;
+    let target = format!("/bucket/parts?partNumber=1&uploadId={id}");
+    assert_eq!(client.put(&target, &content(PART, 1)).await.expect(200).header(size), None);
+    let tag = part(client, "/bucket/parts", &id, 1, &content(PART, 1)).await;
+    let completed = complete(client, "/bucket/parts", &id, &[(1, tag)]).await.expect(200);
+    assert_eq!(completed.header(size), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn encryption_keys_of_clients_are_refused() {
     let (world, front) = World::with_bucket().await;
     let client: &Client = &front.client;

@@ -133,7 +133,10 @@ async fn attempt(
         ..ResultChange::default()
     };
     let document = xml::rewrite_result(&document, &change).map_err(|_| S3Error::internal())?;
-    Ok(Some(with_document(head, document)))
+    let mut answer = with_document(head, document);
+    // Of the sealed object.
+    answer.headers_mut().remove(headers::OBJECT_SIZE);
+    Ok(Some(answer))
 }
 
 /// The backend's answer to a completion.
