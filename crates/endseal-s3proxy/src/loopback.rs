@@ -57,7 +57,7 @@ pub(crate) async fn serve<F, B>(
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEADER_TIMEOUT)
                 .max_buf_size(READ_BUFFER)
-                .max_headers(200)
+                .max_headers(2_048)
                 .serve_connection(TokioIo::new(stream), service)
                 .await;
             drop(permit);

@@ -41,6 +41,9 @@ pub struct Server {
 /// Longest time for a handshake of TLS.
 const TLS_HANDSHAKE: Duration = Duration::from_secs(10);
 
+/// Headers of a request. The limit of their bytes comes first: 2 KB of user metadata are up to 500 headers.
+const MAX_HEADERS: usize = 2_048;
+
 /// Bytes of a connection's read buffer at most.
 const READ_BUFFER: usize = 256 * 1024;
 
@@ -164,6 +167,7 @@ impl Server {
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(limits.header_timeout)
+            .max_headers(MAX_HEADERS)
             .max_buf_size((limits.header_bytes + 16 * 1024).max(READ_BUFFER))
             .half_close(true)
             .serve_connection(TokioIo::new(front), service);

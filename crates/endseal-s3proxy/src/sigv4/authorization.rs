@@ -8,7 +8,7 @@ use super::scope::Scope;
 
 /// Longest header, and list of signed headers.
 const MAX_LEN: usize = 8_192;
-const MAX_SIGNED: usize = 128;
+const MAX_SIGNED: usize = 1_024;
 
 /// What a signature says of itself.
 pub(super) struct Authorization<'a> {

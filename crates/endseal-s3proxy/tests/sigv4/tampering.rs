@@ -135,7 +135,8 @@ fn malformed_headers_are_refused() {
         assert!(matches!(error, SignatureError::MalformedHeader(_)), "{from} {to} {error:?}");
         assert_eq!((error.code(), error.status()), ("AuthorizationHeaderMalformed", 400));
     }
-    let many = format!("host;{};", (0..200).map(|i| format!("h{i}")).collect::<Vec<_>>().join(";"));
+    let many =
+        format!("host;{};", (0..1_100).map(|i| format!("h{i}")).collect::<Vec<_>>().join(";"));
     let error = refused(&altered(&request, "host;", &many));
     assert!(matches!(error, SignatureError::MalformedHeader(_)));
     let long = altered(&request, "host;", &format!("host;{};", "h".repeat(9_000)));
