@@ -14,8 +14,9 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-use http::header::{EXPECT, HOST};
+use http::header::{EXPECT, HOST, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
+use http_body::Body as _;
 use hyper::body::Incoming;
 
 pub(crate) use self::backend::read;
@@ -219,6 +220,9 @@ impl Proxy {
         };
         let expects_continue = headers::text(&head.headers, EXPECT)
             .is_some_and(|expect| expect.eq_ignore_ascii_case("100-continue"));
+        if expects_continue && body.is_end_stream() && is_botocore(&head.headers) {
+            seen.leftover.end_connection();
+        }
         // Put aside until it is wanted: what is refused is read to its end all the same.
         let least = self.limits.min_rate;
         let body = Upload::new(body, expects_continue, seen.leftover.clone(), least);
@@ -301,6 +305,13 @@ impl Default for Seen {
 fn head_len(uri: &Uri, headers: &HeaderMap) -> usize {
     let target = uri.path().len() + uri.query().map_or(0, str::len);
     headers.iter().fold(target, |sum, (name, value)| sum + name.as_str().len() + value.len() + 4)
+}
+
+/// True for clients built on botocore. After an answer that came without "100 Continue", botocore does not read the
+/// status line of the next answer over the same connection.
+fn is_botocore(headers: &HeaderMap) -> bool {
+    let agent = headers::text(headers, USER_AGENT).unwrap_or_default().to_ascii_lowercase();
+    agent.contains("botocore") || agent.contains("aws-cli")
 }
 
 /// The host that a request names.

@@ -44,6 +44,11 @@ impl Leftover {
         matches!(*self.0.lock().unwrap_or_else(PoisonError::into_inner), Left::Unsent)
     }
 
+    /// Has the connection end after the answer.
+    pub(crate) fn end_connection(&self) {
+        self.put(Left::Unsent);
+    }
+
     /// Reads what is left, within bounds, so that the client comes to read its answer. Whether the
     /// connection can serve again.
     pub(crate) async fn drain(&self) -> bool {

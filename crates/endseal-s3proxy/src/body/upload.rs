@@ -30,13 +30,10 @@ impl Upload {
         leftover: Leftover,
         least: u64,
     ) -> Box<Self> {
-        if expects_continue && incoming.is_end_stream() {
-            // Nothing to be waited for, so that no word will be given.
-            leftover.put(Left::Unsent);
-        }
         Box::new(Self {
+            // An empty body is complete: the answer is the only word.
+            waits: expects_continue && !incoming.is_end_stream(),
             incoming: Some(incoming),
-            waits: expects_continue,
             leftover,
             rate: Rate::default(),
             least,

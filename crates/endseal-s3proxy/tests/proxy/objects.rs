@@ -285,8 +285,33 @@ async fn connections_on_several_threads_have_their_own_answers() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn expect_with_an_empty_body_keeps_the_connection() {
+    let (_world, front) = World::with_bucket().await;
+    let client = &front.client;
+    let mut stream = TcpStream::connect(client.address).await.unwrap();
+    let expect = [("expect", "100-continue")];
+    for target in ["/bucket/empty", "/bucket/another"] {
+        let head = client.head("PUT", target, &expect, 0).replace("connection: close\r\n", "");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let answer = next_answer(&mut stream).await.expect(200);
+        assert_eq!(answer.header("connection"), None);
+        assert!(client.ask("GET", target).await.expect(200).body.is_empty());
+    }
+    // botocore would not read the status line of the next answer.
+    let head = client.head("PUT", "/bucket/cli", &[expect[0], ("user-agent", "aws-cli/1.46")], 0);
+    let head = head.replace("connection: close\r\n", "");
+    let answer = client.exchange(&head, b"", false).await.expect(200);
+    assert_eq!(answer.header("connection"), Some("close"));
+    // Nothing is to be read of a body that is not there.
+    let head = client.head("PUT", "/nowhere/key", &expect, 0).replace("connection: close\r\n", "");
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let refused = next_answer(&mut stream).await.expect(404);
+    assert_eq!((refused.code().as_str(), refused.header("connection")), ("NoSuchBucket", None));
+}
+
 /// The next answer on a connection that stays.
-async fn next_answer(stream: &mut TcpStream) -> Answer {
+pub(crate) async fn next_answer(stream: &mut TcpStream) -> Answer {
     let mut received = Vec::new();
     let (mut end, mut len) = (None, 0);
     while end.is_none_or(|end| received.len() < end + len) {
