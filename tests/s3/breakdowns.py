@@ -10,7 +10,7 @@ from content import MIB, content, equal, same
 from multipart import PART, begin, check, complete, put_part
 from servers import answers
 from wire import quote
-from world import boto, keys, refusal
+from world import boto, keys, objects, refusal
 
 
 def eventually(condition, what, seconds=10):
@@ -177,7 +177,7 @@ def a_client_that_vanishes_in_an_upload_leaves_nothing(world):
         target = f"/{bucket}/part?partNumber={number}&uploadId={quote(upload_id, '')}"
         half_sent(world.wire, target, content(length)).vanish()
     time.sleep(1)
-    equal(keys(world.back, bucket), [], "keys that the server has")
+    equal(objects(world.back, bucket), [], "keys that the server has")
     found = world.s3.list_parts(Bucket=bucket, Key="part", UploadId=upload_id)
     equal(found.get("Parts", []), [], "parts")
     world.s3.abort_multipart_upload(Bucket=bucket, Key="part", UploadId=upload_id)
@@ -235,7 +235,7 @@ def a_server_killed_in_mid_upload(world):
             pass  # It answers while we send.
         refusal(exchange.reply(), 503)
         server.start()
-        equal(keys(boto(server.url, server.access, server.secret), "broken"), [], "keys there")
+        equal(objects(boto(server.url, server.access, server.secret), "broken"), [], "keys there")
     # The same process goes on with the server that came back.
     found = s3.list_parts(Bucket="broken", Key="part", UploadId=upload_id).get("Parts", [])
     equal(found, [], "parts")

@@ -181,7 +181,7 @@ def left(world, bucket, key):
 
 
 def parked(world, bucket):
-    return [it for it in keys(world.back, bucket) if it.startswith(".endseal/")]
+    return [it for it in keys(world.back, bucket) if it.startswith(".endseal/parked/")]
 
 
 def clean(world, bucket, *options):

@@ -5,7 +5,7 @@ import base64
 from cases import case
 from content import MIB, content, equal, same
 from multipart import PART, begin, complete, put_part
-from world import absent, keys, refused
+from world import absent, keys, objects, refused
 
 OTHER = '"0123456789abcdef0123456789abcdef"'
 
@@ -110,7 +110,7 @@ def the_upload_of_another_key_is_refused(world):
         for data in (content(PART), b"short"):
             with refused(404, "NoSuchUpload"):
                 put_part(world, *place, upload_id, 1, data)
-        equal(keys(world.back, place[0]), [], "keys that the server has")
+        equal(objects(world.back, place[0]), [], "keys that the server has")
 
 
 @case("boto3")

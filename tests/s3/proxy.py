@@ -66,15 +66,12 @@ def secret_file(folder, name, secret):
     return path
 
 
-def configuration(
-    server, folder, port, ring, extra="", clients=None, names=None, uploads=None, tags=None
-):
+def configuration(server, folder, port, ring, extra="", clients=None, names=None, tags=None):
     """Writes the configuration and the secrets it names; the path of the configuration.
 
     `extra` goes before the tables. A client is access key and secret, and the same of the account
     at the server that stands for it, if that is not the one of [backend]. `names` is the file of the
-    name secret of all buckets, if their names are encrypted, `uploads` what is kept of their uploads,
-    `tags` what their objects are called by.
+    name secret of all buckets, if their names are encrypted, `tags` what their objects are called by.
     """
     clients = clients or [(ACCESS, SECRET)]
     lines = [f'listen = "127.0.0.1:{port}"', extra]
@@ -97,12 +94,10 @@ def configuration(
                 f'backend_access_key = "{there[0]}"',
                 f'backend_secret_key_file = "{path}"',
             ]
-    if names or uploads or tags:
+    if names or tags:
         lines += ["[[bucket]]", 'name = "*"']
     if names:
         lines += ['names = "encrypt"', f'name_secret_file = "{names}"']
-    if uploads:
-        lines += [f'uploads = "{uploads}"']
     if tags:
         lines += [f'entity_tags = "{tags}"']
     path = os.path.join(folder, "endseal-s3.toml")
@@ -123,14 +118,13 @@ class Proxy:
         extra="",
         clients=None,
         names=None,
-        uploads=None,
         tags=None,
     ):
         os.makedirs(folder, exist_ok=True)
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = os.path.join(folder, "proxy.log")
-        path = configuration(server, folder, self.port, ring, extra, clients, names, uploads, tags)
+        path = configuration(server, folder, self.port, ring, extra, clients, names, tags)
         self.configuration = path
         self.process = Process(
             [binary, "s3", "serve", "--config", path],

@@ -43,11 +43,11 @@ SUITE = os.path.join("s3tests", "functional", "test_s3.py")
 COLUMNS = {
     "direct": "direct",
     "defaults": "with the defaults",
-    "options": "with both options",
+    "options": "with MD5s as entity tags",
 }
 
 # And the rules of the proxy; none is without it.
-RULES = {"direct": None, "defaults": {}, "options": {"uploads": "recorded", "tags": "md5"}}
+RULES = {"direct": None, "defaults": {}, "options": {"tags": "md5"}}
 
 # Sections of the suite's configuration, and their accounts, the same at server and proxy.
 ACCOUNTS = {
@@ -288,16 +288,6 @@ def cell(text):
 
 # What moves from passed with the defaults, and which option settles it.
 OF_DEFAULTS = {
-    "test_list_multipart_upload": (
-        "wants the upload ids that it was given in the list of uploads: an id holds the wrapped key, "
-        "which is kept nowhere else by default, and the list has the server's ids, with which an "
-        'upload can be aborted; `uploads = "recorded"` keeps the ids that were given'
-    ),
-    "test_multipart_upload_resend_part": (
-        "uploads parts a second time and completes with the tags of the first: a part has a fresh "
-        "salt each time, its tag names which upload of it is meant, and the first is gone; "
-        '`uploads = "recorded"` keeps what tells that both have the same content'
-    ),
     "test_object_write_check_etag": (
         "wants the MD5 of the content as entity tag: by default that is `<tag of the server>-0`, as "
         "conditions on tags are decided at the server, which is not to learn an MD5 of content; "
@@ -312,12 +302,11 @@ INTRODUCTION = """\
 
 278 tests of [ceph/s3-tests](https://github.com/ceph/s3-tests) (commit 8f0ae7b), those that a proxy
 touches, against versitygw 1.8.0 three ways: direct; through the proxy with its defaults; and through
-the proxy with `uploads = "recorded"` and `entity_tags = "md5"` for all buckets. What fails all ways
+the proxy with `entity_tags = "md5"` for all buckets. What fails all ways
 is what that server does not do (encryption by its own keys, forms, anonymous access and so on).
 
-The rule is that no test may move from passed to anything else. With both options it has no
-exception. The defaults, which cost no request and no room for metadata, have the ones that follow
-from them, each settled by an option. A test that does not have the same result both ways is run
+The rule is that no test may move from passed to anything else. With that option it has no
+exception. The defaults have one that follows from them. A test that does not have the same result both ways is run
 alone, directly, {repeat} times more: if it passes and fails there too, and as often run through the
 proxy passes at least once, it does so by chance. Written by `tests/s3/s3tests`.
 """

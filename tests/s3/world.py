@@ -173,6 +173,11 @@ def absent(s3, bucket, key):
         s3.head_object(Bucket=bucket, Key=key)
 
 
+def objects(s3, bucket):
+    """Keys at the server but those of what is recorded of uploads."""
+    return [it for it in keys(s3, bucket) if not it.startswith(".endseal/upload/")]
+
+
 def keys(s3, bucket, **options):
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, **options)
     return [it["Key"] for page in pages for it in page.get("Contents", [])]

@@ -1,5 +1,4 @@
-//! Rules of buckets: whether plaintext may lie there, what content keys are bound to, what is kept of
-//! uploads.
+//! Rules of buckets: plaintext, the place that content keys are bound to, entity tags, names.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -19,19 +18,6 @@ pub enum Plaintext {
     ReadOnly,
     /// They can be read and written: the bucket goes through untouched, but for sealed objects, which are opened.
     Allow,
-}
-
-/// What is kept of uploads in parts, beside their upload ids.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Uploads {
-    /// Nothing: lists of uploads have the backend's ids, and a part that was sent again has another
-    /// entity tag.
-    #[default]
-    Stateless,
-    /// The ids that clients were given, which lists then have, and receipts, so that the tag of either
-    /// upload of a part names both if they have the same content.
-    Recorded,
 }
 
 /// What objects are called by.
@@ -59,8 +45,6 @@ pub struct BucketRule {
     pub binding: Binding,
     /// Whether user metadata is sealed too.
     pub seal_metadata: bool,
-    /// What is kept of uploads in parts.
-    pub uploads: Uploads,
     /// What clients see as entity tags.
     pub entity_tags: EntityTags,
     /// What the names of objects are encrypted under; without it they are as they come.
@@ -69,7 +53,7 @@ pub struct BucketRule {
 
 impl BucketRule {
     /// The default for the buckets of that name: plaintext is forbidden, keys are bound to bucket
-    /// and key, metadata are as they come, nothing is kept of uploads, entity tags are the backend's.
+    /// and key, metadata are as they come, entity tags are the backend's.
     #[must_use]
     pub const fn new(name: Glob) -> Self {
         Self {
@@ -77,16 +61,15 @@ impl BucketRule {
             plaintext: Plaintext::Forbid,
             binding: Binding::Key,
             seal_metadata: false,
-            uploads: Uploads::Stateless,
             entity_tags: EntityTags::Backend,
             names: None,
         }
     }
 
-    /// Whether ids and receipts of uploads are written and looked for. Where plaintext is written,
-    /// uploads are the backend's own.
+    /// Returns true if ids and receipts of uploads are written and looked for: everywhere but where plaintext
+    /// is written, as uploads are the backend's own there.
     pub(crate) fn records_uploads(&self) -> bool {
-        self.uploads == Uploads::Recorded && self.plaintext != Plaintext::Allow
+        self.plaintext != Plaintext::Allow
     }
 }
 

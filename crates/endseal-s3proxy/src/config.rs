@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub use self::reader::ConfigError;
 use self::reader::Reader;
 use crate::access::{Client, Permissions, SecretAccessKey};
-use crate::bucket::{BucketNames, BucketRule, Buckets, EntityTags, Plaintext, Uploads};
+use crate::bucket::{BucketNames, BucketRule, Buckets, EntityTags, Plaintext};
 use crate::glob::Glob;
 use crate::name_secret::NameSecretFile;
 use crate::object::Binding;
@@ -389,24 +389,6 @@ fn buckets(root: &mut Reader) -> Result<Buckets, ConfigError> {
             };
         }
         rule.seal_metadata = table.boolean("seal_metadata")?.unwrap_or(false);
-        if let Some(uploads) = table.string("uploads")? {
-            rule.uploads = match (uploads.as_str(), rule.plaintext) {
-                ("stateless", _) => Uploads::Stateless,
-                ("recorded", Plaintext::Allow) => {
-                    return Err(ConfigError::of(
-                        "bucket.uploads",
-                        "recorded is for what is sealed: not with plaintext = \"allow\"",
-                    ));
-                }
-                ("recorded", _) => Uploads::Recorded,
-                _ => {
-                    return Err(ConfigError::of(
-                        "bucket.uploads",
-                        "expected stateless or recorded",
-                    ));
-                }
-            };
-        }
         if let Some(tags) = table.string("entity_tags")? {
             rule.entity_tags = match tags.as_str() {
                 "backend" => EntityTags::Backend,

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use endseal_crypto::random::OsRandom;
-use endseal_s3proxy::bucket::{EntityTags, Uploads};
+use endseal_s3proxy::bucket::EntityTags;
 use endseal_s3proxy::config::Keys;
 use endseal_s3proxy::name_secret::{CreateNameSecretError, NameSecretFile};
 use endseal_s3proxy::{Config, Proxy, Silent};
@@ -89,18 +89,6 @@ fn the_example_for_minio_can_have_encrypted_names() {
     assert!(matches!(file.create(&mut OsRandom), Err(CreateNameSecretError::Exists)));
     fs::write(&secret, "endseal s3-name-secret v1\n").unwrap();
     assert_eq!(read(&text).err().unwrap().entry(), "bucket.name_secret_file");
-}
-
-#[test]
-fn the_example_for_minio_can_record_uploads() {
-    let scratch = Scratch::new();
-    example("minio.toml", &scratch);
-    let text = read("minio.toml").replace(CREDENTIALS, &format!("{}/", scratch.0.display()));
-    let recorded = text.replace("#uploads = ", "uploads = ");
-    assert_ne!(recorded, text);
-    let config = Config::parse(&recorded, Path::new("/etc/endseal"), |_| None).unwrap();
-    assert_eq!(config.buckets.rule("photos-1").uploads, Uploads::Recorded);
-    assert_eq!(config.buckets.rule("other").uploads, Uploads::Stateless);
 }
 
 #[test]

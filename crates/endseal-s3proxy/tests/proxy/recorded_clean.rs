@@ -7,10 +7,10 @@ use endseal_s3proxy::{Proxy, Silent};
 
 use crate::fixture::{World, content};
 use crate::multipart::{PART, begin, complete, part};
-use crate::resent::{own, recorded, sent, with_bucket};
+use crate::resent::{own, sent};
 
 async fn run(world: &World, age: u64, dry_run: bool) -> (CleanReport, Vec<String>) {
-    let proxy = Proxy::start(&recorded(world), Box::new(Silent::new())).unwrap();
+    let proxy = Proxy::start(&world.config(), Box::new(Silent::new())).unwrap();
     let mut options = Clean::default();
     options.older_than = Duration::from_secs(age);
     options.dry_run = dry_run;
@@ -31,7 +31,7 @@ async fn run(world: &World, age: u64, dry_run: bool) -> (CleanReport, Vec<String
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_recorded_of_uploads_is_cleaned_with_them() {
-    let (world, front) = with_bucket().await;
+    let (world, front) = World::with_bucket().await;
     let (client, backend) = (&front.client, world.backend());
     let left = async |key: &str| {
         let target = format!("/bucket/{key}");

@@ -1,4 +1,4 @@
-//! Lists of uploads, in buckets that record them.
+//! Lists of uploads, with the ids that were given.
 
 use endseal_s3proxy::bucket::Plaintext;
 
@@ -6,7 +6,7 @@ use crate::client::{Answer, Client};
 use crate::fixture::{World, content, serve};
 use crate::multipart::{PART, begin, complete, part};
 use crate::named::{Named, at, escaped};
-use crate::resent::{own, recorded, recorded_and_named, with_bucket};
+use crate::resent::own;
 
 async fn uploads(client: &Client, query: &str) -> Answer {
     client.ask("GET", &format!("/bucket?uploads{query}")).await.expect(200)
@@ -31,9 +31,9 @@ async fn backends(world: &World, key: &str) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lists_have_the_ids_that_were_given_and_these_work() {
-    let (world, first) = with_bucket().await;
-    let second = serve(&recorded(&world)).await;
-    let third = serve(&recorded(&world)).await;
+    let (world, first) = World::with_bucket().await;
+    let second = serve(&world.config()).await;
+    let third = serve(&world.config()).await;
     let mut given = Vec::new();
     for key in ["a key", "a key", "other", "third/&"] {
         let id = begin(&first.client, &format!("/bucket/{}", escaped(key)), &[]).await;
@@ -101,9 +101,9 @@ async fn all(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_go_on_behind_ids_of_either_form() {
-    let (world, front) = with_bucket().await;
+    let (world, front) = World::with_bucket().await;
     let named = Named::new(Plaintext::Forbid).await;
-    let sealed = serve(&recorded_and_named(&named.world)).await;
+    let sealed = serve(&crate::named::named(&named.world, Plaintext::Forbid)).await;
     for (client, world) in [(&front.client, &world), (&sealed.client, &named.world)] {
         let mut given = Vec::new();
         for number in 0..11 {
@@ -150,7 +150,7 @@ async fn pages_go_on_behind_ids_of_either_form() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ids_that_were_changed_or_moved_are_not_shown() {
-    let (world, front) = with_bucket().await;
+    let (world, front) = World::with_bucket().await;
     let (client, backend) = (&front.client, &world.backend());
     let id_keys = async || -> Vec<String> {
         own(&world).await.into_iter().filter(|key| key.ends_with("/id")).collect()
@@ -202,20 +202,4 @@ async fn ids_that_were_changed_or_moved_are_not_shown() {
     client.ask("DELETE", &format!("/bucket/key?uploadId={own_id}")).await.expect(204);
     let gone = client.ask("GET", &format!("/bucket/key?uploadId={id}")).await.expect(404);
     assert_eq!(gone.code(), "NoSuchUpload");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn uploads_that_were_begun_without_records_have_the_backends_ids() {
-    let (world, front) = with_bucket().await;
-    let before = world.proxy().await;
-    let id = begin(&before.client, "/bucket/before", &[]).await;
-    let given = begin(&front.client, "/bucket/since", &[]).await;
-    let backend = backends(&world, "before").await.remove(0);
-    let expected = [("before".to_owned(), backend), ("since".to_owned(), given)];
-    assert_eq!(lines(&uploads(&front.client, "").await), expected);
-    // And a proxy that does not record shows all as the backend has it.
-    let list = uploads(&before.client, "").await;
-    assert_eq!(list.elements("UploadId")[1], backends(&world, "since").await[0]);
-    let tag = part(&front.client, "/bucket/before", &id, 1, b"short").await;
-    complete(&front.client, "/bucket/before", &id, &[(1, tag)]).await.expect(200);
 }

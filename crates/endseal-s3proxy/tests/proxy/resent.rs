@@ -1,42 +1,15 @@
-//! Parts that are sent twice, in buckets that record uploads.
+//! Parts that are sent twice.
 
 use base64ct::{Base64, Encoding as _};
 use endseal_crypto::sha256;
-use endseal_s3proxy::bucket::{BucketRule, Buckets, Plaintext, Uploads};
+use endseal_s3proxy::bucket::Plaintext;
 use endseal_s3proxy::sigv4::PayloadHash;
-use endseal_s3proxy::{Config, Glob};
 
 use crate::client::{Answer, Client};
-use crate::fixture::{Front, World, content, serve};
+use crate::fixture::{World, content, serve};
 use crate::multipart::{PART, begin, complete, part};
-use crate::named::{Named, at, named};
+use crate::named::{Named, at};
 use crate::recorded_upkeep::counter;
-
-/// A configuration that records all uploads.
-pub(crate) fn recorded(world: &World) -> Config {
-    let mut config = world.config();
-    let mut rule = BucketRule::new(Glob::new("*"));
-    rule.uploads = Uploads::Recorded;
-    config.buckets = Buckets::new(vec![rule]);
-    config
-}
-
-/// The same with encrypted names.
-pub(crate) fn recorded_and_named(world: &World) -> Config {
-    let mut config = named(world, Plaintext::Forbid);
-    let mut rule = config.buckets.rule("bucket").clone();
-    rule.uploads = Uploads::Recorded;
-    config.buckets = Buckets::new(vec![rule]);
-    config
-}
-
-/// A bucket that records uploads.
-pub(crate) async fn with_bucket() -> (World, Front) {
-    let world = World::new();
-    let front = serve(&recorded(&world)).await;
-    front.client.ask("PUT", "/bucket").await.expect(200);
-    (world, front)
-}
 
 fn base64(digest: &[u8]) -> String {
     Base64::encode_string(digest)
@@ -125,7 +98,7 @@ async fn put_back(backend: &Client, key: &str, body: &[u8]) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_tag_of_either_upload_of_a_part_names_it() {
-    let (world, front) = with_bucket().await;
+    let (world, front) = World::with_bucket().await;
     let client = &front.client;
     let (one, last) = (content(PART + 3, 1), content(7, 2));
     for (number, announced) in
@@ -162,8 +135,8 @@ async fn the_tag_of_either_upload_of_a_part_names_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn any_proxy_knows_what_another_one_received() {
-    let (world, front) = with_bucket().await;
-    let (second, third) = (serve(&recorded(&world)).await, serve(&recorded(&world)).await);
+    let (world, front) = World::with_bucket().await;
+    let (second, third) = (serve(&world.config()).await, serve(&world.config()).await);
     let target = "/bucket/key";
     let id = begin(&front.client, target, &[]).await;
     let body = content(PART, 4);
@@ -175,19 +148,16 @@ async fn any_proxy_knows_what_another_one_received() {
     );
     let again = sent(&front.client, target, &id, 2, &body).await;
     assert_eq!(receipts(&world).await.len(), 4);
-    // One that does not record takes part: it knows the tags of the uploads that are there.
-    let plain = world.proxy().await;
-    complete(&plain.client, target, &id, &[(2, other.clone())]).await.expect(400);
     let parts = [(1, if one < two { one } else { two }), (2, other)];
     complete(&third.client, target, &id, &parts).await.expect(200);
-    let got = plain.client.ask("GET", target).await.expect(200);
+    let got = second.client.ask("GET", target).await.expect(200);
     assert!(got.body == [&body[..], &body].concat());
     assert_ne!(parts[1].1, again);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn other_content_is_another_part() {
-    let (_world, front) = with_bucket().await;
+    let (_world, front) = World::with_bucket().await;
     let client = &front.client;
     let target = "/bucket/key";
     let one = content(PART, 1);
@@ -240,7 +210,7 @@ async fn other_content_is_another_part() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn receipts_that_were_changed_or_moved_are_none() {
-    let (world, front) = with_bucket().await;
+    let (world, front) = World::with_bucket().await;
     let (client, backend) = (&front.client, &world.backend());
     let body = content(PART, 1);
     let target = "/bucket/key";
@@ -299,7 +269,7 @@ async fn receipts_that_were_changed_or_moved_are_none() {
 #[tokio::test(flavor = "multi_thread")]
 async fn parts_are_found_again_under_encrypted_names() {
     let named = Named::new(Plaintext::Forbid).await;
-    let front = serve(&recorded_and_named(&named.world)).await;
+    let front = serve(&crate::named::named(&named.world, Plaintext::Forbid)).await;
     let (client, target) = (&front.client, &at("zebrafish/z\u{fc}ge"));
     let (one, last) = (content(PART, 1), content(100, 2));
     let id = begin(client, target, &[]).await;

@@ -92,8 +92,7 @@ impl Upload<'_> {
     }
 }
 
-/// Deletes what is recorded of the upload that the backend knows by this id, if the bucket's rule is to
-/// record. What stays is for who cleans.
+/// Deletes what is recorded of the upload that the backend knows by this id. What stays is for who cleans.
 pub(super) async fn forget(proxy: &Proxy, signer: &Signer, bucket: &str, backend_id: &str) {
     if proxy.rule(bucket).records_uploads()
         && forget_all(proxy, signer, bucket, backend_id).await.is_err()

@@ -1,4 +1,4 @@
-//! Lists of uploads that are recorded: with the ids that clients were given.
+//! Lists of uploads, with the ids that clients were given.
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -9,7 +9,7 @@ use crate::handler::multipart::{backends_marker, given_id};
 use crate::proxy::{Call, Proxy, Sought};
 use crate::xml::EntryKind;
 
-/// The list that a request asks for, if it is one of uploads in a bucket that records them.
+/// The list that a request asks for, if it is one of uploads of sealed objects.
 pub(in crate::handler) fn kind_of(proxy: &Proxy, call: &Call) -> Option<Kind> {
     let records = |bucket| proxy.rule(bucket).records_uploads();
     super::kind_of(call)
