@@ -8,6 +8,7 @@
 //! | seal one in parts | [`Header::multipart`], [`UploadId`], [`PartSealer`], [`parked_key`], [`Record`] |
 //! | tell later what an upload is, and what was sent | [`recorded_id_key`], [`Receipt`] |
 //! | read all of a whole object | [`WholeOpener`] |
+//! | store and read a folder marker, which has no body | [`marker`] |
 //! | read a range, or all of a multipart object | [`Record::open_tail`], [`RangePlan`], [`RangeOpener`] |
 //! | tags, metadata and names | [`entity_tag`], [`content_md5`], [`user_metadata`], [`names`] |
 //!
@@ -22,6 +23,7 @@ pub mod content_md5;
 pub mod entity_tag;
 mod error;
 mod header;
+pub mod marker;
 pub mod names;
 mod parked;
 mod part;

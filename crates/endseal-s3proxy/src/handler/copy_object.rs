@@ -4,6 +4,7 @@
 use http::header::{CONTENT_LENGTH, RANGE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
 
+use super::get_object::open_range;
 use super::put_object::set_all_metadata;
 use super::{conditions, put_object};
 use crate::body::{Content, Outgoing};
@@ -100,6 +101,10 @@ pub(super) async fn copy_object(proxy: &Proxy, call: &Call) -> Result<Response<O
         Found::Sealed(object) => {
             let md5 = object.open_md5(head.headers()).map_err(|_| proxy.metrics.not_authentic())?;
             let headers = sealed_headers(proxy, call, &to, &head, &object, replaces).await?;
+            if object.content_len == 0 && (object.sealed_len == 0) != to.key.ends_with('/') {
+                // Its content is the same, and its body is not.
+                return seal_empty(proxy, call, &from, &to, &head, (&object, replaces)).await;
+            }
             let called = proxy.rule(to.bucket).entity_tags == EntityTags::Md5;
             let md5 = md5.filter(|_| called);
             copy_sealed(proxy, call, &source, headers, &object, md5.as_ref()).await
@@ -169,6 +174,21 @@ async fn sealed_headers(
     replaces: bool,
 ) -> Result<HeaderMap, S3Error> {
     let header = proxy.rewrap(&object.header, &object.key, to.place()?).await?;
+    let mut headers = beside(call, head, object, replaces)?;
+    // Sealed under the same content key, about the same content.
+    let md5 = headers::text(head.headers(), headers::OBJECT_MD5.as_str());
+    set_all_metadata(proxy, to.bucket, &mut headers, &header, &object.key, md5)?;
+    headers::insert(&mut headers, "x-amz-metadata-directive", "REPLACE")?;
+    Ok(headers)
+}
+
+/// Headers that are to stand beside the copy: those of the source or of the request.
+fn beside(
+    call: &Call,
+    head: &Response<crate::client::ResponseBody>,
+    object: &SealedObject,
+    replaces: bool,
+) -> Result<HeaderMap, S3Error> {
     let mut headers = headers::about_sealed(&call.headers);
     if !replaces {
         copy_beside(head.headers(), &mut headers);
@@ -189,10 +209,6 @@ async fn sealed_headers(
             }
         }
     }
-    // Sealed under the same content key, about the same content.
-    let md5 = headers::text(head.headers(), headers::OBJECT_MD5.as_str());
-    set_all_metadata(proxy, to.bucket, &mut headers, &header, &object.key, md5)?;
-    headers::insert(&mut headers, "x-amz-metadata-directive", "REPLACE")?;
     Ok(headers)
 }
 
@@ -279,15 +295,44 @@ async fn seal_copy(
     let len = object_len(&response)?;
     let content = Content::backend(response.into_body(), len);
     let mut headers = headers::about_sealed(&call.headers);
+    if !replaces {
+        copy_beside(head.headers(), &mut headers);
+    }
+    seal_as_copy(proxy, to, headers, content).await
+}
+
+/// Copies an object without content between a key that ends in `/` and one that does not: the former
+/// is stored without a body.
+async fn seal_empty(
+    proxy: &Proxy,
+    call: &Call,
+    from: &Sought<'_>,
+    to: &Sought<'_>,
+    head: &Response<crate::client::ResponseBody>,
+    (object, replaces): (&SealedObject, bool),
+) -> Result<Response<Outgoing>, S3Error> {
+    let record = match object.is_multipart() {
+        true => Some(proxy.record(from, object).await?),
+        false => None,
+    };
+    let opened = open_range(proxy, from, None, object, record.as_ref(), 0..0).await?;
+    let headers = beside(call, head, object, replaces)?;
+    seal_as_copy(proxy, to, headers, Content::opened(opened, 0)).await
+}
+
+/// Seals content anew, and answers as to a copy.
+async fn seal_as_copy(
+    proxy: &Proxy,
+    to: &Sought<'_>,
+    mut headers: HeaderMap,
+    content: Content,
+) -> Result<Response<Outgoing>, S3Error> {
     headers::remove(&mut headers, |name| {
         name.as_str().starts_with("x-amz-copy-source")
             || name.as_str() == "x-amz-metadata-directive"
             || name.as_str() == "x-amz-tagging-directive"
     });
     conditions::to_backend(&mut headers);
-    if !replaces {
-        copy_beside(head.headers(), &mut headers);
-    }
     let answer = put_object::seal(proxy, to, headers, content).await?;
     let (mut head, _) = answer.into_parts();
     let tag = head.headers.remove("etag");

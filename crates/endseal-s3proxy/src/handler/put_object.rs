@@ -16,7 +16,7 @@ use crate::client::{Body, ResponseBody};
 use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
 use crate::object::user_metadata::{self, MetadataError, UserMetadata};
-use crate::object::{self, ContentKey, Header, WholeSealer, entity_tag, size};
+use crate::object::{self, ContentKey, Header, WholeSealer, entity_tag, marker, size};
 use crate::proxy::{Call, Proxy, Sought, without_body};
 use crate::sigv4::PayloadHash;
 
@@ -92,9 +92,15 @@ pub(super) async fn seal(
     let entry = md5.map(|md5| sealer.seal_md5(&md5, &mut OsRandom)).transpose();
     let entry = entry.map_err(|_| S3Error::internal())?;
     set_all_metadata(proxy, sought.bucket, &mut headers, &header, &keys.key, entry.as_deref())?;
-    let sealed_len = size::sealed_len(len).ok_or_else(S3Error::too_large)?;
     let target = sought.target();
     let (signer, method) = (sought.signer, &Method::PUT);
+    if marker::is_marker(sought.key, len) {
+        let (_, outcome) = content.whole(proxy.limits().idle_timeout).await?;
+        let (body, hash) = (Body::empty(), PayloadHash::Unsigned);
+        let response = proxy.send(signer, method, &target, headers, body, hash).await;
+        return finish(response, Some(Ok(outcome)), md5).await;
+    }
+    let sealed_len = size::sealed_len(len).ok_or_else(S3Error::too_large)?;
     if len <= CHUNK_LEN as u64 {
         let (sealed, outcome) = seal_short(proxy, content, sealer, sealed_len).await?;
         if proxy.has_trailers() {

@@ -12,7 +12,7 @@ use crate::error::S3Error;
 use crate::headers;
 use crate::object::{
     ContentKey, Form, Header, Place, Record, Unauthentic, WholeOpener, content_md5, entity_tag,
-    size,
+    marker, size,
 };
 use crate::proxy::{Proxy, backend};
 use crate::sigv4::Signer;
@@ -126,6 +126,11 @@ impl Proxy {
     ) -> Result<(Header, ContentKey, Option<Box<WholeOpener>>, u64), S3Error> {
         let header = header.and_then(|text| Header::parse(text).ok());
         let header = header.ok_or_else(S3Error::not_authentic)?;
+        if sealed_len == 0 {
+            let key = self.unwrap_key(&header, sought.place()?).await?;
+            marker::open(&header, &key, sought.key).map_err(|_| S3Error::not_authentic())?;
+            return Ok((header, key, None, 0));
+        }
         let content_len = size::plaintext_len(sealed_len).ok_or_else(S3Error::not_authentic)?;
         if header.plaintext_len().is_some_and(|announced| announced != content_len) {
             return Err(S3Error::not_authentic());
@@ -148,6 +153,10 @@ impl Proxy {
         sought: &Sought<'_>,
         object: &SealedObject,
     ) -> Result<Record, S3Error> {
+        if object.sealed_len == 0 {
+            return marker::open(&object.header, &object.key, sought.key)
+                .map_err(|_| self.metrics.not_authentic());
+        }
         let wanted = size::tail_len_max(object.content_len).min(object.sealed_len);
         let range = object.sealed_len - wanted..object.sealed_len;
         let response = self.range(sought, object, &range).await?;

@@ -18,6 +18,7 @@ mod folder;
 mod forms;
 mod header_rules;
 mod lists;
+mod markers;
 mod md5_conditions;
 mod md5_tags;
 mod metrics;

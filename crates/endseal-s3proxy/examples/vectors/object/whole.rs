@@ -6,6 +6,7 @@ use super::{KEY, base64, flipped, header, record_head, replaced, tail, vector, w
 
 pub(super) fn write(dir: &Path) {
     successes(dir);
+    markers(dir);
     bodies(dir);
     tails(dir);
 }
@@ -49,6 +50,31 @@ fn successes(dir: &Path) {
             .with_json("checksum-kind", &kind.to_string())
             .with_hex("checksum", &checksum)
             .write(dir);
+    }
+}
+
+/// Folder markers, whose keys are bound to nothing here: the vectors' wrapped key is that of another key.
+fn markers(dir: &Path) {
+    let marker = |scenario: &str, comment: &str, expect: &str, key: &str| {
+        crate::json::Vector::new(scenario, comment, expect)
+            .with("kind", "object")
+            .with("bucket", super::BUCKET)
+            .with("key", key)
+            .with_hex("wrapping-key", &super::WRAPPING_KEY)
+            .with_json("demanded-binding", "0")
+            .with_hex("body", &[])
+    };
+    marker("marker", "a folder marker", "ok", "folder/")
+        .with("header", &base64(&header(1, 0, 0)))
+        .with_json("plaintext-length", "0")
+        .write(dir);
+    for (scenario, comment, key, header) in [
+        ("marker-key", "no body at a key without a slash at its end", KEY, header(1, 0, 0)),
+        ("marker-length", "no body, and a length of 1", "folder/", header(1, 0, 1)),
+        ("marker-multipart", "no body of a multipart object", "folder/", header(2, 0, 0)),
+        ("marker-commitment", "the commitment flipped", "folder/", flipped(&header(1, 0, 0), 40)),
+    ] {
+        marker(scenario, comment, "unauthentic", key).with("header", &base64(&header)).write(dir);
     }
 }
 
