@@ -50,7 +50,7 @@ pub use pages::{
 pub use parts::{ListedPart, PartsPage, read_parts};
 pub use restore::selects;
 pub use result::{Fields, ResultChange, rewrite_result};
-pub use rewrite::{Name, Rules, entries, rewrite};
+pub use rewrite::{AlgorithmChange, Name, Rules, entries, rewrite};
 pub use tagging::read_tags;
 pub use text::escape;
 pub use tree::{MAX_DOCUMENT, root_name};

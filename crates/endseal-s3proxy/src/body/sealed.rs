@@ -58,10 +58,10 @@ impl Report {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
     }
 
-    /// SHA-256 of the content, if it was sealed to its end, and its digest was announced.
-    pub(crate) fn sha256(&self) -> Option<[u8; 32]> {
+    /// Digests of the content, if it was sealed to its end.
+    pub(crate) fn outcome(&self) -> Outcome {
         let outcome = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        outcome.as_ref().and_then(|outcome| outcome.as_ref().ok()?.sha256)
+        outcome.as_ref().and_then(|outcome| outcome.as_ref().ok()).cloned().unwrap_or_default()
     }
 
     /// How sealing went; `None` if the content was not taken to its end.

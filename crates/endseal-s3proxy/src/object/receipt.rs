@@ -7,16 +7,20 @@ use endseal_crypto::random::Random;
 use endseal_crypto::secret::constant_time_eq;
 use endseal_crypto::segment::{KeySource, SALT_LEN};
 
+use super::checksum::{self, FIELD_LEN};
 use super::chunks::{context, open_message, seal_message};
 use super::part::PartNumber;
 use super::size::MAX_CONTENT;
 use super::{ContentKey, ReceiptError, Unauthentic};
+use crate::checksum::ChecksumValue;
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// Bytes of an entity tag at most.
 const MAX_TAG: usize = 1_024;
-/// Version, salt, length, digest.
-const FIXED_LEN: usize = 1 + SALT_LEN + 8 + 32;
+/// Version, salt, length, digest, checksum.
+const FIXED_LEN: usize = 1 + SALT_LEN + 8 + 32 + 1 + FIELD_LEN;
+/// In the place of a digest that is not known.
+const NO_DIGEST: [u8; 32] = [0; 32];
 
 /// What happened once: an upload of a part, with this salt and content, which the backend answered
 /// to with this tag. It is sealed under the upload's content key, for one part number.
@@ -27,13 +31,15 @@ pub struct Receipt {
     pub salt: [u8; SALT_LEN],
     /// Length of its content.
     pub plaintext_len: u64,
-    /// SHA-256 of its content. The caller MUST have compared it with the content.
-    pub sha256: [u8; 32],
+    /// SHA-256 of its content, if it is known; not zero. The caller MUST have compared it with the content.
+    pub sha256: Option<[u8; 32]>,
+    /// The checksum that the client gave, if it did. The caller MUST have compared it with the content.
+    pub checksum: Option<ChecksumValue>,
     /// The backend's, without its quotes.
     pub entity_tag: String,
 }
 
-/// Without the digest, which tells whether content is one that somebody knows.
+/// Without digest and checksum, which tell whether content is one that somebody knows.
 impl fmt::Debug for Receipt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Receipt")
@@ -72,7 +78,11 @@ impl Receipt {
         random.fill(&mut salt)?;
         let length = self.plaintext_len.to_be_bytes();
         let tag = self.entity_tag.as_bytes();
-        let message = [&[VERSION][..], &self.salt, &length, &self.sha256, tag].concat();
+        let digest = self.sha256.unwrap_or(NO_DIGEST);
+        let (kind, checksum) = checksum::encode(self.checksum.as_ref());
+        let fields: [&[u8]; 7] =
+            [&[VERSION], &self.salt, &length, &digest, &[kind], &checksum, tag];
+        let message = fields.concat();
         Ok(seal_message(&KeySource::new(key), &receipt_context(number), &salt, &message))
     }
 
@@ -92,11 +102,14 @@ impl Receipt {
         let (version, rest) = message.split_first()?;
         let (salt, rest) = rest.split_first_chunk()?;
         let (length, rest) = rest.split_first_chunk()?;
-        let (sha256, tag) = rest.split_first_chunk()?;
+        let (digest, rest) = rest.split_first_chunk()?;
+        let (kind, rest) = rest.split_first()?;
+        let (checksum, tag) = rest.split_first_chunk()?;
         let own = Self {
             salt: *salt,
             plaintext_len: u64::from_be_bytes(*length),
-            sha256: *sha256,
+            sha256: Some(*digest).filter(|digest| *digest != NO_DIGEST),
+            checksum: checksum::decode(*kind, checksum)?,
             entity_tag: str::from_utf8(tag).ok()?.to_owned(),
         };
         let valid = *version == VERSION
@@ -106,10 +119,12 @@ impl Receipt {
         valid.then_some(own)
     }
 
-    /// Whether both uploads had the same content.
+    /// Returns true if both uploads are known to have had the same content.
     #[must_use]
     pub fn is_same_content(&self, other: &Self) -> bool {
-        self.plaintext_len == other.plaintext_len && constant_time_eq(&self.sha256, &other.sha256)
+        let digests = self.sha256.zip(other.sha256);
+        self.plaintext_len == other.plaintext_len
+            && digests.is_some_and(|(own, other)| constant_time_eq(&own, &other))
     }
 }
 

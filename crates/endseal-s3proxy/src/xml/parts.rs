@@ -2,6 +2,7 @@
 
 use super::tree::Tree;
 use super::{Builder, XmlError};
+use crate::checksum::ChecksumValue;
 
 /// A page of a list of parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct ListedPart {
     pub size: u64,
     /// `LastModified` as it stands.
     pub last_modified: Option<String>,
+    /// The checksum that is written; none is read.
+    pub checksum: Option<ChecksumValue>,
 }
 
 /// Reads a page.
@@ -44,6 +47,7 @@ pub fn read_parts(xml: &[u8]) -> Result<PartsPage, XmlError> {
             etag: etag.trim().to_owned(),
             size: element.child_number("Size")?.ok_or(XmlError::Missing("Size"))?,
             last_modified: element.child_text("LastModified")?.map(|it| it.trim().to_owned()),
+            checksum: None,
         });
     }
     let truncated = root.child_text("IsTruncated")?;
@@ -64,7 +68,11 @@ impl ListedPart {
             if let Some(time) = &part.last_modified {
                 builder.leaf("LastModified", time);
             }
-            builder.leaf("ETag", &part.etag).leaf("Size", &part.size.to_string()).close();
+            builder.leaf("ETag", &part.etag).leaf("Size", &part.size.to_string());
+            if let Some(checksum) = &part.checksum {
+                builder.leaf(checksum.kind().element(), &checksum.to_base64());
+            }
+            builder.close();
         }
         builder
     }

@@ -3,7 +3,8 @@
 use super::edit::Edits;
 use super::entry::{decode, encode};
 use super::tree::{Element, Tree};
-use super::{Change, Entry, EntryKind, ListedPart, XmlError};
+use super::{Builder, Change, Entry, EntryKind, ListedPart, XmlError};
+use crate::checksum::ChecksumKind;
 
 /// A key or prefix that stands outside the entries, or the upload that they belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,6 +22,18 @@ pub enum Name {
     UploadId,
 }
 
+/// New value of a list's `ChecksumAlgorithm`, the one of all its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AlgorithmChange {
+    /// It stays, and `ChecksumType` too.
+    Keep,
+    /// Both are taken out.
+    Drop,
+    /// This one takes their place.
+    Set(ChecksumKind),
+}
+
 /// What is to be done with a list. A closure over entries leaves all names as they are.
 pub trait Rules {
     /// What is to become of an entry.
@@ -30,6 +43,11 @@ pub trait Rules {
     fn name(&mut self, name: Name, value: &str) -> Option<String> {
         let _ = (name, value);
         None
+    }
+
+    /// The checksums of a list of parts.
+    fn algorithm(&mut self) -> AlgorithmChange {
+        AlgorithmChange::Keep
     }
 
     /// Parts behind those of the list.
@@ -87,6 +105,7 @@ pub fn rewrite(xml: &[u8], mut rules: impl Rules) -> Result<Vec<u8>, XmlError> {
     {
         edits.set_text(&element, &count.saturating_sub(dropped).to_string());
     }
+    algorithm(&root, rules.algorithm(), &mut edits);
     let more = rules.more_parts();
     if !more.is_empty() {
         let fragment = ListedPart::write_all(&more);
@@ -96,6 +115,20 @@ pub fn rewrite(xml: &[u8], mut rules: impl Rules) -> Result<Vec<u8>, XmlError> {
         }
     }
     Ok(edits.apply(&tree))
+}
+
+fn algorithm(root: &Element<'_>, change: AlgorithmChange, edits: &mut Edits) {
+    if change == AlgorithmChange::Keep {
+        return;
+    }
+    for name in ["ChecksumAlgorithm", "ChecksumType"] {
+        root.child(name).iter().for_each(|element| edits.remove(element));
+    }
+    if let AlgorithmChange::Set(kind) = change {
+        let mut fragment = Builder::fragment();
+        fragment.leaf("ChecksumAlgorithm", kind.name());
+        edits.append(root, fragment);
+    }
 }
 
 /// Shows all entries of a list.

@@ -1,5 +1,8 @@
 //! Uploads in parts.
 
+use base64ct::{Base64, Encoding as _};
+use endseal_crypto::sha256;
+
 use crate::client::{Answer, Client};
 use crate::fixture::{World, content};
 
@@ -182,6 +185,35 @@ async fn an_upload_that_is_given_up_leaves_nothing() {
     let gone = client.put(&format!("{target}?partNumber=1&uploadId={id}"), b"x").await;
     assert_eq!((gone.status, gone.code().as_str()), (404, "NoSuchUpload"));
     client.ask("DELETE", "/bucket").await.expect(204);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_of_parts_tell_the_checksums_that_clients_gave() {
+    let (_world, front) = World::with_bucket().await;
+    let client = &front.client;
+    let target = "/bucket/key";
+    let id = begin(client, target, &[("x-amz-checksum-algorithm", "SHA256")]).await;
+    let bodies = [content(PART, 1), content(PART + 1, 2), content(9, 3)];
+    let sums: Vec<String> =
+        bodies.iter().map(|body| Base64::encode_string(&sha256::digest(body))).collect();
+    let mut parts = Vec::new();
+    for (number, (body, sum)) in (1..).zip(bodies.iter().zip(&sums)) {
+        let to = format!("{target}?partNumber={number}&uploadId={id}");
+        let headers = [("x-amz-checksum-sha256", sum.as_str())];
+        parts.push((number, client.send("PUT", &to, &headers, body).await.expect(200).etag()));
+    }
+    let list = async || client.ask("GET", &format!("{target}?uploadId={id}")).await.expect(200);
+    let listed = list().await;
+    assert_eq!(listed.elements("PartNumber"), ["1", "2", "3"]);
+    assert_eq!(listed.elements("ChecksumSHA256"), sums);
+    assert_eq!(listed.elements("ChecksumAlgorithm"), ["SHA256"]);
+    // A part that is replaced by one without a checksum has none.
+    parts[1].1 = part(client, target, &id, 2, &bodies[1]).await;
+    let listed = list().await;
+    assert_eq!(listed.elements("ChecksumSHA256"), [sums[0].as_str(), &sums[2]]);
+    let first = client.ask("GET", &format!("{target}?uploadId={id}&max-parts=1")).await.expect(200);
+    assert_eq!(first.elements("ChecksumSHA256"), [sums[0].as_str()]);
+    complete(client, target, &id, &parts).await.expect(200);
 }
 
 #[tokio::test(flavor = "multi_thread")]

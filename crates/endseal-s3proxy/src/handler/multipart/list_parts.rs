@@ -1,17 +1,20 @@
 //! `ListParts`
 
+use std::collections::HashMap;
+
 use http::response::Parts;
 use http::{HeaderMap, Method, Response};
 
 use super::part::is_plain;
 use super::upload::{StoredPart, Upload};
 use crate::body::Outgoing;
+use crate::checksum::ChecksumValue;
 use crate::error::S3Error;
 use crate::headers;
 use crate::object::entity_tag::PartTag;
-use crate::object::size;
+use crate::object::{PartNumber, size};
 use crate::proxy::{Call, Proxy, read, relay, with_document};
-use crate::xml::{self, Change, Entry, ListedPart, Name, Replacement, Rules};
+use crate::xml::{self, AlgorithmChange, Change, Entry, ListedPart, Name, Replacement, Rules};
 
 const MAX_LIST: usize = 4 << 20;
 
@@ -46,8 +49,13 @@ pub(in crate::handler) async fn list_parts(
         let number = u64::from(part.number.get());
         number > marker && page.next.is_none_or(|next| number <= next)
     });
+    let listed: Vec<StoredPart> = page.parts.iter().filter_map(StoredPart::of).collect();
+    let parts: Vec<_> =
+        listed.iter().chain(&parked).map(|part| (part.number, part.entity_tag.as_str())).collect();
+    // Boxed, as it is long, and every request has room for what it may become.
+    let checksums = Box::pin(upload.checksums(proxy, &parts)).await?;
     let id = call.target.query().get("uploadId").unwrap_or_default();
-    rewritten(head, &list, Shown { upload_id: id, key: call.target.key(), parked })
+    rewritten(head, &list, Shown { upload_id: id, key: call.target.key(), parked, checksums })
 }
 
 /// The answer with a list as `rules` want it.
@@ -75,6 +83,14 @@ struct Shown<'a> {
     upload_id: &'a str,
     key: Option<&'a str>,
     parked: Vec<StoredPart>,
+    checksums: HashMap<PartNumber, ChecksumValue>,
+}
+
+impl Shown<'_> {
+    fn checksum(&self, number: u64) -> Option<ChecksumValue> {
+        let number = u16::try_from(number).ok().and_then(PartNumber::new)?;
+        self.checksums.get(&number).copied()
+    }
 }
 
 impl Rules for Shown<'_> {
@@ -87,7 +103,10 @@ impl Rules for Shown<'_> {
         Change::Set(Replacement {
             size: entry.size.and_then(size::part_plaintext_len),
             etag: entry.etag.as_deref().map(|tag| PartTag::new(tag, None).encode()),
-            checksum: xml::ChecksumChange::Drop,
+            checksum: match self.checksum(number) {
+                Some(value) => xml::ChecksumChange::Set { value, kind: None, parts: None },
+                None => xml::ChecksumChange::Drop,
+            },
             ..Replacement::default()
         })
     }
@@ -108,7 +127,16 @@ impl Rules for Shown<'_> {
                 etag: PartTag::new(&part.entity_tag, None).encode(),
                 size: part.plaintext_len,
                 last_modified: part.last_modified.clone(),
+                checksum: self.checksums.get(&part.number).copied(),
             })
             .collect()
+    }
+
+    fn algorithm(&mut self) -> AlgorithmChange {
+        let mut kinds = self.checksums.values().map(ChecksumValue::kind);
+        match kinds.next() {
+            Some(kind) if kinds.all(|other| other == kind) => AlgorithmChange::Set(kind),
+            _ => AlgorithmChange::Drop,
+        }
     }
 }

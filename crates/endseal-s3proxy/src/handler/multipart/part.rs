@@ -7,6 +7,7 @@ use http::{HeaderMap, Method, Response};
 use super::upload::Upload;
 use crate::body::{Content, Outgoing, Plain, Report, Sealed, Sealer};
 use crate::byte_range::ByteRange;
+use crate::checksum::Outcome;
 use crate::client::{Body, ResponseBody};
 use crate::error::S3Error;
 use crate::handler::copy_object::{Source, name_source, not_there};
@@ -42,13 +43,14 @@ pub(in crate::handler) async fn upload_part(
     let content = content::of(&call.headers, &call.payload, body, digests)?;
     let upload = Upload::of(proxy, &call).await?;
     let number = number(&call)?;
-    let Sent { mut answer, salt, plaintext_len, sha256 } =
+    let Sent { mut answer, salt, plaintext_len, outcome } =
         send(proxy, &call, &upload, number, content).await?;
-    let records = proxy.rule(upload.sought.bucket).records_uploads();
-    if let Some(sha256) = sha256.filter(|_| records) {
+    let Outcome { sha256, checksum, .. } = outcome;
+    let is_known = sha256.is_some() || checksum.is_some();
+    if is_known && proxy.rule(upload.sought.bucket).records_uploads() {
         let tag = headers::text(answer.headers(), ETAG).unwrap_or_default();
         let entity_tag = tag.trim_matches('"').to_owned();
-        let receipt = Receipt { salt, plaintext_len, sha256, entity_tag };
+        let receipt = Receipt { salt, plaintext_len, sha256, checksum, entity_tag };
         upload.write_receipt(proxy, number, &receipt).await;
     }
     set_tag(answer.headers_mut(), salt)?;
@@ -175,8 +177,8 @@ struct Sent {
     answer: Response<Outgoing>,
     salt: [u8; SALT_LEN],
     plaintext_len: u64,
-    /// Of the content, if the client announced it.
-    sha256: Option<[u8; 32]>,
+    /// Digests of the content, those that the client announced.
+    outcome: Outcome,
 }
 
 /// Seals content as a part: to the backend's upload, or parked if it is too short for any but the
@@ -224,9 +226,9 @@ async fn send(
     headers::remove(&mut headers, |name| name.as_str().starts_with("x-amz-copy-source"));
     let sent =
         proxy.send(&call.signer, &Method::PUT, &target, headers, body, PayloadHash::Unsigned).await;
-    let sha256 = report.sha256();
+    let outcome = report.outcome();
     let answer = put_object::finish_raw(sent, report.take()).await?;
-    Ok(Sent { answer, salt, plaintext_len: len, sha256 })
+    Ok(Sent { answer, salt, plaintext_len: len, outcome })
 }
 
 /// Sends content that was opened as a part of the backend's own upload.

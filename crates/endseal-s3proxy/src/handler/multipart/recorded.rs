@@ -1,12 +1,15 @@
 //! What is recorded of uploads (docs/spec/s3-object.md, "Recorded uploads"): the ids that clients were
 //! given, and receipts of parts. Nothing of it is believed that does not open.
 
+use std::collections::HashMap;
+use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
 use endseal_crypto::random::OsRandom;
 use http::{HeaderMap, Method, StatusCode};
 
 use super::upload::Upload;
+use crate::checksum::ChecksumValue;
 use crate::client::Body;
 use crate::error::S3Error;
 use crate::handler::delete_objects;
@@ -77,6 +80,41 @@ impl Upload<'_> {
             proxy.metrics.records_refused.fetch_add(1, Relaxed);
         }
         Ok(receipt)
+    }
+
+    /// Checksums that clients gave of these parts, by part numbers.
+    ///
+    /// # Errors
+    /// If the backend does not answer.
+    pub(super) async fn checksums(
+        &self,
+        proxy: &Proxy,
+        parts: &[(PartNumber, &str)],
+    ) -> Result<HashMap<PartNumber, ChecksumValue>, S3Error> {
+        if !proxy.rule(self.sought.bucket).records_uploads() {
+            return Ok(HashMap::new());
+        }
+        let next = AtomicUsize::new(0);
+        let one = || self.some_checksums(proxy, parts, &next);
+        // Eight at once: a page has 1,000 parts, and connections are for all requests.
+        let (a, b, c, d, e, f, g, h) =
+            tokio::try_join!(one(), one(), one(), one(), one(), one(), one(), one())?;
+        Ok([a, b, c, d, e, f, g, h].into_iter().flatten().collect())
+    }
+
+    /// Takes one part after the other, as long as `next` leaves any.
+    async fn some_checksums(
+        &self,
+        proxy: &Proxy,
+        parts: &[(PartNumber, &str)],
+        next: &AtomicUsize,
+    ) -> Result<Vec<(PartNumber, ChecksumValue)>, S3Error> {
+        let mut found = Vec::new();
+        while let Some(&(number, tag)) = parts.get(next.fetch_add(1, Relaxed)) {
+            let receipt = self.receipt(proxy, number, tag).await?;
+            found.extend(receipt.and_then(|receipt| Some((number, receipt.checksum?))));
+        }
+        Ok(found)
     }
 
     /// Gives up what the backend has just begun, so that nothing is left of it. If that fails as well, it is

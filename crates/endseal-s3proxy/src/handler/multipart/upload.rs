@@ -226,7 +226,7 @@ impl StoredPart {
     /// `None` for what cannot be a part, as its length tells. Such are the parts that MinIO lists while it takes them
     /// away, with no bytes and no tag, and a parked part that was uploaded with a tail, if the two have a length that
     /// no part has: the parked one is there still.
-    fn of(part: &ListedPart) -> Option<Self> {
+    pub(super) fn of(part: &ListedPart) -> Option<Self> {
         Some(Self {
             number: PartNumber::new(part.number)?,
             entity_tag: part.etag.trim_matches('"').to_owned(),

@@ -1,5 +1,6 @@
 use super::super::*;
 use super::text;
+use crate::checksum::{ChecksumKind, ChecksumValue};
 
 /// Version 2 with a folder, unknown elements, attributes, a comment, references, CDATA and blanks.
 const BUCKET: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\r\n\
@@ -206,7 +207,13 @@ fn parts_are_read_changed_and_added() {
         (page.parts[1].etag.as_str(), page.parts[1].last_modified.as_ref()),
         ("\"aaaa\"", None)
     );
-    let more = ListedPart { number: 7, etag: "\"p\"".into(), size: 9, last_modified: None };
+    let more = ListedPart {
+        number: 7,
+        etag: "\"p\"".into(),
+        size: 9,
+        last_modified: None,
+        checksum: None,
+    };
     let out = rewritten(PARTS, Parts(vec![more.clone()]));
     let again = read_parts(out.as_bytes()).unwrap();
     assert_eq!(again.parts.len(), 3);
@@ -230,6 +237,37 @@ fn parts_are_read_changed_and_added() {
     ] {
         assert_eq!(read_parts(PARTS.replace(from, to).as_bytes()), Err(error));
     }
+}
+
+struct Algorithm(AlgorithmChange);
+
+impl Rules for Algorithm {
+    fn entry(&mut self, _: &Entry<'_>) -> Change {
+        let value = ChecksumValue::from_bytes(ChecksumKind::Crc32c, &[1, 2, 3, 4]).unwrap();
+        let checksum = ChecksumChange::Set { value, kind: None, parts: None };
+        Change::Set(Replacement { checksum, ..Default::default() })
+    }
+
+    fn algorithm(&mut self) -> AlgorithmChange {
+        self.0
+    }
+}
+
+#[test]
+fn checksums_of_parts_take_the_place_of_the_servers() {
+    let servers = "<ListPartsResult><Key>k</Key><ChecksumAlgorithm>null</ChecksumAlgorithm>\
+        <ChecksumType/><Part><PartNumber>1</PartNumber><ETag>a</ETag><Size>1</Size>\
+        <ChecksumSHA512>x</ChecksumSHA512></Part></ListPartsResult>";
+    let part = "<Part><PartNumber>1</PartNumber><ETag>a</ETag><Size>1</Size>\
+        <ChecksumCRC32C>AQIDBA==</ChecksumCRC32C></Part>";
+    let without = format!("<ListPartsResult><Key>k</Key>{part}</ListPartsResult>");
+    assert_eq!(rewritten(servers, Algorithm(AlgorithmChange::Drop)), without);
+    let set = AlgorithmChange::Set(ChecksumKind::Crc32c);
+    let name = "<ChecksumAlgorithm>CRC32C</ChecksumAlgorithm></ListPartsResult>";
+    let with = without.replace("</ListPartsResult>", name);
+    assert_eq!(rewritten(servers, Algorithm(set)), with);
+    let kept = rewritten(servers, Algorithm(AlgorithmChange::Keep));
+    assert!(kept.contains("<ChecksumAlgorithm>null</ChecksumAlgorithm><ChecksumType/>"));
 }
 
 #[test]
