@@ -19,4 +19,6 @@ pub mod secret;
 pub mod segment;
 #[cfg(feature = "std")]
 pub mod sha256;
+#[cfg(feature = "std")]
+pub mod sha512;
 pub mod x25519;

@@ -11,7 +11,7 @@
 //! | sign, verify, verify a batch | [`ed25519`] |
 //! | the same against quantum computers | [`mldsa65`] |
 //! | derive keys, digest content | [`hash`], [`hkdf`], with a label of [`label`] |
-//! | speak a protocol that wants SHA-256, HMAC, SHA-1 or MD5 | `sha256`, `legacy_hash` |
+//! | speak a protocol that wants SHA-256, SHA-512, HMAC, SHA-1 or MD5 | `sha256`, `sha512`, `legacy_hash` |
 //! | turn a passphrase into a key | [`argon2id`] |
 //! | hold a secret | [`secret_bytes!`] |
 //! | hold all keys of one person or machine | [`identity`] |
@@ -49,7 +49,7 @@ pub use high::{
     random, secret, segment, x25519,
 };
 #[cfg(feature = "std")]
-pub use high::{legacy_hash, sha256};
+pub use high::{legacy_hash, sha256, sha512};
 pub use mid::{hash, label};
 
 /// The batch kernel on raw bytes, for its tests and its benchmark.

@@ -81,7 +81,7 @@ impl Digests {
         }
         for (name, value) in headers {
             let Some(rest) = name.as_str().strip_prefix("x-amz-checksum-") else { continue };
-            if matches!(rest, "algorithm" | "type" | "mode") {
+            if is_about(rest) {
                 continue;
             }
             let kind =
@@ -99,6 +99,15 @@ impl Digests {
             }
         }
         Ok(digests)
+    }
+
+    /// Returns true if a request has the checksum of an algorithm that is not among [`ChecksumKind::ALL`].
+    #[must_use]
+    pub fn is_unknown(headers: &HeaderMap) -> bool {
+        headers.keys().map(|name| name.as_str()).any(|name| {
+            let rest = name.strip_prefix("x-amz-checksum-");
+            rest.is_some_and(|rest| !is_about(rest)) && ChecksumKind::from_header(name).is_none()
+        })
     }
 
     /// Expects the MD5 that `text` is the base64 of.
@@ -233,6 +242,11 @@ impl Digests {
         self.checksum = Some(Checksum { kind, hasher, expected });
         Ok(())
     }
+}
+
+/// Returns true for the end of a header's name that is no algorithm.
+fn is_about(rest: &str) -> bool {
+    matches!(rest, "algorithm" | "type" | "mode")
 }
 
 /// The checksums that `x-amz-trailer` announces.

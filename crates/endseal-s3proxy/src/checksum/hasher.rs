@@ -2,7 +2,7 @@
 
 use crc_fast::CrcAlgorithm;
 use endseal_crypto::legacy_hash::Sha1;
-use endseal_crypto::sha256;
+use endseal_crypto::{sha256, sha512};
 
 use super::{ChecksumKind, ChecksumValue};
 
@@ -16,6 +16,7 @@ enum State {
     Crc(ChecksumKind, crc_fast::Digest),
     Sha1(Sha1),
     Sha256(sha256::Digest),
+    Sha512(sha512::Digest),
 }
 
 impl Hasher {
@@ -25,6 +26,7 @@ impl Hasher {
         Self(match kind {
             ChecksumKind::Sha1 => State::Sha1(Sha1::new()),
             ChecksumKind::Sha256 => State::Sha256(sha256::Digest::new()),
+            ChecksumKind::Sha512 => State::Sha512(sha512::Digest::new()),
             ChecksumKind::Crc32 => State::crc(kind, CrcAlgorithm::Crc32IsoHdlc),
             ChecksumKind::Crc32c => State::crc(kind, CrcAlgorithm::Crc32Iscsi),
             ChecksumKind::Crc64Nvme => State::crc(kind, CrcAlgorithm::Crc64Nvme),
@@ -37,6 +39,7 @@ impl Hasher {
             State::Crc(_, digest) => digest.update(data),
             State::Sha1(digest) => digest.update(data),
             State::Sha256(digest) => digest.update(data),
+            State::Sha512(digest) => digest.update(data),
         }
     }
 
@@ -47,6 +50,7 @@ impl Hasher {
             State::Crc(kind, _) => *kind,
             State::Sha1(_) => ChecksumKind::Sha1,
             State::Sha256(_) => ChecksumKind::Sha256,
+            State::Sha512(_) => ChecksumKind::Sha512,
         }
     }
 
@@ -57,6 +61,7 @@ impl Hasher {
             State::Crc(kind, digest) => ChecksumValue::of_number(kind, digest.finalize()),
             State::Sha1(digest) => ChecksumValue::of_array(ChecksumKind::Sha1, digest.finish()),
             State::Sha256(digest) => ChecksumValue::of_array(ChecksumKind::Sha256, digest.finish()),
+            State::Sha512(digest) => ChecksumValue::of_array(ChecksumKind::Sha512, digest.finish()),
         }
     }
 }
@@ -72,7 +77,7 @@ mod tests {
     use super::*;
 
     /// The check values of the CRC catalogue, and FIPS 180-4's, of "123456789" and of nothing.
-    const CHECKS: [(ChecksumKind, &str, &str); 5] = [
+    const CHECKS: [(ChecksumKind, &str, &str); 6] = [
         (ChecksumKind::Crc32, "y/Q5Jg==", "AAAAAA=="),
         (ChecksumKind::Crc32c, "4waSgw==", "AAAAAA=="),
         (ChecksumKind::Crc64Nvme, "rosUhgp5mIg=", "AAAAAAAAAAA="),
@@ -81,6 +86,11 @@ mod tests {
             ChecksumKind::Sha256,
             "FeKw08M4keuw8e9gnsQZQgwg4yDOlMZfvIwzEkSOsiU=",
             "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
+        ),
+        (
+            ChecksumKind::Sha512,
+            "2eZ2LdHI6vbWGzxhkvxAjU1tXxF20MKRabwk5xw/J0rSf81YEbMT1oH35V7ALXPUmclUVba1u1A6z1dPuo/+hQ==",
+            "z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==",
         ),
     ];
 

@@ -16,12 +16,14 @@ pub enum ChecksumKind {
     Sha1,
     /// SHA-256 (FIPS 180-4).
     Sha256,
+    /// SHA-512 (FIPS 180-4). An object's record has no room for it: it is compared, and not kept.
+    Sha512,
 }
 
 impl ChecksumKind {
     /// All of them, in the order of the object's specification.
-    pub const ALL: [Self; 5] =
-        [Self::Crc32, Self::Crc32c, Self::Crc64Nvme, Self::Sha1, Self::Sha256];
+    pub const ALL: [Self; 6] =
+        [Self::Crc32, Self::Crc32c, Self::Crc64Nvme, Self::Sha1, Self::Sha256, Self::Sha512];
 
     /// The header or trailer that carries a value: `x-amz-checksum-crc32` …
     #[must_use]
@@ -32,6 +34,7 @@ impl ChecksumKind {
             Self::Crc64Nvme => "x-amz-checksum-crc64nvme",
             Self::Sha1 => "x-amz-checksum-sha1",
             Self::Sha256 => "x-amz-checksum-sha256",
+            Self::Sha512 => "x-amz-checksum-sha512",
         }
     }
 
@@ -44,6 +47,7 @@ impl ChecksumKind {
             Self::Crc64Nvme => "CRC64NVME",
             Self::Sha1 => "SHA1",
             Self::Sha256 => "SHA256",
+            Self::Sha512 => "SHA512",
         }
     }
 
@@ -56,6 +60,7 @@ impl ChecksumKind {
             Self::Crc64Nvme => "ChecksumCRC64NVME",
             Self::Sha1 => "ChecksumSHA1",
             Self::Sha256 => "ChecksumSHA256",
+            Self::Sha512 => "ChecksumSHA512",
         }
     }
 
@@ -68,6 +73,7 @@ impl ChecksumKind {
             Self::Crc64Nvme => 8,
             Self::Sha1 => 20,
             Self::Sha256 => 32,
+            Self::Sha512 => 64,
         }
     }
 
@@ -90,11 +96,14 @@ impl ChecksumKind {
     }
 }
 
+/// Length in bytes of the longest kind.
+const MAX_LEN: usize = 64;
+
 /// A checksum and its kind. Bytes behind the kind's length are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ChecksumValue {
     kind: ChecksumKind,
-    bytes: [u8; 32],
+    bytes: [u8; MAX_LEN],
 }
 
 impl ChecksumValue {
@@ -104,7 +113,7 @@ impl ChecksumValue {
         if value.len() != kind.len() {
             return None;
         }
-        let mut bytes = [0; 32];
+        let mut bytes = [0; MAX_LEN];
         bytes[..value.len()].copy_from_slice(value);
         Some(Self { kind, bytes })
     }
@@ -112,7 +121,7 @@ impl ChecksumValue {
     /// The value of a CRC: its low bytes, the most significant first.
     pub(super) fn of_number(kind: ChecksumKind, number: u64) -> Self {
         let all = number.to_be_bytes();
-        let mut bytes = [0; 32];
+        let mut bytes = [0; MAX_LEN];
         let len = kind.len().min(all.len());
         bytes[..len].copy_from_slice(&all[all.len() - len..]);
         Self { kind, bytes }
@@ -120,8 +129,8 @@ impl ChecksumValue {
 
     /// The value of a hash, whose length is the kind's.
     pub(super) fn of_array<const N: usize>(kind: ChecksumKind, value: [u8; N]) -> Self {
-        const { assert!(N <= 32, "no kind is longer") }
-        let mut bytes = [0; 32];
+        const { assert!(N <= MAX_LEN, "no kind is longer") }
+        let mut bytes = [0; MAX_LEN];
         bytes[..N].copy_from_slice(&value);
         Self { kind, bytes }
     }
@@ -129,7 +138,7 @@ impl ChecksumValue {
     /// Reads base64 with padding, as in headers; `None` for anything else.
     #[must_use]
     pub fn from_base64(kind: ChecksumKind, text: &str) -> Option<Self> {
-        let mut buffer = [0; 33];
+        let mut buffer = [0; MAX_LEN + 2];
         let value = Base64::decode(text, &mut buffer).ok()?;
         Self::from_bytes(kind, value)
     }
@@ -181,5 +190,12 @@ mod tests {
         }
         let long = "A".repeat(4_000);
         assert_eq!(ChecksumValue::from_base64(ChecksumKind::Sha256, &long), None);
+        let sha512 = Base64::encode_string(&[7; 64]);
+        let value = ChecksumValue::from_base64(ChecksumKind::Sha512, &sha512).unwrap();
+        assert_eq!((value.as_bytes(), value.to_base64()), (&[7; 64][..], sha512));
+        for len in [63, 65, 66, 67] {
+            let text = Base64::encode_string(&vec![7; len]);
+            assert_eq!(ChecksumValue::from_base64(ChecksumKind::Sha512, &text), None, "{len}");
+        }
     }
 }

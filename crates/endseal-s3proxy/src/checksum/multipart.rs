@@ -48,7 +48,9 @@ impl ChecksumType {
         match kind {
             ChecksumKind::Crc32 | ChecksumKind::Crc32c => true,
             ChecksumKind::Crc64Nvme => self == Self::FullObject,
-            ChecksumKind::Sha1 | ChecksumKind::Sha256 => self == Self::Composite,
+            ChecksumKind::Sha1 | ChecksumKind::Sha256 | ChecksumKind::Sha512 => {
+                self == Self::Composite
+            }
         }
     }
 }
@@ -75,7 +77,7 @@ pub fn combined(kind: ChecksumKind, parts: &[(ChecksumValue, u64)]) -> Option<Ch
         ChecksumKind::Crc32 => CrcAlgorithm::Crc32IsoHdlc,
         ChecksumKind::Crc32c => CrcAlgorithm::Crc32Iscsi,
         ChecksumKind::Crc64Nvme => CrcAlgorithm::Crc64Nvme,
-        ChecksumKind::Sha1 | ChecksumKind::Sha256 => return None,
+        ChecksumKind::Sha1 | ChecksumKind::Sha256 | ChecksumKind::Sha512 => return None,
     };
     let mut all = number(&Hasher::new(kind).finish());
     for (part, len) in parts {

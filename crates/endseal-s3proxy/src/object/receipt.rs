@@ -33,7 +33,8 @@ pub struct Receipt {
     pub plaintext_len: u64,
     /// SHA-256 of its content, if it is known; not zero. The caller MUST have compared it with the content.
     pub sha256: Option<[u8; 32]>,
-    /// The checksum that the client gave, if it did. The caller MUST have compared it with the content.
+    /// The checksum that the client gave, if it did; a SHA-512 has no room. The caller MUST have compared it
+    /// with the content.
     pub checksum: Option<ChecksumValue>,
     /// The backend's, without its quotes.
     pub entity_tag: String,

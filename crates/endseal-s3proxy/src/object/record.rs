@@ -40,9 +40,10 @@ pub struct Entry {
 }
 
 impl Record {
-    /// The record of a whole object. `None` beyond 5 TiB.
+    /// The record of a whole object, without a SHA-512, for which it has no room. `None` beyond 5 TiB.
     #[must_use]
     pub fn whole(plaintext_len: u64, checksum: Option<ChecksumValue>) -> Option<Self> {
+        let checksum = checksum::kept(checksum);
         let own = Self { checksum, composite: false, plaintext_len, entries: Vec::new() };
         (plaintext_len <= MAX_CONTENT).then_some(own)
     }
@@ -63,6 +64,8 @@ impl Record {
         if composite && checksum.is_none() {
             return Err(RecordError::Composite);
         }
+        let checksum = checksum::kept(checksum);
+        let composite = composite && checksum.is_some();
         let mut plaintext_len = 0_u64;
         let mut previous: Option<Entry> = None;
         for entry in &mut entries {

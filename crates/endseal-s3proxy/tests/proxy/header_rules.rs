@@ -1,5 +1,9 @@
 //! Headers that do not go from one side to the other.
 
+use base64ct::{Base64, Encoding as _};
+use endseal_crypto::sha512;
+use endseal_s3proxy::Glob;
+use endseal_s3proxy::bucket::{BucketRule, Buckets, Plaintext};
 use endseal_s3proxy::config::Backend;
 
 use crate::client::Client;
@@ -73,7 +77,11 @@ async fn encryption_keys_of_clients_are_refused() {
         ("GET", "/bucket/key", &[secret]),
         ("HEAD", "/bucket/key", &[secret]),
         ("PUT", "/bucket/new", &[copy, (of_source, "c2VjcmV0")]),
-        ("PUT", "/bucket/new", &[copy, ("x-amz-server-side-encryption-customer-algorithm", "AES256")]),
+        (
+            "PUT",
+            "/bucket/new",
+            &[copy, ("x-amz-server-side-encryption-customer-algorithm", "AES256")],
+        ),
         ("POST", "/bucket/new?uploads", &[secret]),
         ("PUT", "/bucket/new?x-amz-server-side-encryption-customer-algorithm=AES256", &[]),
     ] {
@@ -88,4 +96,41 @@ async fn encryption_keys_of_clients_are_refused() {
     let refused = Form::signed(client, &conditions, &fields, b"content").post(client).await;
     assert_eq!(refused.expect(501).code(), "NotImplemented");
     assert_eq!(world.data(), before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn checksums_are_compared_here_or_where_plaintext_is_stored() {
+    let (world, _front) = World::with_bucket().await;
+    let server = OddServer::start(&world, Oddity::TellsHeaders).await;
+    let mut backend: Backend = world.folder.backend();
+    backend.url = format!("http://{}", server.address);
+    let mut config = config(backend, &world.ring());
+    let mut plain = BucketRule::new(Glob::new("plain"));
+    plain.plaintext = Plaintext::Allow;
+    config.buckets = Buckets::new(vec![plain]);
+    let front = serve(&config).await;
+    let client = &front.client;
+    client.ask("PUT", "/plain").await.expect(200);
+    let unknown = [("x-amz-checksum-xxhash64", "AAAAAAAAAAA=")];
+    let passed = client.send("PUT", "/plain/key", &unknown, b"content").await.expect(200);
+    assert!(passed.header("x-came").unwrap().contains(unknown[0].0));
+    assert_eq!(client.ask("GET", "/plain/key").await.expect(200).body, b"content");
+    let refused = client.send("PUT", "/bucket/key", &unknown, b"content").await.expect(400);
+    assert_eq!(refused.code(), "InvalidRequest");
+    let algorithm = [("x-amz-checksum-algorithm", "XXHASH64")];
+    let refused = client.ask_with("POST", "/bucket/key?uploads", &algorithm).await.expect(400);
+    assert_eq!(refused.code(), "InvalidRequest");
+
+    let mut digest = sha512::Digest::new();
+    digest.update(b"content");
+    let right = Base64::encode_string(&digest.finish());
+    let wrong = Base64::encode_string(&[7; 64]);
+    let name = "x-amz-checksum-sha512";
+    let put = client.send("PUT", "/bucket/key", &[(name, &right)], b"content").await.expect(200);
+    assert_eq!(put.header(name), Some(right.as_str()));
+    let refused = client.send("PUT", "/bucket/key", &[(name, &wrong)], b"content").await;
+    assert_eq!(refused.expect(400).code(), "BadDigest");
+    let asked = [("x-amz-checksum-mode", "ENABLED")];
+    let got = client.ask_with("GET", "/bucket/key", &asked).await.expect(200);
+    assert_eq!((got.body.as_slice(), got.header(name)), (&b"content"[..], None));
 }

@@ -7,6 +7,7 @@ use http::{Method, Response};
 use super::upload::Upload;
 use crate::body::Outgoing;
 use crate::bucket::Plaintext;
+use crate::checksum::{ChecksumError, ChecksumKind};
 use crate::client::ResponseBody;
 use crate::error::S3Error;
 use crate::handler::put_object::set_metadata;
@@ -28,6 +29,11 @@ pub(in crate::handler) async fn create(
         let (head, body) = response.into_parts();
         let (document, _) = begun(body).await?;
         return Ok(with_document(head, document.to_vec()));
+    }
+    let algorithm = headers::text(&call.headers, "x-amz-checksum-algorithm");
+    if algorithm.is_some_and(|name| ChecksumKind::from_name(name).is_none()) {
+        // Not only at the first part.
+        return Err(ChecksumError::UnknownAlgorithm.into());
     }
     let place = sought.place()?;
     let keys = proxy.new_key(place).await?;
