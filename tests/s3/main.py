@@ -29,6 +29,7 @@ MODULES = [
     "presigned",
     "forms",
     "bypasses",
+    "hostile_statuses",
     "multipart",
     "part_reading",
     "multipart_refusals",
