@@ -29,10 +29,10 @@ enum Secret {
 impl TransportKey {
     /// The ML-DSA-65 key of an identity. Takes about 0.1 ms.
     #[must_use]
+    #[allow(clippy::missing_panics_doc, clippy::expect_used)]
     pub fn new(identity: &Identity) -> Self {
         let key = identity.transport_key();
         let spki = key.public_key().to_spki();
-        #[allow(clippy::expect_used)]
         let key = mldsa65::SystemSigningKey::from_seed(key.seed());
         Self::of(Secret::MlDsa65(key.expect("only exhausted memory fails here")), &spki)
     }
