@@ -53,7 +53,11 @@ impl Recipients {
         Self::new(entries.collect())
     }
 
+    /// Entries beyond [`MAX_SLOTS`] are an error before equal ones are joined: the callers read no more.
     fn new(entries: Vec<Recipient>) -> Result<Self, RecipientsError> {
+        if entries.len() > MAX_SLOTS {
+            return Err(RecipientsError::TooMany);
+        }
         let keys: Vec<_> = entries.iter().map(|entry| entry.ed25519).collect();
         let agreement = ed25519::PublicKey::to_x25519_many(&keys);
         let mut sorted: Vec<_> = agreement.into_iter().zip(entries).collect();
@@ -71,10 +75,8 @@ impl Recipients {
         }
         sorted.dedup_by(|(u, _), (v, _)| u == v);
         let (agreement, entries): (Vec<_>, Vec<_>) = sorted.into_iter().unzip();
-        match entries.len() {
-            0 => return Err(RecipientsError::Empty),
-            n if n > MAX_SLOTS => return Err(RecipientsError::TooMany),
-            _ => {}
+        if entries.is_empty() {
+            return Err(RecipientsError::Empty);
         }
         let mut digest = hash::Digest::new();
         for u in &agreement {

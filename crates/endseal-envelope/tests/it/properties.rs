@@ -8,8 +8,8 @@ use endseal_crypto::mlkem768;
 use endseal_crypto::random::{OsRandom, Random, RandomError};
 use endseal_crypto::x25519::Platform;
 use endseal_envelope::{
-    Decoys, Envelope, OpenError, Opener, Policy, Recipients, RecipientsError, SealError, Sealer,
-    Suite,
+    Decoys, Envelope, MAX_SLOTS, OpenError, Opener, Policy, Recipients, RecipientsError, SealError,
+    Sealer, Suite,
 };
 
 use crate::insider::forged;
@@ -180,6 +180,14 @@ fn recipients_are_checked_and_deduplicated() {
         Sealer::new(&sender, &list, CONTEXT).suite(SUITES[2]).seal(b"m", &mut OsRandom),
         Err(SealError::NoMlKemKey)
     );
+}
+
+#[test]
+fn no_recipient_is_left_out_of_a_list_that_is_too_long() {
+    let (alice, bob) = (identity(2).public().clone(), identity(3).public().clone());
+    let alice = PublicIdentity::short(*alice.ed25519());
+    let many = std::iter::repeat_n(&alice, MAX_SLOTS + 1).chain([&bob]);
+    assert_eq!(Recipients::from_identities(many).err(), Some(RecipientsError::TooMany));
 }
 
 #[test]
