@@ -203,6 +203,8 @@ pub enum GroupChangeError {
     Exists,
     /// The group refused.
     Group(GroupError),
+    /// The key package of the welcome was used: a group was joined with it.
+    Joined,
     /// This device is not in the group, or the id is none.
     NoGroup,
     /// The store was restored: join the group again first.
@@ -217,6 +219,7 @@ impl fmt::Display for GroupChangeError {
             Self::Engine(error) => error.fmt(f),
             Self::Exists => f.write_str("there is a group of that id"),
             Self::Group(error) => error.fmt(f),
+            Self::Joined => f.write_str("the key package of the welcome was used"),
             Self::NoGroup => f.write_str("this device is not in the group"),
             Self::Restored => f.write_str("the store was restored: join the group again first"),
             Self::TooLong => f.write_str("the change is longer than a message may be"),

@@ -34,7 +34,7 @@ pub use self::device::{GroupDevice, GroupKey, Joined, KeyPackageSecret};
 pub use self::error::{GroupError, OpenError, StateError};
 pub use self::header::{Content, GroupHeader, MAX_GROUP_ID_LEN};
 pub use self::opened::{Change, Opened, Proposed};
-pub use self::rules::MAX_MEMBERS;
+pub use self::rules::{MAX_ADD_LEN, MAX_MEMBERS};
 pub use self::state::{EpochState, GroupChanges};
 pub use self::suite::Suite;
 
@@ -47,6 +47,8 @@ use crate::address::Address;
 
 /// Past epochs whose messages are still opened.
 pub const PAST_EPOCHS: u64 = 3;
+/// Longest welcome in bytes: a ratchet tree of 8 MiB, and for each member that was added its secrets.
+pub const MAX_WELCOME_LEN: usize = 16 << 20;
 /// What a message is longer than its text by, at most: frame, signature, tags, and padding that
 /// hides all but the two upper bits of the length.
 const OVERHEAD: usize = 512;

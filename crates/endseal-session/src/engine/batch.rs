@@ -430,6 +430,11 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
         writes
     }
 
+    /// Parked messages that are parked no longer.
+    pub(super) fn into_released(self) -> Vec<Released> {
+        self.released.into_iter().map(|(_, released)| released).collect()
+    }
+
     /// Everything before this was given to the store.
     pub(super) fn write_up_to(&mut self, at: usize) {
         self.written = at;

@@ -34,8 +34,8 @@ pub struct PrunePolicy {
     /// Age of tombstones of messages that were consumed. It MUST exceed the time for which a message
     /// may be delivered again: the retention of the server, the age of files that are read again.
     pub tombstones: Duration,
-    /// Time after the end of its lifetime (84 days) at which an unused key package is deleted: a welcome
-    /// may be late.
+    /// Time after the end of its lifetime (84 days) at which an unused key package is deleted, and the note
+    /// that one was used: a welcome may be late, or come again.
     pub key_packages: Duration,
     /// Age of parked messages that may never open: of groups and identities that are not known, and those
     /// that are too far ahead.
@@ -92,7 +92,7 @@ impl PrunePolicy {
 pub struct Pruned {
     /// Tombstones.
     pub tombstones: u64,
-    /// Key packages.
+    /// Key packages, and notes of used ones.
     pub key_packages: u64,
     /// Parked messages.
     pub parked: u64,
@@ -102,11 +102,15 @@ pub struct Pruned {
     pub more: bool,
 }
 
+/// Reads the end of a key package's lifetime from a record.
+type Expiry<'a> = &'a dyn Fn(&[u8]) -> Option<Duration>;
+
 /// Places at which the next call goes on.
 #[derive(Clone, Default)]
 pub(super) struct Walk {
     tombstones: Option<PrunePosition>,
     key_packages: Option<Vec<u8>>,
+    used_key_packages: Option<Vec<u8>>,
     addresses: Option<AddressRef>,
 }
 
@@ -131,16 +135,25 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             walk.tombstones = seen.next;
         }
 
-        let after = walk.key_packages.take().unwrap_or_default();
-        let packages = store.records_after(records::KEY_PACKAGE, &after, policy.rows)?;
-        if packages.len() == policy.rows {
-            walk.key_packages = packages.last().map(|(name, _)| name.clone());
-        }
-        for (name, data) in packages {
-            let expiry = GroupDevice::key_package_expiry(&data)
-                .map_err(|_| EngineError::Damaged("key package"))?;
-            if expiry.saturating_add(policy.key_packages) < policy.now {
-                pruned.key_packages += u64::from(store.remove_record(records::KEY_PACKAGE, &name)?);
+        let unused = |data: &[u8]| GroupDevice::key_package_expiry(data).ok();
+        let used = |data: &[u8]| {
+            let seconds = data.try_into().ok().map(u64::from_le_bytes);
+            seconds.map(Duration::from_secs)
+        };
+        for (kind, position, expiry) in [
+            (records::KEY_PACKAGE, &mut walk.key_packages, &unused as Expiry<'_>),
+            (records::USED_KEY_PACKAGE, &mut walk.used_key_packages, &used as Expiry<'_>),
+        ] {
+            let after = position.take().unwrap_or_default();
+            let packages = store.records_after(kind, &after, policy.rows)?;
+            if packages.len() == policy.rows {
+                *position = packages.last().map(|(name, _)| name.clone());
+            }
+            for (name, data) in packages {
+                let expiry = expiry(&data).ok_or(EngineError::Damaged("key package"))?;
+                if expiry.saturating_add(policy.key_packages) < policy.now {
+                    pruned.key_packages += u64::from(store.remove_record(kind, &name)?);
+                }
             }
         }
 
@@ -169,6 +182,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         pruned.more = more
             || walk.tombstones.is_some()
             || walk.key_packages.is_some()
+            || walk.used_key_packages.is_some()
             || walk.addresses.is_some();
         Ok(pruned)
     }

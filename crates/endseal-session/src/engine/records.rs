@@ -29,6 +29,10 @@ pub(super) const PARKED: u32 = 17;
 /// Devices with sessions that end, by the address. The value is empty.
 pub(super) const ENDING: u32 = 5;
 
+/// Key packages with which groups were joined, by their ids. The value is the end of the lifetime, in
+/// seconds since 1970.
+pub(super) const USED_KEY_PACKAGE: u32 = 7;
+
 /// For which restoration of the store the prekeys were made.
 const PREKEYS: u32 = 6;
 

@@ -216,6 +216,19 @@ impl GroupDevice {
         Ok(Group::new(membership))
     }
 
+    /// Certificate of the device that a key package adds. It proves nothing of the rest, which
+    /// [`Group::add`] checks.
+    ///
+    /// # Errors
+    /// [`GroupError::InvalidKeyPackage`] if the bytes are no key package, or its certificate is not valid.
+    pub fn certificate_in(key_package: &[u8]) -> Result<Certificate, GroupError> {
+        let message = MlsMessage::from_bytes(key_package).ok();
+        let package = message.and_then(MlsMessage::into_key_package);
+        let package = package.ok_or(GroupError::InvalidKeyPackage)?;
+        credential::certificate(package.signing_identity())
+            .map_err(|_| GroupError::InvalidKeyPackage)
+    }
+
     /// End of the lifetime of a key package, since 1970, from the data of its [`KeyPackageSecret`].
     ///
     /// # Errors

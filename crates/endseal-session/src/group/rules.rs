@@ -17,8 +17,9 @@ pub(super) struct Rules;
 
 /// Most members of a group.
 pub const MAX_MEMBERS: usize = 8_192;
-/// Longest proposal to add a member, in bytes. Most of it is the leaf node, which the group keeps.
-const MAX_ADD: usize = 4_096;
+/// Longest proposal to add a member, in bytes. Most of it is the leaf node, which the group keeps. No key
+/// package can be longer.
+pub const MAX_ADD_LEN: usize = 4_096;
 
 /// Why a commit is refused.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +64,7 @@ impl MlsRules for Rules {
             let members = roster.members_iter().take(MAX_MEMBERS + 1).count();
             let removed = proposals.remove_proposals().len();
             if (members + adds.len()).saturating_sub(removed) > MAX_MEMBERS
-                || adds.iter().any(|add| add.proposal.mls_encoded_len() > MAX_ADD)
+                || adds.iter().any(|add| add.proposal.mls_encoded_len() > MAX_ADD_LEN)
             {
                 return Err(Refused::TooLarge);
             }

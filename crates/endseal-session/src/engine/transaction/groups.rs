@@ -14,9 +14,10 @@ use crate::engine::desk::Departure;
 use crate::engine::lane::{Lane, Membership, Occasion};
 use crate::engine::outbox::{Outgoing, OutgoingKind};
 use crate::engine::records;
-use crate::group::{Change, Commit, Group, GroupError, Suite};
+use crate::group::{Change, Commit, Group, GroupDevice, GroupError, MAX_WELCOME_LEN, Suite};
 use crate::{
-    Address, EngineError, GroupChangeError, MAX_MESSAGE_LEN, Message, PairwiseAccount, SendError,
+    Address, EngineError, GroupChangeError, MAX_MESSAGE_LEN, Message, PairwiseAccount, Released,
+    SendError,
 };
 
 /// Most bytes of all welcomes of one commit: each of those who were added gets its own copy.
@@ -34,6 +35,8 @@ pub struct JoinedGroup {
     pub inviter: Address,
     /// Members, this device included.
     pub members: Vec<Address>,
+    /// Messages that were parked for the group, and are no longer.
+    pub released: Vec<Released>,
 }
 
 /// State of a group.
@@ -98,22 +101,28 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     ///
     /// # Errors
     /// [`GroupChangeError::Exists`] if the group is not replaced; [`Self::forget_group`] first, if the
-    /// welcome is the right one.
+    /// welcome is the right one. [`GroupChangeError::Joined`] if the key package of the welcome was used.
     pub fn join_group(&mut self, welcome: &[u8]) -> Result<JoinedGroup, GroupChangeError> {
-        let mut failed = None;
+        let (mut failed, mut is_used) = (None, false);
         let joined = self.device.groups.join(welcome, |id| {
-            match self.transaction.record(records::KEY_PACKAGE, id) {
-                Ok(found) => found,
-                Err(error) => {
-                    failed = Some(EngineError::from(error));
-                    None
+            let found = self.transaction.record(records::KEY_PACKAGE, id).and_then(|found| {
+                if found.is_none() {
+                    is_used |= self.transaction.record(records::USED_KEY_PACKAGE, id)?.is_some();
                 }
-            }
+                Ok(found)
+            });
+            found.unwrap_or_else(|error| {
+                failed = Some(EngineError::from(error));
+                None
+            })
         });
         if let Some(error) = failed {
             return Err(error.into());
         }
-        let joined = joined?;
+        let joined = match joined {
+            Err(GroupError::NoKeyPackage) if is_used => return Err(GroupChangeError::Joined),
+            joined => joined?,
+        };
         let (group, inviter) = (joined.group, joined.inviter);
         let id = group.id().to_vec();
         let membership = membership(&mut self.clerk, self.memory, &id)?;
@@ -126,14 +135,20 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         membership.set(group);
         let replaced = self.replace(&id, &joined.key_package);
         self.failed |= replaced.is_err();
-        replaced?;
-        Ok(JoinedGroup { id, epoch, inviter, members })
+        Ok(JoinedGroup { id, epoch, inviter, members, released: replaced? })
     }
 
-    /// Removes what is left of the group that a welcome has replaced, and the key package.
-    fn replace(&mut self, id: &[u8], key_package: &[u8]) -> Result<(), EngineError> {
+    /// Removes what is left of the group that a welcome has replaced, and the key package. Returns what was
+    /// parked for the group.
+    fn replace(&mut self, id: &[u8], key_package: &[u8]) -> Result<Vec<Released>, EngineError> {
         let conversation = Conversation::group(id).ok_or(EngineError::Damaged("group"))?;
-        self.transaction.remove_record(records::KEY_PACKAGE, key_package)?;
+        if let Some(data) = self.transaction.record(records::KEY_PACKAGE, key_package)? {
+            let expiry = GroupDevice::key_package_expiry(&data)
+                .map_err(|_| EngineError::Damaged("key package"))?;
+            let expiry = expiry.as_secs().to_le_bytes();
+            self.transaction.put_record(records::USED_KEY_PACKAGE, key_package, &expiry)?;
+            self.transaction.remove_record(records::KEY_PACKAGE, key_package)?;
+        }
         // Its past epochs are none of this one, which could not go on after them.
         self.transaction.remove_group(id)?;
         self.clerk.decide(&conversation, false)?;
@@ -242,7 +257,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     ) -> Result<u64, GroupChangeError> {
         let Commit { commit, welcome, added } = change(self.group_to_change(id)?)?;
         let bytes = welcome.iter().map(Vec::len).sum::<usize>().saturating_mul(added.len());
-        let is_too_long = welcome.iter().any(|it| it.len() > endseal_store::limit::MAX_STATE_LEN);
+        let is_too_long = welcome.iter().any(|it| it.len() > MAX_WELCOME_LEN);
         let departed = if is_too_long || bytes > MAX_WELCOMES {
             Err(GroupChangeError::TooLong)
         } else {

@@ -8,7 +8,7 @@ use crate::engine::conversation::Conversation;
 use crate::engine::desk::Write;
 use crate::engine::inbox::ConversationId;
 use crate::engine::lane::Occasion;
-use crate::{Address, DeviceId, EngineError, Outcome, PairwiseAccount};
+use crate::{Address, DeviceId, EngineError, Outcome, PairwiseAccount, Released};
 
 /// A parked message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,13 +44,14 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             .collect())
     }
 
-    /// Tries the parked messages of a conversation now. They are tried without this when a message of
-    /// the conversation opens, a group is joined, or a stranger becomes known.
+    /// Tries the parked messages of a conversation now, and returns those that are parked no longer. They
+    /// are tried without this when a message of the conversation opens, a group is joined, or a stranger
+    /// becomes known.
     ///
     /// # Errors
     /// [`EngineError`]. The transaction cannot be committed then.
-    pub fn retry_parked(&mut self, of: &ConversationId) -> Result<(), EngineError> {
-        let Some(conversation) = of.conversation() else { return Ok(()) };
+    pub fn retry_parked(&mut self, of: &ConversationId) -> Result<Vec<Released>, EngineError> {
+        let Some(conversation) = of.conversation() else { return Ok(Vec::new()) };
         load(&mut self.clerk, self.memory, &conversation, None)?;
         if let ConversationId::Person(identity) = of {
             let rows = self.memory.lane(&conversation).1.parking.rows();
@@ -91,7 +92,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
 
     /// Tries what a device sent before it was known.
     pub(super) fn retry_person(&mut self, address: Address) -> Result<(), EngineError> {
-        self.retry(&Conversation::person(address.identity.as_bytes()), Occasion::Changed)
+        self.retry(&Conversation::person(address.identity.as_bytes()), Occasion::Changed).map(drop)
     }
 
     /// Tries parked messages of what is loaded of a conversation.
@@ -99,19 +100,19 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         &mut self,
         conversation: &Conversation,
         occasion: Occasion,
-    ) -> Result<(), EngineError> {
+    ) -> Result<Vec<Released>, EngineError> {
         let trust = self.memory.trust();
         let (lane, fresh) = self.memory.lane(conversation);
         let mut entries = Vec::new();
         lane.retry(0, occasion, fresh, &trust, &mut entries);
         if entries.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let mut batch = Batch::new(&[], self.memory);
         let writes: Vec<Write<'_>> = batch.release(conversation, entries);
         let written = self.clerk.write(writes);
         self.failed |= written.is_err();
         batch.number(written?);
-        Ok(())
+        Ok(batch.into_released())
     }
 }

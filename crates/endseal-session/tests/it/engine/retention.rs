@@ -2,8 +2,10 @@
 
 use core::time::Duration;
 
-use endseal_session::group::Suite;
-use endseal_session::{Envelope, Failure, Outcome, PrunePolicy, Pruned, Strangers};
+use endseal_session::group::{GroupError, Suite};
+use endseal_session::{
+    Envelope, Failure, GroupChangeError, Outcome, PrunePolicy, Pruned, Strangers,
+};
 use endseal_store::Store;
 
 use super::party::{NOW, Party};
@@ -152,4 +154,21 @@ fn parked_messages_that_may_never_open_go_when_they_are_old() {
     other.kill();
     assert_eq!(prune(&mut other, &at(11)).parked, 1);
     assert_eq!(other.engine().parked().unwrap(), []);
+}
+
+#[test]
+fn a_welcome_that_comes_again_is_recognised_until_its_key_package_is_old() {
+    let (mut one, mut other) = (Party::new(1), Party::new(2));
+    let package = other.key_package();
+    one.engine().transaction(|t| t.create_group(b"team", NOW)).unwrap();
+    let (_, welcome) = one.change(b"team", |group| group.add([package.as_slice()], NOW));
+    other.engine().transaction(|t| t.join_group(&welcome[0])).unwrap();
+    let again = |party: &mut Party| party.engine().transaction(|t| t.join_group(&welcome[0]));
+    other.kill();
+    assert!(matches!(again(&mut other), Err(GroupChangeError::Joined)));
+    assert_eq!(prune(&mut other, &PrunePolicy::new(NOW + 113 * DAY)).key_packages, 0);
+    assert!(matches!(again(&mut other), Err(GroupChangeError::Joined)));
+    assert_eq!(prune(&mut other, &PrunePolicy::new(NOW + 115 * DAY).rows(1)).key_packages, 1);
+    let unknown = GroupChangeError::Group(GroupError::NoKeyPackage).to_string();
+    assert_eq!(again(&mut other).unwrap_err().to_string(), unknown);
 }
