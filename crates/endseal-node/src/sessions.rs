@@ -21,7 +21,10 @@ use crate::home::Home;
 
 pub use error::{SessionsError, TextError};
 pub use receive::{ReceiveError, Reception, Tally, receive};
-pub use send::{Texts, WriteOutboxError, encrypt, encrypt_group, waiting, write_outbox};
+pub use send::{
+    Texts, WriteOutboxError, encrypt, encrypt_group, waiting, waiting_welcomes, write_outbox,
+    write_welcomes,
+};
 
 /// Name of the store's directory.
 const NAME: &str = "store";

@@ -1,4 +1,4 @@
-//! What carries messages between stores: records of a session file.
+//! Records of a session file, which carries messages and welcomes between stores.
 
 use core::fmt;
 
@@ -8,50 +8,67 @@ use endseal_crypto::hash;
 use endseal_crypto::label::SESSION_FILE_ID;
 
 use crate::fields::Fields;
-use crate::group::MAX_GROUP_ID_LEN;
+use crate::group::{MAX_GROUP_ID_LEN, MAX_WELCOME_LEN};
 use crate::{Address, DeviceId, MAX_MESSAGE_LEN};
 
 const MAGIC: &[u8; 14] = b"endseal msgs v";
 const VERSION: &[u8; 2] = b"1\n";
 const DEVICES: u8 = 1;
 const GROUP: u8 = 2;
+const WELCOME: u8 = 3;
 const ADDRESS_LEN: usize = 36;
 const ID_LEN: usize = 16;
 
-/// A message as it lies in a session file (docs/spec/session-file.md). Nothing of it is authenticated.
+/// A message or welcome in a session file (docs/spec/session-file.md). Nothing of it is authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "the fields of the format")]
 pub struct FileRecord<'a> {
-    /// What recognises the message if it comes again.
+    /// Recognises the message if it comes again.
     pub id: &'a [u8; ID_LEN],
-    /// Where it is from, and for whom.
+    /// Sender and recipient.
     pub route: FileRoute<'a>,
-    /// The message, 1 byte to [`MAX_MESSAGE_LEN`].
+    /// The message, 1 byte to [`MAX_MESSAGE_LEN`]; the welcome, 1 byte to [`MAX_WELCOME_LEN`].
     pub body: &'a [u8],
 }
 
-/// Where a message is from, and for whom.
+/// Sender and recipient of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileRoute<'a> {
     /// Between two devices.
     Devices {
-        /// Where it says that it is from.
+        /// Address that it claims to be from.
         sender: Address,
-        /// For whom.
+        /// Address that it is for.
         recipient: Address,
     },
     /// In a group, by its id: 1 to [`MAX_GROUP_ID_LEN`] bytes.
     Group(&'a [u8]),
+    /// A welcome into a group, for one device.
+    Welcome {
+        /// Address that it claims to be from.
+        sender: Address,
+        /// Address that it is for.
+        recipient: Address,
+    },
+}
+
+impl FileRoute<'_> {
+    fn max_body_len(&self) -> usize {
+        match self {
+            Self::Welcome { .. } => MAX_WELCOME_LEN,
+            Self::Devices { .. } | Self::Group(_) => MAX_MESSAGE_LEN,
+        }
+    }
 }
 
 impl FileRecord<'_> {
-    /// What a session file begins with.
+    /// First bytes of a session file.
     pub const HEADER: &'static [u8; 16] = b"endseal msgs v1\n";
     /// Length of an id in bytes.
     pub const ID_LEN: usize = ID_LEN;
     /// The longest record in bytes.
-    pub const MAX_LEN: usize = 1 + ID_LEN + 2 * ADDRESS_LEN + 4 + MAX_MESSAGE_LEN;
+    pub const MAX_LEN: usize = 1 + ID_LEN + 2 * ADDRESS_LEN + 4 + MAX_WELCOME_LEN;
 
     /// The id of a ciphertext: the first 16 bytes of
     /// `BLAKE3-derive("endseal/session-file@v1 message id", body)`.
@@ -68,12 +85,13 @@ impl FileRecord<'_> {
     /// [`FileRecordError::Group`], [`FileRecordError::Length`]; nothing is appended then.
     pub fn write_to(&self, out: &mut Vec<u8>) -> Result<(), FileRecordError> {
         let len = u32::try_from(self.body.len()).map_err(|_| FileRecordError::Length)?;
-        if !(1..=MAX_MESSAGE_LEN).contains(&self.body.len()) {
+        if !(1..=self.route.max_body_len()).contains(&self.body.len()) {
             return Err(FileRecordError::Length);
         }
         match self.route {
-            FileRoute::Devices { sender, recipient } => {
-                out.push(DEVICES);
+            FileRoute::Devices { sender, recipient } | FileRoute::Welcome { sender, recipient } => {
+                let is_welcome = matches!(self.route, FileRoute::Welcome { .. });
+                out.push(if is_welcome { WELCOME } else { DEVICES });
                 out.extend_from_slice(self.id);
                 for address in [sender, recipient] {
                     out.extend_from_slice(address.identity.as_bytes());
@@ -158,14 +176,18 @@ impl FileRecords {
         fields: &mut Fields<'a>,
     ) -> Result<Option<FileRecord<'a>>, FileRecordError> {
         let Some(kind) = fields.byte() else { return Ok(None) };
-        if kind != DEVICES && kind != GROUP {
+        if ![DEVICES, GROUP, WELCOME].contains(&kind) {
             return Err(FileRecordError::Kind);
         }
         let Some(id) = fields.array() else { return Ok(None) };
-        let route = if kind == DEVICES {
+        let route = if kind != GROUP {
             let Some(sender) = self.address(0, fields)? else { return Ok(None) };
             let Some(recipient) = self.address(1, fields)? else { return Ok(None) };
-            FileRoute::Devices { sender, recipient }
+            if kind == WELCOME {
+                FileRoute::Welcome { sender, recipient }
+            } else {
+                FileRoute::Devices { sender, recipient }
+            }
         } else {
             let Some(len) = fields.byte() else { return Ok(None) };
             if !(1..=MAX_GROUP_ID_LEN).contains(&usize::from(len)) {
@@ -176,7 +198,7 @@ impl FileRecords {
         };
         let Some(len) = fields.array() else { return Ok(None) };
         let len = usize::try_from(u32::from_le_bytes(*len)).unwrap_or(usize::MAX);
-        if !(1..=MAX_MESSAGE_LEN).contains(&len) {
+        if !(1..=route.max_body_len()).contains(&len) {
             return Err(FileRecordError::Length);
         }
         Ok(fields.slice(len).map(|body| FileRecord { id, route, body }))
@@ -207,7 +229,7 @@ impl FileRecords {
     }
 }
 
-/// Why bytes are not a session file, or would not be one.
+/// Reason why bytes are not a session file, or would not be one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileRecordError {
@@ -221,7 +243,7 @@ pub enum FileRecordError {
     Key,
     /// A kind that is not known: damaged.
     Kind,
-    /// The length of a message is 0 or more than 1 MiB.
+    /// The length of a message is 0 or more than 1 MiB, or that of a welcome more than 16 MiB.
     Length,
     /// It ends too early: cut short on its way.
     Truncated,

@@ -1,12 +1,13 @@
-//! Messages of a session file that are delivered.
+//! Delivers the messages and welcomes of a session file.
 
 use alloc::collections::BTreeMap;
 use core::{error, fmt};
 use std::io::{self, Read};
 
+use endseal_session::group::GroupError;
 use endseal_session::{
     Address, BatchOptions, BatchReport, Engine, EngineError, Envelope, FileRecord, FileRecordError,
-    FileRecords, FileRoute, Outcome,
+    FileRecords, FileRoute, GroupChangeError, JoinedGroup, Outcome, Released,
 };
 
 /// Bytes of a file that are in memory at once, if they hold a record.
@@ -15,7 +16,7 @@ const PIECE: usize = 8 << 20;
 /// Bytes of messages that are one backlog.
 const HELD: usize = 32 << 20;
 
-/// What became of the records of a session file.
+/// Results of the records of a session file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tally {
@@ -33,6 +34,10 @@ pub struct Tally {
     pub released: u64,
     /// For another device or identity, and passed over.
     pub elsewhere: u64,
+    /// Groups that were joined.
+    pub joined: Vec<JoinedGroup>,
+    /// Groups that were not joined because of their inviter. They are counted in `failures` as `stranger`.
+    pub uninvited: Vec<JoinedGroup>,
     /// Not opened, by the code of the failure; parked messages that failed now are counted too.
     pub failures: BTreeMap<&'static str, u64>,
 }
@@ -51,21 +56,30 @@ impl Tally {
                 Outcome::AlreadyDelivered(_) => self.already_delivered += 1,
                 Outcome::Buffered(_) => self.buffered += 1,
                 Outcome::Parked(_) => self.parked += 1,
-                Outcome::Failed(failure) => *self.failures.entry(failure.code()).or_default() += 1,
+                Outcome::Failed(failure) => self.add_failure(failure.code()),
                 _ => {}
             }
         }
-        for released in &report.released {
+        self.add_released(&report.released);
+    }
+
+    fn add_released(&mut self, released: &[Released]) {
+        for released in released {
             match released.outcome {
-                Outcome::Failed(failure) => *self.failures.entry(failure.code()).or_default() += 1,
+                Outcome::Failed(failure) => self.add_failure(failure.code()),
                 _ => self.released += 1,
             }
         }
     }
+
+    fn add_failure(&mut self, code: &'static str) {
+        *self.failures.entry(code).or_default() += 1;
+    }
 }
 
 /// Delivers the records of a session file (docs/spec/session-file.md), transaction by transaction, and
-/// adds what became of them to `tally`. `progress` is told how many bytes were read.
+/// adds their results to `tally`. Joins no group: [`Reception::inviters`]. `progress` is called with the
+/// number of bytes that were read.
 ///
 /// # Errors
 /// [`ReceiveError`]. The records before the fault are delivered, and counted in `tally`.
@@ -89,6 +103,7 @@ pub fn receive(
 pub struct Reception<'a> {
     engine: &'a mut Engine,
     options: &'a BatchOptions,
+    inviters: &'a dyn Fn(&Address) -> bool,
     /// Messages of the records, one after the other.
     bodies: Vec<u8>,
     records: Vec<Held>,
@@ -111,7 +126,17 @@ impl<'a> Reception<'a> {
     /// Nothing was read yet.
     #[must_use]
     pub fn new(engine: &'a mut Engine, options: &'a BatchOptions) -> Self {
-        Self { engine, options, bodies: Vec::new(), records: Vec::new() }
+        let inviters = &|_: &Address| false;
+        Self { engine, options, inviters, bodies: Vec::new(), records: Vec::new() }
+    }
+
+    /// Accepts welcomes of the inviters for which `accepts` returns true. Others are failures with the code
+    /// `stranger`.
+    ///
+    /// The caller MUST show inviter and members of [`Tally::joined`].
+    #[must_use]
+    pub fn inviters(self, accepts: &'a dyn Fn(&Address) -> bool) -> Self {
+        Self { inviters: accepts, ..self }
     }
 
     /// Reads a file. Records are delivered when there are many, and with [`Self::finish`]. `progress` is
@@ -128,7 +153,9 @@ impl<'a> Reception<'a> {
         let mut parser = FileRecords::new();
         let (mut piece, mut done) = (Vec::new(), 0);
         loop {
-            let space = PIECE.max(FileRecord::MAX_LEN) - piece.len();
+            // More than a piece only for a record that is longer.
+            let most = if piece.len() < PIECE { PIECE } else { FileRecord::MAX_LEN };
+            let space = most - piece.len();
             let read = (&mut input).take(space as u64).read_to_end(&mut piece);
             // What was read before a failure is there, and good.
             let is_last = !matches!(read, Ok(len) if len == space);
@@ -170,6 +197,10 @@ impl<'a> Reception<'a> {
                 Origin::Device(sender)
             }
             FileRoute::Group(id) => Origin::Group(id.to_vec()),
+            FileRoute::Welcome { recipient, .. } if recipient == self.engine.address() => {
+                self.deliver(tally)?;
+                return self.join(record.body, tally);
+            }
             _ => {
                 tally.elsewhere += 1;
                 return Ok(());
@@ -180,6 +211,47 @@ impl<'a> Reception<'a> {
         }
         self.bodies.extend_from_slice(record.body);
         self.records.push(Held { id: record.id.to_vec(), from, end: self.bodies.len() });
+        Ok(())
+    }
+
+    fn join(&mut self, welcome: &[u8], tally: &mut Tally) -> Result<(), EngineError> {
+        let inviters = self.inviters;
+        let joined = self.engine.transaction(|transaction| {
+            let joined = transaction.join_group(welcome)?;
+            if inviters(&joined.inviter) {
+                Ok(joined)
+            } else {
+                Err(NotJoined::Uninvited(Box::new(joined)))
+            }
+        });
+        let error = match joined {
+            Ok(joined) => {
+                tally.add_released(&joined.released);
+                tally.joined.push(joined);
+                return Ok(());
+            }
+            Err(NotJoined::Uninvited(group)) => {
+                tally.add_failure("stranger");
+                tally.uninvited.push(*group);
+                return Ok(());
+            }
+            Err(NotJoined::Change(error)) => error,
+        };
+        tally.add_failure(match error {
+            GroupChangeError::Joined => {
+                tally.already_delivered += 1;
+                return Ok(());
+            }
+            GroupChangeError::Engine(EngineError::Damaged(_)) => "damaged",
+            GroupChangeError::Engine(error) => return Err(error),
+            GroupChangeError::Exists => "group-exists",
+            GroupChangeError::Group(GroupError::NoKeyPackage) => "no-prekey",
+            GroupChangeError::Group(GroupError::TooLarge) => "group-too-large",
+            GroupChangeError::Group(GroupError::UnknownSuite | GroupError::InvalidId) => {
+                "malformed"
+            }
+            _ => "authentication",
+        });
         Ok(())
     }
 
@@ -213,7 +285,25 @@ impl<'a> Reception<'a> {
     }
 }
 
-/// Why not all of a session file was delivered.
+/// Reason why a group was not joined.
+enum NotJoined {
+    Change(GroupChangeError),
+    Uninvited(Box<JoinedGroup>),
+}
+
+impl From<EngineError> for NotJoined {
+    fn from(error: EngineError) -> Self {
+        Self::Change(error.into())
+    }
+}
+
+impl From<GroupChangeError> for NotJoined {
+    fn from(error: GroupChangeError) -> Self {
+        Self::Change(error)
+    }
+}
+
+/// Reason why not all of a session file was delivered.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReceiveError {

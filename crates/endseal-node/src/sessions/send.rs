@@ -110,34 +110,85 @@ pub fn encrypt_group(
     })
 }
 
-/// How many ciphertexts of a conversation wait in the outbox.
+/// Ciphertexts of a conversation in the outbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// Messages and commits.
+    Messages,
+    /// Released welcomes, for devices that are not in the group yet.
+    Welcomes,
+}
+
+impl Part {
+    fn contains(self, pending: &Pending) -> bool {
+        (pending.kind == OutgoingKind::Welcome) == (self == Self::Welcomes)
+    }
+}
+
+/// Counts the messages and commits of a conversation that wait in the outbox.
 ///
 /// # Errors
 /// [`EngineError`].
 pub fn waiting(engine: &mut Engine, conversation: &ConversationId) -> Result<u64, EngineError> {
+    count(engine, conversation, Part::Messages)
+}
+
+/// Counts the welcomes of a group that wait in the outbox and may be sent: their commit was accepted.
+///
+/// # Errors
+/// [`EngineError`].
+pub fn waiting_welcomes(
+    engine: &mut Engine,
+    conversation: &ConversationId,
+) -> Result<u64, EngineError> {
+    count(engine, conversation, Part::Welcomes)
+}
+
+fn count(
+    engine: &mut Engine,
+    conversation: &ConversationId,
+    part: Part,
+) -> Result<u64, EngineError> {
     let (mut after, mut count) = (0, 0);
     loop {
         let page = engine.outbox().pending(after, PAGE)?;
         let Some(last) = page.last() else { return Ok(count) };
         after = last.number;
-        count += page.iter().map(|it| u64::from(is_message_of(it, conversation))).sum::<u64>();
+        let found = page.iter().filter(|it| it.conversation == *conversation && part.contains(it));
+        count += found.count() as u64;
     }
 }
 
-/// Welcomes are no messages of the group: they go to those who are not in it yet.
-fn is_message_of(pending: &Pending, conversation: &ConversationId) -> bool {
-    pending.conversation == *conversation && pending.kind != OutgoingKind::Welcome
-}
-
-/// Writes the ciphertexts of a conversation that wait in the outbox to a session file
-/// (docs/spec/session-file.md). They leave the outbox when the file is durable under its name: whatever
-/// goes wrong before, they wait there still. How many.
+/// Writes the messages and commits of a conversation that wait in the outbox to a session file
+/// (docs/spec/session-file.md), and returns their number. They leave the outbox when the file is durable
+/// under its name: whatever goes wrong before, they wait there still.
 ///
 /// # Errors
 /// [`WriteOutboxError`].
 pub fn write_outbox(
     engine: &mut Engine,
     conversation: &ConversationId,
+    file: AtomicFile,
+) -> Result<u64, WriteOutboxError> {
+    write(engine, conversation, Part::Messages, file)
+}
+
+/// [`write_outbox`] for the welcomes of a group.
+///
+/// # Errors
+/// [`WriteOutboxError`].
+pub fn write_welcomes(
+    engine: &mut Engine,
+    conversation: &ConversationId,
+    file: AtomicFile,
+) -> Result<u64, WriteOutboxError> {
+    write(engine, conversation, Part::Welcomes, file)
+}
+
+fn write(
+    engine: &mut Engine,
+    conversation: &ConversationId,
+    part: Part,
     mut file: AtomicFile,
 ) -> Result<u64, WriteOutboxError> {
     let own = engine.address();
@@ -150,11 +201,19 @@ pub fn write_outbox(
         let Some(last) = page.last() else { break };
         after = last.number;
         records.clear();
-        for pending in page.iter().filter(|it| is_message_of(it, conversation)) {
+        for pending in &page {
+            if pending.conversation != *conversation || !part.contains(pending) {
+                continue;
+            }
             let id = FileRecord::id_of(&pending.body);
             let route = match (&pending.conversation, pending.recipient) {
-                (ConversationId::Group(id), _) => FileRoute::Group(id),
-                (_, Some(recipient)) => FileRoute::Devices { sender: own, recipient },
+                (ConversationId::Group(_), Some(recipient)) if part == Part::Welcomes => {
+                    FileRoute::Welcome { sender: own, recipient }
+                }
+                (ConversationId::Group(id), _) if part == Part::Messages => FileRoute::Group(id),
+                (ConversationId::Person(_), Some(recipient)) => {
+                    FileRoute::Devices { sender: own, recipient }
+                }
                 _ => return Err(EngineError::Damaged("outbox").into()),
             };
             let record = FileRecord { id: &id, route, body: &pending.body };
@@ -168,7 +227,7 @@ pub fn write_outbox(
     Ok(numbers.len() as u64)
 }
 
-/// Why ciphertexts did not leave the outbox.
+/// Reason why ciphertexts did not leave the outbox.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum WriteOutboxError {

@@ -8,7 +8,10 @@ use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
 use endseal_node::sessions::{self, ReceiveError, SessionsError, Tally, Texts};
 use endseal_node::{AtomicFile, Existing, Home, Readers};
-use endseal_session::{BatchOptions, ConversationId, DeviceId, Engine, EngineError};
+use endseal_session::{
+    BatchOptions, ConversationId, DeviceId, Engine, EngineError, FileRecord, FileRecordError,
+    FileRoute,
+};
 use endseal_store::{OpenStoreError, OuterKey, Protection, Store};
 
 use crate::scratch::Scratch;
@@ -104,4 +107,40 @@ fn a_file_larger_than_a_piece_is_read_from_front_to_end() {
     assert_eq!((tally.records, tally.already_delivered), (2 * TEXTS, TEXTS));
     let texts = bob.inbox().page(0, 100).unwrap();
     assert!(texts.iter().map(|it| it.plaintext.as_slice()).eq(lines.iter().map(Vec::as_slice)));
+}
+
+/// A welcome may be longer than what is read of a file at once.
+#[test]
+fn a_long_welcome_costs_itself_alone() {
+    let scratch = Scratch::new();
+    let [mut alice, mut bob] = ["one", "other"]
+        .map(|name| make(&Home::create(&scratch.path(name)).unwrap(), &identity(), None).unwrap());
+    let bundles: Result<_, EngineError> = bob.transaction(|it| it.one_time_bundles(1, NOW));
+    let (from, to) = (alice.address(), bob.address());
+    alice.transaction(|it| it.begin_session(to, &bundles.unwrap()[0])).unwrap();
+    let message = alice.encrypt(to, b"text").unwrap().body;
+    let long = vec![1; 12 << 20];
+    let mut file = FileRecord::HEADER.to_vec();
+    let id = FileRecord::id_of(&message);
+    let devices = FileRoute::Devices { sender: from, recipient: to };
+    let welcome = FileRoute::Welcome { sender: from, recipient: to };
+    let elsewhere = FileRoute::Welcome { sender: to, recipient: from };
+    for (id, route, body) in [
+        (&[1; 16], welcome, &long),
+        (&[2; 16], elsewhere, &long),
+        (&[3; 16], welcome, &vec![0]),
+        (&id, devices, &message),
+    ] {
+        FileRecord { id, route, body }.write_to(&mut file).unwrap();
+    }
+    let mut tally = Tally::default();
+    sessions::receive(&mut bob, &*file, &BatchOptions::default(), &mut tally, &mut |_| {}).unwrap();
+    assert_eq!((tally.records, tally.delivered, tally.elsewhere), (4, 1, 1));
+    assert_eq!(tally.failures.into_iter().collect::<Vec<_>>(), [("authentication", 2)]);
+    // Cut within it.
+    let mut tally = Tally::default();
+    let cut = &file[..9 << 20];
+    let ran = sessions::receive(&mut bob, cut, &BatchOptions::default(), &mut tally, &mut |_| {});
+    assert!(matches!(ran, Err(ReceiveError::Format(FileRecordError::Truncated))));
+    assert_eq!(tally.records, 0);
 }

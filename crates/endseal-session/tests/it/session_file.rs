@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use endseal_session::{Address, FileRecord, FileRecordError, FileRecords, FileRoute};
+use endseal_session::{Address, DeviceId, FileRecord, FileRecordError, FileRecords, FileRoute};
 use serde_json::Value;
+
+use crate::device::identity;
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -64,6 +66,7 @@ fn fields(record: &FileRecord<'_>) -> [String; 5] {
     let (kind, sender, recipient) = match record.route {
         FileRoute::Devices { sender, recipient } => ("1", address(sender), address(recipient)),
         FileRoute::Group(id) => ("2", hex(id), "-".to_owned()),
+        FileRoute::Welcome { sender, recipient } => ("3", address(sender), address(recipient)),
         _ => panic!("another route"),
     };
     [kind.to_owned(), hex(record.id), sender, recipient, hex(record.body)]
@@ -93,7 +96,7 @@ fn session_file_vectors() {
         }
         count += 1;
     }
-    assert!(count >= 28, "{count} vectors");
+    assert!(count >= 34, "{count} vectors");
 }
 
 /// A file written anew from its records.
@@ -124,4 +127,15 @@ fn what_no_reader_takes_is_not_written() {
     let record = FileRecord { id: &[0; 16], route: FileRoute::Group(b"g"), body: &long[1..] };
     record.write_to(&mut out).unwrap();
     assert_eq!(out.len(), 1 + 16 + 2 + 4 + (1 << 20));
+    let address =
+        Address { identity: *identity(1).public_key(), device: DeviceId::new(1).unwrap() };
+    let route = FileRoute::Welcome { sender: address, recipient: address };
+    let long = vec![0; (1 << 24) + 1];
+    let mut out = Vec::new();
+    for (body, error) in [(&long[..], FileRecordError::Length), (b"", FileRecordError::Length)] {
+        assert_eq!(FileRecord { id: &[0; 16], route, body }.write_to(&mut out), Err(error));
+        assert!(out.is_empty());
+    }
+    FileRecord { id: &[0; 16], route, body: &long[1..] }.write_to(&mut out).unwrap();
+    assert_eq!(out.len(), FileRecord::MAX_LEN);
 }
