@@ -2,6 +2,7 @@
 
 mod begin;
 mod bundle;
+mod group;
 mod inbox;
 mod list;
 mod receive;
@@ -11,6 +12,7 @@ mod verify;
 
 use core::num::NonZeroU32;
 use core::time::Duration;
+use std::io;
 use std::path::Path;
 
 use clap::Subcommand;
@@ -21,7 +23,8 @@ use endseal_node::Home;
 use endseal_session::{Correspondent, DeviceId, Engine};
 
 use crate::ctx::{Ctx, Outcome};
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind};
+use crate::terminal::Terminal;
 use crate::{passphrase, recipients};
 
 /// Hold conversations whose keys move on with every message, and carry their messages in files
@@ -29,7 +32,7 @@ use crate::{passphrase, recipients};
 /// What was received cannot be opened again with what is kept. The other side hands out a bundle
 /// (session bundle); with it you begin (session begin). Messages travel in session files: session send
 /// writes one, session receive reads it into the inbox. The store is in the state directory, under a key
-/// that follows from the identity; the first bundle or session makes it.
+/// that follows from the identity; the first bundle, key package, session or group makes it.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -68,6 +71,7 @@ enum Command {
     },
     Verify(verify::Args),
     Reset(reset::Args),
+    Group(group::Args),
 }
 
 pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -82,6 +86,7 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Command::Show { name } => list::show(&name, wait, ctx),
         Command::Verify(args) => verify::run(&args, wait, ctx),
         Command::Reset(args) => reset::run(&args, wait, ctx),
+        Command::Group(args) => group::run(args, wait, ctx),
     }
 }
 
@@ -134,12 +139,26 @@ fn work_and_close<T>(
     let done = work(&mut engine, ctx)?;
     if engine.prekeys_lost()? {
         ctx.note(
-            "note: the store was restored, and bundles that were handed out before serve no more; make new \
-             ones: endseal session bundle",
+            "note: the store was restored, and bundles and key packages that were handed out before serve no \
+             more; make new ones: endseal session bundle, endseal session group key-package",
         );
     }
     engine.into_store().close()?;
     Ok(done)
+}
+
+/// Asks a question on the terminal, and fails unless the answer is yes.
+fn ask(question: &str) -> Result<(), Failure> {
+    let refused = |error: io::Error| {
+        Failure::usage("a confirmation is asked for, and there is no answer")
+            .because(&error)
+            .hint("--yes")
+    };
+    let answer = Terminal::open().and_then(|terminal| terminal.confirm(question));
+    match answer.map_err(refused)? {
+        true => Ok(()),
+        false => Err(Failure::new(Kind::Refused, "nothing was changed")),
+    }
 }
 
 fn device_of(engine: &mut Engine) -> u32 {

@@ -1,7 +1,10 @@
 //! How commands on sessions and the store end badly.
 
 use endseal_node::sessions::{ReceiveError, SessionsError, TextError, WriteOutboxError};
-use endseal_session::{BeginSessionError, EngineError, FileRecordError, SendError};
+use endseal_session::group::GroupError;
+use endseal_session::{
+    BeginSessionError, EngineError, FileRecordError, GroupChangeError, SendError,
+};
 use endseal_store::{BackupError, CreateStoreError, OpenStoreError, RestoreError, StoreError};
 
 use super::{Failure, Kind, io_hint};
@@ -119,8 +122,37 @@ impl From<SendError> for Failure {
             SendError::Restored => Self::of(Kind::Refused, &error).hint(
                 "endseal session reset NAME; then begin a session with a new bundle of theirs",
             ),
+            SendError::CommitRequired => {
+                Self::of(Kind::Usage, &error).hint("endseal session group update makes it")
+            }
             SendError::NoGroup | SendError::TooLong => Self::of(Kind::Usage, &error),
             _ => Self::of(Kind::Environment, &error),
+        }
+    }
+}
+
+impl From<GroupChangeError> for Failure {
+    fn from(error: GroupChangeError) -> Self {
+        let failure = Self::of(Kind::Usage, &error);
+        match error {
+            GroupChangeError::Engine(error) => error.into(),
+            GroupChangeError::Group(error) => match error {
+                GroupError::CommitPending => failure.hint(
+                    "endseal session group accept makes it hold, endseal session group discard takes it \
+                     back",
+                ),
+                GroupError::InvalidKeyPackage => Self { kind: Kind::Refused, ..failure }.hint(
+                    "ask for a new one (endseal session group key-package); a device is in a group once",
+                ),
+                GroupError::RemovesItself => failure.hint("endseal session group leave"),
+                GroupError::Internal => Self { kind: Kind::Environment, ..failure },
+                _ => failure,
+            },
+            GroupChangeError::Restored => Self { kind: Kind::Refused, ..failure }.hint(
+                "give a member a new key package (endseal session group key-package), who removes this \
+                 device and adds it again",
+            ),
+            _ => failure,
         }
     }
 }

@@ -22,6 +22,7 @@ mod ping;
 mod pipes;
 mod s3;
 mod scratch;
+mod session_groups;
 mod sessions;
 mod sessions_killed;
 mod stalled;

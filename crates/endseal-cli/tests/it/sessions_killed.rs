@@ -16,8 +16,8 @@ fn lines(count: usize) -> Vec<String> {
     (1..=count).map(|number| format!("text {number}")).collect()
 }
 
-/// Runs it until it dies at that moment; whether it did.
-fn dies(mut command: Command, shim: &Path, moment: &str) -> bool {
+/// Runs it until it dies at that moment; returns true if it did.
+pub(crate) fn dies(mut command: Command, shim: &Path, moment: &str) -> bool {
     command.env("LD_PRELOAD", shim).env("KILL_AT", moment);
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
     assert!(status.success() || status.code().is_none(), "{moment}: {status}");

@@ -106,7 +106,7 @@ fn a_restored_store_receives_and_sends_after_a_reset() {
     bob.run(&["session", "receive", "second", "first"]).ok();
     assert_eq!(texts(&bob), ["first", "second"]);
     // Its prekeys are gone, which is said until there are new ones.
-    let lost = "bundles that were handed out before serve no more";
+    let lost = "key packages that were handed out before serve no more";
     assert!(bob.run(&["session", "list"]).ok().err.contains(lost));
     assert!(!bob.run(&["session", "bundle", "-o", "new.bundle"]).ok().err.contains(lost));
     assert!(!bob.run(&["session", "list"]).ok().err.contains(lost));

@@ -165,12 +165,12 @@ fn notice(message: &Received, contacts: &Contacts) -> String {
     }
 }
 
-/// The id of a group as it was typed, if it is text.
-fn group_name(id: &[u8]) -> String {
+/// Returns the id of a group as it was typed, if it is text.
+pub(crate) fn group_name(id: &[u8]) -> String {
     core::str::from_utf8(id).map_or_else(|_| hex(id), printable)
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
         // Writing to a string cannot fail.
         let _ = write!(text, "{byte:02x}");

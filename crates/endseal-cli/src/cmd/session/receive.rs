@@ -5,10 +5,13 @@ use core::time::Duration;
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use endseal_keyring::Contacts;
 use endseal_node::sessions::{Reception, Tally};
-use endseal_session::BatchOptions;
+use endseal_session::{Address, BatchOptions, JoinedGroup};
 
-use super::{plural, with};
+use super::group::{device, member_json};
+use super::inbox::{group_name, hex};
+use super::{called, identity_text, plural, with};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
@@ -24,6 +27,9 @@ const MAX_THREADS: usize = 4;
 /// also after the process was killed in the middle: nothing is delivered twice. The exit code is 1 if a
 /// message could not be opened.
 ///
+/// A welcome makes this device a member of a group, if a contact or another device of yours has added it;
+/// look at the inviter and the members that are printed, since names of groups prove nothing.
+///
 /// The order of files, and of messages in them, does not matter for up to 32 MiB that are given in one call.
 /// A message that comes in a later call opens if at most 40 messages of the device were missing before
 /// the last one that was opened; older keys are deleted. No message opens before which 2,000 are missing.
@@ -37,9 +43,14 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let threads = thread::available_parallelism().map_or(1, |it| it.get().min(MAX_THREADS));
     let options = BatchOptions::default().threads(threads);
+    let contacts = ctx.home()?.contacts()?;
     with(wait, ctx, |engine, ctx| {
         let mut tally = Tally::default();
-        let mut reception = Reception::new(engine, &options);
+        let own = engine.address().identity;
+        let accepts = |inviter: &Address| {
+            inviter.identity == own || contacts.name_of(&inviter.identity).is_some()
+        };
+        let mut reception = Reception::new(engine, &options).inviters(&accepts);
         let read = args.input.iter().try_for_each(|path| {
             let input = Input::open(Some(path), ctx)?;
             let mut progress = Progress::new(ctx, "receiving", input.len);
@@ -52,8 +63,26 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         let finished = reception.finish(&mut tally).map_err(Failure::from);
         read.and(finished)
             .map_err(|failure| failure.because_text(format!("before it: {}", text(&tally))))?;
-        let text = format!("{}\n", text(&tally));
-        Ok(Outcome { refused: tally.failed() > 0, ..Outcome::new(text, summary(&tally)) })
+        for group in &tally.uninvited {
+            let inviter = identity_text(group.inviter.identity);
+            let name = group_name(&group.id);
+            ctx.note(&format!(
+                "note: {inviter} adds this device to a group '{name}', and is no contact; to join: endseal \
+                 contacts add NAME {inviter}, then receive the file again",
+            ));
+        }
+        let mut text = format!("{}\n", text(&tally));
+        for group in &tally.joined {
+            let (name, inviter) =
+                (group_name(&group.id), called(group.inviter.identity, &contacts));
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "joined the group {name}, invited by {inviter}; its members:");
+            for member in &group.members {
+                let _ = writeln!(text, "  {}", device(member, &contacts));
+            }
+        }
+        let json = summary(&tally, &contacts);
+        Ok(Outcome { refused: tally.failed() > 0, ..Outcome::new(text, json) })
     })
 }
 
@@ -69,6 +98,7 @@ fn text(tally: &Tally) -> String {
         (tally.buffered, "waiting for a later epoch"),
         (tally.parked, "parked"),
         (tally.released, "that had waited"),
+        (tally.joined.len() as u64, "joined"),
         (tally.elsewhere, "for other devices"),
         (tally.failed(), "failed"),
     ] {
@@ -82,7 +112,18 @@ fn text(tally: &Tally) -> String {
     if kinds.is_empty() { text } else { format!("{text} ({})", kinds.join(", ")) }
 }
 
-fn summary(tally: &Tally) -> Value {
+fn summary(tally: &Tally, contacts: &Contacts) -> Value {
+    let group = |it: &JoinedGroup| {
+        let members = it.members.iter().map(|member| member_json(member, contacts));
+        json::object([
+            ("group", group_name(&it.id).into()),
+            ("id", hex(&it.id).into()),
+            ("epoch", it.epoch.into()),
+            ("inviter", member_json(&it.inviter, contacts)),
+            ("members", Value::Array(members.collect())),
+        ])
+    };
+    let groups = |list: &[JoinedGroup]| Value::Array(list.iter().map(group).collect());
     let failures = tally.failures.iter().map(|(kind, count)| ((*kind).to_owned(), (*count).into()));
     json::object([
         ("messages", tally.records.into()),
@@ -94,5 +135,7 @@ fn summary(tally: &Tally) -> Value {
         ("elsewhere", tally.elsewhere.into()),
         ("failed", tally.failed().into()),
         ("failures", Value::Object(failures.collect())),
+        ("joined", groups(&tally.joined)),
+        ("uninvited", groups(&tally.uninvited)),
     ])
 }

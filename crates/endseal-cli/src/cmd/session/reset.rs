@@ -2,15 +2,13 @@
 
 use core::num::NonZeroU32;
 use core::time::Duration;
-use std::io;
 
 use endseal_session::EngineError;
 
-use super::{Partner, plural, with};
+use super::{Partner, ask, plural, with};
 use crate::ctx::{Ctx, Outcome};
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::json;
-use crate::terminal::Terminal;
 
 /// Send no more on the sessions with somebody, and only receive
 ///
@@ -31,7 +29,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let partner = Partner::find(&args.name, ctx)?;
     if !args.yes {
-        ask(&partner)?;
+        ask(&format!("Send no more on the sessions with {}? [y/N] ", partner.name))?;
     }
     let count = with(wait, ctx, |engine, _| {
         let mut devices = partner.devices(engine)?;
@@ -48,16 +46,4 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
     let text = format!("{} with {} reset\n", plural(count, "session"), partner.name);
     let json = json::object([("name", partner.name.into()), ("sessions", count.into())]);
     Ok(Outcome::new(text, json))
-}
-
-fn ask(partner: &Partner) -> Result<(), Failure> {
-    let refused = |error: io::Error| {
-        Failure::usage("a reset is asked for, and there is no answer").because(&error).hint("--yes")
-    };
-    let question = format!("Send no more on the sessions with {}? [y/N] ", partner.name);
-    let answer = Terminal::open().and_then(|terminal| terminal.confirm(&question));
-    match answer.map_err(refused)? {
-        true => Ok(()),
-        false => Err(Failure::new(Kind::Refused, "nothing was changed")),
-    }
 }

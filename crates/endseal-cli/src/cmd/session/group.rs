@@ -1,0 +1,190 @@
+//! `endseal session group`
+
+mod change;
+mod key_package;
+mod leave;
+mod list;
+mod send;
+
+use core::num::NonZeroU32;
+use core::time::Duration;
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use endseal_node::{AtomicFile, Existing, FileError, Readers};
+use endseal_session::group::MAX_GROUP_ID_LEN;
+use endseal_session::{ConversationId, Engine, GroupChangeError, GroupSummary};
+
+pub(crate) use self::list::{device, member_json};
+
+use super::inbox::group_name;
+use super::{plural, with_made};
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::json;
+use crate::output::DASH;
+use crate::printable::printable;
+use crate::recipients;
+
+/// Hold conversations in groups (MLS), whose messages travel in session files
+///
+/// A device hands out a key package; a member adds the device with it, and writes a welcome, which the
+/// device takes with session receive. Texts and changes go to all members, who read them with session
+/// receive too.
+///
+/// A change (add, remove, update) is a commit, and pending at first: of two commits that members make at
+/// the same time one holds, and all must take the same one. Accept yours when it is certain that it comes
+/// first, or receive its file where the order of files is the same for all. If another member's commit
+/// is received before, yours is taken back. The welcome is written when the commit was accepted. Where no
+/// other device is in the group, that is at once.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    KeyPackage(key_package::Args),
+    /// Make a group with this device alone in it
+    Create {
+        /// Its name, 1 to 63 bytes; it is the same for all members
+        group: String,
+        /// Number of this device, if the store is made now [default: random]
+        #[arg(long, value_name = "N")]
+        device: Option<NonZeroU32>,
+    },
+    Add(change::Add),
+    Remove(change::Remove),
+    /// Renew the keys of this device, and do what members have proposed
+    Update {
+        /// Which group
+        group: String,
+        #[command(flatten)]
+        out: Out,
+    },
+    Accept(change::Accept),
+    /// Take the pending commit back, because it was not given to anybody or another one came first
+    Discard {
+        /// Which group
+        group: String,
+    },
+    Send(send::Args),
+    Leave(leave::Leave),
+    Forget(leave::Forget),
+    /// List all groups
+    List,
+    /// Show the members
+    Members {
+        /// Which group
+        group: String,
+    },
+}
+
+/// The session file that a command writes.
+#[derive(clap::Args, Debug)]
+struct Out {
+    /// The session file
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Replace the file
+    #[arg(short, long)]
+    force: bool,
+}
+
+impl Out {
+    /// Begun before anything is encrypted, so that a file that exists is no surprise after it.
+    fn create(&self) -> Result<AtomicFile, FileError> {
+        let existing = if self.force { Existing::Replace } else { Existing::Keep };
+        AtomicFile::create(&self.output, existing, Readers::Umask)
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        if self.output.as_os_str() == DASH {
+            return Err(Failure::usage("messages are not written to standard output")
+                .because_text("a message leaves the outbox when its file is on the disk".to_owned())
+                .hint("name a file with -o FILE"));
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn run(args: Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    match args.command {
+        Command::KeyPackage(args) => key_package::run(&args, wait, ctx),
+        Command::Create { group, device } => create(&group, device, wait, ctx),
+        Command::Add(args) => change::add(&args, wait, ctx),
+        Command::Remove(args) => change::remove(&args, wait, ctx),
+        Command::Update { group, out } => change::update(&group, &out, wait, ctx),
+        Command::Accept(args) => change::accept(&args, wait, ctx),
+        Command::Discard { group } => change::discard(&group, wait, ctx),
+        Command::Send(args) => send::run(&args, wait, ctx),
+        Command::Leave(args) => leave::leave(&args, wait, ctx),
+        Command::Forget(args) => leave::forget(&args, wait, ctx),
+        Command::List => list::list(wait, ctx),
+        Command::Members { group } => list::members(&group, wait, ctx),
+    }
+}
+
+fn create(
+    name: &str,
+    device: Option<NonZeroU32>,
+    wait: Duration,
+    ctx: &mut Ctx,
+) -> Result<Outcome, Failure> {
+    if !(1..=MAX_GROUP_ID_LEN).contains(&name.len()) || printable(name) != name {
+        let shown = recipients::shown(name);
+        return Err(Failure::usage(format!("'{shown}' is not the name of a group"))
+            .hint("1 to 63 bytes that a terminal shows"));
+    }
+    let now = Duration::from_millis(ctx.now);
+    with_made(device, wait, ctx, |engine, _| {
+        engine.transaction(|transaction| transaction.create_group(name.as_bytes(), now))?;
+        Ok(())
+    })?;
+    Ok(Outcome::new(format!("group {name}\n"), json::object([("group", name.into())])))
+}
+
+/// A group that this device knows.
+struct Known {
+    id: Vec<u8>,
+    name: String,
+}
+
+impl Known {
+    /// Finds the group that is shown under a name.
+    fn find(name: &str, engine: &mut Engine) -> Result<Self, Failure> {
+        let mut found: Vec<_> =
+            engine.groups()?.into_iter().filter(|id| group_name(id) == name).collect();
+        match (found.pop(), found.is_empty()) {
+            (Some(id), true) => Ok(Self { id, name: name.to_owned() }),
+            (Some(_), false) => {
+                Err(Failure::usage(format!("'{}' names several groups", recipients::shown(name))))
+            }
+            (None, _) => {
+                Err(Failure::usage(format!("there is no group '{}'", recipients::shown(name)))
+                    .hint("endseal session group list shows all groups"))
+            }
+        }
+    }
+
+    fn conversation(&self) -> ConversationId {
+        ConversationId::Group(self.id.clone())
+    }
+
+    fn summary(&self, engine: &mut Engine) -> Result<GroupSummary, Failure> {
+        engine.group(&self.id)?.ok_or_else(|| GroupChangeError::NoGroup.into())
+    }
+
+    /// Refuses if messages of a run that did not end well wait.
+    fn check_outbox(&self, engine: &mut Engine) -> Result<(), Failure> {
+        let waiting = endseal_node::sessions::waiting(engine, &self.conversation())?;
+        if waiting == 0 {
+            return Ok(());
+        }
+        let name = &self.name;
+        let messages = plural(waiting, "message");
+        Err(Failure::usage(format!("an earlier run left {messages} for the group {name}"))
+            .hint(format!("write what waits: endseal session group send {name} --resume -o FILE")))
+    }
+}

@@ -1,0 +1,72 @@
+//! `endseal session group leave` and `forget`
+
+use core::time::Duration;
+
+use endseal_node::sessions;
+
+use super::{Known, Out};
+use crate::cmd::session::{ask, shown, with};
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::json;
+
+/// Propose to the others that this device leaves
+///
+/// The file is for the members. This device is in the group until one of them has made a commit (update),
+/// and sends no text from now on. Then forget the group; that need not wait.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Leave {
+    /// Which group
+    group: String,
+    #[command(flatten)]
+    out: Out,
+}
+
+/// Delete a group: its keys, what is parked for it, and a pending commit with its welcomes
+///
+/// The others do not learn of it: leave first. Texts of the group stay in the inbox.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Forget {
+    /// Which group
+    group: String,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+}
+
+pub(crate) fn leave(args: &Leave, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    args.out.check()?;
+    with(wait, ctx, |engine, _| {
+        let group = Known::find(&args.group, engine)?;
+        let name = &group.name;
+        group.check_outbox(engine)?;
+        let summary = group.summary(engine)?;
+        if summary.is_member && summary.members.len() == 1 {
+            return Err(Failure::usage(format!("no other device is in the group {name}"))
+                .hint(format!("endseal session group forget {name}")));
+        }
+        let file = args.out.create()?;
+        engine.transaction(|transaction| transaction.leave_group(&group.id))?;
+        let messages = sessions::write_outbox(engine, &group.conversation(), file)?;
+        let path = shown(&args.out.output);
+        let text = format!("leaving the group {name}: the proposal is in '{path}'\n");
+        let json = json::object([
+            ("group", name.clone().into()),
+            ("messages", messages.into()),
+            ("output", path.into()),
+        ]);
+        Ok(Outcome::new(text, json))
+    })
+}
+
+pub(crate) fn forget(args: &Forget, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    with(wait, ctx, |engine, _| {
+        let group = Known::find(&args.group, engine)?;
+        if !args.yes {
+            ask(&format!("Delete the keys of the group {}? [y/N] ", group.name))?;
+        }
+        engine.transaction(|transaction| transaction.forget_group(&group.id))?;
+        let json = json::object([("group", group.name.clone().into())]);
+        Ok(Outcome::new(format!("group {} forgotten\n", group.name), json))
+    })
+}

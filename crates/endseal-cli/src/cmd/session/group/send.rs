@@ -1,0 +1,74 @@
+//! `endseal session group send`
+
+use core::time::Duration;
+use std::path::PathBuf;
+
+use endseal_node::sessions::{self, Texts};
+
+use super::{Known, Out};
+use crate::cmd::session::{plural, shown, with};
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::json;
+use crate::output::Input;
+
+/// Encrypt a text, or each line of one, for the members, and write the messages to a session file
+///
+/// As session send: messages leave the outbox when the file is durable under its name, and --resume writes
+/// what waits from a run that did not end well, a commit too.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Which group
+    group: String,
+    /// The text [default: standard input]
+    #[arg(conflicts_with = "resume")]
+    input: Option<PathBuf>,
+    /// Each line is a text
+    #[arg(long, conflicts_with = "resume")]
+    lines: bool,
+    /// Write what waits from a run that did not end well, and encrypt nothing
+    #[arg(long)]
+    resume: bool,
+    #[command(flatten)]
+    out: Out,
+}
+
+pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    args.out.check()?;
+    let input = match args.resume {
+        true => None,
+        false => Some(Input::open(args.input.as_deref(), ctx)?),
+    };
+    with(wait, ctx, |engine, _| {
+        let group = Known::find(&args.group, engine)?;
+        let (name, conversation) = (&group.name, group.conversation());
+        let summary = |texts: u64, messages: u64, output: Option<String>| {
+            json::object([
+                ("group", name.clone().into()),
+                ("texts", texts.into()),
+                ("messages", messages.into()),
+                ("output", output.into()),
+            ])
+        };
+        let (texts, file) = match input {
+            None if sessions::waiting(engine, &conversation)? == 0 => {
+                let text = format!("nothing waits for the group {name}\n");
+                return Ok(Outcome::new(text, summary(0, 0, None)));
+            }
+            None => (0, args.out.create()?),
+            Some(input) => {
+                group.check_outbox(engine)?;
+                let file = args.out.create()?;
+                let texts = match args.lines {
+                    true => Texts::lines(input.reader),
+                    false => Texts::whole(input.reader),
+                };
+                (sessions::encrypt_group(engine, &group.id, texts)?, file)
+            }
+        };
+        let messages = sessions::write_outbox(engine, &conversation, file)?;
+        let path = shown(&args.out.output);
+        let text = format!("{} for the group {name} in '{path}'\n", plural(messages, "message"));
+        Ok(Outcome::new(text, summary(texts, messages, Some(path))))
+    })
+}
