@@ -5,6 +5,7 @@ mod bundle;
 mod group;
 mod inbox;
 mod list;
+mod prune;
 mod receive;
 mod reset;
 mod send;
@@ -72,6 +73,7 @@ enum Command {
     Verify(verify::Args),
     Reset(reset::Args),
     Group(group::Args),
+    Prune(prune::Args),
 }
 
 pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -87,6 +89,7 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Command::Verify(args) => verify::run(&args, wait, ctx),
         Command::Reset(args) => reset::run(&args, wait, ctx),
         Command::Group(args) => group::run(args, wait, ctx),
+        Command::Prune(args) => prune::run(&args, wait, ctx),
     }
 }
 

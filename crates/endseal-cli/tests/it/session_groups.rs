@@ -247,3 +247,19 @@ fn a_welcome_that_was_not_written_waits() {
     }
     assert!(deaths >= 4 && waited >= 1, "{deaths} deaths, {waited} waited");
 }
+
+#[test]
+fn old_notes_and_key_packages_are_pruned() {
+    let scratch = Scratch::new();
+    let [alice, bob] = people(["alice", "bob"], &scratch);
+    found(&alice, &bob);
+    let pruned = bob.run(&["--json", "session", "prune", "--strangers"]).ok().json();
+    let nothing = [&pruned["tombstones"], &pruned["key_packages"], &pruned["sessions"]];
+    assert_eq!(nothing, [&Value::from(0); 3]);
+    bob.run(&["session", "prune", "--days", "0"]).fails(2, "");
+    talk(&alice, "team", &[&bob]);
+    assert_eq!(
+        bob.run(&["session", "prune"]).ok().text(),
+        "deleted: 0 notes, 0 key packages, 0 sessions\n"
+    );
+}

@@ -1,0 +1,62 @@
+//! `endseal session prune`
+
+use core::time::Duration;
+
+use endseal_session::{PrunePolicy, Pruned};
+
+use super::{plural, unlock, work_and_close};
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::json;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Delete what is old: the notes by which messages are recognised that come again, and key packages
+///
+/// A note is deleted when its message was taken from the inbox and is older than --days; a message that
+/// comes again after that is refused, since its key is gone. Key packages go 30 days after their lifetime.
+/// Sessions with a replaced device end after 7 days. Age counts from the first run: run it from time to time.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Age of notes in days: longer than a message may be on its way
+    #[arg(long, value_name = "N", default_value_t = 90, value_parser = clap::value_parser!(u16).range(1..))]
+    days: u16,
+    /// Delete sessions too with those who are not verified and of whom no message is left
+    #[arg(long)]
+    strangers: bool,
+}
+
+pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let now = Duration::from_millis(ctx.now);
+    let age = DAY * u32::from(args.days);
+    let policy = PrunePolicy::new(now).tombstones(age).strangers(args.strangers);
+    let (home, identity) = unlock(ctx)?;
+    let mut engine = home.sessions(&identity, wait)?;
+    drop(identity);
+    let ended = engine.expire(ctx.now)? as u64;
+    let all = work_and_close(engine, ctx, |engine, _| {
+        let mut all = Pruned::default();
+        loop {
+            let pruned = engine.prune(&policy)?;
+            all.tombstones += pruned.tombstones;
+            all.key_packages += pruned.key_packages;
+            all.sessions += pruned.sessions;
+            if !pruned.more {
+                return Ok(all);
+            }
+        }
+    })?;
+    let sessions = all.sessions + ended;
+    let text = format!(
+        "deleted: {}, {}, {}\n",
+        plural(all.tombstones, "note"),
+        plural(all.key_packages, "key package"),
+        plural(sessions, "session"),
+    );
+    let json = json::object([
+        ("tombstones", all.tombstones.into()),
+        ("key_packages", all.key_packages.into()),
+        ("sessions", sessions.into()),
+    ]);
+    Ok(Outcome::new(text, json))
+}
