@@ -143,6 +143,17 @@ impl Certificate {
             core::cmp::Ordering::Equal => Succession::Conflict,
         }
     }
+
+    /// Returns true if `seen`, which the same address has shown, is for another device: it is later and has
+    /// other keys, or it conflicts.
+    pub(crate) fn is_superseded_by(&self, seen: &Self) -> bool {
+        let of = |it: &Self| (it.keys.agreement, it.keys.signing, it.keys.group);
+        match self.succession(seen) {
+            Succession::Same | Succession::Later => false,
+            Succession::Earlier => of(self) != of(seen),
+            Succession::Conflict => true,
+        }
+    }
 }
 
 impl fmt::Debug for Certificate {

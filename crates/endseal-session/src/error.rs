@@ -209,6 +209,9 @@ pub enum GroupChangeError {
     NoGroup,
     /// The store was restored: join the group again first.
     Restored,
+    /// The certificate of a device that would be added is superseded: the device has shown a later one, with
+    /// other keys.
+    Superseded(Address),
     /// The change is longer than a message may be.
     TooLong,
 }
@@ -222,6 +225,7 @@ impl fmt::Display for GroupChangeError {
             Self::Joined => f.write_str("the key package of the welcome was used"),
             Self::NoGroup => f.write_str("this device is not in the group"),
             Self::Restored => f.write_str("the store was restored: join the group again first"),
+            Self::Superseded(whose) => write!(f, "{whose} has shown a later certificate"),
             Self::TooLong => f.write_str("the change is longer than a message may be"),
         }
     }

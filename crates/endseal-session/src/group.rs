@@ -44,6 +44,7 @@ use self::rules::Refused;
 use self::state::Pending;
 use self::undo::Undo;
 use crate::address::Address;
+use crate::certificate::Certificate;
 
 /// Past epochs whose messages are still opened.
 pub const PAST_EPOCHS: u64 = 3;
@@ -81,6 +82,8 @@ pub struct Commit {
     pub welcome: Vec<Vec<u8>>,
     /// Those who were added.
     pub added: Vec<Address>,
+    /// Their certificates, in that order.
+    pub(crate) certificates: Vec<[u8; Certificate::LEN]>,
 }
 
 impl Group {
@@ -119,6 +122,13 @@ impl Group {
     #[must_use]
     pub fn members(&self) -> Vec<Address> {
         self.now.members().map(|(_, member)| member).collect()
+    }
+
+    /// Members with the bytes of their certificates.
+    pub(crate) fn certificates(
+        &self,
+    ) -> Result<Vec<(Address, [u8; Certificate::LEN])>, StateError> {
+        self.now.certificates()
     }
 
     /// This device.
@@ -416,9 +426,10 @@ impl Group {
             let pending = Pending { digest, secrets: Zeroizing::new(secrets) };
             // Tried on a copy: it tells who joins, and whether the group stays small enough.
             let mut after = now.clone();
-            let Change { added, .. } = after.accept(&pending).map_err(|_| GroupError::TooLarge)?;
+            let Change { added, certificates, .. } =
+                after.accept(&pending).map_err(|_| GroupError::TooLarge)?;
             now.facts.pending = Some(pending);
-            Ok(Commit { commit, welcome, added })
+            Ok(Commit { commit, welcome, added, certificates })
         });
         made.inspect_err(|_| self.now = before)
     }

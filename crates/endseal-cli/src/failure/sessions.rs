@@ -148,6 +148,8 @@ impl From<GroupChangeError> for Failure {
                 GroupError::Internal => Self { kind: Kind::Environment, ..failure },
                 _ => failure,
             },
+            GroupChangeError::Superseded(_) => Self { kind: Kind::Refused, ..failure }
+                .hint("ask for a key package of the device that is used now"),
             GroupChangeError::Restored => Self { kind: Kind::Refused, ..failure }.hint(
                 "give a member a new key package (endseal session group key-package), who removes this \
                  device and adds it again",

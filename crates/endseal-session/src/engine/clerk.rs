@@ -12,10 +12,11 @@ use super::conversation::Conversation;
 use super::desk::{Answer, Departure, Load, Loaded, Question, Write};
 use super::lane::{Parked, Partner, RatchetEntry, Seen};
 use super::records;
+use super::notice;
 use super::references::References;
 use super::states::States;
 use crate::group::GroupDevice;
-use crate::{Address, DeviceId, EngineError, Ratchet, SessionTag};
+use crate::{Address, Certificate, DeviceId, EngineError, Ratchet, SessionTag};
 
 /// See the module.
 pub(super) struct Clerk<'t, 's, R> {
@@ -79,7 +80,15 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
     }
 
     /// Writes what came out of a block: the numbers of what was delivered, in order.
-    pub(super) fn write(&mut self, writes: Vec<Write<'_>>) -> Result<Vec<u64>, EngineError> {
+    pub(super) fn write(&mut self, mut writes: Vec<Write<'_>>) -> Result<Vec<u64>, EngineError> {
+        for write in &mut writes {
+            if let Write::Deliver { delivery, .. } = write
+                && !delivery.added.is_empty()
+            {
+                let superseded = self.superseded(&delivery.added)?;
+                notice::name_superseded(&mut delivery.plaintext, &superseded);
+            }
+        }
         let mut due = Vec::with_capacity(writes.len());
         let mut recent = Recent::default();
         for write in &writes {
@@ -208,6 +217,31 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
     /// A device with its sessions, or an empty one.
     pub(super) fn partner(&mut self, address: Address) -> Result<Partner<R>, EngineError> {
         load_partner(self.transaction, self.references, address)
+    }
+
+    /// Addresses that have shown a certificate which supersedes the one beside them.
+    pub(super) fn superseded(
+        &mut self,
+        members: &[(Address, [u8; Certificate::LEN])],
+    ) -> Result<Vec<Address>, EngineError> {
+        let mut superseded = Vec::new();
+        for (address, certificate) in members {
+            let Some(reference) = self.references.find_address(self.transaction, *address)? else {
+                continue;
+            };
+            let row = self.transaction.address(reference)?;
+            if let Some(seen) = row.and_then(|row| row.certificate)
+                && seen != certificate
+            {
+                let decode = |bytes: &[u8]| {
+                    Certificate::from_bytes(bytes).map_err(|_| EngineError::Damaged("certificate"))
+                };
+                if decode(certificate)?.is_superseded_by(&decode(&seen)?) {
+                    superseded.push(*address);
+                }
+            }
+        }
+        Ok(superseded)
     }
 
     /// Parked messages of a conversation.

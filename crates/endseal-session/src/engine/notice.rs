@@ -12,6 +12,7 @@ const CHANGE: u8 = 1;
 const PROPOSED_ADD: u8 = 2;
 const PROPOSED_REMOVE: u8 = 3;
 const PROPOSED_UPDATE: u8 = 4;
+const CHANGE_SUPERSEDED: u8 = 5;
 
 /// What a member of a group changed, or wants to change, read from the inbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +29,9 @@ pub enum Notice {
         added: Vec<Address>,
         /// Who left.
         removed: Vec<Address>,
+        /// Those of `added` whose certificate is superseded by one that this device has seen. The
+        /// application SHOULD have them removed.
+        superseded: Vec<Address>,
     },
     /// Somebody is to join.
     Add(Address),
@@ -44,7 +48,7 @@ impl Notice {
     pub fn parse(plaintext: &[u8]) -> Option<Self> {
         let mut fields = Fields::new(plaintext);
         let notice = match fields.byte()? {
-            CHANGE => {
+            kind @ (CHANGE | CHANGE_SUPERSEDED) => {
                 let epoch = u64::from_le_bytes(*fields.array()?);
                 let is_removed = match fields.byte()? {
                     0 => false,
@@ -52,7 +56,12 @@ impl Notice {
                     _ => return None,
                 };
                 let (added, removed) = (addresses(&mut fields)?, addresses(&mut fields)?);
-                Self::Changed { epoch, is_removed, added, removed }
+                let superseded =
+                    if kind == CHANGE { Vec::new() } else { addresses(&mut fields)? };
+                if superseded.is_empty() != (kind == CHANGE) {
+                    return None;
+                }
+                Self::Changed { epoch, is_removed, added, removed, superseded }
             }
             PROPOSED_ADD => Self::Add(address(&mut fields)?),
             PROPOSED_REMOVE => Self::Remove(address(&mut fields)?),
@@ -68,13 +77,17 @@ pub(super) fn change(change: &Change) -> Vec<u8> {
     out.push(CHANGE);
     out.extend_from_slice(&change.epoch.to_le_bytes());
     out.push(u8::from(change.is_removed));
-    for list in [&change.added, &change.removed] {
-        // A group has fewer than 2^32 leaves.
-        let count = u32::try_from(list.len()).unwrap_or(u32::MAX);
-        out.extend_from_slice(&count.to_le_bytes());
-        list.iter().for_each(|it| put(&mut out, it));
-    }
+    put_all(&mut out, &change.added);
+    put_all(&mut out, &change.removed);
     out
+}
+
+/// Adds members whose certificate is superseded to the notice of a change.
+pub(super) fn name_superseded(notice: &mut Vec<u8>, superseded: &[Address]) {
+    if let (Some(first), false) = (notice.first_mut(), superseded.is_empty()) {
+        *first = CHANGE_SUPERSEDED;
+        put_all(notice, superseded);
+    }
 }
 
 pub(super) fn proposal(proposed: &Proposed) -> Vec<u8> {
@@ -98,6 +111,13 @@ pub(super) fn proposer(proposed: &Proposed) -> Address {
     match proposed {
         Proposed::Add { by, .. } | Proposed::Remove { by, .. } | Proposed::Update { by } => *by,
     }
+}
+
+fn put_all(out: &mut Vec<u8>, list: &[Address]) {
+    // A group has fewer than 2^32 leaves.
+    let count = u32::try_from(list.len()).unwrap_or(u32::MAX);
+    out.extend_from_slice(&count.to_le_bytes());
+    list.iter().for_each(|it| put(out, it));
 }
 
 fn put(out: &mut Vec<u8>, address: &Address) {

@@ -8,7 +8,7 @@ use endseal_store::Seen;
 
 use super::body_digest::BodyDigest;
 use super::lane::Reason;
-use crate::{Address, Failure, Outcome};
+use crate::{Address, Certificate, Failure, Outcome};
 
 /// A message to be opened.
 pub(super) struct Task<'e> {
@@ -71,4 +71,6 @@ pub(super) struct Delivery {
     pub(super) kind: u8,
     pub(super) digest: BodyDigest,
     pub(super) plaintext: Zeroizing<Vec<u8>>,
+    /// Members that a change has added, with their certificates.
+    pub(super) added: Vec<(Address, [u8; Certificate::LEN])>,
 }

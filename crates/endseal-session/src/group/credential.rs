@@ -58,9 +58,12 @@ pub(super) fn address_bytes(
     Ok((identity, device))
 }
 
-fn content(member: &SigningIdentity) -> Result<&[u8], InvalidCredential> {
+/// Bytes of the certificate of a member.
+pub(super) fn content(
+    member: &SigningIdentity,
+) -> Result<&[u8; Certificate::LEN], InvalidCredential> {
     let content = member.credential.as_basic().ok_or(InvalidCredential)?.identifier();
-    if content.len() == Certificate::LEN { Ok(content) } else { Err(InvalidCredential) }
+    content.try_into().map_err(|_| InvalidCredential)
 }
 
 impl IdentityProvider for Credentials {

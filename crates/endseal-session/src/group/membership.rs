@@ -9,7 +9,7 @@ use mls_rs::MlsMessage;
 use mls_rs::error::MlsError;
 use mls_rs::group::proposal::Proposal;
 use mls_rs::group::{
-    CommitEffect, CommitMessageDescription, CommitSecrets, ProposalMessageDescription,
+    CommitEffect, CommitMessageDescription, CommitSecrets, Member, ProposalMessageDescription,
     ProposalSender, ReceivedMessage,
 };
 
@@ -24,6 +24,7 @@ use super::staging::{Epochs, Staging, Table, Watch};
 use super::state::{EpochState, Facts, GroupChanges, OwnCommit, Pending};
 use super::{PAST_EPOCHS, credential};
 use crate::address::Address;
+use crate::certificate::Certificate;
 
 /// Commits after which ended epochs are laid down: the library keeps them all until it is told to
 /// write, and three are enough.
@@ -100,6 +101,19 @@ impl Membership {
 
     pub(super) fn members(&self) -> impl Iterator<Item = (u32, Address)> {
         (0..).zip(self.members.iter()).filter_map(|(leaf, member)| Some((leaf, (*member)?)))
+    }
+
+    /// Members with their certificates.
+    pub(super) fn certificates(
+        &self,
+    ) -> Result<Vec<(Address, [u8; Certificate::LEN])>, StateError> {
+        let roster = self.mls.roster();
+        let certificate = |it: Member| {
+            let member = self.member(it.index).ok_or(StateError)?;
+            let bytes = credential::content(&it.signing_identity).map_err(|_| StateError)?;
+            Ok((member, *bytes))
+        };
+        roster.members_iter().map(certificate).collect()
     }
 
     /// Opens texts, and verifies their signatures together. `None` if any fails in a way that took
@@ -305,12 +319,15 @@ impl Membership {
             self.check_tree()?;
         }
         let by = self.member(commit.committer).ok_or(OpenError::Authentication)?;
-        let (mut added, mut removed) = (Vec::new(), Vec::new());
+        let (mut added, mut certificates, mut removed) = (Vec::new(), Vec::new(), Vec::new());
         for change in new.applied_proposals() {
             match &change.proposal {
                 Proposal::Add(add) => {
-                    let member = credential::address(add.signing_identity());
+                    let member = add.signing_identity();
+                    let certificate = credential::content(member).copied();
+                    let member = credential::address(member);
                     added.push(member.map_err(|_| OpenError::Authentication)?);
+                    certificates.push(certificate.map_err(|_| OpenError::Authentication)?);
                 }
                 Proposal::Remove(remove) => {
                     let member = self.member(remove.to_remove());
@@ -330,7 +347,7 @@ impl Membership {
         if self.unsettled >= SETTLE_AFTER {
             self.settle().map_err(|_| OpenError::Authentication)?;
         }
-        Ok(Change { epoch: new.epoch(), by, added, removed, is_removed })
+        Ok(Change { epoch: new.epoch(), by, added, certificates, removed, is_removed })
     }
 
     fn proposed(&self, proposal: &ProposalMessageDescription) -> Result<Proposed, OpenError> {

@@ -5,6 +5,7 @@ use core::fmt;
 use endseal_crypto::secret::Zeroizing;
 
 use crate::address::Address;
+use crate::certificate::Certificate;
 
 /// A message that was authenticated and opened.
 #[derive(Clone, PartialEq, Eq)]
@@ -46,6 +47,8 @@ pub struct Change {
     pub by: Address,
     /// Who has joined.
     pub added: Vec<Address>,
+    /// Their certificates, in that order.
+    pub(crate) certificates: Vec<[u8; Certificate::LEN]>,
     /// Who has left.
     pub removed: Vec<Address>,
     /// Whether this device has: then the group opens nothing more.

@@ -18,6 +18,7 @@ mod restored;
 mod retention;
 mod sessions;
 mod succession;
+mod superseded;
 mod welcomes;
 mod windows;
 mod worker;

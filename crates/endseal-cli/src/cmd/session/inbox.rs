@@ -148,13 +148,16 @@ fn notice(message: &Received, contacts: &Contacts) -> String {
         names.join(", ")
     };
     match Notice::parse(&message.plaintext) {
-        Some(Notice::Changed { epoch, is_removed, added, removed, .. }) => {
+        Some(Notice::Changed { epoch, is_removed, added, removed, superseded, .. }) => {
             let mut text = format!("epoch {epoch}");
             if !added.is_empty() {
                 let _ = write!(text, ", added {}", names(&added));
             }
             if !removed.is_empty() {
                 let _ = write!(text, ", removed {}", names(&removed));
+            }
+            if !superseded.is_empty() {
+                let _ = write!(text, ", of devices that were replaced: {}", names(&superseded));
             }
             text + if is_removed { ", this device is no member any more" } else { "" }
         }

@@ -78,7 +78,9 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
             // Writing to a string cannot fail.
             let _ = writeln!(text, "joined the group {name}, invited by {inviter}; its members:");
             for member in &group.members {
-                let _ = writeln!(text, "  {}", device(member, &contacts));
+                let is_superseded = group.superseded.contains(member);
+                let mark = if is_superseded { "  (replaced by a later device)" } else { "" };
+                let _ = writeln!(text, "  {}{mark}", device(member, &contacts));
             }
         }
         let json = summary(&tally, &contacts);

@@ -16,8 +16,8 @@ use crate::engine::task::{Delivery, Entry, Opened, Task};
 use crate::engine::trust::{Own, Strangers, Trust};
 use crate::fields::Fields;
 use crate::{
-    AcceptError, Address, Binding, Certificate, CertificateError, DeviceId, Failure, Message,
-    OpenError, PairwiseAccount, PlaintextHead, Ratchet, RatchetBody, SessionTag, Succession,
+    AcceptError, Address, Binding, Certificate, CertificateError, DeviceId, EngineError, Failure,
+    Message, OpenError, PairwiseAccount, PlaintextHead, Ratchet, RatchetBody, SessionTag, Succession,
 };
 
 /// Sessions that are kept with one device. Two sides that begin at the same time make two; more come
@@ -160,7 +160,8 @@ impl<R: Ratchet> Correspondence<R> {
         };
         match partner.open(task.body, is_known, trust) {
             Ok(plaintext) => {
-                Opened::Delivery(Delivery { sender, kind: KIND_TEXT, digest, plaintext })
+                let added = Vec::new();
+                Opened::Delivery(Delivery { sender, kind: KIND_TEXT, digest, plaintext, added })
             }
             Err(failure) => Opened::Failed(failure),
         }
@@ -409,6 +410,21 @@ impl<R: Ratchet> Partner<R> {
             Succession::Earlier => Ok(Shown::Superseded),
             Succession::Conflict => Err(Failure::Authentication),
         }
+    }
+
+    /// Returns true if the device has shown a certificate that supersedes this one.
+    pub(in crate::engine) fn supersedes(
+        &self,
+        certificate: &[u8; Certificate::LEN],
+    ) -> Result<bool, EngineError> {
+        let Some(seen) = self.seen.as_ref().filter(|seen| seen.as_bytes() != certificate) else {
+            return Ok(false);
+        };
+        let damaged = EngineError::Damaged("certificate");
+        let (Ok(seen), Ok(own)) = (seen.decoded(), Certificate::from_bytes(certificate)) else {
+            return Err(damaged);
+        };
+        Ok(own.is_superseded_by(&seen))
     }
 
     /// Takes over a certificate that was proved to belong to who writes. Sessions with another agreement

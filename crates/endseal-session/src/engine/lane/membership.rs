@@ -274,19 +274,21 @@ fn is_change(result: &Opened<'_>) -> bool {
 fn delivery(opened: group::Opened, digest: BodyDigest) -> Delivery {
     match opened {
         group::Opened::Message { sender, plaintext } => {
-            Delivery { sender, kind: KIND_TEXT, digest, plaintext }
+            Delivery { sender, kind: KIND_TEXT, digest, plaintext, added: Vec::new() }
         }
         group::Opened::Change(change) => Delivery {
             sender: change.by,
             kind: KIND_CHANGE,
             digest,
             plaintext: Zeroizing::new(notice::change(&change)),
+            added: change.added.into_iter().zip(change.certificates).collect(),
         },
         group::Opened::Proposal(proposed) => Delivery {
             sender: notice::proposer(&proposed),
             kind: KIND_PROPOSAL,
             digest,
             plaintext: Zeroizing::new(notice::proposal(&proposed)),
+            added: Vec::new(),
         },
     }
 }

@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use endseal_store::Standing;
 
-use super::{EngineTransaction, load};
+use super::{EngineTransaction, load, partner};
 use crate::engine::batch::Memory;
 use crate::engine::clerk::Clerk;
 use crate::engine::conversation::Conversation;
@@ -16,7 +16,7 @@ use crate::engine::outbox::{Outgoing, OutgoingKind};
 use crate::engine::records;
 use crate::group::{Change, Commit, Group, GroupDevice, GroupError, MAX_WELCOME_LEN, Suite};
 use crate::{
-    Address, EngineError, GroupChangeError, MAX_MESSAGE_LEN, Message, PairwiseAccount, Released,
+    Address, Certificate, EngineError, GroupChangeError, MAX_MESSAGE_LEN, Message, PairwiseAccount, Released,
     SendError,
 };
 
@@ -35,6 +35,8 @@ pub struct JoinedGroup {
     pub inviter: Address,
     /// Members, this device included.
     pub members: Vec<Address>,
+    /// Members whose certificate is superseded by one that this device has seen.
+    pub superseded: Vec<Address>,
     /// Messages that were parked for the group, and are no longer.
     pub released: Vec<Released>,
 }
@@ -51,6 +53,8 @@ pub struct GroupSummary {
     pub suite: Option<Suite>,
     /// Members. If this device was removed, those of its last epoch.
     pub members: Vec<Address>,
+    /// Members whose certificate is superseded by one that this device has seen.
+    pub superseded: Vec<Address>,
     /// True if this device is a member.
     pub is_member: bool,
     /// True if a commit of this device is neither accepted nor discarded.
@@ -132,10 +136,12 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             return Err(GroupChangeError::Exists);
         }
         let (epoch, members) = (group.epoch(), group.members());
+        let certificates = group.certificates().map_err(|_| GroupError::InvalidWelcome)?;
         membership.set(group);
         let replaced = self.replace(&id, &joined.key_package);
         self.failed |= replaced.is_err();
-        Ok(JoinedGroup { id, epoch, inviter, members, released: replaced? })
+        let superseded = self.clerk.superseded(&certificates)?;
+        Ok(JoinedGroup { id, epoch, inviter, members, superseded, released: replaced? })
     }
 
     /// Removes what is left of the group that a welcome has replaced, and the key package. Returns what was
@@ -199,11 +205,14 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             Err(_) => return Ok(None),
         };
         let standing = membership.standing();
-        Ok(membership.group().map(|group| GroupSummary {
+        let Some(group) = membership.group() else { return Ok(None) };
+        let certificates = group.certificates().map_err(|_| EngineError::Damaged("group"))?;
+        Ok(Some(GroupSummary {
             id: group.id().to_vec(),
             epoch: group.epoch(),
             suite: group.suite(),
             members: group.members(),
+            superseded: self.clerk.superseded(&certificates)?,
             is_member: group.is_member(),
             has_pending: group.has_pending(),
             needs_commit: group.needs_commit(),
@@ -255,7 +264,11 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         id: &[u8],
         change: impl FnOnce(&mut Group) -> Result<Commit, GroupError>,
     ) -> Result<u64, GroupChangeError> {
-        let Commit { commit, welcome, added } = change(self.group_to_change(id)?)?;
+        let Commit { commit, welcome, added, certificates } = change(self.group_to_change(id)?)?;
+        if let Err(error) = self.check_added(&added, &certificates) {
+            self.group_to_change(id)?.discard_pending();
+            return Err(error);
+        }
         let bytes = welcome.iter().map(Vec::len).sum::<usize>().saturating_mul(added.len());
         let is_too_long = welcome.iter().any(|it| it.len() > MAX_WELCOME_LEN);
         let departed = if is_too_long || bytes > MAX_WELCOMES {
@@ -282,6 +295,21 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             }
         }
         Ok(outgoing.number)
+    }
+
+    /// Refuses to add devices whose certificate is superseded.
+    fn check_added(
+        &mut self,
+        added: &[Address],
+        certificates: &[[u8; Certificate::LEN]],
+    ) -> Result<(), GroupChangeError> {
+        for (address, certificate) in added.iter().zip(certificates) {
+            let known = partner(&mut self.clerk, self.memory, *address)?;
+            if known.supersedes(certificate)? {
+                return Err(GroupChangeError::Superseded(*address));
+            }
+        }
+        Ok(())
     }
 
     /// Makes the pending commit hold, which whoever orders the group's messages has taken: its welcomes

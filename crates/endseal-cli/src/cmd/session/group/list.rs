@@ -80,14 +80,22 @@ pub(crate) fn members(name: &str, wait: Duration, ctx: &mut Ctx) -> Result<Outco
         let own = engine.address();
         let mut text = format!("{}\n", state(&group));
         for member in &group.members {
-            let mark = if *member == own { "  (this device)" } else { "" };
+            let mark = if *member == own {
+                "  (this device)"
+            } else if group.superseded.contains(member) {
+                "  (replaced by a later device: remove it)"
+            } else {
+                ""
+            };
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{}{mark}", device(member, &contacts));
         }
         let list = group.members.iter().map(|it| member_json(it, &contacts));
         let members = Value::Array(list.collect());
+        let superseded = group.superseded.iter().map(|it| member_json(it, &contacts));
         let mut fields = fields(&known.name, &group);
         fields.retain(|(field, _)| *field != "members");
+        fields.push(("superseded", Value::Array(superseded.collect())));
         Ok(Outcome::new(text, object(fields, ("members", members))))
     })
 }
