@@ -105,13 +105,45 @@ pub struct Pruned {
 /// Reads the end of a key package's lifetime from a record.
 type Expiry<'a> = &'a dyn Fn(&[u8]) -> Option<Duration>;
 
-/// Places at which the next call goes on.
+/// Places at which the next call goes on. A round visits each table once.
 #[derive(Clone, Default)]
 pub(super) struct Walk {
-    tombstones: Option<PrunePosition>,
-    key_packages: Option<Vec<u8>>,
-    used_key_packages: Option<Vec<u8>>,
-    addresses: Option<AddressRef>,
+    tombstones: Place<PrunePosition>,
+    key_packages: Place<Vec<u8>>,
+    used_key_packages: Place<Vec<u8>>,
+    addresses: Place<AddressRef>,
+}
+
+/// Place in a table.
+#[derive(Clone, Default)]
+enum Place<P> {
+    #[default]
+    Start,
+    /// Behind this row.
+    At(P),
+    /// All rows were looked at in this round.
+    End,
+}
+
+impl<P> Place<P> {
+    /// Returns the row to go on behind, `None` at the start, and leaves the end; returns `None` if it is
+    /// reached.
+    fn take(&mut self) -> Option<Option<P>> {
+        match core::mem::replace(self, Self::End) {
+            Self::Start => Some(None),
+            Self::At(row) => Some(Some(row)),
+            Self::End => None,
+        }
+    }
+
+    /// Goes on behind this row, or ends.
+    fn go_on(&mut self, behind: Option<P>) {
+        *self = behind.map_or(Self::End, Self::At);
+    }
+
+    fn is_end(&self) -> bool {
+        matches!(self, Self::End)
+    }
 }
 
 impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
@@ -129,10 +161,10 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         let store = self.store();
         let mut pruned = Pruned::default();
         let below = self.mark(policy)?;
-        if below > 0 {
-            let seen = store.prune_seen(below, walk.tombstones.take(), policy.rows)?;
+        if let (Some(from), true) = (walk.tombstones.take(), below > 0) {
+            let seen = store.prune_seen(below, from, policy.rows)?;
             pruned.tombstones = seen.removed;
-            walk.tombstones = seen.next;
+            walk.tombstones.go_on(seen.next);
         }
 
         let unused = |data: &[u8]| GroupDevice::key_package_expiry(data).ok();
@@ -144,10 +176,10 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             (records::KEY_PACKAGE, &mut walk.key_packages, &unused as Expiry<'_>),
             (records::USED_KEY_PACKAGE, &mut walk.used_key_packages, &used as Expiry<'_>),
         ] {
-            let after = position.take().unwrap_or_default();
-            let packages = store.records_after(kind, &after, policy.rows)?;
+            let Some(from) = position.take() else { continue };
+            let packages = store.records_after(kind, &from.unwrap_or_default(), policy.rows)?;
             if packages.len() == policy.rows {
-                *position = packages.last().map(|(name, _)| name.clone());
+                position.go_on(packages.last().map(|(name, _)| name.clone()));
             }
             for (name, data) in packages {
                 let expiry = expiry(&data).ok_or(EngineError::Damaged("key package"))?;
@@ -160,10 +192,10 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         let (parked, more) = self.prune_parked(policy)?;
         pruned.parked = parked;
 
-        if policy.strangers {
-            let addresses = store.addresses_after(walk.addresses.take(), policy.rows)?;
+        if let (Some(from), true) = (walk.addresses.take(), policy.strangers) {
+            let addresses = store.addresses_after(from, policy.rows)?;
             if addresses.len() == policy.rows {
-                walk.addresses = addresses.last().map(|(reference, _)| *reference);
+                walk.addresses.go_on(addresses.last().map(|(reference, _)| *reference));
             }
             for (reference, row) in addresses {
                 let name = Conversation::person(&row.identity);
@@ -179,11 +211,14 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
                 }
             }
         }
-        pruned.more = more
-            || walk.tombstones.is_some()
-            || walk.key_packages.is_some()
-            || walk.used_key_packages.is_some()
-            || walk.addresses.is_some();
+        let through = walk.tombstones.is_end()
+            && walk.key_packages.is_end()
+            && walk.used_key_packages.is_end()
+            && walk.addresses.is_end();
+        if through {
+            *walk = Walk::default();
+        }
+        pruned.more = more || !through;
         Ok(pruned)
     }
 

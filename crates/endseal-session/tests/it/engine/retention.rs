@@ -93,6 +93,28 @@ fn key_packages_go_after_their_lifetime() {
     other.engine().transaction(|t| t.join_group(&welcome[0])).unwrap();
 }
 
+/// One row a call, in tables of every length up to four.
+#[test]
+fn a_round_ends_whatever_the_tables_hold() {
+    for tombstones in 0..4_u8 {
+        for packages in 0..4 {
+            let (mut one, mut other) = (Party::new(1), Party::new(2));
+            one.begin(&mut other);
+            for id in 0..tombstones {
+                let body = one.send(other.address, b"text");
+                other.receive_one(one.address, &[id], &body);
+            }
+            (0..packages).for_each(|_| drop(other.key_package()));
+            let policy = |days: u32| PrunePolicy::new(NOW + days * DAY).strangers(true).rows(1);
+            for days in [0, 100] {
+                let calls =
+                    (0..20).take_while(|_| other.engine().prune(&policy(days)).unwrap().more);
+                assert!(calls.count() < 20, "{tombstones} tombstones, {packages} key packages");
+            }
+        }
+    }
+}
+
 #[test]
 fn sessions_of_strangers_go_when_nothing_else_is_left_of_them() {
     let (mut one, mut two, mut other) = (Party::new(1), Party::new(2), Party::new(3));
