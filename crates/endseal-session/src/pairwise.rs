@@ -116,6 +116,10 @@ pub trait PairwiseAccount: Send + Sized {
     fn fallback(&self, certificate: &Certificate)
     -> Result<Option<PrekeyBundle>, WrongCertificate>;
 
+    /// Time at which the oldest fallback key that still serves was made, in milliseconds since 1970; `None` if
+    /// there is none.
+    fn fallback_since(&self) -> Option<u64>;
+
     /// Notes that the bundles of these prekeys have arrived where others can ask for them.
     fn published(&mut self, prekeys: &[x25519::PublicKey]);
 

@@ -16,7 +16,7 @@ use super::notice;
 use super::references::References;
 use super::states::States;
 use crate::group::GroupDevice;
-use crate::{Address, Certificate, DeviceId, EngineError, Ratchet, SessionTag};
+use crate::{Address, Certificate, DeviceId, EngineError, Ratchet};
 
 /// See the module.
 pub(super) struct Clerk<'t, 's, R> {
@@ -167,8 +167,11 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
             let reference = self.references.address(transaction, *address)?;
             transaction.remove_session(reference, tag)?;
         }
-        for (address, tags) in &states.forgotten {
-            transaction.put_record(records::FORGOTTEN, &records::of_address(address), tags)?;
+        if !states.forgotten.is_empty() {
+            let next = transaction.last_number()?.saturating_add(1);
+            for (address, dropped) in &states.forgotten {
+                records::put_forgotten(transaction, address, dropped, next)?;
+            }
         }
         for address in &states.ending {
             transaction.put_record(records::ENDING, &records::of_address(address), &[])?;
@@ -301,12 +304,12 @@ pub(super) fn load_partner<R: Ratchet>(
         return Ok(Partner::new(address, is_known));
     };
     let mut partner = Partner::new(address, true);
-    if let Some(tags) = transaction.record(records::FORGOTTEN, &records::of_address(&address))? {
-        let (tags, rest) = tags.as_chunks();
+    if let Some(bytes) = transaction.record(records::FORGOTTEN, &records::of_address(&address))? {
+        let (dropped, rest) = records::forgotten(&bytes);
         if !rest.is_empty() {
             return Err(EngineError::Damaged("forgotten sessions"));
         }
-        partner.forgotten = tags.iter().map(SessionTag::from_bytes).collect();
+        partner.forgotten = dropped;
     }
     if let Some(row) = transaction.address(reference)?
         && let Some(bytes) = row.certificate

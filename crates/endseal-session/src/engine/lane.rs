@@ -12,7 +12,9 @@ use core::borrow::Borrow;
 use core::hash::{Hash, Hasher};
 use std::collections::HashMap;
 
-pub(super) use correspondence::{Correspondence, Partner, RatchetEntry, Seen, Shown};
+pub(super) use correspondence::{
+    Correspondence, DroppedSession, Partner, RatchetEntry, Seen, Shown,
+};
 pub(super) use membership::Membership;
 pub(super) use parking::{Parked, Parking, Reason, outcome as parked_outcome, row as parked_row};
 pub(super) use parking_budget::ParkingBudget;

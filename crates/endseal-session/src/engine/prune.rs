@@ -98,6 +98,8 @@ pub struct Pruned {
     pub parked: u64,
     /// Sessions with strangers.
     pub sessions: u64,
+    /// Tags of sessions that were dropped.
+    pub dropped_sessions: u64,
     /// True if rows are left to be looked at.
     pub more: bool,
 }
@@ -112,6 +114,7 @@ pub(super) struct Walk {
     key_packages: Place<Vec<u8>>,
     used_key_packages: Place<Vec<u8>>,
     addresses: Place<AddressRef>,
+    dropped_sessions: Place<Vec<u8>>,
 }
 
 /// Place in a table.
@@ -146,6 +149,14 @@ impl<P> Place<P> {
     }
 }
 
+/// Bound of what is older than the age of a policy.
+struct Old {
+    /// Numbers of the inbox below this were given out before `at`.
+    below: u64,
+    /// Time since 1970.
+    at: Duration,
+}
+
 impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     pub(super) fn prune(
         &mut self,
@@ -160,11 +171,14 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     fn prune_all(&mut self, policy: &PrunePolicy, walk: &mut Walk) -> Result<Pruned, EngineError> {
         let store = self.store();
         let mut pruned = Pruned::default();
-        let below = self.mark(policy)?;
-        if let (Some(from), true) = (walk.tombstones.take(), below > 0) {
-            let seen = store.prune_seen(below, from, policy.rows)?;
+        let old = self.mark(policy)?;
+        if let (Some(from), Some(old)) = (walk.tombstones.take(), &old) {
+            let seen = store.prune_seen(old.below, from, policy.rows)?;
             pruned.tombstones = seen.removed;
             walk.tombstones.go_on(seen.next);
+        }
+        if let (Some(from), Some(old)) = (walk.dropped_sessions.take(), &old) {
+            self.prune_dropped(from, old, policy, walk, &mut pruned)?;
         }
 
         let unused = |data: &[u8]| GroupDevice::key_package_expiry(data).ok();
@@ -205,7 +219,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
                 };
                 if !row.verified && !traces && !store.sessions_of(reference)?.is_empty() {
                     let address = address_of(store, reference)?;
-                    let partner = self.partner(address)?;
+                    let Some(partner) = self.partner_if_readable(address)? else { continue };
                     pruned.sessions += partner.sessions.len() as u64;
                     partner.drop_sessions();
                 }
@@ -214,7 +228,8 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         let through = walk.tombstones.is_end()
             && walk.key_packages.is_end()
             && walk.used_key_packages.is_end()
-            && walk.addresses.is_end();
+            && walk.addresses.is_end()
+            && walk.dropped_sessions.is_end();
         if through {
             *walk = Walk::default();
         }
@@ -286,8 +301,39 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         Ok(count)
     }
 
-    /// Notes the last number beside the time; returns the number below which all are old.
-    fn mark(&self, policy: &PrunePolicy) -> Result<u64, EngineError> {
+    /// Forgets the tags of sessions that were dropped long ago. A fallback key that was there at the time
+    /// would accept their first messages again, so tags stay until it is gone.
+    fn prune_dropped(
+        &mut self,
+        from: Option<Vec<u8>>,
+        old: &Old,
+        policy: &PrunePolicy,
+        walk: &mut Walk,
+        pruned: &mut Pruned,
+    ) -> Result<(), EngineError> {
+        let since = self.fallback_since();
+        if since.is_some_and(|since| Duration::from_millis(since) <= old.at) {
+            return Ok(());
+        }
+        let after = from.unwrap_or_default();
+        let rows = self.store().records_after(records::FORGOTTEN, &after, policy.rows)?;
+        if rows.len() == policy.rows {
+            walk.dropped_sessions.go_on(rows.last().map(|(name, _)| name.clone()));
+        }
+        for (name, value) in rows {
+            let (dropped, _) = records::forgotten(&value);
+            let Some(address) = records::address_in(&name) else { continue };
+            if dropped.iter().any(|it| it.number.is_some_and(|number| number < old.below))
+                && let Some(partner) = self.partner_if_readable(address)?
+            {
+                pruned.dropped_sessions += partner.prune_forgotten(old.below) as u64;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes the last number beside the time; returns what is old, if anything is.
+    fn mark(&self, policy: &PrunePolicy) -> Result<Option<Old>, EngineError> {
         let store = self.store();
         let bytes = store.record(records::MARKS, &[])?.unwrap_or_default();
         let damaged = EngineError::Damaged("marks");
@@ -304,7 +350,8 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         // The last of the old ones tells the number; those before it tell nothing more.
         let first = marks.iter().rposition(|(time, _)| old(time));
         marks.drain(..first.unwrap_or(0));
-        let below = if first.is_some() { marks.first().map_or(0, |(_, last)| last + 1) } else { 0 };
+        let oldest = marks.first().filter(|_| first.is_some());
+        let old = oldest.map(|(at, last)| Old { below: last + 1, at: *at });
         let spacing = policy.tombstones / MAX_MARKS;
         // A clock that was put back makes no mark until it has caught up.
         if marks.last().is_none_or(|(time, _)| time.saturating_add(spacing) < policy.now) {
@@ -317,6 +364,6 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
         store.put_record(records::MARKS, &[], &bytes)?;
-        Ok(below)
+        Ok(old)
     }
 }

@@ -5,9 +5,11 @@ use alloc::vec::Vec;
 use endseal_crypto::ed25519;
 use endseal_store::{GroupRow, ReadTransaction, Standing, WriteTransaction};
 
+use super::lane::DroppedSession;
 use super::states::GroupStates;
+use crate::fields::Fields;
 use crate::group::{EpochState, Group, GroupDevice, PAST_EPOCHS};
-use crate::{Address, DeviceId, EngineError};
+use crate::{Address, DeviceId, EngineError, SessionTag};
 
 /// The account: long-term keys and prekeys of the ratchets.
 pub(super) const ACCOUNT: u32 = 1;
@@ -16,7 +18,8 @@ pub(super) const DEVICE: u32 = 2;
 /// A key package's secrets, by its id.
 pub(super) const KEY_PACKAGE: u32 = 3;
 
-/// Tags of sessions that were dropped, by the address: identity, then device.
+/// Sessions that were dropped, by the address: identity, then device. The value is a list of tags (8), each
+/// with the number that the inbox would have given out next (8).
 pub(super) const FORGOTTEN: u32 = 4;
 
 /// Numbers of the inbox by the time at which they were given out: see [`prune`](super::prune).
@@ -61,6 +64,38 @@ impl Prekeys {
         lost.copy_from_slice(&[u8::from(self.lost)]);
         Ok(transaction.put_record(PREKEYS, &[], &bytes)?)
     }
+}
+
+/// Reads a value of [`FORGOTTEN`]: its sessions, and bytes that are none.
+pub(super) fn forgotten(value: &[u8]) -> (Vec<DroppedSession>, &[u8]) {
+    let (entries, rest) = value.as_chunks::<16>();
+    let read = |entry: &[u8; 16]| {
+        let mut fields = Fields::new(entry);
+        let tag = SessionTag::from_bytes(fields.array()?);
+        let number = Some(u64::from_le_bytes(*fields.array()?));
+        Some(DroppedSession { tag, number })
+    };
+    (entries.iter().filter_map(read).collect(), rest)
+}
+
+/// Writes the sessions with a device that were dropped; `next` is the next number of the inbox.
+pub(super) fn put_forgotten(
+    transaction: &WriteTransaction<'_>,
+    address: &Address,
+    dropped: &[DroppedSession],
+    next: u64,
+) -> Result<(), EngineError> {
+    let name = of_address(address);
+    if dropped.is_empty() {
+        transaction.remove_record(FORGOTTEN, &name)?;
+        return Ok(());
+    }
+    let mut value = Vec::with_capacity(16 * dropped.len());
+    for it in dropped {
+        value.extend_from_slice(it.tag.as_bytes());
+        value.extend_from_slice(&it.number.unwrap_or(next).to_le_bytes());
+    }
+    Ok(transaction.put_record(FORGOTTEN, &name, &value)?)
 }
 
 /// The address of such a name.

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use endseal_crypto::secret::Zeroizing;
 use endseal_store::{SessionRow, Standing};
 
+use super::lane::DroppedSession;
 use crate::Address;
 use crate::group::GroupChanges;
 
@@ -15,8 +16,8 @@ pub(super) struct States {
     pub(super) account: Option<Zeroizing<Vec<u8>>>,
     pub(super) certificates: Vec<(Address, Vec<u8>)>,
     pub(super) dropped: Vec<(Address, [u8; 8])>,
-    /// The tags of all sessions with a device that were dropped, one after the other.
-    pub(super) forgotten: Vec<(Address, Vec<u8>)>,
+    /// All sessions with a device that were dropped and are not forgotten.
+    pub(super) forgotten: Vec<(Address, Vec<DroppedSession>)>,
     /// Devices with sessions that were given an end.
     pub(super) ending: Vec<Address>,
     pub(super) sessions: Vec<(Address, SessionRow)>,

@@ -438,6 +438,22 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         partner(&mut self.clerk, self.memory, address)
     }
 
+    /// A device with its sessions; `None` if a row of it cannot be read.
+    pub(super) fn partner_if_readable(
+        &mut self,
+        address: Address,
+    ) -> Result<Option<&mut Partner<A::Ratchet>>, EngineError> {
+        match self.partner(address) {
+            Err(EngineError::Damaged(_)) => Ok(None),
+            found => found.map(Some),
+        }
+    }
+
+    /// Time at which the oldest fallback key was made, in milliseconds since 1970.
+    pub(super) fn fallback_since(&self) -> Option<u64> {
+        self.memory.trust().account().account.fallback_since()
+    }
+
     /// Puts a ciphertext into the outbox.
     fn depart(&mut self, departure: Departure) -> Result<Outgoing, EngineError> {
         let number = self.clerk.depart(&departure);

@@ -41,6 +41,7 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
             all.tombstones += pruned.tombstones;
             all.key_packages += pruned.key_packages;
             all.sessions += pruned.sessions;
+            all.dropped_sessions += pruned.dropped_sessions;
             if !pruned.more {
                 return Ok(all);
             }
@@ -49,12 +50,13 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
     let sessions = all.sessions + ended;
     let text = format!(
         "deleted: {}, {}, {}\n",
-        plural(all.tombstones, "note"),
+        plural(all.tombstones + all.dropped_sessions, "note"),
         plural(all.key_packages, "key package"),
         plural(sessions, "session"),
     );
     let json = json::object([
         ("tombstones", all.tombstones.into()),
+        ("dropped_sessions", all.dropped_sessions.into()),
         ("key_packages", all.key_packages.into()),
         ("sessions", sessions.into()),
     ]);

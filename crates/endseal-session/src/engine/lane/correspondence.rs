@@ -52,9 +52,19 @@ pub(in crate::engine) struct Partner<R> {
     ending_changed: bool,
     /// Sessions that were dropped since the last writing.
     pub(in crate::engine) dropped: Vec<SessionTag>,
-    /// Sessions that were dropped ever, the last ones last. Their first messages are not accepted again,
+    /// Sessions that were dropped, the last ones last. Their first messages are not accepted again,
     /// which a fallback key would do.
-    pub(in crate::engine) forgotten: Vec<SessionTag>,
+    pub(in crate::engine) forgotten: Vec<DroppedSession>,
+    /// True if `forgotten` has changed since the last writing.
+    pub(in crate::engine) forgotten_changed: bool,
+}
+
+/// A session that was dropped.
+#[derive(Clone, Copy)]
+pub(in crate::engine) struct DroppedSession {
+    pub(in crate::engine) tag: SessionTag,
+    /// Number that the inbox would have given out next when this was written; `None` before.
+    pub(in crate::engine) number: Option<u64>,
 }
 
 /// A certificate that was verified.
@@ -247,6 +257,7 @@ impl<R: Ratchet> Partner<R> {
             ending_changed: false,
             dropped: Vec::new(),
             forgotten: Vec::new(),
+            forgotten_changed: false,
         }
     }
 
@@ -292,7 +303,7 @@ impl<R: Ratchet> Partner<R> {
     where
         A: PairwiseAccount<Ratchet = R>,
     {
-        if self.forgotten.contains(&tag) {
+        if self.forgotten.iter().any(|it| it.tag == tag) {
             return Err(Failure::NoSession);
         }
         if matches!(shown, Shown::Superseded) {
@@ -345,21 +356,29 @@ impl<R: Ratchet> Partner<R> {
 
     /// Drops all sessions. Their first messages are not accepted again.
     pub(in crate::engine) fn drop_sessions(&mut self) {
-        for entry in self.sessions.drain(..) {
-            self.dropped.push(entry.tag);
-            self.forgotten.push(entry.tag);
+        for entry in core::mem::take(&mut self.sessions) {
+            self.forget(entry.tag);
         }
-        let excess = self.forgotten.len().saturating_sub(MAX_FORGOTTEN);
-        self.forgotten.drain(..excess);
     }
 
     /// Notes that a session is gone.
-    fn forget(&mut self, tag: SessionTag) {
+    pub(in crate::engine) fn forget(&mut self, tag: SessionTag) {
         self.dropped.push(tag);
-        self.forgotten.push(tag);
+        self.forgotten.push(DroppedSession { tag, number: None });
+        self.forgotten_changed = true;
         if self.forgotten.len() > MAX_FORGOTTEN {
             self.forgotten.remove(0);
         }
+    }
+
+    /// Forgets the tags of sessions that were dropped before the inbox gave out number `below`; returns
+    /// how many.
+    pub(in crate::engine) fn prune_forgotten(&mut self, below: u64) -> usize {
+        let before = self.forgotten.len();
+        self.forgotten.retain(|it| it.number.is_none_or(|number| number >= below));
+        let pruned = before - self.forgotten.len();
+        self.forgotten_changed |= pruned > 0;
+        pruned
     }
 
     /// Gives sessions whose key was superseded an end, and drops those whose end has come: how many, and
@@ -458,9 +477,8 @@ impl<R: Ratchet> Partner<R> {
         if core::mem::take(&mut self.ending_changed) {
             states.ending.push(self.address);
         }
-        if !self.dropped.is_empty() {
-            let tags = self.forgotten.iter().flat_map(|tag| *tag.as_bytes());
-            states.forgotten.push((self.address, tags.collect()));
+        if core::mem::take(&mut self.forgotten_changed) {
+            states.forgotten.push((self.address, self.forgotten.clone()));
         }
         for tag in self.dropped.drain(..) {
             states.dropped.push((self.address, *tag.as_bytes()));

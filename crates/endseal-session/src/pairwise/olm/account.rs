@@ -98,6 +98,10 @@ impl PairwiseAccount for OlmAccount {
         Ok(fallback.map(|it| self.bundle(certificate, PrekeyKind::Fallback, it)))
     }
 
+    fn fallback_since(&self) -> Option<u64> {
+        self.prekeys.fallback_since()
+    }
+
     fn published(&mut self, keys: &[x25519::PublicKey]) {
         self.prekeys.publish(keys);
     }

@@ -80,6 +80,11 @@ impl Prekeys {
         self.fallback.last()
     }
 
+    /// Time at which the oldest fallback key was made.
+    pub(super) fn fallback_since(&self) -> Option<u64> {
+        self.fallback.iter().map(|it| it.made_at).min()
+    }
+
     pub(super) fn one_time_left(&self) -> usize {
         self.one_time.len()
     }

@@ -114,6 +114,10 @@ impl PairwiseAccount for BrittleAccount {
         self.0.fallback(certificate)
     }
 
+    fn fallback_since(&self) -> Option<u64> {
+        self.0.fallback_since()
+    }
+
     fn published(&mut self, prekeys: &[x25519::PublicKey]) {
         self.0.published(prekeys);
     }

@@ -194,3 +194,55 @@ fn a_welcome_that_comes_again_is_recognised_until_its_key_package_is_old() {
     let unknown = GroupChangeError::Group(GroupError::NoKeyPackage).to_string();
     assert_eq!(again(&mut other).unwrap_err().to_string(), unknown);
 }
+
+/// Tags of dropped sessions, by how many a run deletes.
+fn pruned_tags(party: &mut Party, policy: &PrunePolicy) -> u64 {
+    let mut tags = 0;
+    loop {
+        let pruned = party.engine().prune(policy).unwrap();
+        tags += pruned.dropped_sessions;
+        if !pruned.more {
+            return tags;
+        }
+    }
+}
+
+#[test]
+fn tags_of_dropped_sessions_go_when_they_are_old_and_no_fallback_key_is_older() {
+    for rows in [1, 10_000] {
+        for (fallback_of_day, expected) in [(None, 2), (Some(0), 0), (Some(1), 2)] {
+            let (mut one, mut two, mut other) = (Party::new(1), Party::new(2), Party::new(3));
+            let at = |days: u32| PrunePolicy::new(NOW + days * DAY).tombstones(30 * DAY).rows(rows);
+            let fallback = |other: &mut Party, day| {
+                if fallback_of_day == Some(day) {
+                    let now = u64::try_from((NOW + day * DAY).as_millis()).unwrap();
+                    other.engine().transaction(|t| t.prekey_bundles(0, now)).unwrap();
+                }
+            };
+            fallback(&mut other, 0);
+            // Nine sessions with each, of which eight are kept.
+            for sender in [&mut one, &mut two] {
+                for id in 0..9 {
+                    sender.begin(&mut other);
+                    let body = sender.send(other.address, b"hello");
+                    other.receive_one(sender.address, &[id], &body);
+                }
+            }
+            let body = one.send(other.address, b"a later number");
+            other.receive_one(one.address, b"later", &body);
+            assert_eq!(pruned_tags(&mut other, &at(0)), 0);
+            other.kill();
+            // One that is dropped after the note of that day is younger than it, though no message came
+            // in between.
+            other.begin(&mut one);
+            fallback(&mut other, 1);
+            assert_eq!(pruned_tags(&mut other, &at(29)), 0);
+            assert_eq!(pruned_tags(&mut other, &at(30)), expected, "{rows}, {fallback_of_day:?}");
+            other.restart();
+            assert_eq!(pruned_tags(&mut other, &at(31)), 0);
+            let with = one.address;
+            let left = other.engine().transaction(|t| t.sessions(with)).unwrap();
+            assert_eq!(left.len(), 8);
+        }
+    }
+}
