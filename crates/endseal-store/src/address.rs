@@ -100,6 +100,15 @@ impl WriteTransaction<'_> {
         one(update.execute((address.0, certificate))?)
     }
 
+    /// Forgets the certificate of a device.
+    ///
+    /// # Errors
+    /// [`StoreError::Reference`] if there is no such address.
+    pub fn remove_certificate(&self, address: AddressRef) -> Result<(), StoreError> {
+        let mut update = self.statement("UPDATE address SET certificate = NULL WHERE ref = ?1")?;
+        one(update.execute([address.0])?)
+    }
+
     /// Keeps whether a person compared the safety number.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ use super::notice;
 use super::references::References;
 use super::states::States;
 use crate::group::GroupDevice;
-use crate::{Address, Certificate, DeviceId, EngineError, Ratchet};
+use crate::{Address, Certificate, DeviceId, EngineError, Ratchet, SessionTag};
 
 /// See the module.
 pub(super) struct Clerk<'t, 's, R> {
@@ -220,6 +220,41 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
     /// A device with its sessions, or an empty one.
     pub(super) fn partner(&mut self, address: Address) -> Result<Partner<R>, EngineError> {
         load_partner(self.transaction, self.references, address)
+    }
+
+    /// A device with what can be read of it, and the number of sessions that are dropped because they cannot.
+    /// A certificate that cannot be read is forgotten: the next one counts as the first.
+    pub(super) fn salvage(&mut self, address: Address) -> Result<(Partner<R>, usize), EngineError> {
+        let transaction = self.transaction;
+        let reference = self.references.address(transaction, address)?;
+        let mut partner = Partner::new(address, true);
+        if let Some(bytes) =
+            transaction.record(records::FORGOTTEN, &records::of_address(&address))?
+        {
+            let (dropped, rest) = records::forgotten(&bytes);
+            partner.forgotten = dropped;
+            partner.forgotten_changed = !rest.is_empty();
+        }
+        let row = transaction.address(reference)?;
+        if let Some(bytes) = row.and_then(|row| row.certificate) {
+            match Certificate::from_bytes(&bytes) {
+                Ok(seen) if seen.address() == address => {
+                    partner.seen = Some(Seen::Decoded(seen));
+                }
+                _ => transaction.remove_certificate(reference)?,
+            }
+        }
+        let mut lost = 0;
+        for row in transaction.sessions_of(reference)? {
+            match RatchetEntry::load(&row) {
+                Some(entry) => partner.sessions.push(entry),
+                None => {
+                    lost += 1;
+                    partner.forget(SessionTag::from_bytes(&row.tag));
+                }
+            }
+        }
+        Ok((partner, lost))
     }
 
     /// Addresses that have shown a certificate which supersedes the one beside them.

@@ -161,14 +161,29 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         Ok(())
     }
 
-    /// Lets a device take part in nothing that was begun: its sessions receive from now on and send no
-    /// more, so that the next message needs a bundle. How many sessions sent before.
+    /// Makes all sessions with a device receive-only, so that the next message needs a bundle. Returns how
+    /// many sessions sent before, or waited for this.
+    ///
+    /// A session that cannot be read is deleted, and counts too. If the certificate that was seen last cannot
+    /// be read, the next one counts as the first.
     ///
     /// # Errors
     /// [`EngineError`].
     pub fn reset_session(&mut self, with: Address) -> Result<usize, EngineError> {
-        let partner = partner(&mut self.clerk, self.memory, with)?;
         let mut count = 0;
+        if self.partner_if_readable(with)?.is_none() {
+            let salvaged = self.clerk.salvage(with);
+            self.failed |= salvaged.is_err();
+            let (partner, lost) = salvaged?;
+            count += lost;
+            let conversation = Conversation::person(with.identity.as_bytes());
+            if let Lane::Person(person) = &mut self.memory.lane(&conversation).0 {
+                person.add(partner);
+            }
+            // They fail now: there is no session for them.
+            self.retry_person(with)?;
+        }
+        let partner = partner(&mut self.clerk, self.memory, with)?;
         for entry in &mut partner.sessions {
             if entry.standing != Standing::Receives {
                 entry.standing = Standing::Receives;
@@ -192,7 +207,8 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         let mut count = 0;
         for (name, _) in self.transaction.records(records::ENDING)? {
             let address = records::address_in(&name).ok_or(EngineError::Damaged("address"))?;
-            let partner = partner(&mut self.clerk, self.memory, address)?;
+            // A device whose rows cannot be read waits for a reset, and the others do not wait for it.
+            let Some(partner) = self.partner_if_readable(address)? else { continue };
             let (ended, others) = partner.expire(now);
             count += ended;
             if !others {

@@ -129,6 +129,7 @@ impl<R: Ratchet> Correspondence<R> {
 
     /// Takes in a device.
     pub(in crate::engine) fn add(&mut self, partner: Partner<R>) {
+        self.damaged.remove(&partner.address.device);
         self.partners.insert(partner.address.device, partner);
     }
 

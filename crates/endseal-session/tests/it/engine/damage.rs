@@ -2,7 +2,8 @@
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_session::{
-    BatchOptions, ConversationId, Engine, EngineError, Envelope, Failure, Outcome, SendError,
+    Address, BatchOptions, ConversationId, Engine, EngineError, Envelope, Failure, Outcome,
+    SendError,
 };
 use endseal_store::{GroupRow, SessionRow};
 use mls_rs::Extension;
@@ -104,6 +105,80 @@ fn a_damaged_row_costs_its_own_conversation() {
             assert_eq!(texts, expected);
         }
     }
+}
+
+/// Damages what the store has of a device: a session, the certificate, the list of dropped sessions.
+fn damage(party: &mut Party, address: Address, what: usize) {
+    let mut name = address.identity.as_bytes().to_vec();
+    name.extend_from_slice(&address.device.number().to_le_bytes());
+    let transaction = party.engine().store().begin().unwrap();
+    let reference = transaction.find_address(address.identity.as_bytes(), 1).unwrap().unwrap();
+    match what {
+        0 => {
+            let row = transaction.sessions_of(reference).unwrap().remove(0);
+            let state = Zeroizing::new(vec![7; 40]);
+            transaction.put_session(reference, &SessionRow { state, ..row }).unwrap();
+        }
+        1 => transaction.set_certificate(reference, &[1; 236]).unwrap(),
+        // Of dropped sessions; the engine has no other record of that number.
+        _ => transaction.put_record(4, &name, &[1; 17]).unwrap(),
+    }
+    transaction.commit().unwrap();
+    party.restart();
+}
+
+#[test]
+fn a_reset_replaces_rows_that_cannot_be_read() {
+    for what in 0..3 {
+        for restart in [false, true] {
+            let (mut one, mut reader) = (Party::new(1), Party::new(2));
+            one.meet(&mut reader);
+            let to = one.address;
+            damage(&mut reader, to, what);
+            let lost = one.send(reader.address, b"lost");
+            let envelope = [Envelope::from_device(b"lost", to, &lost)];
+            assert_eq!(reader.receive(&envelope), [Outcome::Parked(Failure::Damaged)], "{what}");
+            let refused = reader.engine().encrypt(to, b"no");
+            assert!(matches!(refused, Err(SendError::Engine(EngineError::Damaged(_)))));
+
+            assert_eq!(reader.engine().transaction(|t| t.reset_session(to)).unwrap(), 1, "{what}");
+            if restart {
+                reader.kill();
+            }
+            assert_eq!(reader.engine().parked().unwrap(), []);
+            assert!(matches!(reader.engine().encrypt(to, b"no"), Err(SendError::NoSession)));
+            // A session that can be read receives still.
+            let expected: &[&[u8]] = if what == 0 { &[] } else { &[b"lost"] };
+            assert_eq!(reader.texts(), expected, "{what}");
+            assert_eq!(reader.engine().transaction(|t| t.reset_session(to)).unwrap(), 0);
+            reader.begin(&mut one);
+            let text = reader.send(to, b"on a new session");
+            one.receive_one(reader.address, b"new", &text);
+            let answer = one.send(reader.address, b"answer");
+            reader.receive_one(to, b"answer to new", &answer);
+        }
+    }
+}
+
+#[test]
+fn a_damaged_row_keeps_no_other_session_from_ending() {
+    let (mut one, mut two, mut reader) = (Party::new(1), Party::new(2), Party::new(3));
+    for other in [&mut one, &mut two] {
+        other.meet(&mut reader);
+    }
+    for identity in [1, 2] {
+        let mut later = Party::made_at(identity, 1, 1_790_000_000_001);
+        reader.begin(&mut later);
+    }
+    damage(&mut reader, one.address, 0);
+    let now = 1_790_000_000_000;
+    let week = 7 * 24 * 60 * 60 * 1_000;
+    assert_eq!(reader.engine().expire(now).unwrap(), 0);
+    assert_eq!(reader.engine().expire(now + week).unwrap(), 1);
+    let with = one.address;
+    reader.engine().transaction(|t| t.reset_session(with)).unwrap();
+    reader.engine().expire(now + week).unwrap();
+    assert_eq!(reader.engine().expire(now + 3 * week).unwrap(), 1);
 }
 
 #[test]
