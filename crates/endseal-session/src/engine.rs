@@ -155,8 +155,11 @@ impl<A: PairwiseAccount> Engine<A> {
         if noted.is_none_or(|it| it.restorations != restorations) {
             Self::drop_prekeys(&mut store, restorations)?;
         }
-        let strangers = Strangers::default();
         let transaction = store.read()?;
+        let strangers = match transaction.record(records::STRANGERS_REFUSED, &[])? {
+            Some(_) => Strangers::Refused,
+            None => Strangers::Accepted,
+        };
         let device = Device::load(&transaction)?;
         let memory = Some(Self::load_memory(&transaction, &device, strangers)?);
         drop(transaction);
@@ -209,13 +212,33 @@ impl<A: PairwiseAccount> Engine<A> {
         Ok(Memory::new(account, strangers, own, budget, device.recognizer.clone()))
     }
 
-    /// Whether strangers may begin sessions.
-    pub fn set_strangers(&mut self, strangers: Strangers) {
+    /// Lets strangers begin sessions, or refuses them. The store keeps the choice; in a new one they are
+    /// accepted.
+    ///
+    /// # Errors
+    /// [`EngineError`]; the choice is as before then.
+    pub fn set_strangers(&mut self, strangers: Strangers) -> Result<(), EngineError> {
+        self.ready()?;
+        let transaction = self.store.begin()?;
+        match strangers {
+            Strangers::Refused => transaction.put_record(records::STRANGERS_REFUSED, &[], &[])?,
+            Strangers::Accepted => {
+                transaction.remove_record(records::STRANGERS_REFUSED, &[])?;
+            }
+        }
+        transaction.commit()?;
         self.strangers = strangers;
         if let Some(memory) = &mut self.memory {
             memory.strangers = strangers;
             memory.lanes.values_mut().for_each(|(_, fresh)| fresh.parking.set_due());
         }
+        Ok(())
+    }
+
+    /// Returns whether strangers may begin sessions.
+    #[must_use]
+    pub fn strangers(&self) -> Strangers {
+        self.strangers
     }
 
     /// This device's address.

@@ -36,6 +36,9 @@ pub(super) const ENDING: u32 = 5;
 /// seconds since 1970.
 pub(super) const USED_KEY_PACKAGE: u32 = 7;
 
+/// Present if strangers are refused. The value is empty.
+pub(super) const STRANGERS_REFUSED: u32 = 8;
+
 /// For which restoration of the store the prekeys were made.
 const PREKEYS: u32 = 6;
 

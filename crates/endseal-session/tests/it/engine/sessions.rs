@@ -80,7 +80,7 @@ fn a_one_time_key_is_gone_with_the_message_that_used_it() {
 fn a_known_identity_may_come_with_another_device() {
     let (mut phone, mut desk) = (Party::with_device(1, 1), Party::with_device(1, 2));
     let (mut stranger, mut other) = (Party::new(5), Party::new(2));
-    other.engine().set_strangers(Strangers::Refused);
+    other.engine().set_strangers(Strangers::Refused).unwrap();
     let admitted = phone.address;
     other.engine().transaction(|t| t.admit(admitted)).unwrap();
     let fallback = other.fallback();
@@ -97,6 +97,30 @@ fn a_known_identity_may_come_with_another_device() {
         .collect();
     assert_eq!(outcomes[0], Outcome::Parked(Failure::Stranger));
     assert!(outcomes[1..].iter().all(|it| matches!(it, Outcome::Delivered(_))), "{outcomes:?}");
+}
+
+#[test]
+fn strangers_are_refused_after_a_restart_and_a_restoration_too() {
+    let (mut stranger, mut other) = (Party::new(1), Party::new(2));
+    assert_eq!(other.engine().strangers(), Strangers::Accepted);
+    other.engine().set_strangers(Strangers::Refused).unwrap();
+    other.restart();
+    other.backup();
+    let refused = |other: &mut Party, stranger: &mut Party, id: &[u8]| {
+        stranger.begin(other);
+        let body = stranger.send(other.address, b"hello");
+        let outcome = other.receive(&[Envelope::from_device(id, stranger.address, &body)])[0];
+        assert_eq!(outcome, Outcome::Parked(Failure::Stranger));
+    };
+    refused(&mut other, &mut stranger, b"1");
+    other.restore();
+    refused(&mut other, &mut stranger, b"2");
+    other.engine().set_strangers(Strangers::Accepted).unwrap();
+    other.kill();
+    stranger.begin(&mut other);
+    let body = stranger.send(other.address, b"hello");
+    let outcome = other.receive(&[Envelope::from_device(b"3", stranger.address, &body)])[0];
+    assert!(matches!(outcome, Outcome::Delivered(_)), "{outcome:?}");
 }
 
 /// Ids are told apart by conversation, and a person is one, whichever the device.
