@@ -78,7 +78,7 @@ pub struct Group {
 pub struct Commit {
     /// For the members.
     pub commit: Vec<u8>,
-    /// For those who were added, each for all of them; none if nobody was.
+    /// For those who were added, each for all of them; empty if the commit adds no member.
     pub welcome: Vec<Vec<u8>>,
     /// Those who were added.
     pub added: Vec<Address>,
@@ -348,8 +348,8 @@ impl Group {
         self.commit(now, GroupError::Internal, |builder| Ok(builder))
     }
 
-    /// Makes the pending commit hold. To be called when whoever orders the commits of the group has
-    /// taken it.
+    /// Makes the pending commit hold. The caller MUST know that the service which orders the commits of the
+    /// group has taken it.
     ///
     /// # Errors
     /// [`GroupError::NothingPending`], [`GroupError::Internal`].

@@ -1,4 +1,4 @@
-//! What became of each message of a batch (docs/spec/session.md, "What a receiver answers").
+//! Results of the messages of a batch (docs/spec/session.md, "What a receiver answers").
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -11,7 +11,7 @@ pub enum Outcome {
     Delivered(u64),
     /// Delivered before, under this number; its inbox row may have been consumed since.
     AlreadyDelivered(u64),
-    /// Of a later epoch of its group; parked until that epoch has begun.
+    /// Parked until a later epoch of its group has begun.
     Buffered(u64),
     /// Not opened yet, for a reason that may pass; parked until its conversation moves.
     Parked(Failure),
@@ -27,7 +27,7 @@ impl Outcome {
     }
 }
 
-/// Why a message was not opened.
+/// Reason why a message was not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Failure {
@@ -115,7 +115,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What became of a batch.
+/// Results of a batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BatchReport {
@@ -133,6 +133,6 @@ pub struct BatchReport {
 pub struct Released {
     /// The id under which it was delivered.
     pub id: Vec<u8>,
-    /// What became of it now: [`Outcome::Delivered`] or [`Outcome::Failed`].
+    /// Its result now: [`Outcome::Delivered`] or [`Outcome::Failed`].
     pub outcome: Outcome,
 }

@@ -51,7 +51,7 @@ impl PersistentConnection {
 
     /// Age from which on a connection is replaced by a new one, with a new key exchange. Default 12 h.
     ///
-    /// QUIC's own key update derives keys from those before: whoever has stolen one has them all.
+    /// QUIC's own key update derives keys from those before: a thief of one has them all.
     #[must_use]
     pub fn renew_after(self, age: Duration) -> Self {
         Self { renew_after: age, ..self }

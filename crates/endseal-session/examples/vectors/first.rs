@@ -1,4 +1,4 @@
-//! The head of plaintexts: the kind of the message, and of kind 1 whom it must name.
+//! The head of plaintexts: the kind of the message, and for kind 1 both sides.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ fn borrowed(from: u8) -> Vec<u8> {
     signed(MALLORY, CERTIFICATE, &replaced(&body, 69, &agreement(from)))
 }
 
-/// What a receiver knows of a message of kind 1 when it has opened it.
+/// Knowledge of a receiver that has opened a message of kind 1.
 struct First<'a> {
     from: (u8, u32),
     certificate: &'a [u8],

@@ -11,8 +11,8 @@ use endseal_store::{
 use super::conversation::Conversation;
 use super::desk::{Answer, Departure, Load, Loaded, Question, Write};
 use super::lane::{Parked, Partner, RatchetEntry, Seen};
-use super::records;
 use super::notice;
+use super::records;
 use super::references::References;
 use super::states::States;
 use crate::group::GroupDevice;

@@ -56,8 +56,7 @@ impl Notice {
                     _ => return None,
                 };
                 let (added, removed) = (addresses(&mut fields)?, addresses(&mut fields)?);
-                let superseded =
-                    if kind == CHANGE { Vec::new() } else { addresses(&mut fields)? };
+                let superseded = if kind == CHANGE { Vec::new() } else { addresses(&mut fields)? };
                 if superseded.is_empty() != (kind == CHANGE) {
                     return None;
                 }

@@ -3,7 +3,7 @@
 //! A ratchet keeps few keys for messages that were overtaken, so the messages of a chain are opened in
 //! the order of their numbers: before a message is opened, all messages of its chain that have a lower
 //! number and come later in the batch are. Nothing else moves, and no message whose id came before in the
-//! batch. The numbers are not authenticated: who changes them changes the order alone.
+//! batch. The numbers are not authenticated; a wrong number changes the order alone.
 
 use alloc::vec::Vec;
 use std::collections::{HashMap, HashSet};
@@ -16,7 +16,7 @@ pub(super) struct Order {
     places: Vec<usize>,
     /// The step of each place in the batch.
     steps: Vec<usize>,
-    /// How many messages from the front of the batch are done after so many steps.
+    /// Number of messages from the front of the batch that are done, by the number of steps.
     done: Vec<usize>,
 }
 
@@ -98,7 +98,7 @@ impl Order {
         arranged.collect()
     }
 
-    /// How many messages from the front of the batch are done after `steps` steps.
+    /// Returns the number of messages from the front of the batch that are done after `steps` steps.
     pub(super) fn done(&self, steps: usize) -> usize {
         self.done.get(steps).copied().unwrap_or_default()
     }
@@ -118,7 +118,7 @@ impl Order {
     }
 }
 
-/// The messages of a chain by number and place, and how many of them are in the order.
+/// The messages of a chain by number and place, and the number of them that are in the order.
 #[derive(Default)]
 struct Members {
     list: Vec<(u64, usize)>,
@@ -133,7 +133,7 @@ fn number<R: Ratchet>(envelope: &Envelope<'_>) -> Option<(Chain, u64)> {
     Some(((message.tag()?, chain), index))
 }
 
-/// Whether the messages of each chain come in the order of their numbers.
+/// Returns true if the messages of each chain come in the order of their numbers.
 fn is_sorted<R: Ratchet>(envelopes: &[Envelope<'_>]) -> bool {
     let mut recent: Vec<(Chain, u64)> = Vec::with_capacity(RECENT);
     let mut others: HashMap<Chain, u64> = HashMap::new();

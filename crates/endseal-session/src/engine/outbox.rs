@@ -1,4 +1,4 @@
-//! Ciphertexts, until whoever carries them says that they were sent.
+//! Ciphertexts that wait until the application has sent them.
 
 use alloc::vec::Vec;
 
@@ -14,7 +14,7 @@ use crate::{Address, Engine, EngineError, PairwiseAccount};
 pub struct Outgoing {
     /// Its number in the outbox.
     pub number: u64,
-    /// What is sent.
+    /// The ciphertext.
     pub body: Vec<u8>,
 }
 
@@ -51,13 +51,13 @@ impl OutgoingKind {
 pub struct Pending {
     /// Its number in the outbox; later ones have higher numbers.
     pub number: u64,
-    /// Where it belongs.
+    /// Conversation to which it belongs.
     pub conversation: ConversationId,
-    /// What it is.
+    /// Its kind.
     pub kind: OutgoingKind,
-    /// For which device; every member of a group.
+    /// Device that it is for; `None` for every member of a group.
     pub recipient: Option<Address>,
-    /// What is sent. After a crash the same bytes are sent again.
+    /// The ciphertext. After a crash the same bytes are sent again.
     pub body: Vec<u8>,
 }
 
@@ -70,8 +70,9 @@ impl<'a, A: PairwiseAccount> Outbox<'a, A> {
         Self(engine)
     }
 
-    /// What may be sent now, with a number above `after`, at most `limit`, in order. Welcomes are
-    /// among it once their commit is accepted, with the numbers that they got with the commit.
+    /// Returns ciphertexts that may be sent now, with a number above `after`, at most `limit`, in order.
+    /// Welcomes are among them once their commit is accepted, with the numbers that they got with the
+    /// commit.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -93,7 +94,7 @@ impl<'a, A: PairwiseAccount> Outbox<'a, A> {
             .collect()
     }
 
-    /// Forgets what has arrived; whether it was there.
+    /// Deletes a ciphertext that has arrived; returns true if it was there.
     ///
     /// # Errors
     /// [`EngineError`]; it is still there then.
@@ -101,7 +102,7 @@ impl<'a, A: PairwiseAccount> Outbox<'a, A> {
         self.sent_many(&[number]).map(|sent| sent > 0)
     }
 
-    /// [`Self::sent`] for several at once: how many were there.
+    /// [`Self::sent`] for several at once; returns how many were there.
     ///
     /// # Errors
     /// [`EngineError`]; all are still there then.

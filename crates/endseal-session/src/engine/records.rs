@@ -1,4 +1,4 @@
-//! Where the states of this crate lie in the store: kinds of records, rows of groups.
+//! Records and rows of groups in which the store keeps the states of this crate.
 
 use alloc::vec::Vec;
 
@@ -39,14 +39,14 @@ pub(super) const USED_KEY_PACKAGE: u32 = 7;
 /// Present if strangers are refused. The value is empty.
 pub(super) const STRANGERS_REFUSED: u32 = 8;
 
-/// For which restoration of the store the prekeys were made.
+/// Restoration of the store for which the prekeys were made.
 const PREKEYS: u32 = 6;
 
 /// See [`PREKEYS`].
 pub(super) struct Prekeys {
-    /// As the store counts them.
+    /// Number of restorations, as the store counts them.
     pub(super) restorations: u64,
-    /// Whether those that were handed out before are gone, and no new ones were published.
+    /// True if those that were handed out before are gone, and no new ones were published.
     pub(super) lost: bool,
 }
 
@@ -135,7 +135,7 @@ pub(super) fn group(
     Ok(Some((group, row.standing)))
 }
 
-/// Writes what changed of a group.
+/// Writes the changes of a group.
 pub(super) fn put_group(
     transaction: &WriteTransaction<'_>,
     states: &GroupStates,

@@ -16,8 +16,8 @@ use crate::engine::outbox::{Outgoing, OutgoingKind};
 use crate::engine::records;
 use crate::group::{Change, Commit, Group, GroupDevice, GroupError, MAX_WELCOME_LEN, Suite};
 use crate::{
-    Address, Certificate, EngineError, GroupChangeError, MAX_MESSAGE_LEN, Message, PairwiseAccount, Released,
-    SendError,
+    Address, Certificate, EngineError, GroupChangeError, MAX_MESSAGE_LEN, Message, PairwiseAccount,
+    Released, SendError,
 };
 
 /// Most bytes of all welcomes of one commit: each of those who were added gets its own copy.
@@ -27,7 +27,7 @@ const MAX_WELCOMES: usize = 64 << 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JoinedGroup {
-    /// Its id, chosen by whoever made it: it proves nothing.
+    /// Its id. The maker of the group chose it, so it proves nothing.
     pub id: Vec<u8>,
     /// Its epoch.
     pub epoch: u64,
@@ -253,7 +253,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     }
 
     /// Changes a group by what `change` asks of it: the number of the commit in the outbox. The commit is
-    /// pending until it comes back from whoever orders the group's messages, [`Self::accept_commit`], or
+    /// pending until it comes back from the service that orders the group's messages, [`Self::accept_commit`], or
     /// [`Self::discard_commit`]. Welcomes for those who were added lie in the outbox beside it, which
     /// lists them once the commit is accepted.
     ///
@@ -312,8 +312,8 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         Ok(())
     }
 
-    /// Makes the pending commit hold, which whoever orders the group's messages has taken: its welcomes
-    /// may be sent. A commit that comes back as a message does the same.
+    /// Makes the pending commit hold, once the service that orders the group's messages has taken it: its
+    /// welcomes may be sent. A commit that comes back as a message does the same.
     ///
     /// # Errors
     /// [`GroupChangeError`].

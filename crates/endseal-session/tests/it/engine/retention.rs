@@ -1,4 +1,4 @@
-//! What is old is deleted by a policy.
+//! Old rows are deleted by a policy.
 
 use core::time::Duration;
 

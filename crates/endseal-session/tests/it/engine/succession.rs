@@ -24,7 +24,7 @@ fn delivers(party: &mut Party, from: Address, body: &[u8]) {
     assert!(matches!(outcome, Outcome::Delivered(_)), "{outcome:?}");
 }
 
-/// Whoever holds the old device writes on the old session. Until it ends that is delivered; the answers
+/// The old device writes on the old session. Its messages are delivered until the session ends; the answers
 /// are for the new device alone.
 #[test]
 fn a_replaced_device_never_gets_the_answers() {
