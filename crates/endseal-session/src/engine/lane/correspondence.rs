@@ -17,7 +17,8 @@ use crate::engine::trust::{Own, Strangers, Trust};
 use crate::fields::Fields;
 use crate::{
     AcceptError, Address, Binding, Certificate, CertificateError, DeviceId, EngineError, Failure,
-    Message, OpenError, PairwiseAccount, PlaintextHead, Ratchet, RatchetBody, SessionTag, Succession,
+    Message, OpenError, PairwiseAccount, PlaintextHead, Ratchet, RatchetBody, SessionTag,
+    Succession,
 };
 
 /// Sessions that are kept with one device. Two sides that begin at the same time make two; more come
