@@ -186,7 +186,7 @@ fn recipients_are_checked_and_deduplicated() {
 fn no_recipient_is_left_out_of_a_list_that_is_too_long() {
     let (alice, bob) = (identity(2).public().clone(), identity(3).public().clone());
     let alice = PublicIdentity::short(*alice.ed25519());
-    let many = std::iter::repeat_n(&alice, MAX_SLOTS + 1).chain([&bob]);
+    let many = core::iter::repeat_n(&alice, MAX_SLOTS + 1).chain([&bob]);
     assert_eq!(Recipients::from_identities(many).err(), Some(RecipientsError::TooMany));
 }
 
