@@ -87,6 +87,15 @@ fn a_fallback_key_serves_until_two_newer_ones_were_made() {
 
 /// However often bundles are asked for, and also while the last one has reached nobody.
 #[test]
+fn a_fallback_key_of_a_clock_that_was_ahead_is_replaced() {
+    let mut bob = Device::new(2);
+    let first = bob.fallback_at(3_650 * DAY);
+    // A clock that is put back by less than its age leaves it.
+    assert_eq!(bob.fallback_at(3_643 * DAY + 1), first);
+    assert_ne!(bob.fallback_at(8 * DAY), first);
+}
+
+#[test]
 fn a_fallback_key_is_replaced_by_age_alone() {
     let mut bob = Device::new(2);
     let first = bob.fallback_at(DAY);

@@ -387,20 +387,20 @@ impl<R: Ratchet> Partner<R> {
     /// whether others have yet to end.
     pub(in crate::engine) fn expire(&mut self, now: u64) -> (usize, bool) {
         let mut ended = Vec::new();
-        self.sessions.retain_mut(|entry| {
-            match entry.ends_at {
-                Some(0) => {
-                    // Not ENDLESS, which no clock reaches.
-                    entry.ends_at = Some(now.saturating_add(GRACE).min(ENDLESS - 1));
-                    entry.changed = true;
-                    true
-                }
-                Some(end) if end <= now => {
-                    ended.push(entry.tag);
-                    false
-                }
-                _ => true,
+        // Not ENDLESS, which no clock reaches.
+        let latest = now.saturating_add(GRACE).min(ENDLESS - 1);
+        self.sessions.retain_mut(|entry| match entry.ends_at {
+            Some(end) if end != 0 && end <= now => {
+                ended.push(entry.tag);
+                false
             }
+            // It has no end yet, or one of a clock that was ahead.
+            Some(end) if end == 0 || end > latest => {
+                entry.ends_at = Some(latest);
+                entry.changed = true;
+                true
+            }
+            _ => true,
         });
         ended.iter().for_each(|tag| self.forget(*tag));
         (ended.len(), self.sessions.iter().any(|it| it.ends_at.is_some()))

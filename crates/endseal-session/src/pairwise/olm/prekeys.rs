@@ -48,12 +48,13 @@ impl Prekeys {
         Ok(())
     }
 
-    /// Makes a fallback key if there is none, or if the last one was published and is too old.
+    /// Makes a fallback key if there is none, or if the last one was published and is too old. One whose
+    /// time is as far in the future is of a clock that was ahead, and is replaced too.
     pub(super) fn refresh_fallback(&mut self, now: u64) -> Result<(), RandomError> {
         let is_due = self
             .fallback
             .last()
-            .is_none_or(|last| last.published && now.saturating_sub(last.made_at) >= FALLBACK_AGE);
+            .is_none_or(|last| last.published && now.abs_diff(last.made_at) >= FALLBACK_AGE);
         if is_due {
             self.fallback.push(Prekey::generate(now)?);
             let excess = self.fallback.len().saturating_sub(2);

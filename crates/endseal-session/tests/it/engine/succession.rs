@@ -202,3 +202,29 @@ fn a_message_that_names_nobody_is_refused() {
     }
     assert_eq!(alice.texts(), [b"text", b"text"]);
 }
+
+/// A clock that is ahead once gives the old device no more time when it is put right.
+#[test]
+fn a_clock_that_was_ahead_once_does_not_lengthen_the_end() {
+    const T: u64 = 1_790_000_000_000;
+    for restart in [false, true] {
+        let (mut alice, mut stolen) = (Party::new(1), Party::new(BOB));
+        alice.meet(&mut stolen);
+        let mut bob = Party::made_at(BOB, 1, T + 1);
+        bob.begin(&mut alice);
+        let hello = bob.send(alice.address, b"my new phone");
+        delivers(&mut alice, bob.address, &hello);
+        for day in [3_650, 0, 6] {
+            assert_eq!(alice.engine().expire(T + day * DAY).unwrap(), 0);
+            if restart {
+                alice.kill();
+            }
+        }
+        let old = stolen.send(alice.address, b"in time");
+        delivers(&mut alice, bob.address, &old);
+        assert_eq!(alice.engine().expire(T + 7 * DAY).unwrap(), 1);
+        let late = stolen.send(alice.address, b"too late");
+        let outcome = receive(&mut alice, bob.address, &late);
+        assert_eq!(outcome, Outcome::Failed(Failure::NoSession));
+    }
+}
