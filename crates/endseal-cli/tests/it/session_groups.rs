@@ -260,6 +260,6 @@ fn old_notes_and_key_packages_are_pruned() {
     talk(&alice, "team", &[&bob]);
     assert_eq!(
         bob.run(&["session", "prune"]).ok().text(),
-        "deleted: 0 notes, 0 key packages, 0 sessions\n"
+        "deleted: 0 notes, 0 parked messages, 0 key packages, 0 sessions\n"
     );
 }

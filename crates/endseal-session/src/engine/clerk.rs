@@ -271,10 +271,10 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
             if let Some(seen) = row.and_then(|row| row.certificate)
                 && seen != certificate
             {
-                let decode = |bytes: &[u8]| {
-                    Certificate::from_bytes(bytes).map_err(|_| EngineError::Damaged("certificate"))
-                };
-                if decode(certificate)?.is_superseded_by(&decode(&seen)?) {
+                // An unreadable certificate costs its own device alone; a notice does not fail for it.
+                let certificates = Certificate::from_bytes(certificate).ok();
+                let certificates = certificates.zip(Certificate::from_bytes(&seen).ok());
+                if certificates.is_some_and(|(own, seen)| own.is_superseded_by(&seen)) {
                     superseded.push(*address);
                 }
             }

@@ -100,6 +100,8 @@ pub struct Pruned {
     pub sessions: u64,
     /// Tags of sessions that were dropped.
     pub dropped_sessions: u64,
+    /// Rows that cannot be read, which stay.
+    pub damaged: u64,
     /// True if rows are left to be looked at.
     pub more: bool,
 }
@@ -171,7 +173,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     fn prune_all(&mut self, policy: &PrunePolicy, walk: &mut Walk) -> Result<Pruned, EngineError> {
         let store = self.store();
         let mut pruned = Pruned::default();
-        let old = self.mark(policy)?;
+        let old = self.mark(policy, &mut pruned)?;
         if let (Some(from), Some(old)) = (walk.tombstones.take(), &old) {
             let seen = store.prune_seen(old.below, from, policy.rows)?;
             pruned.tombstones = seen.removed;
@@ -196,7 +198,10 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
                 position.go_on(packages.last().map(|(name, _)| name.clone()));
             }
             for (name, data) in packages {
-                let expiry = expiry(&data).ok_or(EngineError::Damaged("key package"))?;
+                let Some(expiry) = expiry(&data) else {
+                    pruned.damaged += 1;
+                    continue;
+                };
                 if expiry.saturating_add(policy.key_packages) < policy.now {
                     pruned.key_packages += u64::from(store.remove_record(kind, &name)?);
                 }
@@ -218,8 +223,15 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
                     None => false,
                 };
                 if !row.verified && !traces && !store.sessions_of(reference)?.is_empty() {
-                    let address = address_of(store, reference)?;
-                    let Some(partner) = self.partner_if_readable(address)? else { continue };
+                    let partner = match address_of(store, reference) {
+                        Ok(address) => self.partner_if_readable(address)?,
+                        Err(EngineError::Damaged(_)) => None,
+                        Err(error) => return Err(error),
+                    };
+                    let Some(partner) = partner else {
+                        pruned.damaged += 1;
+                        continue;
+                    };
                     pruned.sessions += partner.sessions.len() as u64;
                     partner.drop_sessions();
                 }
@@ -290,7 +302,9 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
 
     /// Deletes parked messages of a conversation that may never open, up to the one with an id.
     fn expire_parked(&mut self, name: &[u8], last: &[u8]) -> Result<u64, EngineError> {
-        let Some(conversation) = conversation_id(name)?.conversation() else { return Ok(0) };
+        let Some(conversation) = conversation_id(name).ok().and_then(|id| id.conversation()) else {
+            return Ok(0);
+        };
         let expired = self.take_expired(&conversation, last)?;
         let count = expired.len() as u64;
         let writes = expired.into_iter().map(|id| {
@@ -333,19 +347,23 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     }
 
     /// Notes the last number beside the time; returns what is old, if anything is.
-    fn mark(&self, policy: &PrunePolicy) -> Result<Option<Old>, EngineError> {
+    fn mark(&self, policy: &PrunePolicy, pruned: &mut Pruned) -> Result<Option<Old>, EngineError> {
         let store = self.store();
         let bytes = store.record(records::MARKS, &[])?.unwrap_or_default();
-        let damaged = EngineError::Damaged("marks");
-        let mut marks = Vec::with_capacity(bytes.len() / MARK_LEN + 1);
-        let mut fields = Fields::new(&bytes);
-        while !fields.rest().is_empty() {
-            let (Some(time), Some(number)) = (fields.array(), fields.array()) else {
-                return Err(damaged);
-            };
-            let time = Duration::from_millis(u64::from_le_bytes(*time));
-            marks.push((time, u64::from_le_bytes(*number)));
-        }
+        // Without marks nothing is old, and new ones are made.
+        let mut marks = marks_in(&bytes).unwrap_or_else(|| {
+            pruned.damaged += 1;
+            Vec::new()
+        });
+        // A clock that was ahead is put right: what there was then is as old as now, at least.
+        marks.iter_mut().for_each(|(time, _)| *time = policy.now.min(*time));
+        marks.dedup_by(|later, earlier| {
+            let is_same = later.0 == earlier.0;
+            if is_same {
+                earlier.1 = later.1;
+            }
+            is_same
+        });
         let old = |time: &Duration| time.saturating_add(policy.tombstones) <= policy.now;
         // The last of the old ones tells the number; those before it tell nothing more.
         let first = marks.iter().rposition(|(time, _)| old(time));
@@ -353,7 +371,6 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         let oldest = marks.first().filter(|_| first.is_some());
         let old = oldest.map(|(at, last)| Old { below: last + 1, at: *at });
         let spacing = policy.tombstones / MAX_MARKS;
-        // A clock that was put back makes no mark until it has caught up.
         if marks.last().is_none_or(|(time, _)| time.saturating_add(spacing) < policy.now) {
             marks.push((policy.now, store.last_number()?));
         }
@@ -366,4 +383,15 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         store.put_record(records::MARKS, &[], &bytes)?;
         Ok(old)
     }
+}
+
+/// Times and numbers; `None` if the record cannot be read.
+fn marks_in(bytes: &[u8]) -> Option<Vec<(Duration, u64)>> {
+    let mut marks = Vec::with_capacity(bytes.len() / MARK_LEN + 1);
+    let mut fields = Fields::new(bytes);
+    while !fields.rest().is_empty() {
+        let time = Duration::from_millis(u64::from_le_bytes(*fields.array()?));
+        marks.push((time, u64::from_le_bytes(*fields.array()?)));
+    }
+    Some(marks)
 }

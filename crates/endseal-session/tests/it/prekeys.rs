@@ -85,7 +85,6 @@ fn a_fallback_key_serves_until_two_newer_ones_were_made() {
     assert_eq!(refused(&mut bob, &alice, begun[3].tag(), &hellos[3]), AcceptError::NoPrekey);
 }
 
-/// However often bundles are asked for, and also while the last one has reached nobody.
 #[test]
 fn a_fallback_key_of_a_clock_that_was_ahead_is_replaced() {
     let mut bob = Device::new(2);
@@ -95,6 +94,7 @@ fn a_fallback_key_of_a_clock_that_was_ahead_is_replaced() {
     assert_ne!(bob.fallback_at(8 * DAY), first);
 }
 
+/// However often bundles are asked for, and also while no bundle of the last key was handed out.
 #[test]
 fn a_fallback_key_is_replaced_by_age_alone() {
     let mut bob = Device::new(2);

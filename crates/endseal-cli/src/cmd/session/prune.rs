@@ -11,10 +11,11 @@ use crate::json;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Delete what is old: the notes by which messages are recognised that come again, and key packages
+/// Delete what is old: notes by which repeated messages are recognised, parked messages, key packages
 ///
 /// A note is deleted when its message was taken from the inbox and is older than --days; a message that
-/// comes again after that is refused, since its key is gone. Key packages go 30 days after their lifetime.
+/// comes again after that is refused, since its key is gone. Key packages go 30 days after their lifetime,
+/// messages of unknown groups and people after 30 days.
 /// Sessions with a replaced device end after 7 days. Age counts from the first run: run it from time to time.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -40,23 +41,32 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
             let pruned = engine.prune(&policy)?;
             all.tombstones += pruned.tombstones;
             all.key_packages += pruned.key_packages;
+            all.parked += pruned.parked;
             all.sessions += pruned.sessions;
             all.dropped_sessions += pruned.dropped_sessions;
+            all.damaged += pruned.damaged;
             if !pruned.more {
                 return Ok(all);
             }
         }
     })?;
+    if all.damaged > 0 {
+        let rows = plural(all.damaged, "row");
+        ctx.note(&format!("{rows} cannot be read and stay; see: endseal store check --read-data"));
+    }
     let sessions = all.sessions + ended;
     let text = format!(
-        "deleted: {}, {}, {}\n",
+        "deleted: {}, {}, {}, {}\n",
         plural(all.tombstones + all.dropped_sessions, "note"),
+        plural(all.parked, "parked message"),
         plural(all.key_packages, "key package"),
         plural(sessions, "session"),
     );
     let json = json::object([
         ("tombstones", all.tombstones.into()),
         ("dropped_sessions", all.dropped_sessions.into()),
+        ("parked", all.parked.into()),
+        ("damaged", all.damaged.into()),
         ("key_packages", all.key_packages.into()),
         ("sessions", sessions.into()),
     ]);

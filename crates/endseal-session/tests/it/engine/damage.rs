@@ -5,7 +5,7 @@ use endseal_session::{
     Address, BatchOptions, ConversationId, Engine, EngineError, Envelope, Failure, Outcome,
     SendError,
 };
-use endseal_store::{GroupRow, SessionRow};
+use endseal_store::{GroupRow, ParkedRow, SessionRow};
 use mls_rs::Extension;
 use mls_rs::time::MlsTime;
 use mls_rs::{ExtensionList, MlsMessage};
@@ -270,4 +270,65 @@ fn a_commit_that_makes_a_group_too_large_costs_itself() {
     let _: &mut Engine = reader.engine();
     let id = ConversationId::Group(GROUP.to_vec());
     assert_eq!(reader.engine().transaction(|t| t.parked(&id)).unwrap(), []);
+}
+
+/// Two devices were replaced; with one of them nothing can be read.
+#[test]
+fn a_damaged_row_keeps_no_other_session_alive() {
+    const T: u64 = 1_790_000_000_000;
+    const DAY: u64 = 24 * 60 * 60 * 1_000;
+    for bad in 0..2 {
+        let mut alice = Party::new(1);
+        let mut stolen = [2, 3].map(Party::new);
+        for old in &mut stolen {
+            alice.meet(old);
+        }
+        for identity in [2, 3] {
+            let mut new = Party::made_at(identity, 1, T + 1);
+            new.begin(&mut alice);
+            let hello = new.send(alice.address, b"my new phone");
+            alice.receive_one(new.address, &blake(&hello), &hello);
+        }
+        assert_eq!(alice.engine().expire(T).unwrap(), 0);
+        let damaged = [2, 3][bad];
+        rewrite_sessions(&mut alice, damaged, |row| SessionRow {
+            state: Zeroizing::new(vec![7; 40]),
+            ..*row
+        });
+        assert_eq!(alice.engine().expire(T + 8 * DAY).unwrap(), 1);
+        let good = &mut stolen[1 - bad];
+        let late = good.send(alice.address, b"too late");
+        let outcome = alice.receive(&[Envelope::from_device(b"late", good.address, &late)])[0];
+        assert_eq!(outcome, Outcome::Failed(Failure::NoSession));
+    }
+}
+
+#[test]
+fn a_parked_row_that_cannot_be_read_costs_itself() {
+    for threads in [1, 2] {
+        let (mut one, mut two, mut reader) = (Party::new(1), Party::new(2), Party::new(3));
+        one.meet(&mut reader);
+        two.meet(&mut reader);
+        let name = [&[1][..], one.address.identity.as_bytes()].concat();
+        let transaction = reader.engine().store().begin().unwrap();
+        let conversation = transaction.find_conversation(&name).unwrap().unwrap();
+        // No reason has this number.
+        let row =
+            ParkedRow { message: b"p".to_vec(), device: 1, reason: 9, epoch: 0, body: vec![1] };
+        transaction.messages().unwrap().park(conversation, &row).unwrap();
+        transaction.commit().unwrap();
+        reader.restart();
+        let bodies = [two.send(reader.address, b"good"), one.send(reader.address, b"too")];
+        let envelopes = [
+            Envelope::from_device(b"good", two.address, &bodies[0]),
+            Envelope::from_device(b"too", one.address, &bodies[1]),
+        ];
+        let options = BatchOptions::whole().threads(threads);
+        let report = reader.engine().decrypt_batch(&envelopes, &options).unwrap();
+        assert!(report.outcomes.iter().all(|it| matches!(it, Outcome::Delivered(_))));
+        let [released] = report.released.as_slice() else { panic!("{:?}", report.released) };
+        assert_eq!(released.id, b"p");
+        assert_eq!(released.outcome, Outcome::Failed(Failure::Malformed));
+        assert_eq!(reader.engine().parked().unwrap(), []);
+    }
 }

@@ -2,11 +2,12 @@
 
 use core::time::Duration;
 
+use endseal_crypto::secret::Zeroizing;
 use endseal_session::group::{GroupError, Suite};
 use endseal_session::{
     Envelope, Failure, GroupChangeError, Outcome, PrunePolicy, Pruned, Strangers,
 };
-use endseal_store::Store;
+use endseal_store::{SessionRow, Store};
 
 use super::party::{NOW, Party};
 
@@ -20,6 +21,7 @@ fn prune(party: &mut Party, policy: &PrunePolicy) -> Pruned {
         all.key_packages += pruned.key_packages;
         all.parked += pruned.parked;
         all.sessions += pruned.sessions;
+        all.damaged += pruned.damaged;
         if !pruned.more {
             return all;
         }
@@ -245,4 +247,48 @@ fn tags_of_dropped_sessions_go_when_they_are_old_and_no_fallback_key_is_older() 
             assert_eq!(left.len(), 8);
         }
     }
+}
+
+#[test]
+fn marks_of_a_clock_that_was_ahead_are_put_right() {
+    let (mut one, mut other) = (Party::new(1), Party::new(2));
+    one.meet(&mut other);
+    let at = |days: u32| PrunePolicy::new(NOW + days * DAY).tombstones(30 * DAY);
+    // Ten years ahead.
+    assert_eq!(prune(&mut other, &at(3_650)).tombstones, 0);
+    assert_eq!(prune(&mut other, &at(0)).tombstones, 0);
+    other.kill();
+    assert_eq!(prune(&mut other, &at(29)).tombstones, 0);
+    assert_eq!(prune(&mut other, &at(30)).tombstones, 1);
+}
+
+/// Rows that cannot be read stay, and are counted.
+#[test]
+fn damaged_rows_do_not_keep_others_from_pruning() {
+    let (mut one, mut two, mut other) = (Party::new(1), Party::new(2), Party::new(3));
+    let fallback = other.fallback();
+    for sender in [&mut one, &mut two] {
+        sender.begin_with(&fallback);
+        let body = sender.send(other.address, b"hello");
+        other.receive_one(sender.address, b"hello", &body);
+    }
+    other.engine().inbox().consume_many(&[1, 2]).unwrap();
+    other.key_package();
+    let transaction = other.engine().store().begin().unwrap();
+    let damaged = transaction.find_address(one.address.identity.as_bytes(), 1).unwrap().unwrap();
+    for row in transaction.sessions_of(damaged).unwrap() {
+        let row = SessionRow { state: Zeroizing::new(vec![7; 40]), ..row };
+        transaction.put_session(damaged, &row).unwrap();
+    }
+    // A key package and the marks, as the engine numbers them.
+    transaction.put_record(3, &[0], b"no key package").unwrap();
+    transaction.put_record(16, &[], b"no marks").unwrap();
+    transaction.commit().unwrap();
+    other.restart();
+    let policy = |days: u32| PrunePolicy::new(NOW + days * DAY).strangers(true);
+    let first = prune(&mut other, &policy(0));
+    assert_eq!((first.tombstones, first.key_packages, first.sessions, first.damaged), (0, 0, 0, 2));
+    let pruned = prune(&mut other, &policy(115));
+    assert_eq!((pruned.tombstones, pruned.key_packages, pruned.sessions), (2, 1, 1));
+    assert_eq!(pruned.damaged, 2);
 }

@@ -123,3 +123,22 @@ fn a_device_that_was_replaced_is_named_to_one_who_joins() {
     let joined = alice.engine().transaction(|t| t.join_group(&welcome[0])).unwrap();
     assert_eq!(joined.superseded, [bob.address]);
 }
+
+/// It is not known then which certificate is the later one.
+#[test]
+fn a_certificate_that_cannot_be_read_stops_no_batch() {
+    let (mut alice, mut carol) = (Party::new(1), Party::new(3));
+    let (mut stolen, mut bob) = bobs();
+    carol.found(GROUP, &mut [&mut alice]);
+    alice.begin(&mut bob);
+    let transaction = alice.engine().store().begin().unwrap();
+    let row = transaction.find_address(bob.address.identity.as_bytes(), 1).unwrap().unwrap();
+    transaction.set_certificate(row, b"no certificate").unwrap();
+    transaction.commit().unwrap();
+    alice.restart();
+    let package = stolen.key_package();
+    let (commit, _) = carol.change(GROUP, |group| group.add([package.as_slice()], NOW));
+    let outcome = alice.receive_group(GROUP, &blake(&commit), &commit);
+    assert!(matches!(outcome, Outcome::Delivered(_)), "{outcome:?}");
+    assert_eq!(superseded(&mut alice), []);
+}
