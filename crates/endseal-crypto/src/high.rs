@@ -20,5 +20,7 @@ pub mod segment;
 #[cfg(feature = "std")]
 pub mod sha256;
 #[cfg(feature = "std")]
+mod sha2_digest;
+#[cfg(feature = "std")]
 pub mod sha512;
 pub mod x25519;

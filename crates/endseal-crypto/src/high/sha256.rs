@@ -55,42 +55,7 @@ impl HmacKey {
     }
 }
 
-/// A digest of data that comes in pieces.
-#[derive(Clone)]
-pub struct Digest(backend::Context);
-
-impl Digest {
-    /// A digest of nothing yet.
-    #[must_use]
-    pub fn new() -> Self {
-        Self(backend::Context::new(&backend::SHA256))
-    }
-
-    /// Adds data.
-    pub fn update(&mut self, data: &[u8]) {
-        self.0.update(data);
-    }
-
-    /// The digest of all that was added.
-    #[must_use]
-    pub fn finish(self) -> [u8; LEN] {
-        let mut out = [0; LEN];
-        out.copy_from_slice(self.0.finish().as_ref());
-        out
-    }
-}
-
-impl Default for Digest {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl core::fmt::Debug for Digest {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("Digest")
-    }
-}
+super::sha2_digest::digest!(SHA256, LEN);
 
 #[cfg(test)]
 mod tests {
