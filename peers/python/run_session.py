@@ -3,12 +3,11 @@
 Encodings of Olm are left out; its session is opened.
 """
 
-import json
 import sys
-from pathlib import Path
 
 import endseal_session as session
 import olm_first_chain
+from vector_run import run
 
 
 def certificate(vector):
@@ -78,29 +77,11 @@ def problem(vector):
     return None
 
 
-def main(directory):
-    passed = failed = left_out = 0
-    for path in sorted(Path(directory).glob("*.json")):
-        vector = json.loads(path.read_text())
-        if vector["kind"] in ("olm", "olm-prekey"):
-            left_out += 1
-            continue
-        try:
-            found = problem(vector)
-        except Exception as error:  # a malformed vector, or a defect here
-            found = f"{type(error).__name__}: {error}"
-        if found is None:
-            passed += 1
-        else:
-            failed += 1
-            print(f"{path.name}: {found}")
-    if passed + failed == 0:
-        print(f"{directory}: no vectors found")
-    print(f"{passed} passed, {failed} failed, {left_out} encodings of Olm left out")
-    return 1 if failed or not passed else 0
+def is_olm(vector):
+    return vector["kind"] in ("olm", "olm-prekey")
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: run_session.py VECTOR_DIR")
-    sys.exit(main(sys.argv[1]))
+    sys.exit(run(sys.argv[1], problem, (is_olm, "encodings of Olm")))

@@ -1,10 +1,9 @@
 """Runs the test vectors of docs/spec/session-file.md: run_session_file.py VECTOR_DIR"""
 
-import json
 import sys
-from pathlib import Path
 
 import endseal_session_file as session_file
+from vector_run import run
 
 FIELDS = ("kinds", "ids", "senders", "recipients", "messages")
 
@@ -26,25 +25,7 @@ def problem(vector):
     return None
 
 
-def main(directory):
-    passed = failed = 0
-    for path in sorted(Path(directory).glob("*.json")):
-        try:
-            found = problem(json.loads(path.read_text()))
-        except Exception as error:  # a malformed vector, or a defect here
-            found = f"{type(error).__name__}: {error}"
-        if found is None:
-            passed += 1
-        else:
-            failed += 1
-            print(f"{path.name}: {found}")
-    if passed + failed == 0:
-        print(f"{directory}: no vectors found")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
-
-
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: run_session_file.py VECTOR_DIR")
-    sys.exit(main(sys.argv[1]))
+    sys.exit(run(sys.argv[1], problem))
