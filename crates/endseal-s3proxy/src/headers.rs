@@ -234,7 +234,7 @@ pub(crate) fn returned_unsealed(headers: &HeaderMap) -> HeaderMap {
     chosen(headers, |name| !is_of_connection(name) && !describes_sealed(name))
 }
 
-/// What an answer says of its connection, and what could lead a client past the proxy.
+/// Headers that are about the connection, and those that could lead a client past the proxy.
 fn is_of_connection(name: &HeaderName) -> bool {
     matches!(
         name.as_str(),

@@ -47,7 +47,7 @@ impl Store {
             // Empty since the checkpoint.
             Ok::<(), BackupError>(fs::remove_file(new.join(LOG))?)
         })?;
-        // Nobody opens a backup where it is. One that stays says nothing.
+        // A backup is not opened in place, so a lock that stays means nothing.
         let _ = fs::remove_file(to.join(LOCK));
         Ok(())
     }

@@ -116,9 +116,9 @@ struct Case {
     body: Vec<u8>,
     /// Successes of the operation at the backend.
     successes: &'static [u16],
-    /// Whether a condition was asked.
+    /// True if a condition was asked.
     is_conditional: bool,
-    /// Whether the client gets the backend's document, or plaintext where that is allowed.
+    /// True if the client gets the backend's document, or plaintext where that is allowed.
     passes_content: bool,
 }
 

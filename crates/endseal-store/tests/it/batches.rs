@@ -13,7 +13,7 @@ use endseal_store::hazmat::with_housekeeping;
 use endseal_store::{Depth, OpenOptions, Protection, SessionRow, Standing, Store, StoreError};
 use endseal_store::{OpenStoreError, Unlock};
 
-/// What a worker is told in its environment: the store, the batches, the messages of each.
+/// Environment variable of a worker: the store, the batches, the messages of each.
 pub(crate) const WORK: &str = "ENDSEAL_STORE_TEST_WORK";
 
 /// The store in which a [`sleeper`] sleeps.

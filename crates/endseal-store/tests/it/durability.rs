@@ -11,7 +11,7 @@ use endseal_store::{OpenOptions, Store, StoreError, Unlock};
 use crate::faults::{Action, Fault, Kind, Medium, Shim, read_log};
 use crate::place::Place;
 
-/// What a worker is told in its environment: its case and the store.
+/// Environment variable of a worker: its case and the store.
 const WORK: &str = "ENDSEAL_STORE_TEST_DURABILITY";
 
 /// The worker: this test binary as a child process, or nothing. It writes without an fsync, makes that

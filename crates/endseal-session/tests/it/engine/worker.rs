@@ -20,7 +20,7 @@ pub(crate) const GAVE_UP: i32 = 3;
 
 const WORK: &str = "ENDSEAL_SESSION_TEST_WORK";
 
-/// What a worker is told.
+/// Environment variable of a worker.
 pub(crate) struct Work<'a> {
     /// The folder with the store; what the worker says is in the file `ack` there.
     pub(crate) folder: &'a Path,
