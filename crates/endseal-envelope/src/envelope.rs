@@ -8,7 +8,7 @@ use crate::error::{Malformed, OpenError};
 use crate::header::{HEADER_LEN, Header};
 use crate::policy::Policy;
 use crate::prelude;
-use crate::slot::tags_in_order;
+use crate::slot::TagRuns;
 use crate::suite::{Suite, TAG_LEN};
 
 /// The parts of an envelope; nothing in it is authenticated yet.
@@ -17,6 +17,8 @@ pub struct Envelope<'a> {
     pub(crate) header: Header,
     fixed: &'a [u8; HEADER_LEN],
     pub(crate) tags: &'a [[u8; TAG_LEN]],
+    /// Bodies that each reader tries.
+    pub(crate) tries: usize,
     bodies: &'a [u8],
     pub(crate) chunks: &'a [u8],
 }
@@ -39,12 +41,10 @@ impl<'a> Envelope<'a> {
         let slots = header.slots as usize;
         let (tags, rest) = rest.split_at_checked(slots * TAG_LEN).ok_or(Malformed::Truncated)?;
         let (tags, _) = tags.as_chunks();
-        if !tags_in_order(tags) {
-            return Err(Malformed::TagOrder.into());
-        }
+        let tries = TagRuns::tries_of(tags).ok_or(Malformed::TagOrder)?;
         let (bodies, chunks) =
             rest.split_at_checked(slots * header.suite.body_len()).ok_or(Malformed::Truncated)?;
-        Ok(Self { header, fixed, tags, bodies, chunks })
+        Ok(Self { header, fixed, tags, tries, bodies, chunks })
     }
 
     /// The suite.

@@ -16,7 +16,7 @@ use crate::header::MAX_CONTEXT_LEN;
 use crate::policy::Policy;
 use crate::prelude::{self, BLOCK_LEN, Claim, PRELUDE_LEN, Prelude, Transcript};
 use crate::seal::PIECE_LEN;
-use crate::slot::{MAX_TRIES, Unwrapper};
+use crate::slot::Unwrapper;
 use crate::suite::Suite;
 
 /// An opened envelope: all of it is authentic. `Debug` prints the length of the content, not the
@@ -149,18 +149,9 @@ fn find_keys(envelope: &Envelope<'_>, unwrapper: &Unwrapper<'_>) -> Result<Chunk
     // The tag is in the envelope; the time of the search says about where.
     let tag = declassify(unwrapper.tag());
     let first = envelope.tags.partition_point(|other| *other < tag);
-    let candidates = envelope.tags[first..].iter().take(MAX_TRIES).take_while(|t| **t == tag);
-    let mut tried = false;
-    for (index, _) in (first..).zip(candidates) {
-        tried = true;
-        if let Some(keys) = unwrapper.try_body(envelope.body(index)) {
-            return Ok(keys);
-        }
-    }
-    if !tried {
-        unwrapper.spend_failed_try();
-    }
-    Err(OpenError::Authentication)
+    let tags = envelope.tags[first..].iter().take_while(|other| **other == tag);
+    let own = (first..).zip(tags).map(|(index, _)| envelope.body(index));
+    unwrapper.find(own, envelope.tries).ok_or(OpenError::Authentication)
 }
 
 /// A decrypted envelope whose signatures have not been checked.
@@ -281,8 +272,8 @@ pub(crate) mod tests {
         Identity::from_seeds(Seed::from_bytes(&[i; 32]), mlkem768::Seed::from_bytes(&[i; 64]))
     }
 
-    /// An envelope to one recipient in which each bit of the last byte of its slot is changed.
-    pub(crate) fn with_changed_body(suite: Suite, reader: &Identity) -> Vec<u8> {
+    /// An envelope to one recipient.
+    pub(crate) fn sealed(suite: Suite, reader: &Identity) -> Vec<u8> {
         let values = Derandomized {
             ephemeral: &[1; 32],
             material: &[2; 32],
@@ -293,7 +284,12 @@ pub(crate) mod tests {
         let list = Recipients::from_identities([reader.public()]).expect("a key");
         let sender = identity(1);
         let sealer = Sealer::new(&sender, &list, CONTEXT).suite(suite);
-        let mut envelope = seal(&sealer, b"content", &values).expect("it can be sealed");
+        seal(&sealer, b"content", &values).expect("it can be sealed")
+    }
+
+    /// An envelope to one recipient in which each bit of the last byte of its slot is changed.
+    pub(crate) fn with_changed_body(suite: Suite, reader: &Identity) -> Vec<u8> {
+        let mut envelope = sealed(suite, reader);
         envelope[100 + suite.slot_len() - 1] ^= 0xff;
         envelope
     }
@@ -303,19 +299,52 @@ pub(crate) mod tests {
         let envelope = Envelope::parse(envelope).expect("an envelope");
         let shared = reader.agreement().agree(&envelope.header.ephemeral).expect("a secret");
         let unwrapper = opener.unwrapper(&envelope.header, shared.expose_secret());
-        assert!(find_keys(&envelope, &unwrapper).is_err());
+        drop(find_keys(&envelope, &unwrapper));
         unwrapper.work.get()
     }
 
+    /// Work of `tries` slots.
+    pub(crate) fn expected(suite: Suite, tries: u32) -> Work {
+        let hybrid = if suite == Suite::X25519MlKem768 { tries } else { 0 };
+        Work { decapsulations: hybrid, hybrid_pads: hybrid, commitments: tries }
+    }
+
+    /// The envelope, with `total` slots that carry the tag of its only one, which is at `own`.
+    pub(crate) fn with_added_slots(envelope: &[u8], suite: Suite, total: u32, own: u32) -> Vec<u8> {
+        let slot_end = 100 + suite.slot_len();
+        let (tag, body) = (&envelope[100..104], &envelope[104..slot_end]);
+        let mut out = [&envelope[..96], &total.to_le_bytes()].concat();
+        (0..total).for_each(|_| out.extend(tag));
+        let random = vec![7; body.len()];
+        (0..total).for_each(|i| out.extend(if i == own { body } else { &random }));
+        out.extend(&envelope[slot_end..]);
+        out
+    }
+
+    pub(crate) const SUITES: [Suite; 3] =
+        [Suite::X25519, Suite::X25519Compact, Suite::X25519MlKem768];
+
     #[test]
     fn a_reader_without_a_slot_works_as_one_whose_slot_was_changed() {
-        let (reader, stranger) = (identity(2), identity(3));
-        for suite in [Suite::X25519, Suite::X25519Compact, Suite::X25519MlKem768] {
-            let envelope = with_changed_body(suite, &reader);
-            let hybrid = u32::from(suite == Suite::X25519MlKem768);
-            let expected = Work { decapsulations: hybrid, hybrid_pads: hybrid, commitments: 1 };
-            assert_eq!(work(&reader, &envelope), expected, "{suite:?}");
-            assert_eq!(work(&stranger, &envelope), expected, "{suite:?}");
+        for suite in SUITES {
+            let envelope = with_changed_body(suite, &identity(2));
+            for reader in [identity(2), identity(3)] {
+                assert_eq!(work(&reader, &envelope), expected(suite, 1), "{suite:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn slots_added_by_a_relay_cost_every_reader_the_same() {
+        for suite in SUITES {
+            let envelope = sealed(suite, &identity(2));
+            for (total, own) in [(1, 0), (2, 0), (2, 1), (16, 0), (16, 15), (17, 16), (40, 3)] {
+                let added = with_added_slots(&envelope, suite, total, own);
+                for reader in [identity(2), identity(3)] {
+                    let tries = expected(suite, total.min(16));
+                    assert_eq!(work(&reader, &added), tries, "{suite:?} {own} of {total}");
+                }
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::header::{HEADER_LEN, Header};
 use crate::open::Opener;
 use crate::policy::Policy;
 use crate::prelude::{BLOCK_LEN, Claim, PRELUDE_LEN, Prelude, SIGNED_BLOCK_LEN, Transcript};
-use crate::slot::{MAX_TRIES, Unwrapper};
+use crate::slot::{TagRuns, Unwrapper};
 use crate::suite::{Suite, TAG_LEN};
 
 impl Opener<'_> {
@@ -218,37 +218,29 @@ fn read_slots(
 ) -> io::Result<Option<ChunkKeys>> {
     let slots = header.slots as usize;
     let own = unwrapper.tag();
-    let (mut position, mut first, mut tries) = (0, 0, 0);
-    let mut previous = [0; TAG_LEN];
+    let (mut position, mut first, mut own_slots) = (0, 0, 0);
+    let mut runs = TagRuns::default();
     let mut buffer = vec![0; 16 * 1024];
     while position < slots {
         let len = buffer.len().min((slots - position) * TAG_LEN);
         exactly(inner, &mut buffer[..len])?;
         for tag in buffer[..len].as_chunks::<TAG_LEN>().0 {
-            if *tag < previous {
+            if !runs.push(*tag) {
                 return Err(invalid(Malformed::TagOrder.into()));
             }
-            previous = *tag;
             first += usize::from(*tag < own);
-            tries += usize::from(*tag == own);
+            own_slots += usize::from(*tag == own);
         }
         position += len / TAG_LEN;
     }
-    let mut keys = None;
-    let mut body = vec![0; header.suite.body_len()];
-    skip(inner, first * body.len(), &mut buffer)?;
-    let tried = tries.min(MAX_TRIES);
-    for _ in 0..tried {
-        exactly(inner, &mut body)?;
-        if keys.is_none() {
-            keys = unwrapper.try_body(&body);
-        }
-    }
-    if tried == 0 {
-        unwrapper.spend_failed_try();
-    }
-    skip(inner, (slots - first - tried) * body.len(), &mut buffer)?;
-    Ok(keys)
+    let body_len = header.suite.body_len();
+    let kept = own_slots.min(runs.tries());
+    let mut bodies = vec![0; kept * body_len];
+    skip(inner, first * body_len, &mut buffer)?;
+    exactly(inner, &mut bodies)?;
+    // All are read before one is tried: the source does not see where the reader pauses.
+    skip(inner, (slots - first - kept) * body_len, &mut buffer)?;
+    Ok(unwrapper.find(bodies.chunks_exact(body_len), runs.tries()))
 }
 
 /// Reads until `buffer` is full or the stream ends; gives how much was read.
@@ -296,24 +288,40 @@ fn opaque(error: io::Error) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::open::tests::{CONTEXT, identity, with_changed_body};
+    use crate::open::tests::{
+        CONTEXT, SUITES, expected, identity, sealed, with_added_slots, with_changed_body,
+    };
     use crate::slot::Work;
+
+    /// Work of two readers of the slots: that of identity 2 and of identity 3.
+    fn works(envelope: &[u8]) -> [Work; 2] {
+        [identity(2), identity(3)].map(|reader| {
+            let opener = Opener::new(&reader, CONTEXT);
+            let (fixed, mut rest) = envelope.split_first_chunk().expect("a header");
+            let header = Header::parse(fixed).expect("a header");
+            let shared = reader.agreement().agree(&header.ephemeral).expect("a secret");
+            let unwrapper = opener.unwrapper(&header, shared.expose_secret());
+            drop(read_slots(&mut rest, &header, &unwrapper).expect("slots"));
+            unwrapper.work.get()
+        })
+    }
 
     #[test]
     fn a_reader_without_a_slot_works_as_one_whose_slot_was_changed() {
-        for suite in [Suite::X25519, Suite::X25519Compact, Suite::X25519MlKem768] {
+        for suite in SUITES {
             let envelope = with_changed_body(suite, &identity(2));
-            let hybrid = u32::from(suite == Suite::X25519MlKem768);
-            let expected = Work { decapsulations: hybrid, hybrid_pads: hybrid, commitments: 1 };
-            for reader in [identity(2), identity(3)] {
-                let opener = Opener::new(&reader, CONTEXT);
-                let (fixed, mut rest) = envelope.split_first_chunk().expect("a header");
-                let header = Header::parse(fixed).expect("a header");
-                let shared = reader.agreement().agree(&header.ephemeral).expect("a secret");
-                let unwrapper = opener.unwrapper(&header, shared.expose_secret());
-                let keys = read_slots(&mut rest, &header, &unwrapper).expect("slots");
-                assert!(keys.is_none());
-                assert_eq!(unwrapper.work.get(), expected, "{suite:?}");
+            assert_eq!(works(&envelope), [expected(suite, 1); 2], "{suite:?}");
+        }
+    }
+
+    #[test]
+    fn slots_added_by_a_relay_cost_every_reader_the_same() {
+        for suite in SUITES {
+            let envelope = sealed(suite, &identity(2));
+            for (total, own) in [(1, 0), (2, 0), (2, 1), (16, 0), (16, 15), (17, 16), (40, 3)] {
+                let added = with_added_slots(&envelope, suite, total, own);
+                let tries = expected(suite, total.min(16));
+                assert_eq!(works(&added), [tries; 2], "{suite:?} {own} of {total}");
             }
         }
     }

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::iter;
 
 use endseal_crypto::secret::{Zeroize, Zeroizing, declassify};
 use endseal_crypto::segment::{ChunkKeys, InputKey};
@@ -13,7 +14,7 @@ use crate::header::Header;
 use crate::kem::Kem;
 use crate::suite::{Suite, TAG_LEN};
 
-/// Slots with a recipient's tag that it tries at most.
+/// Bodies that a reader tries at most.
 pub(crate) const MAX_TRIES: usize = 16;
 /// The part of the mask by which slots are sorted.
 const SORT_LEN: usize = 12;
@@ -196,9 +197,43 @@ fn sort_key(mask: &Mask) -> u128 {
     u128::from_be_bytes(key)
 }
 
-/// Returns true if tags are in non-decreasing order.
-pub(crate) fn tags_in_order(tags: &[[u8; TAG_LEN]]) -> bool {
-    tags.iter().map(|tag| u32::from_be_bytes(*tag)).is_sorted()
+/// Checks the order of tags, and finds the longest run of equal ones.
+///
+/// Every reader of an envelope tries that many bodies: the number is public and the same for all, so that slots which
+/// a relay adds do not tell by the work whose tag they carry. Tags that a sealer wrote are different but for chance.
+#[derive(Default)]
+pub(crate) struct TagRuns {
+    previous: [u8; TAG_LEN],
+    run: usize,
+    longest: usize,
+}
+
+impl TagRuns {
+    /// Returns the number of tries for these tags. `None` if they are not in non-decreasing order.
+    pub(crate) fn tries_of(tags: &[[u8; TAG_LEN]]) -> Option<usize> {
+        let number = |tag: &[u8; TAG_LEN]| u32::from_be_bytes(*tag);
+        if tags.is_sorted_by(|a, b| number(a) < number(b)) {
+            return Some(1);
+        }
+        let mut runs = Self::default();
+        tags.iter().all(|tag| runs.push(*tag)).then(|| runs.tries())
+    }
+
+    /// Takes the next tag. Returns false if it is less than the one before.
+    pub(crate) fn push(&mut self, tag: [u8; TAG_LEN]) -> bool {
+        if tag < self.previous {
+            return false;
+        }
+        self.run = if tag == self.previous { self.run + 1 } else { 1 };
+        self.longest = self.longest.max(self.run);
+        self.previous = tag;
+        true
+    }
+
+    /// Bodies that each reader tries.
+    pub(crate) fn tries(&self) -> usize {
+        self.longest.min(MAX_TRIES)
+    }
 }
 
 /// Finds and unwraps the slot of one reader.
@@ -253,8 +288,30 @@ impl<'a> Unwrapper<'a> {
         &self.header_digest
     }
 
+    /// Tries `tries` bodies, of which `own` are those with this reader's tag, and the others are fixed. Returns the
+    /// keys of the first that is the reader's.
+    ///
+    /// All are tried, also behind the right one: the work depends on `tries` alone, which is the same for every
+    /// reader. Decapsulation takes the same time for every ciphertext.
+    pub(crate) fn find<'b>(
+        &self,
+        own: impl Iterator<Item = &'b [u8]>,
+        tries: usize,
+    ) -> Option<ChunkKeys> {
+        const BODY: [u8; Suite::X25519MlKem768.body_len()] = [0; Suite::X25519MlKem768.body_len()];
+        let fixed = &BODY[..self.header.suite.body_len()];
+        let mut found = None;
+        for body in own.chain(iter::repeat(fixed)).take(tries) {
+            let keys = self.try_body(body);
+            if found.is_none() {
+                found = keys;
+            }
+        }
+        found
+    }
+
     /// The keys, if `body` is the body of this reader's slot.
-    pub(crate) fn try_body(&self, body: &[u8]) -> Option<ChunkKeys> {
+    fn try_body(&self, body: &[u8]) -> Option<ChunkKeys> {
         let suite = self.header.suite;
         let ciphertext_len = body.len().checked_sub(suite.material_len())?;
         let (ciphertext, wrapped) = body.split_at_checked(ciphertext_len)?;
@@ -280,15 +337,6 @@ impl<'a> Unwrapper<'a> {
             }
         });
         self.keys(&material)
-    }
-
-    /// Does the work of one try that fails, for a reader without a slot: a refusal takes it as long
-    /// as a reader whose slot was changed, who must not be found by that.
-    ///
-    /// The body that is tried is fixed. Decapsulation takes the same time for every ciphertext.
-    pub(crate) fn spend_failed_try(&self) {
-        const BODY: [u8; Suite::X25519MlKem768.body_len()] = [0; Suite::X25519MlKem768.body_len()];
-        let _refused = self.try_body(&BODY[..self.header.suite.body_len()]);
     }
 
     #[cfg(test)]
