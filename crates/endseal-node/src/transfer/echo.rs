@@ -28,7 +28,7 @@ impl Echo {
     /// # Errors
     /// [`SendError`].
     pub async fn open(connection: &Connection, stall: StallTimeout) -> Result<Self, SendError> {
-        let streams = stall.wait(connection, connection.open_exchange()).await?;
+        let streams = stall.wait(connection, 0, connection.open_exchange()).await?;
         let (stream, answers) = streams?;
         Ok(Self { connection: connection.clone(), stall, stream, answers })
     }
@@ -45,7 +45,7 @@ impl Echo {
             self.stream.send(&frame).await?;
             Ok::<_, SendError>(self.answers.receive().await?)
         };
-        match self.stall.wait(&self.connection, called).await?? {
+        match self.stall.wait(&self.connection, 0, called).await?? {
             Some(answer) if answer == frame => Ok(started.elapsed()),
             Some(_) => Err(Refusal::Order.into()),
             None => Err(Refusal::Truncated.into()),

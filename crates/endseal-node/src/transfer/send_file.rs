@@ -37,6 +37,9 @@ pub struct OutgoingFile<R> {
 
 /// Sends a file and waits until the peer says that it is whole and on its disk. Gives its size.
 ///
+/// A receiver takes one file of a connection at a time. A file that has to wait for others of its
+/// connection longer than `stall` allows is given up: send the next one when one is stored.
+///
 /// # Errors
 /// [`SendFileError`]: the peer has not said that it has the file.
 pub async fn send_file(
@@ -48,7 +51,7 @@ pub async fn send_file(
     let mut transfer = [0; 16];
     OsRandom.fill(&mut transfer).map_err(SendError::from)?;
     let state = FileSender::new(transfer);
-    let streams = stall.wait(connection, connection.open_exchange()).await?;
+    let streams = stall.wait(connection, 0, connection.open_exchange()).await?;
     let (mut stream, answers) = streams.map_err(SendError::from)?;
     let mut side = Side { connection, stall, state, answers };
     let offer = side.state.offer(&file.name, file.size, file.time);
@@ -71,7 +74,7 @@ pub async fn send_file(
     let end = Frame::new(Kind::Message, side.state.end());
     side.send(&end, &mut stream).await?;
     // Its failure says less than the answer that is there in most such cases.
-    let finished = stall.wait(connection, stream.finish()).await?;
+    let finished = stall.wait(connection, side.state.size(), stream.finish()).await?;
     let verdict = side.answer_in_time().await;
     if let (Err(SendFileError::Send(SendError::Receive(_))), Err(error)) = (&verdict, finished) {
         return Err(SendError::from(error).into());
@@ -112,7 +115,7 @@ impl Side<'_> {
             };
             Err(unwanted(early))
         };
-        stall.wait(connection, sent).await?
+        stall.wait(connection, frame.payload.len() as u64, sent).await?
     }
 
     /// The next piece of content, if the receiver still wants it. However long the content takes, a
@@ -129,7 +132,7 @@ impl Side<'_> {
 
     async fn answer_in_time(&mut self) -> Result<Verdict, SendFileError> {
         let (connection, stall) = (self.connection, self.stall);
-        stall.wait(connection, self.answer()).await?
+        stall.wait(connection, 0, self.answer()).await?
     }
 
     /// The next answer, whenever it comes.

@@ -1,6 +1,6 @@
 //! Sending a series of messages.
 
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 
 use endseal_codec::{Body, Codec as _, Content, Limits, Message, RichMessage};
 use endseal_crypto::random::{OsRandom, Random as _};
@@ -40,7 +40,7 @@ pub async fn send_messages(
     let mut conversation = [0; 16];
     OsRandom.fill(&mut conversation)?;
     let window = Window::default();
-    let (stream, receipts) = stall.wait(connection, connection.open_exchange()).await??;
+    let (stream, receipts) = stall.wait(connection, 0, connection.open_exchange()).await??;
     let peer = (connection, stall);
     let sending = send(peer, texts, stream, (own, conversation), &window);
     let confirming = confirm(peer, receipts, &window, progress);
@@ -52,6 +52,8 @@ pub async fn send_messages(
 #[derive(Default)]
 struct Window {
     waiting: RefCell<Unconfirmed>,
+    /// Bytes sent since no message waited for its receipt.
+    bytes: Cell<u64>,
     confirmed: Notify,
     /// All was sent.
     sent: RefCell<bool>,
@@ -91,15 +93,18 @@ async fn send(
             // Whoever confirms waits for it no longer than is allowed.
             window.confirmed.notified().await;
         }
+        let len = message.len() as u64;
+        let before = if window.waiting.borrow().is_empty() { 0 } else { window.bytes.get() };
+        window.bytes.set(before + len);
         window.waiting.borrow_mut().add(id);
         window.begun.notify_one();
         let frame = Frame::new(Kind::Message, message);
-        stall.wait(connection, stream.send(&frame)).await??;
+        stall.wait(connection, len, stream.send(&frame)).await??;
         count += 1;
     }
     *window.sent.borrow_mut() = true;
     window.begun.notify_one();
-    stall.wait(connection, stream.finish()).await??;
+    stall.wait(connection, window.bytes.get(), stream.finish()).await??;
     Ok(count)
 }
 
@@ -120,7 +125,7 @@ async fn confirm(
             window.begun.notified().await;
             continue;
         }
-        let frame = stall.wait(connection, receipts.receive()).await??;
+        let frame = stall.wait(connection, window.bytes.get(), receipts.receive()).await??;
         let Some(frame) = frame else { return Err(Refusal::Truncated.into()) };
         let Content::Receipt(receipt) = Arrival::from(&frame).message()? else {
             return Err(Refusal::Order.into());

@@ -8,12 +8,17 @@ use tokio::time;
 
 use super::error::SendError;
 
+/// Content that a peer takes within the limit, at least.
+const SHARE: u64 = 64 * 1024;
+/// Content that QUIC has and the peer may not: [`Limits::send_window`](endseal_transport::Limits::send_window)
+/// by default.
+const BUFFERED: u64 = 2 * 1024 * 1024;
+
 /// Timeout for a peer that makes no progress. Default 60 s: a slow disk may need that to write the end
 /// of a file to stable storage.
 ///
-/// Progress is content that moves on the connection, in either direction. QUIC's own signs of life do
-/// not count: QUIC answers for a program that has stopped. A slow path is progress. The wait for input
-/// that is to be sent is not limited.
+/// Progress is that of one transfer: an answer, a receipt, or 64 KiB of its content that the peer takes.
+/// Nothing else on the connection is. The wait for input that is to be sent is not limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StallTimeout(Duration);
 
@@ -24,57 +29,56 @@ impl Default for StallTimeout {
 }
 
 impl StallTimeout {
-    /// Gives up between `limit` and twice that after the last move.
+    /// Gives up when no progress is made within `limit`, and at most twice that after the last one.
     #[must_use]
     pub fn new(limit: Duration) -> Self {
         Self(limit)
     }
 
-    /// Waits for something that the peer has to do.
+    /// Waits for something that the peer does after it has taken so many bytes of `content`.
+    ///
+    /// QUIC reports no acknowledged bytes of a stream. The limit therefore holds once for the peer, and
+    /// once for each [`SHARE`] of content while content of the connection moves to the peer.
     ///
     /// # Errors
     /// [`SendError::Stalled`].
     pub(super) async fn wait<T>(
         self,
         connection: &Connection,
+        content: u64,
         work: impl Future<Output = T>,
     ) -> Result<T, SendError> {
         let mut work = pin!(work);
         let mut before = Movement::of(connection);
-        loop {
+        for _ in 0..=content.min(BUFFERED).div_ceil(SHARE) {
             if let Ok(done) = time::timeout(self.0, &mut work).await {
                 return Ok(done);
             }
             let now = Movement::of(connection);
             if !now.is_later_than(&before) {
-                return Err(SendError::Stalled);
+                break;
             }
             before = now;
         }
+        Err(SendError::Stalled)
     }
 }
 
-/// What has moved on a connection so far.
+/// Content that has moved from this side on a connection so far.
 struct Movement {
     sent: u64,
     acknowledged: u64,
-    received: u64,
 }
 
 impl Movement {
     fn of(connection: &Connection) -> Self {
         let path = connection.path();
-        Self {
-            sent: path.stream_frames_sent,
-            acknowledged: path.acks_received,
-            received: path.stream_frames_received,
-        }
+        Self { sent: path.stream_frames_sent, acknowledged: path.acks_received }
     }
 
     /// Content without an acknowledgement is sent again and again, and signs of life have
     /// acknowledgements: neither alone is a move.
     fn is_later_than(&self, before: &Self) -> bool {
-        let answered = self.sent != before.sent && self.acknowledged != before.acknowledged;
-        answered || self.received != before.received
+        self.sent != before.sent && self.acknowledged != before.acknowledged
     }
 }

@@ -102,6 +102,54 @@ fn a_receiver_that_stops_is_given_up_at_every_stage() {
     });
 }
 
+/// Content in both directions of the connection that is none of the transfer's.
+async fn move_elsewhere(asking: &Connection, taking: &Connection) {
+    loop {
+        for side in [asking, taking] {
+            side.send_control(&Frame::new(Kind::Control, vec![0])).await.unwrap();
+        }
+        time::sleep(LIMIT / 4).await;
+    }
+}
+
+#[test]
+fn movement_elsewhere_is_no_progress_of_a_transfer() {
+    runtime().block_on(async {
+        for stage in [Stage::Handshake, Stage::Offer, Stage::LastAnswer] {
+            let pair = Pair::new().await;
+            let (asking, taking) = pair.connect().await;
+            let mut nothing = |_| ();
+            let content = file(None, Cursor::new(vec![7; 100]));
+            let sent = tokio::select! {
+                sent = send_file(&asking, content, StallTimeout::new(LIMIT), &mut nothing) => sent,
+                _ = receive_until(&taking, stage, Duration::ZERO) => panic!("it does not stop"),
+                () = move_elsewhere(&asking, &taking) => unreachable!(),
+                () = time::sleep(8 * LIMIT) => panic!("{stage:?}: waits on"),
+            };
+            assert!(matches!(sent, Err(SendFileError::Send(SendError::Stalled))), "{sent:?}");
+        }
+        let pair = Pair::new().await;
+        let (asking, taking) = pair.connect().await;
+        let (texts, coming) = mpsc::channel(1);
+        texts.try_send(Ok(OutgoingMessage { text: "x".into(), time: 0 })).unwrap();
+        let (stall, mut nothing) = (StallTimeout::new(LIMIT), |_| ());
+        let mut echo = Echo::open(&asking, stall).await.unwrap();
+        let both = async {
+            tokio::join!(
+                send_messages(&asking, [0; 32], coming, stall, &mut nothing),
+                echo.call(vec![1; 8])
+            )
+        };
+        let (sent, called) = tokio::select! {
+            both = both => both,
+            () = move_elsewhere(&asking, &taking) => unreachable!(),
+            () = time::sleep(8 * LIMIT) => panic!("waits on"),
+        };
+        assert!(matches!(sent, Err(SendError::Stalled)), "{sent:?}");
+        assert!(matches!(called, Err(SendError::Stalled)), "{called:?}");
+    });
+}
+
 #[test]
 fn a_slow_receiver_is_not_given_up() {
     runtime().block_on(async {
