@@ -39,7 +39,7 @@ impl Recipients {
         Self::new(keys.into_iter().map(|ed25519| Recipient { ed25519, kem: None }).collect())
     }
 
-    /// Takes public identities. If each has an ML-KEM-768 key, [`suite`](Self::suite) is the hybrid one.
+    /// Takes public identities. Those in the short form have no ML-KEM-768 key: see [`suite`](Self::suite).
     ///
     /// # Errors
     /// [`RecipientsError`].
@@ -94,8 +94,9 @@ impl Recipients {
         self.entries.len()
     }
 
-    /// Default suite of a [`Sealer`](crate::Sealer) to them: [`Suite::X25519MlKem768`] if each has an
-    /// ML-KEM-768 key, otherwise [`Suite::X25519`].
+    /// Best suite that all of them have the keys of: [`Suite::X25519MlKem768`] if each has an ML-KEM-768
+    /// key, otherwise [`Suite::X25519`]. A [`Sealer`](crate::Sealer) uses the latter only if it was
+    /// [chosen](crate::Sealer::suite).
     #[must_use]
     pub fn suite(&self) -> Suite {
         self.suite

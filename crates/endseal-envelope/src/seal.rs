@@ -42,8 +42,8 @@ pub struct Sealer<'a> {
 }
 
 impl<'a> Sealer<'a> {
-    /// From `sender` to `recipients`, in the suite of the [list](Recipients::suite), without decoys
-    /// and without a time.
+    /// From `sender` to `recipients`, in the suite [`Suite::X25519MlKem768`], without decoys and without
+    /// a time.
     ///
     /// `context` separates applications, and is not sent: the reader MUST give the same one. It names
     /// the application and protocol first, for example `example.org/chat@v1`, and may go on with the
@@ -55,7 +55,7 @@ impl<'a> Sealer<'a> {
             recipients,
             context,
             time: 0,
-            suite: recipients.suite(),
+            suite: Suite::X25519MlKem768,
             decoys: Decoys::None,
             platform: None,
         }
@@ -67,7 +67,10 @@ impl<'a> Sealer<'a> {
         Self { time: milliseconds, ..self }
     }
 
-    /// Chooses the suite. [`Suite::X25519MlKem768`] needs an ML-KEM-768 key of every recipient.
+    /// Chooses the suite. The default needs an ML-KEM-768 key of every recipient, and sealing fails with
+    /// [`SealError::NoMlKemKey`] without one. [`Recipients::suite`] is the best that all recipients have the
+    /// keys of. A caller that chooses it SHOULD tell its user if it is classical: whoever hands out an
+    /// identity without its ML-KEM-768 key decides on the secrecy of what is sealed to all.
     #[must_use]
     pub fn suite(self, suite: Suite) -> Self {
         Self { suite, ..self }

@@ -213,14 +213,14 @@ pub fn epoch_key(identity: &Identity, roster: &Roster) -> Result<EpochKey, Group
     key.map(EpochKey::from_bytes).map_err(|_| GroupError::EpochKeyLength)
 }
 
-/// Seals a fresh epoch key to the members of a draft and signs it. The suite is the default one of
-/// the list: hybrid if each member has the key for it.
+/// Seals a fresh epoch key to the members of a draft and signs it. The suite is hybrid if each member has
+/// the key for it: callers tell the owner who has none (docs/spec/roster.md).
 fn sign(draft: RosterDraft, owner: &Identity) -> Result<Roster, GroupError> {
     let key = EpochKey::generate(&mut OsRandom, owner, &draft).map_err(|_| GroupError::Random)?;
     let identities = draft.members().iter().map(Member::identity);
     let to = Recipients::from_identities(identities).map_err(GroupError::Recipients)?;
     let context = draft.context();
-    let sealer = Sealer::new(owner, &to, &context);
+    let sealer = Sealer::new(owner, &to, &context).suite(to.suite());
     let sealed = sealer.seal(key.expose_secret(), &mut OsRandom).map_err(GroupError::Seal)?;
     draft.sign(owner, &sealed).map_err(GroupError::Sign)
 }

@@ -1,20 +1,27 @@
-//! The suite: chosen by the recipients' keys, shown to the reader, required by its policy.
+//! The suite: hybrid unless the sender chooses another one, shown to the reader, required by its policy.
 
 use endseal_crypto::identity::PublicIdentity;
 use endseal_crypto::random::OsRandom;
-use endseal_envelope::{Envelope, OpenError, Opener, Policy, Recipients, Sealer, Suite};
+use endseal_envelope::{Envelope, OpenError, Opener, Policy, Recipients, SealError, Sealer, Suite};
 
 use crate::{CONTEXT, identity};
 
 const SUITES: [Suite; 3] = [Suite::X25519, Suite::X25519Compact, Suite::X25519MlKem768];
 
 #[test]
-fn the_hybrid_suite_is_used_when_every_recipient_has_the_key() {
+fn the_hybrid_suite_is_used_unless_another_one_is_chosen() {
     let sender = identity(1);
     let (with, other) = (identity(2), identity(3));
     let without = PublicIdentity::short(*other.public().ed25519());
     let suite_for = |list: &Recipients| {
-        let envelope = Sealer::new(&sender, list, CONTEXT).seal(b"m", &mut OsRandom).unwrap();
+        let sealer = Sealer::new(&sender, list, CONTEXT);
+        if list.suite() != Suite::X25519MlKem768 {
+            assert_eq!(sealer.seal(b"m", &mut OsRandom), Err(SealError::NoMlKemKey));
+            let error = sealer.writer(Vec::new(), &mut OsRandom).err().unwrap();
+            let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+            assert_eq!(inner, Some(&SealError::NoMlKemKey));
+        }
+        let envelope = sealer.suite(list.suite()).seal(b"m", &mut OsRandom).unwrap();
         let suite = Envelope::parse(&envelope).unwrap().suite();
         assert_eq!(list.suite(), suite);
         let opened = Opener::new(&with, CONTEXT).open(&envelope, &mut Policy::new()).unwrap();
@@ -29,6 +36,8 @@ fn the_hybrid_suite_is_used_when_every_recipient_has_the_key() {
     assert_eq!(suite_for(&some), Suite::X25519);
     let none = Recipients::from_ed25519(&[*with.public().ed25519().as_bytes()]).unwrap();
     assert_eq!(suite_for(&none), Suite::X25519);
+    let chosen = Sealer::new(&sender, &all, CONTEXT).seal(b"m", &mut OsRandom).unwrap();
+    assert_eq!(Envelope::parse(&chosen).unwrap().suite(), Suite::X25519MlKem768);
     for suite in SUITES {
         let sealer = Sealer::new(&sender, &all, CONTEXT).suite(suite);
         let envelope = sealer.seal(b"m", &mut OsRandom).unwrap();
