@@ -8,7 +8,7 @@ use endseal_transport::{Connection, Frame, FrameReceiver, FrameSender, Kind};
 use super::error::SendError;
 use super::refusal::Refusal;
 use super::serve::Request;
-use super::stall::StallTimeout;
+use super::stall::{StallTimeout, taken};
 
 /// Longest payload that is sent back.
 pub const MAX_ECHO: usize = 1024;
@@ -53,15 +53,19 @@ impl Echo {
     }
 }
 
-/// Sends back what comes, one frame at a time.
-pub(super) async fn echo((first, mut stream, mut answers): Request) -> Result<(), SendError> {
+/// Sends back what comes, one frame at a time. The peer takes each within `stall`.
+pub(super) async fn echo(
+    (first, mut stream, mut answers): Request,
+    stall: Duration,
+) -> Result<(), SendError> {
     let mut next = Some(first);
     while let Some(frame) = next {
         if frame.kind() != Kind::Control || frame.payload.len() > MAX_ECHO {
             return Err(Refusal::Order.into());
         }
-        answers.send(&Frame::new(Kind::Control, frame.payload)).await?;
+        let answer = Frame::new(Kind::Control, frame.payload);
+        taken(stall, answers.send(&answer)).await?;
         next = stream.receive().await?;
     }
-    Ok(answers.finish().await?)
+    taken(stall, answers.finish()).await
 }

@@ -53,7 +53,7 @@ pub enum ReceiveFileError {
     /// The connection or the stream ended before the file was whole.
     Receive(ReceiveError),
     /// The sender could not be answered. The file may be whole, and has its name then.
-    Answer(endseal_transport::SendError),
+    Answer(SendError),
     /// What came is not acceptable.
     Refusal(Refusal),
     /// It could not be stored, or there is one of that name.
@@ -71,7 +71,7 @@ pub enum ReceiveMessagesError {
     /// The connection or the stream ended within the series.
     Receive(ReceiveError),
     /// Receipts could not be sent: the sender does not know what has arrived.
-    Answer(endseal_transport::SendError),
+    Answer(SendError),
     /// What came is not acceptable.
     Refusal(Refusal),
     /// Nobody takes the messages any more.
@@ -92,10 +92,9 @@ from! {
     SendError: Send(endseal_transport::SendError), Receive(ReceiveError), Answer(Refusal),
         Input(io::Error), Random(RandomError);
     SendFileError: Send(SendError);
-    ReceiveFileError: Receive(ReceiveError), Answer(endseal_transport::SendError),
-        Refusal(Refusal), File(FileError);
-    ReceiveMessagesError: Receive(ReceiveError), Answer(endseal_transport::SendError),
-        Refusal(Refusal), Output(io::Error);
+    ReceiveFileError: Receive(ReceiveError), Answer(SendError), Refusal(Refusal), File(FileError);
+    ReceiveMessagesError: Receive(ReceiveError), Answer(SendError), Refusal(Refusal),
+        Output(io::Error);
 }
 
 impl fmt::Display for SendError {

@@ -15,6 +15,7 @@ use super::name::FileName;
 use super::quota::Reservation;
 use super::refusal::Refusal;
 use super::serve::{Reception, Request};
+use super::stall::taken;
 use super::storage::Storage;
 use crate::error::FileError;
 use crate::file::Progress;
@@ -53,11 +54,12 @@ pub(super) async fn receive_file(
         answers.reset(CloseCode::Cancelled);
         return received;
     };
-    let told = match answers.send(&Frame::new(Kind::Message, answer)).await {
-        Ok(()) => told(answers.finish().await),
-        Err(error) => Err(error),
-    };
-    match (received, told) {
+    let answer = Frame::new(Kind::Message, answer);
+    let told = taken(reception.stall, async {
+        answers.send(&answer).await?;
+        told(answers.finish().await)
+    });
+    match (received, told.await) {
         (Ok(_), Err(error)) => Err(error.into()),
         (received, _) => received,
     }
@@ -107,7 +109,7 @@ async fn receive_content(
     let mut storage =
         Storage::create(&reception.folder, &offer.name).await.map_err(|e| (e.into(), 0))?;
     let accepted = Frame::new(Kind::Message, state.accept());
-    answers.send(&accepted).await.map_err(|e| (e.into(), 1))?;
+    taken(reception.stall, answers.send(&accepted)).await.map_err(|e| (e.into(), 1))?;
     let poured = pour(state, (stream, reception.stall), reservation, &mut storage, progress);
     let size = poured.await.map_err(|e| (e, 1))?;
     let path = storage.commit().await.map_err(|e| (e.into(), 1))?;

@@ -13,6 +13,7 @@ use super::receipts::DueReceipts;
 use super::receive_file::told;
 use super::refusal::Refusal;
 use super::serve::{Inbox, Reception, Request};
+use super::stall::taken;
 
 /// Messages wait so long for company on their receipt.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -29,7 +30,7 @@ pub(super) async fn receive_messages(
     let received = hand_over(peer, first, &mut stream, &mut receipts, reception, inbox).await;
     match received {
         Ok(count) => {
-            told(receipts.answers.finish().await)?;
+            taken(reception.stall, async { told(receipts.answers.finish().await) }).await?;
             Ok(count)
         }
         Err(error) => {
@@ -53,8 +54,8 @@ impl Receipts {
         let Some(receipt) = self.due.take(reception.own, (reception.now)()) else { return Ok(()) };
         // Nothing is confirmed that the user does not have.
         inbox.flush().map_err(ReceiveMessagesError::Output)?;
-        self.answers.send(&Frame::new(Kind::Message, receipt)).await?;
-        Ok(())
+        let receipt = Frame::new(Kind::Message, receipt);
+        Ok(taken(reception.stall, self.answers.send(&receipt)).await?)
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::echo::echo;
-use super::error::{ReceiveFileError, ReceiveMessagesError};
+use super::error::{ReceiveFileError, ReceiveMessagesError, SendError};
 use super::quota::TransferQuota;
 use super::receive_file::{Stored, receive_file};
 use super::receive_messages::receive_messages;
@@ -28,7 +28,8 @@ pub struct Reception {
     pub max_size: u64,
     /// Bounds on the unfinished files of each peer. Shared by all connections of a receiver.
     pub quota: Arc<TransferQuota>,
-    /// Timeout for the next frame of a file. A sender may wait for its own input for so long.
+    /// Timeout for the next frame of a file, and for an answer that the peer does not take. A sender may
+    /// wait for its own input for so long.
     pub stall: Duration,
     /// The Ed25519 public key of who receives: stands in receipts.
     pub own: [u8; 32],
@@ -98,7 +99,10 @@ pub async fn receive(
                 let _taken = queue.send((first, stream, answers)).await;
             }
             // A series without messages.
-            Ok(None) => inbox.messages(peer, answers.end().await.map(|()| 0).map_err(Into::into)),
+            Ok(None) => {
+                let ended = answers.end().await.map(|()| 0);
+                inbox.messages(peer, ended.map_err(|error| SendError::Send(error).into()));
+            }
             Err(_) => answers.reset(CloseCode::Cancelled),
         }
     };
@@ -139,7 +143,7 @@ pub async fn receive(
     let echoes = async {
         while let Some(request) = waiting_echoes.recv().await {
             // The peer knows that it ended.
-            let _ended = echo(request).await;
+            let _ended = echo(request, reception.stall).await;
         }
     };
     // All of them: transfers under way when the connection ends have their outcome, too.

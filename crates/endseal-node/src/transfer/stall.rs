@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::pin::pin;
 
-use endseal_transport::Connection;
+use endseal_transport::{Connection, SendError as TransportError};
 use tokio::time;
 
 use super::error::SendError;
@@ -62,6 +62,17 @@ impl StallTimeout {
         }
         Err(SendError::Stalled)
     }
+}
+
+/// Waits until the peer takes an answer, for no longer than `limit`.
+///
+/// # Errors
+/// [`SendError::Send`], [`SendError::Stalled`].
+pub(super) async fn taken(
+    limit: Duration,
+    answering: impl Future<Output = Result<(), TransportError>>,
+) -> Result<(), SendError> {
+    time::timeout(limit, answering).await.map_err(|_| SendError::Stalled)?.map_err(SendError::Send)
 }
 
 /// Content that has moved from this side on a connection so far.

@@ -2,7 +2,7 @@
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
-use endseal_transport::{Accept, Connection, Endpoint, Policy, TransportKey};
+use endseal_transport::{Accept, Connection, Endpoint, Limits, Policy, TransportKey};
 use tokio::runtime::{Builder, Runtime};
 
 pub(crate) fn runtime() -> Runtime {
@@ -16,12 +16,18 @@ pub(crate) struct Pair {
 
 impl Pair {
     pub(crate) async fn new() -> Self {
+        Self::with_asking_limits(Limits::default()).await
+    }
+
+    /// A pair whose asking side has those limits.
+    pub(crate) async fn with_asking_limits(limits: Limits) -> Self {
         let key = || TransportKey::new(&Identity::generate(&mut OsRandom).unwrap());
         let (asking, taking) = (key(), key());
         let here = "127.0.0.1:0".parse().unwrap();
-        let bind = |key, accept| Endpoint::bind(here, key, Policy::default(), accept).unwrap();
         let accept = Accept::pinned([asking.peer_id()]);
-        Self { asking: bind(&asking, Accept::nobody()), taking: bind(&taking, accept) }
+        let asks = Endpoint::bind_with(here, &asking, Policy::default(), Accept::nobody(), limits);
+        let takes = Endpoint::bind(here, &taking, Policy::default(), accept);
+        Self { asking: asks.unwrap(), taking: takes.unwrap() }
     }
 
     /// A new connection: the side that asked for it, and the other.

@@ -4,13 +4,13 @@ use core::cell::RefCell;
 use core::time::Duration;
 use std::io;
 
-use endseal_codec::{RichMessageView, Verdict};
+use endseal_codec::{Body, Codec as _, Content, Message, RichMessage, RichMessageView, Verdict};
 use endseal_node::transfer::{
     Arrival, FileName, FileSender, Inbox, ReceiveFileError, ReceiveMessagesError, Reception,
     Stored, TransferQuota, receive,
 };
 use endseal_transport::{
-    CloseCode, Connection, Frame, FrameReceiver, FrameSender, Kind, PeerId, ReceiveError,
+    CloseCode, Connection, Frame, FrameReceiver, FrameSender, Kind, Limits, PeerId, ReceiveError,
 };
 use tokio::time;
 
@@ -38,7 +38,9 @@ impl Inbox for Errors {
         Ok(())
     }
 
-    fn messages(&self, _: PeerId, _: Result<u64, ReceiveMessagesError>) {}
+    fn messages(&self, _: PeerId, outcome: Result<u64, ReceiveMessagesError>) {
+        self.0.borrow_mut().push(format!("{outcome:?}"));
+    }
 }
 
 /// A sender that goes as far as it is told.
@@ -166,4 +168,52 @@ fn a_sender_that_stands_still_is_given_up() {
         assert_eq!(second.end().await, Verdict::STORED);
     });
     assert_eq!(outcomes, ["Err(Stalled)", "Ok(0)"]);
+}
+
+/// Receives from a sender that leaves room for so many bytes of answers and reads none.
+fn with_room_for_answers(room: u32, sent: &[Frame]) -> (Vec<String>, Vec<String>) {
+    runtime().block_on(async {
+        let mut limits = Limits::default();
+        limits.stream_window = room;
+        let (pair, scratch) = (Pair::with_asking_limits(limits).await, Scratch::new());
+        let (asking, taking) = pair.connect().await;
+        let errors = Errors::default();
+        let reception = reception(&scratch, (1, 1000), Duration::from_millis(300));
+        let (mut stream, _answers) = asking.open_exchange().await.unwrap();
+        for frame in sent {
+            stream.send(frame).await.unwrap();
+        }
+        stream.end().await.unwrap();
+        let given_up = async {
+            while errors.0.borrow().is_empty() {
+                time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::select! {
+            ended = receive(&taking, &reception, &errors) => panic!("{ended:?}"),
+            () = given_up => {}
+            () = time::sleep(Duration::from_secs(3)) => panic!("{room}: waits on"),
+        }
+        (errors.0.take(), scratch.names())
+    })
+}
+
+#[test]
+fn a_sender_that_takes_no_answer_is_given_up() {
+    let message = |message| Frame::new(Kind::Message, message);
+    let state = FileSender::new([7; 16]);
+    let offer = state.offer(&FileName::new("file").unwrap(), Some(0), 0);
+    let file = [message(offer), message(state.end())];
+    let stalled = ["Err(Answer(Stalled))"];
+    // The prefix of the control stream has room, and no answer.
+    let (outcomes, names) = with_room_for_answers(4, &file);
+    assert!(outcomes == stalled && names.is_empty(), "{outcomes:?} {names:?}");
+    // One answer has room: the file is stored, and its sender does not know.
+    let (outcomes, names) = with_room_for_answers(40, &file);
+    assert!(outcomes == stalled && names == ["file"], "{outcomes:?} {names:?}");
+    let rich = RichMessage { conversation: [1].into(), sender: [2; 32], ..RichMessage::default() };
+    let rich = RichMessage { id: [3; 16], body: Some(Body::Text("x".into())), ..rich };
+    let rich = Message::from(Content::Rich(rich)).to_vec(endseal_codec::Limits::default()).unwrap();
+    let (outcomes, _) = with_room_for_answers(4, &[message(rich)]);
+    assert_eq!(outcomes, stalled);
 }
