@@ -139,6 +139,8 @@ impl<'a> Sealer<'a> {
             sender: self.sender.hedge(),
             recipients: self.recipients.digest(),
             time: self.time,
+            suite: self.suite,
+            context: self.context,
             content: first_block_digest,
             content_len,
         };

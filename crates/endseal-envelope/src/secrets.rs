@@ -6,6 +6,7 @@ use endseal_crypto::segment::SALT_LEN;
 use endseal_crypto::{hash, identity, label, x25519};
 
 use crate::slot::{Material, StreamSeed};
+use crate::suite::Suite;
 
 /// Secret and random values of one envelope.
 #[allow(missing_debug_implementations, reason = "secrets print nothing")]
@@ -22,13 +23,15 @@ pub(crate) struct EnvelopeSecrets {
 ///
 /// The hedge covers the first block of the content (4 MiB) and the length. [`Sealer::writer`] knows
 /// neither. With a source that repeats itself, two contents that agree in all that is covered get the
-/// same key and nonces: sender, recipients, time, first block and length must not all be equal.
+/// same key and nonces: sender, recipients, time, suite, context, first block and length must not all be equal.
 ///
 /// [`Sealer::writer`]: crate::Sealer::writer
 pub(crate) struct Hedge<'a> {
     pub(crate) sender: &'a identity::HedgeSecret,
     pub(crate) recipients: &'a [u8; hash::LEN],
     pub(crate) time: u64,
+    pub(crate) suite: Suite,
+    pub(crate) context: &'a [u8],
     /// Digest of the first block; zeros where it is not known.
     pub(crate) content: &'a [u8; hash::LEN],
     /// Length of the content; `u64::MAX` where it is not known.
@@ -43,13 +46,16 @@ impl EnvelopeSecrets {
         let mut drawn = Zeroizing::new([0; 64]);
         random.fill(&mut drawn[..])?;
         let (time, len) = (hedge.time.to_le_bytes(), hedge.content_len.to_le_bytes());
-        let parts: [&[u8]; 6] = [
+        // The context alone has a length of its own, and is the last.
+        let parts: [&[u8]; 8] = [
             &drawn[..],
             hedge.sender.expose_secret(),
             hedge.recipients,
             &time,
             hedge.content,
             &len,
+            &[hedge.suite.id()],
+            hedge.context,
         ];
         let mut out = Zeroizing::new([0; 32 + 32 + 32 + SALT_LEN + 16]);
         hash::derive_into(label::ENVELOPE_HEDGE, &parts, &mut out[..]);

@@ -17,7 +17,7 @@ impl<'a> Sealer<'a> {
     ///
     /// The hedge of the randomness does not cover the content, which is not known yet: a source of
     /// randomness that repeats itself gives two streams of one sender to the same recipients the same
-    /// keys, if their [times](Sealer::time) are equal.
+    /// keys, if their [times](Sealer::time), suites and contexts are equal.
     ///
     /// # Errors
     /// Those of `inner`; [`SealError`] inside an error of kind `InvalidInput`.

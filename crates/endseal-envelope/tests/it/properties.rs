@@ -114,17 +114,20 @@ fn a_stuck_source_does_not_repeat_keys_for_other_contents() {
     let mut seen = HashSet::new();
     let other_list = recipients(&[identity(3)]);
     let other_sender = identity(4);
-    for (sender, list, time, content) in [
-        (&sender, &list, 0, "a"),
-        (&sender, &list, 0, "b"),
-        (&sender, &list, 0, "ab"),
-        (&sender, &list, 1, "a"),
-        (&sender, &other_list, 0, "a"),
-        (&other_sender, &list, 0, "a"),
+    let sealer = Sealer::new(&sender, &list, CONTEXT);
+    for (case, sealer, content) in [
+        ("first", sealer, "a"),
+        ("content", sealer, "b"),
+        ("length", sealer, "ab"),
+        ("time", sealer.time(1), "a"),
+        ("recipients", Sealer::new(&sender, &other_list, CONTEXT), "a"),
+        ("sender", Sealer::new(&other_sender, &list, CONTEXT), "a"),
+        ("context", Sealer::new(&sender, &list, b"endseal/other-tests@v1"), "a"),
+        ("suite", sealer.suite(Suite::X25519), "a"),
     ] {
-        let sealer = Sealer::new(sender, list, CONTEXT).time(time);
         let envelope = sealer.seal(content.as_bytes(), &mut Stuck).unwrap();
-        assert!(seen.insert(envelope[8..64].to_vec()), "epk and salt repeat for {content}");
+        assert!(seen.insert(envelope[8..40].to_vec()), "epk repeats: {case}");
+        assert!(seen.insert(envelope[40..64].to_vec()), "salt repeats: {case}");
     }
 }
 
