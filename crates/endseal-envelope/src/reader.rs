@@ -121,7 +121,7 @@ impl<'p, R: Read> OpenReader<'p, R> {
 
     /// Remembers the message if the block that was just verified is the last one.
     fn remember_whole(&mut self) -> io::Result<()> {
-        if self.blocks.state != State::Last {
+        if !matches!(self.blocks.state, State::Last) {
             return Ok(());
         }
         self.policy.remember(&self.sender, &self.prelude).map_err(invalid)
@@ -134,13 +134,13 @@ impl<R: Read> Read for OpenReader<'_, R> {
             return Ok(0);
         }
         while self.blocks.start == self.blocks.end {
-            match self.blocks.state {
+            match &self.blocks.state {
                 State::Last => return Ok(0),
-                State::Failed => return Err(invalid(OpenError::Authentication)),
+                State::Failed(error) => return Err(segment::repeat_error::<OpenError>(error)),
                 State::Open => {}
             }
             if let Err(error) = self.next_block() {
-                self.blocks.fail();
+                self.blocks.fail(segment::repeat_error::<OpenError>(&error));
                 return Err(error);
             }
         }
@@ -160,11 +160,11 @@ struct Blocks<R: Read> {
     state: State,
 }
 
-#[derive(Clone, Copy, PartialEq)]
 enum State {
     Open,
     Last,
-    Failed,
+    /// Every later call gives the error again.
+    Failed(io::Error),
 }
 
 impl<R: Read> Blocks<R> {
@@ -195,10 +195,10 @@ impl<R: Read> Blocks<R> {
         Ok(claim)
     }
 
-    /// Nothing more is given.
-    fn fail(&mut self) {
+    /// Nothing more is given but this error.
+    fn fail(&mut self, error: io::Error) {
         (self.start, self.end) = (0, 0);
-        self.state = State::Failed;
+        self.state = State::Failed(error);
     }
 
     /// Gives as much of the block as fits.

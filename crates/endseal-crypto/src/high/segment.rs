@@ -43,7 +43,7 @@ mod writer;
 
 pub use chunk::{ChunkSealer, StreamTooLong};
 #[cfg(feature = "std")]
-pub use reader::OpenReader;
+pub use reader::{OpenReader, repeat_error};
 #[cfg(feature = "std")]
 pub use seek::OpenSeek;
 pub use slice::{SliceOpener, SliceSealer};

@@ -66,7 +66,9 @@ fn nothing_of_a_forged_block_is_released() {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
     assert_eq!(inner, Some(&OpenError::Authentication));
     assert!(read == content[..BLOCK], "the first block, and no byte of the second");
-    assert!(stream.read(&mut [0; 10]).is_err(), "and nothing after the error");
+    let again = stream.read(&mut [0; 10]).unwrap_err();
+    let inner = again.get_ref().and_then(|inner| inner.downcast_ref());
+    assert_eq!(inner, Some(&OpenError::Authentication), "and nothing after the error");
 }
 
 #[test]
@@ -87,6 +89,42 @@ fn an_error_of_the_source_stays_its_own() {
         let source = Failing(&envelope[..len]);
         let outcome = Opener::new(&reader, CONTEXT).reader(source, Policy::new());
         assert_eq!(outcome.err().map(|e| e.kind()), Some(io::ErrorKind::ConnectionReset), "{len}");
+    }
+}
+
+#[test]
+fn an_error_of_the_source_stays_its_own_when_it_is_read_again() {
+    /// Gives what it has, then one error, then nothing.
+    struct FailsOnce<'a>(&'a [u8], Option<io::Error>);
+    impl Read for FailsOnce<'_> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            match self.0.read(out)? {
+                0 => self.1.take().map_or(Ok(0), Err),
+                n => Ok(n),
+            }
+        }
+    }
+    let (sender, reader) = (identity(1), identity(2));
+    let list = Recipients::from_identities([reader.public()]).unwrap();
+    let content = data("stream", BLOCK + 50_000);
+    let envelope = Sealer::new(&sender, &list, CONTEXT).seal(&content, &mut OsRandom).unwrap();
+    let cut = &envelope[..envelope.len() - 20_000];
+    let errors = [
+        || io::ErrorKind::ConnectionReset.into(),
+        || io::Error::from_raw_os_error(5),
+        || io::Error::new(io::ErrorKind::TimedOut, "no answer in 3 s"),
+    ];
+    for error in errors {
+        let source = FailsOnce(cut, Some(error()));
+        let mut stream = Opener::new(&reader, CONTEXT).reader(source, Policy::new()).unwrap();
+        let mut read = Vec::new();
+        for call in 0..3 {
+            let seen = stream.read_to_end(&mut read).unwrap_err();
+            assert_eq!(seen.kind(), error().kind(), "call {call}");
+            assert_eq!(seen.raw_os_error(), error().raw_os_error(), "call {call}");
+            assert_eq!(seen.to_string(), error().to_string(), "call {call}");
+        }
+        assert!(read == content[..BLOCK], "the first block, and nothing behind the error");
     }
 }
 

@@ -1,7 +1,9 @@
 //! A stream opened as it is read.
 
 use alloc::boxed::Box;
+use alloc::string::ToString;
 use alloc::vec;
+use core::error::Error;
 use std::io::{self, Read};
 
 use super::{
@@ -24,11 +26,24 @@ pub struct OpenReader<R: Read> {
     state: State,
 }
 
-#[derive(Clone, Copy, PartialEq)]
 enum State {
     Open,
     Finished,
-    Failed,
+    /// Every later call gives the error again.
+    Failed(io::Error),
+}
+
+/// Returns an error that says the same: of the same kind, with the same number of the operating system or the same
+/// text, and the same `E` inside if there is one.
+pub fn repeat_error<E: Error + Copy + Send + Sync + 'static>(error: &io::Error) -> io::Error {
+    if let Some(number) = error.raw_os_error() {
+        return io::Error::from_raw_os_error(number);
+    }
+    let Some(inner) = error.get_ref() else { return error.kind().into() };
+    match inner.downcast_ref::<E>() {
+        Some(own) => io::Error::new(error.kind(), *own),
+        None => io::Error::new(error.kind(), inner.to_string()),
+    }
 }
 
 impl<R: Read> OpenReader<R> {
@@ -67,7 +82,7 @@ impl<R: Read> OpenReader<R> {
     /// Whether the last chunk was opened and everything was read.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.state == State::Finished && self.start == self.end
+        matches!(self.state, State::Finished) && self.start == self.end
     }
 
     /// Opens the next chunk into `self.chunk`, or straight into `direct` if that has room.
@@ -102,9 +117,9 @@ impl<R: Read> Read for OpenReader<R> {
             return Ok(0);
         }
         while self.start == self.end {
-            match self.state {
+            match &self.state {
                 State::Finished => return Ok(0),
-                State::Failed => return Err(Unauthentic.into()),
+                State::Failed(error) => return Err(repeat_error::<Unauthentic>(error)),
                 State::Open => {}
             }
             match self.next_chunk(out) {
@@ -112,7 +127,7 @@ impl<R: Read> Read for OpenReader<R> {
                 Ok(direct) => return Ok(direct),
                 Err(error) => {
                     // After an error nothing more is given: part of a chunk may have been lost.
-                    self.state = State::Failed;
+                    self.state = State::Failed(repeat_error::<Unauthentic>(&error));
                     return Err(error);
                 }
             }

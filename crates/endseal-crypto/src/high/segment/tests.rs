@@ -175,6 +175,31 @@ fn a_reader_that_failed_keeps_failing() {
 }
 
 #[test]
+fn an_error_of_the_source_is_repeated() {
+    /// Gives what it has, then one error, then nothing.
+    struct FailsOnce<'a>(&'a [u8], bool);
+    impl Read for FailsOnce<'_> {
+        fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+            match self.0.read(out)? {
+                0 if !core::mem::replace(&mut self.1, true) => {
+                    Err(std::io::ErrorKind::ConnectionReset.into())
+                }
+                n => Ok(n),
+            }
+        }
+    }
+    let sealed = seal(&key(), b"", &data(3 * CHUNK_LEN), &mut OsRandom).unwrap();
+    let source = FailsOnce(&sealed[..2 * SEALED_CHUNK_LEN], false);
+    let mut reader = OpenReader::new(&key(), b"", source).unwrap();
+    let mut first = vec![0; CHUNK_LEN];
+    reader.read_exact(&mut first).unwrap();
+    for _ in 0..3 {
+        let error = reader.read(&mut first).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+    }
+}
+
+#[test]
 fn a_failed_pull_leaves_zeros() {
     let mut sealed = seal(&key(), b"", &data(100), &mut OsRandom).unwrap();
     let last = sealed.len() - 1;
