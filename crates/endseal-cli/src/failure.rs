@@ -264,7 +264,10 @@ impl From<GroupError> for Failure {
 impl From<ImportError> for Failure {
     fn from(error: ImportError) -> Self {
         match error {
+            ImportError::Group(GroupError::Exists(_)) => Self::of(Kind::Usage, &error)
+                .hint("it is another group: give this one another name here with --as"),
             ImportError::Group(error) => error.into(),
+            ImportError::OtherName(_) => Self::of(Kind::Usage, &error).hint("leave --as away"),
             ImportError::UnknownOwner(_) => Self::of(Kind::Refused, &error)
                 .hint("make sure whose key it is, then: endseal contacts add NAME IDENTITY"),
             _ => Self::of(Kind::Refused, &error).hint("nothing was changed"),

@@ -109,11 +109,7 @@ impl Groups<'_> {
         members: Vec<Member>,
         lock: &HomeLock,
     ) -> Result<Roster, GroupError> {
-        match self.epochs(&group) {
-            Err(GroupError::Unknown(_)) => {}
-            Ok(_) => return Err(GroupError::Exists(group)),
-            Err(error) => return Err(error),
-        }
+        self.unused(&group)?;
         let id = GroupId::generate(&mut OsRandom, owner, &group).map_err(|_| GroupError::Random)?;
         let draft = Roster::create(group.clone(), id, *owner.public().ed25519(), members)
             .map_err(GroupError::Members)?;
@@ -144,8 +140,9 @@ impl Groups<'_> {
         Ok(roster)
     }
 
-    /// Takes a roster from somebody else. One of a group that is known must come after the newest;
-    /// for another one `trusted` is asked whether its owner is trusted.
+    /// Takes a roster from somebody else. A group is known by its id: its roster must come after the
+    /// newest one under whatever name it has here. For another group `trusted` is asked whether its
+    /// owner is trusted.
     ///
     /// # Errors
     /// [`ImportError`].
@@ -157,21 +154,46 @@ impl Groups<'_> {
         lock: &HomeLock,
     ) -> Result<Imported, ImportError> {
         let roster = Roster::parse(content).map_err(ImportError::Parse)?;
-        let name = name.unwrap_or_else(|| roster.group().clone());
-        let mut missing = roster.epoch() - 1;
-        match self.current(&name) {
-            Ok(current) => {
-                roster.supersedes(&current).map_err(ImportError::Chain)?;
-                missing = roster.epoch() - current.epoch() - 1;
+        let (name, missing) = match self.known(roster.id()).map_err(ImportError::Group)? {
+            Some((known, _)) if name.as_ref().is_some_and(|name| *name != known) => {
+                return Err(ImportError::OtherName(known));
             }
-            Err(GroupError::Unknown(_)) if trusted(roster.owner()) => {}
-            Err(GroupError::Unknown(_)) => {
+            Some((known, current)) => {
+                roster.supersedes(&current).map_err(ImportError::Chain)?;
+                (known, roster.epoch() - current.epoch() - 1)
+            }
+            None if !trusted(roster.owner()) => {
                 return Err(ImportError::UnknownOwner(*roster.owner()));
             }
-            Err(error) => return Err(ImportError::Group(error)),
-        }
+            None => {
+                let name = name.unwrap_or_else(|| roster.group().clone());
+                self.unused(&name).map_err(ImportError::Group)?;
+                (name, roster.epoch() - 1)
+            }
+        };
         self.store(&name, &roster, lock).map_err(ImportError::Group)?;
         Ok(Imported { name, roster, missing })
+    }
+
+    /// The group with that id: its name here, and its newest roster.
+    fn known(&self, id: &GroupId) -> Result<Option<(Name, Roster)>, GroupError> {
+        for name in self.list()? {
+            match self.current(&name) {
+                Ok(roster) if roster.id() == id => return Ok(Some((name, roster))),
+                Ok(_) | Err(GroupError::Unknown(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Fails with [`GroupError::Exists`] if a group has that name.
+    fn unused(&self, name: &Name) -> Result<(), GroupError> {
+        match self.epochs(name) {
+            Err(GroupError::Unknown(_)) => Ok(()),
+            Ok(_) => Err(GroupError::Exists(name.clone())),
+            Err(error) => Err(error),
+        }
     }
 
     fn store(&self, group: &Name, roster: &Roster, _lock: &HomeLock) -> Result<(), GroupError> {

@@ -79,6 +79,19 @@ fn members_take_the_roster_and_no_older_one() {
     assert!(shown.text().contains("(you)"), "{}", shown.text());
     let listed = carol.run(&["group", "list"]).ok();
     assert_eq!(listed.text(), "alices-team  epoch 1, 3 members\n");
+    let again = ["group", "import", "team-1", "--as", "another"];
+    carol.run(&again).fails(2, "the group is known as 'alices-team' here");
+    let ran = carol.run(&["group", "import", "team-2"]).ok();
+    assert_eq!(ran.text(), "group alices-team, epoch 2, 2 members\n");
+    carol.run(&["group", "import", "team-1"]).fails(1, "epoch 1 is older than epoch 2");
+    // Another group of the same name.
+    bob.run(&["group", "create", "team", "--own-name", "bob"]).fails(2, "already");
+    bob.run(&["group", "create", "club", "alice", "--own-name", "bob"]).ok();
+    bob.run(&["group", "export", "club", "-o", "club-1"]).ok();
+    alice.run(&["group", "create", "club", "bob"]).ok();
+    let ran = alice.run(&["group", "import", "club-1"]).fails(2, "a group 'club' already");
+    assert!(ran.err.contains("hint: it is another group"), "{}", ran.err);
+    alice.run(&["group", "import", "club-1", "--as", "bobs-club"]).ok();
 }
 
 #[test]

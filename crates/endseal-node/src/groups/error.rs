@@ -57,6 +57,8 @@ pub enum ImportError {
     Chain(RosterChainError),
     /// The groups that are known cannot be read or written.
     Group(GroupError),
+    /// The group has this name here, and was to get another one.
+    OtherName(Name),
     /// It is not a roster.
     Parse(ParseRosterError),
     /// Nobody who is known owns the group.
@@ -113,6 +115,7 @@ impl fmt::Display for ImportError {
         match self {
             Self::Chain(_) => f.write_str("the roster does not come after the one that is known"),
             Self::Group(error) => error.fmt(f),
+            Self::OtherName(name) => write!(f, "the group is known as '{name}' here"),
             Self::Parse(_) => f.write_str("not a roster that can be used"),
             Self::UnknownOwner(_) => f.write_str("the owner of the group is not a contact"),
         }
@@ -125,7 +128,7 @@ impl error::Error for ImportError {
             Self::Chain(error) => Some(error),
             Self::Group(error) => error.source(),
             Self::Parse(error) => Some(error),
-            Self::UnknownOwner(_) => None,
+            Self::OtherName(_) | Self::UnknownOwner(_) => None,
         }
     }
 }

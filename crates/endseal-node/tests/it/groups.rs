@@ -84,6 +84,44 @@ fn two_histories_of_one_owner_are_seen() {
 }
 
 #[test]
+fn a_group_is_known_by_its_id_under_every_name() {
+    let scratch = Scratch::new();
+    let [owner_home, reader] = ["owner", "reader"].map(|n| Home::create(&scratch.path(n)).unwrap());
+    let (owner, bob) = (identity(), identity());
+    let members = vec![member("owner", &owner), member("bob", &bob)];
+    let lock = owner_home.lock().unwrap();
+    let first = owner_home.groups().create(&owner, name("team"), members, &lock).unwrap();
+    let mut changes = RosterChanges::new();
+    changes.remove(name("bob"));
+    let [second, third] = [(); 2].map(|()| {
+        let changed = owner_home.groups().change(&owner, &name("team"), &changes, &lock).unwrap();
+        changes = RosterChanges::new();
+        changed
+    });
+    let lock = reader.lock().unwrap();
+    let import = |roster: &Roster, as_name: Option<&str>| {
+        let as_name = as_name.map(name);
+        reader.groups().import(roster.as_bytes(), as_name, |_| true, &lock).map(|done| done.name)
+    };
+    assert_eq!(import(&second, Some("work")).unwrap(), name("work"));
+    // The removed member shows an old roster, with the owner's name and with another one.
+    for as_name in [None, Some("work")] {
+        let old = import(&first, as_name);
+        let rollback = matches!(old, Err(ImportError::Chain(RosterChainError::Rollback { .. })));
+        assert!(rollback, "{as_name:?}: {old:?}");
+    }
+    for roster in [&first, &third] {
+        let other = import(roster, Some("team"));
+        assert!(
+            matches!(&other, Err(ImportError::OtherName(n)) if *n == name("work")),
+            "{other:?}"
+        );
+    }
+    assert_eq!(import(&third, None).unwrap(), name("work"));
+    assert_eq!(reader.groups().list().unwrap(), [name("work")]);
+}
+
+#[test]
 fn an_epoch_key_that_somebody_else_sealed_is_refused() {
     let (owner, mallory) = (identity(), identity());
     let id = GroupId::generate(&mut OsRandom, &owner, &name("team")).unwrap();
