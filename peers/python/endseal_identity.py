@@ -201,7 +201,7 @@ def store_key(ed25519_seed, mlkem768_seed):
 class Lines:
     def __init__(self, text, kind, error):
         self.error = error
-        head = re.match(rf"endseal {kind} v([0-9]+)(?:\n|$)", text)
+        head = re.match(rf"endseal {kind} v(0|[1-9][0-9]*)(?:\n|$)", text)
         self.check(head)
         check(head[1] == "1", "version")
         self.check(re.fullmatch(r"[\n -~]*", text))

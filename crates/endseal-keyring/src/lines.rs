@@ -5,6 +5,8 @@
 
 use core::fmt;
 
+use crate::numerals;
+
 /// Reads fields one by one.
 pub(crate) struct Lines<'a> {
     text: &'a str,
@@ -31,7 +33,7 @@ impl<'a> Lines<'a> {
         let found = first
             .strip_prefix(magic.as_bytes())
             .and_then(|rest| rest.strip_prefix(b" v"))
-            .filter(|found| !found.is_empty() && found.iter().all(u8::is_ascii_digit));
+            .filter(|found| numerals::is_decimal(found));
         match found {
             Some(found) if found == version.as_bytes() => {}
             Some(_) => return Err(OpenLinesError::Version),

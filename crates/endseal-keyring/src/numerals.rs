@@ -5,12 +5,16 @@ use core::fmt::Write as _;
 
 /// A decimal number without sign and leading zeros.
 pub(crate) fn decimal(text: &str) -> Option<u64> {
-    let canonical = match text.as_bytes() {
+    if is_decimal(text.as_bytes()) { text.parse().ok() } else { None }
+}
+
+/// Returns true for a decimal number of any length, without sign and leading zeros.
+pub(crate) fn is_decimal(text: &[u8]) -> bool {
+    match text {
         [b'0'] => true,
         [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
         _ => false,
-    };
-    if canonical { text.parse().ok() } else { None }
+    }
 }
 
 /// Lower-case hexadecimal of exactly N bytes.

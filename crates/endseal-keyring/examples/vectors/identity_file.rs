@@ -187,6 +187,8 @@ fn wrong_form(dir: &Path, good: &str) {
     let end = good.len() - 1;
     let cases: &[(&'static str, &str, &str, String)] = &[
         ("file-version-2", "a later version", "version", good.replace(" v1\n", " v2\n")),
+        ("file-version-0", "an unknown version", "version", good.replace(" v1\n", " v0\n")),
+        ("file-version-01", "not decimal", "form", good.replace(" v1\n", " v01\n")),
         ("file-empty", "no byte", "form", String::new()),
         ("file-is-a-roster", "another format", "form", good.replace("identity v1", "roster v1")),
         ("file-no-line-feed", "the last line feed is missing", "form", good[..end].into()),

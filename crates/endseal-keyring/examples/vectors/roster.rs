@@ -96,6 +96,8 @@ fn wrong_form(dir: &Path, good: &str) {
     };
     let cases: &[(&'static str, &str, &str, String)] = &[
         ("version-2", "a later version", "version", again(" v1\n", " v2\n")),
+        ("version-0", "an unknown version", "version", again(" v1\n", " v0\n")),
+        ("version-01", "not decimal", "form", again(" v1\n", " v01\n")),
         ("version-none", "no version", "form", again("roster v1\n", "roster\n")),
         ("empty", "no byte", "form", String::new()),
         ("no-line-feed", "the last line feed is missing", "form", good[..end].into()),

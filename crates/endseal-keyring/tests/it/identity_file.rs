@@ -104,9 +104,14 @@ fn each_wrong_field_has_its_error() {
         assert!(good.contains(from));
         good.replacen(from, to, 1)
     };
-    assert_eq!(why(&with(" v1\n", " v2\n")), Parse::Version);
+    for version in ["0", "2", "10", "340282366920938463463374607431768211456"] {
+        assert_eq!(why(&with(" v1\n", &format!(" v{version}\n"))), Parse::Version);
+    }
+    for version in ["", "01", "00", "+1", "-1", "1 ", " 1", "1.0", "0x1"] {
+        let bad = with(" v1\n", &format!(" v{version}\n"));
+        assert_eq!(malformed(&bad), (1, LineProblem::Expected("endseal identity")), "{version}");
+    }
     for (bad, line, problem) in [
-        (with(" v1\n", " v\n"), 1, LineProblem::Expected("endseal identity")),
         (with(" v1\n", " v1\r\n"), 1, LineProblem::Expected("endseal identity")),
         (with("public ", "Public "), 2, LineProblem::Expected("public")),
         (with("\nkdf", "\r\nkdf"), 2, LineProblem::CarriageReturn),
