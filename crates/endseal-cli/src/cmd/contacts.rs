@@ -28,7 +28,7 @@ enum Command {
         name: Name,
         /// What they printed with endseal id show
         identity: String,
-        /// Replace the identity of that name
+        /// Replace the identity of that name; a long identity completes the short one without it
         #[arg(short, long)]
         force: bool,
     },
@@ -57,23 +57,55 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     match args.command {
         Command::Add { name, identity, force } => {
             let identity = recipients::identity(&identity)?;
-            let mut replaced = None;
-            let outcome = change(&home, |contacts| {
-                if force && contacts.find(name.as_str()).is_some() {
-                    replaced = Some(contacts.replace(&name, identity.clone())?);
-                    Ok(())
-                } else {
-                    contacts.add(name.clone(), identity.clone())
-                }
-            })?;
-            if let Some(warning) = replaced.and_then(|old| kem_key_changes(&old, &identity)) {
-                ctx.note(&format!("warning: {name} {warning}"));
+            let mut note = None;
+            let outcome =
+                change(&home, |contacts| add(contacts, &name, identity, force, &mut note));
+            if let Some(note) = note {
+                ctx.note(&note);
             }
-            Ok(outcome)
+            outcome
         }
         Command::Remove { name } => change(&home, |contacts| contacts.remove(&name).map(|_| ())),
         Command::Rename { from, to } => change(&home, |contacts| contacts.rename(&from, to)),
         Command::List { pq } => Ok(list(&home.contacts()?, pq)),
+    }
+}
+
+/// Adds an identity. The long form of a contact completes the short one, which in turn takes nothing
+/// from the long one; every other change of a contact needs `force`.
+fn add(
+    contacts: &mut Contacts,
+    name: &Name,
+    identity: PublicIdentity,
+    force: bool,
+    note: &mut Option<String>,
+) -> Result<(), ChangeBookError> {
+    let Some(known) = contacts.find(name.as_str()) else {
+        return contacts.add(name.clone(), identity);
+    };
+    if force {
+        let warning = kem_key_changes(known, &identity);
+        *note = warning.map(|warning| format!("warning: {name} {warning}"));
+        return contacts.replace(name, identity).map(|_| ());
+    }
+    if known.ed25519() != identity.ed25519() {
+        return Err(ChangeBookError::DuplicateName);
+    }
+    match (known.mlkem768(), identity.mlkem768()) {
+        (None, Some(_)) => {
+            *note = Some(format!("note: {name} has an ML-KEM-768 key now"));
+            contacts.replace(name, identity).map(|_| ())
+        }
+        (Some(_), None) => {
+            let kept = "keeps the ML-KEM-768 key, which the short identity does not name";
+            *note = Some(format!("note: {name} {kept}"));
+            Ok(())
+        }
+        (old, new) if old == new => {
+            *note = Some(format!("note: {name} is known already"));
+            Ok(())
+        }
+        _ => Err(ChangeBookError::DuplicateName),
     }
 }
 

@@ -115,6 +115,26 @@ fn of_seeds(ed25519: u8, kem: u8) -> IdentityText {
 }
 
 #[test]
+fn a_long_identity_completes_the_short_one_of_a_contact_and_is_kept() {
+    let scratch = Scratch::new();
+    let alice = Person::new("alice", &scratch);
+    let add =
+        |identity: &IdentityText| alice.run(&["contacts", "add", "bob", &identity.to_string()]);
+    let listed = || alice.run(&["contacts", "list", "--pq"]).ok().text().to_owned();
+    let (first, second) = (of_seeds(1, 1), of_seeds(1, 2));
+    assert_eq!(add(&first.short()).ok().err, "");
+    assert_eq!(add(&first.short()).ok().err, "note: bob is known already\n");
+    assert_eq!(add(&first).ok().err, "note: bob has an ML-KEM-768 key now\n");
+    assert_eq!(listed(), format!("bob  {first}\n"));
+    let kept = "note: bob keeps the ML-KEM-768 key, which the short identity does not name\n";
+    assert_eq!(add(&first.short()).ok().err, kept);
+    for other in [&second, &of_seeds(2, 1)] {
+        add(other).fails(2, "the name is there already");
+    }
+    assert_eq!(listed(), format!("bob  {first}\n"));
+}
+
+#[test]
 fn another_key_of_a_contact_is_told() {
     let scratch = Scratch::new();
     let alice = Person::new("alice", &scratch);
