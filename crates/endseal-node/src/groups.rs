@@ -40,6 +40,8 @@ pub struct Imported {
     pub name: Name,
     /// The roster.
     pub roster: Roster,
+    /// The newest roster that was known before, if the group was.
+    pub previous: Option<Roster>,
     /// Epochs that are missing since the one that was known.
     pub missing: u64,
 }
@@ -154,13 +156,13 @@ impl Groups<'_> {
         lock: &HomeLock,
     ) -> Result<Imported, ImportError> {
         let roster = Roster::parse(content).map_err(ImportError::Parse)?;
-        let (name, missing) = match self.known(roster.id()).map_err(ImportError::Group)? {
+        let (name, previous) = match self.known(roster.id()).map_err(ImportError::Group)? {
             Some((known, _)) if name.as_ref().is_some_and(|name| *name != known) => {
                 return Err(ImportError::OtherName(known));
             }
             Some((known, current)) => {
                 roster.supersedes(&current).map_err(ImportError::Chain)?;
-                (known, roster.epoch() - current.epoch() - 1)
+                (known, Some(current))
             }
             None if !trusted(roster.owner()) => {
                 return Err(ImportError::UnknownOwner(*roster.owner()));
@@ -168,11 +170,13 @@ impl Groups<'_> {
             None => {
                 let name = name.unwrap_or_else(|| roster.group().clone());
                 self.unused(&name).map_err(ImportError::Group)?;
-                (name, roster.epoch() - 1)
+                (name, None)
             }
         };
         self.store(&name, &roster, lock).map_err(ImportError::Group)?;
-        Ok(Imported { name, roster, missing })
+        let held = previous.as_ref().map_or(0, Roster::epoch);
+        let missing = roster.epoch() - held - 1;
+        Ok(Imported { name, roster, previous, missing })
     }
 
     /// The group with that id: its name here, and its newest roster.

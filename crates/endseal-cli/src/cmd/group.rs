@@ -245,6 +245,12 @@ fn import(
     if imported.missing > 0 && epoch > 1 {
         ctx.note(&format!("note: {} earlier epochs are not known here", imported.missing));
     }
+    let is_member = |roster: &Roster| own.is_some_and(|key| roster.member_of_key(&key).is_some());
+    if own.is_some() && !is_member(roster) {
+        let was_member = imported.previous.as_ref().is_some_and(is_member);
+        let any_more = if was_member { " any more" } else { "" };
+        ctx.note(&format!("note: this identity is no member of the group{any_more}"));
+    }
     let text = format!("group {name}, epoch {epoch}, {members} members\n");
     Ok(Outcome::new(text, summary(name, roster)))
 }

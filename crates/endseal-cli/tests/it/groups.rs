@@ -95,6 +95,24 @@ fn members_take_the_roster_and_no_older_one() {
 }
 
 #[test]
+fn an_import_says_that_this_identity_is_no_member() {
+    let scratch = Scratch::new();
+    let [alice, bob, carol] = team(&scratch);
+    let import = |person: &Person<'_>, file| person.run(&["group", "import", file]).ok().err;
+    assert_eq!(import(&bob, "team-1"), "");
+    assert_eq!(import(&carol, "team-1"), "");
+    alice.run(&["group", "remove", "team", "carol"]).ok();
+    alice.run(&["group", "export", "team", "-o", "team-2"]).ok();
+    assert_eq!(import(&bob, "team-2"), "");
+    let removed = "note: this identity is no member of the group any more\n";
+    assert_eq!(import(&carol, "team-2"), removed);
+    let dave = Person::new("dave", &scratch);
+    dave.knows(&alice);
+    let never = import(&dave, "team-2");
+    assert!(never.ends_with("note: this identity is no member of the group\n"), "{never}");
+}
+
+#[test]
 fn rosters_of_strangers_and_changed_rosters_are_refused() {
     let scratch = Scratch::new();
     let [alice, bob, _carol] = team(&scratch);
