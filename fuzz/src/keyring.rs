@@ -3,7 +3,7 @@
 use endseal_keyring::{
     Contacts, IdentityFile, IdentityText, Passphrase, PeerIdText, Peers, Roster, SecretText,
 };
-use endseal_s3proxy::provider::ring::ParsedRing;
+use endseal_kms::ring::ParsedRing;
 
 /// Passphrases are stretched only if that takes milliseconds.
 const MEMORY_KIB: u32 = 8192;

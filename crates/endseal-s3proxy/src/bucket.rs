@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use endseal_s3_format::Binding;
+use endseal_s3_format::names::{NameSecret, Names};
+
 use crate::glob::Glob;
-use crate::object::Binding;
-use crate::object::names::{NameSecret, Names};
 
 /// What to do with objects that are not sealed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

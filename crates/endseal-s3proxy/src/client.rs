@@ -31,6 +31,7 @@ mod connection;
 mod counters;
 mod error;
 mod exchange;
+mod key_server;
 mod limits;
 mod pool;
 mod response;

@@ -7,12 +7,13 @@ use core::time::Duration;
 use std::path::{Path, PathBuf};
 
 pub use self::reader::ConfigError;
+use endseal_s3_format::Binding;
+
 use self::reader::Reader;
 use crate::access::{Client, Permissions, SecretAccessKey};
 use crate::bucket::{BucketNames, BucketRule, Buckets, EntityTags, Plaintext};
 use crate::glob::Glob;
 use crate::name_secret::NameSecretFile;
-use crate::object::Binding;
 use crate::sigv4::Signer;
 
 /// Everything a proxy is configured with.

@@ -220,9 +220,9 @@ impl S3Error {
     }
 }
 
-impl From<crate::object::SealError> for S3Error {
-    fn from(error: crate::object::SealError) -> Self {
-        use crate::object::SealError;
+impl From<endseal_s3_format::SealError> for S3Error {
+    fn from(error: endseal_s3_format::SealError) -> Self {
+        use endseal_s3_format::SealError;
         match error {
             SealError::Length => Self::incomplete_body(),
             SealError::ContentTooLong => Self::too_large(),

@@ -1,10 +1,10 @@
 //! Which headers go through to the backend and back, and which are the proxy's own business.
 
+use endseal_s3_format as object;
 use http::header::{AsHeaderName, CONNECTION, CONTENT_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::error::S3Error;
-use crate::object;
 
 /// Before the names of user metadata.
 pub(crate) const USER_METADATA: &str = "x-amz-meta-";

@@ -5,8 +5,6 @@
 //! | run a proxy | [`Config`], [`Proxy`], [`Server`] |
 //! | keep objects in a folder, without a server behind | [`folder`] |
 //! | clean up after uploads, wrap the keys of objects anew | [`maintenance`] |
-//! | seal, open, find and name what lies in a bucket | [`object`] |
-//! | wrap and open content keys | [`provider`] |
 //! | keep what names are encrypted under | [`name_secret`] |
 //! | talk to the server behind | [`client`] |
 //! | verify and make signatures | [`sigv4`] |
@@ -30,6 +28,7 @@ mod byte_range;
 pub mod checksum;
 pub mod client;
 pub mod config;
+mod content_checksum;
 mod daemon;
 mod error;
 pub mod folder;
@@ -37,15 +36,12 @@ mod front;
 mod glob;
 mod handler;
 mod headers;
-mod key_file;
 mod log;
 mod loopback;
 pub mod maintenance;
 mod metrics;
 pub mod name_secret;
-pub mod object;
 mod operation;
-pub mod provider;
 mod proxy;
 mod server;
 pub mod sigv4;

@@ -9,11 +9,12 @@ use core::time::Duration;
 use http::StatusCode;
 
 pub use self::listener::MetricsServer;
+use endseal_kms::Cached;
+use endseal_kms::cache::CacheCounters;
+
 use crate::client::Client;
 use crate::error::S3Error;
 use crate::operation::Operation;
-use crate::provider::Cached;
-use crate::provider::cache::CacheCounters;
 use crate::proxy::Proxy;
 
 /// Upper bounds of the classes of times, in milliseconds.

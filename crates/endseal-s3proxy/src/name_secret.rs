@@ -6,9 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use endseal_crypto::random::{Random, RandomError};
-
-use crate::key_file;
-use crate::object::names::{MAX_SECRET_TEXT, NameSecret, NameSecretError};
+use endseal_kms::key_file;
+use endseal_s3_format::names::{MAX_SECRET_TEXT, NameSecret, NameSecretError};
 
 /// The file of a name secret.
 #[derive(Clone, Debug, PartialEq, Eq)]

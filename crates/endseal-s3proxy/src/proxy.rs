@@ -23,6 +23,8 @@ pub(crate) use self::backend::read;
 use self::request_id::RequestId;
 pub(crate) use self::sealed_object::{Found, SealedObject, Sought, content_range, object_len};
 pub(crate) use self::verdict::{late_error, relay, with_document, without_body};
+use endseal_kms::{Cached, KeyProvider};
+
 use crate::access::{Client, Clients};
 use crate::body::{Leftover, Outgoing, Upload};
 use crate::bucket::{BucketRule, Buckets};
@@ -35,7 +37,6 @@ use crate::headers::{self, COPY_SOURCE};
 use crate::log::{Entry, Log};
 use crate::metrics::Metrics;
 use crate::operation::Operation;
-use crate::provider::{Cached, KeyProvider};
 use crate::sigv4::{Access, Payload, Rules, SignedRequest, Signer, Verifier};
 use crate::target::Target;
 

@@ -6,15 +6,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use endseal_kms::cache::CacheLimits;
+use endseal_kms::ring::{RingFile, read_passphrase};
+use endseal_kms::rsa::RsaKey;
+use endseal_kms::vault::{TokenSource, VaultSettings};
+use endseal_kms::{Cached, KeyId, KeyProvider, RingProvider, RsaProvider, VaultProvider};
+
 use crate::client::{self, Client, Target, Trust};
 use crate::config::{Config, Keys, Limits};
 use crate::folder::FolderServer;
 use crate::log::Log;
-use crate::provider::cache::CacheLimits;
-use crate::provider::ring::{RingFile, read_passphrase};
-use crate::provider::rsa::RsaKey;
-use crate::provider::vault::{TokenSource, VaultSettings};
-use crate::provider::{Cached, KeyId, KeyProvider, RingProvider, RsaProvider, VaultProvider};
 use crate::proxy::Proxy;
 
 /// Why a proxy could not be started: what was to be done, and what came of it.
@@ -142,7 +143,7 @@ pub(crate) fn provider(keys: &Keys) -> Result<Arc<dyn KeyProvider>, StartError> 
                 namespace: namespace.clone(),
                 token: TokenSource::File(PathBuf::clone(token_file)),
             };
-            let provider = VaultProvider::new(client, settings);
+            let provider = VaultProvider::new(Arc::new(client), settings);
             Ok(Arc::new(provider.map_err(|error| StartError::new("keys", error))?))
         }
     }

@@ -3,10 +3,10 @@
 use alloc::sync::Arc;
 use std::borrow::Cow;
 
+use endseal_s3_format::RESERVED_PREFIX;
 use http::Uri;
 
 use crate::error::S3Error;
-use crate::object::RESERVED_PREFIX;
 use crate::sigv4::uri;
 
 /// Longest key in bytes, as S3 has it.

@@ -10,13 +10,13 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf as _, Bytes, BytesMut};
 use endseal_crypto::secret::Zeroizing;
 use endseal_crypto::segment::SEALED_CHUNK_LEN;
+use endseal_s3_format::{RangeOpener, Taken, Unauthentic, WholeOpener};
 use http_body::Body as _;
 
 use crate::body::shared_buffer::SharedBuffer;
 use crate::client::ResponseBody;
 use crate::error::S3Error;
 use crate::metrics::Metrics;
-use crate::object::{RangeOpener, Taken, Unauthentic, WholeOpener};
 
 /// Bytes of the buffer at most: two reads of the backend's connection.
 const BUFFER: usize = 32 * SEALED_CHUNK_LEN;

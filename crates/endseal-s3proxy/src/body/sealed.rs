@@ -7,15 +7,16 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
 use endseal_crypto::segment::{CHUNK_LEN, SALT_LEN, SEALED_CHUNK_LEN};
+use endseal_s3_format::{PartSealer, SealError, WholeSealer};
 use http_body::Frame;
 
 use crate::body::content::{Content, frame};
 use crate::body::shared_buffer::SharedBuffer;
 use crate::checksum::{ChecksumKind, ChecksumValue, Hasher, Outcome};
 use crate::client::SourceError;
+use crate::content_checksum::kept;
 use crate::error::S3Error;
 use crate::metrics::Metrics;
-use crate::object::{PartSealer, SealError, WholeSealer};
 
 /// Chunks of content that the buffer holds: two reads of a client's connection.
 const CHUNKS: usize = 32;
@@ -43,7 +44,7 @@ impl Sealer {
     /// Seals the end of the content, shorter than a chunk.
     fn finish(self, checksum: Option<ChecksumValue>, out: &mut BytesMut) -> Result<(), SealError> {
         match self {
-            Self::Whole(sealer) => sealer.finish(checksum, out),
+            Self::Whole(sealer) => sealer.finish(checksum.and_then(kept), out),
             Self::Part(sealer) => sealer.finish(out),
         }
     }

@@ -10,11 +10,11 @@ use std::time::SystemTime;
 use base64ct::{Base64UrlUnpadded, Encoding as _};
 use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_crypto::secret::Zeroizing;
+use endseal_kms::Ring;
+use endseal_kms::ring::{CreateRingError, Protection, RingFile};
 
 use crate::access::{Client, SecretAccessKey};
 use crate::config::{Backend, Config, Keys};
-use crate::provider::Ring;
-use crate::provider::ring::{CreateRingError, Protection, RingFile};
 use crate::start::StartError;
 
 /// Names within the folder.

@@ -7,6 +7,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::SystemTime;
 
+use endseal_s3_format::PartNumber;
 use http::HeaderMap;
 
 use super::conditions::{check_write, is_tag};
@@ -19,7 +20,6 @@ use super::reading::Source;
 use super::request::Asked;
 use super::store::{Store, read_small, remove_all, sync_folder};
 use crate::error::S3Error;
-use crate::object::PartNumber;
 use crate::sigv4::Timestamp;
 use crate::xml::CompletedPart;
 

@@ -1,14 +1,15 @@
 //! `GetObjectAttributes`: of the content.
 
+use endseal_s3_format::{Record, entity_tag};
 use http::header::ETAG;
 use http::{HeaderMap, Method, Response};
 
 use super::conditions;
 use crate::body::Outgoing;
 use crate::checksum::ChecksumType;
+use crate::content_checksum::shown;
 use crate::error::S3Error;
 use crate::headers;
-use crate::object::{Record, entity_tag};
 use crate::proxy::{Call, Found, Proxy, Sought, object_len, read, with_document};
 use crate::xml::{self, AttributesChange, ChecksumChange, PartAttributes, PartsAttributes};
 
@@ -78,7 +79,7 @@ impl Asked {
 }
 
 fn checksum(record: &Record) -> ChecksumChange {
-    let Some(&value) = record.checksum() else { return ChecksumChange::Drop };
+    let Some(value) = record.checksum().and_then(shown) else { return ChecksumChange::Drop };
     if record.is_composite() {
         let parts = u16::try_from(record.entries().len()).ok();
         return ChecksumChange::Set { value, kind: Some(ChecksumType::Composite), parts };

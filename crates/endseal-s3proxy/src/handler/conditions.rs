@@ -1,11 +1,11 @@
 //! Conditions on entity tags, between what clients and what the backend call an object.
 
+use endseal_s3_format::entity_tag;
 use http::HeaderMap;
 use http::header::{ETAG, HeaderValue, IF_RANGE, LAST_MODIFIED};
 
 use crate::error::S3Error;
 use crate::headers;
-use crate::object::entity_tag;
 
 const CONDITIONS: [&str; 5] = [
     "if-match",

@@ -1,6 +1,8 @@
 //! `CopyObject`: the backend copies the sealed bytes, the proxy wraps the content key for the new
 //! place. No body passes.
 
+use endseal_s3_format::entity_tag::Named;
+use endseal_s3_format::{self as object, user_metadata};
 use http::header::{CONTENT_LENGTH, RANGE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
 
@@ -11,8 +13,6 @@ use crate::body::{Content, Outgoing};
 use crate::bucket::{EntityTags, Plaintext};
 use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
-use crate::object::entity_tag::Named;
-use crate::object::{self, user_metadata};
 use crate::proxy::{
     Call, Found, Proxy, SealedObject, Sought, late_error, object_len, read, with_document,
 };

@@ -1,6 +1,8 @@
 //! `DeleteObjects`: as it is, but not for what is the proxy's own.
 
 use endseal_crypto::legacy_hash::Md5;
+use endseal_s3_format::entity_tag;
+use endseal_s3_format::names::Names;
 use http::{HeaderMap, Method, Response};
 
 use super::{conditions, content, md5_tags};
@@ -8,8 +10,6 @@ use crate::body::Outgoing;
 use crate::client::{Body, ResponseBody};
 use crate::error::S3Error;
 use crate::headers;
-use crate::object::entity_tag;
-use crate::object::names::Names;
 use crate::proxy::{Call, Proxy, late_error, read, with_document};
 use crate::sigv4::{PayloadHash, Signer};
 use crate::target::{Target, check_key};

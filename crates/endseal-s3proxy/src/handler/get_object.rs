@@ -3,6 +3,7 @@
 use core::ops::Range;
 
 use bytes::{Bytes, BytesMut};
+use endseal_s3_format::{PartNumber, RangePlan, Record, SALT_LEN, WholeOpener, user_metadata};
 use http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE, RANGE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 
@@ -11,9 +12,9 @@ use crate::body::{Opened, Opener, Outgoing};
 use crate::bucket::Plaintext;
 use crate::byte_range::ByteRange;
 use crate::client::ResponseBody;
+use crate::content_checksum::shown;
 use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
-use crate::object::{PartNumber, RangePlan, Record, SALT_LEN, WholeOpener, user_metadata};
 use crate::proxy::{
     Call, Found, Proxy, SealedObject, Sought, content_range, object_len, read, relay,
 };
@@ -405,7 +406,7 @@ fn restore_metadata(
 
 /// Tells the checksum that the client gave when it wrote the object.
 pub(super) fn set_checksum(headers: &mut HeaderMap, record: &Record) -> Result<(), S3Error> {
-    let Some(checksum) = record.checksum() else { return Ok(()) };
+    let Some(checksum) = record.checksum().and_then(shown) else { return Ok(()) };
     let (text, kind) = if record.is_composite() {
         (format!("{}-{}", checksum.to_base64(), record.entries().len()), "COMPOSITE")
     } else {

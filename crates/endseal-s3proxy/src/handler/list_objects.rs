@@ -1,6 +1,7 @@
 //! `ListObjects`, `ListObjectsV2`, `ListObjectVersions`: sizes and entity tags of content, without
 //! asking for anything but the list.
 
+use endseal_s3_format::{entity_tag, size};
 use http::{HeaderMap, Method, Response};
 
 use super::named_list::{self, Spelling, named_list};
@@ -8,7 +9,6 @@ use crate::body::Outgoing;
 use crate::bucket::Plaintext;
 use crate::error::S3Error;
 use crate::headers;
-use crate::object::{entity_tag, size};
 use crate::proxy::{Call, Found, Proxy, Sought, object_len, read, with_document};
 use crate::target::is_reserved;
 use crate::xml::{self, Change, Entry, EntryKind, ListHead, Replacement};
@@ -132,5 +132,5 @@ pub(super) fn sealed_entry(entry: &Entry<'_>) -> Replacement {
 
 /// Whether a common prefix holds nothing but what is the proxy's own.
 fn is_own_folder(prefix: &str) -> bool {
-    prefix.starts_with(crate::object::RESERVED_PREFIX)
+    prefix.starts_with(endseal_s3_format::RESERVED_PREFIX)
 }

@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 
+use endseal_s3_format::entity_tag::{Named, names_md5};
 use http::header::{ETAG, IF_MATCH, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
@@ -15,7 +16,6 @@ use super::copy_object::Source;
 use crate::bucket::EntityTags;
 use crate::error::S3Error;
 use crate::headers;
-use crate::object::entity_tag::{Named, names_md5};
 use crate::operation::Operation;
 use crate::proxy::{Call, Found, Proxy, Sought, object_len};
 use crate::target::{Query, Target};

@@ -5,6 +5,10 @@ use core::sync::atomic::Ordering::Relaxed;
 use bytes::Bytes;
 use endseal_crypto::random::OsRandom;
 use endseal_crypto::segment::CHUNK_LEN;
+use endseal_s3_format::user_metadata::{self, MetadataError, UserMetadata};
+use endseal_s3_format::{
+    self as object, ContentKey, Header, WholeSealer, entity_tag, marker, size,
+};
 use http::header::ETAG;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
 
@@ -13,10 +17,9 @@ use crate::body::{Content, Framed, Outgoing, Plain, Report, Sealed, Sealer, TRAI
 use crate::bucket::{EntityTags, Plaintext};
 use crate::checksum::{Digests, Hasher, Outcome};
 use crate::client::{Body, ResponseBody};
+use crate::content_checksum::kept;
 use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
-use crate::object::user_metadata::{self, MetadataError, UserMetadata};
-use crate::object::{self, ContentKey, Header, WholeSealer, entity_tag, marker, size};
 use crate::proxy::{Call, Proxy, Sought, without_body};
 use crate::sigv4::PayloadHash;
 
@@ -152,7 +155,9 @@ async fn seal_short(
     proxy.metrics.sealed.fetch_add(content.len() as u64, Relaxed);
     let len = usize::try_from(sealed_len).map_err(|_| S3Error::too_large())?;
     let mut sealed = vec![0; len];
-    sealer.seal(&content, outcome.checksum, &mut sealed).map_err(|_| S3Error::internal())?;
+    sealer
+        .seal(&content, outcome.checksum.and_then(kept), &mut sealed)
+        .map_err(|_| S3Error::internal())?;
     Ok((sealed.into(), outcome))
 }
 

@@ -11,6 +11,10 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::time::SystemTime;
 
+use endseal_s3_format::{
+    PARKED_METADATA, ParkedUpload, RESERVED_PREFIX, parked_folder, parked_folder_of,
+    recorded_folder_of,
+};
 use http::header::DATE;
 use http::{HeaderMap, Method, StatusCode};
 
@@ -20,10 +24,6 @@ use super::fault::Fault;
 use super::pages::{List, Pages, buckets, versioning};
 use super::upload::{Fate, abort, fate, is_before};
 use crate::headers::{self, USER_METADATA};
-use crate::object::{
-    PARKED_METADATA, ParkedUpload, RESERVED_PREFIX, parked_folder, parked_folder_of,
-    recorded_folder_of,
-};
 use crate::proxy::Proxy;
 use crate::sigv4::Timestamp;
 use crate::target::{Query, Target};

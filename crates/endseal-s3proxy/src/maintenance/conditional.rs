@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 use endseal_crypto::random::{OsRandom, Random as _};
+use endseal_s3_format::RESERVED_PREFIX;
 use http::header::{ETAG, IF_MATCH};
 use http::{HeaderMap, Method, StatusCode};
 
@@ -11,7 +12,6 @@ use super::fault::Fault;
 use crate::client::Body;
 use crate::error::S3Error;
 use crate::headers;
-use crate::object::RESERVED_PREFIX;
 use crate::proxy::Proxy;
 use crate::sigv4::PayloadHash;
 use crate::target::{Query, Target};

@@ -3,6 +3,7 @@
 //! Both ways name the entity tag that was examined, of the source and of what is replaced: an object
 //! that was written meanwhile stays as it was written.
 
+use endseal_s3_format::{self as object, Header};
 use http::header::{ETAG, IF_MATCH};
 use http::{HeaderMap, Method, Response, StatusCode};
 
@@ -11,7 +12,6 @@ use super::fault::Fault;
 use crate::client::{Body, ResponseBody};
 use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
-use crate::object::{self, Header};
 use crate::proxy::{Proxy, late_error, read};
 use crate::sigv4::PayloadHash;
 use crate::target::{Query, Target};

@@ -11,6 +11,8 @@
 use std::sync::Arc;
 
 use endseal_crypto::random::{OsRandom, Random as _};
+use endseal_kms::Wrapped;
+use endseal_s3_format::{self as object, ContentKey, Header, entity_tag};
 use http::{HeaderMap, Method, StatusCode};
 use tokio::task::JoinSet;
 
@@ -21,8 +23,6 @@ use super::fault::Fault;
 use super::pages::{List, Pages, buckets, versioning};
 use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
-use crate::object::{self, ContentKey, Header, entity_tag};
-use crate::provider::Wrapped;
 use crate::proxy::{Found, Proxy, Sought, object_len};
 use crate::target::is_reserved;
 

@@ -1,11 +1,11 @@
 //! Whether anybody still works at an upload.
 
+use endseal_s3_format::parked_folder;
 use http::{HeaderMap, Method};
 
 use super::ask::{ask, document};
 use super::fault::Fault;
 use super::pages::{List, Pages};
-use crate::object::parked_folder;
 use crate::proxy::Proxy;
 use crate::sigv4::Timestamp;
 use crate::target::{Query, Target};

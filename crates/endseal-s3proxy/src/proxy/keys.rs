@@ -4,10 +4,10 @@ use core::time::Duration;
 
 use endseal_crypto::key_wrap::NONCE_LEN;
 use endseal_crypto::random::{BufferedRandom, OsRandom, Random as _};
+use endseal_kms::{KeyId, ProviderError, Wrapped};
+use endseal_s3_format::{Binding, ContentKey, Header, Place, SALT_LEN};
 
 use crate::error::S3Error;
-use crate::object::{Binding, ContentKey, Header, Place, SALT_LEN};
-use crate::provider::{KeyId, ProviderError, Wrapped};
 use crate::proxy::Proxy;
 
 /// A new content key and what the provider made of it.

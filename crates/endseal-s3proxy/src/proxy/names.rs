@@ -4,12 +4,14 @@
 //! Everything in the proxy speaks of keys as clients do. What goes to the backend goes by
 //! [`Proxy::send`], which translates it; what comes from there is translated where it is read.
 
+use core::future::poll_fn;
+use core::pin::Pin;
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use core::future::poll_fn;
-use core::pin::Pin;
+use endseal_s3_format::RESERVED_PREFIX;
+use endseal_s3_format::names::{NameError, Names};
 use http::header::{CONTENT_LENGTH, HeaderName, REFERER};
 use http::{HeaderMap, HeaderValue, Response, Uri};
 use http_body::Body as _;
@@ -18,8 +20,6 @@ use super::Seen;
 use crate::body::Outgoing;
 use crate::error::S3Error;
 use crate::headers;
-use crate::object::RESERVED_PREFIX;
-use crate::object::names::{NameError, Names};
 use crate::operation::Operation;
 use crate::proxy::Proxy;
 use crate::sigv4::uri;

@@ -3,6 +3,10 @@
 use core::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
+use endseal_s3_format::{
+    ContentKey, Form, Header, Place, Record, Unauthentic, WholeOpener, content_md5, entity_tag,
+    marker, size,
+};
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_MATCH, RANGE};
 use http::{HeaderMap, Method, Response, StatusCode};
 
@@ -10,10 +14,6 @@ use crate::bucket::{EntityTags, Plaintext};
 use crate::client::ResponseBody;
 use crate::error::S3Error;
 use crate::headers;
-use crate::object::{
-    ContentKey, Form, Header, Place, Record, Unauthentic, WholeOpener, content_md5, entity_tag,
-    marker, size,
-};
 use crate::proxy::{Proxy, backend};
 use crate::sigv4::Signer;
 use crate::target::{Query, Target};

@@ -8,6 +8,7 @@
 
 use core::time::Duration;
 
+use endseal_s3_format::entity_tag;
 use http::header::{CONTENT_LENGTH, ETAG, RANGE, RETRY_AFTER};
 use http::response::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
@@ -18,7 +19,6 @@ use crate::body::Outgoing;
 use crate::client::ResponseBody;
 use crate::error::S3Error;
 use crate::headers;
-use crate::object::entity_tag;
 use crate::operation::Operation;
 use crate::target::Target;
 use crate::xml::Fields;

@@ -213,10 +213,7 @@ fn policies_name_what_the_proxy_does() {
     let days = |rule: &Value, what: &str, name: &str| rule[what][name].as_u64().unwrap();
     let upload = days(&rules[0], "AbortIncompleteMultipartUpload", "DaysAfterInitiation");
     // Nothing that belongs to an upload must go before it does.
-    let folders = [
-        endseal_s3proxy::object::parked_folder("x"),
-        endseal_s3proxy::object::recorded_folder("x"),
-    ];
+    let folders = [endseal_s3_format::parked_folder("x"), endseal_s3_format::recorded_folder("x")];
     assert_eq!(rules.len(), 1 + folders.len());
     for (rule, folder) in rules[1..].iter().zip(folders) {
         assert!(days(rule, "Expiration", "Days") > upload);

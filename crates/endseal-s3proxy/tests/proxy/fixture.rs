@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use endseal_crypto::random::OsRandom;
+use endseal_kms::Ring;
+use endseal_kms::ring::{Protection, RingFile};
 use endseal_s3proxy::access::{Client as Known, SecretAccessKey};
 use endseal_s3proxy::config::{Backend, Config, Keys};
 use endseal_s3proxy::folder::FolderServer;
-use endseal_s3proxy::provider::Ring;
-use endseal_s3proxy::provider::ring::{Protection, RingFile};
 use endseal_s3proxy::{Proxy, Server, Silent};
 use tokio::net::TcpListener;
 use tokio::sync::watch;

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use endseal_crypto::random::OsRandom;
+use endseal_kms::ring::RingFile;
+use endseal_s3_format::Header;
 use endseal_s3proxy::maintenance::{Outcome, Rewrap, RewrapEvent, RewrapReport, rewrap};
-use endseal_s3proxy::object::Header;
-use endseal_s3proxy::provider::ring::RingFile;
 use endseal_s3proxy::{Config, Proxy, Silent};
 
 use crate::client::Client;
@@ -25,7 +25,7 @@ pub(crate) fn rotate(ring: &Path) -> [String; 2] {
 
 /// Removes all keys but the last.
 fn forget(ring: &Path) {
-    let change = |ring: &mut endseal_s3proxy::provider::Ring| {
+    let change = |ring: &mut endseal_kms::Ring| {
         let ids: Vec<_> = ring.entries().filter(|it| !it.wraps).map(|it| it.id).collect();
         ids.iter().try_for_each(|id| ring.remove(id))
     };
@@ -161,7 +161,7 @@ async fn sealed_metadata_and_bindings_stay_as_they_are() {
     front.client.send("PUT", "/bucket/key", &beside, b"content").await.expect(200);
     rotate(&world.ring());
     // A rule that demands less does not weaken what is there.
-    rule.binding = endseal_s3proxy::object::Binding::None;
+    rule.binding = endseal_s3_format::Binding::None;
     config.buckets = endseal_s3proxy::bucket::Buckets::new(vec![rule]);
     let backend = world.backend();
     let sealed = backend.ask("HEAD", "/bucket/key").await.expect(200);
@@ -171,7 +171,7 @@ async fn sealed_metadata_and_bindings_stay_as_they_are() {
     assert!(sealed.header("x-amz-meta-endseal-m").is_some());
     assert_eq!(after.header("x-amz-meta-endseal-m"), sealed.header("x-amz-meta-endseal-m"));
     let header = Header::parse(after.header("x-amz-meta-endseal").unwrap()).unwrap();
-    assert_eq!(header.binding(), endseal_s3proxy::object::Binding::Key);
+    assert_eq!(header.binding(), endseal_s3_format::Binding::Key);
     forget(&world.ring());
     let got = serve(&config).await.client.ask("GET", "/bucket/key").await.expect(200);
     assert_eq!((got.header("x-amz-meta-secret"), &got.body[..]), (Some("value"), &b"content"[..]));

@@ -10,8 +10,8 @@ use std::thread::sleep;
 use std::time::Instant;
 
 use endseal_crypto::random::OsRandom;
-use endseal_s3proxy::provider::Ring;
-use endseal_s3proxy::provider::ring::{Protection, RingFile};
+use endseal_kms::Ring;
+use endseal_kms::ring::{Protection, RingFile};
 
 use super::line::Line;
 use super::place::Files;

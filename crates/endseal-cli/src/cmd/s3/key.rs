@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use endseal_crypto::random::OsRandom;
+use endseal_kms::ring::{Protection, RingFile};
+use endseal_kms::{KeyId, Ring};
 use endseal_s3proxy::name_secret::NameSecretFile;
-use endseal_s3proxy::provider::ring::{Protection, RingFile};
-use endseal_s3proxy::provider::{KeyId, Ring};
 
 use crate::ctx::{self, Ctx, Outcome};
 use crate::failure::{Failure, Kind};

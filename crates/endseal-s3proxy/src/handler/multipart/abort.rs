@@ -1,5 +1,6 @@
 //! `AbortMultipartUpload`
 
+use endseal_s3_format::UploadId;
 use http::{Method, Response, StatusCode};
 
 use super::recorded;
@@ -7,7 +8,6 @@ use super::upload::Upload;
 use crate::body::Outgoing;
 use crate::error::S3Error;
 use crate::headers;
-use crate::object::UploadId;
 use crate::proxy::{Call, Proxy, without_body};
 use crate::target::Query;
 

@@ -1,9 +1,10 @@
 //! The parts that a completion names, as they lie at the backend.
 
+use endseal_s3_format::entity_tag::PartTag;
+use endseal_s3_format::{Entry, PartNumber, size};
+
 use super::upload::{StoredPart, Upload};
 use crate::error::S3Error;
-use crate::object::entity_tag::PartTag;
-use crate::object::{Entry, PartNumber, size};
 use crate::proxy::Proxy;
 use crate::xml::CompletedPart;
 

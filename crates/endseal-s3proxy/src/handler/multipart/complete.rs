@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use endseal_crypto::random::OsRandom;
+use endseal_s3_format::{Entry, PartNumber, Record, RecordError, entity_tag, size};
 use http::header::ETAG;
 use http::response::Parts;
 use http::{HeaderMap, Method, Response, StatusCode};
@@ -16,11 +17,11 @@ use super::upload::{StoredPart, Upload};
 use crate::body::Outgoing;
 use crate::checksum::{ChecksumType, ChecksumValue, combined, composite};
 use crate::client::{Body, ResponseBody};
+use crate::content_checksum::kept;
 use crate::error::S3Error;
 use crate::handler::copy_object::rewrite_answer;
 use crate::handler::{conditions, content, pass_through};
 use crate::headers;
-use crate::object::{Entry, PartNumber, Record, RecordError, entity_tag, size};
 use crate::proxy::{Call, Proxy, late_error, read, with_document};
 use crate::sigv4::PayloadHash;
 use crate::target::Query;
@@ -97,10 +98,10 @@ async fn attempt(
     };
     let entries: Vec<Entry> = chosen.iter().map(|(entry, _)| *entry).collect();
     let checksum = Checksum::of(&call.headers, named, &entries)?;
-    let value = checksum.as_ref().map(|checksum| checksum.value);
-    let is_composite =
-        checksum.as_ref().is_some_and(|checksum| checksum.kind == ChecksumType::Composite);
-    let record = Record::multipart(entries, value, is_composite).map_err(record_error)?;
+    let value = checksum.as_ref().and_then(|checksum| kept(checksum.value));
+    let is_composite = checksum.as_ref().is_some_and(|it| it.kind == ChecksumType::Composite);
+    let record =
+        Record::multipart(entries, value, is_composite && value.is_some()).map_err(record_error)?;
     let completed = write_end(proxy, upload, &record, &chosen).await?;
 
     let mut headers = headers::about_sealed(&call.headers);

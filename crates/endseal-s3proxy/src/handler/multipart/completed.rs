@@ -1,15 +1,16 @@
 //! A completion that is asked for again: a client that lost the answer gets one.
 
+use endseal_s3_format::entity_tag::{self, PartTag};
+use endseal_s3_format::{HEADER_METADATA, Record, UploadId};
 use http::header::ETAG;
 use http::{HeaderMap, Response};
 
 use super::upload::Upload;
 use crate::body::Outgoing;
 use crate::checksum::ChecksumType;
+use crate::content_checksum::shown;
 use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
-use crate::object::entity_tag::{self, PartTag};
-use crate::object::{HEADER_METADATA, Record, UploadId};
 use crate::proxy::{Call, Found, Proxy, object_len};
 use crate::xml::{self, CompletedPart};
 
@@ -53,7 +54,7 @@ pub(super) async fn answer(
         .leaf("Bucket", sought.bucket)
         .leaf("Key", sought.key)
         .leaf("ETag", &entity_tag::to_client(tag));
-    if let Some(checksum) = record.checksum() {
+    if let Some(checksum) = record.checksum().and_then(shown) {
         let (kind, text) = if record.is_composite() {
             let text = format!("{}-{}", checksum.to_base64(), record.entries().len());
             (ChecksumType::Composite, text)

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use endseal_crypto::random::OsRandom;
+use endseal_s3_format::{Header, UploadId};
 use http::{Method, Response};
 
 use super::upload::Upload;
@@ -12,7 +13,6 @@ use crate::client::ResponseBody;
 use crate::error::S3Error;
 use crate::handler::put_object::set_metadata;
 use crate::headers;
-use crate::object::{Header, UploadId};
 use crate::proxy::{Call, Proxy, Sought, late_error, read, with_document};
 use crate::xml::{self, ResultChange};
 

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use endseal_s3_format::entity_tag::PartTag;
+use endseal_s3_format::{PartNumber, size};
 use http::response::Parts;
 use http::{HeaderMap, Method, Response};
 
@@ -11,8 +13,6 @@ use crate::body::Outgoing;
 use crate::checksum::ChecksumValue;
 use crate::error::S3Error;
 use crate::headers;
-use crate::object::entity_tag::PartTag;
-use crate::object::{PartNumber, size};
 use crate::proxy::{Call, Proxy, read, relay, with_document};
 use crate::xml::{self, AlgorithmChange, Change, Entry, ListedPart, Name, Replacement, Rules};
 

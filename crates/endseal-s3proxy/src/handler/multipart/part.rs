@@ -1,6 +1,10 @@
 //! `UploadPart` and `UploadPartCopy`
 
 use endseal_crypto::random::OsRandom;
+use endseal_s3_format::entity_tag::PartTag;
+use endseal_s3_format::{
+    PartNumber, PartSealer, RESERVED_PREFIX, Receipt, SALT_LEN, UploadId, size,
+};
 use http::header::ETAG;
 use http::{HeaderMap, Method, Response};
 
@@ -9,13 +13,12 @@ use crate::body::{Content, Outgoing, Plain, Report, Sealed, Sealer};
 use crate::byte_range::ByteRange;
 use crate::checksum::Outcome;
 use crate::client::{Body, ResponseBody};
+use crate::content_checksum::kept;
 use crate::error::S3Error;
 use crate::handler::copy_object::{Source, name_source, not_there};
 use crate::handler::get_object::open_range;
 use crate::handler::{conditions, content, pass_through, put_object};
 use crate::headers;
-use crate::object::entity_tag::PartTag;
-use crate::object::{PartNumber, PartSealer, RESERVED_PREFIX, Receipt, SALT_LEN, UploadId, size};
 use crate::proxy::{
     Call, Found, Proxy, Sought, late_error, object_len, read, with_document, without_body,
 };
@@ -46,6 +49,7 @@ pub(in crate::handler) async fn upload_part(
     let Sent { mut answer, salt, plaintext_len, outcome } =
         send(proxy, &call, &upload, number, content).await?;
     let Outcome { sha256, checksum, .. } = outcome;
+    let checksum = checksum.and_then(kept);
     let is_known = sha256.is_some() || checksum.is_some();
     if is_known && proxy.rule(upload.sought.bucket).records_uploads() {
         let tag = headers::text(answer.headers(), ETAG).unwrap_or_default();

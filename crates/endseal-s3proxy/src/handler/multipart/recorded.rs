@@ -6,17 +6,18 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
 use endseal_crypto::random::OsRandom;
+use endseal_s3_format::{
+    PartNumber, Receipt, UploadId, receipt_key, recorded_folder, recorded_folder_of,
+    recorded_id_key,
+};
 use http::{HeaderMap, Method, StatusCode};
 
 use super::upload::Upload;
 use crate::checksum::ChecksumValue;
 use crate::client::Body;
+use crate::content_checksum::shown;
 use crate::error::S3Error;
 use crate::handler::delete_objects;
-use crate::object::{
-    PartNumber, Receipt, UploadId, receipt_key, recorded_folder, recorded_folder_of,
-    recorded_id_key,
-};
 use crate::proxy::{Proxy, Sought, read};
 use crate::sigv4::{PayloadHash, Signer};
 use crate::target::{Query, Target};
@@ -112,7 +113,10 @@ impl Upload<'_> {
         let mut found = Vec::new();
         while let Some(&(number, tag)) = parts.get(next.fetch_add(1, Relaxed)) {
             let receipt = self.receipt(proxy, number, tag).await?;
-            found.extend(receipt.and_then(|receipt| Some((number, receipt.checksum?))));
+            found
+                .extend(receipt.and_then(|receipt| {
+                    Some((number, receipt.checksum.as_ref().and_then(shown)?))
+                }));
         }
         Ok(found)
     }

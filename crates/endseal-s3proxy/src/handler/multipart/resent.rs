@@ -1,9 +1,10 @@
 //! A part that was sent again: named by the tag of one upload of it, there as another one.
 
+use endseal_s3_format::entity_tag::PartTag;
+use endseal_s3_format::{PartNumber, SALT_LEN};
+
 use super::upload::{StoredPart, Upload};
 use crate::error::S3Error;
-use crate::object::entity_tag::PartTag;
-use crate::object::{PartNumber, SALT_LEN};
 use crate::proxy::Proxy;
 
 impl Upload<'_> {

@@ -2,15 +2,15 @@
 
 use core::ops::RangeInclusive;
 
+use endseal_s3_format::{
+    ContentKey, PARKED_METADATA, ParkedUpload, PartNumber, UploadId, parked_folder, parked_key,
+    size,
+};
 use http::{HeaderMap, Method, Response, StatusCode};
 
 use crate::client::ResponseBody;
 use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
-use crate::object::{
-    ContentKey, PARKED_METADATA, ParkedUpload, PartNumber, UploadId, parked_folder, parked_key,
-    size,
-};
 use crate::proxy::{Call, Proxy, Sought, object_len, read};
 use crate::target::{Query, Target};
 use crate::xml::{self, ListedPart};

@@ -1,11 +1,11 @@
 //! What a request for a list wants, and where it begins.
 
 use base64ct::{Base64UrlUnpadded, Encoding as _};
+use endseal_s3_format::RESERVED_PREFIX;
 
 use super::Spelling;
 use super::page::Item;
 use crate::error::S3Error;
-use crate::object::RESERVED_PREFIX;
 use crate::target::Query;
 use crate::xml::EntryKind;
 
@@ -244,9 +244,10 @@ impl Position {
 
 #[cfg(test)]
 mod tests {
+    use endseal_s3_format::names::{NameSecret, Names};
+
     use super::super::Spelling;
     use super::{Asked, Kind, Position};
-    use crate::object::names::{NameSecret, Names};
     use crate::target::Query;
 
     fn names() -> Names {

@@ -1,11 +1,11 @@
 //! A page of the backend's list, and what of it a client may see.
 
 use bytes::Bytes;
+use endseal_s3_format::RESERVED_PREFIX;
 
 use super::Spelling;
 use super::asked::{Asked, Position};
 use crate::error::S3Error;
-use crate::object::RESERVED_PREFIX;
 use crate::target::is_reserved;
 use crate::xml::{self, EntryKind, ListHead};
 
@@ -136,10 +136,11 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
+    use endseal_s3_format::names::{NameSecret, Names};
+
     use super::super::Spelling;
     use super::super::asked::{Asked, Kind, Position};
     use super::Page;
-    use crate::object::names::{NameSecret, Names};
     use crate::target::Query;
 
     fn names() -> Names {

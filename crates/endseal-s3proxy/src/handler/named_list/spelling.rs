@@ -1,8 +1,9 @@
 //! How the backend spells the keys of a bucket.
 
+use endseal_s3_format::names::Names;
+
 use super::asked::Position;
 use crate::error::S3Error;
-use crate::object::names::Names;
 
 /// How keys of clients are spelt at the backend.
 #[derive(Clone, Copy)]

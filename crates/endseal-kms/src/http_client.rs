@@ -1,0 +1,35 @@
+//! The HTTP client that providers ask a key server through.
+
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+
+use bytes::Bytes;
+use endseal_crypto::secret::Zeroizing;
+use http::{Request, Response};
+
+/// A response that is on its way.
+pub type Pending<'a> =
+    Pin<Box<dyn Future<Output = Result<Response<Zeroizing<Vec<u8>>>, HttpFailure>> + Send + 'a>>;
+
+/// A client of one key server, which verifies the server and limits how long it waits.
+pub trait HttpClient: Send + Sync {
+    /// Sends a request and returns its response with the whole body, of at most `max_len` bytes.
+    ///
+    /// The URI is a path on the server. The buffer of the body never grows, so that no copy of a secret stays
+    /// behind.
+    fn send(&self, request: Request<Bytes>, max_len: usize) -> Pending<'_>;
+}
+
+/// There is no response: the server cannot be reached, is too slow, or its response breaks off or is too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "causes are the client's to log")]
+pub struct HttpFailure;
+
+impl fmt::Display for HttpFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the key server gave no response")
+    }
+}
+
+impl core::error::Error for HttpFailure {}

@@ -1,0 +1,183 @@
+//! Key providers: who wraps the content keys of objects, and opens them again.
+//!
+//! | provider | wraps with | kept in |
+//! |---|---|---|
+//! | [`RingProvider`] | AES-256-GCM | a file, plain or under a passphrase (docs/spec/s3-key-ring.md) |
+//! | [`RsaProvider`] | RSA-OAEP with SHA-256 | files of PKCS#8 and `SubjectPublicKeyInfo` |
+//! | [`VaultProvider`] | the transit engine of HashiCorp Vault or OpenBao | the server |
+//! | [`Several`] | the first of several | theirs |
+//! | [`Cached`] | another provider, asked as seldom as can be | memory, for a bounded time |
+//!
+//! The *context* is what a wrapped key is bound to (docs/spec/s3-object.md, "Place"). Every provider
+//! authenticates it, and gives a content key back under the same context only.
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::std_instead_of_alloc,
+    clippy::std_instead_of_core,
+    reason = "there is nothing here without std"
+)]
+
+extern crate alloc;
+
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::time::Duration;
+
+use endseal_crypto::random::{OsRandom, Random};
+
+pub mod cache;
+mod http_client;
+pub mod key_file;
+pub mod ring;
+pub mod rsa;
+mod several;
+pub mod vault;
+
+pub use cache::Cached;
+pub use endseal_s3_format::{ContentKey, InvalidKeyId, KeyId};
+pub use http_client::{HttpClient, HttpFailure, Pending};
+pub use ring::{Ring, RingProvider};
+pub use rsa::RsaProvider;
+pub use several::Several;
+pub use vault::VaultProvider;
+
+/// What a provider answers, later.
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ProviderError>> + Send + 'a>>;
+
+/// Longest wrapped key in bytes: what the header of an object has room for.
+pub const MAX_WRAPPED: usize = 1024;
+
+/// When to ask again if nobody said it.
+const UNAVAILABLE_FOR: Duration = Duration::from_secs(1);
+
+/// Wraps content keys and opens them.
+///
+/// Providers are shared by all requests. Dropping an answer gives the question up.
+pub trait KeyProvider: Send + Sync {
+    /// Which kind it is, for metrics and messages.
+    fn kind(&self) -> ProviderKind;
+
+    /// The id under which [`Self::wrap`] wraps now.
+    fn wrapping_key_id(&self) -> KeyId;
+
+    /// Whether [`Self::unwrap`] could open what is wrapped under that id.
+    fn knows(&self, key_id: &KeyId) -> bool;
+
+    /// Whether what was wrapped under `key_id` is as new as `sample`, which [`Self::wrap`] made just
+    /// now: of the same key, and the same version of that key where keys have versions.
+    fn is_as_new(&self, key_id: &str, wrapped: &[u8], sample: &Wrapped) -> bool {
+        let _ = wrapped;
+        key_id == sample.key_id.as_str()
+    }
+
+    /// Wraps a content key, bound to `context`.
+    fn wrap<'a>(&'a self, context: &'a [u8], key: &'a ContentKey) -> Answer<'a, Wrapped>;
+
+    /// The same with a source of randomness that is at hand: for a provider that needs some itself.
+    fn wrap_with<'a>(
+        &'a self,
+        context: &'a [u8],
+        key: &'a ContentKey,
+        random: &'a mut (dyn Random + Send),
+    ) -> Answer<'a, Wrapped> {
+        let _ = random;
+        self.wrap(context, key)
+    }
+
+    /// Opens what was wrapped under `key_id` with the same context. `wrapped` comes from who stores
+    /// the object, and is anything.
+    fn unwrap<'a>(
+        &'a self,
+        key_id: &'a KeyId,
+        context: &'a [u8],
+        wrapped: &'a [u8],
+    ) -> Answer<'a, ContentKey>;
+}
+
+/// A wrapped content key and what opens it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "two fields of the object's header")]
+pub struct Wrapped {
+    /// Names the key that wrapped.
+    pub key_id: KeyId,
+    /// 1 to [`MAX_WRAPPED`] bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// The kinds of providers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProviderKind {
+    /// A local AES-256-GCM key ring.
+    Ring,
+    /// RSA-OAEP.
+    Rsa,
+    /// HashiCorp Vault or OpenBao.
+    Vault,
+}
+
+impl ProviderKind {
+    /// The name in configuration files and metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ring => "ring",
+            Self::Rsa => "rsa",
+            Self::Vault => "vault",
+        }
+    }
+}
+
+/// Why a provider gave no key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProviderError {
+    /// The wrapped key was changed, or belongs to another context or key. One error for all of them.
+    Unauthentic,
+    /// No key of that id is here: it was removed, or the object is from elsewhere.
+    UnknownKey,
+    /// The provider cannot be reached or is overloaded. Nothing is known about the key.
+    Unavailable {
+        /// When it is worth asking again.
+        retry_after: Duration,
+    },
+    /// The provider does not let us: a token without rights, or a key that only wraps.
+    Refused,
+}
+
+impl fmt::Display for ProviderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unauthentic => f.write_str("the wrapped key is not authentic"),
+            Self::UnknownKey => f.write_str("the key that wraps is not known here"),
+            Self::Unavailable { retry_after } => {
+                write!(f, "the key provider is not available, try in {retry_after:?}")
+            }
+            Self::Refused => f.write_str("the key provider refused"),
+        }
+    }
+}
+
+impl core::error::Error for ProviderError {}
+
+/// Whether a provider does what it must: it opens what it wrapped, and not under another context. For
+/// the start of a server, and for its answer whether it is ready.
+///
+/// # Errors
+/// The provider's; [`ProviderError::Refused`] if it does not bind the context, as an old server does
+/// that ignores what it does not know.
+pub async fn check(provider: &dyn KeyProvider) -> Result<(), ProviderError> {
+    let key = ContentKey::try_init_with(|out| OsRandom.fill(out))
+        .map_err(|_| ProviderError::Unavailable { retry_after: UNAVAILABLE_FOR })?;
+    let wrapped = provider.wrap(b"check", &key).await?;
+    let opened = provider.unwrap(&wrapped.key_id, b"check", &wrapped.bytes).await?;
+    if opened != key {
+        return Err(ProviderError::Unauthentic);
+    }
+    match provider.unwrap(&wrapped.key_id, b"another", &wrapped.bytes).await {
+        Err(ProviderError::Unauthentic) => Ok(()),
+        Err(error) => Err(error),
+        Ok(_) => Err(ProviderError::Refused),
+    }
+}

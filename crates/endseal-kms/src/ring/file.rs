@@ -1,0 +1,303 @@
+//! A ring on the disk.
+
+use core::fmt;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use endseal_crypto::argon2id::KdfParams;
+use endseal_crypto::random::Random;
+use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::{InvalidPassphrase, Passphrase};
+
+use super::seal::{OpenRingError, SealRingError};
+use super::text::{ParseRingError, ParsedRing};
+use super::{MAX_LEN, RemoveKeyError, Ring};
+use crate::KeyId;
+use crate::key_file;
+
+/// What protects the file of a ring beside its permissions.
+#[derive(Clone, Copy)]
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+#[allow(clippy::exhaustive_enums, reason = "the two of the format")]
+pub enum Protection<'a> {
+    /// Nothing.
+    None,
+    /// A passphrase.
+    Passphrase(&'a Passphrase, KdfParams),
+}
+
+/// The file of a ring.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RingFile(PathBuf);
+
+impl RingFile {
+    /// The file at `path`, which need not exist.
+    #[must_use]
+    pub fn at(path: &Path) -> Self {
+        Self(path.to_owned())
+    }
+
+    /// Writes a new file, mode 0600. When it returns, the file is on the disk.
+    ///
+    /// # Errors
+    /// [`CreateRingError::Exists`] if there is something of that name already.
+    pub fn create(
+        &self,
+        ring: &Ring,
+        protection: Protection<'_>,
+        random: &mut impl Random,
+    ) -> Result<(), CreateRingError> {
+        // At once, so that no work is done in vain.
+        if fs::symlink_metadata(&self.0).is_ok() {
+            return Err(CreateRingError::Exists);
+        }
+        let text = text(ring, protection, random).map_err(CreateRingError::Seal)?;
+        key_file::create(&self.0, &text).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => CreateRingError::Exists,
+            _ => CreateRingError::Io(error),
+        })
+    }
+
+    /// Reads the ring. A sealed one takes as long as its parameters say.
+    ///
+    /// # Errors
+    /// [`LoadRingError`]. With a passphrase, a ring that is not sealed is refused: whoever can replace
+    /// the file could choose the keys.
+    pub fn load(&self, passphrase: Option<&Passphrase>) -> Result<Ring, LoadRingError> {
+        let file = File::open(&self.0).map_err(LoadRingError::Io)?;
+        read(&file, passphrase).map(|(ring, _)| ring)
+    }
+
+    /// Reads the ring, lets `change` change it, and replaces the file in one step, with the protection
+    /// that it has. Two changes at once happen one after the other. When it returns, the new ring is on
+    /// the disk, and it is given back.
+    ///
+    /// # Errors
+    /// [`ChangeRingError`]; the file is as it was then.
+    pub fn change<E>(
+        &self,
+        passphrase: Option<&Passphrase>,
+        random: &mut impl Random,
+        change: impl FnOnce(&mut Ring) -> Result<(), E>,
+    ) -> Result<Ring, ChangeRingError<E>> {
+        // A link is followed, so that what it points to is replaced and not the link.
+        let path = fs::canonicalize(&self.0).map_err(ChangeRingError::Io)?;
+        let file = lock(&path).map_err(ChangeRingError::Io)?;
+        let (mut ring, params) = read(&file, passphrase).map_err(ChangeRingError::Load)?;
+        change(&mut ring).map_err(ChangeRingError::Change)?;
+        let protection = match (passphrase, params) {
+            (Some(passphrase), Some(params)) => Protection::Passphrase(passphrase, params),
+            _ => Protection::None,
+        };
+        let text = text(&ring, protection, random).map_err(ChangeRingError::Seal)?;
+        key_file::replace(&path, &text).map_err(ChangeRingError::Io)?;
+        Ok(ring)
+    }
+
+    /// Takes a key out, as [`change`](Self::change) does it, after the file was kept as it is beside
+    /// itself, under its name with `.before-` and the id behind. What the key wrapped opens only with
+    /// that copy from now on, of which the path is given back.
+    ///
+    /// # Errors
+    /// [`ChangeRingError`] with [`RetireKeyError`]; the file is as it was then.
+    pub fn retire(
+        &self,
+        passphrase: Option<&Passphrase>,
+        id: &KeyId,
+        random: &mut impl Random,
+    ) -> Result<(Ring, PathBuf), ChangeRingError<RetireKeyError>> {
+        let path = fs::canonicalize(&self.0).map_err(ChangeRingError::Io)?;
+        let mut kept = path.clone().into_os_string();
+        kept.push(format!(".before-{id}"));
+        let kept = PathBuf::from(kept);
+        // A second name for the file that is about to be replaced: not a byte can get lost.
+        let ring = self.change(passphrase, random, |ring| {
+            ring.remove(id).map_err(RetireKeyError::Remove)?;
+            fs::hard_link(&path, &kept).map_err(RetireKeyError::Keep)
+        })?;
+        Ok((ring, kept))
+    }
+}
+
+/// Reads a passphrase from a file and removes one line end.
+///
+/// # Errors
+/// [`ReadPassphraseError`].
+pub fn read_passphrase(path: &Path) -> Result<Passphrase, ReadPassphraseError> {
+    let file = File::open(path).map_err(ReadPassphraseError::Io)?;
+    let bytes = key_file::read(&file, Passphrase::MAX_LEN + 2).map_err(ReadPassphraseError::Io)?;
+    let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let text = core::str::from_utf8(line).map_err(|_| ReadPassphraseError::NotText)?;
+    Passphrase::new(text).map_err(ReadPassphraseError::Invalid)
+}
+
+fn read(
+    file: &File,
+    passphrase: Option<&Passphrase>,
+) -> Result<(Ring, Option<KdfParams>), LoadRingError> {
+    let bytes = key_file::read(file, MAX_LEN).map_err(LoadRingError::Io)?;
+    match (ParsedRing::parse(&bytes).map_err(LoadRingError::Parse)?, passphrase) {
+        (ParsedRing::Open(ring), None) => Ok((ring, None)),
+        (ParsedRing::Open(_), Some(_)) => Err(LoadRingError::NotSealed),
+        (ParsedRing::Sealed(_), None) => Err(LoadRingError::Sealed),
+        (ParsedRing::Sealed(sealed), Some(passphrase)) => {
+            let ring = sealed.open(passphrase).map_err(LoadRingError::Open)?;
+            Ok((ring, Some(sealed.params())))
+        }
+    }
+}
+
+fn text(
+    ring: &Ring,
+    protection: Protection<'_>,
+    random: &mut impl Random,
+) -> Result<Zeroizing<String>, SealRingError> {
+    match protection {
+        Protection::None => Ok(ring.to_open_text()),
+        Protection::Passphrase(passphrase, params) => {
+            ring.seal(passphrase, params, random).map(Zeroizing::new)
+        }
+    }
+}
+
+/// The file at `path`, locked. Whoever waited for the lock may hold that of a file that was replaced
+/// meanwhile, and tries again.
+fn lock(path: &Path) -> io::Result<File> {
+    loop {
+        let file = File::open(path)?;
+        file.lock()?;
+        let (own, named) = (file.metadata()?, fs::metadata(path)?);
+        if (own.dev(), own.ino()) == (named.dev(), named.ino()) {
+            return Ok(file);
+        }
+    }
+}
+
+/// Why there is no new file.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CreateRingError {
+    /// Something of that name is there. It was not touched.
+    Exists,
+    /// The file system's.
+    Io(io::Error),
+    /// The ring could not be sealed.
+    Seal(SealRingError),
+}
+
+impl fmt::Display for CreateRingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exists => f.write_str("there is a file of that name already"),
+            Self::Io(error) => write!(f, "the key ring could not be written: {error}"),
+            Self::Seal(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for CreateRingError {}
+
+/// Why a ring could not be read.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum LoadRingError {
+    /// The file system's.
+    Io(io::Error),
+    /// A passphrase was given for a ring that is not sealed.
+    NotSealed,
+    /// The ring is sealed and does not open.
+    Open(OpenRingError),
+    /// It is no ring.
+    Parse(ParseRingError),
+    /// The ring is sealed, and no passphrase was given.
+    Sealed,
+}
+
+impl fmt::Display for LoadRingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => write!(f, "the key ring could not be read: {error}"),
+            Self::NotSealed => f.write_str("the key ring should be sealed and is not"),
+            Self::Open(error) => error.fmt(f),
+            Self::Parse(error) => error.fmt(f),
+            Self::Sealed => f.write_str("the key ring is sealed under a passphrase"),
+        }
+    }
+}
+
+impl core::error::Error for LoadRingError {}
+
+/// Why a ring was not changed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ChangeRingError<E> {
+    /// The change itself.
+    Change(E),
+    /// The file system's.
+    Io(io::Error),
+    /// The ring could not be read.
+    Load(LoadRingError),
+    /// The ring could not be sealed.
+    Seal(SealRingError),
+}
+
+impl<E: fmt::Display> fmt::Display for ChangeRingError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Change(error) => error.fmt(f),
+            Self::Io(error) => write!(f, "the key ring could not be written: {error}"),
+            Self::Load(error) => error.fmt(f),
+            Self::Seal(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: core::error::Error> core::error::Error for ChangeRingError<E> {}
+
+/// Why a key was not taken out.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RetireKeyError {
+    /// The file could not be kept beside itself.
+    Keep(io::Error),
+    /// The ring does not let go of it.
+    Remove(RemoveKeyError),
+}
+
+impl fmt::Display for RetireKeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Keep(error) => write!(f, "no copy of the key ring could be kept: {error}"),
+            Self::Remove(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for RetireKeyError {}
+
+/// Why a file holds no passphrase.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ReadPassphraseError {
+    /// Empty, too long, or more than one line.
+    Invalid(InvalidPassphrase),
+    /// The file system's.
+    Io(io::Error),
+    /// Not UTF-8.
+    NotText,
+}
+
+impl fmt::Display for ReadPassphraseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid(error) => error.fmt(f),
+            Self::Io(error) => write!(f, "the passphrase could not be read: {error}"),
+            Self::NotText => f.write_str("the passphrase is not UTF-8"),
+        }
+    }
+}
+
+impl core::error::Error for ReadPassphraseError {}

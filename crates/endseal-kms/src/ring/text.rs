@@ -1,0 +1,262 @@
+//! The text of a ring.
+
+use core::fmt::{self, Write as _};
+
+use base64ct::{Base64, Encoding as _};
+use endseal_crypto::argon2id::InvalidKdfParams;
+use endseal_crypto::key_wrap::WrappingKey;
+use endseal_crypto::secret::{Zeroizing, constant_time_eq};
+use endseal_crypto::{hash, label};
+
+use super::seal::SealedRing;
+use super::{MAX_KEYS, MAX_LEN, MAX_TIME, Ring, RingKey};
+use crate::KeyId;
+
+pub(super) const MAGIC: &str = "endseal s3-key-ring";
+pub(super) const FIRST: &str = "endseal s3-key-ring v1\n";
+pub(super) const PROTECTION: &str = "protection ";
+const NONE: &str = "none";
+const KEY: &str = "key ";
+const CHECK_LEN: usize = 8;
+/// Longest line of a key: its parts, four spaces and the line feed.
+const MAX_LINE: usize = 3 + KeyId::MAX_LEN + 12 + 44 + 2 * CHECK_LEN + 5;
+
+/// A file whose form is right.
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+#[allow(clippy::exhaustive_enums, reason = "open or not")]
+pub enum ParsedRing {
+    /// Without protection.
+    Open(Ring),
+    /// Under a passphrase.
+    Sealed(SealedRing),
+}
+
+impl ParsedRing {
+    /// Reads a file, which the caller MUST wipe. No work is done that the file asks for.
+    ///
+    /// # Errors
+    /// [`ParseRingError`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, ParseRingError> {
+        if bytes.len() > MAX_LEN {
+            return Err(ParseRingError::TooLong);
+        }
+        let mut lines = Lines::open(bytes)?;
+        let protection = lines.field(PROTECTION)?;
+        if protection == NONE {
+            return keys(lines).map(Self::Open);
+        }
+        SealedRing::parse(protection, lines).map(Self::Sealed)
+    }
+}
+
+impl Ring {
+    /// The file of this ring without protection. The caller MUST write it to a place that only its
+    /// owner reads.
+    #[must_use]
+    pub fn to_open_text(&self) -> Zeroizing<String> {
+        let head = format!("{FIRST}{PROTECTION}{NONE}\n");
+        let mut text =
+            Zeroizing::new(String::with_capacity(head.len() + self.keys.len() * MAX_LINE));
+        text.push_str(&head);
+        self.write_keys(&mut text);
+        text
+    }
+
+    /// The `key` lines. Never reallocated, so that no copy stays behind.
+    pub(super) fn key_lines(&self) -> Zeroizing<String> {
+        let mut text = Zeroizing::new(String::with_capacity(self.keys.len() * MAX_LINE));
+        self.write_keys(&mut text);
+        text
+    }
+
+    fn write_keys(&self, text: &mut String) {
+        for RingKey { id, created, key } in &self.keys {
+            let mut buffer = Zeroizing::new([0; 44]);
+            let encoded = Base64::encode(key.expose_secret(), &mut buffer[..]).unwrap_or_default();
+            let check = Hex(&check(key, *created, id));
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{KEY}{id} {created} {encoded} {check}");
+        }
+    }
+}
+
+/// The `key` lines of a file, to its end.
+pub(super) fn keys(mut lines: Lines<'_>) -> Result<Ring, ParseRingError> {
+    let mut keys: Vec<RingKey> = Vec::new();
+    while !lines.at_end() {
+        let line = lines.field(KEY)?;
+        let key = parse_key(line, lines.line)?;
+        if keys.iter().any(|other| other.id == key.id) {
+            return Err(ParseRingError::Duplicate { line: lines.line });
+        }
+        if keys.len() >= MAX_KEYS {
+            return Err(ParseRingError::KeyCount);
+        }
+        keys.push(key);
+    }
+    if keys.is_empty() { Err(ParseRingError::KeyCount) } else { Ok(Ring { keys }) }
+}
+
+fn parse_key(text: &str, line: usize) -> Result<RingKey, ParseRingError> {
+    let form = ParseRingError::Form { line };
+    let mut parts = text.split(' ');
+    let mut next = || parts.next().ok_or(form);
+    let id = KeyId::new(next()?).map_err(|_| form)?;
+    let created = decimal(next()?).filter(|time| *time <= MAX_TIME).ok_or(form)?;
+    let encoded = next()?;
+    let key = WrappingKey::try_init_with(|out| {
+        let decoded = Base64::decode(encoded, &mut out[..]).map(<[u8]>::len);
+        if decoded == Ok(WrappingKey::LEN) { Ok(()) } else { Err(()) }
+    })
+    .map_err(|()| form)?;
+    let shown = from_hex(next()?).ok_or(form)?;
+    if parts.next().is_some() {
+        return Err(form);
+    }
+    if !constant_time_eq(&check(&key, created, &id), &shown) {
+        return Err(ParseRingError::Check { line });
+    }
+    Ok(RingKey { id, created, key })
+}
+
+/// The first 8 bytes of `BLAKE3-derive(label, key || created || id)`.
+fn check(key: &WrappingKey, created: u64, id: &KeyId) -> [u8; CHECK_LEN] {
+    let mut out = [0; CHECK_LEN];
+    let parts = [&key.expose_secret()[..], &created.to_be_bytes(), id.as_str().as_bytes()];
+    hash::derive_into(label::S3_KEY_RING_CHECK, &parts, &mut out);
+    out
+}
+
+/// Lines that end with one line feed each, of printable ASCII.
+pub(super) struct Lines<'a> {
+    text: &'a str,
+    rest: &'a str,
+    /// Number of the last line, from 1.
+    pub(super) line: usize,
+}
+
+impl<'a> Lines<'a> {
+    /// Checks the first line and all characters.
+    fn open(bytes: &'a [u8]) -> Result<Self, ParseRingError> {
+        let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let version = first
+            .strip_prefix(MAGIC.as_bytes())
+            .and_then(|rest| rest.strip_prefix(b" v"))
+            .filter(|version| !version.is_empty() && version.iter().all(u8::is_ascii_digit))
+            .ok_or(ParseRingError::Form { line: 1 })?;
+        if version != b"1" {
+            return Err(ParseRingError::Version);
+        }
+        let mut lines = Self::inner(bytes)?;
+        lines.next()?;
+        Ok(lines)
+    }
+
+    /// Lines without a first one.
+    pub(super) fn inner(bytes: &'a [u8]) -> Result<Self, ParseRingError> {
+        let own = |byte: &u8| matches!(byte, b'\n' | b' '..=b'~');
+        if let Some(at) = bytes.iter().position(|byte| !own(byte)) {
+            let line = 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count();
+            return Err(ParseRingError::Form { line });
+        }
+        let text = core::str::from_utf8(bytes).unwrap_or_default();
+        Ok(Self { text, rest: text, line: 0 })
+    }
+
+    pub(super) fn field(&mut self, name: &str) -> Result<&'a str, ParseRingError> {
+        let line = self.next()?;
+        line.strip_prefix(name).ok_or(self.form())
+    }
+
+    fn next(&mut self) -> Result<&'a str, ParseRingError> {
+        self.line += 1;
+        let (line, rest) = self.rest.split_once('\n').ok_or(self.form())?;
+        self.rest = rest;
+        Ok(line)
+    }
+
+    pub(super) fn at_end(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// What was read so far.
+    pub(super) fn before(&self) -> &'a str {
+        &self.text[..self.text.len() - self.rest.len()]
+    }
+
+    pub(super) fn form(&self) -> ParseRingError {
+        ParseRingError::Form { line: self.line }
+    }
+}
+
+/// A decimal number without sign and leading zeros.
+pub(super) fn decimal(text: &str) -> Option<u64> {
+    let canonical = match text.as_bytes() {
+        [b'0'] => true,
+        [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    if canonical { text.parse().ok() } else { None }
+}
+
+struct Hex<'a>(&'a [u8]);
+
+impl fmt::Display for Hex<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// Lower-case hexadecimal of a check.
+fn from_hex(text: &str) -> Option<[u8; CHECK_LEN]> {
+    let own = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    if text.len() != 2 * CHECK_LEN || !text.bytes().all(own) {
+        return None;
+    }
+    u64::from_str_radix(text, 16).ok().map(u64::to_be_bytes)
+}
+
+/// Why bytes are not a key ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParseRingError {
+    /// A key was damaged.
+    Check {
+        /// Number of the line, from 1; in a sealed ring that of the key.
+        line: usize,
+    },
+    /// Two keys have the same id.
+    Duplicate {
+        /// Number of the line of the second.
+        line: usize,
+    },
+    /// The file is damaged, cut, extended, or no key ring at all.
+    Form {
+        /// Number of the line, from 1.
+        line: usize,
+    },
+    /// The work that the file asks for is out of bounds. None was done.
+    Kdf(InvalidKdfParams),
+    /// No key, or more than [`MAX_KEYS`].
+    KeyCount,
+    /// Longer than [`MAX_LEN`].
+    TooLong,
+    /// Written by a newer version.
+    Version,
+}
+
+impl fmt::Display for ParseRingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Check { line } => write!(f, "line {line}: the key was damaged"),
+            Self::Duplicate { line } => write!(f, "line {line}: the second key of one id"),
+            Self::Form { line } => write!(f, "line {line}: not a key ring"),
+            Self::Kdf(error) => write!(f, "the key ring asks for {error}"),
+            Self::KeyCount => write!(f, "a key ring has 1 to {MAX_KEYS} keys"),
+            Self::TooLong => f.write_str("too long for a key ring"),
+            Self::Version => f.write_str("the key ring has an unknown version"),
+        }
+    }
+}
+
+impl core::error::Error for ParseRingError {}

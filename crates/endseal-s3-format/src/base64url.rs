@@ -1,0 +1,51 @@
+//! base64url (RFC 4648, section 5) without padding, in the one encoding that a value has.
+//!
+//! Of what everybody may see: it takes tables, and time that depends on the value.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64_URL;
+
+use crate::Unauthentic;
+
+pub(super) fn encode(bytes: &[u8]) -> String {
+    BASE64_URL.encode(bytes)
+}
+
+/// What `text` encodes, if that is `max` bytes at most: padding, other characters and bits set
+/// behind the last byte are refused, and so is what is too long, before it is decoded.
+pub(super) fn decode(text: &str, max: usize) -> Result<Vec<u8>, Unauthentic> {
+    if text.len() > encoded_len(max) {
+        return Err(Unauthentic);
+    }
+    BASE64_URL.decode(text).map_err(|_| Unauthentic)
+}
+
+/// Characters for that many bytes.
+pub(super) const fn encoded_len(bytes: usize) -> usize {
+    (bytes * 4).div_ceil(3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_encoding_that_is_written_is_read() {
+        for len in 0..70 {
+            let bytes: Vec<u8> = (0..len).map(|i: u8| i.wrapping_mul(91) ^ 0xfb).collect();
+            let text = encode(&bytes);
+            assert_eq!(text.len(), encoded_len(bytes.len()));
+            assert_eq!(decode(&text, bytes.len()), Ok(bytes.clone()));
+            if len > 0 {
+                assert_eq!(decode(&text, bytes.len() - 1), Err(Unauthentic));
+            }
+        }
+        // Padding, the other alphabet, blanks, a length that nothing has, bits behind the last byte.
+        for text in
+            ["AA==", "AA=", "A", "AAAAA", "A+AA", "A/AA", " AAA", "AAA\n", "AB", "AAB", "\u{e9}"]
+        {
+            assert_eq!(decode(text, 100), Err(Unauthentic), "{text:?}");
+        }
+        assert_eq!(decode("-_8", 2), Ok(vec![0xfb, 0xff]));
+    }
+}

@@ -1,0 +1,95 @@
+//! "Body of a whole object": sealed in one request, read from its first byte to its last.
+
+use bytes::BytesMut;
+use endseal_crypto::random::Random;
+use endseal_crypto::segment::{KeySource, SealKeys, chunks_len};
+
+use crate::checksum::ContentChecksum;
+use crate::chunks::ContentSealer;
+use crate::record::Record;
+use crate::tail::TailKeys;
+use crate::{SealError, content_md5};
+
+mod opener;
+
+pub use opener::WholeOpener;
+
+/// Seals the content of a whole object. [`Header::whole`](crate::Header::whole) makes it.
+///
+/// What is dropped before [`finish`](Self::finish) is a truncated object, which does not open.
+#[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
+pub struct WholeSealer {
+    content: ContentSealer,
+    /// Of its content key.
+    source: KeySource,
+    tail: TailKeys,
+    plaintext_len: u64,
+}
+
+impl WholeSealer {
+    pub(super) fn new(
+        source: KeySource,
+        keys: SealKeys,
+        tail: TailKeys,
+        plaintext_len: u64,
+    ) -> Self {
+        Self { content: ContentSealer::new(keys, plaintext_len), source, tail, plaintext_len }
+    }
+
+    /// Seals the next content to the end of `out`, in chunks of 16 KiB; what does not fill one waits
+    /// for the next call.
+    ///
+    /// # Errors
+    /// [`SealError::Length`] if more comes than the header says; nothing of `data` is sealed then.
+    pub fn push(&mut self, data: &[u8], out: &mut BytesMut) -> Result<(), SealError> {
+        self.content.push(data, out)
+    }
+
+    /// The value of the metadata entry `endseal-md5`: what the MD5 of the content is to be.
+    ///
+    /// The caller MUST compare it with the content before [`finish`](Self::finish), and not call that if it
+    /// is another one.
+    ///
+    /// # Errors
+    /// [`SealError::Random`].
+    pub fn seal_md5(&self, md5: &[u8; 16], random: &mut impl Random) -> Result<String, SealError> {
+        Ok(content_md5::seal(&self.source, md5, random)?)
+    }
+
+    /// Seals the last chunk and the tail. Whatever speaks against the content (a wrong checksum, a
+    /// wrong signature) MUST be known before: without this call the object does not open.
+    ///
+    /// # Errors
+    /// [`SealError::Length`] if less came than the header says.
+    pub fn finish(
+        self,
+        checksum: Option<ContentChecksum>,
+        out: &mut BytesMut,
+    ) -> Result<(), SealError> {
+        self.content.finish(out)?;
+        whole(self.plaintext_len, checksum)?.seal_tail_by(self.tail, out)
+    }
+
+    /// Seals all of the object, content and tail, to `out`, which MUST have its length
+    /// ([`sealed_len`](crate::size::sealed_len)). The duty is that of [`finish`](Self::finish).
+    ///
+    /// # Errors
+    /// [`SealError::Length`] if content or `out` are not as long as the header says, or something was pushed before.
+    pub fn seal(
+        self,
+        content: &[u8],
+        checksum: Option<ContentChecksum>,
+        out: &mut [u8],
+    ) -> Result<(), SealError> {
+        let chunks = chunks_len(content.len() as u64).and_then(|len| usize::try_from(len).ok());
+        let (chunks, tail) =
+            chunks.and_then(|len| out.split_at_mut_checked(len)).ok_or(SealError::Length)?;
+        self.content.seal_whole(content, chunks)?;
+        whole(self.plaintext_len, checksum)?.seal_tail_to(self.tail, tail)
+    }
+}
+
+/// What is said of it in its tail.
+fn whole(plaintext_len: u64, checksum: Option<ContentChecksum>) -> Result<Record, SealError> {
+    Record::whole(plaintext_len, checksum).ok_or(SealError::ContentTooLong)
+}

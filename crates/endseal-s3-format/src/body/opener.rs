@@ -1,0 +1,194 @@
+//! A whole object opened as it arrives.
+
+use endseal_crypto::hazmat;
+use endseal_crypto::secret::Zeroizing;
+use endseal_crypto::segment::{
+    CHUNK_LEN, ChunkKeys, KeySource, SALT_LEN, SEALED_CHUNK_LEN, TAG_LEN,
+};
+
+use crate::chunks::Taken;
+use crate::header::{Form, Header};
+use crate::record::Record;
+use crate::size::{SHORT_TAIL, SHORT_TAIL_LEN, sealed_len, tail_len_max};
+use crate::tail::{self, record_context};
+use crate::{ContentKey, Unauthentic};
+
+/// Opens all of a whole object, from its first byte to its last.
+///
+/// No byte is released before its chunk is authentic, and the last chunk only by
+/// [`finish`](Self::finish), after the tail was verified: who has all of the content knows that it is
+/// all. Keeps the last chunk; what is on its way lies with the caller.
+#[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
+pub struct WholeOpener {
+    keys: ChunkKeys,
+    source: KeySource,
+    plaintext_len: u64,
+    state: State,
+}
+
+enum State {
+    /// Chunk `index` is next.
+    Chunks {
+        index: u64,
+    },
+    /// So many bytes of the pad are next.
+    Pad {
+        left: u64,
+        last: Zeroizing<Vec<u8>>,
+    },
+    /// Salt, record and `length` are next.
+    Record {
+        last: Zeroizing<Vec<u8>>,
+    },
+    /// Nothing more comes.
+    Verified {
+        last: Zeroizing<Vec<u8>>,
+        record: Record,
+    },
+    Failed,
+}
+
+impl WholeOpener {
+    /// # Errors
+    /// [`Unauthentic`] if `key` is not the key of `header`, or the header is that of a multipart
+    /// object.
+    pub fn new(header: &Header, key: &ContentKey) -> Result<Self, Unauthentic> {
+        let plaintext_len = header.plaintext_len().ok_or(Unauthentic)?;
+        let source = KeySource::new(key);
+        let keys = header.keys(&source)?;
+        Ok(Self { keys, source, plaintext_len, state: State::Chunks { index: 0 } })
+    }
+
+    /// The length that the object must have. The caller compares it with what the backend says
+    /// before it begins to answer; [`open`](Self::open) and [`finish`](Self::finish) refuse any
+    /// other length too.
+    #[must_use]
+    pub fn sealed_len(&self) -> u64 {
+        // Of a header, which holds no length that is too long.
+        sealed_len(self.plaintext_len).unwrap_or(0)
+    }
+
+    /// Opens what lies at the start of `buffer`, in its place: the next bytes of the object, as many as have come.
+    /// What is not taken, less than a sealed chunk, is the start of something that has not all come: the caller
+    /// gives it again, with more behind it.
+    ///
+    /// # Errors
+    /// [`Unauthentic`] if it is another object or was changed, now and ever after. What was given before
+    /// is authentic, but not all: the caller MUST let the reader know that it was cut.
+    pub fn open(&mut self, buffer: &mut [u8]) -> Result<Taken, Unauthentic> {
+        let taken = self.open_full(buffer);
+        self.open_end(buffer, taken)
+    }
+
+    /// Whether the last chunk is the only one.
+    #[must_use]
+    pub fn is_short(&self) -> bool {
+        last_index(self.plaintext_len) == 0
+    }
+
+    /// [`open`](Self::open) of an object that [is short](Self::is_short): nothing is opened in its place. It takes
+    /// nothing of others.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_short(&mut self, buffer: &[u8]) -> Result<Taken, Unauthentic> {
+        self.open_end(buffer, Ok(Taken::default()))
+    }
+
+    /// After all of the object was taken: the last of the content, and what the record says.
+    ///
+    /// # Errors
+    /// [`Unauthentic`] if something is missing or was refused.
+    pub fn finish(self) -> Result<(Zeroizing<Vec<u8>>, Record), Unauthentic> {
+        let State::Verified { last, record } = self.state else { return Err(Unauthentic) };
+        Ok((last, record))
+    }
+
+    /// Opens full chunks, which all but the last one are.
+    fn open_full(&mut self, buffer: &mut [u8]) -> Result<Taken, Unauthentic> {
+        let mut taken = Taken::default();
+        let State::Chunks { index } = &mut self.state else { return Ok(taken) };
+        while *index < last_index(self.plaintext_len)
+            && let Some(chunk) = taken.next(buffer, SEALED_CHUNK_LEN)
+        {
+            taken.sealed = chunk.end;
+            // Content is shorter than what it was sealed to, so it begins before this chunk or with it.
+            taken.content += self.keys.open_chunk_within(*index, buffer, chunk, taken.content)?;
+            *index += 1;
+        }
+        Ok(taken)
+    }
+
+    /// Opens what follows those that were `taken`. After an error nothing is opened any more.
+    fn open_end(
+        &mut self,
+        buffer: &[u8],
+        taken: Result<Taken, Unauthentic>,
+    ) -> Result<Taken, Unauthentic> {
+        let taken = taken.and_then(|taken| self.open_last(buffer, taken));
+        if taken.is_err() {
+            self.state = State::Failed;
+        }
+        taken
+    }
+
+    /// Opens the last chunk and the tail.
+    fn open_last(&mut self, buffer: &[u8], mut taken: Taken) -> Result<Taken, Unauthentic> {
+        loop {
+            match &mut self.state {
+                State::Chunks { index } if *index < last_index(self.plaintext_len) => {
+                    return Ok(taken);
+                }
+                State::Chunks { index } => {
+                    let len = last_len(self.plaintext_len);
+                    let Some(chunk) = taken.next(buffer, len + TAG_LEN) else { return Ok(taken) };
+                    taken.sealed = chunk.end;
+                    let mut last = Zeroizing::new(vec![0; len]);
+                    self.keys.open_chunk(*index, &buffer[chunk], &mut last)?;
+                    let left = tail_len_max(self.plaintext_len) - SHORT_TAIL;
+                    self.state = State::Pad { left, last };
+                }
+                State::Pad { left, last } => {
+                    let rest = buffer.get(taken.sealed..).unwrap_or_default();
+                    let len =
+                        usize::try_from(*left).map_or(rest.len(), |left| left.min(rest.len()));
+                    if rest.iter().take(len).any(|byte| *byte != 0) {
+                        return Err(Unauthentic);
+                    }
+                    taken.sealed += len;
+                    *left -= len as u64;
+                    if *left > 0 {
+                        return Ok(taken);
+                    }
+                    self.state = State::Record { last: core::mem::take(last) };
+                }
+                State::Record { last } => {
+                    let Some(frame) = taken.next(buffer, SHORT_TAIL_LEN) else { return Ok(taken) };
+                    taken.sealed = frame.end;
+                    let source = &self.source;
+                    let keys = |salt: &[u8; SALT_LEN]| {
+                        hazmat::uncommitted_keys(source, salt, &record_context(Form::Whole))
+                    };
+                    let record = tail::open_frame(keys, Form::Whole, 0, &buffer[frame])?;
+                    if record.plaintext_len() != self.plaintext_len {
+                        return Err(Unauthentic);
+                    }
+                    self.state = State::Verified { last: core::mem::take(last), record };
+                }
+                State::Verified { .. } if taken.sealed == buffer.len() => return Ok(taken),
+                State::Verified { .. } | State::Failed => return Err(Unauthentic),
+            }
+        }
+    }
+}
+
+/// Index of the last chunk, which is shorter than the others.
+const fn last_index(plaintext_len: u64) -> u64 {
+    plaintext_len / CHUNK_LEN as u64
+}
+
+/// Length of the last chunk's content.
+#[allow(clippy::cast_possible_truncation, reason = "a remainder below 16 KiB")]
+fn last_len(plaintext_len: u64) -> usize {
+    (plaintext_len % CHUNK_LEN as u64) as usize
+}

@@ -1,0 +1,189 @@
+//! "Entity tags": between what the backend calls an object and what clients may call it.
+//!
+//! The end of a tag tells what it names: `-` and a number from 1 to 10,000 ends that of a multipart
+//! object, which clients see as it is. Any other gets `-0` behind it. A tag that clients were never
+//! given names nothing, on either side.
+//!
+//! Where objects are called by the MD5 of their content, that is a second name of some, which
+//! [`Named`] turns into the first one.
+
+use core::fmt::Write as _;
+
+use endseal_crypto::segment::SALT_LEN;
+
+use crate::Unauthentic;
+use crate::size::MAX_PARTS;
+
+mod md5;
+
+pub use md5::{Named, names_md5, of_md5};
+
+const WHOLE: &str = "-0";
+
+/// What clients see for the backend's `tag`, with or without quotes and `W/`, which stay.
+#[must_use]
+pub fn to_client(tag: &str) -> String {
+    let quoted = Quoted::new(tag);
+    if is_multipart(quoted.opaque) { tag.to_owned() } else { quoted.with(quoted.opaque, WHOLE) }
+}
+
+/// What the backend calls what clients know as `tag`, with or without quotes and `W/`, which stay.
+///
+/// A tag that [`to_client`] never gives becomes one that no object of a backend has: one that ends
+/// in `-0`.
+#[must_use]
+pub fn to_backend(tag: &str) -> String {
+    let quoted = Quoted::new(tag);
+    if is_multipart(quoted.opaque) {
+        return tag.to_owned();
+    }
+    match quoted.opaque.strip_suffix(WHOLE) {
+        Some(opaque) if !is_multipart(opaque) => quoted.with(opaque, ""),
+        Some(_) => tag.to_owned(),
+        None => quoted.with(quoted.opaque, WHOLE),
+    }
+}
+
+/// [`to_backend`] for a list of tags, as `If-Match` and `If-None-Match` carry it: commas between
+/// tags, or `*`, which names whatever there is, and so what tags beside it name.
+///
+/// A comma within quotes is part of a tag (RFC 9110, 8.8.3).
+#[must_use]
+pub fn list_to_backend(list: &str) -> String {
+    if split(list).any(|tag| tag == "*") {
+        return "*".to_owned();
+    }
+    let mut out = String::with_capacity(list.len() + 2);
+    for tag in split(list) {
+        if !out.is_empty() {
+            out.push_str(", ");
+        }
+        out.push_str(&to_backend(tag));
+    }
+    out
+}
+
+/// The tags of a list.
+fn split(list: &str) -> impl Iterator<Item = &str> {
+    let mut quoted = false;
+    let tags = list.split(move |c| {
+        quoted ^= c == '"';
+        c == ',' && !quoted
+    });
+    tags.map(str::trim).filter(|tag| !tag.is_empty())
+}
+
+/// Adds bytes in lower-case hexadecimal.
+fn push_hex(out: &mut String, bytes: &[u8]) {
+    for byte in bytes {
+        // Writing into a string cannot fail.
+        let _ = write!(out, "{byte:02x}");
+    }
+}
+
+/// The entity tag of a part: the backend's, and which upload of the part it means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartTag {
+    backend: String,
+    salt: Option<[u8; SALT_LEN]>,
+}
+
+impl PartTag {
+    /// From the backend's tag, with or without quotes, and the salt of the part; none as it stands
+    /// in listings of parts, where the proxy does not know it.
+    #[must_use]
+    pub fn new(backend: &str, salt: Option<[u8; SALT_LEN]>) -> Self {
+        Self { backend: Quoted::new(backend).opaque.to_owned(), salt }
+    }
+
+    /// Reads what a client sends, with or without quotes.
+    ///
+    /// # Errors
+    /// [`Unauthentic`] if it does not end in `-0` or in a salt: no client was given that tag.
+    pub fn parse(tag: &str) -> Result<Self, Unauthentic> {
+        let quoted = Quoted::new(tag);
+        let (backend, end) = quoted.opaque.rsplit_once('-').ok_or(Unauthentic)?;
+        let salt = if end == "0" { None } else { Some(salt(end).ok_or(Unauthentic)?) };
+        if quoted.weak || backend.is_empty() {
+            return Err(Unauthentic);
+        }
+        Ok(Self { backend: backend.to_owned(), salt })
+    }
+
+    /// What clients get: `"<tag of the backend>-<salt in hexadecimal>"`, or `-0`, with quotes.
+    #[must_use]
+    pub fn encode(&self) -> String {
+        let mut out = format!("\"{}-", self.backend);
+        match self.salt {
+            None => out.push('0'),
+            Some(salt) => push_hex(&mut out, &salt),
+        }
+        out.push('"');
+        out
+    }
+
+    /// The backend's tag, without quotes.
+    #[must_use]
+    pub fn backend(&self) -> &str {
+        &self.backend
+    }
+
+    /// The salt that the client means, for the part's entry in the record.
+    #[must_use]
+    pub fn salt(&self) -> Option<[u8; SALT_LEN]> {
+        self.salt
+    }
+}
+
+/// 48 digits in lower case; zeros are no salt.
+fn salt(text: &str) -> Option<[u8; SALT_LEN]> {
+    let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return None };
+    let mut out = [0; SALT_LEN];
+    if pairs.len() != out.len() {
+        return None;
+    }
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    for (byte, [high, low]) in out.iter_mut().zip(pairs) {
+        *byte = digit(*high)? << 4 | digit(*low)?;
+    }
+    (out != [0; SALT_LEN]).then_some(out)
+}
+
+/// Whether the tag ends as those of multipart objects do.
+fn is_multipart(opaque: &str) -> bool {
+    opaque.rsplit_once('-').is_some_and(|(_, number)| {
+        let digits = number.bytes().all(|byte| byte.is_ascii_digit());
+        let known = number.parse().is_ok_and(|number: u16| (1..=MAX_PARTS).contains(&number));
+        digits && known && !number.starts_with('0')
+    })
+}
+
+/// A tag taken out of what stands around it.
+struct Quoted<'a> {
+    weak: bool,
+    quotes: bool,
+    opaque: &'a str,
+}
+
+impl<'a> Quoted<'a> {
+    fn new(tag: &'a str) -> Self {
+        let strong = tag.strip_prefix("W/");
+        let tag = strong.unwrap_or(tag);
+        let inner = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
+        Self { weak: strong.is_some(), quotes: inner.is_some(), opaque: inner.unwrap_or(tag) }
+    }
+
+    /// `opaque` and `end` in the place of the tag.
+    fn with(&self, opaque: &str, end: &str) -> String {
+        let weak = if self.weak { "W/" } else { "" };
+        let quote = if self.quotes { "\"" } else { "" };
+        [weak, quote, opaque, end, quote].concat()
+    }
+}
+
+#[cfg(test)]
+mod tests;

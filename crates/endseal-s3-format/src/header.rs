@@ -1,0 +1,293 @@
+//! "Header": what the metadata entry `endseal` carries.
+
+use endseal_crypto::hazmat;
+use endseal_crypto::label::{S3_BODY, S3_MULTIPART};
+use endseal_crypto::random::Random;
+use endseal_crypto::segment::{COMMITMENT_LEN, ChunkKeys, KeySource, SALT_LEN};
+
+use crate::body::WholeSealer;
+use crate::chunks::context;
+use crate::place::{Binding, Place};
+use crate::size::MAX_CONTENT;
+use crate::tail::{TailKeys, record_context};
+use crate::{ContentKey, HeaderError, KeyId, Unauthentic, base64url};
+
+const VERSION: u8 = 1;
+/// Longest key id in bytes.
+/// Longest wrapped key in bytes.
+pub(super) const MAX_WRAPPED_KEY: usize = 1_024;
+/// Length up to the key id.
+const FIXED_LEN: usize = 3 + 8 + SALT_LEN + COMMITMENT_LEN;
+/// Longest header in bytes.
+pub(super) const MAX_HEADER: usize = FIXED_LEN + 1 + KeyId::MAX_LEN + 2 + MAX_WRAPPED_KEY;
+
+/// How an object was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_enums, reason = "the format has these")]
+pub enum Form {
+    /// In one request: one body.
+    Whole,
+    /// In parts.
+    Multipart,
+}
+
+impl Form {
+    pub(super) const fn to_byte(self) -> u8 {
+        match self {
+            Self::Whole => 1,
+            Self::Multipart => 2,
+        }
+    }
+
+    pub(super) const fn from_byte(byte: u8) -> Option<Self> {
+        match byte {
+            1 => Some(Self::Whole),
+            2 => Some(Self::Multipart),
+            _ => None,
+        }
+    }
+}
+
+/// The header of an object. Nothing in it is secret: the content key is wrapped.
+///
+/// A header that was parsed is well formed, not authentic: everything that opens compares the
+/// commitment with the content key that the provider unwrapped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    form: Form,
+    binding: Binding,
+    plaintext_len: u64,
+    salt: [u8; SALT_LEN],
+    commitment: [u8; COMMITMENT_LEN],
+    key_id: KeyId,
+    wrapped_key: Vec<u8>,
+}
+
+impl Header {
+    /// The header of a whole object of `plaintext_len` bytes, and what seals its content. There is
+    /// no other way to a [`WholeSealer`]: two contents under one header would share their nonces.
+    ///
+    /// `key` MUST be uniformly random and drawn for this object; `wrapped` is what the provider's
+    /// key `key_id` made of it with [`Place::wrap_context`] of `binding`.
+    ///
+    /// # Errors
+    /// [`HeaderError`] for a length, key id or wrapped key beyond the limits, or if `random` fails.
+    pub fn whole(
+        key: &ContentKey,
+        plaintext_len: u64,
+        binding: Binding,
+        key_id: &str,
+        wrapped: &[u8],
+        random: &mut impl Random,
+    ) -> Result<(Self, WholeSealer), HeaderError> {
+        if plaintext_len > MAX_CONTENT {
+            return Err(HeaderError::ContentTooLong);
+        }
+        let source = KeySource::new(key);
+        let mut own = Self::new(Form::Whole, plaintext_len, binding, (key_id, wrapped), random)?;
+        let mut salt = [0; SALT_LEN];
+        random.fill(&mut salt)?;
+        let (keys, commitment) = hazmat::seal_keys(&source, &own.salt, &own.context());
+        own.commitment = commitment;
+        let record = record_context(Form::Whole);
+        let tail = TailKeys { salt, keys: hazmat::uncommitted_seal_keys(&source, &salt, &record) };
+        Ok((own, WholeSealer::new(source, keys, tail, plaintext_len)))
+    }
+
+    /// The header of a multipart object. The duties are those of [`whole`](Self::whole).
+    ///
+    /// # Errors
+    /// [`HeaderError`] for a key id or wrapped key beyond the limits, or if `random` fails.
+    pub fn multipart(
+        key: &ContentKey,
+        binding: Binding,
+        key_id: &str,
+        wrapped: &[u8],
+        random: &mut impl Random,
+    ) -> Result<Self, HeaderError> {
+        let mut own = Self::new(Form::Multipart, 0, binding, (key_id, wrapped), random)?;
+        let (_, commitment) = hazmat::seal_keys(&KeySource::new(key), &own.salt, &own.context());
+        own.commitment = commitment;
+        Ok(own)
+    }
+
+    /// Without a commitment.
+    fn new(
+        form: Form,
+        plaintext_len: u64,
+        binding: Binding,
+        (key_id, wrapped_key): (&str, &[u8]),
+        random: &mut impl Random,
+    ) -> Result<Self, HeaderError> {
+        let mut own = Self {
+            form,
+            binding,
+            plaintext_len,
+            salt: [0; SALT_LEN],
+            commitment: [0; COMMITMENT_LEN],
+            key_id: checked_key_id(key_id)?,
+            wrapped_key: checked_wrapped_key(wrapped_key)?,
+        };
+        random.fill(&mut own.salt)?;
+        Ok(own)
+    }
+
+    /// The same object's header after the provider has wrapped its content key anew: for a copy to
+    /// another place, or under another key. The object itself stays as it is.
+    ///
+    /// # Errors
+    /// [`HeaderError`] for a key id or wrapped key beyond the limits.
+    pub fn rewrapped(
+        &self,
+        binding: Binding,
+        key_id: &str,
+        wrapped: &[u8],
+    ) -> Result<Self, HeaderError> {
+        let (key_id, wrapped_key) = (checked_key_id(key_id)?, checked_wrapped_key(wrapped)?);
+        Ok(Self { binding, key_id, wrapped_key, ..self.clone() })
+    }
+
+    /// The value of the metadata entry: `base64url(header)`.
+    #[must_use]
+    pub fn encode(&self) -> String {
+        base64url::encode(&self.to_bytes())
+    }
+
+    /// Reads the value of the metadata entry.
+    ///
+    /// # Errors
+    /// [`Unauthentic`] for everything that [`encode`](Self::encode) does not write.
+    pub fn parse(text: &str) -> Result<Self, Unauthentic> {
+        Self::from_bytes(&base64url::decode(text, MAX_HEADER)?)
+    }
+
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let names = 1 + self.key_id.as_str().len() + 2 + self.wrapped_key.len();
+        let mut out = Vec::with_capacity(FIXED_LEN + names);
+        out.extend([VERSION, self.form.to_byte(), self.binding.to_byte()]);
+        out.extend(self.plaintext_len.to_be_bytes());
+        out.extend(self.salt);
+        out.extend(self.commitment);
+        // Both lengths fit: the fields were checked when they came in.
+        let [.., k] = self.key_id.as_str().len().to_be_bytes();
+        out.push(k);
+        out.extend(self.key_id.as_str().as_bytes());
+        let [.., high, low] = self.wrapped_key.len().to_be_bytes();
+        out.extend([high, low]);
+        out.extend(&self.wrapped_key);
+        out
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, Unauthentic> {
+        Self::read(bytes).ok_or(Unauthentic)
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let ([version, form, binding], rest) = bytes.split_first_chunk()?;
+        let (plaintext_len, rest) = rest.split_first_chunk()?;
+        let (salt, rest) = rest.split_first_chunk()?;
+        let (commitment, rest) = rest.split_first_chunk()?;
+        let (k, rest) = rest.split_first()?;
+        let (key_id, rest) = rest.split_at_checked(usize::from(*k))?;
+        let (w, wrapped_key) = rest.split_first_chunk()?;
+        let own = Self {
+            form: Form::from_byte(*form)?,
+            binding: Binding::from_byte(*binding)?,
+            plaintext_len: u64::from_be_bytes(*plaintext_len),
+            salt: *salt,
+            commitment: *commitment,
+            key_id: checked_key_id(str::from_utf8(key_id).ok()?).ok()?,
+            wrapped_key: checked_wrapped_key(wrapped_key).ok()?,
+        };
+        let longest = match own.form {
+            Form::Whole => MAX_CONTENT,
+            Form::Multipart => 0,
+        };
+        let valid = *version == VERSION
+            && own.plaintext_len <= longest
+            && usize::from(u16::from_be_bytes(*w)) == wrapped_key.len();
+        valid.then_some(own)
+    }
+
+    /// How the object was written.
+    #[must_use]
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// The place that the wrapped key is bound to.
+    #[must_use]
+    pub fn binding(&self) -> Binding {
+        self.binding
+    }
+
+    /// The length of the content, if the object is whole.
+    #[must_use]
+    pub fn plaintext_len(&self) -> Option<u64> {
+        (self.form == Form::Whole).then_some(self.plaintext_len)
+    }
+
+    /// Names the key that wraps.
+    #[must_use]
+    pub fn key_id(&self) -> &str {
+        self.key_id.as_str()
+    }
+
+    /// The content key as the provider wrapped it.
+    #[must_use]
+    pub fn wrapped_key(&self) -> &[u8] {
+        &self.wrapped_key
+    }
+
+    /// The additional data with which the provider unwraps the content key of an object that lies
+    /// at `place`.
+    ///
+    /// # Errors
+    /// [`Unauthentic`] if the header's binding is lower than `demanded`, which is configured.
+    pub fn unwrap_context(
+        &self,
+        place: &Place<'_>,
+        demanded: Binding,
+    ) -> Result<Vec<u8>, Unauthentic> {
+        if self.binding < demanded {
+            return Err(Unauthentic);
+        }
+        Ok(place.wrap_context(self.binding))
+    }
+
+    /// Compares the commitment: whether `key` is the content key of this header.
+    ///
+    /// Everything that opens does the same; this is for who wants to know before.
+    ///
+    /// # Errors
+    /// [`Unauthentic`] if it is not, or a field that the key commits to was changed.
+    pub fn verify(&self, key: &ContentKey) -> Result<(), Unauthentic> {
+        self.keys(&KeySource::new(key)).map(|_| ())
+    }
+
+    /// The keys that salt and commitment belong to: of the body of a whole object, of nothing for
+    /// multipart.
+    pub(super) fn keys(&self, source: &KeySource) -> Result<ChunkKeys, Unauthentic> {
+        let context = self.context();
+        Ok(source.derive_committed(&self.salt, &context, &self.commitment)?)
+    }
+
+    fn context(&self) -> Vec<u8> {
+        match self.form {
+            Form::Whole => context(S3_BODY, &self.plaintext_len.to_be_bytes()),
+            Form::Multipart => context(S3_MULTIPART, &[]),
+        }
+    }
+}
+
+fn checked_key_id(key_id: &str) -> Result<KeyId, HeaderError> {
+    KeyId::new(key_id).map_err(|_| HeaderError::KeyId)
+}
+
+fn checked_wrapped_key(wrapped: &[u8]) -> Result<Vec<u8>, HeaderError> {
+    if (1..=MAX_WRAPPED_KEY).contains(&wrapped.len()) {
+        Ok(wrapped.to_vec())
+    } else {
+        Err(HeaderError::WrappedKey)
+    }
+}

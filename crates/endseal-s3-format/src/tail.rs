@@ -1,0 +1,150 @@
+//! "Tail": pad, record and their length, behind the content.
+
+use bytes::BytesMut;
+use endseal_crypto::hazmat;
+use endseal_crypto::label::S3_RECORD;
+use endseal_crypto::random::Random;
+use endseal_crypto::segment::{self, ChunkKeys, KeySource, SALT_LEN, SealKeys};
+
+use crate::chunks::{context, message_len, open_message_by, seal_message_to};
+use crate::header::{Form, Header};
+use crate::record::{ENTRY_LEN, FIXED_LEN, Record};
+use crate::size::{plaintext_len, sealed_len, slots};
+use crate::{ContentKey, SealError, Unauthentic};
+
+const LENGTH_LEN: usize = 4;
+
+/// What the record of one object is sealed by.
+pub(super) struct TailKeys {
+    pub(super) salt: [u8; SALT_LEN],
+    /// Derived with that salt and [`record_context`].
+    pub(super) keys: SealKeys,
+}
+
+impl Record {
+    /// Adds the tail to `out`: as much pad as gives the object the length T(P), then the record.
+    /// Before it in the object lie exactly [`body_len`](Self::body_len) bytes.
+    ///
+    /// # Errors
+    /// [`SealError::Random`].
+    pub fn seal_tail(
+        &self,
+        key: &ContentKey,
+        random: &mut impl Random,
+        out: &mut BytesMut,
+    ) -> Result<(), SealError> {
+        let mut salt = [0; SALT_LEN];
+        random.fill(&mut salt)?;
+        let source = KeySource::new(key);
+        let keys = hazmat::uncommitted_seal_keys(&source, &salt, &record_context(self.form()));
+        self.seal_tail_by(TailKeys { salt, keys }, out)
+    }
+
+    /// The same by keys of the form's.
+    pub(super) fn seal_tail_by(&self, keys: TailKeys, out: &mut BytesMut) -> Result<(), SealError> {
+        let tail = frame_len(self).and_then(|frame| Some(frame + pad_len(self, frame)?));
+        let start = out.len();
+        out.resize(start + tail.ok_or(SealError::ContentTooLong)?, 0);
+        self.seal_tail_to(keys, &mut out[start..])
+    }
+
+    /// The same to `out`, which MUST be as long as the tail.
+    pub(super) fn seal_tail_to(
+        &self,
+        TailKeys { salt, keys }: TailKeys,
+        out: &mut [u8],
+    ) -> Result<(), SealError> {
+        let frame = frame_len(self).ok_or(SealError::ContentTooLong)?;
+        let pad = pad_len(self, frame).ok_or(SealError::ContentTooLong)?;
+        let (pad, frame) = out
+            .split_at_mut_checked(pad)
+            .filter(|(_, rest)| rest.len() == frame)
+            .ok_or(SealError::Length)?;
+        pad.fill(0);
+        let (record, length) = frame.split_last_chunk_mut().ok_or(SealError::Length)?;
+        seal_message_to(keys, &salt, &self.to_bytes(), record)?;
+        // At most 320,408 bytes.
+        let [.., a, b, c, d] = record.len().to_be_bytes();
+        *length = [a, b, c, d];
+        Ok(())
+    }
+
+    /// Opens the record of an object of `sealed_len` bytes. `tail` is what the object ends with: the
+    /// last [`tail_len_max`](crate::size::tail_len_max) bytes for the content's length, which
+    /// [`plaintext_len`](crate::size::plaintext_len) tells, or all of it if it has not as many.
+    ///
+    /// # Errors
+    /// [`Unauthentic`] if `key` is not the key of `header`, `sealed_len` is the length of no object
+    /// of this format, or anything of the tail is not as specified.
+    pub fn open_tail(
+        header: &Header,
+        key: &ContentKey,
+        sealed_len: u64,
+        tail: &[u8],
+    ) -> Result<Self, Unauthentic> {
+        let source = KeySource::new(key);
+        header.keys(&source)?;
+        let content = plaintext_len(sealed_len).ok_or(Unauthentic)?;
+        if header.plaintext_len().is_some_and(|announced| announced != content) {
+            return Err(Unauthentic);
+        }
+        let form = header.form();
+        let keys =
+            |salt: &[u8; SALT_LEN]| hazmat::uncommitted_keys(&source, salt, &record_context(form));
+        let record = open_frame(keys, form, slots(content), tail)?;
+        if record.plaintext_len() != content {
+            return Err(Unauthentic);
+        }
+        let frame = frame_len(&record).ok_or(Unauthentic)?;
+        let pad = pad_len(&record, frame).ok_or(Unauthentic)?;
+        let start = tail.len().checked_sub(frame + pad).ok_or(Unauthentic)?;
+        let is_zero = tail[start..].iter().take(pad).all(|byte| *byte == 0);
+        if is_zero { Ok(record) } else { Err(Unauthentic) }
+    }
+}
+
+/// Opens the record at the end of `tail`, which may have anything before it. Its length is checked
+/// before anything is done for it: no entry for a whole object, at most `max_parts` for the other. `keys` derives those
+/// of the form's records with a salt.
+pub(super) fn open_frame(
+    keys: impl FnOnce(&[u8; SALT_LEN]) -> ChunkKeys,
+    form: Form,
+    max_parts: u64,
+    tail: &[u8],
+) -> Result<Record, Unauthentic> {
+    let (before, length) = tail.split_last_chunk::<LENGTH_LEN>().ok_or(Unauthentic)?;
+    let length = u64::from(u32::from_be_bytes(*length));
+    let chunks = length.checked_sub(SALT_LEN as u64).ok_or(Unauthentic)?;
+    let entries = segment::plaintext_len(chunks)
+        .and_then(|record| record.checked_sub(FIXED_LEN as u64))
+        .filter(|entries| entries % ENTRY_LEN as u64 == 0)
+        .ok_or(Unauthentic)?;
+    let parts = entries / ENTRY_LEN as u64;
+    let is_possible = match form {
+        Form::Whole => parts == 0,
+        Form::Multipart => (1..=max_parts).contains(&parts),
+    };
+    let start = usize::try_from(length).ok().and_then(|len| before.len().checked_sub(len));
+    let sealed = start.and_then(|start| before.get(start..)).filter(|_| is_possible);
+    let record = open_message_by(keys, sealed.ok_or(Unauthentic)?)?;
+    Record::from_bytes(&record).filter(|record| record.form() == form).ok_or(Unauthentic)
+}
+
+pub(super) fn record_context(form: Form) -> Vec<u8> {
+    context(S3_RECORD, &[form.to_byte()])
+}
+
+/// Length of salt, chunks and `length`.
+fn frame_len(record: &Record) -> Option<usize> {
+    let plaintext = FIXED_LEN + ENTRY_LEN * record.entries().len();
+    usize::try_from(message_len(plaintext as u64)?).ok()?.checked_add(LENGTH_LEN)
+}
+
+/// The pad of an object with that record, whose tail without pad has `frame` bytes. Never negative,
+/// as the specification proves.
+fn pad_len(record: &Record, frame: usize) -> Option<usize> {
+    let pad = sealed_len(record.plaintext_len())?
+        .checked_sub(record.body_len())?
+        .checked_sub(frame as u64)?;
+    usize::try_from(pad).ok()
+}

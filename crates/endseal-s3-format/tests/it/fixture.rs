@@ -1,0 +1,358 @@
+//! Objects to read and to spoil.
+
+use bytes::BytesMut;
+use endseal_crypto::hazmat;
+use endseal_crypto::random::{Random, RandomError};
+use endseal_crypto::segment::{KeySource, SliceSealer, chunks_len};
+use endseal_s3_format::ContentChecksum;
+use endseal_s3_format::{
+    Binding, ContentKey, Entry, Form, Header, PartNumber, PartSealer, RangePlan, Record, Taken,
+    Unauthentic, WholeOpener, size,
+};
+
+/// SplitMix64: seeded, so that what failed fails again.
+pub(crate) struct Seeded(pub u64);
+
+impl Seeded {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    pub(crate) fn size(&mut self, end: usize) -> usize {
+        self.below(end as u64) as usize
+    }
+
+    /// A changed copy of `bytes`: flipped bits, cuts, pieces of itself, other bytes.
+    pub(crate) fn mutant(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut mutant = bytes.to_vec();
+        for _ in 0..=self.below(3) {
+            let at = self.size(mutant.len() + 1);
+            let piece = self.size(bytes.len() + 1);
+            let piece = &bytes[piece..bytes.len().min(piece + self.size(40))];
+            match self.below(6) {
+                0 => mutant.truncate(at),
+                1 => mutant.splice(at..at, piece.iter().copied()).for_each(drop),
+                2 => {
+                    let end = mutant.len().min(at + piece.len());
+                    mutant.splice(at..end, piece.iter().copied()).for_each(drop);
+                }
+                3 if at < mutant.len() => mutant[at] = self.next() as u8,
+                4 => drop(mutant.drain(at..mutant.len().min(at + self.size(9)))),
+                _ if at < mutant.len() => mutant[at] ^= 1 << self.below(8),
+                _ => {}
+            }
+        }
+        mutant
+    }
+}
+
+impl Random for Seeded {
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<(), RandomError> {
+        buffer.fill_with(|| self.next() as u8);
+        Ok(())
+    }
+}
+
+/// A source that fails.
+pub(crate) struct Broken;
+
+impl Random for Broken {
+    fn fill(&mut self, _: &mut [u8]) -> Result<(), RandomError> {
+        Err(RandomError::default())
+    }
+}
+
+/// Breaks behind so many values.
+pub(crate) struct Breaks(pub(crate) usize);
+
+impl Random for Breaks {
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<(), RandomError> {
+        self.0 = self.0.checked_sub(1).ok_or_else(RandomError::default)?;
+        buffer.fill(7);
+        Ok(())
+    }
+}
+
+pub(crate) fn key(n: u8) -> ContentKey {
+    ContentKey::from_bytes(&[n; 32])
+}
+
+/// No two chunks are the same, and no two seeds.
+pub(crate) fn data(seed: u64, len: u64) -> Vec<u8> {
+    let mut random = Seeded(seed);
+    let mut out = Vec::with_capacity(len as usize + 8);
+    while out.len() < len as usize {
+        out.extend(random.next().to_le_bytes());
+    }
+    out.truncate(len as usize);
+    out
+}
+
+/// A whole object, its content and what is needed to open it.
+pub(crate) struct Whole {
+    pub(crate) header: Header,
+    pub(crate) key: ContentKey,
+    pub(crate) content: Vec<u8>,
+    pub(crate) object: Vec<u8>,
+}
+
+impl Whole {
+    pub(crate) fn new(len: u64) -> Self {
+        Self::with(1, len, None)
+    }
+
+    pub(crate) fn with(n: u8, len: u64, checksum: Option<ContentChecksum>) -> Self {
+        let (key, content) = (key(n), data(n.into(), len));
+        let mut random = Seeded(u64::from(n) << 32 | len);
+        let (header, mut sealer) =
+            Header::whole(&key, len, Binding::Key, "k", b"wrapped", &mut random).unwrap();
+        let mut object = BytesMut::new();
+        sealer.push(&content, &mut object).unwrap();
+        sealer.finish(checksum, &mut object).unwrap();
+        Self { header, key, content, object: object.to_vec() }
+    }
+
+    pub(crate) fn open(&self, object: &[u8]) -> Result<Record, Unauthentic> {
+        let (released, opened) = open_whole(&self.header, &self.key, object, object.len().max(1));
+        self.check(&released, opened)
+    }
+
+    /// Nothing is released that is not content, and all of it only if the object is the right one.
+    pub(crate) fn check(
+        &self,
+        released: &[u8],
+        opened: Result<Record, Unauthentic>,
+    ) -> Result<Record, Unauthentic> {
+        assert!(self.content.starts_with(released));
+        if opened.is_ok() {
+            assert_eq!(released.len(), self.content.len());
+        } else {
+            let full_chunks = self.content.len() / 16_384 * 16_384;
+            assert!(released.len() <= full_chunks, "the last chunk waits for the tail");
+        }
+        opened
+    }
+}
+
+/// All of an object, pushed in pieces: what was released, and whether that is all.
+pub(crate) fn open_whole(
+    header: &Header,
+    key: &ContentKey,
+    object: &[u8],
+    piece: usize,
+) -> (Vec<u8>, Result<Record, Unauthentic>) {
+    let mut out = Vec::new();
+    let opened = WholeOpener::new(header, key).and_then(|mut opener| {
+        let mut reader = Reader::default();
+        let mut open = |buffer: &mut [u8]| opener.open(buffer);
+        object.chunks(piece).try_for_each(|piece| reader.push(piece, &mut open, &mut out))?;
+        let (last, record) = opener.finish()?;
+        out.extend_from_slice(&last);
+        Ok(record)
+    });
+    assert_short(header, key, object, &out, &opened);
+    (out, opened)
+}
+
+/// Opened as a short one, without a place to open it in, it is the same; of others nothing is opened.
+fn assert_short(
+    header: &Header,
+    key: &ContentKey,
+    object: &[u8],
+    content: &[u8],
+    opened: &Result<Record, Unauthentic>,
+) {
+    let Ok(mut opener) = WholeOpener::new(header, key) else { return };
+    let is_short = opener.is_short();
+    match opener.open_short(object).and_then(|taken| Ok((taken, opener.finish()?))) {
+        Ok((taken, (last, record))) => {
+            assert!(is_short && last.as_slice() == content);
+            assert_eq!((taken.sealed, taken.content), (object.len(), 0));
+            assert_eq!(Ok(&record), opened.as_ref());
+        }
+        Err(error) => assert!(!is_short || opened.as_ref() == Err(&error)),
+    }
+}
+
+/// Gives an opener what comes in pieces, behind what it did not take.
+#[derive(Default)]
+pub(crate) struct Reader(Vec<u8>);
+
+impl Reader {
+    pub(crate) fn push(
+        &mut self,
+        piece: &[u8],
+        open: &mut dyn FnMut(&mut [u8]) -> Result<Taken, Unauthentic>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Unauthentic> {
+        self.0.extend_from_slice(piece);
+        let taken = open(&mut self.0)?;
+        assert!(taken.content <= taken.sealed);
+        out.extend_from_slice(&self.0[..taken.content]);
+        self.0.drain(..taken.sealed);
+        assert!(self.0.len() < 16_400, "all that has come is taken");
+        Ok(())
+    }
+}
+
+/// A multipart object as a backend joins it.
+pub(crate) struct Multipart {
+    pub(crate) header: Header,
+    pub(crate) key: ContentKey,
+    pub(crate) content: Vec<u8>,
+    pub(crate) parts: Vec<Vec<u8>>,
+    pub(crate) record: Record,
+    pub(crate) tail: Vec<u8>,
+}
+
+impl Multipart {
+    /// Parts of these numbers and lengths; the record binds the salts where `bound` says so.
+    pub(crate) fn new(parts: &[(u16, u64)], bound: impl Fn(u16) -> bool) -> Self {
+        let key = key(2);
+        let mut random = Seeded(parts.len() as u64);
+        let header = Header::multipart(&key, Binding::Key, "k", b"wrapped", &mut random).unwrap();
+        let (mut content, mut sealed, mut entries) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, len) in parts {
+            let (part, salt) = seal_part(&key, *number, &data((*number).into(), *len), &mut random);
+            content.extend(data((*number).into(), *len));
+            sealed.push(part);
+            entries.push(Entry {
+                number: PartNumber::new(*number).unwrap(),
+                plaintext_len: *len,
+                salt: bound(*number).then_some(salt),
+            });
+        }
+        let record = Record::multipart(entries, None, false).unwrap();
+        let mut tail = BytesMut::new();
+        record.seal_tail(&key, &mut random, &mut tail).unwrap();
+        Self { header, key, content, parts: sealed, record, tail: tail.to_vec() }
+    }
+
+    pub(crate) fn object(&self) -> Vec<u8> {
+        [self.parts.concat(), self.tail.clone()].concat()
+    }
+
+    /// As a reader does it: the record from the end, then all of the content.
+    pub(crate) fn open(&self, object: &[u8]) -> Result<Record, Unauthentic> {
+        let record = open_record(&self.header, &self.key, object)?;
+        let range = 0..record.plaintext_len();
+        let (released, opened) = open_range(&self.header, &self.key, &record, range, object);
+        assert!(self.content.starts_with(&released) || opened.is_ok());
+        opened?;
+        assert_eq!(released.len() as u64, record.plaintext_len());
+        assert!(released == self.content, "other content was released");
+        Ok(record)
+    }
+}
+
+pub(crate) fn seal_part(
+    key: &ContentKey,
+    number: u16,
+    content: &[u8],
+    random: &mut Seeded,
+) -> (Vec<u8>, [u8; 24]) {
+    let number = PartNumber::new(number).unwrap();
+    let mut sealer = PartSealer::new(key, number, content.len() as u64, random).unwrap();
+    let mut part = BytesMut::new();
+    sealer.push(content, &mut part).unwrap();
+    let salt = sealer.salt();
+    sealer.finish(&mut part).unwrap();
+    assert_eq!(size::part_len(content.len() as u64), Some(part.len() as u64));
+    (part.to_vec(), salt)
+}
+
+/// The record, with as much of the end of the object as the length of the content asks for.
+pub(crate) fn open_record(
+    header: &Header,
+    key: &ContentKey,
+    object: &[u8],
+) -> Result<Record, Unauthentic> {
+    let total = object.len() as u64;
+    let content = size::plaintext_len(total).ok_or(Unauthentic)?;
+    let tail = object.len().saturating_sub(size::tail_len_max(content) as usize);
+    Record::open_tail(header, key, total, &object[tail..])
+}
+
+/// A range of a multipart object: what was released, and whether that is all.
+pub(crate) fn open_range(
+    header: &Header,
+    key: &ContentKey,
+    record: &Record,
+    range: core::ops::Range<u64>,
+    object: &[u8],
+) -> (Vec<u8>, Result<(), Unauthentic>) {
+    let plan = RangePlan::multipart(record, range).unwrap();
+    read_plan(header, key, plan, object, 1 << 20)
+}
+
+/// Fetches what a plan asks for, and opens it in pieces.
+pub(crate) fn read_plan(
+    header: &Header,
+    key: &ContentKey,
+    plan: RangePlan,
+    object: &[u8],
+    piece: usize,
+) -> (Vec<u8>, Result<(), Unauthentic>) {
+    let fetch = |range: core::ops::Range<u64>| &object[range.start as usize..range.end as usize];
+    let salt = plan.salt().map(|salt| fetch(salt).try_into().unwrap());
+    let sealed = fetch(plan.sealed());
+    let mut out = Vec::new();
+    let opened = plan.opener(header, key, salt).and_then(|mut opener| {
+        let mut reader = Reader::default();
+        let mut open = |buffer: &mut [u8]| opener.open(buffer);
+        sealed.chunks(piece).try_for_each(|piece| reader.push(piece, &mut open, &mut out))?;
+        opener.finish()
+    });
+    (out, opened)
+}
+
+/// `salt || chunks`, as a writer makes them that does not obey the rules.
+pub(crate) fn seal_message(key: &ContentKey, context: &[u8], message: &[u8]) -> Vec<u8> {
+    let salt = [0x5a; 24];
+    let mut chunks = vec![0; chunks_len(message.len() as u64).unwrap() as usize];
+    let keys = hazmat::uncommitted_seal_keys(&KeySource::new(key), &salt, context);
+    let mut sealer = SliceSealer::new(keys, &mut chunks);
+    sealer.push(message);
+    sealer.finish();
+    [&salt[..], &chunks].concat()
+}
+
+/// A tail for an object with `body_len` bytes before it and the length T(`plaintext_len`), around a
+/// record that need not obey the rules.
+pub(crate) fn seal_tail(
+    key: &ContentKey,
+    form: Form,
+    plaintext_len: u64,
+    body_len: u64,
+    record: &[u8],
+) -> Vec<u8> {
+    let form = if form == Form::Whole { 1 } else { 2 };
+    let context = [&b"endseal/s3-object@v1 record"[..], &[form]].concat();
+    let sealed = seal_message(key, &context, record);
+    let tail = (size::sealed_len(plaintext_len).unwrap() - body_len) as usize;
+    let mut out = vec![0; tail - sealed.len() - 4];
+    out.extend(&sealed);
+    out.extend((sealed.len() as u32).to_be_bytes());
+    out
+}
+
+/// Pushes `sealed` in the place of what a plan for `range` asks for.
+pub(crate) fn push_all(
+    made: &Multipart,
+    range: core::ops::Range<u64>,
+    sealed: &[u8],
+) -> (Vec<u8>, Result<(), Unauthentic>) {
+    let plan = RangePlan::multipart(&made.record, range).unwrap();
+    let mut opener = plan.opener(&made.header, &made.key, None).unwrap();
+    let mut out = Vec::new();
+    let pushed = Reader::default().push(sealed, &mut |buffer| opener.open(buffer), &mut out);
+    (out, pushed.and_then(|()| opener.finish()))
+}
