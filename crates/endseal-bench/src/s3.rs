@@ -42,7 +42,7 @@ pub(crate) const KEEP: &str = "keep";
 pub(crate) const DROP: &str = "drop";
 
 /// What makes signatures with the suite's credentials.
-pub(crate) fn signer() -> endseal_s3proxy::sigv4::Signer {
-    let secret = endseal_s3proxy::sigv4::SecretKey::new(SECRET.to_owned());
-    endseal_s3proxy::sigv4::Signer::new(ACCESS_KEY.to_owned(), secret, REGION.to_owned())
+pub(crate) fn signer() -> endseal_s3_protocol::sigv4::Signer {
+    let secret = endseal_s3_protocol::sigv4::SecretKey::new(SECRET.to_owned());
+    endseal_s3_protocol::sigv4::Signer::new(ACCESS_KEY.to_owned(), secret, REGION.to_owned())
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use endseal_crypto::secret::Zeroizing;
+use endseal_s3_protocol::Operation;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::Target;
+use endseal_s3_protocol::sigv4::{SecretKey, SecretKeys, Signer};
 
-use crate::error::S3Error;
 use crate::glob::Glob;
-use crate::operation::Operation;
-use crate::sigv4::{SecretKey, SecretKeys, Signer};
-use crate::target::Target;
 
 /// A secret access key of S3.
 #[derive(Clone)]
@@ -241,12 +241,12 @@ impl SecretKeys for Clients {
 
 #[cfg(test)]
 mod tests {
+    use endseal_s3_protocol::Operation;
+    use endseal_s3_protocol::Target;
     use http::{HeaderMap, Method, Uri};
 
     use super::{Client, Permissions, SecretAccessKey};
     use crate::glob::Glob;
-    use crate::operation::Operation;
-    use crate::target::Target;
 
     fn allowed(client: &Client, method: Method, uri: &str) -> bool {
         let uri: Uri = uri.parse().unwrap();

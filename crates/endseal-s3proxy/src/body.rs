@@ -2,7 +2,6 @@
 //! opened towards the client. Each is drawn by whoever sends it: no task, no channel, no more memory
 //! than the pieces on their way.
 
-mod chunked;
 mod content;
 mod form_file;
 mod framed;
@@ -14,8 +13,7 @@ mod sealed;
 mod shared_buffer;
 mod upload;
 
-use chunked::Chunked;
-pub(crate) use content::{Content, Step};
+pub(crate) use content::{Content, ContentSource, held, whole};
 pub(crate) use form_file::{FormFile, find};
 pub(crate) use framed::{Framed, TRAILER};
 pub(crate) use leftover::Leftover;

@@ -7,14 +7,15 @@ use core::time::Duration;
 use std::path::{Path, PathBuf};
 
 pub use self::reader::ConfigError;
+use endseal_s3_folder::FolderServer;
 use endseal_s3_format::Binding;
+use endseal_s3_protocol::sigv4::Signer;
 
 use self::reader::Reader;
 use crate::access::{Client, Permissions, SecretAccessKey};
 use crate::bucket::{BucketNames, BucketRule, Buckets, EntityTags, Plaintext};
 use crate::glob::Glob;
 use crate::name_secret::NameSecretFile;
-use crate::sigv4::Signer;
 
 /// Everything a proxy is configured with.
 #[derive(Clone)]
@@ -93,6 +94,14 @@ impl Backend {
     pub fn folder(folder: &Path) -> Self {
         let none = SecretAccessKey::new(String::new());
         Self { folder: Some(folder.to_owned()), ..Self::new("", "", none) }
+    }
+
+    /// A folder that is served.
+    #[must_use]
+    pub fn served(folder: &FolderServer) -> Self {
+        let secret = SecretAccessKey::new(folder.expose_secret_access_key().to_owned());
+        // It tells a body that breaks off from one that ends.
+        Self { trailers: false, ..Self::new(&folder.url(), folder.access_key(), secret) }
     }
 
     /// What signs requests with these credentials.

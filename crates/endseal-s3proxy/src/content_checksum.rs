@@ -1,8 +1,7 @@
 //! Checksums as requests have them, and as objects keep them.
 
 use endseal_s3_format::{ChecksumAlgorithm, ContentChecksum};
-
-use crate::checksum::{ChecksumKind, ChecksumValue};
+use endseal_s3_protocol::checksum::{ChecksumKind, ChecksumValue};
 
 /// The checksum as a record keeps it; `None` for SHA-512, for which it has no room.
 pub(crate) fn kept(checksum: ChecksumValue) -> Option<ContentChecksum> {

@@ -22,9 +22,10 @@ use http::Response;
 
 use self::named_list::Spelling;
 pub(crate) use self::post_object::post_object;
+use endseal_s3_protocol::Operation;
+use endseal_s3_protocol::S3Error;
+
 use crate::body::Outgoing;
-use crate::error::S3Error;
-use crate::operation::Operation;
 use crate::proxy::{Call, Proxy};
 
 /// Takes care of a request that may be made.

@@ -1,13 +1,14 @@
 //! Which headers go through to the backend and back, and which are the proxy's own business.
 
 use endseal_s3_format as object;
-use http::header::{AsHeaderName, CONNECTION, CONTENT_ENCODING};
+use endseal_s3_protocol::S3Error;
+use http::header::CONNECTION;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::error::S3Error;
-
-/// Before the names of user metadata.
-pub(crate) const USER_METADATA: &str = "x-amz-meta-";
+pub(crate) use endseal_s3_protocol::headers::{
+    AMZ_TRAILER, COPY_SOURCE, DECODED_LENGTH, OBJECT_SIZE, SDK_CHECKSUM, USER_METADATA,
+    is_checksum, strip_aws_chunked, text,
+};
 
 /// The metadata that carries an object's header.
 pub(crate) const OBJECT_HEADER: HeaderName = HeaderName::from_static("x-amz-meta-endseal");
@@ -17,18 +18,6 @@ pub(crate) const OBJECT_MD5: HeaderName = HeaderName::from_static("x-amz-meta-en
 
 /// The metadata that carries sealed user metadata.
 pub(crate) const SEALED_METADATA: HeaderName = HeaderName::from_static("x-amz-meta-endseal-m");
-
-// Names that are looked for in every request: as constants they are not parsed each time.
-pub(crate) const AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
-pub(crate) const AMZ_TRAILER: HeaderName = HeaderName::from_static("x-amz-trailer");
-pub(crate) const CONTENT_MD5: HeaderName = HeaderName::from_static("content-md5");
-pub(crate) const CONTENT_SHA256: HeaderName = HeaderName::from_static("x-amz-content-sha256");
-pub(crate) const COPY_SOURCE: HeaderName = HeaderName::from_static("x-amz-copy-source");
-pub(crate) const DECODED_LENGTH: HeaderName =
-    HeaderName::from_static("x-amz-decoded-content-length");
-pub(crate) const OBJECT_SIZE: HeaderName = HeaderName::from_static("x-amz-object-size");
-pub(crate) const SDK_CHECKSUM: HeaderName = HeaderName::from_static("x-amz-sdk-checksum-algorithm");
-pub(crate) const SECURITY_TOKEN: HeaderName = HeaderName::from_static("x-amz-security-token");
 
 /// Bytes of names and values of user metadata at most, as S3 has it.
 const MAX_USER_METADATA: usize = 2_048;
@@ -74,11 +63,6 @@ fn describes_content(name: &HeaderName) -> bool {
         || is_checksum(name)
 }
 
-/// Whether a header tells a checksum of the content, or how to make or tell one.
-pub(crate) fn is_checksum(name: &str) -> bool {
-    name.starts_with("x-amz-checksum-")
-}
-
 /// Headers that `Connection` names: they concern one connection and end here (RFC 9110, 7.6.1).
 fn hop_by_hop(headers: &HeaderMap) -> Vec<HeaderName> {
     let lines = headers.get_all(CONNECTION).iter().filter_map(|line| line.to_str().ok());
@@ -111,23 +95,6 @@ fn chosen(headers: &HeaderMap, wanted: impl Fn(&HeaderName) -> bool) -> HeaderMa
     }
     strip_aws_chunked(&mut out);
     out
-}
-
-/// Removes `aws-chunked` from `Content-Encoding`: it is the encoding of the request, not the
-/// object's.
-pub(crate) fn strip_aws_chunked(headers: &mut HeaderMap) {
-    let Some(value) = headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()) else {
-        return;
-    };
-    let rest: Vec<&str> = value
-        .split(',')
-        .map(str::trim)
-        .filter(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case("aws-chunked"))
-        .collect();
-    match HeaderValue::from_str(&rest.join(",")) {
-        Ok(value) if !rest.is_empty() => drop(headers.insert(CONTENT_ENCODING, value)),
-        _ => drop(headers.remove(CONTENT_ENCODING)),
-    }
 }
 
 /// Removes the headers that `unwanted` names.
@@ -193,11 +160,6 @@ pub(crate) fn set_header(
     let value = HeaderValue::try_from(header).map_err(|_| S3Error::internal())?;
     headers.insert(OBJECT_HEADER, value);
     Ok(())
-}
-
-/// The value of a header as text.
-pub(crate) fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
-    headers.get(name)?.to_str().ok()
 }
 
 /// Sets a header.

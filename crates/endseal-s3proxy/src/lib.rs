@@ -3,14 +3,10 @@
 //! | to do this | use |
 //! |---|---|
 //! | run a proxy | [`Config`], [`Proxy`], [`Server`] |
-//! | keep objects in a folder, without a server behind | [`folder`] |
+//! | make what a proxy over a folder needs | [`set_up`] |
 //! | clean up after uploads, wrap the keys of objects anew | [`maintenance`] |
 //! | keep what names are encrypted under | [`name_secret`] |
 //! | talk to the server behind | [`client`] |
-//! | verify and make signatures | [`sigv4`] |
-//! | take the content out of a chunked upload | [`aws_chunked`] |
-//! | compute and compare checksums | [`checksum`] |
-//! | read and write S3's documents | [`xml`] |
 #![forbid(unsafe_code)]
 #![allow(
     clippy::std_instead_of_alloc,
@@ -21,17 +17,13 @@
 extern crate alloc;
 
 pub mod access;
-pub mod aws_chunked;
 mod body;
 pub mod bucket;
-mod byte_range;
-pub mod checksum;
 pub mod client;
+mod client_key;
 pub mod config;
 mod content_checksum;
 mod daemon;
-mod error;
-pub mod folder;
 mod front;
 mod glob;
 mod handler;
@@ -41,23 +33,18 @@ mod loopback;
 pub mod maintenance;
 mod metrics;
 pub mod name_secret;
-mod operation;
 mod proxy;
 mod server;
-pub mod sigv4;
+pub mod set_up;
 mod start;
-mod target;
 mod workers;
-pub mod xml;
 
 pub use body::Outgoing;
 pub use config::Config;
 pub use daemon::{Listening, RunError, run};
-pub use error::S3Error;
 pub use glob::Glob;
 pub use log::{Entry, Log, Silent};
 pub use metrics::{Metrics, MetricsServer};
-pub use operation::Operation;
 pub use proxy::Proxy;
 pub use server::Server;
 pub use start::StartError;

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::operation::Operation;
+use endseal_s3_protocol::Operation;
 
 /// One request, when its answer begins.
 ///

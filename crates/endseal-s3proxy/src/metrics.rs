@@ -11,10 +11,10 @@ use http::StatusCode;
 pub use self::listener::MetricsServer;
 use endseal_kms::Cached;
 use endseal_kms::cache::CacheCounters;
+use endseal_s3_protocol::Operation;
+use endseal_s3_protocol::S3Error;
 
 use crate::client::Client;
-use crate::error::S3Error;
-use crate::operation::Operation;
 use crate::proxy::Proxy;
 
 /// Upper bounds of the classes of times, in milliseconds.
@@ -237,10 +237,10 @@ fn series(out: &mut String, name: &str, kind: &str, help: &str, count: u64) {
 mod tests {
     use core::time::Duration;
 
+    use endseal_s3_protocol::Operation;
     use http::StatusCode;
 
     use super::Metrics;
-    use crate::operation::Operation;
 
     #[test]
     fn answers_are_counted_by_operation_and_class() {

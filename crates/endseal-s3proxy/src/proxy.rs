@@ -24,21 +24,22 @@ use self::request_id::RequestId;
 pub(crate) use self::sealed_object::{Found, SealedObject, Sought, content_range, object_len};
 pub(crate) use self::verdict::{late_error, relay, with_document, without_body};
 use endseal_kms::{Cached, KeyProvider};
+use endseal_s3_folder::FolderServer;
+use endseal_s3_protocol::Operation;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::Target;
+use endseal_s3_protocol::sigv4::{Access, Payload, Rules, SignedRequest, Signer, Verifier};
 
 use crate::access::{Client, Clients};
 use crate::body::{Leftover, Outgoing, Upload};
 use crate::bucket::{BucketRule, Buckets};
 use crate::client;
+use crate::client_key::parse_target;
 use crate::config::{Config, Limits};
-use crate::error::S3Error;
-use crate::folder::FolderServer;
 use crate::handler;
 use crate::headers::{self, COPY_SOURCE};
 use crate::log::{Entry, Log};
 use crate::metrics::Metrics;
-use crate::operation::Operation;
-use crate::sigv4::{Access, Payload, Rules, SignedRequest, Signer, Verifier};
-use crate::target::Target;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
 
@@ -208,7 +209,7 @@ impl Proxy {
             return Err(S3Error::head_too_large());
         }
         let host = host(&head.uri, &head.headers);
-        let target = Target::parse(&head.uri, host, &self.domains)?;
+        let target = parse_target(&head.uri, host, &self.domains)?;
         seen.target = Some(target.without_query());
         let operation = Operation::of(&head.method, &target, &head.headers);
         seen.operation = operation;

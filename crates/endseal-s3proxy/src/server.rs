@@ -8,6 +8,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use endseal_s3_protocol::Query;
 use http::{Method, Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -26,7 +27,6 @@ use crate::body::Outgoing;
 use crate::config::TlsFiles;
 use crate::front::Front;
 use crate::proxy::Proxy;
-use crate::target::Query;
 use crate::workers::Workers;
 
 /// A proxy that listens.

@@ -11,10 +11,10 @@ use endseal_kms::ring::{RingFile, read_passphrase};
 use endseal_kms::rsa::RsaKey;
 use endseal_kms::vault::{TokenSource, VaultSettings};
 use endseal_kms::{Cached, KeyId, KeyProvider, RingProvider, RsaProvider, VaultProvider};
+use endseal_s3_folder::FolderServer;
 
 use crate::client::{self, Client, Target, Trust};
-use crate::config::{Config, Keys, Limits};
-use crate::folder::FolderServer;
+use crate::config::{Backend, Config, Keys, Limits};
 use crate::log::Log;
 use crate::proxy::Proxy;
 
@@ -60,7 +60,7 @@ impl Proxy {
         if let Some(folder) = &config.backend.folder {
             let served =
                 FolderServer::start(folder).map_err(|error| StartError::of_file(folder, error))?;
-            let config = Config { backend: served.backend(), ..config.clone() };
+            let config = Config { backend: Backend::served(&served), ..config.clone() };
             let mut proxy = Self::start(&config, log)?;
             proxy.folder = Some(served);
             return Ok(proxy);

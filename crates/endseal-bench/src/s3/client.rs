@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{Instant, SystemTime};
 
-use endseal_s3proxy::sigv4::{PayloadHash, Signer};
+use endseal_s3_protocol::sigv4::{PayloadHash, Signer};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::content::Content;

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use endseal_s3proxy::sigv4::{PayloadHash, Signer};
+use endseal_s3_protocol::sigv4::{PayloadHash, Signer};
 use http::header::{AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HOST, RANGE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;

@@ -13,7 +13,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use endseal_s3proxy::aws_chunked::{Decoder, Form, Limits};
+use endseal_s3_protocol::aws_chunked::{Decoder, Form, Limits};
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, RANGE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};

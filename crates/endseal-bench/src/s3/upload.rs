@@ -2,8 +2,8 @@
 
 use core::net::SocketAddr;
 
-use endseal_s3proxy::checksum::{ChecksumKind, Hasher};
-use endseal_s3proxy::sigv4::{PayloadHash, Signer};
+use endseal_s3_protocol::checksum::{ChecksumKind, Hasher};
+use endseal_s3_protocol::sigv4::{PayloadHash, Signer};
 
 use super::Failure;
 use super::client::{Connection, head_of};

@@ -3,9 +3,9 @@
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf as _, Bytes, BytesMut};
+use endseal_s3_protocol::S3Error;
 
 use crate::body::Upload;
-use crate::error::S3Error;
 
 /// The bytes of a file of known length, then `ending`, then nothing. A delimiter within the file is an
 /// error: then the form has something behind the file, and its length is not what it seemed.

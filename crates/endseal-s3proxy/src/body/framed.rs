@@ -6,13 +6,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::checksum::ChecksumKind;
 use http::header::{CONTENT_ENCODING, HeaderMap, HeaderValue};
 use http_body::Frame;
 
 use crate::body::Sealed;
-use crate::checksum::ChecksumKind;
 use crate::client::{Body, SourceError};
-use crate::error::S3Error;
 use crate::headers::{self, AMZ_TRAILER, DECODED_LENGTH, SDK_CHECKSUM};
 
 /// Bytes of a chunk. Their number is fixed, so that the length of the whole is known before. Long, so that

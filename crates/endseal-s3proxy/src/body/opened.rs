@@ -11,11 +11,11 @@ use bytes::{Buf as _, Bytes, BytesMut};
 use endseal_crypto::secret::Zeroizing;
 use endseal_crypto::segment::SEALED_CHUNK_LEN;
 use endseal_s3_format::{RangeOpener, Taken, Unauthentic, WholeOpener};
+use endseal_s3_protocol::S3Error;
 use http_body::Body as _;
 
 use crate::body::shared_buffer::SharedBuffer;
 use crate::client::ResponseBody;
-use crate::error::S3Error;
 use crate::metrics::Metrics;
 
 /// Bytes of the buffer at most: two reads of the backend's connection.

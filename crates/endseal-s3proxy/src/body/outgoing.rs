@@ -4,11 +4,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use endseal_s3_protocol::S3Error;
 use http_body::{Body, Frame, SizeHint};
 
 use crate::body::Opened;
 use crate::client::ResponseBody;
-use crate::error::S3Error;
 
 /// The body of an answer.
 #[allow(missing_debug_implementations, reason = "it holds plaintext")]

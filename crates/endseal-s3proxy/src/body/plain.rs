@@ -4,11 +4,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::content::Step;
 use http_body::Frame;
 
-use crate::body::content::{Content, Step, frame};
+use crate::body::content::{Content, frame};
 use crate::client::SourceError;
-use crate::error::S3Error;
 
 /// Content as the body of a request. Its last piece leaves when all that the client said of it was
 /// found true.

@@ -8,14 +8,14 @@ use std::task::{Context, Poll, ready};
 use bytes::{Bytes, BytesMut};
 use endseal_crypto::segment::{CHUNK_LEN, SALT_LEN, SEALED_CHUNK_LEN};
 use endseal_s3_format::{PartSealer, SealError, WholeSealer};
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::checksum::{ChecksumKind, ChecksumValue, Hasher, Outcome};
 use http_body::Frame;
 
 use crate::body::content::{Content, frame};
 use crate::body::shared_buffer::SharedBuffer;
-use crate::checksum::{ChecksumKind, ChecksumValue, Hasher, Outcome};
 use crate::client::SourceError;
 use crate::content_checksum::kept;
-use crate::error::S3Error;
 use crate::metrics::Metrics;
 
 /// Chunks of content that the buffer holds: two reads of a client's connection.
@@ -47,6 +47,15 @@ impl Sealer {
             Self::Whole(sealer) => sealer.finish(checksum.and_then(kept), out),
             Self::Part(sealer) => sealer.finish(out),
         }
+    }
+}
+
+/// The error of content that cannot be sealed.
+fn seal_error(error: SealError) -> S3Error {
+    match error {
+        SealError::Length => S3Error::incomplete_body(),
+        SealError::ContentTooLong => S3Error::too_large(),
+        _ => S3Error::internal(),
     }
 }
 
@@ -116,7 +125,7 @@ impl Sealed {
         let Some(sealer) = self.sealer.take() else { return Ok(Bytes::new()) };
         // All that is to come, but for lengths that nobody has memory for.
         let mut out = BytesMut::with_capacity(self.left.min(MOST_AT_ONCE) as usize);
-        sealer.finish(outcome.checksum, &mut out)?;
+        sealer.finish(outcome.checksum, &mut out).map_err(seal_error)?;
         if let Some(sum) = &mut self.sum {
             sum.update(&out);
         }
@@ -148,7 +157,7 @@ impl Sealed {
                 came += piece.len() as u64;
                 for slice in piece.chunks(SLICE) {
                     let before = buffer.len();
-                    sealer.push(slice, buffer)?;
+                    sealer.push(slice, buffer).map_err(seal_error)?;
                     if let Some(sum) = sum.as_mut() {
                         sum.update(&buffer[before..]);
                     }

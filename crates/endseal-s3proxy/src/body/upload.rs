@@ -4,11 +4,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use endseal_s3_protocol::S3Error;
 use http_body::Body as _;
 use hyper::body::Incoming;
 
 use super::leftover::{Left, Leftover};
-use crate::error::S3Error;
 use crate::front::Rate;
 
 /// The body of a request. Dropped before its end, it goes to its [`Leftover`].

@@ -1,17 +1,19 @@
 //! `GetObjectAttributes`: of the content.
 
 use endseal_s3_format::{Record, entity_tag};
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::checksum::ChecksumType;
+use endseal_s3_protocol::xml::{
+    self, AttributesChange, ChecksumChange, PartAttributes, PartsAttributes,
+};
 use http::header::ETAG;
 use http::{HeaderMap, Method, Response};
 
 use super::conditions;
 use crate::body::Outgoing;
-use crate::checksum::ChecksumType;
 use crate::content_checksum::shown;
-use crate::error::S3Error;
 use crate::headers;
 use crate::proxy::{Call, Found, Proxy, Sought, object_len, read, with_document};
-use crate::xml::{self, AttributesChange, ChecksumChange, PartAttributes, PartsAttributes};
 
 /// 1,000 parts and what is around them.
 const MAX_ANSWER: usize = 4 << 20;

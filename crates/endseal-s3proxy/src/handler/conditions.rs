@@ -1,10 +1,10 @@
 //! Conditions on entity tags, between what clients and what the backend call an object.
 
 use endseal_s3_format::entity_tag;
+use endseal_s3_protocol::S3Error;
 use http::HeaderMap;
 use http::header::{ETAG, HeaderValue, IF_RANGE, LAST_MODIFIED};
 
-use crate::error::S3Error;
 use crate::headers;
 
 const CONDITIONS: [&str; 5] = [

@@ -1,19 +1,20 @@
 //! The content of a request: how long it is, how it comes, what must be true of it.
 
-use bytes::{Bytes, BytesMut};
 use core::future::poll_fn;
 use core::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::aws_chunked::{Decoder, Limits};
+use endseal_s3_protocol::checksum::Digests;
+use endseal_s3_protocol::content::Step;
+use endseal_s3_protocol::sigv4::Payload;
 use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, HeaderName};
-
 use tokio::time::timeout;
 
-use crate::aws_chunked::{Decoder, Limits};
-use crate::body::{Content, Step, Upload};
-use crate::checksum::Digests;
-use crate::error::S3Error;
+use crate::body::{Content, ContentSource, Upload};
 use crate::headers::{self, DECODED_LENGTH};
-use crate::sigv4::Payload;
 
 /// Time for a document of a request.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -32,11 +33,15 @@ pub(super) fn of(
         Some(decoder) => {
             let len = number(headers, &DECODED_LENGTH)?;
             let len = len.ok_or_else(S3Error::missing_length)?;
-            Ok(Content::chunked(body, decoder, len, digests))
+            Ok(Content::chunked(ContentSource::Upload(body), decoder, len, digests))
         }
         None => {
             let len = number(headers, &CONTENT_LENGTH)?;
-            Ok(Content::plain(body, len.ok_or_else(S3Error::missing_length)?, digests))
+            Ok(Content::plain(
+                ContentSource::Upload(body),
+                len.ok_or_else(S3Error::missing_length)?,
+                digests,
+            ))
         }
     }
 }

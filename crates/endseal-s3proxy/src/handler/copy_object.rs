@@ -3,21 +3,23 @@
 
 use endseal_s3_format::entity_tag::Named;
 use endseal_s3_format::{self as object, user_metadata};
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::checksum::Digests;
+use endseal_s3_protocol::xml::{self, ChecksumChange, ResultChange};
+use endseal_s3_protocol::{Query, Target};
 use http::header::{CONTENT_LENGTH, RANGE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
 
 use super::get_object::open_range;
 use super::put_object::set_all_metadata;
 use super::{conditions, put_object};
-use crate::body::{Content, Outgoing};
+use crate::body::{Content, ContentSource, Outgoing};
 use crate::bucket::{EntityTags, Plaintext};
-use crate::error::S3Error;
+use crate::client_key::parse_target;
 use crate::headers::{self, USER_METADATA};
 use crate::proxy::{
     Call, Found, Proxy, SealedObject, Sought, late_error, object_len, read, with_document,
 };
-use crate::target::{Query, Target};
-use crate::xml::{self, ChecksumChange, ResultChange};
 
 /// An answer with one entity tag and a date.
 const MAX_ANSWER: usize = 64 * 1024;
@@ -50,7 +52,7 @@ impl Source {
         let path = value.strip_prefix('/').unwrap_or(value);
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let uri = format!("/{path}").parse::<Uri>().map_err(|_| no_source())?;
-        let target = Target::parse(&uri, None, &[])?;
+        let target = parse_target(&uri, None, &[])?;
         let (Some(bucket), Some(key)) = (target.bucket(), target.key()) else {
             return Err(no_source());
         };
@@ -293,7 +295,8 @@ async fn seal_copy(
         _ => error,
     })?;
     let len = object_len(&response)?;
-    let content = Content::backend(response.into_body(), len);
+    let content =
+        Content::plain(ContentSource::Backend(Box::new(response.into_body())), len, Digests::new());
     let mut headers = headers::about_sealed(&call.headers);
     if !replaces {
         copy_beside(head.headers(), &mut headers);
@@ -317,7 +320,13 @@ async fn seal_empty(
     };
     let opened = open_range(proxy, from, None, object, record.as_ref(), 0..0).await?;
     let headers = beside(call, head, object, replaces)?;
-    seal_as_copy(proxy, to, headers, Content::opened(opened, 0)).await
+    seal_as_copy(
+        proxy,
+        to,
+        headers,
+        Content::plain(ContentSource::Opened(Box::new(opened)), 0, Digests::new()),
+    )
+    .await
 }
 
 /// Seals content anew, and answers as to a copy.
@@ -339,8 +348,10 @@ async fn seal_as_copy(
     let tag = tag.as_ref().and_then(|tag| tag.to_str().ok()).unwrap_or_default();
     let mut document = xml::Builder::new("CopyObjectResult");
     document.leaf("ETag", tag);
-    document
-        .leaf("LastModified", &crate::sigv4::Timestamp::of(std::time::SystemTime::now()).to_iso());
+    document.leaf(
+        "LastModified",
+        &endseal_s3_protocol::sigv4::Timestamp::of(std::time::SystemTime::now()).to_iso(),
+    );
     head.headers.remove(CONTENT_LENGTH);
     Ok(Response::from_parts(head, Outgoing::full(document.finish())))
 }

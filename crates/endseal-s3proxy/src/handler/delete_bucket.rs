@@ -1,16 +1,17 @@
 //! `DeleteBucket`: what is the proxy's own goes first, if nothing else is in the way: parked parts, and
 //! what was recorded of uploads.
 
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::xml::{self, EntryKind};
+use endseal_s3_protocol::{Query, Target};
 use http::{HeaderMap, Method, Response, StatusCode};
 
 use super::pass_through;
 use crate::body::Outgoing;
 use crate::client::ResponseBody;
-use crate::error::S3Error;
+use crate::client_key::is_reserved;
 use crate::headers;
 use crate::proxy::{Call, Proxy, read, without_body};
-use crate::target::{Query, Target, is_reserved};
-use crate::xml::{self, EntryKind};
 
 /// A list is at most 1,000 entries with keys of 1,024 bytes, escaped.
 const MAX_LIST: usize = 16 << 20;

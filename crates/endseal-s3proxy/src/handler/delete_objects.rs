@@ -3,17 +3,18 @@
 use endseal_crypto::legacy_hash::Md5;
 use endseal_s3_format::entity_tag;
 use endseal_s3_format::names::Names;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::Target;
+use endseal_s3_protocol::sigv4::{PayloadHash, Signer};
+use endseal_s3_protocol::xml::{self, Change, Entry, Replacement, XmlError};
 use http::{HeaderMap, Method, Response};
 
 use super::{conditions, content, md5_tags};
 use crate::body::Outgoing;
 use crate::client::{Body, ResponseBody};
-use crate::error::S3Error;
+use crate::client_key::check_key;
 use crate::headers;
 use crate::proxy::{Call, Proxy, late_error, read, with_document};
-use crate::sigv4::{PayloadHash, Signer};
-use crate::target::{Target, check_key};
-use crate::xml::{self, Change, Entry, Replacement, XmlError};
 
 /// 1,000 keys of 1,024 bytes, escaped.
 const MAX_REQUEST: u64 = 8 << 20;

@@ -4,16 +4,16 @@ use core::ops::Range;
 
 use bytes::{Bytes, BytesMut};
 use endseal_s3_format::{PartNumber, RangePlan, Record, SALT_LEN, WholeOpener, user_metadata};
+use endseal_s3_protocol::ByteRange;
+use endseal_s3_protocol::S3Error;
 use http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE, RANGE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 
 use super::conditions;
 use crate::body::{Opened, Opener, Outgoing};
 use crate::bucket::Plaintext;
-use crate::byte_range::ByteRange;
 use crate::client::ResponseBody;
 use crate::content_checksum::shown;
-use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
 use crate::proxy::{
     Call, Found, Proxy, SealedObject, Sought, content_range, object_len, read, relay,

@@ -1,12 +1,12 @@
 //! `HeadObject`: what is known of an object, in terms of its content.
 
+use endseal_s3_protocol::S3Error;
 use http::header::HeaderValue;
 use http::{Method, Response};
 
 use super::conditions;
 use super::get_object::{Wanted, answer_head, asking, content, plaintext, set_checksum};
 use crate::body::Outgoing;
-use crate::error::S3Error;
 use crate::headers;
 use crate::proxy::{Call, Found, Proxy, Sought, object_len};
 

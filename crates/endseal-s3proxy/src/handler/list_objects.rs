@@ -2,16 +2,16 @@
 //! asking for anything but the list.
 
 use endseal_s3_format::{entity_tag, size};
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::xml::{self, Change, Entry, EntryKind, ListHead, Replacement};
 use http::{HeaderMap, Method, Response};
 
 use super::named_list::{self, Spelling, named_list};
 use crate::body::Outgoing;
 use crate::bucket::Plaintext;
-use crate::error::S3Error;
+use crate::client_key::is_reserved;
 use crate::headers;
 use crate::proxy::{Call, Found, Proxy, Sought, object_len, read, with_document};
-use crate::target::is_reserved;
-use crate::xml::{self, Change, Entry, EntryKind, ListHead, Replacement};
 
 /// A list is at most 1,000 entries with keys of 1,024 bytes, escaped.
 const MAX_LIST: usize = 16 << 20;

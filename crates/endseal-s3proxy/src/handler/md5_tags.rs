@@ -8,18 +8,18 @@
 use std::collections::HashMap;
 
 use endseal_s3_format::entity_tag::{Named, names_md5};
+use endseal_s3_protocol::Operation;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::xml::DeletedObject;
+use endseal_s3_protocol::{Query, Target};
 use http::header::{ETAG, IF_MATCH, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
 use super::conditions;
 use super::copy_object::Source;
 use crate::bucket::EntityTags;
-use crate::error::S3Error;
 use crate::headers;
-use crate::operation::Operation;
 use crate::proxy::{Call, Found, Proxy, Sought, object_len};
-use crate::target::{Query, Target};
-use crate::xml::DeletedObject;
 
 /// Conditions on the object that a request is about, and on the source of a copy.
 const OWN: [&str; 3] = ["if-match", "if-none-match", "if-range"];

@@ -1,9 +1,9 @@
 //! Settings of buckets that name keys, where the backend knows keys by encrypted names only.
 
+use endseal_s3_protocol::Operation;
+use endseal_s3_protocol::S3Error;
 use http::Method;
 
-use crate::error::S3Error;
-use crate::operation::Operation;
 use crate::proxy::Call;
 
 /// Settings whose documents name keys, or what keys begin with.

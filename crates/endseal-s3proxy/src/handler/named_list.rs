@@ -11,21 +11,23 @@ mod page;
 mod recorded;
 mod spelling;
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use http::response::Parts;
 use http::{Method, Response};
-use std::sync::atomic::Ordering::Relaxed;
 
 use self::asked::{Asked, Kind, Position};
 use self::page::{Item, Page};
 pub(super) use self::recorded::kind_of as recorded_kind_of;
 pub(super) use self::spelling::Spelling;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::Target;
+use endseal_s3_protocol::xml::{self, Change, EntryKind, Leaf, Replacement};
+
 use super::list_objects::{plain_entry, plaintext, sealed_entry};
 use crate::body::Outgoing;
-use crate::error::S3Error;
 use crate::headers;
 use crate::proxy::{Call, Proxy, read, with_document};
-use crate::target::Target;
-use crate::xml::{self, Change, EntryKind, Leaf, Replacement};
 
 /// A list is at most 1,000 entries with keys of 1,024 bytes, escaped.
 const MAX_LIST: usize = 16 << 20;
@@ -179,7 +181,7 @@ async fn answer(
 
 /// The list that a request asks for, if it is one.
 pub(super) fn kind_of(call: &Call) -> Option<Kind> {
-    use crate::operation::Operation;
+    use endseal_s3_protocol::Operation;
     let query = call.target.query();
     match call.operation {
         Operation::ListObjectVersions => Some(Kind::Versions),

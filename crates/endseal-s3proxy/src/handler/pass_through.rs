@@ -2,19 +2,19 @@
 
 use std::borrow::Cow;
 
+use endseal_s3_protocol::Operation;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::Target;
+use endseal_s3_protocol::aws_chunked::{Decoder, Limits};
+use endseal_s3_protocol::checksum::Digests;
+use endseal_s3_protocol::sigv4::{Payload, PayloadHash};
 use http::header::CONTENT_LENGTH;
 use http::{Method, Response};
 
-use crate::aws_chunked::{Decoder, Limits};
-use crate::body::{Content, Outgoing, Plain, Upload};
-use crate::checksum::Digests;
+use crate::body::{Content, ContentSource, Outgoing, Plain, Upload};
 use crate::client::{Body, ResponseBody};
-use crate::error::S3Error;
 use crate::headers;
-use crate::operation::Operation;
 use crate::proxy::{Call, Proxy, relay, without_body};
-use crate::sigv4::{Payload, PayloadHash};
-use crate::target::Target;
 
 /// Sends the request on, and the answer back: what is asked about is the backend's word.
 pub(super) async fn pass_through(proxy: &Proxy, call: Call) -> Result<Response<Outgoing>, S3Error> {
@@ -78,6 +78,6 @@ fn body(
     if len == 0 {
         return Ok((Body::empty(), hash));
     }
-    let content = Content::plain(incoming, len, Digests::new());
+    let content = Content::plain(ContentSource::Upload(incoming), len, Digests::new());
     Ok((Body::stream(len, Plain::new(content)), hash))
 }

@@ -10,11 +10,15 @@ mod answer;
 mod fields;
 mod preamble;
 
-use bytes::{Bytes, BytesMut};
 use core::future::poll_fn;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use bytes::{Bytes, BytesMut};
+use endseal_s3_protocol::Operation;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::sigv4::FormAccess;
+use endseal_s3_protocol::{Query, Target};
 use http::request::Parts;
 use http::{Method, Response};
 use tokio::time::timeout;
@@ -22,13 +26,10 @@ use tokio::time::timeout;
 use self::fields::Fields;
 use self::preamble::Preamble;
 use super::put_object;
-use crate::body::{Content, FormFile, Outgoing, Upload, find};
-use crate::error::S3Error;
+use crate::body::{Content, ContentSource, FormFile, Outgoing, Upload, find};
+use crate::client_key::check_key;
 use crate::headers;
-use crate::operation::Operation;
 use crate::proxy::{Proxy, Seen, Sought};
-use crate::sigv4::FormAccess;
-use crate::target::{Query, Target, check_key};
 
 /// Forms up to here are read before their file is sealed.
 const SMALL: u64 = 256 * 1024;
@@ -78,7 +79,7 @@ pub(crate) async fn post_object(
             return Err(S3Error::too_large());
         }
     }
-    let content = Content::form(file, len, fields.digests()?);
+    let content = Content::plain(ContentSource::Form(Box::new(file)), len, fields.digests()?);
     let signer = clients.signer(&form.access_key).unwrap_or_else(|| Arc::clone(own));
     let sought = Sought { signer: &signer, bucket, key, version: None, is_stored: false };
     let stored = put_object::store(proxy, &sought, fields.headers()?, content).await?;

@@ -9,19 +9,19 @@ use endseal_s3_format::user_metadata::{self, MetadataError, UserMetadata};
 use endseal_s3_format::{
     self as object, ContentKey, Header, WholeSealer, entity_tag, marker, size,
 };
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::checksum::{Digests, Hasher, Outcome};
+use endseal_s3_protocol::sigv4::PayloadHash;
 use http::header::ETAG;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
 
 use super::{conditions, content, pass_through};
-use crate::body::{Content, Framed, Outgoing, Plain, Report, Sealed, Sealer, TRAILER};
+use crate::body::{Content, Framed, Outgoing, Plain, Report, Sealed, Sealer, TRAILER, held, whole};
 use crate::bucket::{EntityTags, Plaintext};
-use crate::checksum::{Digests, Hasher, Outcome};
 use crate::client::{Body, ResponseBody};
 use crate::content_checksum::kept;
-use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
 use crate::proxy::{Call, Proxy, Sought, without_body};
-use crate::sigv4::PayloadHash;
 
 /// Most content of one request: with what sealing adds it is 5 GiB at the backend.
 const MAX_PUT: u64 = {
@@ -107,7 +107,7 @@ pub(super) async fn seal(
     let target = sought.target();
     let (signer, method) = (sought.signer, &Method::PUT);
     if marker::is_marker(sought.key, len) {
-        let (_, outcome) = content.whole(proxy.limits().idle_timeout).await?;
+        let (_, outcome) = whole(content, proxy.limits().idle_timeout).await?;
         let (body, hash) = (Body::empty(), PayloadHash::Unsigned);
         let response = proxy.send(signer, method, &target, headers, body, hash).await;
         return finish(response, Some(Ok(outcome)), md5).await;
@@ -151,7 +151,7 @@ async fn seal_short(
     sealer: WholeSealer,
     sealed_len: u64,
 ) -> Result<(Bytes, Outcome), S3Error> {
-    let (content, outcome) = content.whole(proxy.limits().idle_timeout).await?;
+    let (content, outcome) = whole(content, proxy.limits().idle_timeout).await?;
     proxy.metrics.sealed.fetch_add(content.len() as u64, Relaxed);
     let len = usize::try_from(sealed_len).map_err(|_| S3Error::too_large())?;
     let mut sealed = vec![0; len];
@@ -165,7 +165,7 @@ async fn seal_short(
 /// request says it, or it is short. Nothing can be written beside an object behind its content.
 async fn with_md5(proxy: &Proxy, content: Content) -> Result<(Content, Option<[u8; 16]>), S3Error> {
     if content.expected_md5().is_none() && content.len() <= MAX_HELD {
-        let (content, md5) = content.held(proxy.limits().idle_timeout).await?;
+        let (content, md5) = held(content, proxy.limits().idle_timeout).await?;
         return Ok((content, Some(md5)));
     }
     let md5 = content.expected_md5();

@@ -1,15 +1,15 @@
 //! `RestoreObject`: as it is, but not as a query on what is sealed.
 
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::sigv4::PayloadHash;
+use endseal_s3_protocol::xml;
 use http::Response;
 
 use super::{content, pass_through};
 use crate::body::Outgoing;
 use crate::client::Body;
-use crate::error::S3Error;
 use crate::headers;
 use crate::proxy::{Call, Proxy, without_body};
-use crate::sigv4::PayloadHash;
-use crate::xml;
 
 /// A number of days, a tier, and what is around them; a description of a query can be long.
 const MAX_REQUEST: u64 = 1 << 20;

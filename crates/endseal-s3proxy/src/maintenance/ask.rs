@@ -3,14 +3,14 @@
 use core::time::Duration;
 
 use bytes::Bytes;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::Target;
 use http::{HeaderMap, Method, Response, StatusCode};
 use tokio::time::sleep;
 
 use super::fault::Fault;
 use crate::client::ResponseBody;
-use crate::error::S3Error;
 use crate::proxy::{Proxy, read};
-use crate::target::Target;
 
 /// Attempts at a question that the backend has no time for.
 const ATTEMPTS: u32 = 4;
@@ -19,7 +19,7 @@ const ATTEMPTS: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// Longest document: a page of a list.
-const MAX_DOCUMENT: usize = crate::xml::MAX_DOCUMENT;
+const MAX_DOCUMENT: usize = endseal_s3_protocol::xml::MAX_DOCUMENT;
 
 /// Asks without a body, and again if the backend is not available or wants to be asked slower.
 ///

@@ -15,6 +15,9 @@ use endseal_s3_format::{
     PARKED_METADATA, ParkedUpload, RESERVED_PREFIX, parked_folder, parked_folder_of,
     recorded_folder_of,
 };
+use endseal_s3_protocol::sigv4::Timestamp;
+use endseal_s3_protocol::xml::Listed;
+use endseal_s3_protocol::{Query, Target};
 use http::header::DATE;
 use http::{HeaderMap, Method, StatusCode};
 
@@ -25,9 +28,6 @@ use super::pages::{List, Pages, buckets, versioning};
 use super::upload::{Fate, abort, fate, is_before};
 use crate::headers::{self, USER_METADATA};
 use crate::proxy::Proxy;
-use crate::sigv4::Timestamp;
-use crate::target::{Query, Target};
-use crate::xml::Listed;
 
 /// What is to be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]

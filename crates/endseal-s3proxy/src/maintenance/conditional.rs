@@ -4,17 +4,17 @@
 use bytes::Bytes;
 use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_s3_format::RESERVED_PREFIX;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::sigv4::PayloadHash;
+use endseal_s3_protocol::{Query, Target};
 use http::header::{ETAG, IF_MATCH};
 use http::{HeaderMap, Method, StatusCode};
 
 use super::ask::ask;
 use super::fault::Fault;
 use crate::client::Body;
-use crate::error::S3Error;
 use crate::headers;
 use crate::proxy::Proxy;
-use crate::sigv4::PayloadHash;
-use crate::target::{Query, Target};
 
 /// What no object has. Like an MD5, as servers may refuse what looks like nothing.
 const NO_TAG: &str = "\"00000000000000000000000000000000\"";

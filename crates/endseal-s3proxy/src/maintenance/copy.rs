@@ -4,18 +4,18 @@
 //! that was written meanwhile stays as it was written.
 
 use endseal_s3_format::{self as object, Header};
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::sigv4::PayloadHash;
+use endseal_s3_protocol::xml::{CompletedPart, Fields, read_tags, write_complete};
+use endseal_s3_protocol::{Query, Target};
 use http::header::{ETAG, IF_MATCH};
 use http::{HeaderMap, Method, Response, StatusCode};
 
 use super::ask::{ask, document};
 use super::fault::Fault;
 use crate::client::{Body, ResponseBody};
-use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
 use crate::proxy::{Proxy, late_error, read};
-use crate::sigv4::PayloadHash;
-use crate::target::{Query, Target};
-use crate::xml::{CompletedPart, Fields, read_tags, write_complete};
 
 /// An answer with one entity tag.
 const MAX_ANSWER: usize = 64 * 1024;

@@ -2,10 +2,9 @@
 
 use core::fmt;
 
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::xml::XmlError;
 use http::StatusCode;
-
-use crate::error::S3Error;
-use crate::xml::XmlError;
 
 /// Why something was not done: a code of S3's, the backend's or the proxy's, and words.
 #[derive(Clone, Debug, PartialEq, Eq)]

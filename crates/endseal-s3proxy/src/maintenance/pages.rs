@@ -3,13 +3,13 @@
 //! A page is given out after the next one was fetched: what is removed from a page is never the
 //! entry behind which the list goes on, which some servers want to find.
 
+use endseal_s3_protocol::xml::{self, Listed, Next, Page};
+use endseal_s3_protocol::{Query, Target};
 use http::HeaderMap;
 
 use super::ask::document;
 use super::fault::Fault;
 use crate::proxy::Proxy;
-use crate::target::{Query, Target};
-use crate::xml::{self, Listed, Next, Page};
 
 /// Which list.
 #[derive(Clone, Copy)]

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_kms::Wrapped;
 use endseal_s3_format::{self as object, ContentKey, Header, entity_tag};
+use endseal_s3_protocol::S3Error;
 use http::{HeaderMap, Method, StatusCode};
 use tokio::task::JoinSet;
 
@@ -21,10 +22,10 @@ use super::conditional::heeds_conditions;
 use super::copy::{Copied, Examined, NoCopy, beside};
 use super::fault::Fault;
 use super::pages::{List, Pages, buckets, versioning};
-use crate::error::S3Error;
+use crate::client_key::is_reserved;
+use crate::client_key::name_error;
 use crate::headers::{self, USER_METADATA};
 use crate::proxy::{Found, Proxy, Sought, object_len};
-use crate::target::is_reserved;
 
 /// What is to be wrapped anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -258,7 +259,7 @@ impl Run<'_> {
         let wanted = self.options.prefix.as_str();
         let names = self.proxy.names(bucket);
         let folder = match &names {
-            Some(names) => names.seal_prefix(wanted).map_err(S3Error::from)?.0,
+            Some(names) => names.seal_prefix(wanted).map_err(name_error)?.0,
             None => wanted.to_owned(),
         };
         let list = List::Objects { bucket, prefix: &folder };

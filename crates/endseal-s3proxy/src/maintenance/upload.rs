@@ -1,15 +1,15 @@
 //! Whether anybody still works at an upload.
 
 use endseal_s3_format::parked_folder;
+use endseal_s3_protocol::sigv4::Timestamp;
+use endseal_s3_protocol::xml;
+use endseal_s3_protocol::{Query, Target};
 use http::{HeaderMap, Method};
 
 use super::ask::{ask, document};
 use super::fault::Fault;
 use super::pages::{List, Pages};
 use crate::proxy::Proxy;
-use crate::sigv4::Timestamp;
-use crate::target::{Query, Target};
-use crate::xml;
 
 /// How it is with an upload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,21 +1,21 @@
 //! Requests to the backend: signed, sent, and what their failures mean to a client.
 
+use core::future::poll_fn;
+use core::pin::Pin;
 use std::time::SystemTime;
 
 use bytes::{Bytes, BytesMut};
-use core::future::poll_fn;
-use core::pin::Pin;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::Target;
+use endseal_s3_protocol::sigv4::{PayloadHash, Signer};
 use http::header::{HOST, HeaderValue};
 use http::{HeaderMap, HeaderName, Method, Request, Response};
 use http_body::Body as _;
 
 use crate::client::{Body, ClientError, ResponseBody};
-use crate::error::S3Error;
 use crate::headers;
 use crate::proxy::verdict::Verdict;
 use crate::proxy::{Proxy, names};
-use crate::sigv4::{PayloadHash, Signer};
-use crate::target::Target;
 
 const BUCKET_REGION: HeaderName = HeaderName::from_static("x-amz-bucket-region");
 

@@ -1,11 +1,11 @@
 //! Errors as S3 tells them: a document of XML.
 
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::xml::ErrorDocument;
 use http::header::{CONTENT_RANGE, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 
 use crate::body::Outgoing;
-use crate::error::S3Error;
-use crate::xml::ErrorDocument;
 
 /// The answer that tells an error. One to `HEAD` has no body, and status 304 neither.
 pub(super) fn of(

@@ -6,8 +6,8 @@ use endseal_crypto::key_wrap::NONCE_LEN;
 use endseal_crypto::random::{BufferedRandom, OsRandom, Random as _};
 use endseal_kms::{KeyId, ProviderError, Wrapped};
 use endseal_s3_format::{Binding, ContentKey, Header, Place, SALT_LEN};
+use endseal_s3_protocol::S3Error;
 
-use crate::error::S3Error;
 use crate::proxy::Proxy;
 
 /// A new content key and what the provider made of it.

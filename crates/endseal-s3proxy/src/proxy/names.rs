@@ -11,20 +11,21 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use endseal_s3_format::RESERVED_PREFIX;
-use endseal_s3_format::names::{NameError, Names};
+use endseal_s3_format::names::Names;
+use endseal_s3_protocol::Operation;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::Target;
+use endseal_s3_protocol::sigv4::uri;
+use endseal_s3_protocol::xml;
 use http::header::{CONTENT_LENGTH, HeaderName, REFERER};
 use http::{HeaderMap, HeaderValue, Response, Uri};
 use http_body::Body as _;
 
 use super::Seen;
 use crate::body::Outgoing;
-use crate::error::S3Error;
+use crate::client_key::{name_error, parse_target};
 use crate::headers;
-use crate::operation::Operation;
 use crate::proxy::Proxy;
-use crate::sigv4::uri;
-use crate::target::Target;
-use crate::xml;
 
 /// Where the server behind sends browsers that ask for the object: `/` and a key, or a URL.
 const REDIRECT: HeaderName = HeaderName::from_static("x-amz-website-redirect-location");
@@ -51,7 +52,7 @@ impl Proxy {
             return Ok(Cow::Borrowed(target));
         }
         let Some(names) = self.names(bucket) else { return Ok(Cow::Borrowed(target)) };
-        let key = names.seal_key(key)?;
+        let key = names.seal_key(key).map_err(name_error)?;
         Ok(Cow::Owned(Target::of_stored(bucket, &key, target.query().clone())))
     }
 
@@ -65,7 +66,7 @@ impl Proxy {
         key: &'k str,
     ) -> Result<Cow<'k, str>, S3Error> {
         match self.names(bucket) {
-            Some(names) => Ok(Cow::Owned(names.seal_key(key)?)),
+            Some(names) => Ok(Cow::Owned(names.seal_key(key).map_err(name_error)?)),
             None => Ok(Cow::Borrowed(key)),
         }
     }
@@ -145,17 +146,11 @@ impl Proxy {
     }
 }
 
-impl From<NameError> for S3Error {
-    fn from(_: NameError) -> Self {
-        Self::key_too_long()
-    }
-}
-
 /// What a request asks to be copied, if that is a key.
 fn source(header: &HeaderValue) -> Option<Target> {
     let path = header.to_str().ok()?;
     let path = path.strip_prefix('/').unwrap_or(path).split('?').next()?;
-    Target::parse(&format!("/{path}").parse::<Uri>().ok()?, None, &[]).ok()
+    parse_target(&format!("/{path}").parse::<Uri>().ok()?, None, &[]).ok()
 }
 
 /// All of a document; `None` if it is too long or breaks off.
@@ -206,7 +201,7 @@ pub(super) fn seal_headers(names: &Names, headers: &mut HeaderMap) -> Result<(),
     let text = core::str::from_utf8(value.as_bytes())
         .map_err(|_| S3Error::invalid_argument("The redirect location is no UTF-8."))?;
     if let Some(key) = text.strip_prefix('/') {
-        let sealed = format!("/{}", names.seal_key(key)?);
+        let sealed = format!("/{}", names.seal_key(key).map_err(name_error)?);
         headers::insert(headers, REDIRECT, &sealed)?;
     }
     Ok(())

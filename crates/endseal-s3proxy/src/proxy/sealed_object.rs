@@ -7,16 +7,16 @@ use endseal_s3_format::{
     ContentKey, Form, Header, Place, Record, Unauthentic, WholeOpener, content_md5, entity_tag,
     marker, size,
 };
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::sigv4::Signer;
+use endseal_s3_protocol::{Query, Target};
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_MATCH, RANGE};
 use http::{HeaderMap, Method, Response, StatusCode};
 
 use crate::bucket::{EntityTags, Plaintext};
 use crate::client::ResponseBody;
-use crate::error::S3Error;
 use crate::headers;
 use crate::proxy::{Proxy, backend};
-use crate::sigv4::Signer;
-use crate::target::{Query, Target};
 
 /// An object that is wanted.
 pub(crate) struct Sought<'a> {

@@ -9,6 +9,10 @@
 use core::time::Duration;
 
 use endseal_s3_format::entity_tag;
+use endseal_s3_protocol::Operation;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::Target;
+use endseal_s3_protocol::xml::Fields;
 use http::header::{CONTENT_LENGTH, ETAG, RANGE, RETRY_AFTER};
 use http::response::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
@@ -17,11 +21,7 @@ use tokio::time::timeout;
 use super::backend::read;
 use crate::body::Outgoing;
 use crate::client::ResponseBody;
-use crate::error::S3Error;
 use crate::headers;
-use crate::operation::Operation;
-use crate::target::Target;
-use crate::xml::Fields;
 
 /// Longest document with an error that is read.
 const MAX_ERROR: usize = 64 * 1024;

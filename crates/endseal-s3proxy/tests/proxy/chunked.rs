@@ -2,7 +2,7 @@
 
 use base64ct::{Base64, Encoding as _};
 use endseal_crypto::sha256;
-use endseal_s3proxy::sigv4::{Payload, PayloadHash};
+use endseal_s3_protocol::sigv4::{Payload, PayloadHash};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::SystemTime;
 
-use endseal_s3proxy::sigv4::{Payload, PayloadHash, SecretKey, Signer};
+use endseal_s3_protocol::sigv4::{Payload, PayloadHash, SecretKey, Signer};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;

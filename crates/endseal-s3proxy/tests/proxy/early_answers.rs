@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::net::SocketAddr;
 
-use endseal_s3proxy::sigv4::PayloadHash;
+use endseal_s3_protocol::sigv4::PayloadHash;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;

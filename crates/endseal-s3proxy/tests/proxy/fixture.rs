@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use endseal_crypto::random::OsRandom;
 use endseal_kms::Ring;
 use endseal_kms::ring::{Protection, RingFile};
+use endseal_s3_folder::FolderServer;
 use endseal_s3proxy::access::{Client as Known, SecretAccessKey};
 use endseal_s3proxy::config::{Backend, Config, Keys};
-use endseal_s3proxy::folder::FolderServer;
 use endseal_s3proxy::{Proxy, Server, Silent};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -74,7 +74,7 @@ impl World {
     }
 
     pub(crate) fn config_with(&self, ring: &Path) -> Config {
-        config(self.folder.backend(), ring)
+        config(Backend::served(&self.folder), ring)
     }
 
     pub(crate) async fn proxy(&self) -> Front {
@@ -91,7 +91,7 @@ impl World {
 
     /// Past the proxy.
     pub(crate) fn backend(&self) -> Client {
-        let backend = self.folder.backend();
+        let backend = Backend::served(&self.folder);
         let address = backend.url.strip_prefix("http://").unwrap().parse().unwrap();
         Client { address, signer: backend.signer() }
     }

@@ -2,14 +2,15 @@
 
 use std::fs;
 
-use endseal_s3proxy::folder::FolderServer;
+use endseal_s3_folder::FolderServer;
+use endseal_s3proxy::config::Backend;
 
 use crate::client::Client;
 use crate::fixture::{Scratch, World, content};
 use crate::multipart::{PART, begin, complete, part};
 
 fn client(server: &FolderServer) -> Client {
-    let backend = server.backend();
+    let backend = Backend::served(server);
     let address = backend.url.strip_prefix("http://").unwrap().parse().unwrap();
     Client { address, signer: backend.signer() }
 }

@@ -14,7 +14,7 @@ use crate::odd_server::{OddServer, Oddity};
 
 async fn before(world: &World, oddity: Oddity) -> Front {
     let server = OddServer::start(world, oddity).await;
-    let mut backend: Backend = world.folder.backend();
+    let mut backend: Backend = Backend::served(&world.folder);
     backend.url = format!("http://{}", server.address);
     serve(&config(backend, &world.ring())).await
 }
@@ -102,7 +102,7 @@ async fn encryption_keys_of_clients_are_refused() {
 async fn checksums_are_compared_here_or_where_plaintext_is_stored() {
     let (world, _front) = World::with_bucket().await;
     let server = OddServer::start(&world, Oddity::TellsHeaders).await;
-    let mut backend: Backend = world.folder.backend();
+    let mut backend: Backend = Backend::served(&world.folder);
     backend.url = format!("http://{}", server.address);
     let mut config = config(backend, &world.ring());
     let mut plain = BucketRule::new(Glob::new("plain"));

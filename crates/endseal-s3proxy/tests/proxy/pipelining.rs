@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::net::SocketAddr;
 
-use endseal_s3proxy::sigv4::PayloadHash;
+use endseal_s3_protocol::sigv4::PayloadHash;
 use socket2::SockRef;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};

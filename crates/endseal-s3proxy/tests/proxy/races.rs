@@ -71,7 +71,7 @@ impl Relay {
 
 /// The folder at another address.
 pub(crate) fn config_of(world: &World, address: SocketAddr) -> Config {
-    let folder = world.folder.backend();
+    let folder = Backend::served(&world.folder);
     let url = format!("http://{address}");
     let mut backend = Backend::new(&url, &folder.access_key, folder.secret_key.clone());
     backend.trailers = false;
@@ -79,7 +79,7 @@ pub(crate) fn config_of(world: &World, address: SocketAddr) -> Config {
 }
 
 pub(crate) fn folder(world: &World) -> SocketAddr {
-    world.folder.backend().url.strip_prefix("http://").unwrap().parse().unwrap()
+    Backend::served(&world.folder).url.strip_prefix("http://").unwrap().parse().unwrap()
 }
 
 fn rotate(world: &World) {

@@ -2,8 +2,8 @@
 
 use base64ct::{Base64, Encoding as _};
 use endseal_crypto::sha256;
+use endseal_s3_protocol::sigv4::PayloadHash;
 use endseal_s3proxy::bucket::Plaintext;
-use endseal_s3proxy::sigv4::PayloadHash;
 
 use crate::client::{Answer, Client};
 use crate::fixture::{World, content, serve};

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use endseal_s3proxy::Config;
-use endseal_s3proxy::folder::set_up;
+use endseal_s3proxy::set_up::set_up;
 
 use crate::client::Client;
 use crate::fixture::{Scratch, serve};

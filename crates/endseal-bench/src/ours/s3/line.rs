@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 use std::time::Instant;
 
-use endseal_s3proxy::sigv4::Signer;
+use endseal_s3_protocol::sigv4::Signer;
 
 use super::shape::Backend;
 use crate::clock::Elapsed;

@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use endseal_s3proxy::folder::{self, SetUp};
+use endseal_s3proxy::set_up::{self, SetUp};
 use endseal_s3proxy::{Config, Entry, Listening, Log, RunError, Silent};
 
 use super::configuration;
@@ -101,7 +101,7 @@ fn of_folder(
     listen: Option<SocketAddr>,
 ) -> Result<(Config, Option<String>), Failure> {
     let SetUp { config, credentials, ring, is_new, .. } =
-        folder::set_up(folder, listen).map_err(|error| {
+        set_up::set_up(folder, listen).map_err(|error| {
             Failure::new(Kind::Environment, "the folder cannot be used").because(&error)
         })?;
     let (credentials, ring) = (credentials.display(), ring.display());

@@ -1,15 +1,15 @@
 //! `AbortMultipartUpload`
 
 use endseal_s3_format::UploadId;
+use endseal_s3_protocol::Query;
+use endseal_s3_protocol::S3Error;
 use http::{Method, Response, StatusCode};
 
 use super::recorded;
 use super::upload::Upload;
 use crate::body::Outgoing;
-use crate::error::S3Error;
 use crate::headers;
 use crate::proxy::{Call, Proxy, without_body};
-use crate::target::Query;
 
 /// Gives an upload up, with what is parked and recorded for it. An id as the backend lists it will do.
 pub(in crate::handler) async fn abort(

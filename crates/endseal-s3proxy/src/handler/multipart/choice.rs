@@ -2,11 +2,11 @@
 
 use endseal_s3_format::entity_tag::PartTag;
 use endseal_s3_format::{Entry, PartNumber, size};
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::xml::CompletedPart;
 
 use super::upload::{StoredPart, Upload};
-use crate::error::S3Error;
 use crate::proxy::Proxy;
-use crate::xml::CompletedPart;
 
 /// A part of the record, and where it lies.
 pub(super) type Chosen = (Entry, StoredPart);

@@ -5,6 +5,11 @@ use core::time::Duration;
 use bytes::{Bytes, BytesMut};
 use endseal_crypto::random::OsRandom;
 use endseal_s3_format::{Entry, PartNumber, Record, RecordError, entity_tag, size};
+use endseal_s3_protocol::Query;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::checksum::{ChecksumType, ChecksumValue, combined, composite};
+use endseal_s3_protocol::sigv4::PayloadHash;
+use endseal_s3_protocol::xml::{self, ChecksumChange, CompletedPart, ResultChange};
 use http::header::ETAG;
 use http::response::Parts;
 use http::{HeaderMap, Method, Response, StatusCode};
@@ -15,17 +20,12 @@ use super::completed;
 use super::part::is_plain;
 use super::upload::{StoredPart, Upload};
 use crate::body::Outgoing;
-use crate::checksum::{ChecksumType, ChecksumValue, combined, composite};
 use crate::client::{Body, ResponseBody};
 use crate::content_checksum::kept;
-use crate::error::S3Error;
 use crate::handler::copy_object::rewrite_answer;
 use crate::handler::{conditions, content, pass_through};
 use crate::headers;
 use crate::proxy::{Call, Proxy, late_error, read, with_document};
-use crate::sigv4::PayloadHash;
-use crate::target::Query;
-use crate::xml::{self, ChecksumChange, CompletedPart, ResultChange};
 
 /// 10,000 parts with tags and checksums.
 const MAX_REQUEST: u64 = 4 << 20;
@@ -39,7 +39,7 @@ pub(in crate::handler) async fn complete(
         let response = pass_through::send_on(proxy, call).await?;
         return rewrite_answer(response, ChecksumChange::Keep).await;
     }
-    let digests = crate::checksum::Digests::of_request(
+    let digests = endseal_s3_protocol::checksum::Digests::of_request(
         &without_object_checksums(&call.headers),
         call.payload.sha256(),
     )?;

@@ -2,17 +2,17 @@
 
 use endseal_s3_format::entity_tag::{self, PartTag};
 use endseal_s3_format::{HEADER_METADATA, Record, UploadId};
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::checksum::ChecksumType;
+use endseal_s3_protocol::xml::{self, CompletedPart};
 use http::header::ETAG;
 use http::{HeaderMap, Response};
 
 use super::upload::Upload;
 use crate::body::Outgoing;
-use crate::checksum::ChecksumType;
 use crate::content_checksum::shown;
-use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
 use crate::proxy::{Call, Found, Proxy, object_len};
-use crate::xml::{self, CompletedPart};
 
 /// The answer for an upload that is no more, if the object at its place is what it became: its header is
 /// drawn for one upload, and the record names the parts.

@@ -3,18 +3,18 @@
 use bytes::Bytes;
 use endseal_crypto::random::OsRandom;
 use endseal_s3_format::{Header, UploadId};
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::checksum::{ChecksumError, ChecksumKind};
+use endseal_s3_protocol::xml::{self, ResultChange};
 use http::{Method, Response};
 
 use super::upload::Upload;
 use crate::body::Outgoing;
 use crate::bucket::Plaintext;
-use crate::checksum::{ChecksumError, ChecksumKind};
 use crate::client::ResponseBody;
-use crate::error::S3Error;
 use crate::handler::put_object::set_metadata;
 use crate::headers;
 use crate::proxy::{Call, Proxy, Sought, late_error, read, with_document};
-use crate::xml::{self, ResultChange};
 
 /// Begins an upload.
 pub(in crate::handler) async fn create(

@@ -4,17 +4,19 @@ use std::collections::HashMap;
 
 use endseal_s3_format::entity_tag::PartTag;
 use endseal_s3_format::{PartNumber, size};
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::checksum::ChecksumValue;
+use endseal_s3_protocol::xml::{
+    self, AlgorithmChange, Change, Entry, ListedPart, Name, Replacement, Rules,
+};
 use http::response::Parts;
 use http::{HeaderMap, Method, Response};
 
 use super::part::is_plain;
 use super::upload::{StoredPart, Upload};
 use crate::body::Outgoing;
-use crate::checksum::ChecksumValue;
-use crate::error::S3Error;
 use crate::headers;
 use crate::proxy::{Call, Proxy, read, relay, with_document};
-use crate::xml::{self, AlgorithmChange, Change, Entry, ListedPart, Name, Replacement, Rules};
 
 const MAX_LIST: usize = 4 << 20;
 

@@ -5,16 +5,19 @@ use endseal_s3_format::entity_tag::PartTag;
 use endseal_s3_format::{
     PartNumber, PartSealer, RESERVED_PREFIX, Receipt, SALT_LEN, UploadId, size,
 };
+use endseal_s3_protocol::ByteRange;
+use endseal_s3_protocol::Query;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::checksum::{Digests, Outcome};
+use endseal_s3_protocol::sigv4::PayloadHash;
+use endseal_s3_protocol::xml;
 use http::header::ETAG;
 use http::{HeaderMap, Method, Response};
 
 use super::upload::Upload;
-use crate::body::{Content, Outgoing, Plain, Report, Sealed, Sealer};
-use crate::byte_range::ByteRange;
-use crate::checksum::Outcome;
+use crate::body::{Content, ContentSource, Outgoing, Plain, Report, Sealed, Sealer};
 use crate::client::{Body, ResponseBody};
 use crate::content_checksum::kept;
-use crate::error::S3Error;
 use crate::handler::copy_object::{Source, name_source, not_there};
 use crate::handler::get_object::open_range;
 use crate::handler::{conditions, content, pass_through, put_object};
@@ -22,9 +25,6 @@ use crate::headers;
 use crate::proxy::{
     Call, Found, Proxy, Sought, late_error, object_len, read, with_document, without_body,
 };
-use crate::sigv4::PayloadHash;
-use crate::target::Query;
-use crate::xml;
 
 /// Most content of a part: sealed it is 5 GiB.
 const MAX_PART: u64 = {
@@ -127,7 +127,7 @@ pub(in crate::handler) async fn upload_part_copy(
                 false => None,
             };
             let opened = open_range(proxy, &from, None, object, record.as_ref(), range).await?;
-            Content::opened(opened, len)
+            Content::plain(ContentSource::Opened(Box::new(opened)), len, Digests::new())
         }
         Found::Plain => {
             let mut headers = HeaderMap::new();
@@ -136,7 +136,11 @@ pub(in crate::handler) async fn upload_part_copy(
                 headers::insert(&mut headers, "range", &range)?;
             }
             let response = proxy.ask(from.signer, &Method::GET, &from.target(), headers).await?;
-            Content::backend(response.into_body(), len)
+            Content::plain(
+                ContentSource::Backend(Box::new(response.into_body())),
+                len,
+                Digests::new(),
+            )
         }
     };
     let answer = match &upload {
@@ -151,7 +155,7 @@ pub(in crate::handler) async fn upload_part_copy(
     let tag = head.headers.remove(ETAG);
     let tag = tag.as_ref().and_then(|tag| tag.to_str().ok()).unwrap_or_default();
     let mut document = xml::Builder::new("CopyPartResult");
-    let now = crate::sigv4::Timestamp::of(std::time::SystemTime::now());
+    let now = endseal_s3_protocol::sigv4::Timestamp::of(std::time::SystemTime::now());
     document.leaf("LastModified", &now.to_iso()).leaf("ETag", tag);
     head.headers.remove("content-length");
     Ok(Response::from_parts(head, Outgoing::full(document.finish())))

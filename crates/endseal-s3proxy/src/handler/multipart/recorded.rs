@@ -10,18 +10,18 @@ use endseal_s3_format::{
     PartNumber, Receipt, UploadId, receipt_key, recorded_folder, recorded_folder_of,
     recorded_id_key,
 };
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::checksum::ChecksumValue;
+use endseal_s3_protocol::sigv4::{PayloadHash, Signer};
+use endseal_s3_protocol::xml;
+use endseal_s3_protocol::{Query, Target};
 use http::{HeaderMap, Method, StatusCode};
 
 use super::upload::Upload;
-use crate::checksum::ChecksumValue;
 use crate::client::Body;
 use crate::content_checksum::shown;
-use crate::error::S3Error;
 use crate::handler::delete_objects;
 use crate::proxy::{Proxy, Sought, read};
-use crate::sigv4::{PayloadHash, Signer};
-use crate::target::{Query, Target};
-use crate::xml;
 
 /// A page of a list of the proxy's own keys.
 const MAX_LIST: usize = 4 << 20;

@@ -2,9 +2,9 @@
 
 use endseal_s3_format::entity_tag::PartTag;
 use endseal_s3_format::{PartNumber, SALT_LEN};
+use endseal_s3_protocol::S3Error;
 
 use super::upload::{StoredPart, Upload};
-use crate::error::S3Error;
 use crate::proxy::Proxy;
 
 impl Upload<'_> {

@@ -6,14 +6,14 @@ use endseal_s3_format::{
     ContentKey, PARKED_METADATA, ParkedUpload, PartNumber, UploadId, parked_folder, parked_key,
     size,
 };
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::xml::{self, ListedPart};
+use endseal_s3_protocol::{Query, Target};
 use http::{HeaderMap, Method, Response, StatusCode};
 
 use crate::client::ResponseBody;
-use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
 use crate::proxy::{Call, Proxy, Sought, object_len, read};
-use crate::target::{Query, Target};
-use crate::xml::{self, ListedPart};
 
 /// 1,000 parts and what is around them.
 const MAX_LIST: usize = 4 << 20;

@@ -2,12 +2,12 @@
 
 use base64ct::{Base64UrlUnpadded, Encoding as _};
 use endseal_s3_format::RESERVED_PREFIX;
+use endseal_s3_protocol::Query;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::xml::EntryKind;
 
 use super::Spelling;
 use super::page::Item;
-use crate::error::S3Error;
-use crate::target::Query;
-use crate::xml::EntryKind;
 
 /// S3's limit of entries on a page.
 const MAX_KEYS: usize = 1_000;
@@ -245,10 +245,10 @@ impl Position {
 #[cfg(test)]
 mod tests {
     use endseal_s3_format::names::{NameSecret, Names};
+    use endseal_s3_protocol::Query;
 
     use super::super::Spelling;
     use super::{Asked, Kind, Position};
-    use crate::target::Query;
 
     fn names() -> Names {
         Names::new(&NameSecret::from_bytes(&[7; 32]), "bucket")

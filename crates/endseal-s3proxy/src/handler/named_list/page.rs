@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 use endseal_s3_format::RESERVED_PREFIX;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::xml::{self, EntryKind, ListHead};
 
 use super::Spelling;
 use super::asked::{Asked, Position};
-use crate::error::S3Error;
-use crate::target::is_reserved;
-use crate::xml::{self, EntryKind, ListHead};
+use crate::client_key::is_reserved;
 
 /// An entry of a page.
 pub(super) struct Item {
@@ -137,11 +137,11 @@ impl Page {
 #[cfg(test)]
 mod tests {
     use endseal_s3_format::names::{NameSecret, Names};
+    use endseal_s3_protocol::Query;
 
     use super::super::Spelling;
     use super::super::asked::{Asked, Kind, Position};
     use super::Page;
-    use crate::target::Query;
 
     fn names() -> Names {
         Names::new(&NameSecret::from_bytes(&[7; 32]), "bucket")

@@ -2,12 +2,13 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::xml::EntryKind;
+
 use super::asked::{Asked, Kind};
 use super::page::{Item, Page};
-use crate::error::S3Error;
 use crate::handler::multipart::{backends_marker, given_id};
 use crate::proxy::{Call, Proxy, Sought};
-use crate::xml::EntryKind;
 
 /// The list that a request asks for, if it is one of uploads of sealed objects.
 pub(in crate::handler) fn kind_of(proxy: &Proxy, call: &Call) -> Option<Kind> {

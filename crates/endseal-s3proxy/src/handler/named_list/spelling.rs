@@ -1,9 +1,10 @@
 //! How the backend spells the keys of a bucket.
 
 use endseal_s3_format::names::Names;
+use endseal_s3_protocol::S3Error;
 
 use super::asked::Position;
-use crate::error::S3Error;
+use crate::client_key::name_error;
 
 /// How keys of clients are spelt at the backend.
 #[derive(Clone, Copy)]
@@ -21,7 +22,7 @@ impl Spelling<'_> {
     /// `KeyTooLongError`.
     pub(super) fn seal_key(self, key: &str) -> Result<String, S3Error> {
         match self {
-            Self::Encrypted(names) => Ok(names.seal_key(key)?),
+            Self::Encrypted(names) => names.seal_key(key).map_err(name_error),
             Self::Plain => Ok(key.to_owned()),
         }
     }
@@ -32,7 +33,7 @@ impl Spelling<'_> {
     /// `KeyTooLongError`.
     pub(super) fn seal_prefix(self, prefix: &str) -> Result<(String, &str), S3Error> {
         match self {
-            Self::Encrypted(names) => Ok(names.seal_prefix(prefix)?),
+            Self::Encrypted(names) => names.seal_prefix(prefix).map_err(name_error),
             Self::Plain => Ok((prefix.to_owned(), "")),
         }
     }

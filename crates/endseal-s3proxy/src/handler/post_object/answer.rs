@@ -1,13 +1,13 @@
 //! The answer to a form that was stored: as the form wants it.
 
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::sigv4::uri;
+use endseal_s3_protocol::xml::Builder;
 use http::header::{CONTENT_TYPE, ETAG, HeaderValue, LOCATION};
 use http::{Response, StatusCode, Uri};
 
 use super::Fields;
 use crate::body::Outgoing;
-use crate::error::S3Error;
-use crate::sigv4::uri;
-use crate::xml::Builder;
 
 /// 303 to where the form wants the browser, or the status that it names, or 204.
 pub(super) fn of(

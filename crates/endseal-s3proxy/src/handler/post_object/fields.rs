@@ -1,12 +1,12 @@
 //! Fields of a form, and what they mean for the object.
 
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::checksum::Digests;
+use endseal_s3_protocol::sigv4::uri;
+use endseal_s3_protocol::xml;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::checksum::Digests;
-use crate::error::S3Error;
 use crate::headers::{self, USER_METADATA};
-use crate::sigv4::uri;
-use crate::xml;
 
 /// Fields that are headers of the object.
 const HEADERS: [&str; 8] = [

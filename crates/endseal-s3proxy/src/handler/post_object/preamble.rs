@@ -3,11 +3,11 @@
 use core::future::poll_fn;
 
 use bytes::{Buf as _, Bytes, BytesMut};
+use endseal_s3_protocol::S3Error;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 
 use crate::body::{Upload, find};
-use crate::error::S3Error;
 
 /// Bytes of the form before the file at most, as S3 has it.
 const MAX_LEN: usize = 20 * 1024;

@@ -1,0 +1,83 @@
+//! Buckets: made, deleted, listed, asked after.
+
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::sigv4::Timestamp;
+use endseal_s3_protocol::xml::Builder;
+use http::{Response, StatusCode};
+
+use crate::reading::Reply;
+use crate::receive::blocking;
+use crate::request::{Asked, document, empty, set};
+
+/// A document with a location that is ignored: there is one place.
+const MAX_REQUEST: u64 = 16 * 1024;
+
+/// Who owns everything.
+pub(crate) const OWNER: &str = "folder";
+
+/// `CreateBucket`
+pub(crate) async fn create(mut asked: Asked) -> Result<Response<Reply>, S3Error> {
+    asked.collect(MAX_REQUEST).await?;
+    let bucket = asked.bucket()?;
+    check_name(&bucket)?;
+    let location = format!("/{bucket}");
+    blocking(&asked.store, move |store| store.create_bucket(&bucket)).await?;
+    let mut response = empty(StatusCode::OK);
+    set(&mut response, "location", &location);
+    Ok(response)
+}
+
+/// Names as S3 has them. Without upper case, so that no file system takes two for one.
+fn check_name(bucket: &str) -> Result<(), S3Error> {
+    let inner =
+        |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'.' | b'-' | b'_');
+    match (3..=63).contains(&bucket.len()) && bucket.bytes().all(inner) {
+        true => Ok(()),
+        false => Err(S3Error::invalid_bucket()),
+    }
+}
+
+/// `HeadBucket`
+pub(crate) async fn head(asked: &Asked) -> Result<Response<Reply>, S3Error> {
+    exists(asked).await?;
+    let mut response = empty(StatusCode::OK);
+    set(&mut response, "x-amz-bucket-region", "us-east-1");
+    Ok(response)
+}
+
+async fn exists(asked: &Asked) -> Result<(), S3Error> {
+    let bucket = asked.bucket()?;
+    blocking(&asked.store, move |store| store.in_bucket(&bucket).map(drop)).await
+}
+
+/// `DeleteBucket`
+pub(crate) async fn delete(asked: &Asked) -> Result<Response<Reply>, S3Error> {
+    let bucket = asked.bucket()?;
+    blocking(&asked.store, move |store| store.delete_bucket(&bucket)).await?;
+    Ok(empty(StatusCode::NO_CONTENT))
+}
+
+/// `ListBuckets`
+pub(crate) async fn list(asked: &Asked) -> Result<Response<Reply>, S3Error> {
+    let buckets = blocking(&asked.store, |store| store.buckets()).await?;
+    let mut xml = Builder::new("ListAllMyBucketsResult");
+    xml.open("Owner").leaf("ID", OWNER).leaf("DisplayName", OWNER).close();
+    xml.open("Buckets");
+    for (name, made) in buckets {
+        xml.open("Bucket").leaf("Name", &name);
+        xml.leaf("CreationDate", &Timestamp::of(made).to_iso()).close();
+    }
+    Ok(document(xml))
+}
+
+/// `GetBucketLocation`: empty is `us-east-1`.
+pub(crate) async fn location(asked: &Asked) -> Result<Response<Reply>, S3Error> {
+    exists(asked).await?;
+    Ok(document(Builder::new("LocationConstraint")))
+}
+
+/// `GetBucketVersioning`: empty is "never".
+pub(crate) async fn versioning(asked: &Asked) -> Result<Response<Reply>, S3Error> {
+    exists(asked).await?;
+    Ok(document(Builder::new("VersioningConfiguration")))
+}

@@ -1,0 +1,86 @@
+//! The listener and its credentials.
+
+use core::net::SocketAddr;
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use base64ct::{Base64UrlUnpadded, Encoding as _};
+use endseal_crypto::random::{OsRandom, Random as _};
+use endseal_crypto::secret::Zeroizing;
+use endseal_s3_protocol::sigv4::{Rules, SecretKey, Verifier};
+use tokio::task::JoinHandle;
+
+use crate::loopback;
+use crate::request;
+use crate::store::Store;
+
+const ACCESS_KEY: &str = "FOLDER";
+
+/// What all requests share.
+pub(crate) struct Shared {
+    pub(crate) store: Arc<Store>,
+    pub(crate) verifier: Verifier<HashMap<String, Arc<SecretKey>>>,
+}
+
+/// A folder that is served. It ends when it is dropped: what is not yet answered, is not.
+#[allow(missing_debug_implementations, reason = "it holds a secret access key")]
+pub struct FolderServer {
+    address: SocketAddr,
+    secret: Zeroizing<String>,
+    serving: JoinHandle<()>,
+}
+
+impl FolderServer {
+    /// Opens a folder, makes it if it is missing, and serves it at a free port of the loopback
+    /// interface. Called in a tokio runtime.
+    ///
+    /// # Errors
+    /// If another process serves the folder, if it holds something else, and what the system says.
+    pub fn start(folder: &Path) -> io::Result<Self> {
+        let store = Arc::new(Store::open(folder)?);
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
+        listener.set_nonblocking(true)?;
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let address = listener.local_addr()?;
+        let mut bytes = Zeroizing::new([0; 32]);
+        OsRandom.fill(&mut bytes[..]).map_err(|_| io::Error::other("no randomness"))?;
+        let secret = Zeroizing::new(Base64UrlUnpadded::encode_string(&bytes[..]));
+        let known = HashMap::from([(
+            ACCESS_KEY.to_owned(),
+            Arc::new(SecretKey::new(String::clone(&secret))),
+        )]);
+        let verifier = Verifier::new(known, Rules::default());
+        let shared = Arc::new(Shared { store, verifier });
+        let serving = tokio::spawn(loopback::serve(listener, move |request| {
+            let shared = Arc::clone(&shared);
+            async move { request::answer(&shared, request).await }
+        }));
+        Ok(Self { address, secret, serving })
+    }
+
+    /// Where it listens: `http://127.0.0.1:port`.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The one access key.
+    #[must_use]
+    pub const fn access_key(&self) -> &'static str {
+        ACCESS_KEY
+    }
+
+    /// Its secret access key, which the caller MUST keep as one.
+    #[must_use]
+    pub fn expose_secret_access_key(&self) -> &str {
+        &self.secret
+    }
+}
+
+impl Drop for FolderServer {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
