@@ -1,5 +1,6 @@
 //! House rules that neither rustfmt nor clippy knows. One module is one rule.
 
+mod cycles;
 mod hygiene;
 mod layers;
 mod leftovers;
@@ -64,6 +65,7 @@ type Rule = fn(&Tree) -> Outcome;
 const RULES: &[(&str, Rule)] = &[
     ("layers", layers::check),
     ("specs", specs::check),
+    ("cycles", cycles::check),
     ("lengths", lengths::check),
     ("unsafety", unsafety::check),
     ("lockfile", lockfile::check),
