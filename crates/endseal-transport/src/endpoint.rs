@@ -108,6 +108,7 @@ impl Endpoint {
             total: limits.half_open,
             per_source: limits.half_open_per_source,
             retry_above: limits.retry_above,
+            held: limits.second_flight_timeout,
         });
         let admissions = Admissions::new(limits.connections, limits.connections_per_peer);
         let shared = Arc::new(Shared {

@@ -1,10 +1,16 @@
-//! Incoming handshakes in progress, limited in total and per source network.
+//! Slots of incoming handshakes, limited in total and per source network.
+//!
+//! A handshake that succeeds frees its slot. One that fails keeps it until the time that every handshake
+//! has is over: it has cost a signature, and the next one of the same origin must not begin sooner than
+//! if it had stood still.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 /// A network that one customer usually holds: a /24 of IPv4, a /56 of IPv6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,9 +44,11 @@ pub(crate) struct Bounds {
     pub(crate) per_source: usize,
     /// Handshakes at once above which a client must prove its address.
     pub(crate) retry_above: usize,
+    /// Time after its beginning for which a handshake that failed keeps its slot.
+    pub(crate) held: Duration,
 }
 
-/// Table of the incoming handshakes in progress.
+/// Table of the slots.
 #[derive(Debug)]
 pub(crate) struct HalfOpen {
     bounds: Bounds,
@@ -50,14 +58,18 @@ pub(crate) struct HalfOpen {
 #[derive(Debug, Default)]
 struct Table {
     next: u64,
-    /// By age: the first is the oldest.
+    /// Handshakes in progress by age: the first is the oldest.
     entries: BTreeMap<u64, Entry>,
+    /// Handshakes that failed, by the age of the handshake: the first is the next to be freed.
+    failed: BTreeMap<u64, Entry>,
+    /// Slots of both kinds.
     per_source: HashMap<Source, usize>,
 }
 
 #[derive(Debug)]
 struct Entry {
     source: Source,
+    began: Instant,
     /// `None` until the task is known, for a moment.
     task: Option<AbortHandle>,
 }
@@ -65,7 +77,7 @@ struct Entry {
 /// Decision about an incoming handshake.
 #[derive(Debug)]
 pub(crate) enum Admission {
-    /// It may begin; true if the oldest was given up for it.
+    /// It may begin; true if the oldest in progress was given up for it.
     Admitted(HalfOpenSlot, bool),
     /// The client must prove its address first.
     Retry,
@@ -78,9 +90,9 @@ impl HalfOpen {
         Arc::new(Self { bounds, table: Mutex::default() })
     }
 
-    /// Handshakes in progress.
+    /// Slots in use.
     pub(crate) fn len(&self) -> usize {
-        self.table().entries.len()
+        self.table().len()
     }
 
     /// Decides about a handshake from `address`.
@@ -89,23 +101,20 @@ impl HalfOpen {
     /// may have, so that a flood under false addresses does not lock their owners out.
     pub(crate) fn admit(self: &Arc<Self>, address: SocketAddr, proved: bool) -> Admission {
         let source = Source::of(address);
-        let Bounds { total, per_source, retry_above } = self.bounds;
+        let Bounds { total, per_source, retry_above, .. } = self.bounds;
         let mut table = self.table();
         let own = table.per_source.get(&source).copied().unwrap_or(0);
-        let crowded = table.entries.len() >= retry_above || own >= per_source.div_ceil(2);
+        let crowded = table.len() >= retry_above || own >= per_source.div_ceil(2);
         if crowded && !proved {
             return Admission::Retry;
         }
         if own >= per_source {
             return Admission::Ignored;
         }
-        let evicts = table.entries.len() >= total;
-        if evicts {
-            table.evict_oldest();
-        }
+        let evicts = table.len() >= total && table.make_room();
         let number = table.next;
         table.next += 1;
-        table.entries.insert(number, Entry { source, task: None });
+        table.entries.insert(number, Entry { source, began: Instant::now(), task: None });
         *table.per_source.entry(source).or_default() += 1;
         Admission::Admitted(HalfOpenSlot { owner: self.clone(), number }, evicts)
     }
@@ -118,33 +127,50 @@ impl HalfOpen {
         }
     }
 
+    /// The table, without failed handshakes whose time is over.
     fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(oldest) = table.failed.first_entry()
+            && oldest.get().began.elapsed() >= self.bounds.held
+        {
+            let Entry { source, .. } = oldest.remove();
+            table.give_back(source);
+        }
+        table
     }
 }
 
 impl Table {
-    fn evict_oldest(&mut self) {
-        let oldest = self.entries.first_key_value().map(|(number, _)| *number);
-        let evicted = oldest.and_then(|number| self.remove(number));
-        if let Some(task) = evicted.and_then(|entry| entry.task) {
-            task.abort();
-        }
+    fn len(&self) -> usize {
+        self.entries.len() + self.failed.len()
     }
 
-    fn remove(&mut self, number: u64) -> Option<Entry> {
-        let entry = self.entries.remove(&number)?;
-        if let Some(count) = self.per_source.get_mut(&entry.source) {
+    /// Frees a slot: that of the oldest failed handshake, otherwise of the oldest in progress. Returns true
+    /// for the second.
+    fn make_room(&mut self) -> bool {
+        if let Some((_, failed)) = self.failed.pop_first() {
+            self.give_back(failed.source);
+            return false;
+        }
+        let Some((_, oldest)) = self.entries.pop_first() else { return false };
+        self.give_back(oldest.source);
+        if let Some(task) = oldest.task {
+            task.abort();
+        }
+        true
+    }
+
+    fn give_back(&mut self, source: Source) {
+        if let Some(count) = self.per_source.get_mut(&source) {
             *count -= 1;
             if *count == 0 {
-                self.per_source.remove(&entry.source);
+                self.per_source.remove(&source);
             }
         }
-        Some(entry)
     }
 }
 
-/// A handshake's place in the table, given back on drop.
+/// A handshake's slot. Dropped without [`Self::free`] it is that of a handshake that failed.
 #[derive(Debug)]
 pub(crate) struct HalfOpenSlot {
     owner: Arc<HalfOpen>,
@@ -155,11 +181,23 @@ impl HalfOpenSlot {
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
+
+    /// Frees the slot: the handshake has succeeded.
+    pub(crate) fn free(self) {
+        let mut table = self.owner.table();
+        if let Some(entry) = table.entries.remove(&self.number) {
+            table.give_back(entry.source);
+        }
+    }
 }
 
 impl Drop for HalfOpenSlot {
     fn drop(&mut self) {
-        self.owner.table().remove(self.number);
+        let mut table = self.owner.table();
+        // It is not there any more if it was freed, or had to make room.
+        if let Some(entry) = table.entries.remove(&self.number) {
+            table.failed.insert(self.number, entry);
+        }
     }
 }
 
@@ -167,8 +205,10 @@ impl Drop for HalfOpenSlot {
 mod tests {
     use super::*;
 
+    const HELD: Duration = Duration::from_secs(3);
+
     fn table(total: usize, per_source: usize, retry_above: usize) -> Arc<HalfOpen> {
-        HalfOpen::new(Bounds { total, per_source, retry_above })
+        HalfOpen::new(Bounds { total, per_source, retry_above, held: HELD })
     }
 
     fn address(text: &str) -> SocketAddr {
@@ -196,16 +236,43 @@ mod tests {
     fn a_source_gets_its_share_and_half_of_it_unproved() {
         let table = table(100, 4, 100);
         let (one, other) = (address("192.0.2.1:1"), address("192.0.3.1:1"));
-        let mut slots: Vec<_> = (0..2).map(|_| admitted(table.admit(one, false))).collect();
+        let mut slots: Vec<_> = (0..2).map(|_| admitted(table.admit(one, false)).0).collect();
         assert!(matches!(table.admit(one, false), Admission::Retry));
-        slots.extend((0..2).map(|_| admitted(table.admit(one, true))));
+        slots.extend((0..2).map(|_| admitted(table.admit(one, true)).0));
         assert!(matches!(table.admit(one, true), Admission::Ignored));
         assert!(!admitted(table.admit(other, false)).1);
-        slots.pop();
-        admitted(table.admit(one, true));
+        slots.pop().unwrap().free();
+        slots.push(admitted(table.admit(one, true)).0);
+        slots.into_iter().for_each(HalfOpenSlot::free);
+        assert_eq!(table.len(), 1);
+    }
+
+    /// What counts is the beginning of the handshake. A client that comes again afterwards gets in.
+    #[tokio::test(start_paused = true)]
+    async fn a_handshake_that_fails_keeps_its_slot_for_its_time() {
+        let table = table(100, 4, 100);
+        let one = address("192.0.2.1:1");
+        let slots: Vec<_> = (0..4).map(|_| admitted(table.admit(one, true)).0).collect();
+        tokio::time::advance(HELD / 2).await;
         drop(slots);
+        assert!(matches!(table.admit(one, true), Admission::Ignored));
+        tokio::time::advance(HELD / 2).await;
+        drop(admitted(table.admit(one, true)));
+        assert_eq!(table.len(), 1);
+        tokio::time::advance(HELD).await;
         assert_eq!(table.len(), 0);
         assert!(table.table().per_source.is_empty());
+    }
+
+    #[test]
+    fn a_failed_handshake_makes_room_before_one_in_progress() {
+        let table = table(2, 2, 100);
+        let at = |n: u8| SocketAddr::from(([192, 0, n, 1], 1));
+        let (oldest, _) = admitted(table.admit(at(0), true));
+        drop(admitted(table.admit(at(1), true)));
+        assert!(!admitted(table.admit(at(2), true)).1);
+        oldest.free();
+        assert_eq!(table.len(), 1);
     }
 
     #[test]

@@ -54,11 +54,11 @@ async fn take(
     let finished = time::timeout(shared.limits.second_flight_timeout, handshake(incoming, &shared));
     let connection = finished.await.ok().flatten();
     // Nothing below waits, so that a completed handshake cannot be aborted any more.
-    drop(slot);
     let Some(connection) = connection else {
         Counters::add(&shared.counters.handshakes_failed, 1);
         return;
     };
+    slot.free();
     match taken.try_reserve() {
         Ok(place) => {
             // First: whoever has the connection may look at the totals.

@@ -77,7 +77,8 @@ pub struct Limits {
     pub handshake_timeout: Duration,
     /// Time for an incoming handshake, from the first flight to the second. Default 3 s.
     pub second_flight_timeout: Duration,
-    /// Incoming handshakes at once. Beyond, the oldest is given up for the next. Default 1,024.
+    /// Incoming handshakes at once. Beyond, the oldest is given up for the next. One that fails counts
+    /// here and below until [`Self::second_flight_timeout`] after its beginning. Default 1,024.
     pub half_open: usize,
     /// Incoming handshakes at once from one source network, a /24 of IPv4 or a /56 of IPv6. From half
     /// of them on an address must be proved first (Retry); beyond, nothing is answered. Default 64.

@@ -50,7 +50,7 @@ macro_rules! statistics {
 statistics! {
     /// Connections at this moment.
     connections: "gauge";
-    /// Incoming handshakes at this moment.
+    /// Slots of incoming handshakes in use: in progress, or failed within the time for one.
     half_open: "gauge";
     /// Connections that this side asked for and got.
     connected: "counter";

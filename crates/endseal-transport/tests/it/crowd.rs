@@ -58,6 +58,25 @@ async fn a_crowd_that_proves_no_address_does_not_keep_others_out() {
     drop(crowd);
 }
 
+/// ClientHello and CONNECTION_CLOSE: each handshake fails at once, and the next one begins.
+#[tokio::test(flavor = "multi_thread")]
+async fn handshakes_that_were_closed_count_on() {
+    let pair = Pair::new(Policy::Hybrid, limits());
+    let proxy = Proxy::from(HERE, pair.address(), Weather::default(), 1).await;
+    proxy.deafen();
+    let client = RawClient::new(9);
+    for _ in 0..200 {
+        let asking = client.dial(proxy.address());
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        drop(asking);
+    }
+    assert!(eventually(|| pair.server.statistics().retries > 100).await);
+    let now = pair.server.statistics();
+    assert!(now.handshakes_failed <= 32, "{now:?}");
+    let (asked, _taken) = pair.connect(pair.address()).await;
+    asked.confirmed().await.unwrap();
+}
+
 /// A flood of handshakes that prove their address and stop before the second flight.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_proved_address_does_not_lock_out_another_network() {
