@@ -172,3 +172,36 @@ impl fmt::Debug for RustlsSigner {
         self.0.id.fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use endseal_crypto::mlkem768;
+
+    use super::*;
+
+    #[test]
+    fn signatures_of_another_key_scheme_or_message_are_refused() {
+        let identity = |n: u8| {
+            let kem = mlkem768::Seed::from_bytes(&[n; 64]);
+            Identity::from_seeds(ed25519::Seed::from_bytes(&[n; 32]), kem)
+        };
+        for policy in [Policy::Hybrid, Policy::MlKem768Only, Policy::Classical] {
+            let new: fn(&Identity) -> TransportKey = match policy {
+                Policy::Classical => TransportKey::classical,
+                Policy::Hybrid | Policy::MlKem768Only => TransportKey::new,
+            };
+            let (own, other) = (new(&identity(1)), new(&identity(2)));
+            let signature = own.secret.sign(b"message").unwrap();
+            let scheme = policy.scheme();
+            let accepted = |key: &TransportKey, message: &[u8], scheme, signature: &[u8]| {
+                verify(policy, key.spki(), message, scheme, signature)
+            };
+            assert!(accepted(&own, b"message", scheme, &signature), "{policy:?}");
+            assert!(!accepted(&other, b"message", scheme, &signature), "{policy:?}");
+            assert!(!accepted(&own, b"massage", scheme, &signature), "{policy:?}");
+            assert!(!accepted(&own, b"message", scheme, &signature[1..]), "{policy:?}");
+            let another = SignatureScheme::RSA_PSS_SHA256;
+            assert!(!accepted(&own, b"message", another, &signature), "{policy:?}");
+        }
+    }
+}

@@ -9,6 +9,7 @@ mod crowd;
 mod early;
 mod faults;
 mod hostile;
+mod impostors;
 mod memory;
 mod packets;
 mod pair;

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use quinn::crypto::rustls::QuicClientConfig;
+use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::client::AlwaysResolvesClientRawPublicKeys;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::aws_lc_rs;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::{
     CertificateDer, PrivateKeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime,
 };
+use rustls::server::ResolvesServerCert;
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::sign::CertifiedKey;
-use rustls::{DigitallySignedStruct, Error, SignatureScheme};
+use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
 use crate::pair::{HERE, identity};
 
@@ -22,7 +24,12 @@ pub(crate) struct RawClient {
 
 impl RawClient {
     pub(crate) fn new(n: u8) -> Self {
-        let config = Arc::new(QuicClientConfig::try_from(tls(n)).unwrap());
+        Self::showing(n, n)
+    }
+
+    /// A client that shows the key of `identity(shown)` and signs with that of `identity(owned)`.
+    pub(crate) fn showing(shown: u8, owned: u8) -> Self {
+        let config = Arc::new(QuicClientConfig::try_from(tls(certified(shown, owned))).unwrap());
         let endpoint = quinn::Endpoint::client(HERE.parse().unwrap()).unwrap();
         Self { endpoint, config: quinn::ClientConfig::new(config) }
     }
@@ -38,20 +45,51 @@ impl RawClient {
     }
 }
 
-/// The TLS of a client as rustls makes it, with a key from PKCS#8.
-fn tls(n: u8) -> rustls::ClientConfig {
+/// A server that answers with the keys of `resolver`, for as long as the test lasts.
+pub(crate) fn serve(resolver: Arc<dyn ResolvesServerCert>) -> std::net::SocketAddr {
+    let mut tls = rustls::ServerConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .unwrap()
+        .with_client_cert_verifier(Arc::new(Anyone))
+        .with_cert_resolver(resolver);
+    tls.alpn_protocols = vec![b"endseal/1".to_vec()];
+    let config =
+        quinn::ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls).unwrap()));
+    let endpoint = quinn::Endpoint::server(config, HERE.parse().unwrap()).unwrap();
+    let address = endpoint.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Some(incoming) = endpoint.accept().await {
+            tokio::spawn(async move {
+                if let Ok(connection) = incoming.await {
+                    connection.closed().await;
+                }
+            });
+        }
+    });
+    address
+}
+
+/// The public key of `identity(shown)` with the secret one, from PKCS#8, of `identity(owned)`.
+pub(crate) fn certified(shown: u8, owned: u8) -> Arc<CertifiedKey> {
     // OneAsymmetricKey with the seed alone (RFC 9881, 6).
     let mut pkcs8 = vec![0x30, 0x34, 2, 1, 0, 0x30, 0x0b, 6, 9];
     pkcs8.extend([0x60, 0x86, 0x48, 1, 0x65, 3, 4, 3, 0x12, 4, 0x22, 0x80, 0x20]);
-    let key = identity(n).transport_key();
-    pkcs8.extend(key.seed().expose_secret());
+    pkcs8.extend(identity(owned).transport_key().seed().expose_secret());
     let pkcs8 = PrivateKeyDer::Pkcs8(pkcs8.into());
     let signing = aws_lc_rs::sign::any_supported_type(&pkcs8).unwrap();
-    let spki = CertificateDer::from(key.public_key().to_spki());
-    let certified = Arc::new(CertifiedKey::new(vec![spki], signing));
+    let spki = CertificateDer::from(identity(shown).transport_key().public_key().to_spki());
+    Arc::new(CertifiedKey::new(vec![spki], signing))
+}
+
+fn provider() -> Arc<CryptoProvider> {
     let mut provider = aws_lc_rs::default_provider();
     provider.kx_groups = vec![aws_lc_rs::kx_group::X25519MLKEM768];
-    let mut tls = rustls::ClientConfig::builder_with_provider(Arc::new(provider))
+    Arc::new(provider)
+}
+
+/// The TLS of a client as rustls makes it.
+fn tls(certified: Arc<CertifiedKey>) -> rustls::ClientConfig {
+    let mut tls = rustls::ClientConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])
         .unwrap()
         .dangerous()
@@ -96,6 +134,51 @@ impl ServerCertVerifier for StockVerifier {
         let spki = SubjectPublicKeyInfoDer::from(spki.as_ref());
         let algorithms = aws_lc_rs::default_provider().signature_verification_algorithms;
         rustls::crypto::verify_tls13_signature_with_raw_key(message, &spki, signed, &algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::ML_DSA_65]
+    }
+
+    fn requires_raw_public_keys(&self) -> bool {
+        true
+    }
+}
+
+/// Any client, whatever it signs.
+#[derive(Debug)]
+struct Anyone;
+
+impl ClientCertVerifier for Anyone {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        panic!("TLS 1.2")
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
