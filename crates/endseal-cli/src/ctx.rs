@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use crate::args::{Cli, Command, Global};
 use crate::cmd;
 use crate::failure::{self, Failure, Kind};
+use crate::hints;
 use crate::json::Value;
 use crate::recipients::redacted;
 
@@ -125,6 +126,7 @@ impl Ctx {
 
     /// Tells of a failure. Gives the exit code.
     pub(crate) fn fail(&mut self, failure: &Failure) -> u8 {
+        failure.check();
         if failure.kind != Kind::Closed {
             let text = match self.global.json {
                 true => format!("{}\n", failure.json()),
@@ -163,6 +165,7 @@ impl Ctx {
 
     /// Tells people something on standard error, unless they want it quiet.
     pub(crate) fn note(&mut self, text: &str) {
+        debug_assert!(hints::fit(text), "{text}");
         if !self.global.quiet && !self.global.json {
             let _ = writeln!(self.stderr, "{text}");
         }

@@ -15,6 +15,7 @@ use endseal_node::{
     SealFileError,
 };
 
+use crate::hints;
 use crate::json::{self, Value};
 use crate::printable::printable;
 
@@ -106,6 +107,12 @@ impl Failure {
         Self { hint: Some(hint.into()), ..self }
     }
 
+    /// Panics in a debug build if the hint names what the running command does not have.
+    pub(crate) fn check(&self) {
+        let hint = self.hint.as_deref().unwrap_or_default();
+        debug_assert!(hints::fit(hint), "{hint}");
+    }
+
     /// For people.
     pub(crate) fn text(&self) -> String {
         let mut text = format!("error: {}\n", self.message);
@@ -146,7 +153,10 @@ impl From<FileError> for Failure {
     fn from(error: FileError) -> Self {
         let failure = Self::of(Kind::Environment, &error);
         match &error {
-            FileError::Exists(_) => failure.hint("choose another name, or replace it with --force"),
+            FileError::Exists(_) if hints::has("--force") => {
+                failure.hint("choose another name, or replace it with --force")
+            }
+            FileError::Exists(_) => failure.hint("choose another name, or move it away"),
             FileError::Loose { path, mode } => {
                 let safe = if mode & 0o111 == 0 { "600" } else { "700" };
                 let kind = Kind::Configuration;

@@ -92,6 +92,7 @@ impl Printer {
 
     /// Tells of a transfer that failed.
     fn failed(&self, peer: PeerId, failure: Failure) {
+        failure.check();
         let peer = self.name(peer);
         let mut errors = self.errors.borrow_mut();
         // If even that fails, nobody can be told.

@@ -9,6 +9,7 @@ mod cmd;
 mod ctx;
 mod failure;
 mod harden;
+mod hints;
 mod inbox;
 mod json;
 mod network;

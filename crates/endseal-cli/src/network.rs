@@ -4,6 +4,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
 use std::process;
 
+use endseal_node::FileError;
 use endseal_node::transfer::{
     self, ReceiveFileError, ReceiveMessagesError, SendError, SendFileError,
 };
@@ -236,9 +237,8 @@ impl From<SendFileError> for Failure {
             }
             SendFileError::Refused => Self::of(Kind::Refused, &error)
                 .hint("it may have a file of that name: choose another one with --name"),
-            SendFileError::TooLarge => {
-                Self::of(Kind::Refused, &error).hint("ask for more with --max-size, there")
-            }
+            SendFileError::TooLarge => Self::of(Kind::Refused, &error)
+                .hint("ask for more, there: endseal listen --max-size BYTES"),
             _ => Self::of(Kind::Refused, &error),
         }
     }
@@ -247,6 +247,8 @@ impl From<SendFileError> for Failure {
 impl From<ReceiveFileError> for Failure {
     fn from(error: ReceiveFileError) -> Self {
         match error {
+            ReceiveFileError::File(error @ FileError::Exists(_)) => Self::from(error)
+                .hint("move it away here, or have the file sent with: endseal send --name NAME"),
             ReceiveFileError::File(error) => error.into(),
             ReceiveFileError::Stalled => Self::of(Kind::Environment, &error)
                 .hint("--idle allows more, as a sender that waits for its input may need"),

@@ -113,7 +113,9 @@ fn add(
 fn kem_key_changes(old: &PublicIdentity, new: &PublicIdentity) -> Option<&'static str> {
     match (old.mlkem768(), new.mlkem768()) {
         _ if old.ed25519() != new.ed25519() => Some("is another identity now: compare it again"),
-        (Some(_), None) => Some("has no ML-KEM-768 key any more: keep the long identity for --pq"),
+        (Some(_), None) => {
+            Some("has no ML-KEM-768 key any more: add the long identity to have it again")
+        }
         (Some(old), Some(new)) if old != new => Some(
             "has another ML-KEM-768 key now, signed by the same identity: ask whether it is so",
         ),

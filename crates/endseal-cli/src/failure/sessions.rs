@@ -172,12 +172,11 @@ impl From<TextError> for Failure {
 
 impl From<WriteOutboxError> for Failure {
     fn from(error: WriteOutboxError) -> Self {
-        let failure = match error {
+        match error {
             WriteOutboxError::Engine(error) => error.into(),
             WriteOutboxError::File(error) => error.into(),
             _ => Self::of(Kind::Environment, &error),
-        };
-        failure.hint("the messages wait; write them with --resume")
+        }
     }
 }
 

@@ -91,6 +91,7 @@ fn a_file_that_is_there_is_not_replaced() {
     let (code, out, err) = listener.end();
     assert_eq!((code, out.as_str()), (Some(3), ""));
     assert!(err.contains("'inbox/notes' exists already"), "{err}");
+    assert!(err.contains("endseal send --name") && !err.contains("--force"), "{err}");
     assert_eq!(scratch.read("inbox/notes"), b"mine");
 }
 

@@ -63,7 +63,7 @@ fn members(person: &Person<'_>, name: &str) -> Vec<String> {
 }
 
 /// Alice makes a group and adds bob.
-fn found(alice: &Person<'_>, bob: &Person<'_>) {
+pub(crate) fn found(alice: &Person<'_>, bob: &Person<'_>) {
     group(alice, &["create", "team"]).ok();
     key_package(bob, "bob.package");
     let ran = group(alice, &["add", "team", "bob", "bob.package", "-o", "bob.welcome"]).ok();

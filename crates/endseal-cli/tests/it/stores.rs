@@ -4,6 +4,7 @@ use std::fs;
 
 use crate::people::{Person, run};
 use crate::scratch::Scratch;
+use crate::session_groups::found;
 use crate::sessions::{correspondents, texts};
 
 #[test]
@@ -126,6 +127,20 @@ fn a_restored_store_receives_and_sends_after_a_reset() {
     assert_eq!(texts(&bob), ["first", "second", "third"]);
     let listed = bob.run(&["--json", "session", "list"]).ok().json();
     assert_eq!((&listed["restored"], &listed["devices"][0]["sending"]), (&false.into(), &1.into()));
+}
+
+#[test]
+fn a_group_of_a_restored_store_is_joined_again() {
+    let scratch = Scratch::new();
+    let [alice, bob] = correspondents(&scratch);
+    found(&alice, &bob);
+    bob.run(&["store", "backup", "copy"]).ok();
+    fs::rename(scratch.path("bob/store"), scratch.path("lost")).unwrap();
+    bob.run(&["store", "restore", "copy"]).ok();
+    let ran = bob.feed(&["session", "group", "send", "team", "-o", "x"], b"no");
+    let ran = ran.fails(1, "the store was restored: join the group again");
+    assert!(ran.err.contains("endseal session group key-package"), "{}", ran.err);
+    assert!(!ran.err.contains("session reset"), "{}", ran.err);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use core::time::Duration;
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use endseal_node::{AtomicFile, Existing, FileError, Readers};
+use endseal_node::{AtomicFile, Existing, FileError, Readers, sessions};
 use endseal_session::group::MAX_GROUP_ID_LEN;
 use endseal_session::{ConversationId, Engine, GroupChangeError, GroupSummary};
 
@@ -176,9 +176,20 @@ impl Known {
         engine.group(&self.id)?.ok_or_else(|| GroupChangeError::NoGroup.into())
     }
 
+    /// Writes the messages and commits that wait.
+    fn write_outbox(&self, engine: &mut Engine, file: AtomicFile) -> Result<u64, Failure> {
+        let written = sessions::write_outbox(engine, &self.conversation(), file);
+        written.map_err(|error| {
+            let name = &self.name;
+            Failure::from(error).hint(format!(
+                "the messages wait; write them: endseal session group send {name} --resume -o FILE"
+            ))
+        })
+    }
+
     /// Refuses if messages of a run that did not end well wait.
     fn check_outbox(&self, engine: &mut Engine) -> Result<(), Failure> {
-        let waiting = endseal_node::sessions::waiting(engine, &self.conversation())?;
+        let waiting = sessions::waiting(engine, &self.conversation())?;
         if waiting == 0 {
             return Ok(());
         }

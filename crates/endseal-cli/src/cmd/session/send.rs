@@ -78,7 +78,12 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
                 (sessions::encrypt(engine, &to, texts)?, file)
             }
         };
-        let messages = sessions::write_outbox(engine, &conversation, file)?;
+        let messages = sessions::write_outbox(engine, &conversation, file).map_err(|error| {
+            let name = &partner.name;
+            Failure::from(error).hint(format!(
+                "the messages wait; write them: endseal session send {name} --resume -o FILE"
+            ))
+        })?;
         let path = shown(&args.output);
         let text = format!("{} for {} in '{path}'\n", plural(messages, "message"), partner.name);
         Ok(Outcome::new(text, summary(&partner, texts, messages, Some(path))))

@@ -163,7 +163,7 @@ fn change(
     made?;
     let conversation = group.conversation();
     let (messages, welcomes, path) = if !is_alone {
-        (sessions::write_outbox(engine, &conversation, file)?, 0, Some(shown(&out.output)))
+        (group.write_outbox(engine, file)?, 0, Some(shown(&out.output)))
     } else if sessions::waiting_welcomes(engine, &conversation)? == 0 {
         (0, 0, None)
     } else {

@@ -2,8 +2,6 @@
 
 use core::time::Duration;
 
-use endseal_node::sessions;
-
 use super::{Known, Out};
 use crate::cmd::session::{ask, shown, with};
 use crate::ctx::{Ctx, Outcome};
@@ -47,7 +45,7 @@ pub(crate) fn leave(args: &Leave, wait: Duration, ctx: &mut Ctx) -> Result<Outco
         }
         let file = args.out.create()?;
         engine.transaction(|transaction| transaction.leave_group(&group.id))?;
-        let messages = sessions::write_outbox(engine, &group.conversation(), file)?;
+        let messages = group.write_outbox(engine, file)?;
         let path = shown(&args.out.output);
         let text = format!("leaving the group {name}: the proposal is in '{path}'\n");
         let json = json::object([

@@ -3,7 +3,8 @@
 use core::time::Duration;
 use std::path::PathBuf;
 
-use endseal_node::sessions::{self, Texts};
+use endseal_node::sessions::{self, TextError, Texts};
+use endseal_session::{GroupChangeError, SendError};
 
 use super::{Known, Out};
 use crate::cmd::session::{plural, shown, with};
@@ -63,12 +64,21 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
                     true => Texts::lines(input.reader),
                     false => Texts::whole(input.reader),
                 };
-                (sessions::encrypt_group(engine, &group.id, texts)?, file)
+                let texts = sessions::encrypt_group(engine, &group.id, texts);
+                (texts.map_err(of_group)?, file)
             }
         };
-        let messages = sessions::write_outbox(engine, &conversation, file)?;
+        let messages = group.write_outbox(engine, file)?;
         let path = shown(&args.out.output);
         let text = format!("{} for the group {name} in '{path}'\n", plural(messages, "message"));
         Ok(Outcome::new(text, summary(texts, messages, Some(path))))
     })
+}
+
+/// A group of a restored store is joined again, where a session is reset.
+fn of_group(error: TextError) -> Failure {
+    match error {
+        TextError::Send(SendError::Restored) => GroupChangeError::Restored.into(),
+        error => error.into(),
+    }
 }
