@@ -10,6 +10,7 @@ use endseal_crypto::random::{Random, RandomError};
 
 mod file;
 pub mod hazmat;
+mod parsed;
 mod seal;
 mod service;
 mod text;
@@ -18,9 +19,10 @@ pub use file::{
     ChangeRingError, CreateRingError, LoadRingError, Protection, ReadPassphraseError,
     RetireKeyError, RingFile, read_passphrase,
 };
+pub use parsed::ParsedRing;
 pub use seal::{OpenRingError, SealRingError, SealedRing};
 pub use service::RingProvider;
-pub use text::{ParseRingError, ParsedRing};
+pub use text::ParseRingError;
 
 use super::KeyId;
 

@@ -7,7 +7,8 @@ use http::{Response, StatusCode};
 
 use crate::reading::Reply;
 use crate::receive::blocking;
-use crate::request::{Asked, document, empty, set};
+use crate::request::Asked;
+use crate::response::{document, empty, set};
 
 /// A document with a location that is ignored: there is one place.
 const MAX_REQUEST: u64 = 16 * 1024;

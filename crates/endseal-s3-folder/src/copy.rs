@@ -19,7 +19,8 @@ use crate::id::Id;
 use crate::object::beside;
 use crate::reading::Reply;
 use crate::receive::blocking;
-use crate::request::{Asked, document};
+use crate::request::Asked;
+use crate::response::document;
 use crate::store::{Store, sync_folder};
 use crate::uploads::{LIST, number, upload_id};
 

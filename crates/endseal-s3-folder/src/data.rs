@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 
 use crate::id::Id;
-use crate::store::remove_all;
 
 /// A file that is being written. It goes when it is dropped, unless it was moved to its place.
 #[derive(Debug)]
@@ -139,5 +138,18 @@ impl Drop for Lease {
                 _ => remove(),
             }
         }
+    }
+}
+
+/// Removes a file or a folder with all that is in it; nothing if it is not there.
+pub(crate) fn remove_all(path: &Path) -> io::Result<()> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }

@@ -7,7 +7,8 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use crate::conditions::check_write;
 use crate::reading::Reply;
 use crate::receive::blocking;
-use crate::request::{Asked, document, empty};
+use crate::request::Asked;
+use crate::response::{document, empty};
 
 /// 1,000 keys of 1,024 bytes, escaped.
 const MAX_REQUEST: u64 = 8 << 20;

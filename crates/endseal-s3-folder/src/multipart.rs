@@ -8,7 +8,8 @@ use http::{Response, StatusCode};
 use crate::object::{MAX_OBJECT, beside};
 use crate::reading::Reply;
 use crate::receive::{blocking, receive};
-use crate::request::{Asked, document, empty, set};
+use crate::request::Asked;
+use crate::response::{document, empty, set};
 use crate::uploads::{number, upload_id};
 
 /// 10,000 parts with tags.

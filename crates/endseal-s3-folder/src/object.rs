@@ -14,7 +14,8 @@ use crate::fault::{disk, not_here};
 use crate::id::Id;
 use crate::reading::{Reading, Reply};
 use crate::receive::{blocking, receive};
-use crate::request::{Asked, document, empty, set};
+use crate::request::Asked;
+use crate::response::{document, empty, set};
 
 /// Most bytes of one request.
 pub(crate) const MAX_OBJECT: u64 = 5 << 30;

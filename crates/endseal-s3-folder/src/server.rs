@@ -12,17 +12,11 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_s3_protocol::sigv4::{Rules, SecretKey, Verifier};
 use tokio::task::JoinHandle;
 
+use crate::dispatch::{self, Shared};
 use crate::loopback;
-use crate::request;
 use crate::store::Store;
 
 const ACCESS_KEY: &str = "FOLDER";
-
-/// What all requests share.
-pub(crate) struct Shared {
-    pub(crate) store: Arc<Store>,
-    pub(crate) verifier: Verifier<HashMap<String, Arc<SecretKey>>>,
-}
 
 /// A folder that is served. It ends when it is dropped: what is not yet answered, is not.
 #[allow(missing_debug_implementations, reason = "it holds a secret access key")]
@@ -55,7 +49,7 @@ impl FolderServer {
         let shared = Arc::new(Shared { store, verifier });
         let serving = tokio::spawn(loopback::serve(listener, move |request| {
             let shared = Arc::clone(&shared);
-            async move { request::answer(&shared, request).await }
+            async move { dispatch::answer(&shared, request).await }
         }));
         Ok(Self { address, secret, serving })
     }

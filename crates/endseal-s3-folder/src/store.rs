@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use endseal_s3_protocol::S3Error;
 
-use crate::data::{Draft, Lease, Leases};
+use crate::data::{Draft, Lease, Leases, remove_all};
 use crate::entry::{Entry, Pending};
 use crate::fault::{bucket_exists, bucket_not_empty, disk, no_such_bucket};
 use crate::id::Id;
@@ -395,19 +395,6 @@ fn make_folders(path: &Path, objects: &Path) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Removes a file or a folder with all that is in it; nothing if it is not there.
-pub(crate) fn remove_all(path: &Path) -> io::Result<()> {
-    let removed = match fs::symlink_metadata(path) {
-        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-        Err(error) => Err(error),
-    };
-    match removed {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 /// Forces the names in a folder to the disk.

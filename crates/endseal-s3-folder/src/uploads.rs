@@ -13,14 +13,14 @@ use endseal_s3_protocol::xml::CompletedPart;
 use http::HeaderMap;
 
 use crate::conditions::{check_write, is_tag};
-use crate::data::{Draft, Lease};
+use crate::data::{Draft, Lease, remove_all};
 use crate::entry::{Entry, Upload};
 use crate::fault::{disk, no_such_bucket};
 use crate::id::Id;
 use crate::lines::{Lines, lines};
 use crate::reading::Source;
 use crate::request::Asked;
-use crate::store::{Store, read_small, remove_all, sync_folder};
+use crate::store::{Store, read_small, sync_folder};
 
 /// The parts of an object in their order, in a file of this name beside them.
 pub(crate) const LIST: &str = "list";

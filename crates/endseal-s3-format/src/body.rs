@@ -1,18 +1,50 @@
 //! "Body of a whole object": sealed in one request, read from its first byte to its last.
 
 use bytes::BytesMut;
+use endseal_crypto::hazmat;
 use endseal_crypto::random::Random;
-use endseal_crypto::segment::{KeySource, SealKeys, chunks_len};
+use endseal_crypto::segment::{KeySource, SALT_LEN, SealKeys, chunks_len};
 
 use crate::checksum::ContentChecksum;
 use crate::chunks::ContentSealer;
+use crate::form::Form;
+use crate::header::Header;
+use crate::place::Binding;
 use crate::record::Record;
-use crate::tail::TailKeys;
-use crate::{SealError, content_md5};
+use crate::tail::{TailKeys, record_context};
+use crate::{ContentKey, HeaderError, SealError, content_md5};
 
 mod opener;
 
 pub use opener::WholeOpener;
+
+impl Header {
+    /// The header of a whole object of `plaintext_len` bytes, and what seals its content. There is
+    /// no other way to a [`WholeSealer`]: two contents under one header would share their nonces.
+    ///
+    /// `key` MUST be uniformly random and drawn for this object; `wrapped` is what the provider's
+    /// key `key_id` made of it with [`Place::wrap_context`](crate::Place::wrap_context) of `binding`.
+    ///
+    /// # Errors
+    /// [`HeaderError`] for a length, key id or wrapped key beyond the limits, or if `random` fails.
+    pub fn whole(
+        key: &ContentKey,
+        plaintext_len: u64,
+        binding: Binding,
+        key_id: &str,
+        wrapped: &[u8],
+        random: &mut impl Random,
+    ) -> Result<(Self, WholeSealer), HeaderError> {
+        let source = KeySource::new(key);
+        let wrapped = (key_id, wrapped);
+        let (own, keys) = Self::of_whole(&source, plaintext_len, binding, wrapped, random)?;
+        let mut salt = [0; SALT_LEN];
+        random.fill(&mut salt)?;
+        let record = record_context(Form::Whole);
+        let tail = TailKeys { salt, keys: hazmat::uncommitted_seal_keys(&source, &salt, &record) };
+        Ok((own, WholeSealer::new(source, keys, tail, plaintext_len)))
+    }
+}
 
 /// Seals the content of a whole object. [`Header::whole`](crate::Header::whole) makes it.
 ///

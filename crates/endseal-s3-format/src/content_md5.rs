@@ -5,7 +5,8 @@ use endseal_crypto::random::{Random, RandomError};
 use endseal_crypto::segment::{KeySource, SALT_LEN};
 
 use crate::chunks::{context, open_message, seal_message};
-use crate::header::{Form, Header};
+use crate::form::Form;
+use crate::header::Header;
 use crate::{ContentKey, Unauthentic, base64url};
 
 /// Length of an MD5.

@@ -3,50 +3,21 @@
 use endseal_crypto::hazmat;
 use endseal_crypto::label::{S3_BODY, S3_MULTIPART};
 use endseal_crypto::random::Random;
-use endseal_crypto::segment::{COMMITMENT_LEN, ChunkKeys, KeySource, SALT_LEN};
+use endseal_crypto::segment::{COMMITMENT_LEN, ChunkKeys, KeySource, SALT_LEN, SealKeys};
 
-use crate::body::WholeSealer;
 use crate::chunks::context;
+use crate::form::Form;
 use crate::place::{Binding, Place};
 use crate::size::MAX_CONTENT;
-use crate::tail::{TailKeys, record_context};
 use crate::{ContentKey, HeaderError, KeyId, Unauthentic, base64url};
 
 const VERSION: u8 = 1;
-/// Longest key id in bytes.
 /// Longest wrapped key in bytes.
 pub(super) const MAX_WRAPPED_KEY: usize = 1_024;
 /// Length up to the key id.
 const FIXED_LEN: usize = 3 + 8 + SALT_LEN + COMMITMENT_LEN;
 /// Longest header in bytes.
 pub(super) const MAX_HEADER: usize = FIXED_LEN + 1 + KeyId::MAX_LEN + 2 + MAX_WRAPPED_KEY;
-
-/// How an object was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(clippy::exhaustive_enums, reason = "the format has these")]
-pub enum Form {
-    /// In one request: one body.
-    Whole,
-    /// In parts.
-    Multipart,
-}
-
-impl Form {
-    pub(super) const fn to_byte(self) -> u8 {
-        match self {
-            Self::Whole => 1,
-            Self::Multipart => 2,
-        }
-    }
-
-    pub(super) const fn from_byte(byte: u8) -> Option<Self> {
-        match byte {
-            1 => Some(Self::Whole),
-            2 => Some(Self::Multipart),
-            _ => None,
-        }
-    }
-}
 
 /// The header of an object. Nothing in it is secret: the content key is wrapped.
 ///
@@ -64,37 +35,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// The header of a whole object of `plaintext_len` bytes, and what seals its content. There is
-    /// no other way to a [`WholeSealer`]: two contents under one header would share their nonces.
-    ///
-    /// `key` MUST be uniformly random and drawn for this object; `wrapped` is what the provider's
-    /// key `key_id` made of it with [`Place::wrap_context`] of `binding`.
-    ///
-    /// # Errors
-    /// [`HeaderError`] for a length, key id or wrapped key beyond the limits, or if `random` fails.
-    pub fn whole(
-        key: &ContentKey,
-        plaintext_len: u64,
-        binding: Binding,
-        key_id: &str,
-        wrapped: &[u8],
-        random: &mut impl Random,
-    ) -> Result<(Self, WholeSealer), HeaderError> {
-        if plaintext_len > MAX_CONTENT {
-            return Err(HeaderError::ContentTooLong);
-        }
-        let source = KeySource::new(key);
-        let mut own = Self::new(Form::Whole, plaintext_len, binding, (key_id, wrapped), random)?;
-        let mut salt = [0; SALT_LEN];
-        random.fill(&mut salt)?;
-        let (keys, commitment) = hazmat::seal_keys(&source, &own.salt, &own.context());
-        own.commitment = commitment;
-        let record = record_context(Form::Whole);
-        let tail = TailKeys { salt, keys: hazmat::uncommitted_seal_keys(&source, &salt, &record) };
-        Ok((own, WholeSealer::new(source, keys, tail, plaintext_len)))
-    }
-
-    /// The header of a multipart object. The duties are those of [`whole`](Self::whole).
+    /// The header of a multipart object. The duties are those of [`Header::whole`].
     ///
     /// # Errors
     /// [`HeaderError`] for a key id or wrapped key beyond the limits, or if `random` fails.
@@ -109,6 +50,23 @@ impl Header {
         let (_, commitment) = hazmat::seal_keys(&KeySource::new(key), &own.salt, &own.context());
         own.commitment = commitment;
         Ok(own)
+    }
+
+    /// The header of a whole object, and the keys of its body.
+    pub(crate) fn of_whole(
+        source: &KeySource,
+        plaintext_len: u64,
+        binding: Binding,
+        wrapped: (&str, &[u8]),
+        random: &mut impl Random,
+    ) -> Result<(Self, SealKeys), HeaderError> {
+        if plaintext_len > MAX_CONTENT {
+            return Err(HeaderError::ContentTooLong);
+        }
+        let mut own = Self::new(Form::Whole, plaintext_len, binding, wrapped, random)?;
+        let (keys, commitment) = hazmat::seal_keys(source, &own.salt, &own.context());
+        own.commitment = commitment;
+        Ok((own, keys))
     }
 
     /// Without a commitment.

@@ -29,6 +29,7 @@ mod chunks;
 pub mod content_md5;
 pub mod entity_tag;
 mod error;
+mod form;
 mod header;
 mod key_id;
 pub mod marker;
@@ -51,7 +52,8 @@ pub use body::{WholeOpener, WholeSealer};
 pub use checksum::{ChecksumAlgorithm, ContentChecksum};
 pub use chunks::Taken;
 pub use error::{HeaderError, ReceiptError, RecordError, SealError, Unauthentic, UploadIdError};
-pub use header::{Form, Header};
+pub use form::Form;
+pub use header::Header;
 pub use key_id::{InvalidKeyId, KeyId};
 pub use parked::{
     PARKED_METADATA, ParkedUpload, RESERVED_PREFIX, parked_folder, parked_folder_of, parked_key,

@@ -4,7 +4,7 @@ use endseal_crypto::segment::SALT_LEN;
 
 use crate::RecordError;
 use crate::checksum::{self, ContentChecksum, FIELD_LEN};
-use crate::header::Form;
+use crate::form::Form;
 use crate::part::PartNumber;
 use crate::size::{MAX_CONTENT, MAX_PARTS, MIN_PART, part_len};
 

@@ -7,7 +7,8 @@ use endseal_crypto::random::Random;
 use endseal_crypto::segment::{self, ChunkKeys, KeySource, SALT_LEN, SealKeys};
 
 use crate::chunks::{context, message_len, open_message_by, seal_message_to};
-use crate::header::{Form, Header};
+use crate::form::Form;
+use crate::header::Header;
 use crate::record::{ENTRY_LEN, FIXED_LEN, Record};
 use crate::size::{plaintext_len, sealed_len, slots};
 use crate::{ContentKey, SealError, Unauthentic};

@@ -5,7 +5,8 @@ use endseal_crypto::random::Random;
 use endseal_crypto::segment::{KeySource, SALT_LEN};
 
 use crate::chunks::{context, open_message, seal_message};
-use crate::header::{Form, Header, MAX_HEADER};
+use crate::form::Form;
+use crate::header::{Header, MAX_HEADER};
 use crate::place::{Binding, Place};
 use crate::{ContentKey, Unauthentic, UploadIdError, base64url};
 

@@ -15,7 +15,7 @@ use self::reader::Reader;
 use crate::access::{Client, Permissions, SecretAccessKey};
 use crate::bucket::{BucketNames, BucketRule, Buckets, EntityTags, Plaintext};
 use crate::glob::Glob;
-use crate::name_secret::NameSecretFile;
+use crate::names::name_secret::NameSecretFile;
 
 /// Everything a proxy is configured with.
 #[derive(Clone)]

@@ -4,9 +4,9 @@
 //! |---|---|
 //! | run a proxy | [`Config`], [`Proxy`], [`Server`] |
 //! | make what a proxy over a folder needs | [`set_up`] |
-//! | clean up after uploads, wrap the keys of objects anew | [`maintenance`] |
-//! | keep what names are encrypted under | [`name_secret`] |
-//! | talk to the server behind | [`client`] |
+//! | clean up after uploads, wrap the keys of objects anew | [`admin`] |
+//! | keep what names are encrypted under | [`names`] |
+//! | talk to the server behind | [`upstream`] |
 #![forbid(unsafe_code)]
 #![allow(
     clippy::std_instead_of_alloc,
@@ -17,34 +17,29 @@
 extern crate alloc;
 
 pub mod access;
-mod body;
+pub mod admin;
 pub mod bucket;
-pub mod client;
-mod client_key;
 pub mod config;
 mod content_checksum;
-mod daemon;
-mod front;
+mod content_keys;
+mod context;
+mod forward;
 mod glob;
-mod handler;
 mod headers;
-mod log;
-mod loopback;
-pub mod maintenance;
-mod metrics;
-pub mod name_secret;
-mod proxy;
+pub mod names;
+mod observability;
+mod operations;
+mod sealed_object;
 mod server;
 pub mod set_up;
 mod start;
-mod workers;
+mod transfer;
+pub mod upstream;
 
-pub use body::Outgoing;
 pub use config::Config;
-pub use daemon::{Listening, RunError, run};
+pub use context::Proxy;
 pub use glob::Glob;
-pub use log::{Entry, Log, Silent};
-pub use metrics::{Metrics, MetricsServer};
-pub use proxy::Proxy;
-pub use server::Server;
+pub use observability::{Entry, Log, Metrics, Silent};
+pub use server::{Listening, MetricsServer, RunError, Server, run};
 pub use start::StartError;
+pub use transfer::Outgoing;

@@ -13,10 +13,10 @@ use endseal_kms::vault::{TokenSource, VaultSettings};
 use endseal_kms::{Cached, KeyId, KeyProvider, RingProvider, RsaProvider, VaultProvider};
 use endseal_s3_folder::FolderServer;
 
-use crate::client::{self, Client, Target, Trust};
 use crate::config::{Backend, Config, Keys, Limits};
-use crate::log::Log;
-use crate::proxy::Proxy;
+use crate::context::Proxy;
+use crate::observability::Log;
+use crate::upstream::{self, Client, Target, Trust};
 
 /// Why a proxy could not be started: what was to be done, and what came of it.
 #[derive(Debug)]
@@ -80,12 +80,12 @@ impl Proxy {
 }
 
 /// The bounds of requests to the backend.
-fn client_limits(limits: &Limits) -> client::Limits {
-    client::Limits {
+fn client_limits(limits: &Limits) -> upstream::Limits {
+    upstream::Limits {
         connections: limits.backend_connections,
         first_byte: limits.backend_timeout,
         idle: limits.idle_timeout,
-        ..client::Limits::default()
+        ..upstream::Limits::default()
     }
 }
 
@@ -93,7 +93,7 @@ fn client(
     entry: &str,
     url: &str,
     ca_file: Option<&Path>,
-    limits: client::Limits,
+    limits: upstream::Limits,
 ) -> Result<Client, StartError> {
     let target = Target::parse(url).map_err(|error| StartError::new(entry, error))?;
     let mut trust = Trust::public();
@@ -130,10 +130,10 @@ pub(crate) fn provider(keys: &Keys) -> Result<Arc<dyn KeyProvider>, StartError> 
             Ok(Arc::new(RsaProvider::new(first, others)))
         }
         Keys::Vault { id, url, mount, key, token_file, namespace, ca_file } => {
-            let limits = client::Limits {
+            let limits = upstream::Limits {
                 connections: 32,
                 first_byte: Duration::from_secs(10),
-                ..client::Limits::default()
+                ..upstream::Limits::default()
             };
             let client = client("keys.url", url, ca_file.as_deref(), limits)?;
             let settings = VaultSettings {

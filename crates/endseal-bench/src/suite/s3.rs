@@ -59,7 +59,7 @@ const ALONE: &str = "CPU time is that of the proxy's process alone, in user and 
 /// The size that a quick run takes few rounds of.
 const LARGE: u64 = 500 * MB;
 /// Rounds before a real server, whose turns last unevenly: in some of them memory for its files is slow to
-/// be had (docs/design/s3-proxy-tuning.md), and the median of five would too often be one of those.
+/// be had (docs/design/s3-data-path.md), and the median of five would too often be one of those.
 const SERVER_ROUNDS: usize = 11;
 
 fn rounds(extent: Extent, case: &Case) -> RangeInclusive<usize> {

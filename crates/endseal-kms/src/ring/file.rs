@@ -11,8 +11,9 @@ use endseal_crypto::random::Random;
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::{InvalidPassphrase, Passphrase};
 
+use super::parsed::ParsedRing;
 use super::seal::{OpenRingError, SealRingError};
-use super::text::{ParseRingError, ParsedRing};
+use super::text::ParseRingError;
 use super::{MAX_LEN, RemoveKeyError, Ring};
 use crate::KeyId;
 use crate::key_file;

@@ -8,46 +8,17 @@ use endseal_crypto::key_wrap::WrappingKey;
 use endseal_crypto::secret::{Zeroizing, constant_time_eq};
 use endseal_crypto::{hash, label};
 
-use super::seal::SealedRing;
-use super::{MAX_KEYS, MAX_LEN, MAX_TIME, Ring, RingKey};
+use super::{MAX_KEYS, MAX_TIME, Ring, RingKey};
 use crate::KeyId;
 
 pub(super) const MAGIC: &str = "endseal s3-key-ring";
 pub(super) const FIRST: &str = "endseal s3-key-ring v1\n";
 pub(super) const PROTECTION: &str = "protection ";
-const NONE: &str = "none";
+pub(super) const NONE: &str = "none";
 const KEY: &str = "key ";
 const CHECK_LEN: usize = 8;
 /// Longest line of a key: its parts, four spaces and the line feed.
 const MAX_LINE: usize = 3 + KeyId::MAX_LEN + 12 + 44 + 2 * CHECK_LEN + 5;
-
-/// A file whose form is right.
-#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
-#[allow(clippy::exhaustive_enums, reason = "open or not")]
-pub enum ParsedRing {
-    /// Without protection.
-    Open(Ring),
-    /// Under a passphrase.
-    Sealed(SealedRing),
-}
-
-impl ParsedRing {
-    /// Reads a file, which the caller MUST wipe. No work is done that the file asks for.
-    ///
-    /// # Errors
-    /// [`ParseRingError`].
-    pub fn parse(bytes: &[u8]) -> Result<Self, ParseRingError> {
-        if bytes.len() > MAX_LEN {
-            return Err(ParseRingError::TooLong);
-        }
-        let mut lines = Lines::open(bytes)?;
-        let protection = lines.field(PROTECTION)?;
-        if protection == NONE {
-            return keys(lines).map(Self::Open);
-        }
-        SealedRing::parse(protection, lines).map(Self::Sealed)
-    }
-}
 
 impl Ring {
     /// The file of this ring without protection. The caller MUST write it to a place that only its
@@ -137,7 +108,7 @@ pub(super) struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     /// Checks the first line and all characters.
-    fn open(bytes: &'a [u8]) -> Result<Self, ParseRingError> {
+    pub(super) fn open(bytes: &'a [u8]) -> Result<Self, ParseRingError> {
         let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let version = first
             .strip_prefix(MAGIC.as_bytes())

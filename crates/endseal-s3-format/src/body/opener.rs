@@ -7,7 +7,8 @@ use endseal_crypto::segment::{
 };
 
 use crate::chunks::Taken;
-use crate::header::{Form, Header};
+use crate::form::Form;
+use crate::header::Header;
 use crate::record::Record;
 use crate::size::{SHORT_TAIL, SHORT_TAIL_LEN, sealed_len, tail_len_max};
 use crate::tail::{self, record_context};

@@ -7,7 +7,8 @@ use endseal_crypto::segment::{ChunkKeys, KeySource, SALT_LEN, TAG_LEN};
 
 use super::{CHUNK, Content, RangePlan};
 use crate::chunks::Taken;
-use crate::header::{Form, Header};
+use crate::form::Form;
+use crate::header::Header;
 use crate::record::Entry;
 use crate::{ContentKey, Unauthentic, part};
 

@@ -19,7 +19,7 @@ use core::pin::Pin;
 use core::time::Duration;
 
 use bytes::Bytes;
-use endseal_s3proxy::client::{
+use endseal_s3proxy::upstream::{
     Body, Client, ClientError, Limits, ResponseBody, ResponseError, Target, Trust,
 };
 use http::{Method, Request, Response};

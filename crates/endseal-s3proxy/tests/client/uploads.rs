@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use endseal_s3proxy::client::{BodyUnwanted, SourceError, WrongLength};
+use endseal_s3proxy::upstream::{BodyUnwanted, SourceError, WrongLength};
 use tokio::sync::oneshot;
 
 use super::server::{OK, serve};

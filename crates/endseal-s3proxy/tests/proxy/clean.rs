@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use endseal_s3proxy::maintenance::{Clean, CleanEvent, CleanReport, clean};
+use endseal_s3proxy::admin::{Clean, CleanEvent, CleanReport, clean};
 use endseal_s3proxy::{Proxy, Silent};
 
 use crate::client::Client;

@@ -2,8 +2,8 @@
 
 use base64ct::{Base64, Encoding as _};
 use endseal_crypto::legacy_hash::Md5;
+use endseal_s3proxy::admin::Rewrap;
 use endseal_s3proxy::bucket::{BucketRule, Buckets, EntityTags, Plaintext};
-use endseal_s3proxy::maintenance::Rewrap;
 use endseal_s3proxy::{Config, Glob};
 
 use crate::client::Client;
@@ -461,7 +461,7 @@ async fn the_entry_counts_towards_metadata_and_belongs_to_the_proxy() {
 async fn encrypted_names_and_sealed_metadata_make_no_difference() {
     let world = World::new();
     let file = world.scratch.0.join("names.secret");
-    let file = endseal_s3proxy::name_secret::NameSecretFile::at(&file);
+    let file = endseal_s3proxy::names::name_secret::NameSecretFile::at(&file);
     let secret = file.create(&mut endseal_crypto::random::OsRandom).unwrap();
     let names = endseal_s3proxy::bucket::BucketNames::new(secret);
     let config = config(&world, |rule| {

@@ -5,8 +5,8 @@ use core::time::Duration;
 use endseal_crypto::random::OsRandom;
 use endseal_kms::ring::RingFile;
 use endseal_s3_format::ParkedUpload;
+use endseal_s3proxy::admin::{Clean, CleanEvent, Rewrap, clean};
 use endseal_s3proxy::bucket::Plaintext;
-use endseal_s3proxy::maintenance::{Clean, CleanEvent, Rewrap, clean};
 use endseal_s3proxy::{Proxy, Silent};
 
 use crate::fixture::{content, serve};

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use endseal_crypto::random::OsRandom;
 use endseal_kms::ring::RingFile;
+use endseal_s3proxy::admin::{Rewrap, rewrap};
 use endseal_s3proxy::bucket::{BucketRule, Buckets, Plaintext};
 use endseal_s3proxy::config::{Backend, Config};
-use endseal_s3proxy::maintenance::{Rewrap, rewrap};
 use endseal_s3proxy::{Glob, Proxy, Silent};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};

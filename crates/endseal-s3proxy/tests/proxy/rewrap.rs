@@ -6,7 +6,7 @@ use std::sync::Arc;
 use endseal_crypto::random::OsRandom;
 use endseal_kms::ring::RingFile;
 use endseal_s3_format::Header;
-use endseal_s3proxy::maintenance::{Outcome, Rewrap, RewrapEvent, RewrapReport, rewrap};
+use endseal_s3proxy::admin::{Outcome, Rewrap, RewrapEvent, RewrapReport, rewrap};
 use endseal_s3proxy::{Config, Proxy, Silent};
 
 use crate::client::Client;

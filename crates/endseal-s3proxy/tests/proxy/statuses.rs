@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 use endseal_s3proxy::Glob;
 use endseal_s3proxy::access::SecretAccessKey;
+use endseal_s3proxy::admin::{Clean, Rewrap, clean, rewrap};
 use endseal_s3proxy::bucket::{BucketRule, Buckets, Plaintext};
 use endseal_s3proxy::config::Backend;
-use endseal_s3proxy::maintenance::{Clean, Rewrap, clean, rewrap};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use endseal_kms::VaultProvider;
 use endseal_kms::vault::{Token, TokenSource, VaultSettings};
-use endseal_s3proxy::client::{Client, Limits, Target, Trust};
+use endseal_s3proxy::upstream::{Client, Limits, Target, Trust};
 
 use super::*;
 

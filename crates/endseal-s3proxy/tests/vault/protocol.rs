@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use endseal_kms::VaultProvider;
 use endseal_kms::vault::{InvalidVaultSettings, Token, TokenSource};
-use endseal_s3proxy::client::Limits;
+use endseal_s3proxy::upstream::Limits;
 
 use super::server::{Fault, TOKEN, VaultServer, settings};
 use super::*;

@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use endseal_s3proxy::client::{Client, Limits, Target, Trust};
+use endseal_s3proxy::upstream::{Client, Limits, Target, Trust};
 
 use super::*;
 

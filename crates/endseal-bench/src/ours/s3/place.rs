@@ -5,7 +5,7 @@
 //! megabytes memory in blocks of a megabyte, and others in smaller ones; such blocks, where they had long
 //! been free, took eight times as long to write to on the virtual machine that this was measured on.
 //! Subjects whose writes happen to fall on whole megabytes then pay what others do not. In memory files are
-//! made of single pages, for everybody. docs/design/s3-proxy-tuning.md has the figures, and what is only
+//! made of single pages, for everybody. docs/design/s3-data-path.md has the figures, and what is only
 //! inferred of the reason.
 
 use std::fs;

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::path::PathBuf;
 
-use endseal_s3proxy::maintenance::{self, Clean, CleanEvent, CleanReport};
+use endseal_s3proxy::admin::{self, Clean, CleanEvent, CleanReport};
 
 use super::configuration;
 use super::problems::Problems;

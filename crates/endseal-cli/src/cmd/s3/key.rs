@@ -7,7 +7,7 @@ use clap::Subcommand;
 use endseal_crypto::random::OsRandom;
 use endseal_kms::ring::{Protection, RingFile};
 use endseal_kms::{KeyId, Ring};
-use endseal_s3proxy::name_secret::NameSecretFile;
+use endseal_s3proxy::names::name_secret::NameSecretFile;
 
 use crate::ctx::{self, Ctx, Outcome};
 use crate::failure::{Failure, Kind};

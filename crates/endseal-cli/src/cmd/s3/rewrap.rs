@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use endseal_s3proxy::maintenance::{self, Rewrap, RewrapEvent, RewrapReport};
+use endseal_s3proxy::admin::{self, Rewrap, RewrapEvent, RewrapReport};
 
 use super::configuration;
 use super::problems::Problems;

@@ -1,0 +1,79 @@
+//! Whether a server heeds `If-Match` of copies. Not every one does, and one that does not would put a
+//! copy in the place of what was written meanwhile.
+
+use bytes::Bytes;
+use endseal_crypto::random::{OsRandom, Random as _};
+use endseal_s3_format::RESERVED_PREFIX;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::sigv4::PayloadHash;
+use endseal_s3_protocol::{Query, Target};
+use http::header::{ETAG, IF_MATCH};
+use http::{HeaderMap, Method, StatusCode};
+
+use super::ask::ask;
+use super::fault::Fault;
+use crate::context::Proxy;
+use crate::headers;
+use crate::upstream::Body;
+
+/// What no object has. Like an MD5, as servers may refuse what looks like nothing.
+const NO_TAG: &str = "\"00000000000000000000000000000000\"";
+
+/// Where the trials lie.
+const TRIALS: &str = "trial/";
+
+/// Whether a key is that of a trial, which is of no use afterwards.
+pub(super) fn is_trial(key: &str) -> bool {
+    let number = key.strip_prefix(RESERVED_PREFIX).and_then(|key| key.strip_prefix(TRIALS));
+    let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    number.is_some_and(|number| number.len() == 16 && number.bytes().all(is_hex))
+}
+
+/// Tries it with an object of one byte among the proxy's own, which is deleted again: a copy onto
+/// itself under a condition that does not hold.
+///
+/// # Errors
+/// If the object cannot be written or copied at all.
+pub(super) async fn heeds_conditions(proxy: &Proxy, bucket: &str) -> Result<bool, Fault> {
+    let mut random = [0; 8];
+    OsRandom.fill(&mut random).map_err(|_| Fault::from(S3Error::internal()))?;
+    let key = format!("{RESERVED_PREFIX}{TRIALS}{:016x}", u64::from_be_bytes(random));
+    let target = Target::of(bucket, Some(&key), Query::new());
+    let body = Body::full(Bytes::from_static(b"x"));
+    let (signer, hash) = (proxy.own_signer(), PayloadHash::Unsigned);
+    let put = proxy.send(signer, &Method::PUT, &target, HeaderMap::new(), body, hash).await?;
+    let mut versions = vec![version(put.headers())];
+    let tag = headers::text(put.headers(), ETAG).unwrap_or("*").to_owned();
+    let mut headers = HeaderMap::new();
+    headers::insert(&mut headers, "x-amz-copy-source", &target.path())?;
+    headers::insert(&mut headers, "x-amz-copy-source-if-match", &tag)?;
+    headers::insert(&mut headers, "x-amz-metadata-directive", "REPLACE")?;
+    headers::insert(&mut headers, IF_MATCH.as_str(), NO_TAG)?;
+    let copied = ask(proxy, &Method::PUT, &target, headers).await;
+    if let Ok(copied) = &copied {
+        versions.push(version(copied.headers()));
+    }
+    versions.dedup();
+    for version in versions {
+        let query = match version {
+            Some(version) => Query::new().with("versionId", &version),
+            None => Query::new(),
+        };
+        let target = Target::of(bucket, Some(&key), query);
+        // What stays is a byte that `clean` removes.
+        let _ = ask(proxy, &Method::DELETE, &target, HeaderMap::new()).await;
+    }
+    match copied {
+        Ok(_) => Ok(false),
+        Err(fault) => match fault.status() {
+            StatusCode::PRECONDITION_FAILED => Ok(true),
+            StatusCode::NOT_IMPLEMENTED => Ok(false),
+            _ => Err(fault),
+        },
+    }
+}
+
+fn version(headers: &HeaderMap) -> Option<String> {
+    let version = headers::text(headers, "x-amz-version-id")?;
+    Some(version.to_owned()).filter(|version| version != "null")
+}

@@ -1,0 +1,145 @@
+//! Requests to the backend: signed, sent, and what their failures mean to a client.
+
+mod verdict;
+
+pub(crate) use verdict::{late_error, relay, with_document, without_body};
+
+use core::future::poll_fn;
+use core::pin::Pin;
+use std::time::SystemTime;
+
+use bytes::{Bytes, BytesMut};
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::Target;
+use endseal_s3_protocol::sigv4::{PayloadHash, Signer};
+use http::header::{HOST, HeaderValue};
+use http::{HeaderMap, HeaderName, Method, Request, Response};
+use http_body::Body as _;
+
+use self::verdict::Verdict;
+use crate::context::Proxy;
+use crate::headers;
+use crate::names;
+use crate::upstream::{Body, ClientError, ResponseBody};
+
+const BUCKET_REGION: HeaderName = HeaderName::from_static("x-amz-bucket-region");
+
+impl Proxy {
+    /// Sends a request, signed anew, with the names that the backend knows. Gives an answer that is a
+    /// success of the operation; a redirect is none, and is not followed.
+    ///
+    /// # Errors
+    /// If a name has no room once it is encrypted, no answer comes, or the body's source fails: then with its error.
+    /// The error that the backend answers with, or `BadGateway` for a status that the operation does not have.
+    pub(crate) async fn send(
+        &self,
+        signer: &Signer,
+        method: &Method,
+        target: &Target,
+        headers: HeaderMap,
+        body: Body,
+        hash: PayloadHash,
+    ) -> Result<Response<ResponseBody>, S3Error> {
+        let verdict = Verdict::of(method, target, &headers);
+        let stored = self.stored(target)?;
+        let query = stored.query().encode();
+        let path = stored.path();
+        let path_and_query = if query.is_empty() { path } else { format!("{path}?{query}") };
+        let uri = self
+            .backend
+            .target()
+            .request_target(path_and_query)
+            .map_err(|_| S3Error::invalid_uri())?;
+        let mut headers = headers;
+        let names = target.bucket().filter(|_| !target.is_stored());
+        let names = names.and_then(|bucket| self.names(bucket));
+        if let Some(names) = &names {
+            names::seal_headers(names, &mut headers)?;
+        }
+        let host = HeaderValue::from_str(self.backend.target().authority());
+        headers.insert(HOST, host.map_err(|_| S3Error::internal())?);
+        signer
+            .sign(method.as_str(), uri.path(), uri.query(), &mut headers, hash, SystemTime::now())
+            .map_err(|_| S3Error::internal())?;
+        let mut request = Request::new(body);
+        *request.method_mut() = method.clone();
+        *request.uri_mut() = uri;
+        *request.headers_mut() = headers;
+        let mut response = self.backend.send(request).await.map_err(client_error)?;
+        if let Some(names) = &names {
+            names::open_headers(names, response.headers_mut());
+        }
+        let mut response = verdict.on(response).await?;
+        // Some clients ask another host for a bucket of another region.
+        if response.headers().contains_key(BUCKET_REGION) {
+            headers::insert(response.headers_mut(), BUCKET_REGION, &self.region)?;
+        }
+        Ok(response)
+    }
+
+    /// Sends a request without a body.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub(crate) async fn ask(
+        &self,
+        signer: &Signer,
+        method: &Method,
+        target: &Target,
+        headers: HeaderMap,
+    ) -> Result<Response<ResponseBody>, S3Error> {
+        self.send(signer, method, target, headers, Body::empty(), PayloadHash::Unsigned).await
+    }
+
+    /// Asks the backend for its buckets; a refusal will do.
+    pub(crate) async fn probe_backend(&self) -> Result<(), S3Error> {
+        let uri = self.backend.target().request_target("/").map_err(|_| S3Error::internal())?;
+        let mut request = Request::new(Body::empty());
+        *request.uri_mut() = uri;
+        let response = self.backend.send(request).await.map_err(client_error)?;
+        let status = response.status().as_u16();
+        if !matches!(status, 200 | 400..=599) {
+            return Err(S3Error::bad_gateway(format!("the backend answered with {status}")));
+        }
+        read(response.into_body(), 64 * 1024).await.map(drop)
+    }
+}
+
+fn client_error(error: ClientError) -> S3Error {
+    match error {
+        ClientError::Source(source) => match source.downcast::<S3Error>() {
+            Ok(error) => *error,
+            Err(_) => S3Error::incomplete_body(),
+        },
+        ClientError::SourceStalled => S3Error::request_timeout(),
+        ClientError::Busy => S3Error::slow_down().with_retry_after(1),
+        ClientError::InvalidRequest => S3Error::internal(),
+        error => S3Error::unavailable().with_retry_after(1).because(error.to_string()),
+    }
+}
+
+/// All of a body that is known to be small.
+///
+/// # Errors
+/// If it is longer than `limit`, or breaks off.
+pub(crate) async fn read(mut body: ResponseBody, limit: usize) -> Result<Bytes, S3Error> {
+    // Mostly it comes in one piece, which is not copied.
+    let mut first = Bytes::new();
+    let mut all = BytesMut::new();
+    while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+        let frame = frame.map_err(|_| S3Error::unavailable())?;
+        let Ok(data) = frame.into_data() else { continue };
+        if first.len().max(all.len()) + data.len() > limit {
+            return Err(S3Error::internal());
+        }
+        if first.is_empty() && all.is_empty() {
+            first = data;
+            continue;
+        }
+        if all.is_empty() {
+            all.extend_from_slice(&core::mem::take(&mut first));
+        }
+        all.extend_from_slice(&data);
+    }
+    Ok(if all.is_empty() { first } else { all.freeze() })
+}

@@ -1,0 +1,8 @@
+//! What operators see: counters and access lines.
+
+mod log;
+mod metrics;
+
+pub use log::{Entry, Log, Silent};
+pub use metrics::Metrics;
+pub(crate) use metrics::{head, series};

@@ -1,0 +1,80 @@
+//! What the proxy does with each operation.
+
+mod attributes;
+mod conditions;
+mod content;
+mod copy_object;
+mod delete_bucket;
+mod delete_objects;
+mod get_object;
+mod head_object;
+mod list_objects;
+mod listed_objects;
+mod md5_tags;
+mod multipart;
+mod named_list;
+mod pass_through;
+mod post_object;
+mod put_object;
+mod restore_object;
+
+use http::Response;
+
+use self::named_list::Spelling;
+pub(crate) use self::post_object::post_object;
+use endseal_s3_protocol::Operation;
+use endseal_s3_protocol::S3Error;
+
+use crate::context::{Call, Proxy};
+use crate::names::bucket_settings;
+use crate::transfer::Outgoing;
+
+/// Takes care of a request that may be made.
+///
+/// # Errors
+/// What the client is told.
+pub(crate) async fn handle(proxy: &Proxy, mut call: Call) -> Result<Response<Outgoing>, S3Error> {
+    if let Some(names) = call.target.bucket().and_then(|bucket| proxy.names(bucket)) {
+        bucket_settings::check(&call)?;
+        if let Some(kind) = named_list::kind_of(&call) {
+            return named_list::named_list(proxy, &call, kind, Spelling::Encrypted(&names)).await;
+        }
+    }
+    if let Some(kind) = named_list::recorded_kind_of(proxy, &call) {
+        return named_list::named_list(proxy, &call, kind, Spelling::Plain).await;
+    }
+    conditions::join(&mut call.headers)?;
+    let known = md5_tags::translate(proxy, &mut call).await?;
+    match call.operation {
+        Operation::PutObject => put_object::put_object(proxy, call).await,
+        Operation::GetObject => match get_object::get_object(proxy, &call).await {
+            Err(error) => Err(md5_tags::name(proxy, &call, known, error).await),
+            answer => answer,
+        },
+        Operation::HeadObject => match head_object::head_object(proxy, &call).await {
+            Err(error) => Err(md5_tags::name(proxy, &call, known, error).await),
+            answer => answer,
+        },
+        Operation::CopyObject => copy_object::copy_object(proxy, &call).await,
+        Operation::GetObjectAttributes => attributes::get_object_attributes(proxy, &call).await,
+        Operation::CreateMultipartUpload => multipart::create(proxy, &call).await,
+        Operation::UploadPart => multipart::upload_part(proxy, call).await,
+        Operation::UploadPartCopy => multipart::upload_part_copy(proxy, &call).await,
+        Operation::CompleteMultipartUpload => multipart::complete(proxy, call).await,
+        Operation::AbortMultipartUpload => multipart::abort(proxy, &call).await,
+        Operation::ListParts => multipart::list_parts(proxy, &call).await,
+        Operation::ListObjects | Operation::ListObjectVersions => {
+            list_objects::list_objects(proxy, &call).await
+        }
+        Operation::DeleteObjects => delete_objects::delete_objects(proxy, call).await,
+        Operation::NotOnSealed => Err(S3Error::not_implemented()),
+        Operation::PostObject => Err(S3Error::internal()),
+        Operation::Other if call.target.query().has("restore") => {
+            restore_object::restore_object(proxy, call).await
+        }
+        Operation::Other if delete_bucket::is_meant(&call) => {
+            delete_bucket::delete_bucket(proxy, &call).await
+        }
+        Operation::Other => pass_through::pass_through(proxy, call).await,
+    }
+}

@@ -1,0 +1,86 @@
+//! The content of a request: how long it is, how it comes, what must be true of it.
+
+use core::future::poll_fn;
+use core::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::aws_chunked::{Decoder, Limits};
+use endseal_s3_protocol::checksum::Digests;
+use endseal_s3_protocol::content::Step;
+use endseal_s3_protocol::sigv4::Payload;
+use http::header::CONTENT_LENGTH;
+use http::{HeaderMap, HeaderName};
+use tokio::time::timeout;
+
+use crate::headers::{self, DECODED_LENGTH};
+use crate::transfer::{Content, ContentSource, Upload};
+
+/// Time for a document of a request.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The content of an upload, and the length that the client announced.
+///
+/// # Errors
+/// If it announced none, or contradicts itself.
+pub(super) fn of(
+    headers: &HeaderMap,
+    payload: &Payload,
+    body: Box<Upload>,
+    digests: Digests,
+) -> Result<Content, S3Error> {
+    match Decoder::of_request(payload, headers, Limits::default())? {
+        Some(decoder) => {
+            let len = number(headers, &DECODED_LENGTH)?;
+            let len = len.ok_or_else(S3Error::missing_length)?;
+            Ok(Content::chunked(ContentSource::Upload(body), decoder, len, digests))
+        }
+        None => {
+            let len = number(headers, &CONTENT_LENGTH)?;
+            Ok(Content::plain(
+                ContentSource::Upload(body),
+                len.ok_or_else(S3Error::missing_length)?,
+                digests,
+            ))
+        }
+    }
+}
+
+/// What the headers say of the content.
+///
+/// # Errors
+/// Malformed checksums.
+pub(super) fn digests(headers: &HeaderMap, payload: &Payload) -> Result<Digests, S3Error> {
+    Ok(Digests::of_request(headers, payload.sha256())?)
+}
+
+/// All of a content that is known to be small, after its digests were compared.
+///
+/// # Errors
+/// If it is longer than `limit`, or not what its request says.
+pub(super) async fn collect(content: Content, limit: u64) -> Result<Bytes, S3Error> {
+    timeout(PATIENCE, all(content, limit)).await.map_err(|_| S3Error::request_timeout())?
+}
+
+async fn all(mut content: Content, limit: u64) -> Result<Bytes, S3Error> {
+    if content.len() > limit {
+        return Err(S3Error::malformed_xml());
+    }
+    let mut all = BytesMut::new();
+    loop {
+        match poll_fn(|cx| content.poll_step(cx)).await? {
+            Step::Piece(piece) => all.extend_from_slice(&piece),
+            Step::End(_) => return Ok(all.freeze()),
+        }
+    }
+}
+
+fn number(headers: &HeaderMap, name: &HeaderName) -> Result<Option<u64>, S3Error> {
+    match headers::text(headers, name) {
+        None => Ok(None),
+        Some(text) => text
+            .parse()
+            .map(Some)
+            .map_err(|_| S3Error::invalid_argument(format!("{name} is no number."))),
+    }
+}

@@ -1,0 +1,357 @@
+//! `CopyObject`: the backend copies the sealed bytes, the proxy wraps the content key for the new
+//! place. No body passes.
+
+use endseal_s3_format::entity_tag::Named;
+use endseal_s3_format::{self as object, user_metadata};
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::checksum::Digests;
+use endseal_s3_protocol::xml::{self, ChecksumChange, ResultChange};
+use endseal_s3_protocol::{Query, Target};
+use http::header::{CONTENT_LENGTH, RANGE};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
+
+use super::get_object::open_range;
+use super::put_object::set_all_metadata;
+use super::{conditions, put_object};
+use crate::bucket::{EntityTags, Plaintext};
+use crate::context::{Call, Proxy};
+use crate::forward::{late_error, read, with_document};
+use crate::headers::{self, USER_METADATA};
+use crate::names::parse_target;
+use crate::sealed_object::{Found, SealedObject, Sought, object_len};
+use crate::transfer::{Content, ContentSource, Outgoing};
+
+/// An answer with one entity tag and a date.
+const MAX_ANSWER: usize = 64 * 1024;
+
+/// Headers that stand beside an object and that a copy takes over.
+const BESIDE: [&str; 8] = [
+    "cache-control",
+    "content-disposition",
+    "content-encoding",
+    "content-language",
+    "content-type",
+    "expires",
+    "x-amz-website-redirect-location",
+    "x-amz-storage-class",
+];
+
+/// Where a copy comes from.
+pub(super) struct Source {
+    pub(super) target: Target,
+}
+
+impl Source {
+    /// Reads `x-amz-copy-source`.
+    ///
+    /// # Errors
+    /// If it names no object, one of the proxy's own, or one that the client may not read.
+    pub(super) fn of(call: &Call) -> Result<Self, S3Error> {
+        let value = headers::text(&call.headers, "x-amz-copy-source");
+        let value = value.ok_or_else(S3Error::internal)?;
+        let path = value.strip_prefix('/').unwrap_or(value);
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let uri = format!("/{path}").parse::<Uri>().map_err(|_| no_source())?;
+        let target = parse_target(&uri, None, &[])?;
+        let (Some(bucket), Some(key)) = (target.bucket(), target.key()) else {
+            return Err(no_source());
+        };
+        if !call.client.may_use(Some(bucket)) {
+            return Err(S3Error::access_denied());
+        }
+        let version = query.split('&').find_map(|parameter| parameter.strip_prefix("versionId="));
+        let query = match version {
+            Some(version) => Query::new().with("versionId", version),
+            None => Query::new(),
+        };
+        Ok(Self { target: Target::of(bucket, Some(key), query) })
+    }
+}
+
+fn no_source() -> S3Error {
+    S3Error::invalid_argument(
+        "Copy Source must mention the source bucket and key: sourcebucket/sourcekey",
+    )
+}
+
+/// Copies an object.
+pub(super) async fn copy_object(proxy: &Proxy, call: &Call) -> Result<Response<Outgoing>, S3Error> {
+    let source = Source::of(call)?;
+    let from = Sought::of(&call.signer, &source.target)?;
+    let to = Sought::of(&call.signer, &call.target)?;
+    let replaces = directive(&call.headers)?;
+    let has_changes = replaces
+        || from.version.is_some()
+        || [
+            "x-amz-storage-class",
+            "x-amz-website-redirect-location",
+            "x-amz-server-side-encryption",
+        ]
+        .iter()
+        .any(|name| call.headers.contains_key(*name));
+    if (from.bucket, from.key) == (to.bucket, to.key) && !has_changes {
+        return Err(S3Error::illegal_copy());
+    }
+    // Here, as the copy itself has a condition of its own beside which others would not count.
+    let head = match proxy.head(&from, conditions::of_source(&call.headers)).await {
+        Ok(head) => head,
+        Err(error) => return Err(not_there(proxy, &from, error).await),
+    };
+    let sealed_len = object_len(&head)?;
+    let found = proxy.examine(&from, head.headers(), sealed_len).await?;
+    match found {
+        Found::Sealed(object) => {
+            let md5 = object.open_md5(head.headers()).map_err(|_| proxy.metrics.not_authentic())?;
+            let headers = sealed_headers(proxy, call, &to, &head, &object, replaces).await?;
+            if object.content_len == 0 && (object.sealed_len == 0) != to.key.ends_with('/') {
+                // Its content is the same, and its body is not.
+                return seal_empty(proxy, call, &from, &to, &head, (&object, replaces)).await;
+            }
+            let called = proxy.rule(to.bucket).entity_tags == EntityTags::Md5;
+            let md5 = md5.filter(|_| called);
+            copy_sealed(proxy, call, &source, headers, &object, md5.as_ref()).await
+        }
+        Found::Plain if proxy.rule(to.bucket).plaintext == Plaintext::Allow => {
+            let mut headers = headers::forwarded(&call.headers);
+            conditions::to_backend(&mut headers);
+            name_source(proxy, &source, &mut headers)?;
+            let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await?;
+            rewrite_answer(response, ChecksumChange::Keep).await
+        }
+        Found::Plain => seal_copy(proxy, call, &from, &to, &head, replaces).await,
+    }
+}
+
+/// Names the source to the backend.
+///
+/// # Errors
+/// `KeyTooLongError`.
+pub(super) fn name_source(
+    proxy: &Proxy,
+    source: &Source,
+    headers: &mut HeaderMap,
+) -> Result<(), S3Error> {
+    headers::insert(headers, "x-amz-copy-source", &proxy.copy_source(&source.target)?)
+}
+
+/// Whether metadata are replaced.
+fn directive(headers: &HeaderMap) -> Result<bool, S3Error> {
+    match headers::text(headers, "x-amz-metadata-directive") {
+        None => Ok(false),
+        Some(word) if word.eq_ignore_ascii_case("COPY") => Ok(false),
+        Some(word) if word.eq_ignore_ascii_case("REPLACE") => Ok(true),
+        Some(_) => Err(S3Error::invalid_argument("Unknown metadata directive.")),
+    }
+}
+
+/// The error for a source that cannot be read, of which `HEAD` says so. Its answer tells no reason: one
+/// to `GET` does.
+pub(super) async fn not_there(proxy: &Proxy, from: &Sought<'_>, error: S3Error) -> S3Error {
+    match error.status() {
+        StatusCode::NOT_MODIFIED | StatusCode::PRECONDITION_FAILED => {
+            return S3Error::precondition_failed();
+        }
+        StatusCode::METHOD_NOT_ALLOWED => {
+            return S3Error::invalid_request(
+                "The source of a copy request may not specifically refer to a delete marker by version id.",
+            );
+        }
+        status if status.is_client_error() => {}
+        _ => return error,
+    }
+    let mut headers = HeaderMap::new();
+    headers.insert(RANGE, HeaderValue::from_static("bytes=0-0"));
+    let reason = proxy.ask(from.signer, &Method::GET, &from.target(), headers).await;
+    reason.err().unwrap_or_else(|| S3Error::unavailable().because("the source came and went"))
+}
+
+/// Headers of the copy: those of the source or of the request, and the object's own with its key
+/// wrapped for the new place.
+async fn sealed_headers(
+    proxy: &Proxy,
+    call: &Call,
+    to: &Sought<'_>,
+    head: &Response<crate::upstream::ResponseBody>,
+    object: &SealedObject,
+    replaces: bool,
+) -> Result<HeaderMap, S3Error> {
+    let header = proxy.rewrap(&object.header, &object.key, to.place()?).await?;
+    let mut headers = beside(call, head, object, replaces)?;
+    // Sealed under the same content key, about the same content.
+    let md5 = headers::text(head.headers(), headers::OBJECT_MD5.as_str());
+    set_all_metadata(proxy, to.bucket, &mut headers, &header, &object.key, md5)?;
+    headers::insert(&mut headers, "x-amz-metadata-directive", "REPLACE")?;
+    Ok(headers)
+}
+
+/// Headers that are to stand beside the copy: those of the source or of the request.
+fn beside(
+    call: &Call,
+    head: &Response<crate::upstream::ResponseBody>,
+    object: &SealedObject,
+    replaces: bool,
+) -> Result<HeaderMap, S3Error> {
+    let mut headers = headers::about_sealed(&call.headers);
+    if !replaces {
+        copy_beside(head.headers(), &mut headers);
+        let own = format!("{USER_METADATA}{}", object::HEADER_METADATA);
+        headers.remove(&own);
+        headers.remove(headers::OBJECT_MD5);
+        let sealed = format!("{USER_METADATA}{}", object::USER_METADATA);
+        if let Some(value) = headers.remove(&sealed) {
+            // Sealed under the same content key: opened here, it is sealed or not as the bucket says.
+            let text = value.to_str().map_err(|_| S3Error::not_authentic())?;
+            let metadata = user_metadata::open(&object.header, &object.key, text)
+                .map_err(|_| S3Error::not_authentic())?;
+            for (entry, value) in metadata.iter() {
+                let name = format!("{USER_METADATA}{entry}").parse::<HeaderName>();
+                if let (Ok(name), Ok(value)) = (name, HeaderValue::from_bytes(value)) {
+                    headers.insert(name, value);
+                }
+            }
+        }
+    }
+    Ok(headers)
+}
+
+/// What stands beside the source, beside the copy.
+fn copy_beside(source: &HeaderMap, headers: &mut HeaderMap) {
+    headers::remove(headers, |name| name.as_str().starts_with(USER_METADATA));
+    for (name, value) in &headers::returned(source) {
+        let beside = BESIDE.contains(&name.as_str()) && name.as_str() != "x-amz-storage-class";
+        if beside || name.as_str().starts_with(USER_METADATA) {
+            headers.insert(name.clone(), value.clone());
+        }
+    }
+}
+
+async fn copy_sealed(
+    proxy: &Proxy,
+    call: &Call,
+    source: &Source,
+    mut headers: HeaderMap,
+    object: &SealedObject,
+    md5: Option<&[u8; 16]>,
+) -> Result<Response<Outgoing>, S3Error> {
+    conditions::to_backend(&mut headers);
+    headers::remove(&mut headers, |name| name.as_str().starts_with("x-amz-copy-source-if-"));
+    name_source(proxy, source, &mut headers)?;
+    // The header belongs to these bytes and no others.
+    if let Some(tag) = &object.entity_tag {
+        headers::insert(&mut headers, "x-amz-copy-source-if-match", tag)?;
+    }
+    let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await?;
+    let mut answer = rewrite_answer_as(response, ChecksumChange::Drop, md5).await?;
+    // Of the sealed object.
+    answer.headers_mut().remove(headers::OBJECT_SIZE);
+    Ok(answer)
+}
+
+/// The backend's answer about an object that came to be, with the tag that clients see.
+///
+/// # Errors
+/// If it is no such answer.
+pub(super) async fn rewrite_answer(
+    response: Response<crate::upstream::ResponseBody>,
+    checksum: ChecksumChange,
+) -> Result<Response<Outgoing>, S3Error> {
+    rewrite_answer_as(response, checksum, None).await
+}
+
+/// The same of an object that is called by the MD5 of its content, if that is given.
+async fn rewrite_answer_as(
+    response: Response<crate::upstream::ResponseBody>,
+    checksum: ChecksumChange,
+    md5: Option<&[u8; 16]>,
+) -> Result<Response<Outgoing>, S3Error> {
+    let (head, body) = response.into_parts();
+    let document = read(body, MAX_ANSWER).await?;
+    let fields = xml::Fields::read(&document).map_err(|_| S3Error::internal())?;
+    if fields.root == "Error" {
+        return Err(late_error(fields));
+    }
+    let change = ResultChange {
+        etag: fields.etag.as_deref().map(|tag| Named::new(tag, md5).shown().to_owned()),
+        checksum,
+        ..ResultChange::default()
+    };
+    let document = xml::rewrite_result(&document, &change).map_err(|_| S3Error::internal())?;
+    Ok(with_document(head, document))
+}
+
+/// Copies plaintext to where it is sealed: the content passes.
+async fn seal_copy(
+    proxy: &Proxy,
+    call: &Call,
+    from: &Sought<'_>,
+    to: &Sought<'_>,
+    head: &Response<crate::upstream::ResponseBody>,
+    replaces: bool,
+) -> Result<Response<Outgoing>, S3Error> {
+    let conditional = conditions::of_source(&call.headers);
+    let response = proxy.ask(from.signer, &Method::GET, &from.target(), conditional).await;
+    let response = response.map_err(|error| match error.status() {
+        StatusCode::NOT_MODIFIED => S3Error::precondition_failed(),
+        _ => error,
+    })?;
+    let len = object_len(&response)?;
+    let content =
+        Content::plain(ContentSource::Backend(Box::new(response.into_body())), len, Digests::new());
+    let mut headers = headers::about_sealed(&call.headers);
+    if !replaces {
+        copy_beside(head.headers(), &mut headers);
+    }
+    seal_as_copy(proxy, to, headers, content).await
+}
+
+/// Copies an object without content between a key that ends in `/` and one that does not: the former
+/// is stored without a body.
+async fn seal_empty(
+    proxy: &Proxy,
+    call: &Call,
+    from: &Sought<'_>,
+    to: &Sought<'_>,
+    head: &Response<crate::upstream::ResponseBody>,
+    (object, replaces): (&SealedObject, bool),
+) -> Result<Response<Outgoing>, S3Error> {
+    let record = match object.is_multipart() {
+        true => Some(proxy.record(from, object).await?),
+        false => None,
+    };
+    let opened = open_range(proxy, from, None, object, record.as_ref(), 0..0).await?;
+    let headers = beside(call, head, object, replaces)?;
+    seal_as_copy(
+        proxy,
+        to,
+        headers,
+        Content::plain(ContentSource::Opened(Box::new(opened)), 0, Digests::new()),
+    )
+    .await
+}
+
+/// Seals content anew, and answers as to a copy.
+async fn seal_as_copy(
+    proxy: &Proxy,
+    to: &Sought<'_>,
+    mut headers: HeaderMap,
+    content: Content,
+) -> Result<Response<Outgoing>, S3Error> {
+    headers::remove(&mut headers, |name| {
+        name.as_str().starts_with("x-amz-copy-source")
+            || name.as_str() == "x-amz-metadata-directive"
+            || name.as_str() == "x-amz-tagging-directive"
+    });
+    conditions::to_backend(&mut headers);
+    let answer = put_object::seal(proxy, to, headers, content).await?;
+    let (mut head, _) = answer.into_parts();
+    let tag = head.headers.remove("etag");
+    let tag = tag.as_ref().and_then(|tag| tag.to_str().ok()).unwrap_or_default();
+    let mut document = xml::Builder::new("CopyObjectResult");
+    document.leaf("ETag", tag);
+    document.leaf(
+        "LastModified",
+        &endseal_s3_protocol::sigv4::Timestamp::of(std::time::SystemTime::now()).to_iso(),
+    );
+    head.headers.remove(CONTENT_LENGTH);
+    Ok(Response::from_parts(head, Outgoing::full(document.finish())))
+}

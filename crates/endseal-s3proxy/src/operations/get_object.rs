@@ -1,0 +1,417 @@
+//! `GetObject`: the sealed object is opened while it goes through.
+
+use core::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+use endseal_s3_format::{PartNumber, RangePlan, Record, SALT_LEN, WholeOpener, user_metadata};
+use endseal_s3_protocol::ByteRange;
+use endseal_s3_protocol::S3Error;
+use http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE, RANGE};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
+
+use super::conditions;
+use crate::bucket::Plaintext;
+use crate::content_checksum::shown;
+use crate::context::{Call, Proxy};
+use crate::forward::{read, relay};
+use crate::headers::{self, USER_METADATA};
+use crate::sealed_object::{Found, SealedObject, Sought, content_range, object_len};
+use crate::transfer::{Opened, Opener, Outgoing};
+use crate::upstream::ResponseBody;
+
+/// Objects up to here are opened before their answer begins.
+const SMALL: u64 = 128 * 1024;
+
+static CHECKSUM_MODE: HeaderName = HeaderName::from_static("x-amz-checksum-mode");
+
+/// Chunks of content and of the sealed object.
+const CHUNK: u64 = 16_384;
+const SEALED_CHUNK: u64 = CHUNK + 16;
+
+/// What of an object is wanted.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    pub(super) range: Option<ByteRange>,
+    pub(super) part: Option<PartNumber>,
+    pub(super) checksum: bool,
+}
+
+impl Wanted {
+    /// What a request asks for.
+    ///
+    /// # Errors
+    /// A part number that is none, or with a range.
+    pub(super) fn of(call: &Call) -> Result<Self, S3Error> {
+        let range = headers::text(&call.headers, RANGE).and_then(ByteRange::parse);
+        let part = call
+            .target
+            .query()
+            .get("partNumber")
+            .map(|text| {
+                text.parse().ok().and_then(PartNumber::new).ok_or_else(|| {
+                    S3Error::invalid_argument("Part number must be an integer between 1 and 10000.")
+                })
+            })
+            .transpose()?;
+        if range.is_some() && part.is_some() {
+            return Err(S3Error::invalid_request(
+                "Cannot specify both Range header and partNumber query parameter.",
+            ));
+        }
+        let mode = headers::text(&call.headers, &CHECKSUM_MODE);
+        let checksum = mode.is_some_and(|mode| mode.eq_ignore_ascii_case("enabled"));
+        Ok(Self { range, part, checksum })
+    }
+}
+
+/// Opens an object, or a range of it.
+pub(super) async fn get_object(proxy: &Proxy, call: &Call) -> Result<Response<Outgoing>, S3Error> {
+    let sought = Sought::of(&call.signer, &call.target)?;
+    let wanted = Wanted::of(call)?;
+    match get(proxy, call, &sought, &wanted).await? {
+        Some(answer) => Ok(answer),
+        // The client has a part of another object: all of this one.
+        None => {
+            let all = Wanted { range: None, ..wanted };
+            get(proxy, call, &sought, &all).await?.ok_or_else(S3Error::internal)
+        }
+    }
+}
+
+/// Headers of the request to the backend that a read begins with. Nobody knows yet what lies there: checksums of
+/// plaintext are the backend's to tell, and those of sealed bytes do not leave the proxy.
+pub(super) fn asking(proxy: &Proxy, call: &Call, sought: &Sought<'_>) -> HeaderMap {
+    let mut headers = headers::about_sealed(&call.headers);
+    if proxy.rule(sought.bucket).plaintext != Plaintext::Forbid
+        && let Some(mode) = call.headers.get(&CHECKSUM_MODE)
+    {
+        headers.insert(&CHECKSUM_MODE, mode.clone());
+    }
+    conditions::to_backend(&mut headers);
+    headers
+}
+
+/// Opens what is wanted; nothing if that is a range, and not of the object that there is.
+async fn get(
+    proxy: &Proxy,
+    call: &Call,
+    sought: &Sought<'_>,
+    wanted: &Wanted,
+) -> Result<Option<Response<Outgoing>>, S3Error> {
+    let target = call.target.without(|name| name == "partNumber");
+    // Of a whole object, these are the bytes. Of any other, the answer tells what it is.
+    let guess = wanted.range.and_then(guess);
+    let mut first = asking(proxy, call, sought);
+    // Where it does not hold, an answer without a range does not tell why it has none.
+    first.remove(IF_RANGE);
+    let applies = |answer: &HeaderMap| {
+        wanted.range.is_none() || conditions::range_applies(&call.headers, answer)
+    };
+    let needs_length = wanted.part.is_some() || matches!(wanted.range, Some(ByteRange::Suffix(_)));
+    let method = if needs_length { Method::HEAD } else { Method::GET };
+    if let Some(guess) = &guess {
+        headers::insert(&mut first, RANGE, guess)?;
+    }
+    let response = match proxy.ask(&call.signer, &method, &target, first).await {
+        Ok(response) => response,
+        Err(error) if error.status() == StatusCode::RANGE_NOT_SATISFIABLE => {
+            let response = proxy.head(sought, HeaderMap::new()).await?;
+            if !applies(response.headers()) {
+                return Ok(None);
+            }
+            return Err(beyond(proxy, sought, &response).await?);
+        }
+        Err(error) if needs_length && error.status().is_client_error() => {
+            // An answer to HEAD tells no reason.
+            let headers = asking(proxy, call, sought);
+            let response = proxy.ask(&call.signer, &Method::GET, &target, headers).await;
+            return Err(response.err().unwrap_or(error));
+        }
+        Err(error) => return Err(error),
+    };
+    if !applies(response.headers()) {
+        return Ok(None);
+    }
+    let sealed_len = object_len(&response)?;
+    let answer = match proxy.examine(sought, response.headers(), sealed_len).await? {
+        Found::Sealed(object) => open(proxy, sought, wanted, response, object).await?,
+        Found::Plain if guess.is_none() && !needs_length => plaintext(response),
+        Found::Plain => {
+            drop(response);
+            let mut headers = asking(proxy, call, sought);
+            if let Some(range) = call.headers.get(RANGE).filter(|_| wanted.range.is_some()) {
+                headers.insert(RANGE, range.clone());
+            }
+            plaintext(proxy.ask(&call.signer, &Method::GET, &call.target, headers).await?)
+        }
+    };
+    Ok(Some(answer))
+}
+
+/// The bytes of a whole object that a range needs, as a header.
+fn guess(range: ByteRange) -> Option<String> {
+    let start = |first: u64| (first / CHUNK).saturating_mul(SEALED_CHUNK);
+    match range {
+        ByteRange::Closed(first, last) => {
+            let end = (last / CHUNK).saturating_add(1).saturating_mul(SEALED_CHUNK);
+            Some(format!("bytes={}-{}", start(first), end - 1))
+        }
+        ByteRange::From(first) => Some(format!("bytes={}-", start(first))),
+        ByteRange::Suffix(_) => None,
+    }
+}
+
+/// The answer to a range beyond the end of the sealed object, and so of the content. `head` tells of it.
+async fn beyond(
+    proxy: &Proxy,
+    sought: &Sought<'_>,
+    head: &Response<ResponseBody>,
+) -> Result<S3Error, S3Error> {
+    let len = object_len(head)?;
+    let len = match proxy.examine(sought, head.headers(), len).await? {
+        Found::Sealed(object) => object.content_len,
+        Found::Plain => len,
+    };
+    Ok(S3Error::invalid_range().with_content_len(len))
+}
+
+/// The answer with plaintext, or to HEAD about it: the caller MUST have found that it is such.
+pub(super) fn plaintext(response: Response<ResponseBody>) -> Response<Outgoing> {
+    let mut answer = relay(response);
+    conditions::to_client(answer.headers_mut());
+    answer
+}
+
+/// Opens what an answer of the backend begins, or asks again for what else is needed.
+async fn open(
+    proxy: &Proxy,
+    sought: &Sought<'_>,
+    wanted: &Wanted,
+    response: Response<ResponseBody>,
+    mut object: SealedObject,
+) -> Result<Response<Outgoing>, S3Error> {
+    let is_whole = wanted.range.is_none() && wanted.part.is_none();
+    // There is one if the object is no multipart object.
+    let whole = object.opener.take().filter(|_| is_whole);
+    let object = &object;
+    let small = whole.is_some() && object.sealed_len <= SMALL;
+    let needs_record = object.is_multipart() || (wanted.checksum && is_whole && !small);
+    let record = if needs_record { Some(proxy.record(sought, object).await?) } else { None };
+    let content = content(wanted, object, record.as_ref())?;
+    let mut answer = answer_head(response.headers(), object, &content, wanted)?;
+    let whole = match whole {
+        Some(opener) if small => {
+            let (opened, record) = open_small(proxy, response, object, *opener).await?;
+            if wanted.checksum {
+                set_checksum(answer.headers_mut(), &record)?;
+            }
+            return Ok(answer.map(|()| Outgoing::full(opened)));
+        }
+        whole => whole,
+    };
+    if let (true, true, Some(record)) = (wanted.checksum, is_whole, &record) {
+        set_checksum(answer.headers_mut(), record)?;
+    }
+    if let (Some(_), Some(record)) = (wanted.part, &record) {
+        let count = HeaderValue::from(record.entries().len());
+        answer.headers_mut().insert("x-amz-mp-parts-count", count);
+    }
+    let len = content.end - content.start;
+    let mut opened = match whole {
+        Some(opener) => {
+            let (opener, sealed) = (Opener::Whole(*opener), 0..object.sealed_len);
+            Opened::new(response.into_body(), opener, sealed, proxy.metrics.clone())
+        }
+        None => open_range(proxy, sought, Some(response), object, record.as_ref(), content).await?,
+    };
+    if len <= SMALL {
+        let content = opened.collect().await?;
+        return Ok(answer.map(|()| Outgoing::full(content)));
+    }
+    opened.begin().await?;
+    Ok(answer.map(|()| Outgoing::opened(opened, len)))
+}
+
+/// Opens a range of the content: out of `response`, if that has the bytes, or out of another one.
+pub(super) async fn open_range(
+    proxy: &Proxy,
+    sought: &Sought<'_>,
+    response: Option<Response<ResponseBody>>,
+    object: &SealedObject,
+    record: Option<&Record>,
+    content: Range<u64>,
+) -> Result<Opened, S3Error> {
+    let plan = match record.filter(|_| object.is_multipart()) {
+        Some(record) => RangePlan::multipart(record, content),
+        None => RangePlan::whole(object.content_len, content),
+    };
+    let plan = plan.ok_or_else(S3Error::internal)?;
+    let salt = match plan.salt() {
+        Some(range) => Some(salt(proxy, sought, object, &range).await?),
+        None => None,
+    };
+    let sealed = plan.sealed();
+    let opener =
+        plan.opener(&object.header, &object.key, salt).map_err(|_| S3Error::not_authentic())?;
+    let opener = Opener::Range(opener);
+    let response = response.filter(|response| {
+        let start = match response.status() {
+            StatusCode::PARTIAL_CONTENT => content_range(response.headers()).map(|range| range.0),
+            _ => Some(0),
+        };
+        // What is before the range is read in vain: the salt of a part at most.
+        let has_body = headers::text(response.headers(), CONTENT_LENGTH)
+            .and_then(|len| len.parse::<u64>().ok());
+        let end = start.zip(has_body).map(|(start, len)| start + len);
+        start.is_some_and(|start| start <= sealed.start && sealed.start - start <= 64)
+            && end.is_some_and(|end| end >= sealed.end)
+            && !is_head(response)
+    });
+    let (body, start) = match response {
+        Some(response) => {
+            let start = content_range(response.headers()).map_or(0, |range| range.0);
+            (response.into_body(), start)
+        }
+        None if sealed.is_empty() => return Ok(Opened::nothing(opener, proxy.metrics.clone())),
+        None => (proxy.range(sought, object, &sealed).await?.into_body(), sealed.start),
+    };
+    let within = sealed.start - start..sealed.end - start;
+    Ok(Opened::new(body, opener, within, proxy.metrics.clone()))
+}
+
+/// Whether an answer is one to `HEAD`: it has a length and no body.
+fn is_head(response: &Response<ResponseBody>) -> bool {
+    use http_body::Body as _;
+    response.body().is_end_stream()
+}
+
+async fn salt(
+    proxy: &Proxy,
+    sought: &Sought<'_>,
+    object: &SealedObject,
+    range: &Range<u64>,
+) -> Result<[u8; SALT_LEN], S3Error> {
+    let response = proxy.range(sought, object, range).await?;
+    let salt = read(response.into_body(), SALT_LEN).await?;
+    salt.as_ref().try_into().map_err(|_| S3Error::unavailable())
+}
+
+async fn open_small(
+    proxy: &Proxy,
+    response: Response<ResponseBody>,
+    object: &SealedObject,
+    mut opener: WholeOpener,
+) -> Result<(Bytes, Record), S3Error> {
+    let limit = usize::try_from(object.sealed_len).map_err(|_| S3Error::internal())?;
+    let sealed = read(response.into_body(), limit).await?;
+    let len = sealed.len();
+    let (mut content, opened) = if opener.is_short() {
+        (BytesMut::new(), opener.open_short(&sealed).map(drop))
+    } else {
+        let mut content = BytesMut::from(sealed);
+        let opened = opener.open(&mut content).map(|taken| content.truncate(taken.content));
+        (content, opened)
+    };
+    match opened.and_then(|()| opener.finish()) {
+        Ok((mut last, record)) => {
+            // Mostly the only chunk, which is not copied.
+            let content = if content.is_empty() {
+                Bytes::from(core::mem::take(&mut *last))
+            } else {
+                content.extend_from_slice(&last);
+                content.freeze()
+            };
+            proxy.metrics.opened(content.len());
+            Ok((content, record))
+        }
+        Err(_) if len < limit => Err(S3Error::unavailable()),
+        Err(_) => Err(proxy.metrics.not_authentic()),
+    }
+}
+
+/// The bytes of the content that are wanted.
+///
+/// # Errors
+/// `InvalidRange`, `InvalidPartNumber`.
+pub(super) fn content(
+    wanted: &Wanted,
+    object: &SealedObject,
+    record: Option<&Record>,
+) -> Result<Range<u64>, S3Error> {
+    let len = object.content_len;
+    if let Some(part) = wanted.part {
+        let range = match record.filter(|_| object.is_multipart()) {
+            // Part numbers of a request count the parts that there are.
+            Some(record) => record
+                .entries()
+                .get(usize::from(part.get()) - 1)
+                .and_then(|entry| record.part_range(entry.number)),
+            None => (part.get() == 1).then_some(0..len),
+        };
+        return range.ok_or_else(S3Error::invalid_part_number);
+    }
+    match wanted.range {
+        Some(range) => range.of(len).ok_or_else(|| S3Error::invalid_range().with_content_len(len)),
+        None => Ok(0..len),
+    }
+}
+
+/// Status and headers of an answer with these bytes of the content.
+pub(super) fn answer_head(
+    backend: &HeaderMap,
+    object: &SealedObject,
+    content: &Range<u64>,
+    wanted: &Wanted,
+) -> Result<Response<()>, S3Error> {
+    let mut answer = Response::new(());
+    let mut headers = headers::returned_unsealed(backend);
+    if let Some(tag) = object.client_tag() {
+        headers::insert(&mut headers, ETAG, &tag)?;
+    }
+    restore_metadata(backend, object, &mut headers)?;
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(content.end - content.start));
+    headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    let is_partial =
+        wanted.range.is_some() || (wanted.part.is_some() && content.start < content.end);
+    if is_partial {
+        *answer.status_mut() = StatusCode::PARTIAL_CONTENT;
+        let last = content.end.saturating_sub(1);
+        let value = format!("bytes {}-{last}/{}", content.start, object.content_len);
+        headers::insert(&mut headers, CONTENT_RANGE, &value)?;
+    }
+    *answer.headers_mut() = headers;
+    Ok(answer)
+}
+
+/// Puts sealed user metadata back in their place.
+fn restore_metadata(
+    backend: &HeaderMap,
+    object: &SealedObject,
+    headers: &mut HeaderMap,
+) -> Result<(), S3Error> {
+    let Some(value) = backend.get(headers::SEALED_METADATA) else { return Ok(()) };
+    let metadata = value
+        .to_str()
+        .ok()
+        .and_then(|text| user_metadata::open(&object.header, &object.key, text).ok())
+        .ok_or_else(S3Error::not_authentic)?;
+    for (entry, value) in metadata.iter() {
+        let name = format!("{USER_METADATA}{entry}").parse::<HeaderName>();
+        if let (Ok(name), Ok(value)) = (name, HeaderValue::from_bytes(value)) {
+            headers.insert(name, value);
+        }
+    }
+    Ok(())
+}
+
+/// Tells the checksum that the client gave when it wrote the object.
+pub(super) fn set_checksum(headers: &mut HeaderMap, record: &Record) -> Result<(), S3Error> {
+    let Some(checksum) = record.checksum().and_then(shown) else { return Ok(()) };
+    let (text, kind) = if record.is_composite() {
+        (format!("{}-{}", checksum.to_base64(), record.entries().len()), "COMPOSITE")
+    } else {
+        (checksum.to_base64(), "FULL_OBJECT")
+    };
+    headers::insert(headers, checksum.kind().header(), &text)?;
+    headers::insert(headers, "x-amz-checksum-type", kind)
+}

@@ -1,0 +1,84 @@
+//! `ListObjects`, `ListObjectsV2`, `ListObjectVersions`: sizes and entity tags of content, without
+//! asking for anything but the list.
+
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::xml::{self, Change, Entry, EntryKind, ListHead};
+use http::{Method, Response};
+
+use super::listed_objects::{Plain, plain_entry, plaintext, sealed_entry};
+use super::named_list::{self, Spelling, named_list};
+use crate::context::{Call, Proxy};
+use crate::forward::{read, with_document};
+use crate::headers;
+use crate::names::is_reserved;
+use crate::transfer::Outgoing;
+
+/// A list is at most 1,000 entries with keys of 1,024 bytes, escaped.
+const MAX_LIST: usize = 16 << 20;
+
+/// Lists what the bucket holds in terms of content.
+pub(super) async fn list_objects(
+    proxy: &Proxy,
+    call: &Call,
+) -> Result<Response<Outgoing>, S3Error> {
+    let headers = headers::forwarded(&call.headers);
+    let response = proxy.ask(&call.signer, &Method::GET, &call.target, headers).await?;
+    let (head, body) = response.into_parts();
+    let list = read(body, MAX_LIST).await?;
+    let bucket = call.target.bucket().ok_or_else(S3Error::internal)?;
+    let plain = plaintext(proxy, call, bucket, objects(&list)?).await?;
+    let (mut shown, mut dropped) = (0_u64, 0_u64);
+    let document = xml::rewrite(&list, |entry: &Entry<'_>| {
+        let change = change(entry, &plain);
+        let count = if change == Change::Drop { &mut dropped } else { &mut shown };
+        *count += 1;
+        change
+    });
+    let document = document.map_err(|_| S3Error::internal())?;
+    if shown == 0 && dropped > 0 && goes_on(&list)? {
+        // A client could not name where the list goes on, or takes it for its end.
+        let kind = named_list::kind_of(call).ok_or_else(S3Error::internal)?;
+        return named_list(proxy, call, kind, Spelling::Plain).await;
+    }
+    Ok(with_document(head, document))
+}
+
+/// Whether the page of a list is not its last.
+fn goes_on(list: &[u8]) -> Result<bool, S3Error> {
+    ListHead::read(list).map(|head| head.is_truncated).map_err(|_| S3Error::internal())
+}
+
+/// The objects of a list, with their versions.
+fn objects(list: &[u8]) -> Result<Vec<(String, Option<String>)>, S3Error> {
+    let mut objects = Vec::new();
+    xml::entries(list, |entry| {
+        if matches!(entry.kind, EntryKind::Object | EntryKind::Version)
+            && let Some(key) = &entry.key
+            && !is_reserved(key)
+        {
+            objects.push((key.to_string(), entry.version_id.as_deref().map(str::to_owned)));
+        }
+    })
+    .map_err(|_| S3Error::internal())?;
+    Ok(objects)
+}
+
+fn change(entry: &Entry<'_>, plain: &Plain) -> Change {
+    let Some(key) = entry.key.as_deref() else { return Change::Keep };
+    if is_reserved(key) || (entry.kind == EntryKind::CommonPrefix && is_own_folder(key)) {
+        return Change::Drop;
+    }
+    if !matches!(entry.kind, EntryKind::Object | EntryKind::Version) {
+        return Change::Keep;
+    }
+    let version = entry.version_id.as_deref();
+    if plain.iter().any(|(name, known)| name == key && known.as_deref() == version) {
+        return Change::Set(plain_entry(entry));
+    }
+    Change::Set(sealed_entry(entry))
+}
+
+/// Whether a common prefix holds nothing but what is the proxy's own.
+fn is_own_folder(prefix: &str) -> bool {
+    prefix.starts_with(endseal_s3_format::RESERVED_PREFIX)
+}

@@ -1,0 +1,62 @@
+//! What lists tell of objects.
+
+use endseal_s3_format::{entity_tag, size};
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::xml::{self, Entry, Replacement};
+use http::HeaderMap;
+
+use crate::bucket::Plaintext;
+use crate::context::{Call, Proxy};
+use crate::sealed_object::{Found, Sought, object_len};
+
+/// Keys and versions of a list that are not sealed.
+pub(super) type Plain = Vec<(String, Option<String>)>;
+
+/// Asks for each object of a bucket that may hold plaintext: lengths alone do not tell.
+pub(super) async fn plaintext(
+    proxy: &Proxy,
+    call: &Call,
+    bucket: &str,
+    objects: Vec<(String, Option<String>)>,
+) -> Result<Plain, S3Error> {
+    let mut plain = Vec::new();
+    if proxy.rule(bucket).plaintext == Plaintext::Forbid {
+        return Ok(plain);
+    }
+    for (key, version) in objects {
+        let sought = Sought {
+            signer: &call.signer,
+            bucket,
+            key: &key,
+            version: version.as_deref().filter(|_| call.target.query().has("versions")),
+            is_stored: false,
+        };
+        let response = match proxy.head(&sought, HeaderMap::new()).await {
+            Ok(response) => response,
+            Err(error) if error.status().is_client_error() => continue,
+            Err(error) => return Err(error),
+        };
+        let len = object_len(&response).unwrap_or(0);
+        let found = proxy.examine(&sought, response.headers(), len).await;
+        if matches!(found, Ok(Found::Plain)) {
+            plain.push((key, version));
+        }
+    }
+    Ok(plain)
+}
+
+/// What is told of plaintext: all that the backend tells, but for the entity tag.
+pub(super) fn plain_entry(entry: &Entry<'_>) -> Replacement {
+    Replacement { etag: entry.etag.as_deref().map(entity_tag::to_client), ..Replacement::default() }
+}
+
+/// What is told of a sealed object.
+pub(super) fn sealed_entry(entry: &Entry<'_>) -> Replacement {
+    Replacement {
+        // What is no length of a sealed object is left: reading it will be refused.
+        size: entry.size.and_then(size::plaintext_len),
+        etag: entry.etag.as_deref().map(entity_tag::to_client),
+        checksum: xml::ChecksumChange::Drop,
+        ..Replacement::default()
+    }
+}

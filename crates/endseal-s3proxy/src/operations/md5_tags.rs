@@ -1,0 +1,197 @@
+//! Conditions where objects are called by the MD5 of their content (`entity_tags = "md5"`).
+//!
+//! Before anything else is done with a request, the MD5s in its conditions become the tags that the same
+//! objects have everywhere else: `"<the backend's>-0"`. Which those are, the objects are asked for. What then
+//! happens knows nothing of MD5s, and the backend decides. An MD5 that the object does not have stays: as a tag
+//! that clients were never given, which no object has.
+
+use std::collections::HashMap;
+
+use endseal_s3_format::entity_tag::{Named, names_md5};
+use endseal_s3_protocol::Operation;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::xml::DeletedObject;
+use endseal_s3_protocol::{Query, Target};
+use http::header::{ETAG, IF_MATCH, IF_NONE_MATCH};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+
+use super::conditions;
+use super::copy_object::Source;
+use crate::bucket::EntityTags;
+use crate::context::{Call, Proxy};
+use crate::headers;
+use crate::sealed_object::{Found, Sought, object_len};
+
+/// Conditions on the object that a request is about, and on the source of a copy.
+const OWN: [&str; 3] = ["if-match", "if-none-match", "if-range"];
+const OF_SOURCE: [&str; 2] = ["x-amz-copy-source-if-match", "x-amz-copy-source-if-none-match"];
+
+/// Replaces the MD5s in the conditions of a request. Gives what its object is called, if it was asked for.
+///
+/// # Errors
+/// `AccessDenied` if the client may not read the object, `ObjectNotAuthentic` if its entry does not open, and
+/// whatever keeps the backend from telling what the object is.
+pub(super) async fn translate(proxy: &Proxy, call: &mut Call) -> Result<Option<Named>, S3Error> {
+    if !conditions::are_any(&call.headers) {
+        return Ok(None);
+    }
+    if names_any(&call.headers, &OF_SOURCE) {
+        let source = Source::of(call)?;
+        let sought = Sought::of(&call.signer, &source.target)?;
+        if is_in_use(proxy, &sought) {
+            let found = ask(proxy, &sought).await?;
+            replace(&mut call.headers, &OF_SOURCE, found.as_ref());
+        }
+    }
+    if !names_any(&call.headers, &OWN) || call.target.key().is_none() {
+        return Ok(None);
+    }
+    let sought = Sought::of(&call.signer, &call.target)?;
+    if !is_in_use(proxy, &sought) {
+        return Ok(None);
+    }
+    // The answer tells whether the content is the one that the client has in mind.
+    call.client
+        .check(Operation::HeadObject, &Method::HEAD, &call.target)
+        .map_err(|error| proxy.refused(error))?;
+    let found = ask(proxy, &sought).await?;
+    if !matches!(call.method, Method::GET | Method::HEAD) {
+        hold_to_what_was_found(&mut call.headers, found.as_ref())?;
+    }
+    replace(&mut call.headers, &OWN, found.as_ref());
+    Ok(found)
+}
+
+/// Calls the object of a read by its MD5 also where the answer has no metadata: it is not modified, or a
+/// condition does not hold. Gives the error to answer with.
+pub(super) async fn name(
+    proxy: &Proxy,
+    call: &Call,
+    known: Option<Named>,
+    error: S3Error,
+) -> S3Error {
+    if !matches!(error.status(), StatusCode::NOT_MODIFIED | StatusCode::PRECONDITION_FAILED) {
+        return error;
+    }
+    let Ok(sought) = Sought::of(&call.signer, &call.target) else { return error };
+    let Some(told) = error.headers().filter(|_| is_in_use(proxy, &sought)) else { return error };
+    let Some(tag) = headers::text(told, ETAG) else { return error };
+    let found = match known.filter(|known| known.is(tag)) {
+        None => match ask(proxy, &sought).await {
+            Ok(found) => found.filter(|found| found.is(tag)),
+            Err(error) => return error,
+        },
+        known => known,
+    };
+    let Some(found) = found else { return error };
+    let mut told = told.clone();
+    match headers::insert(&mut told, ETAG, found.shown()) {
+        Ok(()) => error.with_headers(told),
+        Err(error) => error,
+    }
+}
+
+fn is_in_use(proxy: &Proxy, sought: &Sought<'_>) -> bool {
+    proxy.rule(sought.bucket).entity_tags == EntityTags::Md5
+}
+
+fn names_any(headers: &HeaderMap, names: &[&str]) -> bool {
+    names.iter().any(|name| headers::text(headers, *name).is_some_and(names_md5))
+}
+
+/// What an object is called; `None` if there is none.
+async fn ask(proxy: &Proxy, sought: &Sought<'_>) -> Result<Option<Named>, S3Error> {
+    let head = match proxy.head(sought, HeaderMap::new()).await {
+        Ok(head) => head,
+        // The second is that of a version that is a delete marker.
+        Err(error) if matches!(error.status().as_u16(), 404 | 405) => return Ok(None),
+        // Neither an object nor none: a condition that was taken for either could let a write pass.
+        Err(error) => return Err(error),
+    };
+    let tag = headers::text(head.headers(), ETAG).ok_or_else(S3Error::unavailable)?;
+    let is_called = [headers::OBJECT_HEADER, headers::OBJECT_MD5];
+    if !is_called.iter().all(|name| head.headers().contains_key(name)) {
+        return Ok(Some(Named::new(tag, None)));
+    }
+    let len = object_len(&head)?;
+    let md5 = match proxy.examine(sought, head.headers(), len).await? {
+        Found::Sealed(object) => object.md5,
+        Found::Plain => None,
+    };
+    Ok(Some(Named::new(tag, md5.as_ref())))
+}
+
+/// Replaces the MD5 of what was found by its other tag.
+fn replace(headers: &mut HeaderMap, names: &[&'static str], found: Option<&Named>) {
+    let Some(found) = found else { return };
+    for name in names {
+        let Some(list) = headers::text(headers, *name).filter(|list| names_md5(list)) else {
+            continue;
+        };
+        // Made of what could stand in a header.
+        if let Ok(list) = found.without_md5(list).parse() {
+            headers.insert(*name, list);
+        }
+    }
+}
+
+/// A write that is not to replace content with a certain MD5: where what was found has another, or there is
+/// nothing, the write is held to that. An object of that content could be written in between, and the backend
+/// would not know it by its MD5.
+///
+/// # Errors
+/// `PreconditionFailed` if a condition does not hold for what was found: many a server knows none but `*` for
+/// writes.
+fn hold_to_what_was_found(headers: &mut HeaderMap, found: Option<&Named>) -> Result<(), S3Error> {
+    let unwanted = headers::text(headers, IF_NONE_MATCH).filter(|list| names_md5(list));
+    let Some(unwanted) = unwanted else { return Ok(()) };
+    let wanted = headers::text(headers, IF_MATCH);
+    match found {
+        None => {
+            headers.insert(IF_NONE_MATCH, HeaderValue::from_static("*"));
+        }
+        Some(found)
+            if found.is_in(unwanted) || wanted.is_some_and(|wanted| !found.is_in(wanted)) =>
+        {
+            return Err(S3Error::precondition_failed());
+        }
+        Some(found) => {
+            headers.remove(IF_NONE_MATCH);
+            headers::insert(headers, IF_MATCH, found.tag())?;
+        }
+    }
+    Ok(())
+}
+
+/// What the objects are called that are to be deleted if they have a certain MD5, by key and version.
+///
+/// # Errors
+/// As [`translate`].
+pub(super) async fn of_deleted(
+    proxy: &Proxy,
+    call: &Call,
+    bucket: &str,
+    objects: &[DeletedObject],
+) -> Result<HashMap<(String, Option<String>), Named>, S3Error> {
+    let mut known = HashMap::new();
+    if proxy.rule(bucket).entity_tags != EntityTags::Md5 {
+        return Ok(known);
+    }
+    for object in objects.iter().filter(|it| it.etag.as_deref().is_some_and(names_md5)) {
+        let target = Target::of(bucket, Some(&object.key), Query::new());
+        call.client
+            .check(Operation::HeadObject, &Method::HEAD, &target)
+            .map_err(|error| proxy.refused(error))?;
+        let sought = Sought {
+            signer: &call.signer,
+            bucket,
+            key: &object.key,
+            version: object.version_id.as_deref(),
+            is_stored: false,
+        };
+        if let Some(found) = ask(proxy, &sought).await? {
+            known.insert((object.key.clone(), object.version_id.clone()), found);
+        }
+    }
+    Ok(known)
+}

@@ -1,0 +1,275 @@
+//! `CompleteMultipartUpload`: the record is written behind the parts, then the backend completes.
+
+use core::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use endseal_crypto::random::OsRandom;
+use endseal_s3_format::{Entry, PartNumber, Record, RecordError, entity_tag, size};
+use endseal_s3_protocol::Query;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::checksum::{ChecksumType, ChecksumValue, combined, composite};
+use endseal_s3_protocol::sigv4::PayloadHash;
+use endseal_s3_protocol::xml::{self, ChecksumChange, CompletedPart, ResultChange};
+use http::header::ETAG;
+use http::response::Parts;
+use http::{HeaderMap, Method, Response, StatusCode};
+use tokio::time::sleep;
+
+use super::choice::choose;
+use super::completed;
+use super::part::is_plain;
+use super::upload::{StoredPart, Upload};
+use crate::content_checksum::kept;
+use crate::context::{Call, Proxy};
+use crate::forward::{late_error, read, with_document};
+use crate::headers;
+use crate::operations::copy_object::rewrite_answer;
+use crate::operations::{conditions, content, pass_through};
+use crate::transfer::Outgoing;
+use crate::upstream::{Body, ResponseBody};
+
+/// 10,000 parts with tags and checksums.
+const MAX_REQUEST: u64 = 4 << 20;
+
+/// Completes an upload.
+pub(in crate::operations) async fn complete(
+    proxy: &Proxy,
+    mut call: Call,
+) -> Result<Response<Outgoing>, S3Error> {
+    if is_plain(proxy, &call) {
+        let response = pass_through::send_on(proxy, call).await?;
+        return rewrite_answer(response, ChecksumChange::Keep).await;
+    }
+    let digests = endseal_s3_protocol::checksum::Digests::of_request(
+        &without_object_checksums(&call.headers),
+        call.payload.sha256(),
+    )?;
+    let Some(body) = call.body.take() else { return Err(S3Error::internal()) };
+    let content = content::of(&call.headers, &call.payload, body, digests)?;
+    let document = content::collect(content, MAX_REQUEST).await?;
+    let named = xml::read_complete(&document)?;
+    let upload = Upload::of(proxy, &call).await?;
+    let mut pauses = AGAIN.iter();
+    loop {
+        let (error, may_pass) = match attempt(proxy, &call, &upload, &named).await {
+            Ok(Some(answer)) => return Ok(answer),
+            Ok(None) => (S3Error::invalid_part(), true),
+            Err(error) if is(&error, &S3Error::invalid_part()) => (error, false),
+            Err(error) if is(&error, &S3Error::no_such_upload()) => (error, true),
+            Err(error) if matches!(error.status().as_u16(), 500 | 503 | 504) => (error, true),
+            Err(error) => return Err(error),
+        };
+        // It may have been completed: the answer got lost, or another process was faster.
+        match completed::answer(proxy, &call, &upload, &named).await {
+            Err(it) if is(&it, &S3Error::no_such_upload()) => {}
+            answer => return answer,
+        }
+        match pauses.next().filter(|_| may_pass) {
+            Some(pause) => sleep(*pause).await,
+            None => return Err(error),
+        }
+    }
+}
+
+fn is(error: &S3Error, other: &S3Error) -> bool {
+    error.code() == other.code()
+}
+
+/// How long to wait before an upload that cannot be completed is looked at again, and whether it is an object now.
+///
+/// Somebody may be completing it: another process, or this one for a client that is gone. Its parts (before MinIO), or
+/// all of it (before versitygw), may be out of sight then, and the object not be there yet; and each of the two has put
+/// its own tail in the place of the other's.
+const AGAIN: [Duration; 3] =
+    [Duration::from_millis(100), Duration::from_millis(300), Duration::from_millis(600)];
+
+/// Writes the record, and lets the backend complete. `None` if nothing has the number of a part that the client names,
+/// or the backend misses one that it had.
+///
+/// # Errors
+/// `NoSuchUpload` if the backend has none, or none any more.
+async fn attempt(
+    proxy: &Proxy,
+    call: &Call,
+    upload: &Upload<'_>,
+    named: &[CompletedPart],
+) -> Result<Option<Response<Outgoing>>, S3Error> {
+    let Some(chosen) = choose(proxy, upload, named).await? else {
+        return Ok(None);
+    };
+    let entries: Vec<Entry> = chosen.iter().map(|(entry, _)| *entry).collect();
+    let checksum = Checksum::of(&call.headers, named, &entries)?;
+    let value = checksum.as_ref().and_then(|checksum| kept(checksum.value));
+    let is_composite = checksum.as_ref().is_some_and(|it| it.kind == ChecksumType::Composite);
+    let record =
+        Record::multipart(entries, value, is_composite && value.is_some()).map_err(record_error)?;
+    let completed = write_end(proxy, upload, &record, &chosen).await?;
+
+    let mut headers = headers::about_sealed(&call.headers);
+    conditions::to_backend(&mut headers);
+    headers.remove("x-amz-mp-object-size");
+    let request = xml::write_complete(&completed);
+    let hash = PayloadHash::Sha256(endseal_crypto::sha256::digest(&request));
+    let target = upload.target(Query::new());
+    let body = Body::full(request.into());
+    let sent = proxy.send(&call.signer, &Method::POST, &target, headers, body, hash).await;
+    let (head, document, fields) = match completed_by(sent).await {
+        Ok(completed) => completed,
+        Err(error) if is(&error, &S3Error::invalid_part()) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    upload.unpark_all(proxy).await;
+    upload.forget(proxy).await;
+    let change = ResultChange {
+        etag: fields.etag.as_deref().map(entity_tag::to_client),
+        // The backend's own would lead past the proxy.
+        location: Some(call.target.without_query().path()),
+        checksum: match checksum {
+            Some(checksum) => ChecksumChange::Set {
+                value: checksum.value,
+                kind: Some(checksum.kind),
+                parts: u16::try_from(record.entries().len()).ok().filter(|_| is_composite),
+            },
+            None => ChecksumChange::Drop,
+        },
+        ..ResultChange::default()
+    };
+    let document = xml::rewrite_result(&document, &change).map_err(|_| S3Error::internal())?;
+    let mut answer = with_document(head, document);
+    // Of the sealed object.
+    answer.headers_mut().remove(headers::OBJECT_SIZE);
+    Ok(Some(answer))
+}
+
+/// The backend's answer to a completion.
+///
+/// # Errors
+/// The backend's, also one that it found after it had begun to answer.
+async fn completed_by(
+    sent: Result<Response<ResponseBody>, S3Error>,
+) -> Result<(Parts, Bytes, xml::Fields), S3Error> {
+    let (head, body) = sent?.into_parts();
+    let document = read(body, 64 * 1024).await?;
+    let fields = xml::Fields::read(&document).map_err(|_| S3Error::internal())?;
+    if fields.root == "Error" {
+        return Err(late_error(fields));
+    }
+    Ok((head, document, fields))
+}
+
+/// Checksum headers of this request speak of the object, not of its own body.
+fn without_object_checksums(headers: &HeaderMap) -> HeaderMap {
+    let mut out = headers.clone();
+    headers::remove(&mut out, |name| headers::is_checksum(name.as_str()));
+    out
+}
+
+/// The checksum of the object, out of those of its parts.
+struct Checksum {
+    value: ChecksumValue,
+    kind: ChecksumType,
+}
+
+impl Checksum {
+    /// The checksum, if the client names one of each part; compared with that of the object, if it
+    /// names one too.
+    ///
+    /// # Errors
+    /// `BadDigest` if they differ.
+    fn of(
+        headers: &HeaderMap,
+        named: &[CompletedPart],
+        entries: &[Entry],
+    ) -> Result<Option<Self>, S3Error> {
+        let values: Option<Vec<ChecksumValue>> = named.iter().map(|part| part.checksum).collect();
+        let Some(values) = values else { return Ok(None) };
+        let Some(algorithm) = values.first().map(ChecksumValue::kind) else { return Ok(None) };
+        let kind = headers::text(headers, "x-amz-checksum-type").and_then(ChecksumType::from_name);
+        let kind = kind.unwrap_or_else(|| ChecksumType::default_of(algorithm));
+        let value = match kind {
+            ChecksumType::FullObject => {
+                let parts = values.iter().zip(entries);
+                let parts: Vec<_> =
+                    parts.map(|(value, entry)| (*value, entry.plaintext_len)).collect();
+                combined(algorithm, &parts)
+            }
+            _ => composite(algorithm, &values),
+        };
+        let Some(value) = value else { return Ok(None) };
+        let given = headers::text(headers, algorithm.header());
+        let given = given.map(|text| text.split('-').next().unwrap_or_default());
+        if given.is_some_and(|given| given != value.to_base64()) {
+            return Err(S3Error::bad_digest());
+        }
+        Ok(Some(Self { value, kind }))
+    }
+}
+
+fn record_error(error: RecordError) -> S3Error {
+    match error {
+        RecordError::Order => S3Error::invalid_part_order(),
+        RecordError::PartTooSmall => S3Error::too_small(),
+        RecordError::ContentTooLong => S3Error::too_large(),
+        _ => S3Error::malformed_xml(),
+    }
+}
+
+/// Uploads the tail, behind the last part or joined to it, and tells the parts that the backend is
+/// to complete.
+async fn write_end(
+    proxy: &Proxy,
+    upload: &Upload<'_>,
+    record: &Record,
+    chosen: &[(Entry, StoredPart)],
+) -> Result<Vec<CompletedPart>, S3Error> {
+    let mut end = BytesMut::new();
+    let (last, before) = chosen.split_last().ok_or_else(S3Error::malformed_xml)?;
+    let mut completed: Vec<CompletedPart> = before.iter().map(|(_, part)| named(part)).collect();
+    let number = if last.1.parked {
+        end.extend_from_slice(&unpark(proxy, upload, &last.1).await?);
+        last.0.number
+    } else {
+        completed.push(named(&last.1));
+        let next = last.0.number.get().checked_add(1).and_then(PartNumber::new);
+        next.ok_or_else(S3Error::invalid_part)?
+    };
+    record.seal_tail(&upload.key, &mut OsRandom, &mut end).map_err(|_| S3Error::internal())?;
+    let query = Query::new().with("partNumber", &number.get().to_string());
+    let target = upload.target(query);
+    let body = Body::full(end.freeze());
+    let headers = HeaderMap::new();
+    let signer = upload.sought.signer;
+    let sent =
+        proxy.send(signer, &Method::PUT, &target, headers, body, PayloadHash::Unsigned).await;
+    let response = sent.map_err(|error| match error.status() {
+        StatusCode::NOT_FOUND => S3Error::no_such_upload(),
+        _ => error,
+    })?;
+    let etag = headers::text(response.headers(), ETAG).map(str::to_owned);
+    let etag = etag.ok_or_else(|| S3Error::bad_gateway("the backend gave a part no entity tag"))?;
+    completed.push(CompletedPart { number: number.get(), etag, checksum: None });
+    Ok(completed)
+}
+
+fn named(part: &StoredPart) -> CompletedPart {
+    let etag = format!("\"{}\"", part.entity_tag);
+    CompletedPart { number: part.number.get(), etag, checksum: None }
+}
+
+/// Reads a parked part back.
+async fn unpark(proxy: &Proxy, upload: &Upload<'_>, part: &StoredPart) -> Result<Bytes, S3Error> {
+    let len = size::part_len(part.plaintext_len).ok_or_else(S3Error::internal)?;
+    let limit = usize::try_from(len).map_err(|_| S3Error::internal())?;
+    let mut headers = HeaderMap::new();
+    headers::insert(&mut headers, "if-match", &format!("\"{}\"", part.entity_tag))?;
+    let target = upload.parked(part.number);
+    let response = proxy.ask(upload.sought.signer, &Method::GET, &target, headers).await;
+    let response = response.map_err(|error| match error.status() {
+        // It was there a moment ago, and goes when the upload is completed.
+        StatusCode::NOT_FOUND => S3Error::no_such_upload(),
+        StatusCode::PRECONDITION_FAILED => S3Error::invalid_part(),
+        _ => error,
+    })?;
+    let bytes = read(response.into_body(), limit).await?;
+    if bytes.len() == limit { Ok(bytes) } else { Err(S3Error::unavailable()) }
+}

@@ -1,0 +1,83 @@
+//! A completion that is asked for again: a client that lost the answer gets one.
+
+use endseal_s3_format::entity_tag::{self, PartTag};
+use endseal_s3_format::{HEADER_METADATA, Record, UploadId};
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::checksum::ChecksumType;
+use endseal_s3_protocol::xml::{self, CompletedPart};
+use http::header::ETAG;
+use http::{HeaderMap, Response};
+
+use super::upload::Upload;
+use crate::content_checksum::shown;
+use crate::context::{Call, Proxy};
+use crate::headers::{self, USER_METADATA};
+use crate::sealed_object::{Found, object_len};
+use crate::transfer::Outgoing;
+
+/// The answer for an upload that is no more, if the object at its place is what it became: its header is
+/// drawn for one upload, and the record names the parts.
+///
+/// # Errors
+/// `NoSuchUpload` if it is anything else.
+pub(super) async fn answer(
+    proxy: &Proxy,
+    call: &Call,
+    upload: &Upload<'_>,
+    named: &[CompletedPart],
+) -> Result<Response<Outgoing>, S3Error> {
+    let sought = &upload.sought;
+    let head = proxy.head(sought, HeaderMap::new()).await.map_err(|error| {
+        if error.status().is_server_error() { error } else { S3Error::no_such_upload() }
+    })?;
+    let id = call.target.query().get("uploadId").unwrap_or_default();
+    let id = UploadId::parse(id).map_err(|_| S3Error::no_such_upload())?;
+    let header = headers::text(head.headers(), format!("{USER_METADATA}{HEADER_METADATA}"));
+    if header != Some(&id.header().encode()) {
+        return Err(S3Error::no_such_upload());
+    }
+    let len = object_len(&head)?;
+    let Found::Sealed(object) = proxy.examine(sought, head.headers(), len).await? else {
+        return Err(S3Error::no_such_upload());
+    };
+    let record = proxy.record(sought, &object).await?;
+    if !is_of(&record, named) {
+        return Err(S3Error::no_such_upload());
+    }
+    upload.unpark_all(proxy).await;
+    upload.forget(proxy).await;
+    // Some servers (versitygw) begin an upload anew for a part that comes too late.
+    upload.give_up(proxy).await;
+    let tag = headers::text(head.headers(), ETAG).ok_or_else(S3Error::internal)?;
+    let mut document = xml::Builder::new("CompleteMultipartUploadResult");
+    document
+        .leaf("Location", &call.target.path())
+        .leaf("Bucket", sought.bucket)
+        .leaf("Key", sought.key)
+        .leaf("ETag", &entity_tag::to_client(tag));
+    if let Some(checksum) = record.checksum().and_then(shown) {
+        let (kind, text) = if record.is_composite() {
+            let text = format!("{}-{}", checksum.to_base64(), record.entries().len());
+            (ChecksumType::Composite, text)
+        } else {
+            (ChecksumType::FullObject, checksum.to_base64())
+        };
+        document.leaf(checksum.kind().element(), &text).leaf("ChecksumType", kind.name());
+    }
+    let mut answer = Response::new(Outgoing::full(document.finish()));
+    answer.headers_mut().insert("content-type", http::HeaderValue::from_static("application/xml"));
+    if let Some(version) = head.headers().get("x-amz-version-id") {
+        answer.headers_mut().insert("x-amz-version-id", version.clone());
+    }
+    Ok(answer)
+}
+
+/// Whether the record has the parts of the client's list, and those uploads of them that it means.
+fn is_of(record: &Record, named: &[CompletedPart]) -> bool {
+    let entries = record.entries();
+    entries.len() == named.len()
+        && entries.iter().zip(named).all(|(entry, part)| {
+            let tag = PartTag::parse(&part.etag);
+            entry.number.get() == part.number && tag.is_ok_and(|tag| tag.salt() == entry.salt)
+        })
+}

@@ -1,0 +1,86 @@
+//! `CreateMultipartUpload`
+
+use bytes::Bytes;
+use endseal_crypto::random::OsRandom;
+use endseal_s3_format::{Header, UploadId};
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::checksum::{ChecksumError, ChecksumKind};
+use endseal_s3_protocol::xml::{self, ResultChange};
+use http::{Method, Response};
+
+use super::upload::Upload;
+use crate::bucket::Plaintext;
+use crate::context::{Call, Proxy};
+use crate::forward::{late_error, read, with_document};
+use crate::headers;
+use crate::operations::put_object::set_metadata;
+use crate::sealed_object::Sought;
+use crate::transfer::Outgoing;
+use crate::upstream::ResponseBody;
+
+/// Begins an upload.
+pub(in crate::operations) async fn create(
+    proxy: &Proxy,
+    call: &Call,
+) -> Result<Response<Outgoing>, S3Error> {
+    let sought = Sought::of(&call.signer, &call.target)?;
+    let mut headers = headers::about_sealed(&call.headers);
+    if proxy.rule(sought.bucket).plaintext == Plaintext::Allow {
+        headers::check_user_metadata(&headers)?;
+        let response = proxy.ask(&call.signer, &Method::POST, &call.target, headers).await?;
+        let (head, body) = response.into_parts();
+        let (document, _) = begun(body).await?;
+        return Ok(with_document(head, document.to_vec()));
+    }
+    let algorithm = headers::text(&call.headers, "x-amz-checksum-algorithm");
+    if algorithm.is_some_and(|name| ChecksumKind::from_name(name).is_none()) {
+        // Not only at the first part.
+        return Err(ChecksumError::UnknownAlgorithm.into());
+    }
+    let place = sought.place()?;
+    let keys = proxy.new_key(place).await?;
+    let header = Header::multipart(
+        &keys.key,
+        keys.binding,
+        keys.wrapped.key_id.as_str(),
+        &keys.wrapped.bytes,
+        &mut OsRandom,
+    )
+    .map_err(|_| S3Error::internal())?;
+    set_metadata(proxy, sought.bucket, &mut headers, &header, &keys.key)?;
+    let response = proxy.ask(&call.signer, &Method::POST, &call.target, headers).await?;
+    let (head, body) = response.into_parts();
+    let (document, backend_id) = begun(body).await?;
+    let id = UploadId::seal(&header, &keys.key, &place, &backend_id, &mut OsRandom)
+        .map_err(|_| S3Error::internal())?;
+    if proxy.rule(sought.bucket).records_uploads() {
+        let upload = Upload { sought, key: keys.key, backend_id };
+        if let Err(error) = upload.write_id(proxy, &id).await {
+            // A client that has an id may look for it in a list.
+            upload.give_up(proxy).await;
+            return Err(error);
+        }
+    }
+    let change = ResultChange { upload_id: Some(id), ..ResultChange::default() };
+    let document = xml::rewrite_result(&document, &change).map_err(|_| S3Error::internal())?;
+    let mut answer = with_document(head, document);
+    let headers = answer.headers_mut();
+    headers::remove(headers, |name| headers::is_checksum(name.as_str()));
+    for name in ["x-amz-checksum-algorithm", "x-amz-checksum-type"] {
+        if let Some(value) = call.headers.get(name) {
+            headers.insert(name, value.clone());
+        }
+    }
+    Ok(answer)
+}
+
+/// The backend's answer, and its id of the upload.
+async fn begun(body: ResponseBody) -> Result<(Bytes, String), S3Error> {
+    let document = read(body, 64 * 1024).await?;
+    let fields = xml::Fields::read(&document).map_err(|_| S3Error::internal())?;
+    if fields.root == "Error" {
+        return Err(late_error(fields));
+    }
+    let id = fields.upload_id;
+    Ok((document, id.ok_or_else(|| S3Error::bad_gateway("the backend gave an upload no id"))?))
+}

@@ -1,0 +1,240 @@
+//! An upload that was begun: what its id says, and what lies at the backend.
+
+use core::ops::RangeInclusive;
+
+use endseal_s3_format::{
+    ContentKey, PARKED_METADATA, ParkedUpload, PartNumber, UploadId, parked_folder, parked_key,
+    size,
+};
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::xml::{self, ListedPart};
+use endseal_s3_protocol::{Query, Target};
+use http::{HeaderMap, Method, Response, StatusCode};
+
+use crate::context::{Call, Proxy};
+use crate::forward::read;
+use crate::headers::{self, USER_METADATA};
+use crate::sealed_object::{Sought, object_len};
+use crate::upstream::ResponseBody;
+
+/// 1,000 parts and what is around them.
+const MAX_LIST: usize = 4 << 20;
+
+/// An upload, whose id is authentic.
+pub(super) struct Upload<'a> {
+    pub(super) sought: Sought<'a>,
+    pub(super) key: ContentKey,
+    /// The backend's upload id.
+    pub(super) backend_id: String,
+}
+
+/// A part that lies at the backend.
+pub(super) struct StoredPart {
+    pub(super) number: PartNumber,
+    /// The backend's, without quotes.
+    pub(super) entity_tag: String,
+    pub(super) plaintext_len: u64,
+    pub(super) last_modified: Option<String>,
+    /// Whether it lies in an object of its own.
+    pub(super) parked: bool,
+}
+
+impl<'a> Upload<'a> {
+    /// The upload that a request names.
+    ///
+    /// # Errors
+    /// `NoSuchUpload` for an id that is not of this proxy, or of another place.
+    pub(super) async fn of(proxy: &Proxy, call: &'a Call) -> Result<Self, S3Error> {
+        let sought = Sought::of(&call.signer, &call.target)?;
+        Self::named(proxy, sought, call.target.query().get("uploadId").unwrap_or_default()).await
+    }
+
+    /// The upload of that id, if it is one of that key.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub(super) async fn named(
+        proxy: &Proxy,
+        sought: Sought<'a>,
+        text: &str,
+    ) -> Result<Self, S3Error> {
+        let id = UploadId::parse(text).map_err(|_| S3Error::no_such_upload())?;
+        let place = sought.place()?;
+        let key = proxy.open_key(id.header(), place).await.map_err(|error| {
+            let unauthentic = error.code() == S3Error::not_authentic().code();
+            if unauthentic { S3Error::no_such_upload() } else { error }
+        })?;
+        let backend_id = id.open(&key, &place).map_err(|_| S3Error::no_such_upload())?;
+        Ok(Self { sought, key, backend_id })
+    }
+
+    /// The target of a request about the upload.
+    pub(super) fn target(&self, query: Query) -> Target {
+        let query = query.with("uploadId", &self.backend_id);
+        Target::of(self.sought.bucket, Some(self.sought.key), query)
+    }
+
+    /// Where part `number` is parked.
+    pub(super) fn parked(&self, number: PartNumber) -> Target {
+        let key = parked_key(&self.backend_id, number);
+        Target::of(self.sought.bucket, Some(&key), Query::new())
+    }
+
+    /// Headers of what is parked or recorded: which upload it belongs to, for who cleans the bucket.
+    ///
+    /// # Errors
+    /// If the value cannot stand in a header, which it always can, or `KeyTooLongError`.
+    pub(super) fn owner_headers(&self, proxy: &Proxy) -> Result<HeaderMap, S3Error> {
+        let mut headers = HeaderMap::new();
+        let key = proxy.stored_key(self.sought.bucket, self.sought.key)?.into_owned();
+        let owner = ParkedUpload { key, backend_id: self.backend_id.clone() };
+        if let Some(value) = owner.encode() {
+            let name = format!("{USER_METADATA}{PARKED_METADATA}");
+            headers::insert(&mut headers, &name, &value)?;
+        }
+        Ok(headers)
+    }
+
+    /// The parts that the backend has under the upload with these numbers, as far as they can be such.
+    ///
+    /// # Errors
+    /// What the backend says, `NoSuchUpload` among it.
+    pub(super) async fn listed(
+        &self,
+        proxy: &Proxy,
+        numbers: RangeInclusive<u16>,
+    ) -> Result<Vec<StoredPart>, S3Error> {
+        // Not from the number before the first: some servers list nothing behind a part that they do
+        // not have.
+        let mut marker = 0;
+        let mut parts = Vec::new();
+        loop {
+            let query = Query::new().with("max-parts", "1000");
+            let query = match marker {
+                0 => query,
+                _ => query.with("part-number-marker", &marker.to_string()),
+            };
+            let response = self.list(proxy, query).await?;
+            let document = read(response.into_body(), MAX_LIST).await?;
+            let page = xml::read_parts(&document).map_err(|_| S3Error::internal())?;
+            for part in &page.parts {
+                if numbers.contains(&part.number) {
+                    parts.extend(StoredPart::of(part));
+                }
+            }
+            let next = page.next.and_then(|next| u16::try_from(next).ok());
+            match next.filter(|next| *next > marker && next < numbers.end()) {
+                Some(next) => marker = next,
+                None => return Ok(parts),
+            }
+        }
+    }
+
+    /// Refuses an upload that the backend does not know.
+    ///
+    /// # Errors
+    /// What the backend says, `NoSuchUpload` among it.
+    pub(super) async fn check_begun(&self, proxy: &Proxy) -> Result<(), S3Error> {
+        let response = self.list(proxy, Query::new().with("max-parts", "1")).await?;
+        // To its end, so that the connection serves again.
+        read(response.into_body(), MAX_LIST).await.map(drop)
+    }
+
+    async fn list(&self, proxy: &Proxy, query: Query) -> Result<Response<ResponseBody>, S3Error> {
+        let target = self.target(query);
+        let signer = self.sought.signer;
+        let response = proxy.ask(signer, &Method::GET, &target, HeaderMap::new()).await;
+        response.map_err(|error| match error.status() {
+            StatusCode::NOT_FOUND => S3Error::no_such_upload(),
+            _ => error,
+        })
+    }
+
+    /// Part `number`, if it is parked.
+    ///
+    /// # Errors
+    /// If the backend does not answer.
+    pub(super) async fn parked_part(
+        &self,
+        proxy: &Proxy,
+        number: PartNumber,
+    ) -> Result<Option<StoredPart>, S3Error> {
+        let target = self.parked(number);
+        let asked = proxy.ask(self.sought.signer, &Method::HEAD, &target, HeaderMap::new()).await;
+        let response = match asked {
+            Ok(response) => response,
+            Err(error) if error.status() == StatusCode::NOT_FOUND => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let len = size::part_plaintext_len(object_len(&response)?);
+        let tag = headers::text(response.headers(), "etag");
+        let (Some(plaintext_len), Some(tag)) = (len, tag) else {
+            return Err(S3Error::not_authentic());
+        };
+        Ok(Some(StoredPart {
+            number,
+            entity_tag: tag.trim_matches('"').to_owned(),
+            plaintext_len,
+            last_modified: None,
+            parked: true,
+        }))
+    }
+
+    /// The parts that are parked.
+    ///
+    /// # Errors
+    /// If the backend does not answer.
+    pub(super) async fn parked_parts(&self, proxy: &Proxy) -> Result<Vec<StoredPart>, S3Error> {
+        let mut parts = Vec::new();
+        for number in self.parked_numbers(proxy).await? {
+            parts.extend(self.parked_part(proxy, number).await?);
+        }
+        Ok(parts)
+    }
+
+    /// The numbers of the parts that are parked.
+    async fn parked_numbers(&self, proxy: &Proxy) -> Result<Vec<PartNumber>, S3Error> {
+        let prefix = parked_folder(&self.backend_id);
+        let query = Query::new().with("list-type", "2").with("prefix", &prefix);
+        let target = Target::of(self.sought.bucket, None, query);
+        let response =
+            proxy.ask(self.sought.signer, &Method::GET, &target, HeaderMap::new()).await?;
+        let document = read(response.into_body(), MAX_LIST).await?;
+        let mut numbers = Vec::new();
+        xml::entries(&document, |entry| {
+            let number = entry.key.as_deref().and_then(|key| key.strip_prefix(&prefix));
+            numbers.extend(number.and_then(|number| number.parse().ok()).and_then(PartNumber::new));
+        })
+        .map_err(|_| S3Error::internal())?;
+        Ok(numbers)
+    }
+
+    /// Deletes all that is parked. What cannot be deleted stays: it is sealed, and opens
+    /// for nobody. A lifecycle rule of the bucket for `.endseal/parked/` takes it away.
+    pub(super) async fn unpark_all(&self, proxy: &Proxy) {
+        for number in self.parked_numbers(proxy).await.unwrap_or_default() {
+            self.unpark(proxy, number).await;
+        }
+    }
+
+    /// Deletes what is parked for part `number`.
+    async fn unpark(&self, proxy: &Proxy, number: PartNumber) {
+        let target = self.parked(number);
+        let _ = proxy.ask(self.sought.signer, &Method::DELETE, &target, HeaderMap::new()).await;
+    }
+}
+
+impl StoredPart {
+    /// `None` for what cannot be a part, as its length tells. Such are the parts that MinIO lists while it takes them
+    /// away, with no bytes and no tag, and a parked part that was uploaded with a tail, if the two have a length that
+    /// no part has: the parked one is there still.
+    pub(super) fn of(part: &ListedPart) -> Option<Self> {
+        Some(Self {
+            number: PartNumber::new(part.number)?,
+            entity_tag: part.etag.trim_matches('"').to_owned(),
+            plaintext_len: size::part_plaintext_len(part.size)?,
+            last_modified: part.last_modified.clone(),
+            parked: false,
+        })
+    }
+}

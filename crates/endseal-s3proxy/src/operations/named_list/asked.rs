@@ -1,0 +1,369 @@
+//! What a request for a list wants, and where it begins.
+
+use base64ct::{Base64UrlUnpadded, Encoding as _};
+use endseal_s3_format::RESERVED_PREFIX;
+use endseal_s3_protocol::Query;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::xml::EntryKind;
+
+use super::Spelling;
+
+/// S3's limit of entries on a page.
+const MAX_KEYS: usize = 1_000;
+
+/// Behind everything that lies in a folder. No encrypted name has it.
+const END: char = char::MAX;
+
+/// What markers of the proxy's own begin with, behind what all begins with that is its own.
+const NEXT: &str = "next/";
+
+/// Parameters that are made anew for the backend.
+const TRANSLATED: [&str; 9] = [
+    "continuation-token",
+    "key-marker",
+    "marker",
+    "max-keys",
+    "max-uploads",
+    "prefix",
+    "start-after",
+    "upload-id-marker",
+    "version-id-marker",
+];
+
+/// Which list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::operations) enum Kind {
+    /// `ListObjects`
+    Objects1,
+    /// `ListObjectsV2`
+    Objects2,
+    /// `ListObjectVersions`
+    Versions,
+    /// `ListMultipartUploads`
+    Uploads,
+}
+
+/// What is wanted.
+pub(super) struct Asked {
+    pub(super) kind: Kind,
+    /// As the client has it.
+    pub(super) prefix: String,
+    /// The same up to its last `/`, as the backend has it.
+    folder: String,
+    /// Whether there is more of the prefix.
+    is_partial: bool,
+    pub(super) max: usize,
+    /// `marker`, `start-after`, `key-marker`
+    pub(super) after: Option<String>,
+    /// `version-id-marker`, `upload-id-marker`
+    pub(super) after_id: Option<String>,
+    /// `continuation-token`
+    pub(super) token: Option<String>,
+    delimiter: Option<String>,
+}
+
+/// Where a page of the backend begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Position {
+    pub(super) key: Option<String>,
+    pub(super) id: Option<String>,
+    pub(super) token: Option<String>,
+    /// A common prefix that was shown before.
+    pub(super) done: Option<String>,
+}
+
+impl Kind {
+    const fn max(self) -> &'static str {
+        if matches!(self, Self::Uploads) { "max-uploads" } else { "max-keys" }
+    }
+
+    const fn marker(self) -> &'static str {
+        match self {
+            Self::Objects1 => "marker",
+            Self::Objects2 => "start-after",
+            Self::Versions | Self::Uploads => "key-marker",
+        }
+    }
+
+    const fn id_marker(self) -> Option<&'static str> {
+        match self {
+            Self::Objects1 | Self::Objects2 => None,
+            Self::Versions => Some("version-id-marker"),
+            Self::Uploads => Some("upload-id-marker"),
+        }
+    }
+}
+
+impl Asked {
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// `NotImplemented` for a delimiter but `/`, `KeyTooLongError`, `InvalidArgument`.
+    pub(super) fn of(query: &Query, kind: Kind, spelling: Spelling<'_>) -> Result<Self, S3Error> {
+        if !spelling.knows_delimiter(query.get("delimiter")) {
+            return Err(S3Error::not_implemented().with_message(
+                "Names in this bucket are encrypted between slashes: / is the only delimiter.",
+            ));
+        }
+        let text = |name| query.get(name).filter(|text| !text.is_empty()).map(str::to_owned);
+        let prefix = text("prefix").unwrap_or_default();
+        let (folder, rest) = spelling.seal_prefix(&prefix)?;
+        let max = match text(kind.max()) {
+            None => MAX_KEYS,
+            Some(number) => {
+                let number = number.parse::<u32>().map_err(|_| {
+                    S3Error::invalid_argument(format!("{} is no number.", kind.max()))
+                })?;
+                usize::try_from(number).unwrap_or(MAX_KEYS).min(MAX_KEYS)
+            }
+        };
+        Ok(Self {
+            kind,
+            is_partial: !rest.is_empty(),
+            folder,
+            prefix,
+            max,
+            after: text(kind.marker()),
+            after_id: kind.id_marker().and_then(text),
+            token: text("continuation-token").filter(|_| kind == Kind::Objects2),
+            delimiter: text("delimiter"),
+        })
+    }
+
+    /// Whether a key is a common prefix of this list.
+    fn is_common_prefix(&self, key: &str) -> bool {
+        let delimiter = self.delimiter.as_deref();
+        let rest = delimiter.zip(key.strip_prefix(&self.prefix));
+        rest.is_some_and(|(delimiter, rest)| {
+            rest.find(delimiter).is_some_and(|at| at + delimiter.len() == rest.len())
+        })
+    }
+
+    /// Where the first page begins.
+    ///
+    /// # Errors
+    /// `KeyTooLongError`, `InvalidArgument` for a token that this proxy did not give.
+    pub(super) fn begin(&self, spelling: Spelling<'_>) -> Result<Position, S3Error> {
+        if let Some(token) = &self.token {
+            return spelling.position_of(token).ok_or_else(|| {
+                S3Error::invalid_argument("The continuation token provided is incorrect")
+            });
+        }
+        let key = self.after.as_deref().map(|after| match Position::of_marker(after) {
+            Some(stored) if matches!(spelling, Spelling::Encrypted(_)) => Ok(stored),
+            _ => spelling.seal_key(after),
+        });
+        let key = key.transpose()?;
+        // Servers differ in whether a marker that is a common prefix means all that it stands for.
+        if let Some(prefix) = &key
+            && self.after.as_deref().is_some_and(|after| self.is_common_prefix(after))
+        {
+            return Ok(Position::behind_prefix(prefix));
+        }
+        Ok(Position { key, id: self.after_id.clone(), ..Position::default() })
+    }
+
+    /// The query for the backend.
+    pub(super) fn query(&self, client: &Query, position: &Position) -> Query {
+        // Of what lies in a folder, perhaps little begins as the client wants. Of versions and uploads no
+        // page may be cut: servers differ in whether a list goes on behind a marker or with it.
+        let can_be_cut = matches!(self.kind, Kind::Objects1 | Kind::Objects2);
+        let asks_for_more = self.is_partial && can_be_cut && self.max > 0;
+        let max = if asks_for_more { MAX_KEYS } else { self.max };
+        let mut query = client.clone().without(|name| TRANSLATED.contains(&name));
+        if !self.folder.is_empty() {
+            query = query.with("prefix", &self.folder);
+        }
+        query = query.with(self.kind.max(), &max.to_string());
+        if let Some(token) = &position.token {
+            return query.with("continuation-token", token);
+        }
+        if let Some(key) = &position.key {
+            query = query.with(self.kind.marker(), key);
+        }
+        match (self.kind.id_marker(), &position.id) {
+            (Some(name), Some(id)) => query.with(name, id),
+            _ => query,
+        }
+    }
+}
+
+impl Position {
+    /// The token for what the backend has behind a page.
+    pub(super) fn token_of(backend: &str) -> String {
+        format!("0{backend}")
+    }
+
+    /// The token for what is behind an entry of a page.
+    pub(super) fn token_behind(kind: EntryKind, stored: &str) -> String {
+        let kind = if kind == EntryKind::CommonPrefix { '2' } else { '1' };
+        format!("{kind}{}", Base64UrlUnpadded::encode_string(stored.as_bytes()))
+    }
+
+    /// The marker for a key of the backend that no client can name: not a key of a client's either.
+    pub(super) fn marker_of(stored: &str) -> String {
+        format!("{RESERVED_PREFIX}{NEXT}{}", Base64UrlUnpadded::encode_string(stored.as_bytes()))
+    }
+
+    /// The key of the backend that such a marker names.
+    fn of_marker(marker: &str) -> Option<String> {
+        let text = marker.strip_prefix(RESERVED_PREFIX)?.strip_prefix(NEXT)?;
+        String::from_utf8(Base64UrlUnpadded::decode_vec(text).ok()?).ok()
+    }
+
+    /// Where the backend's token says.
+    pub(super) fn behind_token(token: &str) -> Self {
+        Self { token: Some(token.to_owned()), ..Self::default() }
+    }
+
+    /// Behind all that a common prefix of the backend's stands for.
+    fn behind_prefix(stored: &str) -> Self {
+        let (key, done) = (Some(format!("{stored}{END}")), Some(stored.to_owned()));
+        Self { key, done, ..Self::default() }
+    }
+
+    /// Behind all that is the proxy's own.
+    pub(super) fn behind_reserved() -> Self {
+        Self { key: Some(format!("{RESERVED_PREFIX}{END}")), ..Self::default() }
+    }
+
+    pub(super) fn of_token(token: &str) -> Option<Self> {
+        let rest = token.get(1..)?;
+        if token.starts_with('0') {
+            return Some(Self::behind_token(rest));
+        }
+        let key = String::from_utf8(Base64UrlUnpadded::decode_vec(rest).ok()?).ok()?;
+        match token.get(..1)? {
+            "1" => Some(Self { key: Some(key), ..Self::default() }),
+            "2" => Some(Self::behind_prefix(&key)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use endseal_s3_format::names::{NameSecret, Names};
+    use endseal_s3_protocol::Query;
+
+    use super::super::Spelling;
+    use super::{Asked, Kind, Position};
+
+    fn names() -> Names {
+        Names::new(&NameSecret::from_bytes(&[7; 32]), "bucket")
+    }
+
+    #[test]
+    fn requests_are_translated() {
+        let names = names();
+        let spelling = Spelling::Encrypted(&names);
+        let sealed = |key| names.seal_key(key).unwrap();
+        let client = Query::new()
+            .with("list-type", "2")
+            .with("prefix", "a/b c")
+            .with("delimiter", "/")
+            .with("start-after", "a/b d/")
+            .with("max-keys", "7");
+        let asked = Asked::of(&client, Kind::Objects2, spelling).unwrap();
+        let query = asked.query(&client, &asked.begin(spelling).unwrap());
+        assert_eq!(query.get("prefix"), Some(sealed("a/").as_str()));
+        assert_eq!(query.get("start-after"), Some(sealed("a/b d/").as_str()));
+        assert_eq!(query.get("max-keys"), Some("1000"), "few of them may be wanted");
+        assert_eq!((query.get("list-type"), query.get("delimiter")), (Some("2"), Some("/")));
+        let all = Query::new().with("key-marker", "k").with("version-id-marker", "v");
+        let asked = Asked::of(&all, Kind::Versions, spelling).unwrap();
+        let query = asked.query(&all, &asked.begin(spelling).unwrap());
+        assert_eq!(query.get("key-marker"), Some(sealed("k").as_str()));
+        assert_eq!((query.get("version-id-marker"), query.get("prefix")), (Some("v"), None));
+    }
+
+    #[test]
+    fn a_marker_that_is_a_common_prefix_is_behind_all_of_it() {
+        let names = names();
+        for spelling in [Spelling::Encrypted(&names), Spelling::Plain] {
+            for (kind, marker) in [
+                (Kind::Objects1, "marker"),
+                (Kind::Versions, "key-marker"),
+                (Kind::Uploads, "key-marker"),
+            ] {
+                let begin = |prefix: &str, delimiter: &str, after: &str| {
+                    let query = Query::new()
+                        .with("prefix", prefix)
+                        .with("delimiter", delimiter)
+                        .with(marker, after);
+                    Asked::of(&query, kind, spelling).unwrap().begin(spelling).unwrap()
+                };
+                for (prefix, after) in [("", "a/"), ("a/", "a/b/"), ("a/b", "a/bc/")] {
+                    let stored = spelling.seal_key(after).unwrap();
+                    let position = begin(prefix, "/", after);
+                    assert_eq!(position.done.as_ref(), Some(&stored), "{prefix} {after}");
+                    assert_eq!(position.key, Some(format!("{stored}\u{10ffff}")));
+                    assert_eq!(begin(prefix, "", after).key, Some(stored), "without a delimiter");
+                }
+                for (prefix, after) in [("", "a/b/"), ("a/", "a/"), ("b/", "a/"), ("", "a")] {
+                    let position = begin(prefix, "/", after);
+                    assert_eq!(
+                        (position.key, position.done),
+                        (spelling.seal_key(after).ok(), None)
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn markers_of_the_proxys_own_are_places_of_the_backend() {
+        let names = names();
+        for stored in ["foreign/\u{e9}", "x", ".endseal/\u{10ffff}"] {
+            let marker = Position::marker_of(stored);
+            let query = Query::new().with("key-marker", &marker).with("version-id-marker", "v");
+            for (spelling, expected) in
+                [(Spelling::Encrypted(&names), stored), (Spelling::Plain, marker.as_str())]
+            {
+                let asked = Asked::of(&query, Kind::Versions, spelling).unwrap();
+                let position = asked.begin(spelling).unwrap();
+                assert_eq!(position.key.as_deref(), Some(expected));
+                assert_eq!(position.id.as_deref(), Some("v"));
+            }
+        }
+        // Another one is a key as any.
+        for marker in ["next/x", ".endseal/next/!"] {
+            let query = Query::new().with("marker", marker);
+            let asked = Asked::of(&query, Kind::Objects1, Spelling::Encrypted(&names)).unwrap();
+            let position = asked.begin(Spelling::Encrypted(&names)).unwrap();
+            assert_eq!(position.key, names.seal_key(marker).ok());
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_translated_is_refused() {
+        let names = names();
+        let code = |query: &Query| {
+            let asked = Asked::of(query, Kind::Objects2, Spelling::Encrypted(&names));
+            asked
+                .and_then(|asked| asked.begin(Spelling::Encrypted(&names)))
+                .map(|_| ())
+                .unwrap_err()
+                .code()
+                .to_owned()
+        };
+        for delimiter in ["a", "//", "%2F"] {
+            assert_eq!(code(&Query::new().with("delimiter", delimiter)), "NotImplemented");
+        }
+        let long = format!("{}/", "x".repeat(900));
+        assert_eq!(code(&Query::new().with("prefix", &long)), "KeyTooLongError");
+        assert_eq!(code(&Query::new().with("start-after", &long)), "KeyTooLongError");
+        for token in ["x", "3abc", "1!", "\u{e4}", "1_w"] {
+            let query = Query::new().with("continuation-token", token);
+            assert_eq!(code(&query), "InvalidArgument", "{token}");
+        }
+        assert_eq!(code(&Query::new().with("max-keys", "many")), "InvalidArgument");
+    }
+
+    #[test]
+    fn tokens_come_back() {
+        let token = Position::token_of("of the backend");
+        let position = Position::of_token(&token).unwrap();
+        assert_eq!(position.token.as_deref(), Some("of the backend"));
+    }
+}

@@ -1,0 +1,79 @@
+//! Lists of uploads, with the ids that clients were given.
+
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::xml::EntryKind;
+
+use super::asked::{Asked, Kind};
+use super::page::{Item, Page};
+use crate::context::{Call, Proxy};
+use crate::operations::multipart::{backends_marker, given_id};
+use crate::sealed_object::Sought;
+
+/// The list that a request asks for, if it is one of uploads of sealed objects.
+pub(in crate::operations) fn kind_of(proxy: &Proxy, call: &Call) -> Option<Kind> {
+    let records = |bucket| proxy.rule(bucket).records_uploads();
+    super::kind_of(call)
+        .filter(|kind| *kind == Kind::Uploads && call.target.bucket().is_some_and(records))
+}
+
+/// The upload behind which the list begins, as the backend knows it. Without a key S3 heeds none.
+///
+/// # Errors
+/// `InvalidArgument` for an id that is not one of the key, or that keys are not available.
+pub(super) async fn marker(
+    proxy: &Proxy,
+    call: &Call,
+    bucket: &str,
+    asked: &Asked,
+) -> Result<Option<String>, S3Error> {
+    let (Some(key), Some(marker)) = (&asked.after, &asked.after_id) else { return Ok(None) };
+    backends_marker(proxy, sought(call, bucket, key), marker).await.map(Some)
+}
+
+/// Finds the ids that clients were given for the uploads that are shown.
+///
+/// # Errors
+/// If the backend or the key provider is not available.
+pub(super) async fn show_given(
+    proxy: &Proxy,
+    call: &Call,
+    bucket: &str,
+    page: &mut Page,
+    shown: &[usize],
+) -> Result<(), S3Error> {
+    let uploads: Vec<usize> =
+        shown.iter().copied().filter(|at| page.items[*at].kind == EntryKind::Upload).collect();
+    let next = AtomicUsize::new(0);
+    let one = || find(proxy, call, bucket, (&page.items, &uploads), &next);
+    // Eight at once: a page has 1,000 uploads, and connections are for all requests.
+    let (a, b, c, d, e, f, g, h) =
+        tokio::try_join!(one(), one(), one(), one(), one(), one(), one(), one())?;
+    for (at, given) in [a, b, c, d, e, f, g, h].into_iter().flatten() {
+        page.items[at].given = Some(given);
+    }
+    Ok(())
+}
+
+/// Takes one upload after the other, as long as `next` leaves any, and finds their ids.
+async fn find(
+    proxy: &Proxy,
+    call: &Call,
+    bucket: &str,
+    (items, uploads): (&[Item], &[usize]),
+    next: &AtomicUsize,
+) -> Result<Vec<(usize, String)>, S3Error> {
+    let mut found = Vec::new();
+    while let Some(at) = uploads.get(next.fetch_add(1, Relaxed)) {
+        let item = &items[*at];
+        let (Some(key), Some(id)) = (&item.client, &item.id) else { continue };
+        let given = given_id(proxy, sought(call, bucket, key), id).await?;
+        found.extend(given.map(|given| (*at, given)));
+    }
+    Ok(found)
+}
+
+fn sought<'a>(call: &'a Call, bucket: &'a str, key: &'a str) -> Sought<'a> {
+    Sought { signer: &call.signer, bucket, key, version: None, is_stored: false }
+}

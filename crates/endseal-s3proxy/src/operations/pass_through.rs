@@ -1,0 +1,84 @@
+//! Operations that do not touch content: they go through as they are, signed anew.
+
+use std::borrow::Cow;
+
+use endseal_s3_protocol::Operation;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::Target;
+use endseal_s3_protocol::aws_chunked::{Decoder, Limits};
+use endseal_s3_protocol::checksum::Digests;
+use endseal_s3_protocol::sigv4::{Payload, PayloadHash};
+use http::header::CONTENT_LENGTH;
+use http::{Method, Response};
+
+use crate::context::{Call, Proxy};
+use crate::forward::{relay, without_body};
+use crate::headers;
+use crate::transfer::{Content, ContentSource, Outgoing, Plain, Upload};
+use crate::upstream::{Body, ResponseBody};
+
+/// Sends the request on, and the answer back: what is asked about is the backend's word.
+pub(super) async fn pass_through(proxy: &Proxy, call: Call) -> Result<Response<Outgoing>, S3Error> {
+    let asks = !matches!(call.method, Method::PUT | Method::POST | Method::DELETE);
+    let response = send_on(proxy, call).await?;
+    let mut response = if asks { relay(response) } else { without_body(response).await };
+    // Of the object that was tagged, retained and so on.
+    super::conditions::to_client(response.headers_mut());
+    Ok(response)
+}
+
+/// Sends the request on; the answer is a success of the backend's.
+///
+/// # Errors
+/// If its body cannot be read, or as [`Proxy::send`].
+pub(super) async fn send_on(proxy: &Proxy, call: Call) -> Result<Response<ResponseBody>, S3Error> {
+    let target = target(&call).into_owned();
+    let mut headers = headers::forwarded(&call.headers);
+    super::conditions::to_backend(&mut headers);
+    let incoming = call.body.ok_or_else(S3Error::internal)?;
+    let (body, hash) = body(incoming, &call.headers, &call.payload)?;
+    proxy.send(&call.signer, &call.method, &target, headers, body, hash).await
+}
+
+/// Parameters of what goes through about an object. Others would mean something at some servers:
+/// below keys like `minio/admin/` lies the administration of one.
+const KNOWN: [&str; 7] =
+    ["acl", "legal-hold", "restore", "retention", "tagging", "versionId", "x-id"];
+
+/// The target of the request, without parameters that nobody asked the proxy to pass.
+pub(super) fn target(call: &Call) -> Cow<'_, Target> {
+    if call.operation == Operation::Other && call.target.key().is_some() {
+        return call.target.without(|name| !KNOWN.contains(&name));
+    }
+    Cow::Borrowed(&call.target)
+}
+
+/// The body of a request as the backend gets it: without chunks. A digest stays what it was, for
+/// the backend to compare.
+fn body(
+    incoming: Box<Upload>,
+    headers: &http::HeaderMap,
+    payload: &Payload,
+) -> Result<(Body, PayloadHash), S3Error> {
+    if Decoder::of_request(payload, headers, Limits::default())?.is_some() {
+        let digests = Digests::of_request(headers, None)?;
+        let content = super::content::of(headers, payload, incoming, digests)?;
+        let len = content.len();
+        return Ok((Body::stream(len, Plain::new(content)), PayloadHash::Unsigned));
+    }
+    let hash = match payload {
+        Payload::Sha256(digest) => PayloadHash::Sha256(*digest),
+        _ => PayloadHash::Unsigned,
+    };
+    let len = headers::text(headers, CONTENT_LENGTH);
+    let len = match len {
+        Some(len) => len.parse().map_err(|_| S3Error::missing_length())?,
+        None if headers.contains_key("transfer-encoding") => return Err(S3Error::missing_length()),
+        None => 0,
+    };
+    if len == 0 {
+        return Ok((Body::empty(), hash));
+    }
+    let content = Content::plain(ContentSource::Upload(incoming), len, Digests::new());
+    Ok((Body::stream(len, Plain::new(content)), hash))
+}

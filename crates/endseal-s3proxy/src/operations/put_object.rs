@@ -1,0 +1,275 @@
+//! `PutObject`: content is sealed while it goes through.
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use bytes::Bytes;
+use endseal_crypto::random::OsRandom;
+use endseal_crypto::segment::CHUNK_LEN;
+use endseal_s3_format::user_metadata::{self, MetadataError, UserMetadata};
+use endseal_s3_format::{
+    self as object, ContentKey, Header, WholeSealer, entity_tag, marker, size,
+};
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::checksum::{Digests, Hasher, Outcome};
+use endseal_s3_protocol::sigv4::PayloadHash;
+use http::header::ETAG;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
+
+use super::{conditions, content, pass_through};
+use crate::bucket::{EntityTags, Plaintext};
+use crate::content_checksum::kept;
+use crate::context::{Call, Proxy};
+use crate::forward::without_body;
+use crate::headers::{self, USER_METADATA};
+use crate::sealed_object::Sought;
+use crate::transfer::{
+    Content, Framed, Outgoing, Plain, Report, Sealed, Sealer, TRAILER, held, whole,
+};
+use crate::upstream::{Body, ResponseBody};
+
+/// Most content of one request: with what sealing adds it is 5 GiB at the backend.
+const MAX_PUT: u64 = {
+    let limit = 5 << 30;
+    let tags = limit / 1024 + limit / (64 * 1024) + 4096;
+    limit - tags
+};
+
+/// Content up to here is held to compute its MD5, where objects are called by that: as much as of a
+/// form, and as a stream may cost.
+const MAX_HELD: u64 = 256 * 1024;
+
+/// Seals an object.
+pub(super) async fn put_object(proxy: &Proxy, call: Call) -> Result<Response<Outgoing>, S3Error> {
+    let sought = Sought::of(&call.signer, &call.target)?;
+    let is_plain = proxy.rule(sought.bucket).plaintext == Plaintext::Allow;
+    if is_plain && Digests::is_unknown(&call.headers) {
+        // The backend may know the algorithm, and compares it with what it stores.
+        headers::check_user_metadata(&call.headers)?;
+        let response = pass_through::send_on(proxy, call).await?;
+        let mut response = without_body(response).await;
+        conditions::to_client(response.headers_mut());
+        return Ok(response);
+    }
+    let digests = content::digests(&call.headers, &call.payload)?;
+    let body = call.body.ok_or_else(S3Error::internal)?;
+    let content = content::of(&call.headers, &call.payload, body, digests)?;
+    let mut headers = headers::about_sealed(&call.headers);
+    conditions::to_backend(&mut headers);
+    store(proxy, &sought, headers, content).await
+}
+
+/// Stores content as the bucket's rule says: sealed, or as it is.
+pub(super) async fn store(
+    proxy: &Proxy,
+    sought: &Sought<'_>,
+    headers: HeaderMap,
+    content: Content,
+) -> Result<Response<Outgoing>, S3Error> {
+    if proxy.rule(sought.bucket).plaintext == Plaintext::Allow {
+        headers::check_user_metadata(&headers)?;
+        let len = content.len();
+        let body = Body::stream(len, Plain::new(content));
+        let target = sought.target();
+        let hash = PayloadHash::Unsigned;
+        let response =
+            proxy.send(sought.signer, &Method::PUT, &target, headers, body, hash).await?;
+        let mut response = without_body(response).await;
+        conditions::to_client(response.headers_mut());
+        return Ok(response);
+    }
+    seal(proxy, sought, headers, content).await
+}
+
+/// Seals content as an object, with the headers that are to stand beside it.
+pub(super) async fn seal(
+    proxy: &Proxy,
+    sought: &Sought<'_>,
+    mut headers: HeaderMap,
+    content: Content,
+) -> Result<Response<Outgoing>, S3Error> {
+    let len = content.len();
+    if len > MAX_PUT {
+        return Err(S3Error::too_large());
+    }
+    let (content, md5) = match proxy.rule(sought.bucket).entity_tags {
+        EntityTags::Backend => (content, None),
+        EntityTags::Md5 => with_md5(proxy, content).await?,
+    };
+    let mut keys = proxy.new_key(sought.place()?).await?;
+    let (header, sealer) = Header::whole(
+        &keys.key,
+        len,
+        keys.binding,
+        keys.wrapped.key_id.as_str(),
+        &keys.wrapped.bytes,
+        &mut keys.random,
+    )
+    .map_err(|_| S3Error::internal())?;
+    let entry = md5.map(|md5| sealer.seal_md5(&md5, &mut OsRandom)).transpose();
+    let entry = entry.map_err(|_| S3Error::internal())?;
+    set_all_metadata(proxy, sought.bucket, &mut headers, &header, &keys.key, entry.as_deref())?;
+    let target = sought.target();
+    let (signer, method) = (sought.signer, &Method::PUT);
+    if marker::is_marker(sought.key, len) {
+        let (_, outcome) = whole(content, proxy.limits().idle_timeout).await?;
+        let (body, hash) = (Body::empty(), PayloadHash::Unsigned);
+        let response = proxy.send(signer, method, &target, headers, body, hash).await;
+        return finish(response, Some(Ok(outcome)), md5).await;
+    }
+    let sealed_len = size::sealed_len(len).ok_or_else(S3Error::too_large)?;
+    if len <= CHUNK_LEN as u64 {
+        let (sealed, outcome) = seal_short(proxy, content, sealer, sealed_len).await?;
+        if proxy.has_trailers() {
+            let mut checksum = Hasher::new(TRAILER);
+            checksum.update(&sealed);
+            let value = HeaderValue::try_from(checksum.finish().to_base64());
+            let value = value.map_err(|_| S3Error::internal())?;
+            headers.insert(HeaderName::from_static(TRAILER.header()), value);
+        }
+        let (body, hash) = (Body::full(sealed), PayloadHash::Unsigned);
+        let response = proxy.send(signer, method, &target, headers, body, hash).await;
+        return finish(response, Some(Ok(outcome)), md5).await;
+    }
+    let report = Report::default();
+    let body = Sealed::new(
+        content,
+        Sealer::Whole(sealer),
+        sealed_len,
+        report.clone(),
+        proxy.metrics.clone(),
+    );
+    let (body, hash) = if proxy.has_trailers() {
+        let body = Framed::body(body, sealed_len, &mut headers)?;
+        (body, PayloadHash::StreamingUnsignedTrailer)
+    } else {
+        (Body::stream(sealed_len, body), PayloadHash::Unsigned)
+    };
+    let response = proxy.send(signer, method, &target, headers, body, hash).await;
+    finish(response, report.take(), md5).await
+}
+
+/// All of an object whose content is no longer than a chunk, so that it is here before any of it may leave.
+async fn seal_short(
+    proxy: &Proxy,
+    content: Content,
+    sealer: WholeSealer,
+    sealed_len: u64,
+) -> Result<(Bytes, Outcome), S3Error> {
+    let (content, outcome) = whole(content, proxy.limits().idle_timeout).await?;
+    proxy.metrics.sealed.fetch_add(content.len() as u64, Relaxed);
+    let len = usize::try_from(sealed_len).map_err(|_| S3Error::too_large())?;
+    let mut sealed = vec![0; len];
+    sealer
+        .seal(&content, outcome.checksum.and_then(kept), &mut sealed)
+        .map_err(|_| S3Error::internal())?;
+    Ok((sealed.into(), outcome))
+}
+
+/// The content, and the MD5 that it has or will have been found to have behind its last byte: if its
+/// request says it, or it is short. Nothing can be written beside an object behind its content.
+async fn with_md5(proxy: &Proxy, content: Content) -> Result<(Content, Option<[u8; 16]>), S3Error> {
+    if content.expected_md5().is_none() && content.len() <= MAX_HELD {
+        let (content, md5) = held(content, proxy.limits().idle_timeout).await?;
+        return Ok((content, Some(md5)));
+    }
+    let md5 = content.expected_md5();
+    Ok((content, md5))
+}
+
+/// Sets the object's header, and seals user metadata where the bucket's rule says so.
+///
+/// # Errors
+/// If there is no room for it, or an entry is the proxy's own.
+pub(super) fn set_metadata(
+    proxy: &Proxy,
+    bucket: &str,
+    headers: &mut HeaderMap,
+    header: &Header,
+    key: &ContentKey,
+) -> Result<(), S3Error> {
+    set_all_metadata(proxy, bucket, headers, header, key, None)
+}
+
+/// The same, and the entry with the MD5 of the content if there is one.
+///
+/// # Errors
+/// As [`set_metadata`].
+pub(super) fn set_all_metadata(
+    proxy: &Proxy,
+    bucket: &str,
+    headers: &mut HeaderMap,
+    header: &Header,
+    key: &ContentKey,
+    md5: Option<&str>,
+) -> Result<(), S3Error> {
+    let mut user = headers::check_user_metadata(headers)?;
+    if proxy.rule(bucket).seal_metadata && user > 0 {
+        let mut metadata = UserMetadata::new();
+        for (name, value) in headers.iter() {
+            if let Some(entry) = name.as_str().strip_prefix(USER_METADATA) {
+                metadata.insert(entry, value.as_bytes()).map_err(metadata_error)?;
+            }
+        }
+        headers::remove(headers, |name| name.as_str().starts_with(USER_METADATA));
+        let text = user_metadata::seal(header, key, &metadata, &mut OsRandom);
+        let text = text.map_err(metadata_error)?;
+        headers::insert(headers, headers::SEALED_METADATA, &text)?;
+        user = object::USER_METADATA.len() + text.len();
+    }
+    if let Some(md5) = md5 {
+        headers::insert(headers, headers::OBJECT_MD5, md5)?;
+        user += object::MD5_METADATA.len() + md5.len();
+    }
+    headers::set_header(headers, header.encode(), user)
+}
+
+fn metadata_error(error: MetadataError) -> S3Error {
+    match error {
+        MetadataError::TooLong => S3Error::metadata_too_large(),
+        MetadataError::Random => S3Error::internal(),
+        _ => S3Error::invalid_argument("User metadata has an entry twice, or one that cannot be."),
+    }
+}
+
+/// The answer to an upload of an object.
+async fn finish(
+    response: Result<Response<ResponseBody>, S3Error>,
+    sealed: Option<Result<Outcome, S3Error>>,
+    md5: Option<[u8; 16]>,
+) -> Result<Response<Outgoing>, S3Error> {
+    let mut answer = finish_raw(response, sealed).await?;
+    match md5 {
+        Some(md5) => headers::insert(answer.headers_mut(), ETAG, &entity_tag::of_md5(&md5))?,
+        None => conditions::to_client(answer.headers_mut()),
+    }
+    Ok(answer)
+}
+
+/// The answer to an upload that was stored: about the content and not the sealed bytes, but for the
+/// entity tag, which is the backend's. `sealed` is how sealing went, if it came to an end.
+///
+/// # Errors
+/// Why sealing stopped, or why the backend did not store it.
+pub(super) async fn finish_raw(
+    response: Result<Response<ResponseBody>, S3Error>,
+    sealed: Option<Result<Outcome, S3Error>>,
+) -> Result<Response<Outgoing>, S3Error> {
+    let outcome = match sealed {
+        // It says more than that the backend did not get everything.
+        Some(Err(error)) => return Err(error),
+        Some(Ok(outcome)) => Some(outcome),
+        None => None,
+    };
+    let mut answer = without_body(response?).await;
+    // A success without all of the content is none.
+    let outcome = outcome.ok_or_else(S3Error::internal)?;
+    let headers = answer.headers_mut();
+    headers::remove(headers, |name| headers::is_checksum(name.as_str()));
+    // Of the sealed object.
+    headers.remove(headers::OBJECT_SIZE);
+    if let Some(checksum) = outcome.checksum {
+        headers::insert(headers, checksum.kind().header(), &checksum.to_base64())?;
+        headers.insert("x-amz-checksum-type", HeaderValue::from_static("FULL_OBJECT"));
+    }
+    Ok(answer)
+}

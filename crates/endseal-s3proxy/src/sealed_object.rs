@@ -1,0 +1,270 @@
+//! An object of the backend, examined: sealed or not, its key, its length, its record.
+
+use core::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
+
+use endseal_s3_format::{
+    ContentKey, Form, Header, Place, Record, Unauthentic, WholeOpener, content_md5, entity_tag,
+    marker, size,
+};
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::sigv4::Signer;
+use endseal_s3_protocol::{Query, Target};
+use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_MATCH, RANGE};
+use http::{HeaderMap, Method, Response, StatusCode};
+
+use crate::bucket::{EntityTags, Plaintext};
+use crate::context::Proxy;
+use crate::forward;
+use crate::headers;
+use crate::upstream::ResponseBody;
+
+/// An object that is wanted.
+pub(crate) struct Sought<'a> {
+    pub(crate) signer: &'a Signer,
+    pub(crate) bucket: &'a str,
+    pub(crate) key: &'a str,
+    pub(crate) version: Option<&'a str>,
+    /// Whether the backend has the key as it is here, whatever names are in this bucket.
+    pub(crate) is_stored: bool,
+}
+
+impl<'a> Sought<'a> {
+    /// The object that a request is about.
+    ///
+    /// # Errors
+    /// If it names none.
+    pub(crate) fn of(signer: &'a Signer, target: &'a Target) -> Result<Self, S3Error> {
+        let (Some(bucket), Some(key)) = (target.bucket(), target.key()) else {
+            return Err(S3Error::internal());
+        };
+        let version = target.query().get("versionId");
+        Ok(Self { signer, bucket, key, version, is_stored: target.is_stored() })
+    }
+
+    /// Where its content key belongs.
+    ///
+    /// # Errors
+    /// If the names are longer than any place.
+    pub(crate) fn place(&self) -> Result<Place<'a>, S3Error> {
+        Place::new(self.bucket, self.key).ok_or_else(S3Error::invalid_uri)
+    }
+
+    /// Its target at the backend.
+    pub(crate) fn target(&self) -> Target {
+        let query = match self.version {
+            Some(version) => Query::new().with("versionId", version),
+            None => Query::new(),
+        };
+        match self.is_stored {
+            true => Target::of_stored(self.bucket, self.key, query),
+            false => Target::of(self.bucket, Some(self.key), query),
+        }
+    }
+}
+
+/// What was found.
+pub(crate) enum Found {
+    /// A sealed object, whose key is here.
+    Sealed(SealedObject),
+    /// Plaintext, which the bucket's rule allows to read.
+    Plain,
+}
+
+/// A sealed object whose header is authentic.
+pub(crate) struct SealedObject {
+    pub(crate) header: Header,
+    pub(crate) key: ContentKey,
+    /// Length of the content. For multipart what the length of the object says.
+    pub(crate) content_len: u64,
+    pub(crate) sealed_len: u64,
+    /// The backend's.
+    pub(crate) entity_tag: Option<String>,
+    /// MD5 of the content, where the bucket's objects are called by it and this one has it.
+    pub(crate) md5: Option<[u8; 16]>,
+    /// Of a whole object: made while its commitment was compared, and taken by who reads all of it.
+    pub(crate) opener: Option<Box<WholeOpener>>,
+}
+
+impl Proxy {
+    /// Examines what the backend says of an object: an answer to `HEAD` or `GET`.
+    ///
+    /// # Errors
+    /// `ObjectNotAuthentic`, `InvalidObjectState` for plaintext where that is forbidden.
+    pub(crate) async fn examine(
+        &self,
+        sought: &Sought<'_>,
+        response: &HeaderMap,
+        sealed_len: u64,
+    ) -> Result<Found, S3Error> {
+        let Some(value) = response.get(headers::OBJECT_HEADER) else {
+            if self.rule(sought.bucket).plaintext == Plaintext::Forbid {
+                self.metrics.plaintext.fetch_add(1, Relaxed);
+                return Err(S3Error::plaintext());
+            }
+            return Ok(Found::Plain);
+        };
+        let found = self.open(sought, value.to_str().ok(), sealed_len).await;
+        if found.as_ref().is_err_and(|error| error.code() == S3Error::not_authentic().code()) {
+            self.metrics.unauthentic.fetch_add(1, Relaxed);
+        }
+        let (header, key, opener, content_len) = found?;
+        let entity_tag = headers::text(response, ETAG).map(str::to_owned);
+        let md5 = None;
+        let mut object =
+            SealedObject { header, key, content_len, sealed_len, entity_tag, md5, opener };
+        if self.rule(sought.bucket).entity_tags == EntityTags::Md5 {
+            object.md5 = object.open_md5(response).map_err(|_| self.metrics.not_authentic())?;
+        }
+        Ok(Found::Sealed(object))
+    }
+
+    async fn open(
+        &self,
+        sought: &Sought<'_>,
+        header: Option<&str>,
+        sealed_len: u64,
+    ) -> Result<(Header, ContentKey, Option<Box<WholeOpener>>, u64), S3Error> {
+        let header = header.and_then(|text| Header::parse(text).ok());
+        let header = header.ok_or_else(S3Error::not_authentic)?;
+        if sealed_len == 0 {
+            let key = self.unwrap_key(&header, sought.place()?).await?;
+            marker::open(&header, &key, sought.key).map_err(|_| S3Error::not_authentic())?;
+            return Ok((header, key, None, 0));
+        }
+        let content_len = size::plaintext_len(sealed_len).ok_or_else(S3Error::not_authentic)?;
+        if header.plaintext_len().is_some_and(|announced| announced != content_len) {
+            return Err(S3Error::not_authentic());
+        }
+        let key = self.unwrap_key(&header, sought.place()?).await?;
+        let opener = match header.form() {
+            Form::Whole => WholeOpener::new(&header, &key).map(|opener| Some(Box::new(opener))),
+            Form::Multipart => header.verify(&key).map(|()| None),
+        };
+        let opener = opener.map_err(|_| S3Error::not_authentic())?;
+        Ok((header, key, opener, content_len))
+    }
+
+    /// Reads the record at the object's end.
+    ///
+    /// # Errors
+    /// `ObjectNotAuthentic`, `PreconditionFailed` if the object was replaced in between.
+    pub(crate) async fn record(
+        &self,
+        sought: &Sought<'_>,
+        object: &SealedObject,
+    ) -> Result<Record, S3Error> {
+        if object.sealed_len == 0 {
+            return marker::open(&object.header, &object.key, sought.key)
+                .map_err(|_| self.metrics.not_authentic());
+        }
+        let wanted = size::tail_len_max(object.content_len).min(object.sealed_len);
+        let range = object.sealed_len - wanted..object.sealed_len;
+        let response = self.range(sought, object, &range).await?;
+        let limit = usize::try_from(wanted).map_err(|_| S3Error::internal())?;
+        let tail = forward::read(response.into_body(), limit).await?;
+        if tail.len() != limit {
+            return Err(S3Error::unavailable());
+        }
+        let record = Record::open_tail(&object.header, &object.key, object.sealed_len, &tail);
+        record.map_err(|_| {
+            self.metrics.unauthentic.fetch_add(1, Relaxed);
+            S3Error::not_authentic()
+        })
+    }
+
+    /// Asks for bytes of the sealed object, of the one that was examined and no other.
+    ///
+    /// # Errors
+    /// If the backend gives others.
+    pub(crate) async fn range(
+        &self,
+        sought: &Sought<'_>,
+        object: &SealedObject,
+        range: &Range<u64>,
+    ) -> Result<Response<ResponseBody>, S3Error> {
+        let mut headers = HeaderMap::new();
+        let last = range.end.saturating_sub(1);
+        headers::insert(&mut headers, RANGE, &format!("bytes={}-{last}", range.start))?;
+        if let Some(tag) = &object.entity_tag {
+            headers::insert(&mut headers, IF_MATCH, tag)?;
+        }
+        let target = sought.target();
+        let response = self.ask(sought.signer, &Method::GET, &target, headers).await;
+        let response = response.map_err(|error| match error.status() {
+            StatusCode::PRECONDITION_FAILED => S3Error::precondition_failed()
+                .with_message("The object was replaced while it was read."),
+            StatusCode::NOT_FOUND => S3Error::no_such_key(),
+            _ => error,
+        })?;
+        let whole = *range == (0..object.sealed_len);
+        match response.status() {
+            StatusCode::PARTIAL_CONTENT => {
+                let (start, total) = content_range(response.headers()).unwrap_or((0, None));
+                if start != range.start || total != Some(object.sealed_len) {
+                    return Err(S3Error::bad_gateway("the backend gave another range"));
+                }
+                Ok(response)
+            }
+            _ if whole => Ok(response),
+            _ => Err(S3Error::bad_gateway("the backend gave all of an object for a range")),
+        }
+    }
+
+    /// Asks what the backend knows of an object.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask).
+    pub(crate) async fn head(
+        &self,
+        sought: &Sought<'_>,
+        headers: HeaderMap,
+    ) -> Result<Response<ResponseBody>, S3Error> {
+        self.ask(sought.signer, &Method::HEAD, &sought.target(), headers).await
+    }
+}
+
+impl SealedObject {
+    /// Whether it has a record with parts.
+    pub(crate) fn is_multipart(&self) -> bool {
+        self.header.form() == Form::Multipart
+    }
+
+    /// The MD5 beside the object, if there is one, out of the answer that it was examined in.
+    ///
+    /// # Errors
+    /// [`Unauthentic`] if it does not open.
+    pub(crate) fn open_md5(&self, response: &HeaderMap) -> Result<Option<[u8; 16]>, Unauthentic> {
+        let Some(value) = response.get(headers::OBJECT_MD5) else { return Ok(None) };
+        let text = value.to_str().map_err(|_| Unauthentic)?;
+        content_md5::open(&self.header, &self.key, text).map(Some)
+    }
+
+    /// What clients see as its entity tag, if there is one.
+    pub(crate) fn client_tag(&self) -> Option<String> {
+        match &self.md5 {
+            Some(md5) => Some(entity_tag::of_md5(md5)),
+            None => self.entity_tag.as_deref().map(entity_tag::to_client),
+        }
+    }
+}
+
+/// Length of the object that an answer is about: all of it, also if the answer is a range.
+///
+/// # Errors
+/// `BadGateway` if the answer does not say it.
+pub(crate) fn object_len<B>(response: &Response<B>) -> Result<u64, S3Error> {
+    let len = match response.status() {
+        StatusCode::PARTIAL_CONTENT => content_range(response.headers()).and_then(|range| range.1),
+        _ => headers::text(response.headers(), CONTENT_LENGTH).and_then(|len| len.parse().ok()),
+    };
+    len.ok_or_else(|| S3Error::bad_gateway("the backend did not tell the length of an object"))
+}
+
+/// First byte and length of the whole out of `Content-Range: bytes first-last/length`.
+pub(crate) fn content_range(headers: &HeaderMap) -> Option<(u64, Option<u64>)> {
+    let value = headers::text(headers, CONTENT_RANGE)?;
+    let (range, total) = value.strip_prefix("bytes ")?.split_once('/')?;
+    let first = range.split_once('-').map_or(Some(0), |(first, _)| first.parse().ok())?;
+    Some((first, total.parse().ok()))
+}

@@ -1,0 +1,126 @@
+//! A whole server in a process of its own: threads, sockets, signals.
+
+use core::fmt;
+use core::net::SocketAddr;
+use std::io;
+use std::sync::Arc;
+use std::thread::available_parallelism;
+
+use tokio::net::TcpListener;
+use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use crate::config::Config;
+use crate::context::Proxy;
+use crate::observability::Log;
+use crate::server::MetricsServer;
+use crate::server::Server;
+use crate::start::StartError;
+
+/// Where a server listens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Listening {
+    /// For clients.
+    pub address: SocketAddr,
+    /// Whether over TLS.
+    pub tls: bool,
+    /// For who asks for metrics, if that is configured.
+    pub metrics: Option<SocketAddr>,
+}
+
+/// Why a server did not begin, or ended without having been told to.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The proxy could not be made of its configuration.
+    Start(StartError),
+    /// The files of TLS cannot be used.
+    Tls(io::Error),
+    /// An address cannot be listened at.
+    Listen(SocketAddr, io::Error),
+    /// The system has no threads or sockets left.
+    System(io::Error),
+    /// Whoever was to be told where it listens did not take it.
+    Untold,
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start(error) => write!(f, "the proxy cannot start: {error}"),
+            Self::Tls(error) => write!(f, "the proxy has no TLS: {error}"),
+            Self::Listen(address, error) => write!(f, "cannot listen at {address}: {error}"),
+            Self::System(error) => write!(f, "cannot begin to serve: {error}"),
+            Self::Untold => f.write_str("nobody took note of where the proxy listens"),
+        }
+    }
+}
+
+impl core::error::Error for RunError {}
+
+/// Serves until the process gets SIGINT or SIGTERM, with a thread for each CPU. `begun` is told where it
+/// listens, and says whether it goes on. Returns how many connections were cut at the end.
+///
+/// Without a type of the caller's in it, so that code of the server lies together in the program: what is mapped is
+/// mapped 64 KB at a time.
+///
+/// # Errors
+/// [`RunError`].
+pub fn run(
+    config: &Config,
+    log: Box<dyn Log>,
+    begun: &mut dyn FnMut(Listening) -> bool,
+) -> Result<usize, RunError> {
+    // Connections are served by threads of the server's own.
+    let threads = available_parallelism().map_or(1, usize::from);
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(RunError::System)?;
+    runtime.block_on(serve(config, log, threads, begun))
+}
+
+async fn serve(
+    config: &Config,
+    log: Box<dyn Log>,
+    threads: usize,
+    begun: &mut dyn FnMut(Listening) -> bool,
+) -> Result<usize, RunError> {
+    let proxy = Arc::new(Proxy::start(config, log).map_err(RunError::Start)?);
+    let server = Server::new(Arc::clone(&proxy), config.tls.as_ref()).map_err(RunError::Tls)?;
+    let server = server.with_workers(threads).map_err(RunError::System)?;
+    let (listener, address) = listen(config.listen).await?;
+    let metrics = match config.metrics {
+        Some(metrics) => Some(listen(metrics).await?),
+        None => None,
+    };
+    let listening = Listening {
+        address,
+        tls: config.tls.is_some(),
+        metrics: metrics.as_ref().map(|(_, address)| *address),
+    };
+    if !begun(listening) {
+        return Err(RunError::Untold);
+    }
+    if let Some((listener, _)) = metrics {
+        tokio::spawn(MetricsServer::new(Arc::clone(&proxy)).serve(listener));
+    }
+    let (stop, stopped) = watch::channel(false);
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(RunError::System)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(RunError::System)?;
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        // Nobody listens if the server has ended by itself.
+        let _ = stop.send(true);
+    });
+    server.serve(listener, stopped).await.map_err(RunError::System)
+}
+
+async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), RunError> {
+    let failed = |error| RunError::Listen(address, error);
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
+}

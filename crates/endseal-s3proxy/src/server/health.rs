@@ -1,0 +1,47 @@
+//! Answers to what asks after the proxy itself.
+
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+
+use crate::context::Proxy;
+use crate::transfer::Outgoing;
+
+impl Proxy {
+    /// Whether backend and key provider answer.
+    ///
+    /// # Errors
+    /// Which of them does not.
+    pub async fn ready(&self) -> Result<(), &'static str> {
+        if self.probe_backend().await.is_err() {
+            return Err("the backend does not answer");
+        }
+        if self.probe_keys().await.is_err() {
+            return Err("the key provider does not answer");
+        }
+        Ok(())
+    }
+
+    /// `GET /healthz` (it runs) and `GET /readyz` (backend and key provider answer), from who gives
+    /// no signature: a signed request for those paths is one for buckets of that name.
+    pub(crate) async fn health(&self, request: &Request<Incoming>) -> Option<Response<Outgoing>> {
+        let path = request.uri().path();
+        if !matches!(path, "/healthz" | "/readyz")
+            || !matches!(*request.method(), Method::GET | Method::HEAD)
+            || request.headers().contains_key("authorization")
+            || request.uri().query().is_some()
+        {
+            return None;
+        }
+        let problem = if path == "/readyz" { self.ready().await.err() } else { None };
+        Some(self.told(problem))
+    }
+
+    /// The answer that all is well, or what is not.
+    pub(crate) fn told(&self, problem: Option<&'static str>) -> Response<Outgoing> {
+        let mut response = Response::new(Outgoing::full(problem.unwrap_or("ok")));
+        if problem.is_some() {
+            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+        }
+        response
+    }
+}

@@ -1,0 +1,164 @@
+//! One request from its first byte to its answer: who sends it, what it is, who takes care of it.
+
+use core::net::SocketAddr;
+use core::sync::atomic::Ordering::Relaxed;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use endseal_s3_protocol::sigv4::{Access, SignedRequest};
+use endseal_s3_protocol::{Operation, S3Error, Target};
+use http::header::{EXPECT, HOST, USER_AGENT};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
+use http_body::Body as _;
+use hyper::body::Incoming;
+
+use super::error_response;
+use super::request_id::RequestId;
+use crate::access::Client;
+use crate::context::{Call, Proxy, Seen};
+use crate::headers::{self, COPY_SOURCE};
+use crate::names::parse_target;
+use crate::observability::Entry;
+use crate::operations;
+use crate::transfer::{Outgoing, Upload};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
+
+impl Proxy {
+    /// Answers a request. Whatever happens, there is an answer.
+    pub async fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Response<Outgoing> {
+        let start = Instant::now();
+        if let Some(response) = self.health(&request).await {
+            return response;
+        }
+        let in_flight = self.metrics.begun();
+        let id = self.request_id();
+        let method = request.method().clone();
+        let mut seen = Seen::default();
+        let result = self.serve(request, &mut seen).await;
+        let (mut response, error) = match result {
+            Ok(response) => (self.with_clients_names(&seen, response).await, None),
+            Err(error) => {
+                let error = self.error_with_clients_names(&seen, error);
+                let resource = seen.target.as_ref().map(Target::path);
+                let is_head = method == Method::HEAD;
+                let response =
+                    error_response::of(&error, resource.as_deref(), id.as_str(), is_head);
+                (response, Some(error))
+            }
+        };
+        let serves_again = if response.status().is_success() {
+            !seen.leftover.is_unsent()
+        } else {
+            seen.leftover.drain().await
+        };
+        if !serves_again {
+            response.headers_mut().insert("connection", HeaderValue::from_static("close"));
+        }
+        let id = id.as_str();
+        if let Ok(value) = HeaderValue::from_str(id) {
+            response.headers_mut().insert(REQUEST_ID, value);
+        }
+        let elapsed = start.elapsed();
+        drop(in_flight);
+        self.metrics.answered(seen.operation, response.status(), elapsed);
+        self.log.entry(&Entry {
+            id,
+            peer,
+            access_key: seen.client.as_deref().map(Client::access_key),
+            operation: seen.operation,
+            method: method.as_str(),
+            bucket: seen.target.as_ref().and_then(Target::bucket),
+            key: seen.target.as_ref().and_then(Target::key),
+            status: response.status().as_u16(),
+            error: error.as_ref().map(S3Error::code),
+            cause: error.as_ref().and_then(S3Error::cause),
+            elapsed,
+        });
+        response
+    }
+
+    async fn serve(
+        &self,
+        request: Request<Incoming>,
+        seen: &mut Seen,
+    ) -> Result<Response<Outgoing>, S3Error> {
+        let (head, body) = request.into_parts();
+        if head_len(&head.uri, &head.headers) > self.limits.header_bytes {
+            return Err(S3Error::head_too_large());
+        }
+        let host = host(&head.uri, &head.headers);
+        let target = parse_target(&head.uri, host, &self.domains)?;
+        seen.target = Some(target.without_query());
+        let operation = Operation::of(&head.method, &target, &head.headers);
+        seen.operation = operation;
+        seen.copy_source = head.headers.get(COPY_SOURCE).cloned();
+        let signed = SignedRequest {
+            method: head.method.as_str(),
+            path: head.uri.path(),
+            query: head.uri.query(),
+            headers: &head.headers,
+        };
+        let expects_continue = headers::text(&head.headers, EXPECT)
+            .is_some_and(|expect| expect.eq_ignore_ascii_case("100-continue"));
+        if expects_continue && body.is_end_stream() && is_botocore(&head.headers) {
+            seen.leftover.end_connection();
+        }
+        // Put aside until it is wanted: what is refused is read to its end all the same.
+        let least = self.limits.min_rate;
+        let body = Upload::new(body, expects_continue, seen.leftover.clone(), least);
+        if operation == Operation::PostObject {
+            return operations::post_object(self, head, body, &target, seen).await;
+        }
+        let access = self.verifier.verify(signed, SystemTime::now());
+        let verified = match access {
+            Ok(Access::Signed(verified)) => verified,
+            Ok(_) => return Err(self.refused(S3Error::access_denied())),
+            Err(error) => return Err(self.refused(error.into())),
+        };
+        let (client, signer) =
+            self.clients.find(&verified.access_key).ok_or_else(S3Error::access_denied)?;
+        seen.client = Some(Arc::clone(client));
+        client.check(operation, &head.method, &target).map_err(|error| self.refused(error))?;
+        let headers = head.headers.keys().map(HeaderName::as_str);
+        headers::check_no_customer_key(headers.chain(target.query().names()))?;
+        let mut target = target;
+        if verified.presigned {
+            target = target.without_signature();
+        }
+        let call = Call {
+            method: head.method,
+            target,
+            headers: head.headers,
+            payload: verified.payload,
+            operation,
+            signer: Arc::clone(signer.unwrap_or(&self.signer)),
+            body: Some(body),
+            client: Arc::clone(client),
+        };
+        operations::handle(self, call).await
+    }
+
+    fn request_id(&self) -> RequestId {
+        let (start, count) = &self.request_ids;
+        RequestId::new(*start, count.fetch_add(1, Relaxed))
+    }
+}
+
+/// Bytes of a request's head, near enough.
+fn head_len(uri: &Uri, headers: &HeaderMap) -> usize {
+    let target = uri.path().len() + uri.query().map_or(0, str::len);
+    headers.iter().fold(target, |sum, (name, value)| sum + name.as_str().len() + value.len() + 4)
+}
+
+/// True for clients built on botocore. After an answer that came without "100 Continue", botocore does not read the
+/// status line of the next answer over the same connection.
+fn is_botocore(headers: &HeaderMap) -> bool {
+    let agent = headers::text(headers, USER_AGENT).unwrap_or_default().to_ascii_lowercase();
+    agent.contains("botocore") || agent.contains("aws-cli")
+}
+
+/// The host that a request names.
+fn host<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<&'a str> {
+    uri.authority().map(http::uri::Authority::as_str).or_else(|| headers.get(HOST)?.to_str().ok())
+}

@@ -1,0 +1,26 @@
+//! Bodies on their way through: content that is sealed towards the backend, sealed objects that are
+//! opened towards the client. Each is drawn by whoever sends it: no task, no channel, no more memory
+//! than the pieces on their way.
+
+mod content;
+mod form_file;
+mod framed;
+mod leftover;
+mod opening_body;
+mod outgoing;
+mod plain;
+mod rate;
+mod request_body;
+mod sealing_body;
+mod shared_buffer;
+
+pub(crate) use content::{Content, ContentSource, held, whole};
+pub(crate) use form_file::{FormFile, find};
+pub(crate) use framed::{Framed, TRAILER};
+pub(crate) use leftover::Leftover;
+pub(crate) use opening_body::{Opened, Opener};
+pub use outgoing::Outgoing;
+pub(crate) use plain::Plain;
+pub(crate) use rate::Rate;
+pub(crate) use request_body::Upload;
+pub(crate) use sealing_body::{Report, Sealed, Sealer};

@@ -1,0 +1,119 @@
+//! Content to be sealed: what a client uploads, or what another object holds.
+
+use core::future::poll_fn;
+use core::time::Duration;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Bytes, BytesMut};
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::checksum::Outcome;
+use endseal_s3_protocol::content::{self, Pieces, Step};
+use http_body::{Body as _, Frame};
+use tokio::time::timeout;
+
+use crate::transfer::{FormFile, Opened, Upload};
+use crate::upstream::{ResponseBody, SourceError};
+
+/// Content of any source.
+pub(crate) type Content = content::Content<ContentSource>;
+
+/// Where content comes from.
+pub(crate) enum ContentSource {
+    /// Here, all of it.
+    Held(Option<Bytes>),
+    /// A client, as it comes.
+    Upload(Box<Upload>),
+    /// Another object, or a range of it.
+    Opened(Box<Opened>),
+    /// An object of the backend that is not sealed.
+    Backend(Box<ResponseBody>),
+    /// The file of a form.
+    Form(Box<FormFile>),
+}
+
+/// Takes all of a content that is known to be short, and computes its MD5: the same content, of which
+/// all that the request said was found true. A piece has to come within `patience`.
+///
+/// # Errors
+/// As [`Content::poll_step`]; `RequestTimeout`.
+pub(crate) async fn held(
+    mut content: Content,
+    patience: Duration,
+) -> Result<(Content, [u8; 16]), S3Error> {
+    content.want_md5();
+    let len = content.len();
+    let (bytes, outcome) = whole(content, patience).await?;
+    let md5 = outcome.md5.ok_or_else(S3Error::internal)?;
+    Ok((Content::verified(ContentSource::Held(Some(bytes)), len, outcome), md5))
+}
+
+/// Takes all of a content that is known to be short, and what of it was found true: all that the request said.
+/// A piece has to come within `patience`.
+///
+/// # Errors
+/// As [`Content::poll_step`]; `RequestTimeout`.
+pub(crate) async fn whole(
+    mut content: Content,
+    patience: Duration,
+) -> Result<(Bytes, Outcome), S3Error> {
+    let len = content.len();
+    let mut first = Bytes::new();
+    let mut all = BytesMut::new();
+    let outcome = loop {
+        // Mostly it came with its head, and nothing has to be waited for.
+        let step = match poll_fn(|cx| Poll::Ready(content.poll_step(cx))).await {
+            Poll::Ready(step) => step,
+            Poll::Pending => {
+                let step = poll_fn(|cx| content.poll_step(cx));
+                Box::pin(timeout(patience, step)).await.map_err(|_| S3Error::request_timeout())?
+            }
+        };
+        match step? {
+            // Not copied, as it keeps nothing alive but itself.
+            Step::Piece(piece) if piece.len() as u64 == len => first = piece,
+            Step::Piece(piece) => {
+                if all.is_empty() {
+                    all.reserve(usize::try_from(len).map_err(|_| S3Error::too_large())?);
+                }
+                all.extend_from_slice(&piece);
+            }
+            Step::End(outcome) => break outcome,
+        }
+    };
+    Ok((if all.is_empty() { first } else { all.freeze() }, outcome))
+}
+
+/// A piece as a frame of a request's body.
+pub(super) fn frame(
+    piece: Option<Result<Bytes, S3Error>>,
+) -> Option<Result<Frame<Bytes>, SourceError>> {
+    Some(match piece? {
+        Ok(data) => Ok(Frame::data(data)),
+        Err(error) => Err(Box::new(error)),
+    })
+}
+
+impl Pieces for ContentSource {
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, S3Error>>> {
+        match self {
+            Self::Held(content) => {
+                let content = content.take().filter(|content| !content.is_empty());
+                Poll::Ready(content.map(Ok))
+            }
+            Self::Upload(incoming) => incoming.poll_piece(cx),
+            Self::Opened(opened) => opened.poll_piece(cx),
+            Self::Form(file) => file.poll_piece(cx),
+            Self::Backend(body) => loop {
+                return Poll::Ready(match ready!(Pin::new(&mut *body).poll_frame(cx)) {
+                    None => None,
+                    Some(Err(_)) => Some(Err(S3Error::unavailable())),
+                    Some(Ok(frame)) => match frame.into_data() {
+                        Ok(data) if !data.is_empty() => Some(Ok(data)),
+                        _ => continue,
+                    },
+                });
+            },
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! A body in chunks with a checksum behind it (`STREAMING-UNSIGNED-PAYLOAD-TRAILER`), so that a server
+//! knows when it has not got everything: some take the end of a connection for the end of a body.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::checksum::ChecksumKind;
+use http::header::{CONTENT_ENCODING, HeaderMap, HeaderValue};
+use http_body::Frame;
+
+use crate::headers::{self, AMZ_TRAILER, DECODED_LENGTH, SDK_CHECKSUM};
+use crate::transfer::Sealed;
+use crate::upstream::{Body, SourceError};
+
+/// Bytes of a chunk. Their number is fixed, so that the length of the whole is known before. Long, so that
+/// few pieces are cut in two by an end of one; MinIO takes up to 16 MiB.
+const CHUNK: u64 = 4 * 1024 * 1024;
+
+/// Costs next to nothing, and all servers know it.
+pub(crate) const TRAILER: ChecksumKind = ChecksumKind::Crc32c;
+
+/// Sealed bytes in chunks.
+pub(crate) struct Framed {
+    sealed: Sealed,
+    is_ended: bool,
+    /// Bytes that are still to come.
+    left: u64,
+    /// Bytes of the chunk at hand that are still to come.
+    chunk: u64,
+    waiting: VecDeque<Bytes>,
+}
+
+impl Framed {
+    /// The body of `len` sealed bytes in chunks, and the headers that say so.
+    ///
+    /// # Errors
+    /// If a header cannot be made.
+    pub(crate) fn body(sealed: Sealed, len: u64, headers: &mut HeaderMap) -> Result<Body, S3Error> {
+        let coding = match headers::text(headers, CONTENT_ENCODING) {
+            Some(coding) => format!("{coding},aws-chunked"),
+            None => "aws-chunked".to_owned(),
+        };
+        headers::insert(headers, CONTENT_ENCODING, &coding)?;
+        headers.insert(DECODED_LENGTH, HeaderValue::from(len));
+        headers::insert(headers, AMZ_TRAILER, TRAILER.header())?;
+        headers::insert(headers, SDK_CHECKSUM, TRAILER.name())?;
+        let own = Self {
+            sealed: sealed.with_sum(TRAILER),
+            is_ended: false,
+            left: len,
+            chunk: 0,
+            waiting: VecDeque::new(),
+        };
+        Ok(Body::stream(framed_len(len), own))
+    }
+
+    /// Puts a piece into chunks, of which it may begin and end some.
+    fn put(&mut self, mut piece: Bytes) {
+        while !piece.is_empty() {
+            if self.chunk == 0 {
+                self.chunk = self.left.min(CHUNK);
+                self.waiting.push_back(Bytes::from(format!("{:x}\r\n", self.chunk)));
+            }
+            let taken = usize::try_from(self.chunk).map_or(piece.len(), |c| c.min(piece.len()));
+            self.waiting.push_back(piece.split_to(taken));
+            self.chunk -= taken as u64;
+            self.left = self.left.saturating_sub(taken as u64);
+            if self.chunk == 0 {
+                self.waiting.push_back(Bytes::from_static(b"\r\n"));
+            }
+        }
+    }
+}
+
+impl http_body::Body for Framed {
+    type Data = Bytes;
+    type Error = SourceError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, SourceError>>> {
+        loop {
+            if let Some(waiting) = self.waiting.pop_front() {
+                return Poll::Ready(Some(Ok(Frame::data(waiting))));
+            }
+            if self.is_ended {
+                return Poll::Ready(None);
+            }
+            match ready!(Pin::new(&mut self.sealed).poll_frame(cx)) {
+                Some(Ok(frame)) => {
+                    if let Ok(piece) = frame.into_data() {
+                        self.put(piece);
+                    }
+                }
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => {
+                    self.is_ended = true;
+                    let Some(sum) = self.sealed.sum() else { continue };
+                    let end = format!("0\r\n{}:{}\r\n\r\n", TRAILER.header(), sum.to_base64());
+                    self.waiting.push_back(Bytes::from(end));
+                }
+            }
+        }
+    }
+}
+
+/// Length of all that is sent for `len` bytes.
+fn framed_len(len: u64) -> u64 {
+    let around = |chunk: u64| 4 + u64::from(chunk.ilog2() / 4 + 1);
+    let last = len % CHUNK;
+    let chunks = len / CHUNK * around(CHUNK) + if last > 0 { around(last) } else { 0 };
+    // "0", line end, name, ":", base64 of four bytes, two line ends.
+    let end = 3 + TRAILER.header().len() as u64 + 1 + 8 + 4;
+    len + chunks + end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CHUNK, framed_len};
+
+    #[test]
+    fn lengths_are_those_of_chunks_and_trailer() {
+        let end = "0\r\nx-amz-checksum-crc32c:AAAAAA==\r\n\r\n".len() as u64;
+        assert_eq!(framed_len(0), end);
+        assert_eq!(framed_len(15), 15 + "f\r\n\r\n".len() as u64 + end);
+        assert_eq!(framed_len(16), 16 + "10\r\n\r\n".len() as u64 + end);
+        assert_eq!(framed_len(CHUNK), CHUNK + "400000\r\n\r\n".len() as u64 + end);
+        let two = "400000\r\n\r\n1\r\n\r\n".len() as u64;
+        assert_eq!(framed_len(CHUNK + 1), CHUNK + 1 + two + end);
+    }
+}

@@ -1,0 +1,208 @@
+//! A sealed object, opened on its way to the client.
+
+use core::future::poll_fn;
+use core::ops::Range;
+use core::sync::atomic::Ordering::Relaxed;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf as _, Bytes, BytesMut};
+use endseal_crypto::secret::Zeroizing;
+use endseal_crypto::segment::SEALED_CHUNK_LEN;
+use endseal_s3_format::{RangeOpener, Taken, Unauthentic, WholeOpener};
+use endseal_s3_protocol::S3Error;
+use http_body::Body as _;
+
+use crate::observability::Metrics;
+use crate::transfer::shared_buffer::SharedBuffer;
+use crate::upstream::ResponseBody;
+
+/// Bytes of the buffer at most: two reads of the backend's connection.
+const BUFFER: usize = 32 * SEALED_CHUNK_LEN;
+
+/// The opener of an object, or of a range of one.
+pub(crate) enum Opener {
+    Whole(WholeOpener),
+    Range(RangeOpener),
+}
+
+impl Opener {
+    fn open(&mut self, buffer: &mut [u8]) -> Result<Taken, Unauthentic> {
+        match self {
+            Self::Whole(opener) => opener.open(buffer),
+            Self::Range(opener) => opener.open(buffer),
+        }
+    }
+
+    /// The last of the content.
+    fn finish(self) -> Result<Zeroizing<Vec<u8>>, Unauthentic> {
+        match self {
+            Self::Whole(opener) => opener.finish().map(|(last, _)| last),
+            Self::Range(opener) => opener.finish().map(|()| Zeroizing::default()),
+        }
+    }
+}
+
+/// Content of a sealed object, of which each piece is authentic before it leaves.
+pub(crate) struct Opened {
+    /// None if no byte is needed.
+    sealed: Option<ResponseBody>,
+    opener: Option<Opener>,
+    /// Bytes before those that the opener takes.
+    skip: u64,
+    /// Bytes that the opener still takes; behind them may be more, which is not wanted.
+    left: u64,
+    /// Sealed bytes that came and are not opened yet. They are opened where they lie.
+    buffer: SharedBuffer,
+    /// The end of the content, when all of it is authentic.
+    end: Bytes,
+    /// Opened before the answer began.
+    first: Option<Bytes>,
+    metrics: Arc<Metrics>,
+}
+
+impl Opened {
+    /// Opens the bytes `within` an answer of the backend.
+    pub(crate) fn new(
+        sealed: ResponseBody,
+        opener: Opener,
+        within: Range<u64>,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        Self {
+            sealed: Some(sealed),
+            opener: Some(opener),
+            skip: within.start,
+            left: within.end - within.start,
+            buffer: SharedBuffer::default(),
+            end: Bytes::new(),
+            first: None,
+            metrics,
+        }
+    }
+
+    /// An empty range.
+    pub(crate) fn nothing(opener: Opener, metrics: Arc<Metrics>) -> Self {
+        let (buffer, end) = (SharedBuffer::default(), Bytes::new());
+        let opener = Some(opener);
+        Self { sealed: None, opener, skip: 0, left: 0, buffer, end, first: None, metrics }
+    }
+
+    /// Opens the first piece, so that what does not authenticate from the start is an answer of its
+    /// own and not one that breaks off. Small objects are opened to their end.
+    ///
+    /// # Errors
+    /// As [`poll_piece`](Self::poll_piece).
+    pub(crate) async fn begin(&mut self) -> Result<(), S3Error> {
+        if let Some(piece) = poll_fn(|cx| self.poll_piece(cx)).await {
+            self.first = Some(piece?);
+        }
+        Ok(())
+    }
+
+    /// All of it, which is known to be short.
+    ///
+    /// # Errors
+    /// As [`poll_piece`](Self::poll_piece).
+    pub(crate) async fn collect(mut self) -> Result<Bytes, S3Error> {
+        let mut all = BytesMut::new();
+        while let Some(piece) = poll_fn(|cx| self.poll_piece(cx)).await {
+            all.extend_from_slice(&piece?);
+        }
+        Ok(all.freeze())
+    }
+
+    /// The next piece; `None` after the last. There may be none before the pieces that were given are let go: the caller
+    /// MUST NOT keep them until another one comes.
+    ///
+    /// # Errors
+    /// `ObjectNotAuthentic`; `ServiceUnavailable` if the backend breaks off.
+    pub(crate) fn poll_piece(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, S3Error>>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(first)));
+        }
+        let piece = ready!(self.next(cx));
+        match &piece {
+            Some(Ok(piece)) => drop(self.metrics.opened.fetch_add(piece.len() as u64, Relaxed)),
+            Some(Err(error)) => {
+                self.opener = None;
+                if error.code() == S3Error::not_authentic().code() {
+                    self.metrics.unauthentic.fetch_add(1, Relaxed);
+                }
+            }
+            None => {}
+        }
+        Poll::Ready(piece)
+    }
+
+    fn next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, S3Error>>> {
+        while let (Some(opener), Some(sealed)) = (&mut self.opener, &mut self.sealed)
+            && self.left > 0
+        {
+            let most = usize::try_from(self.skip + self.left).unwrap_or(usize::MAX);
+            ready!(poll_buffer(&mut self.buffer, cx, most));
+            let before = self.buffer.len();
+            match ready!(sealed.poll_read(cx, &mut self.buffer, most)) {
+                Some(Ok(())) => {}
+                // The backend's answer is shorter than it said, or the connection broke.
+                Some(Err(_)) | None => return Poll::Ready(Some(Err(S3Error::unavailable()))),
+            }
+            // As long as any are skipped, nothing is before them.
+            let came = self.buffer.len() - before;
+            let skipped = take(&mut self.skip, came);
+            self.buffer.advance(skipped);
+            take(&mut self.left, came - skipped);
+            let Ok(taken) = opener.open(&mut self.buffer) else {
+                return Poll::Ready(Some(Err(S3Error::not_authentic())));
+            };
+            if self.left == 0 {
+                // If that was not all, the opener will say so.
+                self.buffer.truncate(taken.content);
+                break;
+            }
+            let content = self.buffer.split_frozen(taken.content);
+            self.buffer.advance(taken.sealed - taken.content);
+            if !content.is_empty() {
+                return Poll::Ready(Some(Ok(content)));
+            }
+        }
+        if let Some(opener) = self.opener.take() {
+            let Ok(last) = opener.finish() else {
+                return Poll::Ready(Some(Err(S3Error::not_authentic())));
+            };
+            // The buffer has capacity where its sealed bytes were.
+            self.buffer.extend_from_slice(&last);
+            self.end = self.buffer.split_frozen(self.buffer.len());
+        }
+        // What follows is read before the last piece leaves, behind which nobody asks any more: so
+        // the connection serves again.
+        if let Some(sealed) = &mut self.sealed {
+            while let Some(Ok(_)) = ready!(Pin::new(&mut *sealed).poll_frame(cx)) {}
+        }
+        if self.end.is_empty() {
+            return Poll::Ready(None);
+        }
+        Poll::Ready(Some(Ok(core::mem::take(&mut self.end))))
+    }
+}
+
+/// Waits for capacity for some of the `most` bytes that are still to come.
+fn poll_buffer(buffer: &mut SharedBuffer, cx: &Context<'_>, most: usize) -> Poll<()> {
+    let len = BUFFER.min(buffer.len().saturating_add(most));
+    // Little room makes little writes.
+    if buffer.capacity() - buffer.len() < most.min(len / 4) {
+        ready!(buffer.poll_reserve(cx, len));
+    }
+    Poll::Ready(())
+}
+
+/// Takes at most `available` off a count; how many.
+fn take(count: &mut u64, available: usize) -> usize {
+    let taken = usize::try_from(*count).map_or(available, |count| count.min(available));
+    *count -= taken as u64;
+    taken
+}

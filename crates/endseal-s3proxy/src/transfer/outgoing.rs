@@ -1,0 +1,93 @@
+//! Bodies of answers to clients.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use endseal_s3_protocol::S3Error;
+use http_body::{Body, Frame, SizeHint};
+
+use crate::transfer::Opened;
+use crate::upstream::ResponseBody;
+
+/// The body of an answer.
+#[allow(missing_debug_implementations, reason = "it holds plaintext")]
+pub struct Outgoing(Kind);
+
+enum Kind {
+    Full(Bytes),
+    /// As it comes from the backend.
+    Backend(Box<ResponseBody>),
+    /// Opened here; so many bytes are left.
+    Opened {
+        opened: Box<Opened>,
+        left: u64,
+    },
+}
+
+impl Outgoing {
+    /// Nothing.
+    #[must_use]
+    pub const fn empty() -> Self {
+        Self(Kind::Full(Bytes::new()))
+    }
+
+    /// Bytes that are here.
+    #[must_use]
+    pub fn full(bytes: impl Into<Bytes>) -> Self {
+        Self(Kind::Full(bytes.into()))
+    }
+
+    /// The body that the backend sends.
+    pub(crate) fn backend(body: ResponseBody) -> Self {
+        if body.is_end_stream() { Self::empty() } else { Self(Kind::Backend(Box::new(body))) }
+    }
+
+    /// `len` bytes of content.
+    pub(crate) fn opened(opened: Opened, len: u64) -> Self {
+        Self(Kind::Opened { opened: Box::new(opened), left: len })
+    }
+}
+
+impl Body for Outgoing {
+    type Data = Bytes;
+    type Error = S3Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, S3Error>>> {
+        match &mut self.0 {
+            Kind::Full(bytes) if bytes.is_empty() => Poll::Ready(None),
+            Kind::Full(bytes) => Poll::Ready(Some(Ok(Frame::data(core::mem::take(bytes))))),
+            Kind::Backend(body) => {
+                let frame = ready!(Pin::new(body).poll_frame(cx));
+                Poll::Ready(frame.map(|frame| frame.map_err(|_| S3Error::unavailable())))
+            }
+            Kind::Opened { opened, left } => Poll::Ready(match ready!(opened.poll_piece(cx)) {
+                Some(Ok(piece)) => {
+                    *left = left.saturating_sub(piece.len() as u64);
+                    Some(Ok(Frame::data(piece)))
+                }
+                Some(Err(error)) => Some(Err(error)),
+                None => None,
+            }),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.0 {
+            Kind::Full(bytes) => bytes.is_empty(),
+            Kind::Backend(body) => body.is_end_stream(),
+            Kind::Opened { .. } => false,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Kind::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Kind::Backend(body) => body.size_hint(),
+            Kind::Opened { left, .. } => SizeHint::with_exact(*left),
+        }
+    }
+}

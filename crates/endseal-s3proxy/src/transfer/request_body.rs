@@ -1,0 +1,86 @@
+//! The body of a client's request.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use endseal_s3_protocol::S3Error;
+use http_body::Body as _;
+use hyper::body::Incoming;
+
+use super::leftover::{Left, Leftover};
+use crate::transfer::Rate;
+
+/// The body of a request. Dropped before its end, it goes to its [`Leftover`].
+pub(crate) struct Upload {
+    incoming: Option<Incoming>,
+    /// The client waits for a word before it sends anything (`Expect: 100-continue`).
+    waits: bool,
+    leftover: Leftover,
+    rate: Rate,
+    /// Bytes a second.
+    least: u64,
+}
+
+impl Upload {
+    /// A body, of which at least `least` bytes a second have to come.
+    pub(crate) fn new(
+        incoming: Incoming,
+        expects_continue: bool,
+        leftover: Leftover,
+        least: u64,
+    ) -> Box<Self> {
+        Box::new(Self {
+            // An empty body is complete: the answer is the only word.
+            waits: expects_continue && !incoming.is_end_stream(),
+            incoming: Some(incoming),
+            leftover,
+            rate: Rate::default(),
+            least,
+        })
+    }
+
+    /// The next piece; `None` after the last.
+    ///
+    /// # Errors
+    /// If the client went away or is too slow, or its framing broke.
+    pub(crate) fn poll_piece(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, S3Error>>> {
+        self.waits = false;
+        while let Some(incoming) = &mut self.incoming {
+            let Poll::Ready(frame) = Pin::new(incoming).poll_frame(cx) else {
+                self.rate.waits();
+                return Poll::Pending;
+            };
+            match frame {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) if !data.is_empty() => {
+                        if self.rate.moved(data.len(), self.least) {
+                            return Poll::Ready(Some(Ok(data)));
+                        }
+                        return Poll::Ready(Some(Err(S3Error::request_timeout())));
+                    }
+                    _ => {}
+                },
+                Some(Err(_)) => {
+                    self.incoming = None;
+                    return Poll::Ready(Some(Err(S3Error::incomplete_body())));
+                }
+                None => self.incoming = None,
+            }
+        }
+        Poll::Ready(None)
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        if let Some(incoming) = self.incoming.take()
+            && !incoming.is_end_stream()
+        {
+            self.leftover.put(if self.waits { Left::Unsent } else { Left::Body(incoming) });
+        }
+    }
+}
