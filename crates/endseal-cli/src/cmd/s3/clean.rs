@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let mut printed = Ok(());
     let mut progress = Progress::of_objects(ctx, "cleaning");
     let mut seen = 0;
-    let cleaned = runtime.block_on(maintenance::clean(&proxy, &options, |event| {
+    let cleaned = runtime.block_on(admin::clean(&proxy, &options, |event| {
         seen += 1;
         progress.at(seen);
         let line = match event {

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let mut problems = Problems::default();
     let mut progress = Progress::of_objects(ctx, "wrapping");
     let mut seen = 0;
-    let report = runtime.block_on(maintenance::rewrap(&proxy, &options, |event| match event {
+    let report = runtime.block_on(admin::rewrap(&proxy, &options, |event| match event {
         RewrapEvent::Bucket { bucket, has_versions: true } => {
             ctx.note(&format!(
                 "{bucket} has versions: the current ones are seen to, no older ones"
@@ -64,13 +64,13 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             progress.at(seen);
             let place = (bucket, Some(key));
             match outcome {
-                maintenance::Outcome::Changed => {
+                admin::Outcome::Changed => {
                     problems.tell(ctx, place, &"was written meanwhile, and stays so");
                 }
-                maintenance::Outcome::Skipped(skip) => {
+                admin::Outcome::Skipped(skip) => {
                     problems.tell(ctx, place, &skip.reason());
                 }
-                maintenance::Outcome::Failed(fault) => problems.tell(ctx, place, fault),
+                admin::Outcome::Failed(fault) => problems.tell(ctx, place, fault),
                 _ => {}
             }
         }
