@@ -354,3 +354,22 @@ impl<'a> Unwrapper<'a> {
         ChunkKeys::derive_committed(&key, salt, &self.header_digest, commitment).ok()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_with_equal_tags_are_in_the_order_of_their_masks() {
+        let mask = |at: usize, byte: u8| {
+            let mut mask = Mask::EMPTY;
+            mask.0[at] = byte;
+            mask
+        };
+        // The index of a recipient decides nothing: a difference in any of the 12 bytes comes first.
+        for at in 0..12 {
+            assert!(sort_key(&mask(at, 1)) < sort_key(&mask(at, 0x80)), "{at}");
+        }
+        assert_eq!(sort_key(&mask(12, 1)), sort_key(&Mask::EMPTY));
+    }
+}

@@ -12,7 +12,7 @@ use endseal_envelope::{
     Sealer, Suite,
 };
 
-use crate::insider::forged;
+use crate::insider::{VALUES, forged};
 use crate::replay::Seen;
 use crate::{CONTEXT, data, identity};
 
@@ -49,43 +49,49 @@ fn everybody_named_opens_and_nobody_else() {
 
 #[test]
 fn every_platform_seals_the_same() {
-    use endseal_envelope::hazmat::{Derandomized, seal};
+    use endseal_envelope::hazmat::seal;
     let sender = identity(1);
-    let values = Derandomized {
-        ephemeral: &[1; 32],
-        material: &[2; 32],
-        salt: &[3; 24],
-        message_id: &[4; 16],
-        stream: &[5; 32],
-    };
     let readers: Vec<_> = (2..60).map(identity).collect();
     for n in [1, 8, 58] {
         let recipients = recipients(&readers[..n]);
         let sealer = Sealer::new(&sender, &recipients, CONTEXT);
-        let portable = seal(&sealer.platform(Platform::Portable), b"m", &values).unwrap();
+        let portable = seal(&sealer.platform(Platform::Portable), b"m", &VALUES).unwrap();
         for platform in Platform::all() {
-            assert_eq!(seal(&sealer.platform(platform), b"m", &values).unwrap(), portable);
+            assert_eq!(seal(&sealer.platform(platform), b"m", &VALUES).unwrap(), portable);
         }
     }
 }
 
 #[test]
 fn the_order_of_recipients_leaves_no_trace() {
-    use endseal_envelope::hazmat::{Derandomized, seal};
+    use endseal_envelope::hazmat::seal;
     let sender = identity(1);
-    let values = Derandomized {
-        ephemeral: &[1; 32],
-        material: &[2; 32],
-        salt: &[3; 24],
-        message_id: &[4; 16],
-        stream: &[5; 32],
-    };
     let mut readers: Vec<_> = (2..40).map(identity).collect();
-    let one = seal(&Sealer::new(&sender, &recipients(&readers), CONTEXT), b"m", &values).unwrap();
+    let one = seal(&Sealer::new(&sender, &recipients(&readers), CONTEXT), b"m", &VALUES).unwrap();
     readers.reverse();
     readers.push(identity(7));
-    let other = seal(&Sealer::new(&sender, &recipients(&readers), CONTEXT), b"m", &values).unwrap();
+    let other = seal(&Sealer::new(&sender, &recipients(&readers), CONTEXT), b"m", &VALUES).unwrap();
     assert_eq!(one, other);
+}
+
+#[test]
+fn slots_are_in_an_order_that_differs_from_envelope_to_envelope() {
+    let sender = identity(1);
+    let readers: Vec<_> = (2..40).map(identity).collect();
+    let list = recipients(&readers);
+    for suite in SUITES {
+        let sealer = Sealer::new(&sender, &list, CONTEXT).suite(suite);
+        let positions = || {
+            let mut out = vec![0; usize::try_from(sealer.sealed_len(1).unwrap()).unwrap()];
+            let positions = sealer.seal_into(b"m", &mut out, &mut OsRandom).unwrap();
+            let (tags, _) = out[100..][..4 * readers.len()].as_chunks::<4>();
+            assert!(tags.is_sorted(), "{suite:?}");
+            positions
+        };
+        let (one, other) = (positions(), positions());
+        // Of 38 random orders no two are equal, and none is that of the list.
+        assert!(one != other && !one.is_sorted() && !other.is_sorted(), "{suite:?}");
+    }
 }
 
 #[test]

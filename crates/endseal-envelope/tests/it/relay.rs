@@ -1,6 +1,8 @@
 //! Slots and their number are covered by nothing: a relay can add some (docs/spec/envelope.md,
 //! "Malleability").
 
+use std::io::Read;
+
 use endseal_crypto::hash;
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
@@ -43,8 +45,15 @@ fn open_all(readers: &[Identity], envelope: &[u8]) -> Vec<Result<Opened, OpenErr
     let open = |reader| {
         let opener = Opener::new(reader, CONTEXT);
         let opened = opener.open(envelope, &mut Policy::new());
-        let streamed = opener.reader(envelope, Policy::new());
+        let mut content = Vec::new();
+        let streamed = opener.reader(envelope, Policy::new()).and_then(|mut stream| {
+            assert_eq!(stream.sender(), identity(1).public().ed25519());
+            stream.read_to_end(&mut content)
+        });
         assert_eq!(streamed.is_ok(), opened.is_ok());
+        assert!(
+            opened.as_ref().is_ok_and(|opened| opened.content == content) || content.is_empty()
+        );
         opened
     };
     readers.iter().map(open).collect()

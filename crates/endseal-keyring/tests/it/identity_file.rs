@@ -6,8 +6,8 @@ use endseal_keyring::identity_file::{
     MAX_LEN, OpenIdentityFileError, ParseIdentityFileError as Parse,
 };
 use endseal_keyring::{
-    IdentityFile, InvalidKdfParams, KdfParams, LineProblem, Malformed, ParseIdentityError,
-    Passphrase, hazmat,
+    IdentityFile, IdentityText, InvalidKdfParams, KdfParams, LineProblem, Malformed,
+    ParseIdentityError, Passphrase, hazmat,
 };
 
 use crate::people::identity;
@@ -83,6 +83,27 @@ fn every_changed_byte_is_refused() {
     }
     assert_eq!(opened, 0);
     assert!((20..300).contains(&parsed), "{parsed}");
+}
+
+#[test]
+fn every_field_of_the_header_is_bound_to_the_key() {
+    let good = text();
+    let line = |name: &str| good.lines().find(|line| line.starts_with(name)).unwrap();
+    let other = IdentityText::from(identity(2).public().clone()).to_string();
+    let salt = line("kdf").rsplit(' ').next().unwrap();
+    for (from, to) in [
+        (line("public "), format!("public {other}")),
+        (" 8192 1 1 ", " 8193 1 1 ".to_owned()),
+        (" 8192 1 1 ", " 8192 2 1 ".to_owned()),
+        (" 8192 1 1 ", " 8192 1 2 ".to_owned()),
+        (salt, "AAAAAAAAAAAAAAAAAAAAAA==".to_owned()),
+    ] {
+        assert!(good.contains(from) && from != to);
+        let file = IdentityFile::parse(good.replacen(from, &to, 1).as_bytes()).unwrap();
+        // Not a mismatch: nothing is decrypted under another header.
+        let refused = Some(OpenIdentityFileError::Authentication);
+        assert_eq!(file.open(&passphrase()).err(), refused, "{to}");
+    }
 }
 
 #[test]
