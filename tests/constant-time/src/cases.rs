@@ -29,8 +29,15 @@ pub(crate) const ALL: &[Case] = &[
     silent("segment sealed and opened", segment),
     silent("segment with a wrong tag", wrong_tag),
     silent("Ed25519 signature", signature),
-    silent("envelope sealed, suite 1", envelope_sealed),
-    silent("envelope opened, suite 1", envelope_opened),
+    silent("envelope sealed, suite 1", || envelope_sealed(Suite::X25519)),
+    silent("envelope opened, suite 1", || envelope_opened(Suite::X25519)),
+    silent("envelope refused, suite 1", || envelope_refused(Suite::X25519)),
+    silent("envelope sealed, suite 2", || envelope_sealed(Suite::X25519Compact)),
+    silent("envelope opened, suite 2", || envelope_opened(Suite::X25519Compact)),
+    silent("envelope refused, suite 2", || envelope_refused(Suite::X25519Compact)),
+    silent("envelope sealed, suite 3", || envelope_sealed(Suite::X25519MlKem768)),
+    silent("envelope opened, suite 3", || envelope_opened(Suite::X25519MlKem768)),
+    silent("envelope refused, suite 3", || envelope_refused(Suite::X25519MlKem768)),
     silent("secret text encoded", secret_text_encoded),
     silent("secret text decoded", secret_text_decoded),
 ];
@@ -190,23 +197,36 @@ fn signature() {
 }
 
 /// An envelope to two, made of marked secrets; the envelope itself is public.
-fn sealed_envelope(sender: &Identity, reader: &Identity) -> Vec<u8> {
+fn sealed_envelope(suite: Suite, sender: &Identity, reader: &Identity) -> Vec<u8> {
     let other = unreported(|| identity(7));
     let recipients = Recipients::from_identities([reader.public(), other.public()])
         .expect("two recipients with valid keys");
-    let sealer = Sealer::new(sender, &recipients, CONTEXT).suite(Suite::X25519);
+    let sealer = Sealer::new(sender, &recipients, CONTEXT).suite(suite);
     let sealed = sealer.seal(CONTENT, &mut Marked(3)).expect("the source does not fail");
     declassify(&sealed[..]);
     sealed
 }
 
-fn envelope_sealed() {
-    black_box(sealed_envelope(&identity(1), &identity(2)));
+fn envelope_sealed(suite: Suite) {
+    black_box(sealed_envelope(suite, &identity(1), &identity(2)));
 }
 
-fn envelope_opened() {
+/// By a reader with a changed body, and by one without a slot.
+fn envelope_refused(suite: Suite) {
     let (sender, reader) = (identity(1), identity(2));
-    let sealed = unreported(|| sealed_envelope(&sender, &reader));
+    let mut sealed = unreported(|| sealed_envelope(suite, &sender, &reader));
+    let bodies = 100 + 2 * 4..100 + 2 * suite.slot_len();
+    sealed[bodies].iter_mut().for_each(|byte| *byte ^= 1);
+    for reader in [reader, identity(3)] {
+        let opened = Opener::new(&reader, CONTEXT).open(&sealed, &mut Policy::new());
+        declassify(&opened);
+        assert!(opened.is_err());
+    }
+}
+
+fn envelope_opened(suite: Suite) {
+    let (sender, reader) = (identity(1), identity(2));
+    let sealed = unreported(|| sealed_envelope(suite, &sender, &reader));
     let opener = Opener::new(&reader, CONTEXT);
     let opened = opener.open(&sealed, &mut Policy::new());
     declassify(&opened);
