@@ -1,6 +1,6 @@
 //! Where results go: a file that appears whole, or standard output.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -37,6 +37,15 @@ impl Input {
         let len = Some(metadata.len()).filter(|_| metadata.is_file());
         Ok(Self { reader: Box::new(file), len })
     }
+}
+
+/// Makes a folder, and those above it, unless it is there.
+pub(crate) fn make_folder(path: &Path) -> Result<(), FileError> {
+    fs::create_dir_all(path).map_err(|error| {
+        let is_file = error.kind() == io::ErrorKind::AlreadyExists;
+        let error = if is_file { io::ErrorKind::NotADirectory.into() } else { error };
+        FileError::io("use the folder", path, error)
+    })
 }
 
 /// What a command writes.

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use endseal_keyring::{PeerIdText, Peers};
-use endseal_node::FileError;
 use endseal_node::transfer::{Reception, TransferQuota, receive};
 use endseal_transport::{Accept, CloseCode, Endpoint, PeerId, Policy, TransportKey};
 use tokio::task::spawn_local;
@@ -15,6 +14,7 @@ use crate::ctx::{self, Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::inbox::Printer;
 use crate::network;
+use crate::output;
 use crate::passphrase;
 use crate::peer_address::{DEFAULT_PORT, PeerArg};
 
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "IP:PORT")]
     #[arg(default_value_t = SocketAddr::from(([127, 0, 0, 1], DEFAULT_PORT)))]
     address: SocketAddr,
-    /// Where files go
+    /// Folder of received files; it is made if it is missing
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
     /// Accept only this one of endseal peers, or this peer id; repeatable [default: all of endseal peers]
@@ -53,11 +53,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let home = ctx.home()?;
     let peers = home.peers()?;
     let accepted = accepted(&args.from, &peers)?;
-    if !args.dir.is_dir() {
-        return Err(
-            FileError::io("use", &args.dir, std::io::ErrorKind::NotADirectory.into()).into()
-        );
-    }
+    output::make_folder(&args.dir)?;
     let identity = passphrase::unlock(ctx, &home)?;
     let key = TransportKey::new(&identity);
     let reception = Reception {

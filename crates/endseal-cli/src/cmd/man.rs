@@ -10,11 +10,12 @@ use crate::args::Cli;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
+use crate::output::make_folder;
 
 /// Print the manual page, or write those of all commands into a folder
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The folder
+    /// The folder; it is made if it is missing
     folder: Option<PathBuf>,
     /// Replace pages that are there
     #[arg(short, long)]
@@ -30,6 +31,7 @@ pub(crate) fn run(args: &Args, _ctx: &mut Ctx) -> Result<Outcome, Failure> {
         return Ok(Outcome::new(text.clone(), json::Value::String(text)));
     };
     let existing = if args.force { Existing::Replace } else { Existing::Keep };
+    make_folder(folder)?;
     let mut written = Vec::new();
     write(&root, folder, existing, &mut written)?;
     let text = written.iter().map(|path| format!("{path}\n")).collect::<String>();

@@ -27,6 +27,9 @@ fn manual_pages_of_all_commands_are_written_once() {
     }
     run(program().arg("man").arg(scratch.folder())).fails(3, "exists already");
     run(program().args(["man", "--force"]).arg(scratch.folder())).ok();
+    run(program().arg("man").arg(scratch.path("new/folder"))).ok();
+    assert!(scratch.has("new/folder/endseal-seal.1"));
+    run(program().arg("man").arg(scratch.path("endseal.1"))).fails(3, "cannot use the folder");
 }
 
 #[test]

@@ -96,6 +96,22 @@ fn a_file_that_is_there_is_not_replaced() {
 }
 
 #[test]
+fn a_missing_folder_of_received_files_is_made() {
+    let scratch = Scratch::new();
+    let [alice, bob] = Person::two_peers(&scratch);
+    scratch.write("notes", "yours");
+    let mut listener = Listener::start(&bob, &["--dir", "new/folder", "--once"]);
+    alice.run(&["send", &listener.address, "notes"]).ok();
+    assert_eq!(listener.end().0, Some(0));
+    assert_eq!(scratch.read("new/folder/notes"), b"yours");
+    for not_a_folder in ["notes", "notes/below"] {
+        let ran = bob.run(&["listen", "--address", "127.0.0.1:0", "--dir", not_a_folder]);
+        let ran = ran.fails(3, &format!("cannot use the folder '{not_a_folder}'"));
+        assert!(ran.err.contains("because: "), "{}", ran.err);
+    }
+}
+
+#[test]
 fn what_is_too_large_is_refused_before_and_while_it_is_sent() {
     let scratch = Scratch::new();
     let [alice, bob] = Person::two_peers(&scratch);

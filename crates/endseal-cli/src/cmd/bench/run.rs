@@ -1,7 +1,6 @@
 //! `endseal bench run`
 
 use core::ops::ControlFlow;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -11,12 +10,13 @@ use endseal_bench::report;
 use endseal_bench::run::{OURS, Observer, Plan};
 use endseal_bench::subject::Subject;
 use endseal_bench::suite::{Case, Extent, SUITES, Suite};
-use endseal_node::{AtomicFile, Existing, FileError, Readers, write_file};
+use endseal_node::{AtomicFile, Existing, Readers, write_file};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::json;
+use crate::output::make_folder;
 
 /// Measure and write run.json, report.md and report.html
 #[derive(clap::Args, Debug)]
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let plan = Plan { cases: wanted_cases(&args.case, &suites, extent)?, extent, arguments };
     let (mut subjects, skipped) = subjects(args, &suites)?;
     nothing_skipped(args, &skipped)?;
-    create(&args.out)?;
+    make_folder(&args.out)?;
     super::drain::announce();
     super::role::announce();
     let mut observer = Watch::new(&args.out, ctx.shows_progress());
@@ -160,13 +160,9 @@ fn write_results(out: &Path, record: &Record) -> Result<(), Failure> {
 
 /// Writes the reports, each whole or not at all.
 pub(super) fn write_reports(out: &Path, record: &Record) -> Result<(), Failure> {
-    create(out)?;
+    make_folder(out)?;
     write(out, "report.md", report::markdown(record).as_bytes())?;
     write(out, "report.html", report::html(record).as_bytes())
-}
-
-fn create(out: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(out).map_err(|source| FileError::io("create", out, source).into())
 }
 
 fn to_json(record: &Record) -> Result<Vec<u8>, Failure> {
