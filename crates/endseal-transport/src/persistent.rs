@@ -10,6 +10,7 @@ use endseal_crypto::random::OsRandom;
 use tokio::sync::Mutex;
 
 use crate::backoff::Backoff;
+use crate::close::{CloseCode, Closed};
 use crate::connection::Connection;
 use crate::endpoint::Endpoint;
 use crate::error::ConnectError;
@@ -63,7 +64,8 @@ impl PersistentConnection {
     /// reached, and ends when the last handle and stream of it is dropped.
     ///
     /// # Errors
-    /// [`ConnectError`] if trying again is of no use, or was tried often enough.
+    /// [`ConnectError`] if the address cannot be one, the endpoint is closed, the peer has proved its key
+    /// and refuses this side's, or [`Backoff::attempts`] are used up.
     pub async fn connection(&self) -> Result<Connection, ConnectError> {
         let mut state = self.state.lock().await;
         if let Some((connection, since)) = state.connection.take() {
@@ -87,19 +89,23 @@ impl PersistentConnection {
         }
         let attempt = async || self.attempt().await;
         let failures = &mut state.failures;
-        let transient = ConnectError::is_transient;
-        let connection = self.backoff.retry(&mut OsRandom, failures, transient, attempt).await?;
+        let transient = |failure: &Failure| !failure.is_final;
+        let connected = self.backoff.retry(&mut OsRandom, failures, transient, attempt).await;
+        let connection = connected.map_err(|failure| failure.error)?;
         state.connection = Some((connection.clone(), Instant::now()));
         Ok(connection)
     }
 
-    async fn attempt(&self) -> Result<Connection, ConnectError> {
+    async fn attempt(&self) -> Result<Connection, Failure> {
         let connection = self.endpoint.connect(self.peer, self.address()).await?;
+        // Until this side's second flight is sent, anybody on the path can close the connection, by an
+        // Initial packet. A refusal of the peer comes a round trip later.
+        let was_open = connection.close_reason().is_none();
         // A peer that accepts the handshake and not the key is no connection.
         connection.confirmed().await.map_err(|closed| match closed {
-            crate::Closed::Refused => ConnectError::Refused,
-            crate::Closed::ByPeer(crate::CloseCode::Busy) => ConnectError::Busy,
-            other => ConnectError::Protocol(other.to_string()),
+            Closed::Refused => Failure { error: ConnectError::Refused, is_final: was_open },
+            Closed::ByPeer(CloseCode::Busy) => ConnectError::Busy.into(),
+            other => ConnectError::Protocol(other.to_string()).into(),
         })?;
         Ok(connection)
     }
@@ -112,5 +118,18 @@ impl PersistentConnection {
 
     fn address(&self) -> SocketAddr {
         *self.address.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Failure of an attempt.
+struct Failure {
+    error: ConnectError,
+    /// The error is of this side, or of a peer that has proved its key.
+    is_final: bool,
+}
+
+impl From<ConnectError> for Failure {
+    fn from(error: ConnectError) -> Self {
+        Self { is_final: !error.is_transient(), error }
     }
 }

@@ -1,9 +1,11 @@
 //! Impostors: they show the public key of a pinned peer, and do not have the secret one.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use endseal_transport::{ConnectError, Policy};
-use rustls::server::AlwaysResolvesServerRawPublicKeys;
+use endseal_transport::{Backoff, ConnectError, PersistentConnection, Policy};
+use rustls::server::{AlwaysResolvesServerRawPublicKeys, ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
 
 use crate::pair::{Pair, eventually, limits};
 use crate::raw::{self, RawClient};
@@ -34,4 +36,37 @@ async fn a_client_that_signs_with_another_key_than_it_shows_is_refused() {
     assert_eq!(u64::from(close.error_code), DECRYPT_ERROR);
     assert!(eventually(|| pair.server.statistics().handshakes_failed == 1).await);
     assert_eq!(pair.server.statistics().accepted, 0);
+}
+
+/// Answers at the peer's address without its key: access_denied, another key, a signature of another key.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_impostor_does_not_end_a_persistent_connection() {
+    let pair = Pair::new(Policy::Hybrid, limits());
+    let mut backoff = Backoff::default();
+    (backoff.first, backoff.max) = (Duration::from_millis(10), Duration::from_millis(20));
+    let with = |key| Arc::new(AlwaysResolvesServerRawPublicKeys::new(key));
+    let impostors: [Arc<dyn ResolvesServerCert>; 3] =
+        [Arc::new(NoKey), with(raw::certified(9, 9)), with(raw::certified(2, 9))];
+    for impostor in impostors {
+        let (peer, address) = (pair.server.peer_id(), raw::serve(impostor));
+        let link = PersistentConnection::new(pair.client.clone(), peer, address, backoff);
+        let connects = async { link.connection().await.unwrap() };
+        let failed = || pair.client.statistics().handshakes_failed;
+        let before = failed();
+        let peer_comes_back = async {
+            assert!(eventually(|| failed() >= before + 2).await);
+            link.set_address(pair.address());
+            pair.server.accept().await.unwrap()
+        };
+        tokio::join!(connects, peer_comes_back);
+    }
+}
+
+#[derive(Debug)]
+struct NoKey;
+
+impl ResolvesServerCert for NoKey {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        None
+    }
 }
