@@ -419,9 +419,11 @@ fn names(table: &mut Reader) -> Result<Option<BucketNames>, ConfigError> {
     let file = table.optional_path("name_secret_file")?;
     let encrypts = match table.string("names")?.as_deref() {
         None => None,
-        Some("encrypt") => Some(true),
+        Some("encrypt-unordered") => Some(true),
         Some("plain") => Some(false),
-        Some(_) => return Err(ConfigError::of("bucket.names", "expected plain or encrypt")),
+        Some(_) => {
+            return Err(ConfigError::of("bucket.names", "expected plain or encrypt-unordered"));
+        }
     };
     match (encrypts, file) {
         (Some(true), Some(path)) => {
@@ -431,7 +433,7 @@ fn names(table: &mut Reader) -> Result<Option<BucketNames>, ConfigError> {
             Ok(Some(BucketNames::new(secret)))
         }
         (Some(true), None) => Err(ConfigError::of(entry, "is missing")),
-        (_, Some(_)) => Err(ConfigError::of(entry, "needs names = \"encrypt\"")),
+        (_, Some(_)) => Err(ConfigError::of(entry, "needs names = \"encrypt-unordered\"")),
         (_, None) => Ok(None),
     }
 }

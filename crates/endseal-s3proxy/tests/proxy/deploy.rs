@@ -76,9 +76,9 @@ fn the_example_for_minio_can_have_encrypted_names() {
     assert!(config.buckets.rule("photos-1").names.is_some());
     assert!(config.buckets.rule("other").names.is_none());
     for (from, to, entry) in [
-        ("names = \"encrypt\"", "", "bucket.name_secret_file"),
-        ("names = \"encrypt\"", "names = \"plain\"", "bucket.name_secret_file"),
-        ("names = \"encrypt\"", "names = \"hash\"", "bucket.names"),
+        ("names = \"encrypt-unordered\"", "", "bucket.name_secret_file"),
+        ("names = \"encrypt-unordered\"", "names = \"plain\"", "bucket.name_secret_file"),
+        ("names = \"encrypt-unordered\"", "names = \"hash\"", "bucket.names"),
         ("name_secret_file", "#", "bucket.name_secret_file"),
     ] {
         let wrong = text.replace(from, to);
