@@ -20,6 +20,7 @@ mod restore_object;
 
 use http::Response;
 
+pub(crate) use self::get_object::open_range;
 use self::named_list::Spelling;
 pub(crate) use self::post_object::post_object;
 use endseal_s3_protocol::Operation;

@@ -5,6 +5,7 @@ mod configuration;
 mod key;
 mod problems;
 mod rewrap;
+mod scrub;
 mod serve;
 
 use clap::Subcommand;
@@ -26,6 +27,7 @@ enum Command {
     Serve(serve::Args),
     Key(key::Args),
     Rewrap(rewrap::Args),
+    Scrub(scrub::Args),
     Clean(clean::Args),
 }
 
@@ -34,6 +36,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Command::Serve(args) => serve::run(args, ctx),
         Command::Key(args) => key::run(args, ctx),
         Command::Rewrap(args) => rewrap::run(args, ctx),
+        Command::Scrub(args) => scrub::run(args, ctx),
         Command::Clean(args) => clean::run(args, ctx),
     }
 }

@@ -73,7 +73,7 @@ fn a_name_secret_is_made_once() {
     let same = std::fs::read_to_string(scratch.folder().join("names.secret")).unwrap();
     assert_eq!(same, text);
     // The ring is no name secret, and a proxy without one does not start.
-    let bucket = "[[bucket]]\nname = \"b\"\nnames = \"encrypt\"\nname_secret_file = ";
+    let bucket = "[[bucket]]\nname = \"b\"\nnames = \"encrypt-unordered\"\nname_secret_file = ";
     let base = std::fs::read_to_string(scratch.folder().join("s3.toml")).unwrap();
     for (file, code) in [("names.secret", 0), ("ring.key", 4), ("missing", 4)] {
         scratch.write("s3.toml", format!("{base}{bucket}\"{file}\"\n"));
@@ -92,6 +92,14 @@ fn empty_buckets_are_complete_and_clean() {
     let report = s3(&["clean", "--config", "s3.toml", "--json", "--dry-run"], &scratch).ok();
     let report = report.json();
     assert_eq!((&report["dry_run"], &report["failed"]), (&Value::from(true), &Value::from(0)));
+    let report = s3(&["scrub", "--config", "s3.toml", "--json"], &scratch).ok().json();
+    assert_eq!((&report["sound"], &report["authentic"]), (&Value::from(true), &Value::from(0)));
+    scratch.write("place", "{\"bucket\":\"a\",\"stored_key\":\"b\"}\n");
+    s3(&["scrub", "--config", "s3.toml", "--resume", "place"], &scratch).ok();
+    assert!(!scratch.folder().join("place").exists(), "the run came to its end");
+    scratch.write("place", "{}");
+    let odd = s3(&["scrub", "--config", "s3.toml", "--resume", "place"], &scratch);
+    odd.fails(3, "holds no place");
     // A bucket that is not there is left to do.
     let missing = ["rewrap", "--config", "s3.toml", "--bucket", "missing", "--json"];
     let missing = s3(&missing, &scratch);

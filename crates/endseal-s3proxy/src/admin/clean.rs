@@ -187,7 +187,7 @@ impl<F: FnMut(CleanEvent<'_>)> Run<'_, F> {
         let prefix = RESERVED_PREFIX;
         let list = match has_versions {
             true => List::Versions { bucket, prefix },
-            false => List::Objects { bucket, prefix },
+            false => List::Objects { bucket, prefix, after: None },
         };
         self.left(bucket, list).await
     }

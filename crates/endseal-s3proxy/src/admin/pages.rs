@@ -3,6 +3,7 @@
 //! A page is given out after the next one was fetched: what is removed from a page is never the
 //! entry behind which the list goes on, which some servers want to find.
 
+use endseal_s3_format::names::Names;
 use endseal_s3_protocol::xml::{self, Listed, Next, Page};
 use endseal_s3_protocol::{Query, Target};
 use http::HeaderMap;
@@ -14,8 +15,8 @@ use crate::context::Proxy;
 /// Which list.
 #[derive(Clone, Copy)]
 pub(super) enum List<'a> {
-    /// The objects of a bucket whose keys begin so.
-    Objects { bucket: &'a str, prefix: &'a str },
+    /// The objects of a bucket whose keys begin with `prefix`, behind the key `after`.
+    Objects { bucket: &'a str, prefix: &'a str, after: Option<&'a str> },
     /// Their versions, and markers of deletion.
     Versions { bucket: &'a str, prefix: &'a str },
     /// The uploads of a bucket that were begun and not ended.
@@ -25,8 +26,10 @@ pub(super) enum List<'a> {
 impl List<'_> {
     fn target(&self, next: Option<&Next>) -> Target {
         let (bucket, mut query) = match *self {
-            Self::Objects { bucket, prefix } => {
-                (bucket, Query::new().with("list-type", "2").with("prefix", prefix))
+            Self::Objects { bucket, prefix, after } => {
+                let query = Query::new().with("list-type", "2").with("prefix", prefix);
+                let after = after.filter(|_| next.is_none());
+                (bucket, after.into_iter().fold(query, |query, key| query.with("start-after", key)))
             }
             Self::Versions { bucket, prefix } => {
                 (bucket, Query::new().with("versions", "").with("prefix", prefix))
@@ -95,6 +98,16 @@ impl<'a> Pages<'a> {
         let (_, xml) = document(self.proxy, &self.list.target(next)).await?;
         self.list.read(&xml)
     }
+}
+
+/// The key by which the proxy speaks of an object, and true if that is the backend's.
+///
+/// What no client can name was written before names were encrypted, or past the proxy: its content key is
+/// bound to the name that it has.
+pub(super) fn client_key(names: Option<&Names>, stored: &str) -> (String, bool) {
+    let opened = names.and_then(|names| names.open_key(stored).ok());
+    let is_stored = names.is_some() && opened.is_none();
+    (opened.unwrap_or_else(|| stored.to_owned()), is_stored)
 }
 
 /// The buckets to go through: this one, or all that the backend shows the proxy.

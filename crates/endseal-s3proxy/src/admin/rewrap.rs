@@ -21,7 +21,7 @@ use super::ask::ask;
 use super::conditional::heeds_conditions;
 use super::copy::{Copied, Examined, NoCopy, beside};
 use super::fault::Fault;
-use super::pages::{List, Pages, buckets, versioning};
+use super::pages::{List, Pages, buckets, client_key, versioning};
 use crate::context::Proxy;
 use crate::headers::{self, USER_METADATA};
 use crate::names::is_reserved;
@@ -263,7 +263,7 @@ impl Run<'_> {
             Some(names) => names.seal_prefix(wanted).map_err(name_error)?.0,
             None => wanted.to_owned(),
         };
-        let list = List::Objects { bucket, prefix: &folder };
+        let list = List::Objects { bucket, prefix: &folder, after: None };
         let mut pages = Pages::of(self.proxy, list).await;
         let mut jobs = JoinSet::new();
         let mut tell = |done: Result<(String, Outcome), _>| {
@@ -281,11 +281,7 @@ impl Run<'_> {
                 Err(fault) => break Err(fault),
             };
             for entry in page.into_iter().filter(|entry| !is_reserved(&entry.key)) {
-                // What no client can name was written before names were encrypted, or past the proxy:
-                // its content key is bound to the name that it has.
-                let opened = names.as_ref().and_then(|names| names.open_key(&entry.key).ok());
-                let is_stored = names.is_some() && opened.is_none();
-                let key = opened.unwrap_or(entry.key);
+                let (key, is_stored) = client_key(names.as_deref(), &entry.key);
                 if !key.starts_with(wanted) {
                     continue;
                 }

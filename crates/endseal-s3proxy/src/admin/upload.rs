@@ -53,7 +53,7 @@ pub(super) async fn fate(
         }
     }
     let prefix = parked_folder(id);
-    let mut parked = Pages::of(proxy, List::Objects { bucket, prefix: &prefix }).await;
+    let mut parked = Pages::of(proxy, List::Objects { bucket, prefix: &prefix, after: None }).await;
     while let Some(page) = parked.next().await? {
         if page.iter().any(|part| !is_before(part.time.as_deref(), before)) {
             return Ok(Fate::Live);

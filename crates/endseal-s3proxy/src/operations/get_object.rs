@@ -233,7 +233,7 @@ async fn open(
 }
 
 /// Opens a range of the content: out of `response`, if that has the bytes, or out of another one.
-pub(super) async fn open_range(
+pub(crate) async fn open_range(
     proxy: &Proxy,
     sought: &Sought<'_>,
     response: Option<Response<ResponseBody>>,

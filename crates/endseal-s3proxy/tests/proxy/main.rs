@@ -36,5 +36,6 @@ mod recorded_upkeep;
 mod replicas;
 mod resent;
 mod rewrap;
+mod scrub;
 mod set_up;
 mod statuses;

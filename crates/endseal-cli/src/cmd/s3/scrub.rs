@@ -1,0 +1,148 @@
+//! `endseal s3 scrub`
+
+use core::time::Duration;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use endseal_node::{Existing, Readers, write_file};
+use endseal_s3proxy::admin::{self, Checkpoint, Scrub, ScrubEvent, ScrubReport, Scrubbed};
+
+use super::configuration;
+use super::problems::Problems;
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::{Failure, Kind};
+use crate::json::{self, Value};
+use crate::progress::Progress;
+
+/// How often the file of `--resume` is written at most.
+const PERIOD: Duration = Duration::from_secs(5);
+
+/// Read every object to its end and authenticate it, so that damage is known in time
+///
+/// Header, record, all of the content and sealed metadata are authenticated; nothing is written to the server.
+/// Of buckets with versions the current ones are read. With --resume a run that was interrupted goes on where
+/// it was; what it found before is not told again. The exit code is 1 if an object is not authentic or could
+/// not be read.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The proxy's configuration, in TOML
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    /// This bucket alone, and not all that the server shows the proxy
+    #[arg(long)]
+    bucket: Option<String>,
+    /// Only objects whose keys begin so
+    #[arg(long, default_value = "")]
+    prefix: String,
+    /// Objects at once
+    #[arg(long, value_name = "NUMBER", default_value_t = 8,
+          value_parser = clap::value_parser!(u16).range(1..=128))]
+    jobs: u16,
+    /// Keep the place in this file, begin there if it exists, and remove it at the end
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let after = args.resume.as_deref().map(read_place).transpose()?.flatten();
+    let (runtime, proxy) = configuration::start(&args.config)?;
+    let mut options = Scrub::default();
+    options.bucket.clone_from(&args.bucket);
+    options.prefix.clone_from(&args.prefix);
+    options.jobs = usize::from(args.jobs);
+    options.after = after;
+    let mut problems = Problems::default();
+    let mut progress = Progress::of_objects(ctx, "reading");
+    let mut seen = 0;
+    let mut written = Instant::now();
+    let mut unwritten = None;
+    let report = runtime.block_on(admin::scrub(&proxy, &options, |event| match event {
+        ScrubEvent::Bucket { bucket, has_versions: true } => {
+            ctx.note(&format!("{bucket} has versions: the current ones are read, no older ones"));
+        }
+        ScrubEvent::Object { bucket, key, outcome } => {
+            seen += 1;
+            progress.at(seen);
+            let place = (bucket, Some(key));
+            match outcome {
+                Scrubbed::NotAuthentic => problems.tell(ctx, place, &"is not authentic"),
+                Scrubbed::Failed(fault) => problems.tell(ctx, place, fault),
+                _ => {}
+            }
+        }
+        ScrubEvent::Checkpoint(place) if written.elapsed() >= PERIOD => {
+            written = Instant::now();
+            if let Some(file) = &args.resume
+                && let Err(error) = write_place(file, place)
+            {
+                unwritten.get_or_insert(error);
+            }
+        }
+        ScrubEvent::Failed { bucket, fault } => problems.tell(ctx, (bucket, None), fault),
+        _ => {}
+    }));
+    drop(progress);
+    let report = report.map_err(|fault| {
+        Failure::new(Kind::Environment, "nothing was read")
+            .because(&fault)
+            .hint("if the server does not tell its buckets, name one with --bucket")
+    })?;
+    if let Some(error) = unwritten {
+        ctx.note(&format!("the place was not kept: {error}"));
+    }
+    if let Some(file) = &args.resume {
+        // It is missing if the run was short.
+        let _ = fs::remove_file(file);
+    }
+    Ok(outcome(&report, problems))
+}
+
+fn outcome(report: &ScrubReport, problems: Problems) -> Outcome {
+    let ScrubReport { authentic, bytes, plaintext, not_authentic, failed, .. } = report;
+    let mut text = format!("{authentic} objects with {bytes} bytes are authentic\n");
+    if *plaintext > 0 {
+        text.push_str(&format!("{plaintext} objects are not sealed\n"));
+    }
+    if !report.is_sound() {
+        text.push_str(&format!("{not_authentic} are not authentic, {failed} were not read\n"));
+    }
+    let json = json::object([
+        ("sound", Value::from(report.is_sound())),
+        ("buckets", Value::from(report.buckets)),
+        ("authentic", Value::from(*authentic)),
+        ("bytes", Value::from(*bytes)),
+        ("plaintext", Value::from(*plaintext)),
+        ("gone", Value::from(report.gone)),
+        ("not_authentic", Value::from(*not_authentic)),
+        ("failed", Value::from(*failed)),
+        ("problems", problems.json()),
+    ]);
+    Outcome { refused: !report.is_sound(), ..Outcome::new(text, json) }
+}
+
+/// The place that an earlier run kept; none if there is no file.
+fn read_place(file: &Path) -> Result<Option<Checkpoint>, Failure> {
+    let what = || format!("{} holds no place of a run", file.display());
+    let text = match fs::read(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Failure::new(Kind::Environment, what()).because(&error)),
+    };
+    let value: Option<Value> = serde_json::from_slice(&text).ok();
+    let field = |name: &str| value.as_ref()?.get(name)?.as_str().map(str::to_owned);
+    match (field("bucket"), field("stored_key")) {
+        (Some(bucket), Some(stored_key)) => Ok(Some(Checkpoint { bucket, stored_key })),
+        _ => Err(Failure::new(Kind::Environment, what())),
+    }
+}
+
+fn write_place(file: &Path, place: &Checkpoint) -> Result<(), String> {
+    let json = json::object([
+        ("bucket", Value::from(place.bucket.as_str())),
+        ("stored_key", Value::from(place.stored_key.as_str())),
+    ]);
+    write_file(file, format!("{json}\n").as_bytes(), Existing::Replace, Readers::Umask)
+        .map_err(|error| error.to_string())
+}
