@@ -7,6 +7,7 @@
 mod args;
 mod cmd;
 mod ctx;
+mod exposed;
 mod failure;
 mod harden;
 mod hints;

@@ -12,6 +12,7 @@ use endseal_keyring::{IdentityFile, Passphrase};
 use endseal_node::{FileError, Home};
 
 use crate::ctx::Ctx;
+use crate::exposed;
 use crate::failure::{Failure, Kind};
 use crate::terminal::Terminal;
 
@@ -22,7 +23,7 @@ const TRIES: u32 = 3;
 const MAX_LEN: u64 = Passphrase::MAX_LEN as u64 + 2;
 
 /// The passphrase for a new identity file: given, or asked for twice.
-pub(crate) fn choose(ctx: &Ctx) -> Result<Passphrase, Failure> {
+pub(crate) fn choose(ctx: &mut Ctx) -> Result<Passphrase, Failure> {
     if let Some(given) = given(ctx)? {
         return Ok(given);
     }
@@ -64,9 +65,10 @@ fn open_with(terminal: &Terminal, file: &IdentityFile) -> Result<Identity, Failu
 }
 
 /// The passphrase that was given otherwise than on the terminal.
-fn given(ctx: &Ctx) -> Result<Option<Passphrase>, Failure> {
-    if let Some(path) = &ctx.global.passphrase_file {
-        return from_file(path).map(Some);
+fn given(ctx: &mut Ctx) -> Result<Option<Passphrase>, Failure> {
+    if let Some(path) = ctx.global.passphrase_file.clone() {
+        exposed::warn(&path, ctx);
+        return from_file(&path).map(Some);
     }
     if let Some(number) = ctx.global.passphrase_fd {
         return from_file(&PathBuf::from(format!("/dev/fd/{number}"))).map(Some);

@@ -13,7 +13,7 @@ use crate::cmd::init::{self, Protection};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{self, Failure};
 use crate::output::{DASH, Input};
-use crate::{json, passphrase};
+use crate::{exposed, json, passphrase};
 
 /// Longest secret text that is looked at.
 const MAX_SECRET_LEN: usize = 4096;
@@ -113,6 +113,9 @@ fn export(output: Option<&Path>, force: bool, ctx: &mut Ctx) -> Result<Outcome, 
 
 fn import(protection: Protection, file: Option<&Path>, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let name = file.unwrap_or(Path::new("standard input")).to_owned();
+    if let Some(file) = file {
+        exposed::warn(file, ctx);
+    }
     let input = Input::open(file, ctx)?;
     let content = read_bounded(input.reader, &name, MAX_SECRET_LEN)?;
     let text = core::str::from_utf8(content.trim_ascii()).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! init, id and contacts.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 
 use endseal_crypto::identity::Identity;
@@ -149,6 +149,33 @@ fn another_key_of_a_contact_is_told() {
     assert!(add(&second).starts_with("warning: bob has another ML-KEM-768 key now"));
     assert!(add(&second.short()).starts_with("warning: bob has no ML-KEM-768 key any more"));
     assert!(add(&of_seeds(2, 2)).starts_with("warning: bob is another identity now"));
+}
+
+#[test]
+fn a_secret_file_that_others_can_read_is_told() {
+    let scratch = Scratch::new();
+    let alice = Person { name: "alice", scratch: &scratch };
+    let mode = |name: &str, mode| {
+        fs::set_permissions(scratch.path(name), Permissions::from_mode(mode)).unwrap();
+    };
+    let warning = |name: &str, mode: &str| {
+        format!("warning: others can read the secret in '{name}' (mode {mode}): chmod 600 '{name}'")
+    };
+    scratch.write("word", "correct horse\n");
+    mode("word", 0o644);
+    let ran = alice.run(&["--passphrase-file", "word", "init"]).ok();
+    assert!(ran.err.contains(&warning("word", "0644")), "{}", ran.err);
+    mode("word", 0o600);
+    let export = ["--passphrase-file", "word", "id", "export", "--secret", "-o", "exported"];
+    let ran = alice.run(&export).ok();
+    assert!(!ran.err.contains("others can read"), "{}", ran.err);
+    mode("exported", 0o640);
+    let bob = Person { name: "bob", scratch: &scratch };
+    let ran = bob.run(&["id", "import", "--no-passphrase", "exported"]).ok();
+    assert!(ran.err.contains(&warning("exported", "0640")), "{}", ran.err);
+    // In the state directory nothing is left to chance.
+    mode("bob/identity.endseal", 0o644);
+    bob.run(&["id", "show"]).fails(4, "chmod 600");
 }
 
 #[test]

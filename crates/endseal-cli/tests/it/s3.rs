@@ -1,5 +1,8 @@
 //! Key rings of the S3 proxy, and what is done to buckets from time to time.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+
 use serde_json::Value;
 
 use crate::people::{program, run};
@@ -31,6 +34,21 @@ fn keys_of_a_ring_are_dated_and_the_last_one_wraps() {
         assert!(("2024".."2200").contains(&made), "{made}");
     }
     assert_eq!(s3(&["key", "list", "ring.key", "--json"], &scratch).ok().json(), rotated);
+}
+
+#[test]
+fn a_ring_that_others_can_read_is_told() {
+    let scratch = configured();
+    let clean = ["clean", "--config", "s3.toml", "--dry-run"];
+    let commands = [&["key", "list", "ring.key"][..], &["key", "rotate", "ring.key"], &clean];
+    for command in commands {
+        let told = |mode| {
+            let ring = scratch.path("ring.key");
+            std::fs::set_permissions(ring, Permissions::from_mode(mode)).unwrap();
+            s3(command, &scratch).ok().err.contains("warning: others can read the secret in")
+        };
+        assert!(told(0o644) && !told(0o600), "{command:?}");
+    }
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let (runtime, proxy) = configuration::start(&args.config)?;
+    let (runtime, proxy) = configuration::start(&args.config, ctx)?;
     let mut options = Clean::default();
     options.bucket.clone_from(&args.bucket);
     options.older_than = args.older_than;

@@ -1,30 +1,60 @@
 //! The proxy's configuration, for commands that need it.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
+use endseal_s3proxy::config::Keys;
 use endseal_s3proxy::{Config, Proxy, Silent};
 use tokio::runtime::{Builder, Runtime};
 
+use crate::ctx::Ctx;
+use crate::exposed;
 use crate::failure::{Failure, Kind};
 
 /// Reads a configuration.
-pub(super) fn read(path: &Path) -> Result<Config, Failure> {
+pub(super) fn read(path: &Path, ctx: &mut Ctx) -> Result<Config, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         let what = format!("cannot read {}", path.display());
         Failure::new(Kind::Environment, what).because(&error)
     })?;
     let folder = path.parent().unwrap_or(Path::new("."));
-    Config::parse(&text, folder, |name| std::env::var(name).ok()).map_err(|error| {
-        let what = format!("{} is no configuration", path.display());
-        Failure::new(Kind::Configuration, what).because(&error)
-    })
+    let config =
+        Config::parse(&text, folder, |name| std::env::var(name).ok()).map_err(|error| {
+            let what = format!("{} is no configuration", path.display());
+            Failure::new(Kind::Configuration, what).because(&error)
+        })?;
+    for file in secrets(&config) {
+        exposed::warn(file, ctx);
+    }
+    Ok(config)
+}
+
+/// Files with secrets that the proxy reads when it starts.
+fn secrets(config: &Config) -> Vec<&Path> {
+    let mut files: Vec<&Path> = match &config.keys {
+        Keys::Ring { file, passphrase_file } => {
+            [Some(file), passphrase_file.as_ref()].into_iter().flatten().map(|it| &**it).collect()
+        }
+        Keys::Rsa { files } => files.iter().map(|it| &**it).filter(|it| !is_public(it)).collect(),
+        Keys::Vault { token_file, .. } => vec![token_file],
+        _ => Vec::new(),
+    };
+    files.extend(config.tls.as_ref().map(|tls| &*tls.key));
+    files
+}
+
+/// Returns true for the public half of a key in PEM.
+fn is_public(path: &Path) -> bool {
+    let label = b"-----BEGIN PUBLIC KEY";
+    let mut first = [0; 21];
+    File::open(path).is_ok_and(|mut file| file.read_exact(&mut first).is_ok() && first == *label)
 }
 
 /// A proxy with that configuration, which does not listen, and the runtime that it lives in.
-pub(super) fn start(path: &Path) -> Result<(Runtime, Arc<Proxy>), Failure> {
-    let config = read(path)?;
+pub(super) fn start(path: &Path, ctx: &mut Ctx) -> Result<(Runtime, Arc<Proxy>), Failure> {
+    let config = read(path, ctx)?;
     let failed = |error: io::Error| Failure::new(Kind::Environment, "cannot begin").because(&error);
     let runtime = Builder::new_multi_thread().enable_all().build().map_err(failed)?;
     let proxy = runtime.block_on(async { Proxy::start(&config, Box::new(Silent::new())) });

@@ -10,6 +10,7 @@ use endseal_kms::{KeyId, Ring};
 use endseal_s3proxy::names::name_secret::NameSecretFile;
 
 use crate::ctx::{self, Ctx, Outcome};
+use crate::exposed;
 use crate::failure::{Failure, Kind};
 use crate::json::{self, Value};
 use crate::printable::printable;
@@ -54,6 +55,11 @@ enum Command {
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    if let Command::Rotate { file } | Command::List { file } | Command::Remove { file, .. } =
+        &args.command
+    {
+        exposed::warn(file, ctx);
+    }
     match &args.command {
         Command::New { file } => {
             let ring = Ring::generate(now(), &mut OsRandom).map_err(|error| {

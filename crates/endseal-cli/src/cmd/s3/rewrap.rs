@@ -43,7 +43,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let (runtime, proxy) = configuration::start(&args.config)?;
+    let (runtime, proxy) = configuration::start(&args.config, ctx)?;
     let mut options = Rewrap::default();
     options.bucket.clone_from(&args.bucket);
     options.prefix.clone_from(&args.prefix);

@@ -9,6 +9,7 @@ use endseal_s3proxy::{Config, Entry, Listening, Log, RunError, Silent};
 
 use super::configuration;
 use crate::ctx::{Ctx, Outcome};
+use crate::exposed;
 use crate::failure::{Failure, Kind};
 use crate::json::{self, Value};
 
@@ -34,9 +35,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let (config, words) = match (&args.folder, &args.config) {
-        (Some(folder), _) => of_folder(folder, args.listen)?,
+        (Some(folder), _) => of_folder(folder, args.listen, ctx)?,
         (None, Some(file)) => {
-            let mut config = configuration::read(file)?;
+            let mut config = configuration::read(file, ctx)?;
             config.listen = args.listen.unwrap_or(config.listen);
             (config, None)
         }
@@ -99,11 +100,15 @@ fn failure(error: RunError) -> Failure {
 fn of_folder(
     folder: &Path,
     listen: Option<SocketAddr>,
+    ctx: &mut Ctx,
 ) -> Result<(Config, Option<String>), Failure> {
     let SetUp { config, credentials, ring, is_new, .. } =
         set_up::set_up(folder, listen).map_err(|error| {
             Failure::new(Kind::Environment, "the folder cannot be used").because(&error)
         })?;
+    for secret in [&credentials, &ring] {
+        exposed::warn(secret, ctx);
+    }
     let (credentials, ring) = (credentials.display(), ring.display());
     let mut words = format!(
         "credentials are in {credentials}; try\n    AWS_SHARED_CREDENTIALS_FILE='{credentials}' \
