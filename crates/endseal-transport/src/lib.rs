@@ -70,6 +70,7 @@ mod pin;
 mod policy;
 mod prefix;
 mod receiver;
+mod renewal;
 mod replay;
 mod route;
 mod sender;

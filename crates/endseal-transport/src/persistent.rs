@@ -14,6 +14,7 @@ use crate::close::{CloseCode, Closed};
 use crate::connection::Connection;
 use crate::endpoint::Endpoint;
 use crate::error::ConnectError;
+use crate::renewal::Renewal;
 
 /// A connection that has lasted so long has worked: the next failure is the first again.
 const WORKED: Duration = Duration::from_secs(10);
@@ -39,14 +40,16 @@ struct State {
     connection: Option<(Connection, Instant)>,
     /// In a row.
     failures: u32,
+    renewal: Renewal,
 }
 
 impl PersistentConnection {
     /// It without a connection yet.
     #[must_use]
     pub fn new(endpoint: Endpoint, peer: PeerId, address: SocketAddr, backoff: Backoff) -> Self {
-        let state = Mutex::new(State { connection: None, failures: 0 });
+        let state = State { connection: None, failures: 0, renewal: Renewal::default() };
         let address = std::sync::Mutex::new(address);
+        let state = Mutex::new(state);
         Self { endpoint, peer, backoff, address, state, renew_after: RENEWED }
     }
 
@@ -60,26 +63,30 @@ impl PersistentConnection {
 
     /// The connection: the one there is, or a new one. All who ask wait for the same.
     ///
-    /// A connection that is older than [`renew_after`](Self::renew_after) is replaced if the peer can be
-    /// reached, and ends when the last handle and stream of it is dropped.
+    /// A connection that is older than [`renew_after`](Self::renew_after) is returned, and a new one begun
+    /// in a task; later calls return the new one once the peer has accepted it. The old one ends when the
+    /// last handle and stream of it is dropped.
+    ///
+    /// May be dropped while it waits: an attempt to connect where there is no connection is given up.
     ///
     /// # Errors
     /// [`ConnectError`] if the address cannot be one, the endpoint is closed, the peer has proved its key
     /// and refuses this side's, or [`Backoff::attempts`] are used up.
     pub async fn connection(&self) -> Result<Connection, ConnectError> {
         let mut state = self.state.lock().await;
-        if let Some((connection, since)) = state.connection.take() {
+        if let Some(renewed) = state.renewal.succeeded(&self.backoff) {
+            state.connection = Some(renewed);
+        }
+        if let Some((connection, since)) = state.connection.clone() {
             if connection.close_reason().is_none() {
-                let renewed = if since.elapsed() < self.renew_after {
-                    None
-                } else {
-                    // The old one serves on if there is no other.
-                    self.attempt().await.ok()
-                };
-                let current = renewed.map_or((connection, since), |new| (new, Instant::now()));
-                state.connection = Some(current.clone());
-                return Ok(current.0);
+                if since.elapsed() >= self.renew_after {
+                    let attempt = attempt(self.endpoint.clone(), self.peer, self.address());
+                    state.renewal.begin(async { attempt.await.ok() });
+                }
+                return Ok(connection);
             }
+            state.connection = None;
+            state.renewal = Renewal::default();
             state.failures =
                 if since.elapsed() < WORKED { state.failures.saturating_add(1) } else { 0 };
             if state.failures > 0 {
@@ -87,26 +94,12 @@ impl PersistentConnection {
                 tokio::time::sleep(wait.unwrap_or(self.backoff.max)).await;
             }
         }
-        let attempt = async || self.attempt().await;
+        let attempt = async || attempt(self.endpoint.clone(), self.peer, self.address()).await;
         let failures = &mut state.failures;
         let transient = |failure: &Failure| !failure.is_final;
         let connected = self.backoff.retry(&mut OsRandom, failures, transient, attempt).await;
         let connection = connected.map_err(|failure| failure.error)?;
         state.connection = Some((connection.clone(), Instant::now()));
-        Ok(connection)
-    }
-
-    async fn attempt(&self) -> Result<Connection, Failure> {
-        let connection = self.endpoint.connect(self.peer, self.address()).await?;
-        // Until this side's second flight is sent, anybody on the path can close the connection, by an
-        // Initial packet. A refusal of the peer comes a round trip later.
-        let was_open = connection.close_reason().is_none();
-        // A peer that accepts the handshake and not the key is no connection.
-        connection.confirmed().await.map_err(|closed| match closed {
-            Closed::Refused => Failure { error: ConnectError::Refused, is_final: was_open },
-            Closed::ByPeer(CloseCode::Busy) => ConnectError::Busy.into(),
-            other => ConnectError::Protocol(other.to_string()).into(),
-        })?;
         Ok(connection)
     }
 
@@ -119,6 +112,25 @@ impl PersistentConnection {
     fn address(&self) -> SocketAddr {
         *self.address.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Connects, and waits until the peer has accepted this side.
+async fn attempt(
+    endpoint: Endpoint,
+    peer: PeerId,
+    address: SocketAddr,
+) -> Result<Connection, Failure> {
+    let connection = endpoint.connect(peer, address).await?;
+    // Until this side's second flight is sent, anybody on the path can close the connection, by an
+    // Initial packet. A refusal of the peer comes a round trip later.
+    let was_open = connection.close_reason().is_none();
+    // A peer that accepts the handshake and not the key is no connection.
+    connection.confirmed().await.map_err(|closed| match closed {
+        Closed::Refused => Failure { error: ConnectError::Refused, is_final: was_open },
+        Closed::ByPeer(CloseCode::Busy) => ConnectError::Busy.into(),
+        other => ConnectError::Protocol(other.to_string()).into(),
+    })?;
+    Ok(connection)
 }
 
 /// Failure of an attempt.

@@ -139,35 +139,6 @@ async fn a_link_that_is_trying_learns_of_another_address() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_old_connection_is_replaced_and_its_streams_go_on() {
-    let pair = Pair::new(Policy::Hybrid, limits());
-    let proxy = Proxy::new(pair.address(), Weather::default(), 1).await;
-    let (peer, address) = (pair.server.peer_id(), proxy.address());
-    let link = PersistentConnection::new(pair.client.clone(), peer, address, Backoff::default())
-        .renew_after(Duration::ZERO);
-    let (first, first_taken) = tokio::join!(link.connection(), pair.server.accept());
-    let (first, first_taken) = (first.unwrap(), first_taken.unwrap());
-    let mut messages = first.open_messages().await.unwrap();
-    drop(first);
-    let (second, second_taken) = tokio::join!(link.connection(), pair.server.accept());
-    let (second, second_taken) = (second.unwrap(), second_taken.unwrap());
-    assert_eq!(pair.client.statistics().connected, 2);
-    second.send_control(&frame(2, 10)).await.unwrap();
-    assert_eq!(second_taken.receive_control().await.unwrap(), Some(frame(2, 10)));
-    // A stream of the first one is still under way, and ends with it.
-    messages.send(&frame(1, 10)).await.unwrap();
-    let mut received = first_taken.accept_messages().await.unwrap();
-    assert_eq!(received.receive().await.unwrap(), Some(frame(1, 10)));
-    drop(messages);
-    first_taken.closed().await;
-    // A peer that cannot be reached anew is no reason to end what there is.
-    link.set_address("127.0.0.1:0".parse().unwrap());
-    let third = link.connection().await.unwrap();
-    assert_eq!(third.close_reason(), None);
-    assert_eq!(pair.client.statistics().connected, 2);
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_link_gives_up_after_its_attempts() {
     let mut hasty = limits();
     hasty.handshake_timeout = Duration::from_millis(50);

@@ -16,6 +16,7 @@ mod pair;
 mod prefix;
 mod proxy;
 mod raw;
+mod renewal;
 mod replay;
 mod round_trips;
 mod streams;

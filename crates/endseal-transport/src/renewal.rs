@@ -1,0 +1,48 @@
+//! The replacement of an old connection, which stays in use meanwhile.
+
+use core::future::Future;
+use std::time::Instant;
+
+use endseal_crypto::random::OsRandom;
+use tokio::task::JoinSet;
+
+use crate::backoff::Backoff;
+use crate::connection::Connection;
+
+/// Attempts to replace a connection: at most one at a time, in a task of its own that ends with this.
+#[derive(Default)]
+pub(crate) struct Renewal {
+    attempt: JoinSet<Option<(Connection, Instant)>>,
+    /// In a row.
+    failures: u32,
+    /// End of the wait after the last failure.
+    not_before: Option<Instant>,
+}
+
+impl Renewal {
+    /// Begins an attempt, unless there is one or the last one failed too short a time ago.
+    pub(crate) fn begin(
+        &mut self,
+        attempt: impl Future<Output = Option<Connection>> + Send + 'static,
+    ) {
+        let waits = self.not_before.is_some_and(|end| Instant::now() < end);
+        if self.attempt.is_empty() && !waits {
+            self.attempt.spawn(async { attempt.await.map(|new| (new, Instant::now())) });
+        }
+    }
+
+    /// Returns the connection of an attempt that has succeeded, once, with the time of its success.
+    pub(crate) fn succeeded(&mut self, backoff: &Backoff) -> Option<(Connection, Instant)> {
+        // A task that panicked has failed.
+        let done = self.attempt.try_join_next()?.ok().flatten();
+        let renewed = done.filter(|(new, _)| new.close_reason().is_none());
+        if renewed.is_some() {
+            self.failures = 0;
+        } else {
+            self.failures = self.failures.saturating_add(1);
+            let wait = backoff.wait(self.failures, &mut OsRandom).unwrap_or(backoff.max);
+            self.not_before = Instant::now().checked_add(wait);
+        }
+        renewed
+    }
+}
