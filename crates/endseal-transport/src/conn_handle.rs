@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::close::{CloseCode, Closed};
 use crate::error::ReceiveError;
+use crate::handshake::is_complete;
 use crate::statistics::Counters;
 
 /// QUIC connection, counters and limits, shared by the streams of a connection.
@@ -21,6 +22,11 @@ impl ConnHandle {
         Counters::add(&self.counters.protocol_errors, 1);
         self.quinn.close(code.to_varint(), b"");
         error
+    }
+
+    /// Returns true if the connection has ended and its handshake was never complete.
+    pub(crate) fn handshake_failed(&self) -> bool {
+        self.quinn.close_reason().is_some() && !is_complete(&self.quinn)
     }
 
     /// Reason of the end of the connection.

@@ -40,6 +40,12 @@ pub enum EarlyData {
     Rejected,
 }
 
+/// Returns true if the handshake is complete on this side, also if the connection has ended since.
+pub(crate) fn is_complete(quinn: &quinn::Connection) -> bool {
+    // TLS exports key material of a complete handshake only, and no key is used here.
+    quinn.export_keying_material(&mut [0], b"EXPORTER-endseal-complete", b"").is_ok()
+}
+
 impl HandshakeInfo {
     /// The shortest round trip, 5 ms, by which a handshake can be measured: on a shorter path computing
     /// takes as long as travelling.

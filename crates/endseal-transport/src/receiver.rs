@@ -47,8 +47,10 @@ impl FrameReceiver {
         limits: Limits,
     ) -> Self {
         // Control frames are held back until the handshake is complete, which a recorded flight never
-        // is. A stream that is accepted after it counts as late for the same reason.
-        let idempotent_only = stream.is_0rtt() && expected != Some(StreamType::Control);
+        // is. A stream that is accepted after it counts as late for the same reason. QUIC counts one
+        // that is accepted after the handshake has failed as late, too.
+        let is_early = stream.is_0rtt() || handle.handshake_failed();
+        let idempotent_only = is_early && expected != Some(StreamType::Control);
         Self {
             stream,
             handle,

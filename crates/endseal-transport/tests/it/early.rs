@@ -227,6 +227,31 @@ async fn early_control_frames_of_a_failed_handshake_are_not_given_out() {
     }
 }
 
+/// CONNECTION_CLOSE in an Initial packet, which everybody on the path can forge, comes before the server has
+/// taken up the stream.
+#[tokio::test(flavor = "multi_thread")]
+async fn early_frames_of_a_failed_handshake_must_be_idempotent() {
+    let pair = Pair::new(Policy::Hybrid, early());
+    let raw = RawClient::new(1);
+    raw_meeting(&pair, &raw).await;
+    let weather = Weather { delay: Duration::from_millis(50), ..Weather::default() };
+    let proxy = Proxy::new(pair.address(), weather, 1).await;
+    let (asked, _accepted) = raw.dial(proxy.address()).into_0rtt().ok().unwrap();
+    let mut control = asked.open_uni().await.unwrap();
+    control.write_all(&[0, 0x80, 0x80, 0x40]).await.unwrap();
+    let mut message = asked.open_uni().await.unwrap();
+    message.write_all(&[&[1], &encoded(&[frame(7, 10)])[..]].concat()).await.unwrap();
+    let (mut exchange, _) = asked.open_bi().await.unwrap();
+    exchange.write_all(&[&[2], &encoded(&[frame(8, 10)])[..]].concat()).await.unwrap();
+    let taken = pair.server.accept().await.unwrap();
+    asked.close(0_u32.into(), b"");
+    taken.closed().await;
+    let heard = taken.accept_messages().await.unwrap().receive().await;
+    assert_eq!(heard, Err(ReceiveError::Early));
+    let (_, mut exchange) = taken.accept_exchange().await.unwrap();
+    assert_eq!(exchange.receive().await, Err(ReceiveError::Early));
+}
+
 /// A connection of a raw client during which it gets a ticket.
 async fn raw_meeting(pair: &Pair, raw: &RawClient) {
     let (asked, taken) = tokio::join!(raw.dial(pair.address()), pair.server.accept());
