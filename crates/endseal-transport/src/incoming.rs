@@ -87,7 +87,12 @@ async fn handshake(incoming: Incoming, shared: &Shared) -> Option<Connection> {
             completes.send_replace(false);
             let quinn = quinn.clone();
             tokio::spawn(async move {
-                if is_completed(&quinn, done).await {
+                let is_complete = tokio::select! {
+                    is_complete = is_completed(&quinn, done) => is_complete,
+                    // It was given up. The last handle closes the connection.
+                    () = completes.closed() => false,
+                };
+                if is_complete {
                     completes.send_replace(true);
                 }
             });

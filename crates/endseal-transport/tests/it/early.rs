@@ -252,6 +252,25 @@ async fn early_frames_of_a_failed_handshake_must_be_idempotent() {
     assert_eq!(exchange.receive().await, Err(ReceiveError::Early));
 }
 
+/// A client beyond its share of connections that resumes and never completes the handshake.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_resumed_handshake_that_stands_still_is_closed() {
+    let mut narrow = early();
+    narrow.second_flight_timeout = Duration::from_secs(1);
+    narrow.connections_per_peer = 1;
+    let pair = Pair::new(Policy::Hybrid, narrow);
+    let raw = RawClient::new(1);
+    raw_meeting(&pair, &raw).await;
+    let _share = pair.connect(pair.address()).await;
+    let weather = Weather { delay: Duration::from_millis(50), ..Weather::default() };
+    let proxy = Proxy::new(pair.address(), weather, 1).await;
+    let (asked, _accepted) = raw.dial(proxy.address()).into_0rtt().ok().unwrap();
+    assert!(eventually(|| pair.server.statistics().half_open == 1).await);
+    proxy.mute();
+    let closed = tokio::time::timeout(Duration::from_secs(3), asked.closed()).await;
+    assert!(closed.is_ok(), "the server holds a connection that counts nowhere");
+}
+
 /// A connection of a raw client during which it gets a ticket.
 async fn raw_meeting(pair: &Pair, raw: &RawClient) {
     let (asked, taken) = tokio::join!(raw.dial(pair.address()), pair.server.accept());

@@ -50,6 +50,7 @@ struct State {
     lost: AtomicU32,
     silent: AtomicBool,
     deaf: AtomicBool,
+    mute: AtomicBool,
     retries_only: AtomicBool,
     /// To the server and to the client: in order, but for what is late.
     lines: (UnboundedSender<Timed>, UnboundedSender<Timed>),
@@ -85,6 +86,7 @@ impl Proxy {
             lost: AtomicU32::new(0),
             silent: AtomicBool::new(false),
             deaf: AtomicBool::new(false),
+            mute: AtomicBool::new(false),
             retries_only: AtomicBool::new(false),
         });
         tokio::spawn(from_server(state.clone(), outside));
@@ -109,6 +111,11 @@ impl Proxy {
     /// From now on nothing passes.
     pub(crate) fn cut(&self) {
         self.state.silent.store(true, Ordering::Relaxed);
+    }
+
+    /// From now on the server hears nothing.
+    pub(crate) fn mute(&self) {
+        self.state.mute.store(true, Ordering::Relaxed);
     }
 
     /// From now on the client hears nothing.
@@ -157,10 +164,11 @@ async fn from_server(state: Arc<State>, outside: Arc<UdpSocket>) {
 impl State {
     fn pass(&self, from_client: bool, datagram: Vec<u8>) {
         let deaf = !from_client && self.deaf.load(Ordering::Relaxed);
+        let mute = from_client && self.mute.load(Ordering::Relaxed);
         // A long header of type Retry (RFC 9000, 17.2.5).
         let is_retry = datagram.first().is_some_and(|first| first & 0xf0 == 0xf0);
         let kept = !from_client && self.retries_only.load(Ordering::Relaxed) && !is_retry;
-        if kept || deaf || self.silent.load(Ordering::Relaxed) {
+        if kept || deaf || mute || self.silent.load(Ordering::Relaxed) {
             return;
         }
         if self.keep.load(Ordering::Relaxed) {
