@@ -47,7 +47,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let after = args.resume.as_deref().map(read_place).transpose()?.flatten();
-    let (runtime, proxy) = configuration::start(&args.config)?;
+    let (runtime, proxy) = configuration::start(&args.config, ctx)?;
     let mut options = Scrub::default();
     options.bucket.clone_from(&args.bucket);
     options.prefix.clone_from(&args.prefix);
