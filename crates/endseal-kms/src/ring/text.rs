@@ -113,7 +113,7 @@ impl<'a> Lines<'a> {
         let version = first
             .strip_prefix(MAGIC.as_bytes())
             .and_then(|rest| rest.strip_prefix(b" v"))
-            .filter(|version| !version.is_empty() && version.iter().all(u8::is_ascii_digit))
+            .filter(|version| is_decimal(version))
             .ok_or(ParseRingError::Form { line: 1 })?;
         if version != b"1" {
             return Err(ParseRingError::Version);
@@ -162,12 +162,16 @@ impl<'a> Lines<'a> {
 
 /// A decimal number without sign and leading zeros.
 pub(super) fn decimal(text: &str) -> Option<u64> {
-    let canonical = match text.as_bytes() {
+    if is_decimal(text.as_bytes()) { text.parse().ok() } else { None }
+}
+
+/// Returns true for a decimal number of any length, without sign and leading zeros.
+fn is_decimal(text: &[u8]) -> bool {
+    match text {
         [b'0'] => true,
         [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
         _ => false,
-    };
-    if canonical { text.parse().ok() } else { None }
+    }
 }
 
 struct Hex<'a>(&'a [u8]);

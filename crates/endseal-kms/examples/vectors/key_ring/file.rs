@@ -36,6 +36,7 @@ fn wrong_lines(dir: &Path) {
     let cases: &[(&str, &str, &str, String)] = &[
         ("file-empty", "no byte", "form", String::new()),
         ("file-version-2", "a later version", "version", good.replace(" v1\n", " v2\n")),
+        ("file-version-01", "a leading zero", "form", good.replace(" v1\n", " v01\n")),
         ("file-is-an-identity", "another format", "form", good.replace("s3-key-ring", "identity")),
         ("file-no-protection", "the second line is missing", "form", format!("{FIRST}{}", line(1))),
         ("file-unknown-protection", "another word", "form", good.replace(" none\n", " None\n")),
