@@ -15,6 +15,7 @@ use rustls::{DigitallySignedStruct, SignatureScheme};
 use crate::pair::{
     HERE, Pair, connected, eventually, frame, key, limits, unless_overtaken, was_reset,
 };
+use crate::raw::RawClient;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn both_sides_know_each_other() {
@@ -68,6 +69,19 @@ async fn a_client_that_is_not_pinned_is_refused_by_the_server() {
         told
     });
     assert!(is_refused.await);
+    let alert = unless_overtaken(async || {
+        let pair = Pair::new(Policy::Hybrid, limits());
+        let closed = match RawClient::new(9).dial(pair.address()).await {
+            Ok(asked) => asked.closed().await,
+            Err(error) => error,
+        };
+        match closed {
+            quinn::ConnectionError::ConnectionClosed(close) => Some(u64::from(close.error_code)),
+            quinn::ConnectionError::Reset => None,
+            other => panic!("{other:?}"),
+        }
+    });
+    assert_eq!(alert.await, 0x100 + 49, "access_denied (RFC 8446, 6.2) as QUIC carries it");
 }
 
 #[tokio::test(flavor = "multi_thread")]
