@@ -37,6 +37,8 @@ pub struct FrameReceiver {
     /// A frame whose payload is not complete.
     partial: Option<(LiveHeader, BytesMut)>,
     ended: bool,
+    /// QUIC reports a reset once, and an end of the stream afterwards.
+    failed: Option<ReceiveError>,
 }
 
 impl FrameReceiver {
@@ -61,6 +63,7 @@ impl FrameReceiver {
             pieces: VecDeque::new(),
             partial: None,
             ended: false,
+            failed: None,
         }
     }
 
@@ -69,8 +72,17 @@ impl FrameReceiver {
     /// May be dropped while it waits: nothing is lost.
     ///
     /// # Errors
-    /// [`ReceiveError`]. What came before is then not all that the peer meant to send.
+    /// [`ReceiveError`], the same from then on. What came before is then not all that the peer meant to send.
     pub async fn receive(&mut self) -> Result<Option<Frame>, ReceiveError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        let received = self.next_frame().await;
+        self.failed = received.as_ref().err().cloned();
+        received
+    }
+
+    async fn next_frame(&mut self) -> Result<Option<Frame>, ReceiveError> {
         self.read_prefix().await?;
         loop {
             if let Some(frame) = self.take_frame()? {
