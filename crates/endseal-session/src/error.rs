@@ -203,8 +203,10 @@ pub enum GroupChangeError {
     Exists,
     /// The group refused.
     Group(GroupError),
-    /// The key package of the welcome was used: a group was joined with it.
+    /// A group was joined with this welcome.
     Joined,
+    /// The key package of the welcome was used: a group was joined with it, by another welcome.
+    KeyPackageUsed,
     /// This device is not in the group, or the id is none.
     NoGroup,
     /// The store was restored: join the group again first.
@@ -222,7 +224,8 @@ impl fmt::Display for GroupChangeError {
             Self::Engine(error) => error.fmt(f),
             Self::Exists => f.write_str("there is a group of that id"),
             Self::Group(error) => error.fmt(f),
-            Self::Joined => f.write_str("the key package of the welcome was used"),
+            Self::Joined => f.write_str("the group of the welcome was joined"),
+            Self::KeyPackageUsed => f.write_str("the key package of the welcome was used"),
             Self::NoGroup => f.write_str("this device is not in the group"),
             Self::Restored => f.write_str("the store was restored: join the group again first"),
             Self::Superseded(whose) => write!(f, "{whose} has shown a later certificate"),

@@ -212,6 +212,37 @@ fn what_makes_no_sense_in_a_group_is_refused() {
     assert_eq!(receive(&alice, "bad.welcome")["elsewhere"], 1);
 }
 
+/// Keys that are used once, and were used.
+#[test]
+fn a_spent_key_package_or_bundle_is_named_with_its_remedy() {
+    let scratch = Scratch::new();
+    let [alice, bob, carol] = people(["alice", "bob", "carol"], &scratch);
+    found(&alice, &bob);
+    // Carol cannot know that alice was given the same key package.
+    group(&carol, &["create", "club"]).ok();
+    group(&carol, &["add", "club", "bob", "bob.package", "-o", "club.welcome"]).ok();
+    let received = bob.run(&["--json", "session", "receive", "club.welcome"]);
+    let json = received.json();
+    assert_eq!((received.code, &json["failures"]["key-package-used"]), (1, &1.into()), "{json}");
+    assert_eq!(json["already_delivered"], 0);
+    let told = bob.run(&["session", "receive", "club.welcome"]);
+    let remedy = "endseal session group key-package -o FILE";
+    assert!(told.code == 1 && told.err.contains(remedy), "{}", told.err);
+    // The welcome that used it comes again.
+    assert_eq!(receive(&bob, "bob.welcome")["already_delivered"], 1);
+
+    bob.run(&["session", "bundle", "-o", "bob.bundle"]).ok();
+    for (person, file) in [(&alice, "alice.msgs"), (&carol, "carol.msgs")] {
+        person.run(&["session", "begin", "bob", "bob.bundle"]).ok();
+        person.feed(&["session", "send", "bob", "-o", file], b"text").ok();
+    }
+    assert_eq!(receive(&bob, "alice.msgs")["delivered"], 1);
+    let told = bob.run(&["session", "receive", "carol.msgs"]);
+    let remedy = "endseal session bundle -o FILE";
+    assert!(told.text().contains("no-prekey 1") && told.err.contains(remedy), "{}", told.err);
+    assert_eq!(told.code, 1);
+}
+
 /// The process ends anywhere: what it made is written by the next run, and made once.
 #[test]
 fn a_welcome_that_was_not_written_waits() {

@@ -245,6 +245,7 @@ impl<'a> Reception<'a> {
             GroupChangeError::Engine(EngineError::Damaged(_)) => "damaged",
             GroupChangeError::Engine(error) => return Err(error),
             GroupChangeError::Exists => "group-exists",
+            GroupChangeError::KeyPackageUsed => "key-package-used",
             GroupChangeError::Group(GroupError::NoKeyPackage) => "no-prekey",
             GroupChangeError::Group(GroupError::TooLarge) => "group-too-large",
             GroupChangeError::Group(GroupError::UnknownSuite | GroupError::InvalidId) => {

@@ -184,10 +184,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         }
 
         let unused = |data: &[u8]| GroupDevice::key_package_expiry(data).ok();
-        let used = |data: &[u8]| {
-            let seconds = data.try_into().ok().map(u64::from_le_bytes);
-            seconds.map(Duration::from_secs)
-        };
+        let used = |data: &[u8]| records::UsedKeyPackage::from_bytes(data).map(|it| it.expiry);
         for (kind, position, expiry) in [
             (records::KEY_PACKAGE, &mut walk.key_packages, &unused as Expiry<'_>),
             (records::USED_KEY_PACKAGE, &mut walk.used_key_packages, &used as Expiry<'_>),

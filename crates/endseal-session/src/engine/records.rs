@@ -1,8 +1,9 @@
 //! Records and rows of groups in which the store keeps the states of this crate.
 
 use alloc::vec::Vec;
+use core::time::Duration;
 
-use endseal_crypto::ed25519;
+use endseal_crypto::{ed25519, hash};
 use endseal_store::{GroupRow, ReadTransaction, Standing, WriteTransaction};
 
 use super::lane::DroppedSession;
@@ -32,12 +33,33 @@ pub(super) const PARKED: u32 = 17;
 /// Devices with sessions that end, by the address. The value is empty.
 pub(super) const ENDING: u32 = 5;
 
-/// Key packages with which groups were joined, by their ids. The value is the end of the lifetime, in
-/// seconds since 1970.
+/// Key packages with which groups were joined, by their ids: see [`UsedKeyPackage`].
 pub(super) const USED_KEY_PACKAGE: u32 = 7;
 
 /// Present if strangers are refused. The value is empty.
 pub(super) const STRANGERS_REFUSED: u32 = 8;
+
+/// Value of [`USED_KEY_PACKAGE`].
+pub(super) struct UsedKeyPackage {
+    /// End of the lifetime, since 1970.
+    pub(super) expiry: Duration,
+    /// Digest of the welcome that used it.
+    pub(super) welcome: [u8; hash::LEN],
+}
+
+impl UsedKeyPackage {
+    /// `None` if the bytes are no such value.
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (seconds, welcome) = bytes.split_first_chunk()?;
+        let expiry = Duration::from_secs(u64::from_le_bytes(*seconds));
+        Some(Self { expiry, welcome: welcome.try_into().ok()? })
+    }
+
+    /// The expiry in seconds (8), little-endian, and the digest.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        [&self.expiry.as_secs().to_le_bytes()[..], &self.welcome].concat()
+    }
+}
 
 /// Restoration of the store for which the prekeys were made.
 const PREKEYS: u32 = 6;

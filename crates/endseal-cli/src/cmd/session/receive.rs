@@ -71,6 +71,9 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
                  contacts add NAME {inviter}, then receive the file again",
             ));
         }
+        for hint in tally.failures.keys().filter_map(|code| remedy(code)) {
+            ctx.note(&format!("hint: {hint}"));
+        }
         let mut text = format!("{}\n", text(&tally));
         for group in &tally.joined {
             let (name, inviter) =
@@ -86,6 +89,22 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         let json = summary(&tally, &contacts);
         Ok(Outcome { refused: tally.failed() > 0, ..Outcome::new(text, json) })
     })
+}
+
+/// What helps against a failure of that code.
+fn remedy(code: &str) -> Option<&'static str> {
+    match code {
+        "key-package-used" => Some(
+            "the key package was used before; give whoever added this device a new one: endseal \
+             session group key-package -o FILE",
+        ),
+        "no-prekey" => Some(
+            "the bundle or key package was used before, or is not of this device; give the sender a \
+             new one: endseal session bundle -o FILE (they: endseal session begin NAME FILE), or \
+             endseal session group key-package -o FILE",
+        ),
+        _ => None,
+    }
 }
 
 fn name(path: &Path) -> PathBuf {

@@ -4,6 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use endseal_crypto::hash;
 use endseal_store::Standing;
 
 use super::{EngineTransaction, load, partner};
@@ -13,7 +14,7 @@ use crate::engine::conversation::Conversation;
 use crate::engine::desk::Departure;
 use crate::engine::lane::{Lane, Membership, Occasion};
 use crate::engine::outbox::{Outgoing, OutgoingKind};
-use crate::engine::records;
+use crate::engine::records::{self, UsedKeyPackage};
 use crate::group::{Change, Commit, Group, GroupDevice, GroupError, MAX_WELCOME_LEN, Suite};
 use crate::{
     Address, Certificate, EngineError, GroupChangeError, MAX_MESSAGE_LEN, Message, PairwiseAccount,
@@ -105,18 +106,22 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     ///
     /// # Errors
     /// [`GroupChangeError::Exists`] if the group is not replaced; [`Self::forget_group`] first, if the
-    /// welcome is the right one. [`GroupChangeError::Joined`] if the key package of the welcome was used.
+    /// welcome is the right one. [`GroupChangeError::Joined`] if the welcome was used,
+    /// [`GroupChangeError::KeyPackageUsed`] if its key package was, by another one.
     pub fn join_group(&mut self, welcome: &[u8]) -> Result<JoinedGroup, GroupChangeError> {
-        let (mut failed, mut is_used) = (None, false);
+        let digest = hash::digest(welcome);
+        let (mut failed, mut used) = (None, None);
         let joined = self.device.groups.join(welcome, |id| {
-            let found = self.transaction.record(records::KEY_PACKAGE, id).and_then(|found| {
+            let found =
+                self.transaction.record(records::KEY_PACKAGE, id).map_err(EngineError::from);
+            let found = found.and_then(|found| {
                 if found.is_none() {
-                    is_used |= self.transaction.record(records::USED_KEY_PACKAGE, id)?.is_some();
+                    used = self.used_key_package(id)?.or(used.take());
                 }
                 Ok(found)
             });
             found.unwrap_or_else(|error| {
-                failed = Some(EngineError::from(error));
+                failed = Some(error);
                 None
             })
         });
@@ -124,7 +129,13 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             return Err(error.into());
         }
         let joined = match joined {
-            Err(GroupError::NoKeyPackage) if is_used => return Err(GroupChangeError::Joined),
+            Err(GroupError::NoKeyPackage) => {
+                return Err(match used {
+                    Some(used) if used.welcome == digest => GroupChangeError::Joined,
+                    Some(_) => GroupChangeError::KeyPackageUsed,
+                    None => GroupError::NoKeyPackage.into(),
+                });
+            }
             joined => joined?,
         };
         let (group, inviter) = (joined.group, joined.inviter);
@@ -138,21 +149,34 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         let (epoch, members) = (group.epoch(), group.members());
         let certificates = group.certificates().map_err(|_| GroupError::InvalidWelcome)?;
         membership.set(group);
-        let replaced = self.replace(&id, &joined.key_package);
+        let replaced = self.replace(&id, &joined.key_package, digest);
         self.failed |= replaced.is_err();
         let superseded = self.clerk.superseded(&certificates)?;
         Ok(JoinedGroup { id, epoch, inviter, members, superseded, released: replaced? })
     }
 
+    fn used_key_package(&self, id: &[u8]) -> Result<Option<UsedKeyPackage>, EngineError> {
+        let value = self.transaction.record(records::USED_KEY_PACKAGE, id)?;
+        let read = |bytes: &[u8]| {
+            UsedKeyPackage::from_bytes(bytes).ok_or(EngineError::Damaged("key package"))
+        };
+        value.as_deref().map(|bytes| read(bytes)).transpose()
+    }
+
     /// Removes what is left of the group that a welcome has replaced, and the key package. Returns what was
     /// parked for the group.
-    fn replace(&mut self, id: &[u8], key_package: &[u8]) -> Result<Vec<Released>, EngineError> {
+    fn replace(
+        &mut self,
+        id: &[u8],
+        key_package: &[u8],
+        welcome: [u8; hash::LEN],
+    ) -> Result<Vec<Released>, EngineError> {
         let conversation = Conversation::group(id).ok_or(EngineError::Damaged("group"))?;
         if let Some(data) = self.transaction.record(records::KEY_PACKAGE, key_package)? {
             let expiry = GroupDevice::key_package_expiry(&data)
                 .map_err(|_| EngineError::Damaged("key package"))?;
-            let expiry = expiry.as_secs().to_le_bytes();
-            self.transaction.put_record(records::USED_KEY_PACKAGE, key_package, &expiry)?;
+            let used = UsedKeyPackage { expiry, welcome }.to_bytes();
+            self.transaction.put_record(records::USED_KEY_PACKAGE, key_package, &used)?;
             self.transaction.remove_record(records::KEY_PACKAGE, key_package)?;
         }
         // Its past epochs are none of this one, which could not go on after them.
