@@ -205,7 +205,8 @@ pub enum GroupChangeError {
     Group(GroupError),
     /// A group was joined with this welcome.
     Joined,
-    /// The key package of the welcome was used: a group was joined with it, by another welcome.
+    /// The key package was used: this device has joined a group with it by another welcome, or has added a
+    /// device by it.
     KeyPackageUsed,
     /// This device is not in the group, or the id is none.
     NoGroup,
@@ -225,7 +226,7 @@ impl fmt::Display for GroupChangeError {
             Self::Exists => f.write_str("there is a group of that id"),
             Self::Group(error) => error.fmt(f),
             Self::Joined => f.write_str("the group of the welcome was joined"),
-            Self::KeyPackageUsed => f.write_str("the key package of the welcome was used"),
+            Self::KeyPackageUsed => f.write_str("the key package was used before"),
             Self::NoGroup => f.write_str("this device is not in the group"),
             Self::Restored => f.write_str("the store was restored: join the group again first"),
             Self::Superseded(whose) => write!(f, "{whose} has shown a later certificate"),

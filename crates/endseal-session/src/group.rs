@@ -84,6 +84,10 @@ pub struct Commit {
     pub added: Vec<Address>,
     /// Their certificates, in that order.
     pub(crate) certificates: Vec<[u8; Certificate::LEN]>,
+    /// Ids of their key packages.
+    pub(crate) key_packages: Vec<Vec<u8>>,
+    /// Time since 1970 after which none of the key packages is valid.
+    pub(crate) key_packages_until: Duration,
 }
 
 impl Group {
@@ -409,19 +413,22 @@ impl Group {
         let before = Arc::clone(&self.now);
         self.undo.clear();
         let now = Arc::make_mut(&mut self.now);
+        let key_packages_until = time.saturating_add(device::LIFETIME);
         let time = MlsTime::from_duration_since_epoch(time);
         let built = now.run(|mls| {
             let (out, secrets) =
                 propose(mls.commit_builder())?.commit_time(time).build_detached()?;
-            let welcome = out.welcome_messages.iter().map(MlsMessage::to_bytes);
-            let welcome = welcome.collect::<Result<_, _>>()?;
-            Ok((out.commit_message.to_bytes()?, welcome, secrets.to_bytes()?))
+            let welcomes = out.welcome_messages.iter();
+            let ids = welcomes.clone().flat_map(MlsMessage::welcome_key_package_references);
+            let ids: Vec<_> = ids.map(|id| id.to_vec()).collect();
+            let welcome = welcomes.map(MlsMessage::to_bytes).collect::<Result<_, _>>()?;
+            Ok((out.commit_message.to_bytes()?, welcome, ids, secrets.to_bytes()?))
         });
         let made = built.map_err(|error: MlsError| match Refused::of(&error) {
             Some(Refused::TooLarge) => GroupError::TooLarge,
             _ => refused,
         });
-        let made = made.and_then(|(commit, welcome, secrets)| {
+        let made = made.and_then(|(commit, welcome, key_packages, secrets)| {
             let digest = hash::digest(&commit);
             let pending = Pending { digest, secrets: Zeroizing::new(secrets) };
             // Tried on a copy: it tells who joins, and whether the group stays small enough.
@@ -429,7 +436,7 @@ impl Group {
             let Change { added, certificates, .. } =
                 after.accept(&pending).map_err(|_| GroupError::TooLarge)?;
             now.facts.pending = Some(pending);
-            Ok(Commit { commit, welcome, added, certificates })
+            Ok(Commit { commit, welcome, added, certificates, key_packages, key_packages_until })
         });
         made.inspect_err(|_| self.now = before)
     }

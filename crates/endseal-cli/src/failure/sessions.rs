@@ -148,6 +148,8 @@ impl From<GroupChangeError> for Failure {
                 GroupError::Internal => Self { kind: Kind::Environment, ..failure },
                 _ => failure,
             },
+            GroupChangeError::KeyPackageUsed => Self { kind: Kind::Refused, ..failure }
+                .hint("ask for a new one; they make it with: endseal session group key-package"),
             GroupChangeError::Superseded(_) => Self { kind: Kind::Refused, ..failure }
                 .hint("ask for a key package of the device that is used now"),
             GroupChangeError::Restored => Self { kind: Kind::Refused, ..failure }.hint(

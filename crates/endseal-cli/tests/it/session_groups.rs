@@ -218,6 +218,19 @@ fn a_spent_key_package_or_bundle_is_named_with_its_remedy() {
     let scratch = Scratch::new();
     let [alice, bob, carol] = people(["alice", "bob", "carol"], &scratch);
     found(&alice, &bob);
+    // Alice has used it herself, and is told.
+    group(&alice, &["create", "other"]).ok();
+    let again = ["add", "other", "bob", "bob.package", "-o", "other.welcome"];
+    let told = group(&alice, &again).fails(1, "the key package was used");
+    assert!(told.err.contains("endseal session group key-package"), "{}", told.err);
+    // One whose commit was taken back was not used.
+    add(&alice, &carol, &[&bob]);
+    key_package(&bob, "second.package");
+    group(&alice, &["remove", "team", "bob", "-o", "x1"]).ok();
+    group(&alice, &["accept", "team"]).ok();
+    group(&alice, &["add", "team", "bob", "second.package", "-o", "x2"]).ok();
+    group(&alice, &["discard", "team"]).ok();
+    group(&alice, &["add", "other", "bob", "second.package", "-o", "x3"]).ok();
     // Carol cannot know that alice was given the same key package.
     group(&carol, &["create", "club"]).ok();
     group(&carol, &["add", "club", "bob", "bob.package", "-o", "club.welcome"]).ok();

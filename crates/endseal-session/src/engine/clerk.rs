@@ -112,6 +112,8 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
                 Write::Decide { conversation, accepted } => {
                     let reference = self.conversation(&mut recent, conversation)?;
                     self.transaction.decide_outbox(reference, *accepted)?;
+                    let name = conversation.name();
+                    records::decide_key_packages(self.transaction, name, *accepted)?;
                 }
             }
         }
@@ -299,6 +301,7 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
         let found = self.references.find_conversation(self.transaction, conversation)?;
         if let Some(reference) = found {
             self.transaction.decide_outbox(reference, accepted)?;
+            records::decide_key_packages(self.transaction, conversation.name(), accepted)?;
         }
         Ok(())
     }
@@ -322,6 +325,7 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
         if let Some(reference) = found {
             self.transaction.unpark_all(reference)?;
             self.transaction.decide_outbox(reference, false)?;
+            records::decide_key_packages(self.transaction, conversation.name(), false)?;
         }
         Ok(self.transaction.remove_group(id)?)
     }

@@ -115,6 +115,7 @@ pub(super) struct Walk {
     tombstones: Place<PrunePosition>,
     key_packages: Place<Vec<u8>>,
     used_key_packages: Place<Vec<u8>>,
+    added_key_packages: Place<Vec<u8>>,
     addresses: Place<AddressRef>,
     dropped_sessions: Place<Vec<u8>>,
 }
@@ -184,10 +185,15 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         }
 
         let unused = |data: &[u8]| GroupDevice::key_package_expiry(data).ok();
+        let added = |data: &[u8]| {
+            let seconds = data.try_into().ok().map(u64::from_le_bytes);
+            seconds.map(Duration::from_secs)
+        };
         let used = |data: &[u8]| records::UsedKeyPackage::from_bytes(data).map(|it| it.expiry);
         for (kind, position, expiry) in [
             (records::KEY_PACKAGE, &mut walk.key_packages, &unused as Expiry<'_>),
             (records::USED_KEY_PACKAGE, &mut walk.used_key_packages, &used as Expiry<'_>),
+            (records::ADDED_KEY_PACKAGE, &mut walk.added_key_packages, &added as Expiry<'_>),
         ] {
             let Some(from) = position.take() else { continue };
             let packages = store.records_after(kind, &from.unwrap_or_default(), policy.rows)?;
@@ -237,6 +243,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         let through = walk.tombstones.is_end()
             && walk.key_packages.is_end()
             && walk.used_key_packages.is_end()
+            && walk.added_key_packages.is_end()
             && walk.addresses.is_end()
             && walk.dropped_sessions.is_end();
         if through {

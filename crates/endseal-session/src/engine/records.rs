@@ -36,6 +36,14 @@ pub(super) const ENDING: u32 = 5;
 /// Key packages with which groups were joined, by their ids: see [`UsedKeyPackage`].
 pub(super) const USED_KEY_PACKAGE: u32 = 7;
 
+/// Key packages by which this device has added others, by their ids. The value is a time after which none
+/// is valid, in seconds since 1970.
+pub(super) const ADDED_KEY_PACKAGE: u32 = 9;
+
+/// Those of a commit that is pending, by the name of the conversation. The value is the time (8), and each
+/// id behind its length (1).
+const PENDING_KEY_PACKAGES: u32 = 10;
+
 /// Present if strangers are refused. The value is empty.
 pub(super) const STRANGERS_REFUSED: u32 = 8;
 
@@ -59,6 +67,42 @@ impl UsedKeyPackage {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         [&self.expiry.as_secs().to_le_bytes()[..], &self.welcome].concat()
     }
+}
+
+/// Notes the key packages of a commit that is pending.
+pub(super) fn put_pending_key_packages(
+    transaction: &WriteTransaction<'_>,
+    conversation: &[u8],
+    ids: &[Vec<u8>],
+    until: Duration,
+) -> Result<(), EngineError> {
+    let mut value = until.as_secs().to_le_bytes().to_vec();
+    for id in ids {
+        // The longest hash of a cipher suite has 64 bytes.
+        value.push(u8::try_from(id.len()).map_err(|_| EngineError::Damaged("key package"))?);
+        value.extend_from_slice(id);
+    }
+    Ok(transaction.put_record(PENDING_KEY_PACKAGES, conversation, &value)?)
+}
+
+/// Ends the commit that is pending: its key packages were used if it was accepted.
+pub(super) fn decide_key_packages(
+    transaction: &WriteTransaction<'_>,
+    conversation: &[u8],
+    accepted: bool,
+) -> Result<(), EngineError> {
+    let Some(value) = transaction.record(PENDING_KEY_PACKAGES, conversation)? else {
+        return Ok(());
+    };
+    transaction.remove_record(PENDING_KEY_PACKAGES, conversation)?;
+    let damaged = EngineError::Damaged("key packages");
+    let Some((until, mut ids)) = value.split_at_checked(8) else { return Err(damaged) };
+    while let Some((len, rest)) = ids.split_first().filter(|_| accepted) {
+        let Some((id, rest)) = rest.split_at_checked((*len).into()) else { return Err(damaged) };
+        transaction.put_record(ADDED_KEY_PACKAGE, id, until)?;
+        ids = rest;
+    }
+    Ok(())
 }
 
 /// Restoration of the store for which the prekeys were made.

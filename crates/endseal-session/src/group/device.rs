@@ -29,7 +29,7 @@ use crate::address::Address;
 use crate::certificate::Certificate;
 
 /// How long a key package may be used. Longer ones are refused by other implementations.
-const LIFETIME: Duration = Duration::from_secs(84 * 24 * 60 * 60);
+pub(super) const LIFETIME: Duration = Duration::from_secs(84 * 24 * 60 * 60);
 const VERSION: u8 = 1;
 
 /// What the MLS library is told about us.

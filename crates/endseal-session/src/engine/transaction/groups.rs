@@ -288,8 +288,10 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         id: &[u8],
         change: impl FnOnce(&mut Group) -> Result<Commit, GroupError>,
     ) -> Result<u64, GroupChangeError> {
-        let Commit { commit, welcome, added, certificates } = change(self.group_to_change(id)?)?;
-        if let Err(error) = self.check_added(&added, &certificates) {
+        let Commit { commit, welcome, added, certificates, key_packages, key_packages_until } =
+            change(self.group_to_change(id)?)?;
+        let checked = self.check_added(&added, &certificates);
+        if let Err(error) = checked.and_then(|()| self.check_unused(&key_packages)) {
             self.group_to_change(id)?.discard_pending();
             return Err(error);
         }
@@ -308,6 +310,14 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             }
         };
         let conversation = Conversation::group(id).ok_or(GroupChangeError::NoGroup)?;
+        if !key_packages.is_empty() {
+            records::put_pending_key_packages(
+                self.transaction,
+                conversation.name(),
+                &key_packages,
+                key_packages_until,
+            )?;
+        }
         for body in welcome {
             for member in &added {
                 self.depart(Departure {
@@ -331,6 +341,17 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             let known = partner(&mut self.clerk, self.memory, *address)?;
             if known.supersedes(certificate)? {
                 return Err(GroupChangeError::Superseded(*address));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses key packages by which this device has added others before.
+    fn check_unused(&self, key_packages: &[Vec<u8>]) -> Result<(), GroupChangeError> {
+        for id in key_packages {
+            let record = self.transaction.record(records::ADDED_KEY_PACKAGE, id);
+            if record.map_err(EngineError::from)?.is_some() {
+                return Err(GroupChangeError::KeyPackageUsed);
             }
         }
         Ok(())

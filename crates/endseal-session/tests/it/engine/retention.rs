@@ -191,8 +191,9 @@ fn a_welcome_that_comes_again_is_recognised_until_its_key_package_is_old() {
     other.kill();
     assert!(matches!(again(&mut other), Err(GroupChangeError::Joined)));
     // Another welcome for the same key package is none that comes again.
-    one.engine().transaction(|t| t.create_group(b"club", NOW)).unwrap();
-    let (_, second) = one.change(b"club", |group| group.add([package.as_slice()], NOW));
+    let mut third = Party::new(3);
+    third.engine().transaction(|t| t.create_group(b"club", NOW)).unwrap();
+    let (_, second) = third.change(b"club", |group| group.add([package.as_slice()], NOW));
     let used = other.engine().transaction(|t| t.join_group(&second[0]));
     assert!(matches!(used, Err(GroupChangeError::KeyPackageUsed)));
     assert_eq!(prune(&mut other, &PrunePolicy::new(NOW + 113 * DAY)).key_packages, 0);
