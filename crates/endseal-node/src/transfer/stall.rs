@@ -29,7 +29,8 @@ impl Default for StallTimeout {
 }
 
 impl StallTimeout {
-    /// Gives up when no progress is made within `limit`, and at most twice that after the last one.
+    /// Gives up when a transfer makes no progress within `limit`. Content that QUIC has buffered, at most
+    /// 2 MiB, has one more `limit` for each 64 KiB while content moves to the peer.
     #[must_use]
     pub fn new(limit: Duration) -> Self {
         Self(limit)
