@@ -122,7 +122,8 @@ async fn attempt(
 ) -> Result<Connection, Failure> {
     let connection = endpoint.connect(peer, address).await?;
     // Until this side's second flight is sent, anybody on the path can close the connection, by an
-    // Initial packet. A refusal of the peer comes a round trip later.
+    // Initial packet. A refusal of the peer comes a round trip later. One that is there already may be
+    // either, and the next attempt tells.
     let was_open = connection.close_reason().is_none();
     // A peer that accepts the handshake and not the key is no connection.
     connection.confirmed().await.map_err(|closed| match closed {
