@@ -19,7 +19,7 @@ pub enum ClientError {
     ConnectTimeout,
     /// The request cannot be sent: an upgrade, a body whose length is not the announced one.
     InvalidRequest,
-    /// The response is not HTTP, or its head is too long or has too many fields.
+    /// The response is not HTTP/1.1, changes the protocol, or has a head that is too long or has too many headers.
     InvalidResponse,
     /// The source of the request's body failed; the server saw the connection break.
     Source(SourceError),

@@ -5,7 +5,7 @@ use core::future::poll_fn;
 use core::mem;
 use core::task::{Context, Poll, ready};
 
-use http::{Request, Response, request};
+use http::{Request, Response, StatusCode, request};
 use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
 use tokio::sync::OwnedSemaphorePermit;
@@ -94,6 +94,10 @@ impl Exchange {
         .await;
         self.stall.progress();
         match outcome {
+            // No request here asks for another protocol.
+            Ok(Ok(response)) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
+                Err((ClientError::InvalidResponse, Seen::Yes))
+            }
             Ok(Ok(response)) => {
                 progress.end();
                 Ok(response)

@@ -7,6 +7,7 @@ mod answers;
 mod bodies;
 mod broken;
 mod buffers;
+mod hostile;
 mod limits;
 mod pool;
 mod reuse;
