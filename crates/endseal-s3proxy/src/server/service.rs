@@ -87,6 +87,9 @@ impl Proxy {
         if head_len(&head.uri, &head.headers) > self.limits.header_bytes {
             return Err(S3Error::head_too_large());
         }
+        if head.headers.get_all(HOST).iter().nth(1).is_some() {
+            return Err(S3Error::invalid_request("There is more than one Host header."));
+        }
         let host = host(&head.uri, &head.headers);
         let target = parse_target(&head.uri, host, &self.domains)?;
         seen.target = Some(target.without_query());

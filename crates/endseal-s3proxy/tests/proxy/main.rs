@@ -17,6 +17,7 @@ mod fixture;
 mod folder;
 mod forms;
 mod header_rules;
+mod hostile_requests;
 mod lists;
 mod markers;
 mod md5_conditions;
