@@ -109,6 +109,7 @@ fn sources(target: &str) -> Vec<Source> {
             vec![source("identity", "input", PLAIN)]
         }
         "key_ring" => vec![source("s3-key-ring", "file", PLAIN)],
+        "s3_object_header" => vec![source("s3-object", "header", PLAIN)],
         "roster" => vec![source("roster", "roster", PLAIN)],
         "bundle" => vec![source("session", "bundle", PLAIN)],
         "certificate" => vec![source("session", "certificate", PLAIN)],
@@ -156,6 +157,9 @@ fn made(target: &str) -> Vec<Vec<u8>> {
             let header = b"\0\x01\0\x02\x02id\0\0\0\0\0\0\0\x05\x01\0\x03abc\x04wxyz";
             vec![header.to_vec(), [&header[..15], b"\x03\0\x03abc\x04wxyz"].concat()]
         }
+        "s3_authorization" => crate::s3::signed_requests(),
+        "s3_aws_chunked" => crate::s3::uploads(),
+        "s3_xml" => crate::s3::DOCUMENTS.map(|it| it.as_bytes().to_vec()).to_vec(),
         "store_packs" => {
             let one = b"\x05\x02\x01\x02\0\x02id\x04text";
             let two = [&one[..], b"\0\x01i\0", b"\x01\x07\x01i\x01t"].concat();

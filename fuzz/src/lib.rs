@@ -10,6 +10,7 @@ pub mod corpus;
 mod crypto;
 mod envelope;
 mod keyring;
+mod s3;
 mod session;
 mod transport;
 
@@ -29,6 +30,7 @@ targets! {
     crypto: gcm_in_place_vs_aws_lc, kernel_vs_dalek;
     envelope: envelope_open, envelope_stream_vs_whole;
     keyring: address_book, identity_file, identity_text, key_ring, roster;
+    s3: s3_authorization, s3_aws_chunked, s3_object_header, s3_xml;
     session: bundle, certificate, mls_header, session_file, session_message, store_packs;
     transport: transfer, transport_prefix;
 }
