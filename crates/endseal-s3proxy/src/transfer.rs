@@ -16,7 +16,7 @@ mod shared_buffer;
 
 pub(crate) use content::{Content, ContentSource, held, whole};
 pub(crate) use form_file::{FormFile, find};
-pub(crate) use framed::{Framed, TRAILER};
+pub(crate) use framed::{Framed, TRAILER, checksum_of};
 pub(crate) use leftover::Leftover;
 pub(crate) use opening_body::{Opened, Opener};
 pub use outgoing::Outgoing;

@@ -1,8 +1,9 @@
 //! `CompleteMultipartUpload`: the client's list of parts.
 
+use super::parts::checksum;
 use super::tree::Tree;
 use super::{Builder, XmlError};
-use crate::checksum::{ChecksumKind, ChecksumValue};
+use crate::checksum::ChecksumValue;
 
 /// S3's limit.
 const MAX_PARTS: usize = 10_000;
@@ -35,19 +36,10 @@ pub fn read_complete(xml: &[u8]) -> Result<Vec<CompletedPart>, XmlError> {
         let number = element.child_number("PartNumber")?.ok_or(XmlError::Missing("PartNumber"))?;
         let number = u16::try_from(number).ok().filter(|it| (1..=10_000).contains(it));
         let etag = element.child_text("ETag")?.ok_or(XmlError::Missing("ETag"))?;
-        let mut checksum = None;
-        for child in element.children() {
-            let Some(kind) = ChecksumKind::from_element(child.name()) else { continue };
-            let value = ChecksumValue::from_base64(kind, child.text(kind.element())?.trim());
-            let value = value.ok_or(XmlError::Invalid(kind.element()))?;
-            if checksum.replace(value).is_some() {
-                return Err(XmlError::Invalid(kind.element()));
-            }
-        }
         parts.push(CompletedPart {
             number: number.ok_or(XmlError::Invalid("PartNumber"))?,
             etag: etag.trim().to_owned(),
-            checksum,
+            checksum: checksum(&element)?,
         });
     }
     if parts.is_empty() { Err(XmlError::Missing("Part")) } else { Ok(parts) }

@@ -1,8 +1,8 @@
 //! `ListPartsResult`: the backend's list of parts.
 
-use super::tree::Tree;
+use super::tree::{Element, Tree};
 use super::{Builder, XmlError};
-use crate::checksum::ChecksumValue;
+use crate::checksum::{ChecksumKind, ChecksumValue};
 
 /// A page of a list of parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,14 +26,28 @@ pub struct ListedPart {
     pub size: u64,
     /// `LastModified` as it stands.
     pub last_modified: Option<String>,
-    /// The checksum that is written; none is read.
+    /// The checksum of the part, if the list tells it.
     pub checksum: Option<ChecksumValue>,
+}
+
+/// The checksum of a part; none of an algorithm that is not known here.
+pub(super) fn checksum(part: &Element<'_>) -> Result<Option<ChecksumValue>, XmlError> {
+    let mut checksum = None;
+    for child in part.children() {
+        let Some(kind) = ChecksumKind::from_element(child.name()) else { continue };
+        let value = ChecksumValue::from_base64(kind, child.text(kind.element())?.trim());
+        let value = value.ok_or(XmlError::Invalid(kind.element()))?;
+        if checksum.replace(value).is_some() {
+            return Err(XmlError::Invalid(kind.element()));
+        }
+    }
+    Ok(checksum)
 }
 
 /// Reads a page.
 ///
 /// # Errors
-/// [`XmlError`]: a part without number, tag or size, or a page that goes on and does not say where.
+/// [`XmlError`]: a part without number, tag or size, a malformed checksum, or a page that goes on and does not say where.
 pub fn read_parts(xml: &[u8]) -> Result<PartsPage, XmlError> {
     let tree = Tree::parse(xml)?;
     let root = tree.expect_root("ListPartsResult")?;
@@ -47,7 +61,7 @@ pub fn read_parts(xml: &[u8]) -> Result<PartsPage, XmlError> {
             etag: etag.trim().to_owned(),
             size: element.child_number("Size")?.ok_or(XmlError::Missing("Size"))?,
             last_modified: element.child_text("LastModified")?.map(|it| it.trim().to_owned()),
-            checksum: None,
+            checksum: checksum(&element)?,
         });
     }
     let truncated = root.child_text("IsTruncated")?;

@@ -22,7 +22,7 @@ pub(super) use self::recorded::kind_of as recorded_kind_of;
 pub(super) use self::spelling::Spelling;
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::Target;
-use endseal_s3_protocol::xml::{self, Change, EntryKind, Leaf, Replacement};
+use endseal_s3_protocol::xml::{self, Change, ChecksumChange, EntryKind, Leaf, Replacement};
 
 use super::listed_objects::{plain_entry, plaintext, sealed_entry};
 use crate::context::{Call, Proxy};
@@ -169,7 +169,8 @@ async fn answer(
         let version = entry.version_id.as_deref();
         let is_plain = plain.iter().any(|(name, id)| *name == key && id.as_deref() == version);
         let told = match (is_object, is_plain) {
-            (false, _) => Replacement::default(),
+            // Of an upload, the algorithm between proxy and backend.
+            (false, _) => Replacement { checksum: ChecksumChange::Drop, ..Replacement::default() },
             (true, false) => sealed_entry(entry),
             (true, true) => plain_entry(entry),
         };

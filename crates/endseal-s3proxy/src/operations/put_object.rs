@@ -10,10 +10,10 @@ use endseal_s3_format::{
     self as object, ContentKey, Header, WholeSealer, entity_tag, marker, size,
 };
 use endseal_s3_protocol::S3Error;
-use endseal_s3_protocol::checksum::{Digests, Hasher, Outcome};
+use endseal_s3_protocol::checksum::{Digests, Outcome};
 use endseal_s3_protocol::sigv4::PayloadHash;
 use http::header::ETAG;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
+use http::{HeaderMap, HeaderValue, Method, Response};
 
 use super::{conditions, content, pass_through};
 use crate::bucket::{EntityTags, Plaintext};
@@ -23,7 +23,7 @@ use crate::forward::without_body;
 use crate::headers::{self, USER_METADATA};
 use crate::sealed_object::Sought;
 use crate::transfer::{
-    Content, Framed, Outgoing, Plain, Report, Sealed, Sealer, TRAILER, held, whole,
+    Content, Framed, Outgoing, Plain, Report, Sealed, Sealer, TRAILER, checksum_of, held, whole,
 };
 use crate::upstream::{Body, ResponseBody};
 
@@ -120,11 +120,7 @@ pub(super) async fn seal(
     if len <= CHUNK_LEN as u64 {
         let (sealed, outcome) = seal_short(proxy, content, sealer, sealed_len).await?;
         if proxy.has_trailers() {
-            let mut checksum = Hasher::new(TRAILER);
-            checksum.update(&sealed);
-            let value = HeaderValue::try_from(checksum.finish().to_base64());
-            let value = value.map_err(|_| S3Error::internal())?;
-            headers.insert(HeaderName::from_static(TRAILER.header()), value);
+            headers::insert(&mut headers, TRAILER.header(), &checksum_of(&sealed).to_base64())?;
         }
         let (body, hash) = (Body::full(sealed), PayloadHash::Unsigned);
         let response = proxy.send(signer, method, &target, headers, body, hash).await;
@@ -138,12 +134,7 @@ pub(super) async fn seal(
         report.clone(),
         proxy.metrics.clone(),
     );
-    let (body, hash) = if proxy.has_trailers() {
-        let body = Framed::body(body, sealed_len, &mut headers)?;
-        (body, PayloadHash::StreamingUnsignedTrailer)
-    } else {
-        (Body::stream(sealed_len, body), PayloadHash::Unsigned)
-    };
+    let (body, hash) = Framed::body(body, sealed_len, &mut headers, proxy.has_trailers())?;
     let response = proxy.send(signer, method, &target, headers, body, hash).await;
     finish(response, report.take(), md5).await
 }

@@ -7,7 +7,8 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use endseal_s3_protocol::S3Error;
-use endseal_s3_protocol::checksum::ChecksumKind;
+use endseal_s3_protocol::checksum::{ChecksumKind, ChecksumValue, Hasher};
+use endseal_s3_protocol::sigv4::PayloadHash;
 use http::header::{CONTENT_ENCODING, HeaderMap, HeaderValue};
 use http_body::Frame;
 
@@ -22,6 +23,13 @@ const CHUNK: u64 = 4 * 1024 * 1024;
 /// Costs next to nothing, and all servers know it.
 pub(crate) const TRAILER: ChecksumKind = ChecksumKind::Crc32c;
 
+/// The checksum of a short body, which goes before it, in a header.
+pub(crate) fn checksum_of(body: &[u8]) -> ChecksumValue {
+    let mut hasher = Hasher::new(TRAILER);
+    hasher.update(body);
+    hasher.finish()
+}
+
 /// Sealed bytes in chunks.
 pub(crate) struct Framed {
     sealed: Sealed,
@@ -34,11 +42,20 @@ pub(crate) struct Framed {
 }
 
 impl Framed {
-    /// The body of `len` sealed bytes in chunks, and the headers that say so.
+    /// The body of `len` sealed bytes and how it is signed: in chunks, with the headers that say so, where the
+    /// backend `has_trailers`.
     ///
     /// # Errors
     /// If a header cannot be made.
-    pub(crate) fn body(sealed: Sealed, len: u64, headers: &mut HeaderMap) -> Result<Body, S3Error> {
+    pub(crate) fn body(
+        sealed: Sealed,
+        len: u64,
+        headers: &mut HeaderMap,
+        has_trailers: bool,
+    ) -> Result<(Body, PayloadHash), S3Error> {
+        if !has_trailers {
+            return Ok((Body::stream(len, sealed), PayloadHash::Unsigned));
+        }
         let coding = match headers::text(headers, CONTENT_ENCODING) {
             Some(coding) => format!("{coding},aws-chunked"),
             None => "aws-chunked".to_owned(),
@@ -54,7 +71,7 @@ impl Framed {
             chunk: 0,
             waiting: VecDeque::new(),
         };
-        Ok(Body::stream(framed_len(len), own))
+        Ok((Body::stream(framed_len(len), own), PayloadHash::StreamingUnsignedTrailer))
     }
 
     /// Puts a piece into chunks, of which it may begin and end some.

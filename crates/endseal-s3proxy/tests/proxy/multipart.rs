@@ -2,9 +2,11 @@
 
 use base64ct::{Base64, Encoding as _};
 use endseal_crypto::sha256;
+use endseal_s3proxy::config::Backend;
 
 use crate::client::{Answer, Client};
-use crate::fixture::{World, content};
+use crate::fixture::{World, config, content, serve};
+use crate::odd_server::{OddServer, Oddity};
 
 pub(crate) const PART: usize = 5 << 20;
 
@@ -281,4 +283,27 @@ async fn a_bucket_with_nothing_but_parked_parts_can_be_deleted() {
     assert_eq!(own.len(), 2, "the parked part, and the id of the upload");
     client.ask("DELETE", "/bucket").await.expect(204);
     client.ask("HEAD", "/bucket").await.expect(404);
+}
+
+/// Content that is damaged between proxy and backend would be found when it is read, and be lost by then.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_damaged_on_the_way_to_the_backend_is_not_stored() {
+    let (world, _front) = World::with_bucket().await;
+    let server = OddServer::start(&world, Oddity::ChangesBytes).await;
+    let mut backend = Backend::served(&world.folder);
+    backend.url = format!("http://{}", server.address);
+    backend.trailers = true;
+    let front = serve(&config(backend, &world.ring())).await;
+    let client = &front.client;
+    for len in [10_000, 100_000] {
+        let put = client.put("/bucket/key", &content(len, 1)).await.expect(400);
+        assert_eq!(put.code(), "BadDigest", "{len}");
+    }
+    let id = begin(client, "/bucket/key", &[]).await;
+    for len in [10_000, PART] {
+        let target = format!("/bucket/key?partNumber=1&uploadId={id}");
+        let put = client.put(&target, &content(len, 1)).await.expect(400);
+        assert_eq!(put.code(), "BadDigest", "{len}");
+    }
+    assert_eq!(client.ask("GET", "/bucket/key").await.status, 404);
 }

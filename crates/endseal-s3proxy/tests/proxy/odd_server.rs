@@ -23,6 +23,8 @@ pub(crate) enum Oddity {
     TakesPartsFirst,
     /// An upload is none any more some time before it is an object. versitygw is like that.
     HidesUploads,
+    /// The middle byte of every body of more than 1,000 bytes arrives changed.
+    ChangesBytes,
     /// Every answer tells the length of what is stored, has a header for its connection, and says which headers came.
     TellsHeaders,
 }
@@ -84,6 +86,11 @@ impl Shared {
                 return;
             }
             tokio::time::sleep(STEP).await;
+        }
+        let mut request = request;
+        let middle = request.body.len() / 2;
+        if self.oddity == Oddity::ChangesBytes && middle > 500 {
+            request.body[middle] ^= 1;
         }
         let mut answer = self.ask(&request).await;
         let path = request.target.split('?').next().unwrap();

@@ -25,7 +25,7 @@ use crate::forward::{late_error, read, with_document};
 use crate::headers;
 use crate::operations::copy_object::rewrite_answer;
 use crate::operations::{conditions, content, pass_through};
-use crate::transfer::Outgoing;
+use crate::transfer::{Outgoing, TRAILER, checksum_of};
 use crate::upstream::{Body, ResponseBody};
 
 /// 10,000 parts with tags and checksums.
@@ -236,8 +236,13 @@ async fn write_end(
     record.seal_tail(&upload.key, &mut OsRandom, &mut end).map_err(|_| S3Error::internal())?;
     let query = Query::new().with("partNumber", &number.get().to_string());
     let target = upload.target(query);
-    let body = Body::full(end.freeze());
-    let headers = HeaderMap::new();
+    let end = end.freeze();
+    let mut headers = HeaderMap::new();
+    let checksum = proxy.has_trailers().then(|| checksum_of(&end));
+    if let Some(checksum) = &checksum {
+        headers::insert(&mut headers, TRAILER.header(), &checksum.to_base64())?;
+    }
+    let body = Body::full(end);
     let signer = upload.sought.signer;
     let sent =
         proxy.send(signer, &Method::PUT, &target, headers, body, PayloadHash::Unsigned).await;
@@ -247,13 +252,13 @@ async fn write_end(
     })?;
     let etag = headers::text(response.headers(), ETAG).map(str::to_owned);
     let etag = etag.ok_or_else(|| S3Error::bad_gateway("the backend gave a part no entity tag"))?;
-    completed.push(CompletedPart { number: number.get(), etag, checksum: None });
+    completed.push(CompletedPart { number: number.get(), etag, checksum });
     Ok(completed)
 }
 
 fn named(part: &StoredPart) -> CompletedPart {
     let etag = format!("\"{}\"", part.entity_tag);
-    CompletedPart { number: part.number.get(), etag, checksum: None }
+    CompletedPart { number: part.number.get(), etag, checksum: part.checksum }
 }
 
 /// Reads a parked part back.

@@ -15,7 +15,7 @@ use crate::forward::{late_error, read, with_document};
 use crate::headers;
 use crate::operations::put_object::set_metadata;
 use crate::sealed_object::Sought;
-use crate::transfer::Outgoing;
+use crate::transfer::{Outgoing, TRAILER};
 use crate::upstream::ResponseBody;
 
 /// Begins an upload.
@@ -48,6 +48,10 @@ pub(in crate::operations) async fn create(
     )
     .map_err(|_| S3Error::internal())?;
     set_metadata(proxy, sought.bucket, &mut headers, &header, &keys.key)?;
+    if proxy.has_trailers() {
+        // Of the sealed parts, which come with checksums of that algorithm.
+        headers::insert(&mut headers, "x-amz-checksum-algorithm", TRAILER.name())?;
+    }
     let response = proxy.ask(&call.signer, &Method::POST, &call.target, headers).await?;
     let (head, body) = response.into_parts();
     let (document, backend_id) = begun(body).await?;

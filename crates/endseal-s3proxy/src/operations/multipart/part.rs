@@ -23,7 +23,7 @@ use crate::operations::copy_object::{Source, name_source, not_there};
 use crate::operations::get_object::open_range;
 use crate::operations::{conditions, content, pass_through, put_object};
 use crate::sealed_object::{Found, Sought, object_len};
-use crate::transfer::{Content, ContentSource, Outgoing, Plain, Report, Sealed, Sealer};
+use crate::transfer::{Content, ContentSource, Framed, Outgoing, Plain, Report, Sealed, Sealer};
 use crate::upstream::{Body, ResponseBody};
 
 /// Most content of a part: sealed it is 5 GiB.
@@ -220,7 +220,6 @@ async fn send(
         report.clone(),
         proxy.metrics.clone(),
     );
-    let body = Body::stream(sealed_len, body);
     let (target, headers) = if parks {
         // Parts of an upload that does not exist would lie there for ever.
         upload.check_begun(proxy).await?;
@@ -232,8 +231,8 @@ async fn send(
     };
     let mut headers = headers;
     headers::remove(&mut headers, |name| name.as_str().starts_with("x-amz-copy-source"));
-    let sent =
-        proxy.send(&call.signer, &Method::PUT, &target, headers, body, PayloadHash::Unsigned).await;
+    let (body, hash) = Framed::body(body, sealed_len, &mut headers, proxy.has_trailers())?;
+    let sent = proxy.send(&call.signer, &Method::PUT, &target, headers, body, hash).await;
     let outcome = report.outcome();
     let answer = put_object::finish_raw(sent, report.take()).await?;
     Ok(Sent { answer, salt, plaintext_len: len, outcome })

@@ -7,6 +7,7 @@ use endseal_s3_format::{
     size,
 };
 use endseal_s3_protocol::S3Error;
+use endseal_s3_protocol::checksum::ChecksumValue;
 use endseal_s3_protocol::xml::{self, ListedPart};
 use endseal_s3_protocol::{Query, Target};
 use http::{HeaderMap, Method, Response, StatusCode};
@@ -35,7 +36,9 @@ pub(super) struct StoredPart {
     pub(super) entity_tag: String,
     pub(super) plaintext_len: u64,
     pub(super) last_modified: Option<String>,
-    /// Whether it lies in an object of its own.
+    /// The backend's, of the sealed bytes.
+    pub(super) checksum: Option<ChecksumValue>,
+    /// True if it lies in an object of its own.
     pub(super) parked: bool,
 }
 
@@ -176,6 +179,7 @@ impl<'a> Upload<'a> {
             entity_tag: tag.trim_matches('"').to_owned(),
             plaintext_len,
             last_modified: None,
+            checksum: None,
             parked: true,
         }))
     }
@@ -234,6 +238,7 @@ impl StoredPart {
             entity_tag: part.etag.trim_matches('"').to_owned(),
             plaintext_len: size::part_plaintext_len(part.size)?,
             last_modified: part.last_modified.clone(),
+            checksum: part.checksum,
             parked: false,
         })
     }
