@@ -21,7 +21,8 @@ const PROBE: &str = "GET /healthz HTTP/1.1\r\nhost: probe\r\n\r\n";
 /// Time after which an answer counts as lost.
 const LATE: Duration = Duration::from_secs(20);
 
-/// Bytes that are sent, and the answers by status: `ok` for those of health.
+/// Bytes that are sent, and the answers by status: `ok` for those of health. Behind `|` are those of a server that
+/// ends the connection because content that it does not read was still to come.
 type Shape = (&'static str, Vec<u8>, &'static str);
 
 /// An upload with this framing instead of its length.
@@ -184,7 +185,7 @@ fn heads(client: &Client) -> Vec<Shape> {
         (
             "content of health",
             format!("GET /healthz HTTP/1.1\r\nhost: h\r\n{smuggled}\r\n{SMUGGLED}").into_bytes(),
-            "ok ok",
+            "ok ok|ok",
         ),
         (
             "expected content that comes at once",
@@ -316,7 +317,8 @@ async fn faults(client: &Client, shape: Shape, step: usize) -> Option<String> {
     let sent = [&bytes[..], PROBE.as_bytes()].concat();
     let received = answers(client, sent, step, None).await;
     let found = statuses(&received);
-    (found != expected).then(|| format!("{name} {step}: {found:?}, not {expected:?}"))
+    (!expected.split('|').any(|it| it == found))
+        .then(|| format!("{name} {step}: {found:?}, not {expected:?}"))
 }
 
 #[tokio::test(flavor = "multi_thread")]
