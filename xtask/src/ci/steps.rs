@@ -26,8 +26,8 @@ const PEERS: &[Peer] = &[
     Peer { script: "peers/node-codec/run-vectors.sh", needs: "npm" },
     Peer { script: "peers/rust-mls/run.sh", needs: "cargo" },
 ];
-/// In a portable row by what it may use, but its backend is files.
-const NEEDS_FILES: &[&str] = &["endseal-store"];
+/// In a portable row by what they may use, but the types of HTTP need std, and the store has files.
+const NEEDS_STD: &[&str] = &["endseal-s3-format", "endseal-s3-protocol", "endseal-store"];
 const CLI: &str = "endseal-cli";
 const BENCH: &str = "endseal-bench";
 const NODE_PEER: &str = "peers/node/package-lock.json";
@@ -61,7 +61,7 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
     let portable: Vec<&str> = portable
         .flat_map(|row| &row.crates)
         .map(String::as_str)
-        .filter(|name| !NEEDS_FILES.contains(name))
+        .filter(|name| !NEEDS_STD.contains(name))
         .collect();
     let mut packages: Vec<&str> =
         rows.iter().flat_map(|row| &row.crates).map(String::as_str).collect();
