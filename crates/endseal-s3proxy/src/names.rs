@@ -2,7 +2,7 @@
 //! "Names").
 //!
 //! Everything in the proxy speaks of keys as clients do. What goes to the backend goes by
-//! [`Proxy::send`], which translates it; what comes from there is translated where it is read.
+//! `forward`, which translates it; what comes from there is translated where it is read.
 
 pub(crate) mod bucket_settings;
 mod client_key;

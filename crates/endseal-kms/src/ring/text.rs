@@ -214,7 +214,7 @@ pub enum ParseRingError {
     Kdf(InvalidKdfParams),
     /// No key, or more than [`MAX_KEYS`].
     KeyCount,
-    /// Longer than [`MAX_LEN`].
+    /// Longer than [`MAX_LEN`](super::MAX_LEN).
     TooLong,
     /// Written by a newer version.
     Version,
