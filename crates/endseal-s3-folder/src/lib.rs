@@ -43,7 +43,7 @@ mod fault;
 mod id;
 mod lines;
 mod list;
-mod loopback;
+pub mod loopback;
 mod multipart;
 mod names;
 mod object;

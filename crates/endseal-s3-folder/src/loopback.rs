@@ -1,4 +1,4 @@
-//! HTTP/1.1 for the one client that there is.
+//! A small HTTP/1.1 server for few clients that are known: the folder's proxy, and who reads metrics.
 
 use core::convert::Infallible;
 use core::future::Future;
@@ -26,7 +26,7 @@ const READ_BUFFER: usize = 512 * 1024;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Answers what comes in, until it is dropped; then its connections are cut.
-pub(crate) async fn serve<F, B>(
+pub async fn serve<F, B>(
     listener: TcpListener,
     answer: impl Fn(Request<Incoming>) -> F + Clone + Send + 'static,
 ) where

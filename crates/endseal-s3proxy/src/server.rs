@@ -3,7 +3,6 @@
 mod daemon;
 mod error_response;
 mod health;
-mod internal;
 mod listener;
 mod metrics;
 mod request_id;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use endseal_kms::Cached;
 use endseal_kms::cache::CacheCounters;
+use endseal_s3_folder::loopback;
 use http::header::{ALLOW, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
@@ -12,7 +13,6 @@ use tokio::net::TcpListener;
 
 use crate::context::Proxy;
 use crate::observability::{head, series};
-use crate::server::internal;
 use crate::transfer::Outgoing;
 use crate::upstream::Client;
 
@@ -35,7 +35,7 @@ impl MetricsServer {
     /// Answers what comes in, until it is dropped.
     pub async fn serve(self, listener: TcpListener) {
         let proxy = self.0;
-        internal::serve(listener, move |request| {
+        loopback::serve(listener, move |request| {
             let proxy = Arc::clone(&proxy);
             async move { answer(&proxy, &request).await }
         })
