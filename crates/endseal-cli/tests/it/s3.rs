@@ -112,7 +112,13 @@ fn empty_buckets_are_complete_and_clean() {
     assert_eq!((&report["dry_run"], &report["failed"]), (&Value::from(true), &Value::from(0)));
     let report = s3(&["scrub", "--config", "s3.toml", "--json"], &scratch).ok().json();
     assert_eq!((&report["sound"], &report["authentic"]), (&Value::from(true), &Value::from(0)));
-    scratch.write("place", "{\"bucket\":\"a\",\"stored_key\":\"b\"}\n");
+    let place = |found: u64| {
+        format!("{{\"bucket\":\"a\",\"stored_key\":\"b\",\"not_authentic\":{found}}}\n")
+    };
+    scratch.write("place", place(2));
+    let damaged = s3(&["scrub", "--config", "s3.toml", "--resume", "place", "--json"], &scratch);
+    assert_eq!((damaged.code, &damaged.json()["not_authentic_before"]), (1, &Value::from(2)));
+    scratch.write("place", place(0));
     s3(&["scrub", "--config", "s3.toml", "--resume", "place"], &scratch).ok();
     assert!(!scratch.folder().join("place").exists(), "the run came to its end");
     scratch.write("place", "{}");

@@ -22,7 +22,7 @@ use crate::sealed_object::{Found, SealedObject, Sought, object_len};
 use crate::transfer::{Opened, Opener};
 use crate::upstream::ResponseBody;
 
-/// How often an object is read that is written meanwhile.
+/// Tries to read an object that is written meanwhile.
 const TRIES: usize = 3;
 
 /// The objects that are read.
@@ -56,7 +56,7 @@ pub struct Checkpoint {
     pub stored_key: String,
 }
 
-/// What came of one object.
+/// Outcome of one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scrubbed {
@@ -72,7 +72,7 @@ pub enum Scrubbed {
     Failed(Fault),
 }
 
-/// What happens, as it happens.
+/// An event of a run, as it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ScrubEvent<'a> {
@@ -89,10 +89,10 @@ pub enum ScrubEvent<'a> {
         bucket: &'a str,
         /// Its key.
         key: &'a str,
-        /// What came of it.
+        /// Its outcome.
         outcome: &'a Scrubbed,
     },
-    /// A run that begins behind it reads what this one has not.
+    /// A run that begins behind it reads what this one has not. None comes behind an object that was not read.
     Checkpoint(&'a Checkpoint),
     /// A bucket could not be gone through to its end.
     Failed {
@@ -103,7 +103,7 @@ pub enum ScrubEvent<'a> {
     },
 }
 
-/// What was read.
+/// Counts of what was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScrubReport {
@@ -164,7 +164,7 @@ pub async fn scrub(
             after => after.map(|after| after.stored_key.as_str()),
         };
         report.buckets += 1;
-        let run = Run { proxy, options, bucket: &bucket };
+        let run = Run { proxy, options, bucket: &bucket, is_held: report.failed > 0 };
         if let Err(fault) = run.objects(after, &mut report, &mut on).await {
             report.failed += 1;
             on(ScrubEvent::Failed { bucket: &bucket, fault: &fault });
@@ -178,6 +178,8 @@ struct Run<'a> {
     proxy: &'a Arc<Proxy>,
     options: &'a Scrub,
     bucket: &'a str,
+    /// Something before it was not read.
+    is_held: bool,
 }
 
 /// An object that was read: its number in the list, its key.
@@ -202,12 +204,14 @@ impl Run<'_> {
         let list = List::Objects { bucket, prefix: &folder, after };
         let mut pages = Pages::of(self.proxy, list).await;
         let mut jobs: JoinSet<Read> = JoinSet::new();
-        let mut order = Order::default();
+        let mut order = Order { is_held: self.is_held, ..Order::default() };
         let mut tell = |read: Read, order: &mut Order| {
             let (number, key, outcome) = read;
             report.count(&outcome);
             on(ScrubEvent::Object { bucket, key: &key, outcome: &outcome });
-            if let Some(stored_key) = order.done(number) {
+            if matches!(outcome, Scrubbed::Failed(_)) {
+                order.hold();
+            } else if let Some(stored_key) = order.done(number) {
                 on(ScrubEvent::Checkpoint(&Checkpoint { bucket: bucket.to_owned(), stored_key }));
             }
         };
@@ -241,7 +245,7 @@ impl Run<'_> {
     }
 }
 
-/// What a job read; the panic of one goes on here.
+/// The object that a job read. The panic of a job goes on here.
 fn joined(joined: Option<Result<Read, tokio::task::JoinError>>) -> Option<Read> {
     match joined? {
         Ok(read) => Some(read),
@@ -259,14 +263,24 @@ struct Order {
     next: u64,
     /// Keys by their numbers, and true for those that were read.
     open: BTreeMap<u64, (String, bool)>,
+    /// An object was not read: the last key before it stays the last one.
+    is_held: bool,
 }
 
 impl Order {
     fn begin(&mut self, stored_key: String) -> u64 {
         let number = self.next;
         self.next += 1;
-        self.open.insert(number, (stored_key, false));
+        if !self.is_held {
+            self.open.insert(number, (stored_key, false));
+        }
         number
+    }
+
+    /// Notes that an object could not be read, so that a later run begins before it.
+    fn hold(&mut self) {
+        self.is_held = true;
+        self.open.clear();
     }
 
     /// Notes that an object was read. Returns the last key up to which all were, if that is a new one.
@@ -368,5 +382,17 @@ mod tests {
         assert_eq!(order.done(numbers[0]).as_deref(), Some("b"));
         assert_eq!(order.done(numbers[3]), None);
         assert_eq!(order.done(numbers[2]).as_deref(), Some("d"));
+    }
+
+    #[test]
+    fn no_checkpoint_is_behind_an_object_that_was_not_read() {
+        let mut order = Order::default();
+        let numbers: Vec<u64> = ["a", "b", "c"].map(|key| order.begin(key.into())).into();
+        assert_eq!(order.done(numbers[0]).as_deref(), Some("a"));
+        order.hold();
+        assert_eq!(order.done(numbers[2]), None);
+        let later = order.begin("d".into());
+        assert_eq!(order.done(later), None);
+        assert!(order.open.is_empty(), "nothing is kept for a place that does not move");
     }
 }

@@ -16,15 +16,15 @@ use crate::failure::{Failure, Kind};
 use crate::json::{self, Value};
 use crate::progress::Progress;
 
-/// How often the file of `--resume` is written at most.
+/// Shortest time between two writes of the file of `--resume`.
 const PERIOD: Duration = Duration::from_secs(5);
 
 /// Read every object to its end and authenticate it, so that damage is known in time
 ///
 /// Header, record, all of the content and sealed metadata are authenticated; nothing is written to the server.
 /// Of buckets with versions the current ones are read. With --resume a run that was interrupted goes on where
-/// it was; what it found before is not told again. The exit code is 1 if an object is not authentic or could
-/// not be read.
+/// it was, and counts what it found before. The place stays before the first object that could not be read. The
+/// exit code is 1 if an object is not authentic or could not be read.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The proxy's configuration, in TOML
@@ -46,7 +46,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let after = args.resume.as_deref().map(read_place).transpose()?.flatten();
+    let place = args.resume.as_deref().map(read_place).transpose()?.flatten();
+    let (after, found_before) = place.map_or((None, 0), |(after, found)| (Some(after), found));
     let (runtime, proxy) = configuration::start(&args.config, ctx)?;
     let mut options = Scrub::default();
     options.bucket.clone_from(&args.bucket);
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     options.after = after;
     let mut problems = Problems::default();
     let mut progress = Progress::of_objects(ctx, "reading");
-    let mut seen = 0;
+    let (mut seen, mut damaged) = (0, found_before);
     let mut written = Instant::now();
     let mut unwritten = None;
     let report = runtime.block_on(admin::scrub(&proxy, &options, |event| match event {
@@ -67,7 +68,10 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             progress.at(seen);
             let place = (bucket, Some(key));
             match outcome {
-                Scrubbed::NotAuthentic => problems.tell(ctx, place, &"is not authentic"),
+                Scrubbed::NotAuthentic => {
+                    damaged += 1;
+                    problems.tell(ctx, place, &"is not authentic");
+                }
                 Scrubbed::Failed(fault) => problems.tell(ctx, place, fault),
                 _ => {}
             }
@@ -75,7 +79,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         ScrubEvent::Checkpoint(place) if written.elapsed() >= PERIOD => {
             written = Instant::now();
             if let Some(file) = &args.resume
-                && let Err(error) = write_place(file, place)
+                && let Err(error) = write_place(file, place, damaged)
             {
                 unwritten.get_or_insert(error);
             }
@@ -92,24 +96,31 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     if let Some(error) = unwritten {
         ctx.note(&format!("the place was not kept: {error}"));
     }
-    if let Some(file) = &args.resume {
+    if let Some(file) = args.resume.as_ref().filter(|_| report.failed == 0) {
         // It is missing if the run was short.
         let _ = fs::remove_file(file);
     }
-    Ok(outcome(&report, problems))
+    Ok(outcome(&report, found_before, problems))
 }
 
-fn outcome(report: &ScrubReport, problems: Problems) -> Outcome {
+fn outcome(report: &ScrubReport, found_before: u64, problems: Problems) -> Outcome {
     let ScrubReport { authentic, bytes, plaintext, not_authentic, failed, .. } = report;
     let mut text = format!("{authentic} objects with {bytes} bytes are authentic\n");
     if *plaintext > 0 {
         text.push_str(&format!("{plaintext} objects are not sealed\n"));
     }
+    let is_sound = report.is_sound() && found_before == 0;
+    if found_before > 0 {
+        text.push_str(&format!(
+            "{found_before} were found not authentic before the interruption\n"
+        ));
+    }
     if !report.is_sound() {
         text.push_str(&format!("{not_authentic} are not authentic, {failed} were not read\n"));
     }
     let json = json::object([
-        ("sound", Value::from(report.is_sound())),
+        ("sound", Value::from(is_sound)),
+        ("not_authentic_before", Value::from(found_before)),
         ("buckets", Value::from(report.buckets)),
         ("authentic", Value::from(*authentic)),
         ("bytes", Value::from(*bytes)),
@@ -119,11 +130,11 @@ fn outcome(report: &ScrubReport, problems: Problems) -> Outcome {
         ("failed", Value::from(*failed)),
         ("problems", problems.json()),
     ]);
-    Outcome { refused: !report.is_sound(), ..Outcome::new(text, json) }
+    Outcome { refused: !is_sound, ..Outcome::new(text, json) }
 }
 
-/// The place that an earlier run kept; none if there is no file.
-fn read_place(file: &Path) -> Result<Option<Checkpoint>, Failure> {
+/// The place that an earlier run kept, and how many objects it had found not authentic; none if there is no file.
+fn read_place(file: &Path) -> Result<Option<(Checkpoint, u64)>, Failure> {
     let what = || format!("{} holds no place of a run", file.display());
     let text = match fs::read(file) {
         Ok(text) => text,
@@ -132,16 +143,20 @@ fn read_place(file: &Path) -> Result<Option<Checkpoint>, Failure> {
     };
     let value: Option<Value> = serde_json::from_slice(&text).ok();
     let field = |name: &str| value.as_ref()?.get(name)?.as_str().map(str::to_owned);
-    match (field("bucket"), field("stored_key")) {
-        (Some(bucket), Some(stored_key)) => Ok(Some(Checkpoint { bucket, stored_key })),
+    let found = value.as_ref().and_then(|value| value.get("not_authentic")?.as_u64());
+    match (field("bucket"), field("stored_key"), found) {
+        (Some(bucket), Some(stored_key), Some(found)) => {
+            Ok(Some((Checkpoint { bucket, stored_key }, found)))
+        }
         _ => Err(Failure::new(Kind::Environment, what())),
     }
 }
 
-fn write_place(file: &Path, place: &Checkpoint) -> Result<(), String> {
+fn write_place(file: &Path, place: &Checkpoint, damaged: u64) -> Result<(), String> {
     let json = json::object([
         ("bucket", Value::from(place.bucket.as_str())),
         ("stored_key", Value::from(place.stored_key.as_str())),
+        ("not_authentic", Value::from(damaged)),
     ]);
     write_file(file, format!("{json}\n").as_bytes(), Existing::Replace, Readers::Umask)
         .map_err(|error| error.to_string())
