@@ -22,7 +22,7 @@ use crate::store::Store;
 use crate::upload::Upload;
 use crate::{bucket, copy, delete, list, multipart, object};
 
-/// What all requests share.
+/// The state that all requests share.
 pub(crate) struct Shared {
     pub(crate) store: Arc<Store>,
     pub(crate) verifier: Verifier<HashMap<String, Arc<SecretKey>>>,

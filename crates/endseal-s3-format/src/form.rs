@@ -1,6 +1,6 @@
-//! How an object was written: whole, or in parts.
+//! The form of an object: whole, or in parts.
 
-/// How an object was written.
+/// The form in which an object was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "the format has these")]
 pub enum Form {

@@ -48,7 +48,7 @@ pub fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// Whether a header tells a checksum of the content, or how to make or tell one.
+/// Returns true for a header that tells a checksum of the content, or how to make or tell one.
 #[must_use]
 pub fn is_checksum(name: &str) -> bool {
     name.starts_with("x-amz-checksum-")

@@ -1,4 +1,4 @@
-//! What requests share, and what is known of one.
+//! The state that requests share, and the context of one.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -97,7 +97,7 @@ impl Proxy {
         &self.metrics
     }
 
-    /// Whether the backend takes checksums behind a body.
+    /// Returns true if the backend takes checksums behind a body.
     pub(crate) const fn has_trailers(&self) -> bool {
         self.trailers
     }
@@ -107,13 +107,13 @@ impl Proxy {
         self.buckets.rule(bucket)
     }
 
-    /// Who verifies a form, who may send one, and what signs for those without credentials of their
+    /// The verifier of forms, the clients who may send one, and what signs for those without credentials of their
     /// own.
     pub(crate) const fn form_access(&self) -> (&Verifier<Clients>, &Clients, &Arc<Signer>) {
         (&self.verifier, &self.clients, &self.signer)
     }
 
-    /// What signs requests that no client sends.
+    /// The signer of requests that no client sends.
     pub(crate) const fn own_signer(&self) -> &Arc<Signer> {
         &self.signer
     }
@@ -124,7 +124,7 @@ impl Proxy {
     }
 }
 
-/// What of a request is known so far, for the log.
+/// The part of a request that is known so far, for the log.
 pub(crate) struct Seen {
     pub(crate) target: Option<Target>,
     pub(crate) operation: Operation,

@@ -1,4 +1,4 @@
-//! What operators see: counters and access lines.
+//! Counters and access lines, for operators.
 
 mod log;
 mod metrics;

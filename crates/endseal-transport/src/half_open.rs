@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(table.len(), 1);
     }
 
-    /// What counts is the beginning of the handshake. A client that comes again afterwards gets in.
+    /// The time counts from the beginning of the handshake. A client that comes again afterwards gets in.
     #[tokio::test(start_paused = true)]
     async fn a_handshake_that_fails_keeps_its_slot_for_its_time() {
         let table = table(100, 4, 100);

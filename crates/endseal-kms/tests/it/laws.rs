@@ -1,4 +1,4 @@
-//! What every provider must do, and helpers.
+//! The duties of every provider, and helpers.
 
 use endseal_kms::{ContentKey, KeyId, KeyProvider, ProviderError, Wrapped};
 

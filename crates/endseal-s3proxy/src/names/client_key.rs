@@ -42,7 +42,7 @@ pub(crate) fn check_key(key: &str) -> Result<(), S3Error> {
     if is_reserved(key) { Err(S3Error::reserved_key()) } else { Ok(()) }
 }
 
-/// Whether a key lies where the proxy keeps what is its own.
+/// Returns true for a key where the proxy keeps what is its own.
 #[must_use]
 pub(crate) fn is_reserved(key: &str) -> bool {
     let folder = RESERVED_PREFIX.trim_end_matches('/');
@@ -64,7 +64,7 @@ pub(crate) fn is_reserved(key: &str) -> bool {
     resolved.first() == Some(&folder)
 }
 
-/// Whether a key, taken for a path, leaves its bucket on the way: with `../`, more than there are
+/// Returns true for a key that, taken for a path, leaves its bucket on the way: with `../`, more than there are
 /// folders before it. A server that keeps objects in folders would find another bucket there, of
 /// which the client's permissions were not asked.
 fn leads_out(key: &str) -> bool {

@@ -1,4 +1,4 @@
-//! What lists tell of objects.
+//! Objects as lists tell of them.
 
 use endseal_s3_format::{entity_tag, size};
 use endseal_s3_protocol::S3Error;
@@ -45,12 +45,12 @@ pub(super) async fn plaintext(
     Ok(plain)
 }
 
-/// What is told of plaintext: all that the backend tells, but for the entity tag.
+/// The entry of plaintext: all that the backend tells, but for the entity tag.
 pub(super) fn plain_entry(entry: &Entry<'_>) -> Replacement {
     Replacement { etag: entry.etag.as_deref().map(entity_tag::to_client), ..Replacement::default() }
 }
 
-/// What is told of a sealed object.
+/// The entry of a sealed object.
 pub(super) fn sealed_entry(entry: &Entry<'_>) -> Replacement {
     Replacement {
         // What is no length of a sealed object is left: reading it will be refused.

@@ -7,7 +7,7 @@ use crate::context::Proxy;
 use crate::transfer::Outgoing;
 
 impl Proxy {
-    /// Whether backend and key provider answer.
+    /// Asks backend and key provider for an answer.
     ///
     /// # Errors
     /// Which of them does not.

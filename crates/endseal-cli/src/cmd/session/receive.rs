@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
     })
 }
 
-/// What helps against a failure of that code.
+/// Remedy for a failure of that code.
 fn remedy(code: &str) -> Option<&'static str> {
     match code {
         "key-package-used" => Some(
