@@ -3,6 +3,7 @@
 use core::fmt::Write as _;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use endseal_crypto::secret::Zeroizing;
 use rusqlite::config::DbConfig;
@@ -16,6 +17,7 @@ use crate::rows;
 /// is an empty database; one that is not there is not made, because SQLite would let others read it.
 pub(crate) fn open(path: &Path, key: &StoreKey) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    initialise()?;
     let connection = Connection::open_with_flags(path, flags)?;
     // Closing writes nothing: a database that does not open is left as it was found.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -27,6 +29,19 @@ pub(crate) fn open(path: &Path, key: &StoreKey) -> Result<Connection, Error> {
     connection.execute_batch(SETTINGS)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
+}
+
+/// Starts SQLite and SQLCipher, once in a process. SQLite counts as started before SQLCipher is, so a
+/// connection that another thread opens meanwhile cannot set its key.
+fn initialise() -> Result<(), Error> {
+    static STARTED: Mutex<bool> = Mutex::new(false);
+    // Whoever panicked left it as it was: not started.
+    let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
+    if !*started {
+        Connection::open_in_memory()?;
+        *started = true;
+    }
+    Ok(())
 }
 
 /// Reads the log once and writes the same bytes back, with an fsync.

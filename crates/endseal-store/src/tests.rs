@@ -2,7 +2,8 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::path::{Path, PathBuf};
-use std::{env, fs, process};
+use std::sync::Barrier;
+use std::{env, fs, process, thread};
 
 use endseal_crypto::random::OsRandom;
 use rusqlite::Connection;
@@ -97,6 +98,46 @@ fn settings_are_those_of_the_specification() {
 }
 
 /// Housekeeping commits without an fsync; the transaction that begins after it does not.
+/// Makes this a process that opens the database of that place on several threads at once.
+const FIRST: &str = "ENDSEAL_TEST_FIRST_CONNECTIONS";
+
+/// A process of the next test.
+#[test]
+fn opener() {
+    let Some(place) = env::var_os(FIRST) else { return };
+    let place = Path::new(&place);
+    let file = fs::read(place.join(KEY)).unwrap();
+    let together = Barrier::new(4);
+    thread::scope(|scope| {
+        for number in 0..4 {
+            let path = place.join(number.to_string());
+            let key = key_file::open(&file, Unlock::None).unwrap();
+            let together = &together;
+            scope.spawn(move || {
+                together.wait();
+                database::open(&path, &key).unwrap();
+            });
+        }
+    });
+}
+
+#[test]
+fn the_first_connections_of_a_process_may_come_together() {
+    let place = Place::new();
+    for number in 0..4 {
+        fs::write(place.path().join(number.to_string()), []).unwrap();
+    }
+    for round in 0..200 {
+        let output = process::Command::new(env::current_exe().unwrap())
+            .args(["tests::opener", "--exact", "--nocapture", "--test-threads=1"])
+            .env(FIRST, place.path())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "round {round}: {said}");
+    }
+}
+
 #[test]
 fn a_transaction_has_the_durability_that_it_was_begun_with() {
     let place = Place::new();
