@@ -25,6 +25,15 @@ const MAX_USER_METADATA: usize = 2_048;
 /// Fields that a request to the backend gets besides those of the client's.
 const ADDED: usize = 8;
 
+/// Path and query of a value of `x-amz-copy-source`. Slashes may be escaped, also the one between bucket
+/// and key: clients escape both as one name.
+pub(crate) fn copied_path(value: &str) -> (String, &str) {
+    let (path, query) = value.split_once('?').unwrap_or((value, ""));
+    let path = path.replace("%2F", "/").replace("%2f", "/");
+    let path = if path.starts_with('/') { path } else { format!("/{path}") };
+    (path, query)
+}
+
 /// What concerns one connection, or is made anew for the other one.
 fn is_own(name: &HeaderName) -> bool {
     matches!(

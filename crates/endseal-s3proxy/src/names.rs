@@ -153,9 +153,8 @@ impl Proxy {
 
 /// What a request asks to be copied, if that is a key.
 fn source(header: &HeaderValue) -> Option<Target> {
-    let path = header.to_str().ok()?;
-    let path = path.strip_prefix('/').unwrap_or(path).split('?').next()?;
-    parse_target(&format!("/{path}").parse::<Uri>().ok()?, None, &[]).ok()
+    let (path, _) = headers::copied_path(header.to_str().ok()?);
+    parse_target(&path.parse::<Uri>().ok()?, None, &[]).ok()
 }
 
 /// All of a document; `None` if it is too long or breaks off.

@@ -49,9 +49,8 @@ impl Source {
     pub(super) fn of(call: &Call) -> Result<Self, S3Error> {
         let value = headers::text(&call.headers, "x-amz-copy-source");
         let value = value.ok_or_else(S3Error::internal)?;
-        let path = value.strip_prefix('/').unwrap_or(value);
-        let (path, query) = path.split_once('?').unwrap_or((path, ""));
-        let uri = format!("/{path}").parse::<Uri>().map_err(|_| no_source())?;
+        let (path, query) = headers::copied_path(value);
+        let uri = path.parse::<Uri>().map_err(|_| no_source())?;
         let target = parse_target(&uri, None, &[])?;
         let (Some(bucket), Some(key)) = (target.bucket(), target.key()) else {
             return Err(no_source());

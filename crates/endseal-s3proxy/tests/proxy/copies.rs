@@ -16,6 +16,10 @@ async fn copies_are_opened_at_their_own_place_alone() {
     let put = client.send("PUT", "/bucket/a b", &beside, &content).await;
     assert_eq!(put.status, 400, "a space is no part of a request's line");
     client.send("PUT", "/bucket/a%20b", &beside, &content).await.expect(200);
+    // Callers of aws-sdk-go escape bucket and key as one name.
+    let escaped = [("x-amz-copy-source", "%2Fbucket%2fa%20b")];
+    client.ask_with("PUT", "/bucket/escaped", &escaped).await.expect(200);
+    assert!(client.ask("GET", "/bucket/escaped").await.expect(200).body == content);
     let from = [("x-amz-copy-source", "/bucket/a%20b")];
     for target in ["/bucket/copy", "/second/copy"] {
         let copied = client.ask_with("PUT", target, &from).await.expect(200);
