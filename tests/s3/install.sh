@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Installs servers and clients for these tests into a cache folder, unless they are there already.
 #
-#   tests/s3/install.sh [versitygw] [minio] [s3proxy]
+#   tests/s3/install.sh [versitygw] [minio] [s3proxy] [clients]
 #
-# A server that cannot be installed is named on stderr and left out; the tests then show it as
-# skipped. Clients are needed: without them this script fails.
+# What cannot be installed is named on stderr and left out; the tests then show it as skipped. The
+# Python clients and rclone are needed: without them this script fails. `clients` are those of --all.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -25,12 +25,15 @@ packages() {
     command -v rclone >/dev/null || missing+=(rclone)
     # s3cmd guesses content types with it.
     ldconfig -p | grep -q 'libmagic\.so\.1' || missing+=(libmagic1)
-    [ "${#missing[@]}" -gt 0 ] || return 0
+    [ "${#missing[@]}" -eq 0 ] || debian "${missing[@]}"
+}
+
+debian() {
     local sudo=()
     [ "$(id -u)" = 0 ] || sudo=(sudo -n)
     "${sudo[@]}" apt-get update -qq >"$cache/log/apt" 2>&1
     "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes \
-        --no-install-recommends "${missing[@]}" >>"$cache/log/apt" 2>&1
+        --no-install-recommends "$@" >>"$cache/log/apt" 2>&1
 }
 
 # An environment whose requirements were installed completely carries a copy of them.
@@ -64,6 +67,52 @@ go_program() {
     fi
 }
 
+# The programs below clients/go, which go.mod and go.sum pin.
+go_clients() {
+    local sources=("$here"/clients/go/go.* "$here"/clients/go/*/*.go)
+    local note=$cache/bin/clients.sum
+    cat "${sources[@]}" | sha256sum | cmp -s - "$note" && return 0
+    if ! command -v go >/dev/null; then
+        say "no aws-sdk-go, no minio-go: go is missing"
+        return 0
+    fi
+    say "building aws-sdk-go and minio-go (log: $cache/log/go-clients)"
+    if (cd "$here/clients/go" && GOFLAGS=-mod=readonly GOBIN="$cache/bin" GOTOOLCHAIN=auto \
+        nice -n "${NICE:-0}" go install ./...) >"$cache/log/go-clients" 2>&1; then
+        cat "${sources[@]}" | sha256sum >"$note"
+    else
+        say "no aws-sdk-go, no minio-go: $(tail -n 1 "$cache/log/go-clients")"
+    fi
+}
+
+js_client() {
+    cmp -s "$here/clients/js/package-lock.json" "$cache/js/package-lock.json" && return 0
+    if ! command -v npm >/dev/null; then
+        say "no aws-sdk-js: npm is missing"
+        return 0
+    fi
+    say "installing aws-sdk-js"
+    rm -rf "$cache/js"
+    mkdir -p "$cache/js"
+    if ! (cd "$cache/js" && cp "$here"/clients/js/package*.json . && npm ci --no-audit --no-fund) \
+        >"$cache/log/js" 2>&1; then
+        say "no aws-sdk-js: $(tail -n 1 "$cache/log/js")"
+        rm -rf "$cache/js"
+    fi
+}
+
+# Programs of Debian's packages, each by itself: one that is not there takes no other along.
+debian_clients() {
+    local package
+    for package in restic docker-registry; do
+        command -v "$package" >/dev/null && continue
+        debian "$package" || say "no $package: $(tail -n 1 "$cache/log/apt")"
+    done
+    if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+        debian nodejs npm || say "no node: $(tail -n 1 "$cache/log/apt")"
+    fi
+}
+
 jar() {
     local name=$1 artifact=$2
     local note=$cache/lib/$name.artifact
@@ -91,8 +140,13 @@ for server in "$@"; do
     versitygw) go_program versitygw "$versitygw" ;;
     minio) go_program minio "$minio" ;;
     s3proxy) jar s3proxy "$s3proxy" ;;
+    clients)
+        debian_clients
+        go_clients
+        js_client
+        ;;
     *)
-        say "unknown server: $server"
+        say "unknown: $server"
         exit 2
         ;;
     esac

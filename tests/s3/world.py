@@ -4,15 +4,14 @@ import contextlib
 import os
 import re
 import shutil
-import sys
 import tempfile
 
 import boto3
 import botocore.config
 import botocore.exceptions
+import pytest
 
 import proxy as proxies
-from cases import Skip
 from servers import REGION
 from wire import Wire
 
@@ -39,7 +38,7 @@ def boto(url, access, secret, **options):
 
 
 class World:
-    """One server, and the proxy before it unless `binary` is None."""
+    """A running server, and the proxy before it unless `binary` is None."""
 
     def __init__(self, server, folder, binary, quick, full, names=False):
         self.server = server
@@ -54,9 +53,6 @@ class World:
         self._proxies = 0
         self._borrowed = []
         self._folders = []
-
-    def start(self):
-        self.server.start()
         if self.binary:
             proxies.new_ring(self.binary, self.ring)
             if self.names:
@@ -78,7 +74,6 @@ class World:
         self.tidy_up()
         if self.proxy:
             self.proxy.stop()
-        self.server.stop()
 
     def _new_proxy(self, ring, extra=""):
         self._proxies += 1
@@ -88,7 +83,7 @@ class World:
     def another_proxy(self, ring=None, extra="", server=None):
         """One more proxy, which is stopped after the case."""
         if not self.binary:
-            raise Skip("is about the proxy")
+            pytest.skip("is about the proxy")
         self._proxies += 1
         folder = os.path.join(self.folder, f"proxy-{self._proxies}")
         ring, server = ring or self.ring, server or self.server
@@ -104,7 +99,7 @@ class World:
         self._borrowed.append(one)
         return one
 
-    def restart_if_dead(self):
+    def raise_if_dead(self):
         """A case that kills the front must not take the others with it."""
         for one in (self.server, self.proxy):
             if one and not one.process.alive():
@@ -137,10 +132,6 @@ class World:
                 one.stop()
         while self._folders:
             shutil.rmtree(self._folders.pop(), ignore_errors=True)
-
-    @staticmethod
-    def complain(text):
-        print(text, file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager

@@ -2,16 +2,18 @@
 
 import os
 
+import pytest
 import requests
 
 import chunked
 import wire
-from cases import Skip, case
 from content import CHUNK, MIB, content, equal, same, sealed_length
-from multipart import begin, put_part, upload
 from sealed import HEADER, Sealed
+from test_multipart import begin, put_part, upload
 from wire import quote
 from world import boto, keys, refusal, refused
+
+pytestmark = pytest.mark.needs_proxy
 
 MARK = b"endseal-plaintext-marker-4711-0815"
 
@@ -34,11 +36,10 @@ def files_with_the_mark(folder):
     return found
 
 
-@case("at-rest", needs_proxy=True)
-def no_file_of_the_server_has_plaintext(world):
+def test_no_file_of_the_server_has_plaintext(world):
     """Written in every way there is, finished and unfinished."""
     if world.server.data() is None:
-        raise Skip(f"{world.server.name} keeps objects in memory")
+        pytest.skip(f"{world.server.name} keeps objects in memory")
     server = world.another_server()
     front = world.another_proxy(server=server)
     s3, http = world.client(front.url), world.wire_to(front)
@@ -79,8 +80,7 @@ def no_file_of_the_server_has_plaintext(world):
     assert files_with_the_mark(server.folder), "the search finds nothing at all"
 
 
-@case("at-rest", needs_proxy=True)
-def sealed_lengths_are_those_of_the_specification(world):
+def test_sealed_lengths_are_those_of_the_specification(world):
     bucket = world.bucket("rest")
     for size in (0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 100_000, 5 * MIB - 1, 5 * MIB, 11 * MIB):
         world.s3.put_object(Bucket=bucket, Key="k", Body=content(size))
@@ -92,8 +92,7 @@ def sealed_lengths_are_those_of_the_specification(world):
         equal(there, sealed_length(sum(lengths)), f"sealed length of parts {lengths}")
 
 
-@case("at-rest", needs_proxy=True)
-def the_header_takes_at_most_500_bytes_of_metadata(world):
+def test_the_header_takes_at_most_500_bytes_of_metadata(world):
     bucket = world.bucket("rest")
     upload(world, bucket, "k", [1])
     world.s3.put_object(Bucket=bucket, Key="w", Body=b"x", Metadata={"m": "v"})
@@ -105,8 +104,7 @@ def the_header_takes_at_most_500_bytes_of_metadata(world):
         assert HEADER not in world.s3.head_object(Bucket=bucket, Key=key)["Metadata"]
 
 
-@case("at-rest", needs_proxy=True)
-def equal_contents_are_sealed_differently(world):
+def test_equal_contents_are_sealed_differently(world):
     bucket = world.bucket("rest")
     data = content(40_000)
     bodies, headers = set(), set()
@@ -119,8 +117,7 @@ def equal_contents_are_sealed_differently(world):
     equal(len(bodies), 3 * len(range(0, sealed_length(40_000) - 200, 16)), "different blocks")
 
 
-@case("at-rest", needs_proxy=True)
-def a_client_cannot_write_the_header(world):
+def test_a_client_cannot_write_the_header(world):
     bucket = world.bucket("rest")
     world.s3.put_object(Bucket=bucket, Key="other", Body=b"other")
     foreign = Sealed(world, bucket, "other").metadata[HEADER]
@@ -144,8 +141,7 @@ def a_client_cannot_write_the_header(world):
         equal(world.s3.get_object(Bucket=bucket, Key="other")["Body"].read(), b"other")
 
 
-@case("at-rest", needs_proxy=True)
-def reserved_keys_are_neither_seen_nor_named(world):
+def test_reserved_keys_are_neither_seen_nor_named(world):
     bucket = world.bucket("rest")
     world.s3.put_object(Bucket=bucket, Key="k", Body=b"x")
     upload_id = begin(world, bucket, "open")

@@ -1,7 +1,8 @@
 """Who may ask: signatures in headers, and all that is wrong with them."""
 
+import pytest
+
 import wire
-from cases import Skip, case
 from content import content, equal, same
 from wire import Signer, now
 from world import absent, refusal
@@ -22,28 +23,25 @@ def both(world, bucket, status, *codes, **options):
     absent(world.s3, bucket, "new")
 
 
-@case("wire")
-def a_wrong_secret_is_refused(world):
+def test_a_wrong_secret_is_refused(world):
     bucket = a_bucket(world)
     signer = Signer(world.access, world.secret + "x")
     both(world, bucket, 403, "SignatureDoesNotMatch", signer=signer)
 
 
-@case("wire")
-def an_unknown_account_is_refused(world):
+def test_an_unknown_account_is_refused(world):
     bucket = a_bucket(world)
     both(world, bucket, 403, "InvalidAccessKeyId", signer=Signer("nobody", world.secret))
 
 
-@case("wire", needs_proxy=True)
-def the_account_of_the_server_is_no_account_of_the_proxy(world):
+@pytest.mark.needs_proxy
+def test_the_account_of_the_server_is_no_account_of_the_proxy(world):
     bucket = a_bucket(world)
     signer = Signer(world.server.access, world.server.secret)
     both(world, bucket, 403, "InvalidAccessKeyId", signer=signer)
 
 
-@case("wire")
-def nobody_is_refused(world):
+def test_nobody_is_refused(world):
     bucket = a_bucket(world)
     refusal(world.wire.bare("GET", f"/{bucket}/k"), 403, "AccessDenied")
     refusal(world.wire.bare("PUT", f"/{bucket}/new", body=b"x"), 403, "AccessDenied")
@@ -51,8 +49,7 @@ def nobody_is_refused(world):
     absent(world.s3, bucket, "new")
 
 
-@case("wire")
-def a_clock_that_is_off_is_refused(world):
+def test_a_clock_that_is_off_is_refused(world):
     bucket = a_bucket(world)
     for minutes in (-20, 20, -60 * 24):
         both(
@@ -68,8 +65,7 @@ def a_clock_that_is_off_is_refused(world):
         equal(reply.status, 200, f"status {minutes} minutes off ({reply})")
 
 
-@case("wire")
-def whatever_was_changed_after_signing_is_refused(world):
+def test_whatever_was_changed_after_signing_is_refused(world):
     bucket = a_bucket(world)
     world.s3.put_object(Bucket=bucket, Key="other", Body=b"x")
     target = f"/{bucket}/k"
@@ -95,8 +91,8 @@ def whatever_was_changed_after_signing_is_refused(world):
     same(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), DATA)
 
 
-@case("wire", needs_proxy=True)
-def amazon_headers_that_are_not_signed_are_refused(world):
+@pytest.mark.needs_proxy
+def test_amazon_headers_that_are_not_signed_are_refused(world):
     bucket = a_bucket(world)
     headers, _ = world.wire.signer().header(
         "PUT", f"/{bucket}/new", {"host": world.wire.host, "content-length": "1"}, wire.UNSIGNED
@@ -106,8 +102,7 @@ def amazon_headers_that_are_not_signed_are_refused(world):
     absent(world.s3, bucket, "new")
 
 
-@case("wire")
-def authorization_that_makes_no_sense_is_refused(world):
+def test_authorization_that_makes_no_sense_is_refused(world):
     bucket = a_bucket(world)
     stamp = world.wire.signer().stamp
     for text in (
@@ -126,8 +121,8 @@ def authorization_that_makes_no_sense_is_refused(world):
         refusal(world.wire.bare("GET", f"/{bucket}/k", headers), (400, 403))
 
 
-@case("wire", needs_proxy=True)
-def signatures_of_version_2_are_refused(world):
+@pytest.mark.needs_proxy
+def test_signatures_of_version_2_are_refused(world):
     bucket = a_bucket(world)
     headers = {"authorization": f"AWS {world.access}:c2lnbmF0dXJl", "date": "x"}
     refusal(world.wire.bare("GET", f"/{bucket}/k", headers), (400, 403))
@@ -135,8 +130,7 @@ def signatures_of_version_2_are_refused(world):
     refusal(world.wire.bare("GET", target), (400, 403))
 
 
-@case("wire")
-def oversized_heads_are_refused(world):
+def test_oversized_heads_are_refused(world):
     bucket = a_bucket(world)
     reply = world.wire.bare("GET", f"/{bucket}/k", {"x-long": "a" * 300_000})
     refusal(reply, (400, 413, 414, 431))
@@ -145,8 +139,7 @@ def oversized_heads_are_refused(world):
     same(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), DATA)
 
 
-@case("wire")
-def twisted_paths_stay_in_their_bucket(world):
+def test_twisted_paths_stay_in_their_bucket(world):
     """What is asked for may be refused or missing; it is never the object of another bucket."""
     bucket, other = a_bucket(world), world.bucket("sign")
     for path in (
@@ -164,8 +157,8 @@ def twisted_paths_stay_in_their_bucket(world):
         equal(reply.broken, False, f"broken answer for {path}")
 
 
-@case("wire", needs_proxy=True)
-def signatures_are_never_logged(world):
+@pytest.mark.needs_proxy
+def test_signatures_are_never_logged(world):
     bucket = a_bucket(world)
     url = world.wire.signer().presigned("GET", f"/{bucket}/k", world.wire.host, 60)
     world.wire.bare("GET", url)
@@ -175,4 +168,4 @@ def signatures_are_never_logged(world):
         if secret in words:
             raise AssertionError("the log has a signature or a secret")
     if not words:
-        raise Skip("the proxy logs nothing at all")
+        pytest.skip("the proxy logs nothing at all")

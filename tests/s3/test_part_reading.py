@@ -8,15 +8,13 @@ import boto3.s3.transfer
 import botocore.session
 import s3transfer.crt as crt
 
-from cases import case
 from content import MIB, content, equal, same
-from multipart import PART, begin, check, complete, put_part, upload
 from servers import REGION
+from test_multipart import PART, begin, check, complete, put_part, upload
 from world import refused
 
 
-@case("boto3")
-def an_upload_is_resumed_from_the_list_of_its_parts(world):
+def test_an_upload_is_resumed_from_the_list_of_its_parts(world):
     bucket = world.bucket("multipart")
     upload_id = begin(world, bucket, "k")
     pieces = {1: content(PART, 1), 2: content(PART + 9, 2), 3: content(500, 3)}
@@ -31,8 +29,7 @@ def an_upload_is_resumed_from_the_list_of_its_parts(world):
     check(world, bucket, "k", pieces[1] + pieces[2] + pieces[3])
 
 
-@case("boto3")
-def the_list_of_parts_has_pages(world):
+def test_the_list_of_parts_has_pages(world):
     bucket = world.bucket("multipart")
     upload_id = begin(world, bucket, "k")
     for number in (1, 4, 9):
@@ -48,8 +45,7 @@ def the_list_of_parts_has_pages(world):
     world.s3.abort_multipart_upload(Bucket=bucket, Key="k", UploadId=upload_id)
 
 
-@case("boto3")
-def parts_are_read_by_their_number(world):
+def test_parts_are_read_by_their_number(world):
     bucket = world.bucket("multipart")
     lengths = [PART, PART + 3, 100]
     data = upload(world, bucket, "k", lengths)
@@ -66,8 +62,7 @@ def parts_are_read_by_their_number(world):
         world.s3.get_object(Bucket=bucket, Key="k", PartNumber=4)
 
 
-@case("boto3")
-def a_whole_object_is_its_own_first_part(world):
+def test_a_whole_object_is_its_own_first_part(world):
     bucket = world.bucket("multipart")
     data = content(50_000)
     world.s3.put_object(Bucket=bucket, Key="k", Body=data)
@@ -76,8 +71,7 @@ def a_whole_object_is_its_own_first_part(world):
         world.s3.get_object(Bucket=bucket, Key="k", PartNumber=2)
 
 
-@case("boto3")
-def attributes_name_the_parts(world):
+def test_attributes_name_the_parts(world):
     bucket = world.bucket("multipart")
     lengths = [PART, PART + 3, 100]
     upload(world, bucket, "k", lengths)
@@ -91,8 +85,7 @@ def attributes_name_the_parts(world):
         equal([it["Size"] for it in answer["ObjectParts"]["Parts"]], lengths, "sizes of the parts")
 
 
-@case("boto3")
-def attributes_of_a_whole_object(world):
+def test_attributes_of_a_whole_object(world):
     bucket = world.bucket("multipart")
     tag = world.s3.put_object(Bucket=bucket, Key="k", Body=content(50_000))["ETag"]
     answer = world.s3.get_object_attributes(
@@ -102,8 +95,7 @@ def attributes_of_a_whole_object(world):
     equal(answer["ETag"].strip('"'), tag.strip('"'), "entity tag")
 
 
-@case("boto3")
-def running_uploads_are_listed(world):
+def test_running_uploads_are_listed(world):
     bucket = world.bucket("multipart")
     begin(world, bucket, "a/1")
     upload_id = begin(world, bucket, "b")
@@ -118,8 +110,7 @@ def running_uploads_are_listed(world):
     equal(world.back.list_multipart_uploads(Bucket=bucket).get("Uploads", []), [], "uploads left")
 
 
-@case("boto3")
-def the_transfer_manager_goes_both_ways(world):
+def test_the_transfer_manager_goes_both_ways(world):
     bucket = world.bucket("multipart")
     data = content(33 * MIB + 5)
     config = boto3.s3.transfer.TransferConfig(
@@ -132,8 +123,7 @@ def the_transfer_manager_goes_both_ways(world):
     same(back.getvalue(), data, "download in ranges")
 
 
-@case("awscrt")
-def the_runtime_in_c_goes_both_ways(world):
+def test_the_runtime_in_c_goes_both_ways(world):
     """Another implementation of uploads: parallel parts, checksums in trailers, ranges in reading.
 
     Not by way of boto3, which would leave out the endpoint and ask Amazon.

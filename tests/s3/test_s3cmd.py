@@ -3,11 +3,14 @@
 import os
 import urllib.parse
 
-from cases import case
+import pytest
+
 from commands import FILES, output, read, tree, write
 from content import MIB, content, equal, same
 from servers import REGION, cache
 from world import refusal
+
+pytestmark = pytest.mark.with_names
 
 
 class S3cmd:
@@ -32,8 +35,7 @@ class S3cmd:
         )
 
 
-@case("s3cmd")
-def put_get_and_delete(world):
+def test_put_get_and_delete(world):
     s3cmd, bucket = S3cmd(world), world.bucket("s3cmd")
     for size in (0, 1, 100_000):
         data = content(size, "s3cmd")
@@ -49,27 +51,22 @@ def put_get_and_delete(world):
     equal(world.s3.list_objects_v2(Bucket=bucket)["KeyCount"], 0, "objects left")
 
 
-def transfer(mib, megabytes, slow):
-    def in_parts(world):
-        s3cmd, bucket = S3cmd(world), world.bucket("s3cmd")
-        data = content(megabytes * MIB + 11, mib)
-        path = write(s3cmd.folder, "up", data)
-        s3cmd("put", f"--multipart-chunk-size-mb={mib}", path, f"s3://{bucket}/k")
-        head = world.s3.head_object(Bucket=bucket, Key="k")
-        equal(head["ContentLength"], len(data), "length")
-        s3cmd("get", f"s3://{bucket}/k", path + ".back")
-        same(read(path + ".back"), data)
-
-    case("s3cmd", name=f"multipart_of_{mib}_mib", slow=slow)(in_parts)
-
-
-transfer(5, 17, False)
-transfer(7, 17, False)
-transfer(64, 130, True)
+@pytest.mark.parametrize(
+    "mib, megabytes",
+    [(5, 17), (7, 17), pytest.param(64, 130, marks=pytest.mark.slow)],
+)
+def test_objects_go_both_ways_in_parts(world, mib, megabytes):
+    s3cmd, bucket = S3cmd(world), world.bucket("s3cmd")
+    data = content(megabytes * MIB + 11, mib)
+    path = write(s3cmd.folder, "up", data)
+    s3cmd("put", f"--multipart-chunk-size-mb={mib}", path, f"s3://{bucket}/k")
+    head = world.s3.head_object(Bucket=bucket, Key="k")
+    equal(head["ContentLength"], len(data), "length")
+    s3cmd("get", f"s3://{bucket}/k", path + ".back")
+    same(read(path + ".back"), data)
 
 
-@case("s3cmd")
-def an_interrupted_download_goes_on(world):
+def test_an_interrupted_download_goes_on(world):
     """--continue asks for a range from where the file ends."""
     s3cmd, bucket = S3cmd(world), world.bucket("s3cmd")
     data = content(300_000)
@@ -79,8 +76,7 @@ def an_interrupted_download_goes_on(world):
     same(read(path), data)
 
 
-@case("s3cmd")
-def copies_moves_and_metadata(world):
+def test_copies_moves_and_metadata(world):
     s3cmd, bucket = S3cmd(world), world.bucket("s3cmd")
     data = content(40_000)
     world.s3.put_object(Bucket=bucket, Key="k", Body=data, Metadata={"m": "v"})
@@ -94,8 +90,7 @@ def copies_moves_and_metadata(world):
     equal(sorted(keys), ["k", "moved"], "keys")
 
 
-@case("s3cmd")
-def synchronisation_transfers_nothing_twice(world):
+def test_synchronisation_transfers_nothing_twice(world):
     s3cmd, bucket = S3cmd(world), world.bucket("s3cmd")
     folder = world.temporary()
     for name, size in FILES.items():
@@ -117,8 +112,7 @@ def synchronisation_transfers_nothing_twice(world):
     equal(world.s3.list_objects_v2(Bucket=bucket)["KeyCount"], 0, "objects left")
 
 
-@case("s3cmd")
-def streams_and_lists_of_parts(world):
+def test_streams_and_lists_of_parts(world):
     s3cmd, bucket = S3cmd(world), world.bucket("s3cmd")
     data = content(11 * MIB, "stdin")
     s3cmd("put", "--multipart-chunk-size-mb=5", "-", f"s3://{bucket}/k", stdin=data)
@@ -133,8 +127,7 @@ def streams_and_lists_of_parts(world):
     equal(world.back.list_multipart_uploads(Bucket=bucket).get("Uploads", []), [], "uploads left")
 
 
-@case("s3cmd")
-def an_upload_that_was_begun_elsewhere_goes_on(world):
+def test_an_upload_that_was_begun_elsewhere_goes_on(world):
     """It sends parts in their order; of those that are there it takes none whose tag is no MD5."""
     s3cmd, bucket = S3cmd(world), world.bucket("s3cmd")
     data = content(12 * MIB)
@@ -150,8 +143,8 @@ def an_upload_that_was_begun_elsewhere_goes_on(world):
     same(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), data)
 
 
-@case("s3cmd", needs_proxy=True)
-def urls_that_it_signs_are_refused(world):
+@pytest.mark.needs_proxy
+def test_urls_that_it_signs_are_refused(world):
     """It knows the second version alone, which has no place in a proxy of today."""
     s3cmd, bucket = S3cmd(world), world.bucket("s3cmd")
     world.s3.put_object(Bucket=bucket, Key="k", Body=b"x")
@@ -159,7 +152,6 @@ def urls_that_it_signs_are_refused(world):
     refusal(world.wire.bare("GET", f"{url.path}?{url.query}"), (400, 403))
 
 
-@case("s3cmd")
-def a_missing_object_is_an_error(world):
+def test_a_missing_object_is_an_error(world):
     s3cmd, bucket = S3cmd(world), world.bucket("s3cmd")
     s3cmd("get", f"s3://{bucket}/nothing", os.path.join(s3cmd.folder, "x"), expect=64)

@@ -1,8 +1,11 @@
 """boto3: keys that are easily written wrong, in paths, in XML and in headers."""
 
-from cases import case
+import pytest
+
 from content import content, equal, same
 from world import absent, keys
+
+pytestmark = pytest.mark.with_names
 
 ODD = {
     "spaces": "a b/ c /d ",
@@ -30,31 +33,24 @@ ODD = {
 }
 
 
-def odd_key(name, key):
-    def odd(world):
-        bucket = world.bucket("names")
-        data = content(20_000, name)
-        world.s3.put_object(Bucket=bucket, Key=key, Body=data)
-        equal(keys(world.s3, bucket), [key], "keys of the second listing")
-        page = world.s3.list_objects(Bucket=bucket, Prefix=key)
-        equal([it["Key"] for it in page["Contents"]], [key], "keys of the first listing")
-        same(world.s3.get_object(Bucket=bucket, Key=key)["Body"].read(), data)
-        equal(world.s3.head_object(Bucket=bucket, Key=key)["ContentLength"], 20_000, "length")
-        world.s3.copy_object(Bucket=bucket, Key="copy", CopySource={"Bucket": bucket, "Key": key})
-        same(world.s3.get_object(Bucket=bucket, Key="copy")["Body"].read(), data, "copy")
-        done = world.s3.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": key}]})
-        equal([it["Key"] for it in done.get("Deleted", [])], [key], "keys deleted")
-        absent(world.s3, bucket, key)
-
-    case("boto3", name=f"key_with_{name}")(odd)
+@pytest.mark.parametrize("name, key", ODD.items(), ids=ODD)
+def test_key_with(world, name, key):
+    bucket = world.bucket("names")
+    data = content(20_000, name)
+    world.s3.put_object(Bucket=bucket, Key=key, Body=data)
+    equal(keys(world.s3, bucket), [key], "keys of the second listing")
+    page = world.s3.list_objects(Bucket=bucket, Prefix=key)
+    equal([it["Key"] for it in page["Contents"]], [key], "keys of the first listing")
+    same(world.s3.get_object(Bucket=bucket, Key=key)["Body"].read(), data)
+    equal(world.s3.head_object(Bucket=bucket, Key=key)["ContentLength"], 20_000, "length")
+    world.s3.copy_object(Bucket=bucket, Key="copy", CopySource={"Bucket": bucket, "Key": key})
+    same(world.s3.get_object(Bucket=bucket, Key="copy")["Body"].read(), data, "copy")
+    done = world.s3.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": key}]})
+    equal([it["Key"] for it in done.get("Deleted", [])], [key], "keys deleted")
+    absent(world.s3, bucket, key)
 
 
-for _name, _key in ODD.items():
-    odd_key(_name, _key)
-
-
-@case("boto3")
-def keys_that_differ_a_little_are_different(world):
+def test_keys_that_differ_a_little_are_different(world):
     bucket = world.bucket("names")
     names = ["k", "K", "k ", "k+", "k%20", "k.", "k-", "k_"]
     for name in names:
@@ -64,8 +60,7 @@ def keys_that_differ_a_little_are_different(world):
         equal(world.s3.get_object(Bucket=bucket, Key=name)["Body"].read(), name.encode())
 
 
-@case("boto3")
-def a_key_may_be_the_folder_of_another(world):
+def test_a_key_may_be_the_folder_of_another(world):
     bucket = world.bucket("names")
     world.s3.put_object(Bucket=bucket, Key="a", Body=b"1")
     world.s3.put_object(Bucket=bucket, Key="a/b", Body=b"2")

@@ -2,15 +2,17 @@
 
 import urllib.parse
 
-from cases import case
+import pytest
+
 from content import MIB, content, equal, same
-from signatures import DATA, a_bucket
+from test_signatures import DATA, a_bucket
 from wire import now, quote
 from world import absent, refusal
 
+pytestmark = pytest.mark.with_names
 
-@case("wire")
-def presigned_get_and_put(world):
+
+def test_presigned_get_and_put(world):
     bucket = a_bucket(world)
     key = "new ö+%.txt"
     target = f"/{bucket}/{quote(key)}"
@@ -26,8 +28,7 @@ def presigned_get_and_put(world):
     same(ranged.body, DATA[20000:40001])
 
 
-@case("boto3")
-def urls_presigned_by_boto3(world):
+def test_urls_presigned_by_boto3(world):
     bucket = a_bucket(world)
 
     def fetch(method, operation, headers=None, body=b"", **parameters):
@@ -56,8 +57,7 @@ def urls_presigned_by_boto3(world):
     equal(fetch("DELETE", "delete_object", Key="k").status, 204, "status of DELETE")
 
 
-@case("boto3")
-def a_multipart_upload_by_presigned_parts(world):
+def test_a_multipart_upload_by_presigned_parts(world):
     """As browsers upload: the page's server begins and completes, the browser has URLs only."""
     bucket = a_bucket(world)
     upload_id = world.s3.create_multipart_upload(Bucket=bucket, Key="m")["UploadId"]
@@ -75,8 +75,7 @@ def a_multipart_upload_by_presigned_parts(world):
     same(world.s3.get_object(Bucket=bucket, Key="m")["Body"].read(), b"".join(pieces))
 
 
-@case("wire")
-def expired_urls_are_refused(world):
+def test_expired_urls_are_refused(world):
     bucket = a_bucket(world)
     for seconds, minutes in ((60, -5), (1, -1), (3600, -61)):
         signer = world.wire.signer(now(minutes))
@@ -86,15 +85,13 @@ def expired_urls_are_refused(world):
     absent(world.s3, bucket, "new")
 
 
-@case("wire")
-def urls_that_live_too_long_are_refused(world):
+def test_urls_that_live_too_long_are_refused(world):
     bucket = a_bucket(world)
     url = world.wire.signer().presigned("GET", f"/{bucket}/k", world.wire.host, 8 * 86400)
     refusal(world.wire.bare("GET", url), (400, 403))
 
 
-@case("wire")
-def urls_that_were_changed_are_refused(world):
+def test_urls_that_were_changed_are_refused(world):
     bucket = a_bucket(world)
     world.s3.put_object(Bucket=bucket, Key="other", Body=b"x")
     url = world.wire.signer().presigned("GET", f"/{bucket}/k", world.wire.host, 60)

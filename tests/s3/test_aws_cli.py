@@ -5,10 +5,13 @@ import os
 import time
 import urllib.parse
 
-from cases import case
+import pytest
+
 from commands import FILES, output, read, tree, write
 from content import MIB, content, equal, same
 from servers import REGION, cache
+
+pytestmark = pytest.mark.with_names
 
 
 class Aws:
@@ -49,8 +52,7 @@ def files(world):
     return folder
 
 
-@case("aws-cli")
-def put_get_and_remove(world):
+def test_put_get_and_remove(world):
     aws, bucket = Aws(world), world.bucket("aws")
     for size in (0, 1, 100_000):
         data = content(size, "aws")
@@ -64,31 +66,26 @@ def put_get_and_remove(world):
     equal(world.s3.list_objects_v2(Bucket=bucket)["KeyCount"], 0, "objects left")
 
 
-def transfer(mib, megabytes, slow):
-    def in_parts(world):
-        aws, bucket = Aws(world, mib), world.bucket("aws")
-        data = content(megabytes * MIB + 11, mib)
-        path = write(aws.folder, "up", data)
-        aws("s3", "cp", path, f"s3://{bucket}/k", "--metadata", "m=v")
-        head = world.s3.head_object(Bucket=bucket, Key="k")
-        equal((head["ContentLength"], head["Metadata"]), (len(data), {"m": "v"}), "head")
-        # Behind a last part of 5 MiB and more the proxy's tail is a part of its own at the server.
-        tail = world.proxy is not None and len(data) % (mib * MIB) >= 5 * MIB
-        parts = -(-len(data) // (mib * MIB)) + tail
-        assert head["ETag"].endswith(f'-{parts}"'), head["ETag"]
-        aws("s3", "cp", f"s3://{bucket}/k", path + ".back")
-        same(read(path + ".back"), data)
-
-    case("aws-cli", name=f"multipart_of_{mib}_mib", slow=slow)(in_parts)
-
-
-transfer(5, 23, False)
-transfer(7, 23, False)
-transfer(64, 150, True)
+@pytest.mark.parametrize(
+    "mib, megabytes",
+    [(5, 23), (7, 23), pytest.param(64, 150, marks=pytest.mark.slow)],
+)
+def test_objects_go_both_ways_in_parts(world, mib, megabytes):
+    aws, bucket = Aws(world, mib), world.bucket("aws")
+    data = content(megabytes * MIB + 11, mib)
+    path = write(aws.folder, "up", data)
+    aws("s3", "cp", path, f"s3://{bucket}/k", "--metadata", "m=v")
+    head = world.s3.head_object(Bucket=bucket, Key="k")
+    equal((head["ContentLength"], head["Metadata"]), (len(data), {"m": "v"}), "head")
+    # Behind a last part of 5 MiB and more the proxy's tail is a part of its own at the server.
+    tail = world.proxy is not None and len(data) % (mib * MIB) >= 5 * MIB
+    parts = -(-len(data) // (mib * MIB)) + tail
+    assert head["ETag"].endswith(f'-{parts}"'), head["ETag"]
+    aws("s3", "cp", f"s3://{bucket}/k", path + ".back")
+    same(read(path + ".back"), data)
 
 
-@case("aws-cli")
-def streams(world):
+def test_streams(world):
     aws, bucket = Aws(world, 5), world.bucket("aws")
     data = content(11 * MIB, "stdin")
     aws("s3", "cp", "-", f"s3://{bucket}/k", stdin=data)
@@ -97,8 +94,7 @@ def streams(world):
     same(read(os.path.join(aws.folder, "back")), data)
 
 
-@case("aws-cli")
-def a_range(world):
+def test_a_range(world):
     aws, bucket = Aws(world), world.bucket("aws")
     data = content(100_000)
     world.s3.put_object(Bucket=bucket, Key="k", Body=data)
@@ -110,8 +106,7 @@ def a_range(world):
     same(read(path), data[16000:50001])
 
 
-@case("aws-cli")
-def copies_and_moves(world):
+def test_copies_and_moves(world):
     aws, bucket = Aws(world, 5), world.bucket("aws")
     other = world.bucket("aws")
     # The second is copied in parts.
@@ -129,8 +124,7 @@ def copies_and_moves(world):
         equal(world.s3.list_objects_v2(Bucket=other)["KeyCount"], 0, "objects left")
 
 
-@case("aws-cli")
-def synchronisation_transfers_nothing_twice(world):
+def test_synchronisation_transfers_nothing_twice(world):
     aws, bucket = Aws(world, 5), world.bucket("aws")
     folder = files(world)
     first = aws("s3", "sync", folder, f"s3://{bucket}/sync", "--no-progress")
@@ -150,8 +144,7 @@ def synchronisation_transfers_nothing_twice(world):
     equal(world.s3.list_objects_v2(Bucket=bucket)["KeyCount"], 0, "objects left")
 
 
-@case("aws-cli")
-def presigned_url(world):
+def test_presigned_url(world):
     aws, bucket = Aws(world), world.bucket("aws")
     data = content(40_000)
     world.s3.put_object(Bucket=bucket, Key="k ö", Body=data)
@@ -160,8 +153,7 @@ def presigned_url(world):
     same(world.wire.bare("GET", f"{parts.path}?{parts.query}").body, data)
 
 
-@case("aws-cli")
-def listings(world):
+def test_listings(world):
     aws, bucket = Aws(world), world.bucket("aws")
     for number in range(5):
         world.s3.put_object(Bucket=bucket, Key=f"d/{number}", Body=content(number))
@@ -173,36 +165,30 @@ def listings(world):
     assert "Total Size: 10" in text and "Total Objects: 5" in text, text
 
 
-def by_hand(mib, slow):
-    def out_of_order(world):
-        aws, bucket = Aws(world), world.bucket("aws")
-        place = ("--bucket", bucket, "--key", "k")
-        upload_id = aws.api("create-multipart-upload", *place)["UploadId"]
-        pieces = {1: content(mib * MIB, 1), 2: content(mib * MIB, 2), 4: content(4, 4)}
-        parts = []
-        for number in (4, 2, 1):
-            path = write(aws.folder, "part", pieces[number])
-            part = ("--part-number", str(number), "--body", path)
-            answer = aws.api("upload-part", *place, "--upload-id", upload_id, *part)
-            parts.insert(0, {"PartNumber": number, "ETag": answer["ETag"]})
-        found = aws.api("list-parts", *place, "--upload-id", upload_id)["Parts"]
-        sizes = [(it["PartNumber"], it["Size"]) for it in found]
-        equal(sizes, [(number, len(pieces[number])) for number in pieces])
-        path = write(aws.folder, "parts", json.dumps({"Parts": parts}).encode())
-        named = ("--upload-id", upload_id, "--multipart-upload", f"file://{path}")
-        aws.api("complete-multipart-upload", *place, *named)
-        same(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), b"".join(pieces.values()))
-
-    case("aws-cli", name=f"parts_of_{mib}_mib_out_of_order", slow=slow)(out_of_order)
-
-
-by_hand(5, False)
-by_hand(7, True)
-by_hand(64, True)
+@pytest.mark.parametrize(
+    "mib", [5, pytest.param(7, marks=pytest.mark.slow), pytest.param(64, marks=pytest.mark.slow)]
+)
+def test_parts_out_of_order(world, mib):
+    aws, bucket = Aws(world), world.bucket("aws")
+    place = ("--bucket", bucket, "--key", "k")
+    upload_id = aws.api("create-multipart-upload", *place)["UploadId"]
+    pieces = {1: content(mib * MIB, 1), 2: content(mib * MIB, 2), 4: content(4, 4)}
+    parts = []
+    for number in (4, 2, 1):
+        path = write(aws.folder, "part", pieces[number])
+        part = ("--part-number", str(number), "--body", path)
+        answer = aws.api("upload-part", *place, "--upload-id", upload_id, *part)
+        parts.insert(0, {"PartNumber": number, "ETag": answer["ETag"]})
+    found = aws.api("list-parts", *place, "--upload-id", upload_id)["Parts"]
+    sizes = [(it["PartNumber"], it["Size"]) for it in found]
+    equal(sizes, [(number, len(pieces[number])) for number in pieces])
+    path = write(aws.folder, "parts", json.dumps({"Parts": parts}).encode())
+    named = ("--upload-id", upload_id, "--multipart-upload", f"file://{path}")
+    aws.api("complete-multipart-upload", *place, *named)
+    same(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), b"".join(pieces.values()))
 
 
-@case("aws-cli")
-def checksums_are_compared(world):
+def test_checksums_are_compared(world):
     aws, bucket = Aws(world), world.bucket("aws")
     data = content(70_000)
     path = write(aws.folder, "up", data)
@@ -212,8 +198,7 @@ def checksums_are_compared(world):
         same(read(path + ".back"), data, kind)
 
 
-@case("aws-cli")
-def a_missing_object_is_an_error(world):
+def test_a_missing_object_is_an_error(world):
     aws, bucket = Aws(world), world.bucket("aws")
     aws("s3", "cp", f"s3://{bucket}/nothing", os.path.join(aws.folder, "x"), expect=1)
     assert not os.path.exists(os.path.join(aws.folder, "x"))

@@ -3,9 +3,12 @@
 import concurrent.futures
 import random
 
-from cases import case
+import pytest
+
 from content import KIB, MIB, content, equal, same
 from world import absent, keys
+
+pytestmark = pytest.mark.with_names
 
 PART = 5 * MIB
 
@@ -54,60 +57,52 @@ def check(world, bucket, key, data):
     equal([(it["Key"], it["Size"]) for it in entries], [(key, len(data))], "LIST")
     equal({it["ETag"] for it in entries}, {got["ETag"]}, "entity tag in LIST")
     there = keys(world.back, bucket)
-    equal(there if not world.names else len(there), [key] if not world.names else 1, "at the server")
+    equal(
+        there if not world.names else len(there), [key] if not world.names else 1, "at the server"
+    )
 
 
-def parts_out_of_order(mib, count, slow):
-    def out_of_order(world):
-        bucket = world.bucket("multipart")
-        lengths = [mib * MIB] * (count - 1) + [mib * MIB // 3]
-        order = list(range(1, count + 1))
-        random.Random(mib).shuffle(order)
-        data = upload(world, bucket, "k", lengths, order=order)
-        check(world, bucket, "k", data)
-        first = mib * MIB
-        got = world.s3.get_object(Bucket=bucket, Key="k", Range=f"bytes={first - 9}-{first + 9}")
-        same(got["Body"].read(), data[first - 9 : first + 10], "range over an edge")
-
-    case("boto3", name=f"parts_of_{mib}_mib_out_of_order", slow=slow)(out_of_order)
-
-
-parts_out_of_order(5, 6, False)
-parts_out_of_order(7, 4, False)
-parts_out_of_order(64, 3, True)
+@pytest.mark.parametrize(
+    "mib, count", [(5, 6), (7, 4), pytest.param(64, 3, marks=pytest.mark.slow)]
+)
+def test_parts_out_of_order(world, mib, count):
+    bucket = world.bucket("multipart")
+    lengths = [mib * MIB] * (count - 1) + [mib * MIB // 3]
+    order = list(range(1, count + 1))
+    random.Random(mib).shuffle(order)
+    data = upload(world, bucket, "k", lengths, order=order)
+    check(world, bucket, "k", data)
+    first = mib * MIB
+    got = world.s3.get_object(Bucket=bucket, Key="k", Range=f"bytes={first - 9}-{first + 9}")
+    same(got["Body"].read(), data[first - 9 : first + 10], "range over an edge")
 
 
-@case("boto3")
-def part_numbers_with_gaps(world):
+def test_part_numbers_with_gaps(world):
     bucket = world.bucket("multipart")
     lengths = [PART, PART + 1, PART, 10]
     data = upload(world, bucket, "k", lengths, numbers=[2, 5, 700, 9999], order=[700, 2, 9999, 5])
     check(world, bucket, "k", data)
 
 
-@case("boto3")
-def parts_of_different_lengths(world):
+def test_parts_of_different_lengths(world):
     bucket = world.bucket("multipart")
     data = upload(world, bucket, "k", [6 * MIB + 17, PART, 9 * MIB + 1, PART + 16384])
     check(world, bucket, "k", data)
 
 
-@case("boto3")
-def short_last_part_of_every_kind(world):
+def test_short_last_part_of_every_kind(world):
     for last in (0, 1, 16384, PART - 1, PART):
         bucket = world.bucket("multipart")
         check(world, bucket, "k", upload(world, bucket, "k", [PART, last], order=[2, 1]))
 
 
-@case("boto3")
-def single_part_of_every_kind(world):
+def test_single_part_of_every_kind(world):
     for length in (0, 1, 16384, 100_000, PART, PART + 1):
         bucket = world.bucket("multipart")
         check(world, bucket, "k", upload(world, bucket, "k", [length], numbers=[3]))
 
 
-@case("boto3")
-def a_part_uploaded_again_replaces_the_first(world):
+def test_a_part_uploaded_again_replaces_the_first(world):
     bucket = world.bucket("multipart")
     upload_id = begin(world, bucket, "k")
     for seed in ("old", "new"):
@@ -119,8 +114,7 @@ def a_part_uploaded_again_replaces_the_first(world):
     check(world, bucket, "k", data + short)
 
 
-@case("boto3")
-def a_short_part_replaced_by_a_long_one_and_back(world):
+def test_a_short_part_replaced_by_a_long_one_and_back(world):
     """The proxy keeps short parts elsewhere than long ones: the newest counts."""
     for lengths in ((1000, PART + 5), (PART + 5, 1000), (1000, PART, 2000)):
         bucket = world.bucket("multipart")
@@ -134,8 +128,7 @@ def a_short_part_replaced_by_a_long_one_and_back(world):
         check(world, bucket, "k", one + data)
 
 
-@case("boto3")
-def parts_left_out_of_the_list_are_left_out(world):
+def test_parts_left_out_of_the_list_are_left_out(world):
     bucket = world.bucket("multipart")
     upload_id = begin(world, bucket, "k")
     pieces = {n: content(PART, n) for n in (1, 2, 3)}
@@ -145,8 +138,7 @@ def parts_left_out_of_the_list_are_left_out(world):
     check(world, bucket, "k", pieces[1] + pieces[3])
 
 
-@case("boto3")
-def an_aborted_upload_leaves_nothing(world):
+def test_an_aborted_upload_leaves_nothing(world):
     bucket = world.bucket("multipart")
     upload_id = begin(world, bucket, "k")
     put_part(world, bucket, "k", upload_id, 1, content(PART))
@@ -157,8 +149,7 @@ def an_aborted_upload_leaves_nothing(world):
     equal(world.back.list_multipart_uploads(Bucket=bucket).get("Uploads", []), [], "uploads")
 
 
-@case("boto3")
-def metadata_and_headers_of_the_beginning_come_back(world):
+def test_metadata_and_headers_of_the_beginning_come_back(world):
     bucket = world.bucket("multipart")
     data = upload(
         world, bucket, "k", [PART, 3], Metadata={"m": "v w"}, ContentType="text/x", CacheControl="c"
@@ -169,8 +160,7 @@ def metadata_and_headers_of_the_beginning_come_back(world):
     check(world, bucket, "k", data)
 
 
-@case("boto3")
-def parts_in_parallel(world):
+def test_parts_in_parallel(world):
     bucket = world.bucket("multipart")
     pieces = {n: content(PART + n, n) for n in range(1, 9)}
     upload_id = begin(world, bucket, "k")
@@ -182,8 +172,7 @@ def parts_in_parallel(world):
     check(world, bucket, "k", b"".join(pieces.values()))
 
 
-@case("boto3")
-def two_uploads_of_one_key_do_not_mix(world):
+def test_two_uploads_of_one_key_do_not_mix(world):
     bucket = world.bucket("multipart")
     ids = [begin(world, bucket, "k") for _ in range(2)]
     parts = {it: [] for it in ids}

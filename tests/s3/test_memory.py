@@ -2,7 +2,8 @@
 
 import hashlib
 
-from cases import case
+import pytest
+
 from content import GIB, MIB, Stream, equal
 from wire import quote
 
@@ -74,18 +75,21 @@ def constant(world, part):
         assert large <= small + SLACK, text
 
 
-@case("memory", needs_proxy=True, slow=True)
-def of_a_whole_object_does_not_grow(world):
+@pytest.mark.needs_proxy
+@pytest.mark.slow
+def test_of_a_whole_object_does_not_grow(world):
     constant(world, None)
 
 
-@case("memory", needs_proxy=True, slow=True)
-def of_parts_does_not_grow(world):
+@pytest.mark.needs_proxy
+@pytest.mark.slow
+def test_of_parts_does_not_grow(world):
     constant(world, 64 * MIB)
 
 
-@case("memory", slow=True, needs_direct=True)
-def a_long_object_goes_up_and_down(world):
+@pytest.mark.needs_direct
+@pytest.mark.slow
+def test_a_long_object_goes_up_and_down(world):
     """The control of the streams above."""
     bucket = world.bucket("memory")
     stream = Stream(GIB // 4)

@@ -2,9 +2,12 @@
 
 import email.header
 
-from cases import Skip, case
+import pytest
+
 from content import CHUNK, MIB, content, equal, same
 from world import absent, keys, refused
+
+pytestmark = pytest.mark.with_names
 
 SIZES = [
     0,
@@ -28,8 +31,7 @@ def listed(world, bucket, key):
     return next(it for it in page["Contents"] if it["Key"] == key)
 
 
-@case("boto3")
-def put_and_get_of_every_size(world):
+def test_put_and_get_of_every_size(world):
     bucket = world.bucket("sizes")
     for size in SIZES:
         data = content(size)
@@ -45,8 +47,7 @@ def put_and_get_of_every_size(world):
         equal(len(tags), 1, f"number of different entity tags {tags}")
 
 
-@case("boto3")
-def sizes_are_shown_exactly_around_steps(world):
+def test_sizes_are_shown_exactly_around_steps(world):
     """The sealed length steps at every chunk and at every 5 MiB: the way back must not slip."""
     bucket = world.bucket("steps")
     sizes = [chunk * CHUNK + by for chunk in (1, 2, 7) for by in (-1, 0, 1)]
@@ -57,18 +58,16 @@ def sizes_are_shown_exactly_around_steps(world):
     equal(shown, {f"k{size}": size for size in sizes}, "sizes in LIST")
 
 
-@case("boto3")
-def entity_tag_of_an_encrypted_object_is_no_md5(world):
+def test_entity_tag_of_an_encrypted_object_is_no_md5(world):
     """A client that takes 32 hexadecimal digits for the MD5 of the content reports corruption."""
     if not world.proxy:
-        raise Skip("is about the proxy")
+        pytest.skip("is about the proxy")
     bucket = world.bucket("tags")
     tag = world.s3.put_object(Bucket=bucket, Key="k", Body=b"x")["ETag"]
     assert "-" in tag and tag.startswith('"') and tag.endswith('"'), tag
 
 
-@case("boto3")
-def an_object_is_replaced(world):
+def test_an_object_is_replaced(world):
     bucket = world.bucket("replace")
     for size in (100_000, 10, 0, 70_000):
         data = content(size, "replace")
@@ -77,8 +76,7 @@ def an_object_is_replaced(world):
     equal(keys(world.s3, bucket), ["k"], "keys")
 
 
-@case("boto3")
-def headers_of_the_content_come_back(world):
+def test_headers_of_the_content_come_back(world):
     bucket = world.bucket("headers")
     given = {
         "ContentType": "text/plain; charset=utf-8",
@@ -97,8 +95,7 @@ def headers_of_the_content_come_back(world):
         equal(got, given, "headers")
 
 
-@case("boto3")
-def query_overrides_headers_of_the_answer(world):
+def test_query_overrides_headers_of_the_answer(world):
     bucket = world.bucket("override")
     world.s3.put_object(Bucket=bucket, Key="k", Body=b"x", ContentType="text/plain")
     got = world.s3.get_object(
@@ -114,8 +111,7 @@ def query_overrides_headers_of_the_answer(world):
     equal(got["Body"].read(), b"x")
 
 
-@case("boto3")
-def user_metadata_come_back(world):
+def test_user_metadata_come_back(world):
     bucket = world.bucket("meta")
     given = {"plain": "value", "empty-ish": "-", "mtime": "1700000000.123", "with-spaces": "a b  c"}
     world.s3.put_object(Bucket=bucket, Key="k", Body=b"x", Metadata=given)
@@ -126,8 +122,7 @@ def user_metadata_come_back(world):
         equal(answer["Metadata"], given, "metadata")
 
 
-@case("boto3")
-def encoded_unicode_metadata_come_back(world):
+def test_encoded_unicode_metadata_come_back(world):
     """As SDKs write what is not ASCII: RFC 2047."""
     bucket = world.bucket("meta")
     given = {"name": "=?UTF-8?B?w7ZzdGVycmVpY2gg4piD?="}
@@ -135,8 +130,7 @@ def encoded_unicode_metadata_come_back(world):
     equal(world.s3.head_object(Bucket=bucket, Key="k")["Metadata"], given, "metadata")
 
 
-@case("wire")
-def raw_unicode_metadata_come_back(world):
+def test_raw_unicode_metadata_come_back(world):
     bucket = world.bucket("meta")
     reply = world.wire.request("PUT", f"/{bucket}/k", {"x-amz-meta-name": "österreich ☃"}, b"x")
     equal(reply.status, 200, f"status of PUT ({reply})")
@@ -157,8 +151,7 @@ def filling(count, more=0):
     return entries
 
 
-@case("boto3")
-def metadata_fill_what_the_limit_leaves(world):
+def test_metadata_fill_what_the_limit_leaves(world):
     """S3 allows 2,048 bytes; the proxy's own entry takes at most 500 of them."""
     bucket = world.bucket("meta")
     given = filling(3 if world.proxy else 4)
@@ -168,16 +161,15 @@ def metadata_fill_what_the_limit_leaves(world):
     equal(world.s3.head_object(Bucket=bucket, Key="c")["Metadata"], given, "metadata")
 
 
-@case("boto3")
-def metadata_above_the_limit_are_refused(world):
+def test_metadata_above_the_limit_are_refused(world):
     bucket = world.bucket("meta")
     with refused(400, "MetadataTooLarge"):
         world.s3.put_object(Bucket=bucket, Key="k", Body=b"x", Metadata=filling(4, 49))
     absent(world.s3, bucket, "k")
 
 
-@case("boto3", needs_proxy=True)
-def metadata_that_leave_no_room_are_refused_clearly(world):
+@pytest.mark.needs_proxy
+def test_metadata_that_leave_no_room_are_refused_clearly(world):
     bucket = world.bucket("meta")
     with refused(400, "MetadataTooLarge"):
         world.s3.put_object(Bucket=bucket, Key="k", Body=b"x", Metadata=filling(4))
@@ -186,8 +178,7 @@ def metadata_that_leave_no_room_are_refused_clearly(world):
     absent(world.s3, bucket, "k")
 
 
-@case("boto3")
-def tags_come_back_and_change(world):
+def test_tags_come_back_and_change(world):
     bucket = world.bucket("tagging")
     world.s3.put_object(Bucket=bucket, Key="k", Body=b"tagged", Tagging="a=1&b=two%20words")
     tags = world.s3.get_object_tagging(Bucket=bucket, Key="k")["TagSet"]
@@ -202,8 +193,7 @@ def tags_come_back_and_change(world):
     equal(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), b"tagged")
 
 
-@case("boto3")
-def a_deleted_object_is_gone(world):
+def test_a_deleted_object_is_gone(world):
     bucket = world.bucket("delete")
     world.s3.put_object(Bucket=bucket, Key="k", Body=b"x")
     world.s3.delete_object(Bucket=bucket, Key="k")
@@ -213,14 +203,12 @@ def a_deleted_object_is_gone(world):
     equal(keys(world.s3, bucket), [], "keys")
 
 
-@case("boto3")
-def deletion_of_what_is_not_there_succeeds(world):
+def test_deletion_of_what_is_not_there_succeeds(world):
     bucket = world.bucket("delete")
     equal(world.s3.delete_object(Bucket=bucket, Key="k")["ResponseMetadata"]["HTTPStatusCode"], 204)
 
 
-@case("boto3")
-def many_objects_are_deleted_at_once(world):
+def test_many_objects_are_deleted_at_once(world):
     bucket = world.bucket("delete")
     names = [f"d/{number:03} &<é+%" for number in range(40)]
     for name in names + ["keep"]:
@@ -234,8 +222,7 @@ def many_objects_are_deleted_at_once(world):
     equal(keys(world.s3, bucket), ["keep"], "keys")
 
 
-@case("boto3")
-def what_is_missing_is_named(world):
+def test_what_is_missing_is_named(world):
     bucket = world.bucket("missing")
     with refused(404, "NoSuchKey"):
         world.s3.get_object(Bucket=bucket, Key="nothing")

@@ -1,9 +1,12 @@
 """boto3: copies of objects and of parts."""
 
-from cases import case
+import pytest
+
 from content import CHUNK, MIB, content, equal, same
-from multipart import complete, upload
+from test_multipart import complete, upload
 from world import refused
+
+pytestmark = pytest.mark.with_names
 
 SIZES = (0, 1, CHUNK, 100_000, 6 * MIB)
 
@@ -18,8 +21,7 @@ def check(world, bucket, key, data):
     return got
 
 
-@case("boto3")
-def copy_within_a_bucket(world):
+def test_copy_within_a_bucket(world):
     bucket = world.bucket("copy")
     for size in SIZES:
         data = content(size, "copy")
@@ -37,8 +39,7 @@ def copy_within_a_bucket(world):
         check(world, bucket, "b", data)
 
 
-@case("boto3")
-def copy_to_another_bucket(world):
+def test_copy_to_another_bucket(world):
     one, two = world.bucket("copy"), world.bucket("copy")
     data = content(100_000, "copy")
     world.s3.put_object(Bucket=one, Key="a", Body=data, Metadata={"m": "1"})
@@ -46,8 +47,7 @@ def copy_to_another_bucket(world):
     equal(check(world, two, "dir/b", data)["Metadata"], {"m": "1"}, "metadata")
 
 
-@case("boto3")
-def copy_with_other_metadata(world):
+def test_copy_with_other_metadata(world):
     bucket = world.bucket("copy")
     data = content(100_000, "copy")
     world.s3.put_object(Bucket=bucket, Key="a", Body=data, Metadata={"old": "1"})
@@ -64,8 +64,7 @@ def copy_with_other_metadata(world):
     equal(got["ContentType"], "image/png", "type")
 
 
-@case("boto3")
-def copy_onto_itself_with_other_metadata(world):
+def test_copy_onto_itself_with_other_metadata(world):
     bucket = world.bucket("copy")
     data = content(70_000, "copy")
     world.s3.put_object(Bucket=bucket, Key="a", Body=data, Metadata={"old": "1"})
@@ -79,8 +78,7 @@ def copy_onto_itself_with_other_metadata(world):
     equal(check(world, bucket, "a", data)["Metadata"], {"new": "2"}, "metadata")
 
 
-@case("boto3")
-def copy_onto_itself_without_a_change_is_refused(world):
+def test_copy_onto_itself_without_a_change_is_refused(world):
     bucket = world.bucket("copy")
     world.s3.put_object(Bucket=bucket, Key="a", Body=b"x")
     with refused(400, "InvalidRequest"):
@@ -88,8 +86,7 @@ def copy_onto_itself_without_a_change_is_refused(world):
     equal(world.s3.get_object(Bucket=bucket, Key="a")["Body"].read(), b"x")
 
 
-@case("boto3")
-def copy_of_a_multipart_object(world):
+def test_copy_of_a_multipart_object(world):
     bucket = world.bucket("copy")
     data = upload(world, bucket, "a", [5 * MIB, 5 * MIB + 1, 10], Metadata={"m": "1"})
     world.s3.copy_object(Bucket=bucket, Key="b", CopySource=f"{bucket}/a")
@@ -101,8 +98,7 @@ def copy_of_a_multipart_object(world):
     check(world, bucket, "c", data)
 
 
-@case("boto3")
-def copy_of_what_is_not_there(world):
+def test_copy_of_what_is_not_there(world):
     bucket = world.bucket("copy")
     with refused(404, "NoSuchKey"):
         world.s3.copy_object(Bucket=bucket, Key="b", CopySource=f"{bucket}/a")
@@ -110,8 +106,7 @@ def copy_of_what_is_not_there(world):
         world.s3.copy_object(Bucket=bucket, Key="b", CopySource=f"{bucket}-nothing/a")
 
 
-@case("boto3")
-def copy_of_an_older_version(world):
+def test_copy_of_an_older_version(world):
     bucket = world.bucket("copy")
     world.s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
     first = world.s3.put_object(Bucket=bucket, Key="a", Body=b"first")["VersionId"]
@@ -144,8 +139,7 @@ def part_copies(world, source_bucket, source, data, pieces):
     check(world, bucket, "k", expected)
 
 
-@case("boto3")
-def copied_parts_of_a_whole_object(world):
+def test_copied_parts_of_a_whole_object(world):
     bucket = world.bucket("copy")
     data = content(12 * MIB, "partcopy")
     world.s3.put_object(Bucket=bucket, Key="a", Body=data)
@@ -153,15 +147,13 @@ def copied_parts_of_a_whole_object(world):
     part_copies(world, bucket, "a", data, pieces)
 
 
-@case("boto3")
-def copied_parts_of_a_multipart_object(world):
+def test_copied_parts_of_a_multipart_object(world):
     bucket = world.bucket("copy")
     data = upload(world, bucket, "a", [5 * MIB, 6 * MIB, 77])
     part_copies(world, bucket, "a", data, [(4 * MIB, 10 * MIB), None, (5 * MIB - 1, 5 * MIB)])
 
 
-@case("boto3")
-def a_copied_part_beyond_its_source_is_refused(world):
+def test_a_copied_part_beyond_its_source_is_refused(world):
     bucket = world.bucket("copy")
     world.s3.put_object(Bucket=bucket, Key="a", Body=b"x" * 1000)
     upload_id = world.s3.create_multipart_upload(Bucket=bucket, Key="k")["UploadId"]

@@ -2,10 +2,13 @@
 
 import base64
 
-from cases import case
+import pytest
+
 from content import MIB, content, equal, same
-from multipart import PART, begin, complete, put_part
+from test_multipart import PART, begin, complete, put_part
 from world import absent, keys, objects, refused
+
+pytestmark = pytest.mark.with_names
 
 OTHER = '"0123456789abcdef0123456789abcdef"'
 
@@ -14,8 +17,7 @@ def listed(parts, **changes):
     return [{**it, **changes} for it in parts]
 
 
-@case("boto3")
-def a_short_part_before_another_is_refused(world):
+def test_a_short_part_before_another_is_refused(world):
     bucket = world.bucket("refuse")
     for lengths in ((1000, PART), (PART, 1000, 1000)):
         upload_id = begin(world, bucket, "k")
@@ -30,8 +32,7 @@ def a_short_part_before_another_is_refused(world):
     equal(keys(world.back, bucket), [], "keys that the server has")
 
 
-@case("boto3")
-def an_unknown_part_is_refused(world):
+def test_an_unknown_part_is_refused(world):
     bucket = world.bucket("refuse")
     upload_id = begin(world, bucket, "k")
     parts = [put_part(world, bucket, "k", upload_id, 1, content(PART))]
@@ -44,8 +45,7 @@ def an_unknown_part_is_refused(world):
     same(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), content(PART))
 
 
-@case("boto3")
-def the_tag_of_a_replaced_part_is_refused(world):
+def test_the_tag_of_a_replaced_part_is_refused(world):
     for length in (PART, 1000):
         bucket = world.bucket("refuse")
         upload_id = begin(world, bucket, "k")
@@ -58,8 +58,7 @@ def the_tag_of_a_replaced_part_is_refused(world):
         same(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), content(length, "new"))
 
 
-@case("boto3")
-def parts_in_falling_order_are_refused(world):
+def test_parts_in_falling_order_are_refused(world):
     bucket = world.bucket("refuse")
     upload_id = begin(world, bucket, "k")
     parts = [put_part(world, bucket, "k", upload_id, n, content(PART, n)) for n in (1, 2)]
@@ -70,8 +69,7 @@ def parts_in_falling_order_are_refused(world):
     absent(world.s3, bucket, "k")
 
 
-@case("boto3")
-def a_completion_without_parts_is_refused(world):
+def test_a_completion_without_parts_is_refused(world):
     bucket = world.bucket("refuse")
     upload_id = begin(world, bucket, "k")
     put_part(world, bucket, "k", upload_id, 1, b"x")
@@ -80,8 +78,7 @@ def a_completion_without_parts_is_refused(world):
     absent(world.s3, bucket, "k")
 
 
-@case("boto3")
-def unknown_uploads_are_refused(world):
+def test_unknown_uploads_are_refused(world):
     bucket = world.bucket("refuse")
     upload_id = begin(world, bucket, "k")
     world.s3.abort_multipart_upload(Bucket=bucket, Key="k", UploadId=upload_id)
@@ -94,16 +91,14 @@ def unknown_uploads_are_refused(world):
             world.s3.list_parts(Bucket=bucket, Key="k", UploadId=unknown)
 
 
-@case("boto3")
-def abortion_of_unknown_uploads_is_refused(world):
+def test_abortion_of_unknown_uploads_is_refused(world):
     bucket = world.bucket("refuse")
     for unknown in ("no-such-upload", "A" * 300):
         with refused(404, "NoSuchUpload"):
             world.s3.abort_multipart_upload(Bucket=bucket, Key="k", UploadId=unknown)
 
 
-@case("boto3")
-def the_upload_of_another_key_is_refused(world):
+def test_the_upload_of_another_key_is_refused(world):
     bucket, other = world.bucket("refuse"), world.bucket("refuse")
     upload_id = begin(world, bucket, "k")
     for place in ((bucket, "other"), (other, "k")):
@@ -113,8 +108,7 @@ def the_upload_of_another_key_is_refused(world):
         equal(objects(world.back, place[0]), [], "keys that the server has")
 
 
-@case("boto3")
-def part_numbers_out_of_bounds_are_refused(world):
+def test_part_numbers_out_of_bounds_are_refused(world):
     bucket = world.bucket("refuse")
     upload_id = begin(world, bucket, "k")
     for number in (0, 10001):
@@ -122,8 +116,7 @@ def part_numbers_out_of_bounds_are_refused(world):
             put_part(world, bucket, "k", upload_id, number, b"x")
 
 
-@case("boto3")
-def the_last_possible_part_may_be_short(world):
+def test_the_last_possible_part_may_be_short(world):
     bucket = world.bucket("refuse")
     upload_id = begin(world, bucket, "k")
     parts = [put_part(world, bucket, "k", upload_id, 1, content(PART))]
@@ -132,8 +125,8 @@ def the_last_possible_part_may_be_short(world):
     same(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), content(PART) + b"end")
 
 
-@case("boto3", needs_proxy=True)
-def the_last_possible_part_leaves_room_for_the_tail(world):
+@pytest.mark.needs_proxy
+def test_the_last_possible_part_leaves_room_for_the_tail(world):
     """docs/spec/s3-object.md: a part 10,000 of 5 MiB or more is refused when it is uploaded."""
     bucket = world.bucket("refuse")
     upload_id = begin(world, bucket, "k")
@@ -141,8 +134,7 @@ def the_last_possible_part_leaves_room_for_the_tail(world):
         put_part(world, bucket, "k", upload_id, 10000, content(PART))
 
 
-@case("boto3")
-def wrong_hashes_of_parts_are_refused(world):
+def test_wrong_hashes_of_parts_are_refused(world):
     bucket = world.bucket("refuse")
     upload_id = begin(world, bucket, "k")
     wrong = base64.b64encode(b"\0" * 16).decode()

@@ -5,10 +5,11 @@ import http.client
 import socket
 import time
 
-from cases import Skip, case
+import pytest
+
 from content import MIB, content, equal, same
-from multipart import PART, begin, check, complete, put_part
 from servers import answers
+from test_multipart import PART, begin, check, complete, put_part
 from wire import quote
 from world import boto, keys, objects, refusal
 
@@ -39,8 +40,8 @@ def no_success(exchange):
     assert reply.broken or reply.status >= 400, f"what must fail was answered {reply}"
 
 
-@case("breakdown", needs_proxy=True)
-def one_upload_over_three_processes_while_one_is_killed(world):
+@pytest.mark.needs_proxy
+def test_one_upload_over_three_processes_while_one_is_killed(world):
     one, two, three = world.proxy, world.another_proxy(), world.another_proxy()
     clients = {it: world.client(it.url) for it in (one, two, three)}
     bucket = world.bucket("replicas")
@@ -91,8 +92,8 @@ def asked_to_complete(http, bucket, key, upload_id, parts):
     return exchange
 
 
-@case("breakdown", needs_proxy=True)
-def a_client_that_vanishes_while_it_completes_is_told_when_it_asks_again(world):
+@pytest.mark.needs_proxy
+def test_a_client_that_vanishes_while_it_completes_is_told_when_it_asks_again(world):
     """The server is not left alone with half of the work, which MinIO would make nothing of."""
     data = {1: content(PART, "gone"), 2: content(3 * MIB, "gone")}
     bucket = world.bucket("gone")
@@ -112,8 +113,8 @@ def a_client_that_vanishes_while_it_completes_is_told_when_it_asks_again(world):
     )
 
 
-@case("breakdown", needs_proxy=True)
-def a_process_killed_while_it_completes(world):
+@pytest.mark.needs_proxy
+def test_a_process_killed_while_it_completes(world):
     """At every moment: the object is absent or whole, and another process can end the work."""
     data = {1: content(PART, "kill"), 2: content(3 * MIB, "kill")}
     bucket = world.bucket("kill")
@@ -153,7 +154,9 @@ def a_process_killed_while_it_completes(world):
                     equal(error.response["Error"]["Code"], "NoSuchUpload", "error")
                     # The server had the request of the dead process, and is not done yet.
                     eventually(
-                        lambda key=key: world.wire.request("HEAD", f"/{bucket}/{key}").status == 200,
+                        lambda key=key: (
+                            world.wire.request("HEAD", f"/{bucket}/{key}").status == 200
+                        ),
                         "the server ends what it began",
                     )
         same(world.s3.get_object(Bucket=bucket, Key=key)["Body"].read(), whole)
@@ -162,11 +165,10 @@ def a_process_killed_while_it_completes(world):
             "reserved keys are seen",
         )
     if finished == 10:
-        raise Skip("each completion was faster than its kill")
+        pytest.skip("each completion was faster than its kill")
 
 
-@case("breakdown")
-def a_client_that_vanishes_in_an_upload_leaves_nothing(world):
+def test_a_client_that_vanishes_in_an_upload_leaves_nothing(world):
     bucket = world.bucket("vanish")
     data = content(4 * MIB, "vanish")
     for how in ("vanish", "close"):
@@ -183,8 +185,7 @@ def a_client_that_vanishes_in_an_upload_leaves_nothing(world):
     world.s3.abort_multipart_upload(Bucket=bucket, Key="part", UploadId=upload_id)
 
 
-@case("breakdown")
-def an_upload_that_ends_too_early_is_no_object(world):
+def test_an_upload_that_ends_too_early_is_no_object(world):
     """The client says that it sent everything, and did not."""
     bucket = world.bucket("short")
     data = content(300_000, "short")
@@ -199,8 +200,7 @@ def an_upload_that_ends_too_early_is_no_object(world):
     equal(keys(world.back, bucket), [], "keys that the server has")
 
 
-@case("breakdown")
-def an_overwritten_object_stays_when_its_successor_breaks(world):
+def test_an_overwritten_object_stays_when_its_successor_breaks(world):
     bucket = world.bucket("vanish")
     data = content(100_000, "first")
     world.s3.put_object(Bucket=bucket, Key="k", Body=data)
@@ -212,7 +212,7 @@ def an_overwritten_object_stays_when_its_successor_breaks(world):
 def own_server(world):
     """A server to be broken and a front before it."""
     if world.server.data() is None:
-        raise Skip(f"{world.server.name} keeps objects in memory")
+        pytest.skip(f"{world.server.name} keeps objects in memory")
     server = world.another_server()
     front = world.another_proxy(server=server)
     s3 = world.client(front.url)
@@ -220,8 +220,8 @@ def own_server(world):
     return server, front, s3, world.wire_to(front)
 
 
-@case("breakdown", needs_proxy=True)
-def a_server_killed_in_mid_upload(world):
+@pytest.mark.needs_proxy
+def test_a_server_killed_in_mid_upload(world):
     server, front, s3, http = own_server(world)
     data = content(24 * MIB, "kill")
     upload_id = s3.create_multipart_upload(Bucket="broken", Key="part")["UploadId"]
@@ -243,8 +243,8 @@ def a_server_killed_in_mid_upload(world):
     same(s3.get_object(Bucket="broken", Key="k")["Body"].read(), data)
 
 
-@case("breakdown", needs_proxy=True)
-def a_server_that_is_not_there(world):
+@pytest.mark.needs_proxy
+def test_a_server_that_is_not_there(world):
     server, front, s3, http = own_server(world)
     s3.put_object(Bucket="broken", Key="k", Body=b"x")
     server.kill()
@@ -260,8 +260,8 @@ def a_server_that_is_not_there(world):
     equal(s3.get_object(Bucket="broken", Key="k")["Body"].read(), b"x")
 
 
-@case("breakdown", needs_proxy=True)
-def a_server_killed_in_mid_download(world):
+@pytest.mark.needs_proxy
+def test_a_server_killed_in_mid_download(world):
     server, _, s3, http = own_server(world)
     data = content(48 * MIB, "download")
     s3.put_object(Bucket="broken", Key="k", Body=data)

@@ -1,10 +1,13 @@
 """Requests that would get round the proxy: content that the server itself would change or query,
 and the server's own administration. By hand, as few clients send them."""
 
-from cases import case
+import pytest
+
 from content import content, equal, same
 from wire import quote
 from world import keys, refusal
+
+pytestmark = pytest.mark.needs_proxy
 
 DATA = content(30_000, "bypass")
 
@@ -29,8 +32,7 @@ def refused(world, bucket, method, target, headers=None, body=b"plaintext"):
     untouched(world, bucket)
 
 
-@case("wire", needs_proxy=True)
-def objects_are_not_renamed(world):
+def test_objects_are_not_renamed(world):
     bucket = a_bucket(world)
     for source in (f"/{bucket}/k", f"{bucket}/k", f"/{bucket}/.endseal/parked/x"):
         headers = {"x-amz-rename-source": source}
@@ -38,8 +40,7 @@ def objects_are_not_renamed(world):
         refused(world, bucket, "PUT", f"/{bucket}/new", headers, b"")
 
 
-@case("wire", needs_proxy=True)
-def nothing_is_appended(world):
+def test_nothing_is_appended(world):
     bucket = a_bucket(world)
     length = world.back.head_object(Bucket=bucket, Key="k")["ContentLength"]
     for offset in (len(DATA), length, 0):
@@ -49,8 +50,7 @@ def nothing_is_appended(world):
             refused(world, bucket, method, f"/{bucket}/k?append&position={offset}")
 
 
-@case("wire", needs_proxy=True)
-def what_is_sealed_is_not_queried(world):
+def test_what_is_sealed_is_not_queried(world):
     bucket = a_bucket(world)
     refused(world, bucket, "POST", f"/{bucket}/k?select&select-type=2")
     refused(world, bucket, "POST", f"/{bucket}/k?select&select-type=2&uploads")
@@ -63,16 +63,14 @@ def what_is_sealed_is_not_queried(world):
     refused(world, bucket, "POST", f"/{bucket}/k?restore", body=restore.encode())
 
 
-@case("wire", needs_proxy=True)
-def archives_are_not_unpacked(world):
+def test_archives_are_not_unpacked(world):
     bucket = a_bucket(world)
     for name in ("x-minio-extract", "x-amz-meta-snowball-auto-extract"):
         refused(world, bucket, "PUT", f"/{bucket}/a.tar", {name: "true"})
     refused(world, bucket, "GET", f"/{bucket}/a.zip/inner", {"x-minio-extract": "true"})
 
 
-@case("wire", needs_proxy=True)
-def parameters_of_other_things_store_no_plaintext(world):
+def test_parameters_of_other_things_store_no_plaintext(world):
     """A server that does not know a parameter may take the request for one without it."""
     bucket = a_bucket(world)
     for name in ("encryption", "restore", "lifecycle", "website", "policy", "uploads", "versions"):
@@ -86,8 +84,7 @@ def parameters_of_other_things_store_no_plaintext(world):
         refused(world, bucket, "PUT", f"/{bucket}/new?{name}", copy)
 
 
-@case("wire", needs_proxy=True)
-def parts_take_no_copy_from_the_query(world):
+def test_parts_take_no_copy_from_the_query(world):
     bucket = a_bucket(world)
     upload_id = world.s3.create_multipart_upload(Bucket=bucket, Key="m")["UploadId"]
     data = content(5 << 20, "part")
@@ -103,8 +100,7 @@ def parts_take_no_copy_from_the_query(world):
     same(world.s3.get_object(Bucket=bucket, Key="m")["Body"].read(), data)
 
 
-@case("wire", needs_proxy=True)
-def the_servers_administration_is_out_of_reach(world):
+def test_the_servers_administration_is_out_of_reach(world):
     """Clients have the proxy's account there: its rights would be theirs."""
     bucket = a_bucket(world)
     user = "/minio/admin/v3/remove-user?accessKey=x"
@@ -119,8 +115,7 @@ def the_servers_administration_is_out_of_reach(world):
     refused(world, bucket, "GET", f"/{bucket}?session")
 
 
-@case("wire", needs_proxy=True)
-def keys_do_not_lead_out_of_the_bucket(world):
+def test_keys_do_not_lead_out_of_the_bucket(world):
     bucket, other = a_bucket(world), a_bucket(world)
     for key in (f"../{other}/k", f"a/../../{other}/k", f"./%2E%2E/{other}/k"):
         for method in ("GET", "PUT", "DELETE"):

@@ -1,8 +1,7 @@
 """boto3: ranges of whole and multipart objects."""
 
-from cases import case
 from content import CHUNK, MIB, content, equal, same
-from multipart import upload
+from test_multipart import upload
 from world import refusal, refused
 
 PART = 5 * MIB
@@ -43,8 +42,7 @@ def check(world, bucket, key, data, edges):
         equal(got["ContentRange"], f"bytes {first}-{last}/{len(data)}", "content-range")
 
 
-@case("boto3")
-def ranges_of_a_whole_object(world):
+def test_ranges_of_a_whole_object(world):
     bucket = world.bucket("ranges")
     for size in (1, 1000, CHUNK, 5 * CHUNK, 100_000):
         data = content(size, "range")
@@ -52,16 +50,14 @@ def ranges_of_a_whole_object(world):
         check(world, bucket, "k", data, range(0, size + 1, CHUNK))
 
 
-@case("boto3")
-def ranges_of_a_big_whole_object(world):
+def test_ranges_of_a_big_whole_object(world):
     bucket = world.bucket("ranges")
     data = content(12 * MIB + 345, "range")
     world.s3.put_object(Bucket=bucket, Key="k", Body=data)
     check(world, bucket, "k", data, [0, CHUNK, PART, 2 * PART, 700 * CHUNK])
 
 
-@case("boto3")
-def ranges_of_a_multipart_object(world):
+def test_ranges_of_a_multipart_object(world):
     bucket = world.bucket("ranges")
     lengths = [PART, PART + 5, 7 * MIB, 1000]
     data = upload(world, bucket, "k", lengths)
@@ -71,23 +67,20 @@ def ranges_of_a_multipart_object(world):
     check(world, bucket, "k", data, edges)
 
 
-@case("boto3")
-def ranges_of_a_short_multipart_object(world):
+def test_ranges_of_a_short_multipart_object(world):
     bucket = world.bucket("ranges")
     data = upload(world, bucket, "k", [CHUNK + 7])
     check(world, bucket, "k", data, [0, CHUNK])
 
 
-@case("boto3")
-def no_range_of_an_empty_object_exists(world):
+def test_no_range_of_an_empty_object_exists(world):
     bucket = world.bucket("ranges")
     world.s3.put_object(Bucket=bucket, Key="k", Body=b"")
     with refused(416, "InvalidRange"):
         world.s3.get_object(Bucket=bucket, Key="k", Range="bytes=0-0")
 
 
-@case("wire")
-def head_of_a_range_tells_its_length(world):
+def test_head_of_a_range_tells_its_length(world):
     bucket = world.bucket("ranges")
     world.s3.put_object(Bucket=bucket, Key="k", Body=content(100_000))
     reply = world.wire.request("HEAD", f"/{bucket}/k", {"range": "bytes=10-99"})
@@ -96,8 +89,7 @@ def head_of_a_range_tells_its_length(world):
     equal(reply.headers["content-range"], "bytes 10-99/100000", "content-range")
 
 
-@case("wire")
-def a_range_that_is_none_gives_the_whole_object(world):
+def test_a_range_that_is_none_gives_the_whole_object(world):
     """RFC 9110: what cannot be understood is ignored."""
     bucket = world.bucket("ranges")
     data = content(40_000)
@@ -108,8 +100,7 @@ def a_range_that_is_none_gives_the_whole_object(world):
         same(reply.body, data, header)
 
 
-@case("wire")
-def a_range_backwards_gives_all_or_nothing(world):
+def test_a_range_backwards_gives_all_or_nothing(world):
     bucket = world.bucket("ranges")
     data = content(40_000)
     world.s3.put_object(Bucket=bucket, Key="k", Body=data)
@@ -120,8 +111,7 @@ def a_range_backwards_gives_all_or_nothing(world):
         refusal(reply, 416)
 
 
-@case("wire")
-def several_ranges_give_all_or_nothing(world):
+def test_several_ranges_give_all_or_nothing(world):
     """S3 has no multipart/byteranges."""
     bucket = world.bucket("ranges")
     data = content(40_000)
@@ -133,8 +123,7 @@ def several_ranges_give_all_or_nothing(world):
         refusal(reply, (400, 416, 501))
 
 
-@case("boto3")
-def ranges_obey_conditions(world):
+def test_ranges_obey_conditions(world):
     bucket = world.bucket("ranges")
     data = content(50_000)
     tag = world.s3.put_object(Bucket=bucket, Key="k", Body=data)["ETag"]

@@ -3,9 +3,10 @@
 import datetime
 import time
 
-from cases import case
+import pytest
+
 from content import MIB, content, equal, same
-from multipart import upload
+from test_multipart import upload
 from world import refused
 
 OTHER = '"0123456789abcdef0123456789abcdef"'
@@ -31,23 +32,20 @@ def check_reads(world, bucket, data, tag):
                 method(Bucket=bucket, Key="k", IfNoneMatch=known)
 
 
-@case("boto3")
-def tags_decide_reads_of_a_whole_object(world):
+def test_tags_decide_reads_of_a_whole_object(world):
     bucket = world.bucket("conditions")
     data = content(30_000)
     tag = world.s3.put_object(Bucket=bucket, Key="k", Body=data)["ETag"]
     check_reads(world, bucket, data, tag)
 
 
-@case("boto3")
-def tags_decide_reads_of_a_multipart_object(world):
+def test_tags_decide_reads_of_a_multipart_object(world):
     bucket = world.bucket("conditions")
     data = upload(world, bucket, "k", [5 * MIB, 100])
     check_reads(world, bucket, data, world.s3.head_object(Bucket=bucket, Key="k")["ETag"])
 
 
-@case("boto3")
-def dates_decide_reads(world):
+def test_dates_decide_reads(world):
     bucket = world.bucket("conditions")
     world.s3.put_object(Bucket=bucket, Key="k", Body=b"x")
     past = datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone.utc)
@@ -63,8 +61,7 @@ def dates_decide_reads(world):
             method(Bucket=bucket, Key="k", IfUnmodifiedSince=past)
 
 
-@case("boto3")
-def creation_only_if_there_is_nothing(world):
+def test_creation_only_if_there_is_nothing(world):
     bucket = world.bucket("conditions")
     world.s3.put_object(Bucket=bucket, Key="k", Body=b"first", IfNoneMatch="*")
     with refused((409, 412)):
@@ -72,8 +69,7 @@ def creation_only_if_there_is_nothing(world):
     equal(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), b"first")
 
 
-@case("boto3")
-def replacement_only_of_what_is_known(world):
+def test_replacement_only_of_what_is_known(world):
     bucket = world.bucket("conditions")
     tag = world.s3.put_object(Bucket=bucket, Key="k", Body=b"first")["ETag"]
     with refused(412):
@@ -85,8 +81,7 @@ def replacement_only_of_what_is_known(world):
     equal(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), b"second")
 
 
-@case("boto3")
-def completion_only_if_there_is_nothing(world):
+def test_completion_only_if_there_is_nothing(world):
     bucket = world.bucket("conditions")
     world.s3.put_object(Bucket=bucket, Key="k", Body=b"first")
     upload_id = world.s3.create_multipart_upload(Bucket=bucket, Key="k")["UploadId"]
@@ -104,8 +99,7 @@ def completion_only_if_there_is_nothing(world):
     equal(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), b"first")
 
 
-@case("boto3")
-def copies_only_of_what_is_known(world):
+def test_copies_only_of_what_is_known(world):
     bucket = world.bucket("conditions")
     source = {"Bucket": bucket, "Key": "k"}
     tag = world.s3.put_object(Bucket=bucket, Key="k", Body=b"first")["ETag"]
@@ -116,8 +110,7 @@ def copies_only_of_what_is_known(world):
     equal(world.s3.get_object(Bucket=bucket, Key="c")["Body"].read(), b"first")
 
 
-@case("boto3")
-def no_copies_of_what_is_known(world):
+def test_no_copies_of_what_is_known(world):
     bucket = world.bucket("conditions")
     source = {"Bucket": bucket, "Key": "k"}
     tag = world.s3.put_object(Bucket=bucket, Key="k", Body=b"first")["ETag"]
@@ -146,8 +139,8 @@ def one_tag(s3, bucket, key):
     return tag
 
 
-@case("boto3", needs_proxy=True)
-def an_object_has_one_tag_whatever_the_rule_of_its_bucket(world):
+@pytest.mark.needs_proxy
+def test_an_object_has_one_tag_whatever_the_rule_of_its_bucket(world):
     bucket = world.bucket("tags")
     s3, readable = (world.client(world.another_proxy(extra=it).url) for it in (OPEN, READABLE))
     readable.put_object(Bucket=bucket, Key="sealed", Body=b"content")

@@ -4,10 +4,13 @@ import json
 import os
 import urllib.parse
 
-from cases import case
+import pytest
+
 from commands import FILES, output, read, run, tree, write
 from content import MIB, content, equal, same
 from servers import REGION
+
+pytestmark = pytest.mark.with_names
 
 
 class Rclone:
@@ -45,8 +48,7 @@ class Rclone:
         return sum(it["msg"].startswith("Copied") for it in lines)
 
 
-@case("rclone")
-def put_get_and_delete(world):
+def test_put_get_and_delete(world):
     rclone, bucket = Rclone(world), world.bucket("rclone")
     for size in (0, 1, 100_000):
         data = content(size, "rclone")
@@ -61,29 +63,24 @@ def put_get_and_delete(world):
     equal(world.s3.list_objects_v2(Bucket=bucket)["KeyCount"], 0, "objects left")
 
 
-def transfer(mib, megabytes, slow):
-    def in_parts(world):
-        rclone, bucket = Rclone(world, mib), world.bucket("rclone")
-        data = content(megabytes * MIB + 11, mib)
-        path = write(rclone.folder, "up", data)
-        rclone("copyto", path, f"it:{bucket}/up")
-        head = world.s3.head_object(Bucket=bucket, Key="up")
-        equal(head["ContentLength"], len(data), "length")
-        rclone("copyto", f"it:{bucket}/up", path + ".back")
-        same(read(path + ".back"), data)
-        # Its own record of the MD5 is in the metadata: this compares hashes.
-        rclone("check", "--one-way", path, f"it:{bucket}")
-
-    case("rclone", name=f"multipart_of_{mib}_mib", slow=slow)(in_parts)
-
-
-transfer(5, 23, False)
-transfer(7, 23, False)
-transfer(64, 150, True)
+@pytest.mark.parametrize(
+    "mib, megabytes",
+    [(5, 23), (7, 23), pytest.param(64, 150, marks=pytest.mark.slow)],
+)
+def test_objects_go_both_ways_in_parts(world, mib, megabytes):
+    rclone, bucket = Rclone(world, mib), world.bucket("rclone")
+    data = content(megabytes * MIB + 11, mib)
+    path = write(rclone.folder, "up", data)
+    rclone("copyto", path, f"it:{bucket}/up")
+    head = world.s3.head_object(Bucket=bucket, Key="up")
+    equal(head["ContentLength"], len(data), "length")
+    rclone("copyto", f"it:{bucket}/up", path + ".back")
+    same(read(path + ".back"), data)
+    # Its own record of the MD5 is in the metadata: this compares hashes.
+    rclone("check", "--one-way", path, f"it:{bucket}")
 
 
-@case("rclone")
-def a_range(world):
+def test_a_range(world):
     rclone, bucket = Rclone(world), world.bucket("rclone")
     data = content(300_000)
     world.s3.put_object(Bucket=bucket, Key="k", Body=data)
@@ -94,8 +91,7 @@ def a_range(world):
         same(done.stdout, data[-20000:])
 
 
-@case("rclone")
-def synchronisation_transfers_nothing_twice(world):
+def test_synchronisation_transfers_nothing_twice(world):
     rclone, bucket = Rclone(world), world.bucket("rclone")
     folder = world.temporary()
     for name, size in FILES.items():
@@ -118,8 +114,7 @@ def synchronisation_transfers_nothing_twice(world):
     rclone("purge", there)
 
 
-@case("rclone")
-def a_difference_is_found(world):
+def test_a_difference_is_found(world):
     rclone, bucket = Rclone(world), world.bucket("rclone")
     folder = world.temporary()
     write(folder, "k", b"one")
@@ -127,8 +122,7 @@ def a_difference_is_found(world):
     rclone("check", "--download", folder, f"it:{bucket}", expect=1)
 
 
-@case("rclone")
-def copies_and_moves_within_the_server(world):
+def test_copies_and_moves_within_the_server(world):
     rclone, bucket = Rclone(world), world.bucket("rclone")
     other = world.bucket("rclone")
     data = content(11 * MIB)
@@ -141,8 +135,7 @@ def copies_and_moves_within_the_server(world):
     equal(keys, ["moved"], "keys")
 
 
-@case("rclone")
-def streams(world):
+def test_streams(world):
     rclone, bucket = Rclone(world), world.bucket("rclone")
     for size in (10, 12 * MIB):
         data = content(size, "rcat")
@@ -150,8 +143,7 @@ def streams(world):
         same(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), data)
 
 
-@case("rclone")
-def listings(world):
+def test_listings(world):
     rclone, bucket = Rclone(world), world.bucket("rclone")
     for number in range(5):
         world.s3.put_object(Bucket=bucket, Key=f"d/{number}", Body=content(number))
@@ -164,8 +156,7 @@ def listings(world):
     equal(sorted(found.split()), [str(number) for number in range(5)], "pages")
 
 
-@case("rclone")
-def parts_are_sent_eight_at_a_time(world):
+def test_parts_are_sent_eight_at_a_time(world):
     """So that they arrive in any order."""
     rclone, bucket = Rclone(world), world.bucket("rclone")
     data = content(42 * MIB)
@@ -174,8 +165,7 @@ def parts_are_sent_eight_at_a_time(world):
     same(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), data)
 
 
-@case("rclone")
-def presigned_upload(world):
+def test_presigned_upload(world):
     """Debian's rclone uploads what is not in parts by a presigned URL; newer ones when told."""
     rclone, bucket = Rclone(world), world.bucket("rclone")
     data = content(40_000)
@@ -189,8 +179,7 @@ def presigned_upload(world):
     same(world.s3.get_object(Bucket=bucket, Key="k ö")["Body"].read(), data)
 
 
-@case("rclone")
-def presigned_link(world):
+def test_presigned_link(world):
     rclone, bucket = Rclone(world), world.bucket("rclone")
     data = content(40_000)
     world.s3.put_object(Bucket=bucket, Key="k ö", Body=data)
@@ -199,8 +188,7 @@ def presigned_link(world):
     same(world.wire.bare("GET", f"{parts.path}?{parts.query}").body, data)
 
 
-@case("rclone")
-def modification_times_are_kept(world):
+def test_modification_times_are_kept(world):
     rclone, bucket = Rclone(world), world.bucket("rclone")
     path = write(rclone.folder, "k", b"x")
     os.utime(path, (1_600_000_000, 1_600_000_000))

@@ -2,10 +2,13 @@
 
 import gzip
 
-from cases import case
+import pytest
+
 from content import CHUNK, MIB, content, equal
-from multipart import upload
+from test_multipart import upload
 from world import keys
+
+pytestmark = pytest.mark.with_names
 
 FOLDERS = ["a/1", "a/2", "a/b/3", "c/4", "d", "e+f/5", "é/6"]
 
@@ -25,8 +28,7 @@ def names(page):
     return [it["Key"] for it in page.get("Contents", [])]
 
 
-@case("boto3")
-def both_versions_list_the_same(world):
+def test_both_versions_list_the_same(world):
     bucket = fill(world, FOLDERS)
     one, two = world.s3.list_objects(Bucket=bucket), world.s3.list_objects_v2(Bucket=bucket)
     expected = [(name, size) for size, name in enumerate(FOLDERS)]
@@ -37,8 +39,7 @@ def both_versions_list_the_same(world):
     equal(tags[0], tags[1], "entity tags")
 
 
-@case("boto3")
-def sizes_of_whole_and_multipart_objects_are_exact(world):
+def test_sizes_of_whole_and_multipart_objects_are_exact(world):
     bucket = world.bucket("list")
     expected = {}
     for size in (0, 1, CHUNK, 5 * MIB - 1, 5 * MIB):
@@ -55,8 +56,7 @@ def sizes_of_whole_and_multipart_objects_are_exact(world):
         equal((head["ContentLength"], head["ETag"]), (entry["Size"], entry["ETag"]), entry["Key"])
 
 
-@case("boto3")
-def folders_are_folded(world):
+def test_folders_are_folded(world):
     bucket = fill(world, FOLDERS)
     for method in (world.s3.list_objects, world.s3.list_objects_v2):
         page = method(Bucket=bucket, Delimiter="/")
@@ -69,8 +69,7 @@ def folders_are_folded(world):
         equal(names(method(Bucket=bucket, Prefix="nothing")), [], "with a prefix of nothing")
 
 
-@case("boto3")
-def pages_of_every_size(world):
+def test_pages_of_every_size(world):
     expected = sorted(f"k{number:02}" for number in range(23))
     bucket = fill(world, expected)
     for size in (1, 2, 7, 22, 23, 24, 1000):
@@ -82,8 +81,7 @@ def pages_of_every_size(world):
             equal(got, expected, f"{operation} in pages of {size}")
 
 
-@case("boto3")
-def pages_of_folders(world):
+def test_pages_of_folders(world):
     bucket = fill(world, [f"f{folder}/{number}" for folder in range(5) for number in range(3)])
     pages = world.s3.get_paginator("list_objects_v2").paginate(
         Bucket=bucket, Delimiter="/", PaginationConfig={"PageSize": 2}
@@ -92,16 +90,14 @@ def pages_of_folders(world):
     equal(got, [f"f{folder}/" for folder in range(5)], "prefixes")
 
 
-@case("boto3")
-def listings_begin_behind_a_key(world):
+def test_listings_begin_behind_a_key(world):
     bucket = fill(world, ["a", "b", "c", "d"])
     equal(names(world.s3.list_objects_v2(Bucket=bucket, StartAfter="b")), ["c", "d"])
     equal(names(world.s3.list_objects(Bucket=bucket, Marker="b")), ["c", "d"])
     equal(names(world.s3.list_objects_v2(Bucket=bucket, StartAfter="bb")), ["c", "d"])
 
 
-@case("wire")
-def a_client_that_takes_compressed_answers_gets_lists_that_are_right(world):
+def test_a_client_that_takes_compressed_answers_gets_lists_that_are_right(world):
     """Some servers compress longer lists for it; as rclone asks."""
     bucket = world.bucket("list")
     for number in range(12):
@@ -116,15 +112,13 @@ def a_client_that_takes_compressed_answers_gets_lists_that_are_right(world):
             assert f"<Size>{number}</Size>" in body.decode(), f"{query}: {number}"
 
 
-@case("boto3")
-def an_empty_bucket_has_an_empty_list(world):
+def test_an_empty_bucket_has_an_empty_list(world):
     bucket = world.bucket("list")
     page = world.s3.list_objects_v2(Bucket=bucket)
     equal((page["KeyCount"], names(page), page["IsTruncated"]), (0, [], False), "page")
 
 
-@case("boto3")
-def pages_of_no_entries(world):
+def test_pages_of_no_entries(world):
     bucket = fill(world, ["a", "b"])
     page = world.s3.list_objects_v2(Bucket=bucket, MaxKeys=0)
     equal((page["KeyCount"], names(page), page["IsTruncated"]), (0, [], False), "page")
@@ -154,19 +148,16 @@ def go_on_behind_parts(world, method):
             equal(sorted(found), sorted(expected), f"{method} {size} {options}")
 
 
-@case("boto3")
-def pages_go_on_behind_parts_of_uploads(world):
+def test_pages_go_on_behind_parts_of_uploads(world):
     go_on_behind_parts(world, "list_objects")
     go_on_behind_parts(world, "list_objects_v2")
 
 
-@case("boto3")
-def pages_of_versions_go_on_behind_parts_of_uploads(world):
+def test_pages_of_versions_go_on_behind_parts_of_uploads(world):
     go_on_behind_parts(world, "list_object_versions")
 
 
-@case("boto3")
-def versions_are_listed_with_their_sizes(world):
+def test_versions_are_listed_with_their_sizes(world):
     bucket = world.bucket("versions")
     s3 = world.s3
     s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
@@ -189,8 +180,7 @@ def versions_are_listed_with_their_sizes(world):
     equal(s3.get_object(Bucket=bucket, Key="k")["Body"].read(), b"", "the newest version")
 
 
-@case("boto3")
-def versions_of_multipart_objects(world):
+def test_versions_of_multipart_objects(world):
     bucket = world.bucket("versions")
     world.s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
     first = upload(world, bucket, "k", [5 * MIB, 9])
@@ -203,8 +193,7 @@ def versions_of_multipart_objects(world):
     equal(old["Body"].read(), first[5242870:], "range of an older version")
 
 
-@case("boto3")
-def buckets_come_and_go(world):
+def test_buckets_come_and_go(world):
     bucket = world.bucket("bucket")
     assert bucket in [it["Name"] for it in world.s3.list_buckets()["Buckets"]]
     world.s3.head_bucket(Bucket=bucket)

@@ -5,12 +5,12 @@ import hashlib
 import zlib
 
 import awscrt.checksums
+import pytest
 
 import chunked
 import wire
-from cases import case
 from content import CHUNK, MIB, content, equal, same
-from multipart import PART, begin, check, complete, put_part
+from test_multipart import PART, begin, check, complete, put_part
 from world import absent, refusal, refused
 
 
@@ -44,68 +44,63 @@ def header(kind):
     return f"x-amz-checksum-{kind.lower()}"
 
 
-def kinds(make):
-    for kind in DIGESTS:
-        make(kind)
+every_kind = pytest.mark.parametrize("kind", DIGESTS)
 
 
-@kinds
-def checksum_in_a_header(kind):
-    @case("boto3", name=f"{kind.lower()}_in_a_header_comes_back")
-    def comes_back(world):
-        bucket = world.bucket("sums")
+@every_kind
+def test_a_checksum_in_a_header_comes_back(world, kind):
+    bucket = world.bucket("sums")
+    for size in SIZES:
+        data = content(size, kind)
+        put = world.s3.put_object(Bucket=bucket, Key="k", Body=data, ChecksumAlgorithm=kind)
+        equal(put[f"Checksum{kind}"], of(kind, data), "checksum of PUT")
+        head = world.s3.head_object(Bucket=bucket, Key="k", ChecksumMode="ENABLED")
+        equal(head[f"Checksum{kind}"], of(kind, data), "checksum of HEAD")
+        # boto3 compares while it reads.
+        got = world.s3.get_object(Bucket=bucket, Key="k", ChecksumMode="ENABLED")
+        same(got["Body"].read(), data)
+        equal(got[f"Checksum{kind}"], of(kind, data), "checksum of GET")
+
+
+@every_kind
+def test_a_wrong_checksum_in_a_header_is_refused(world, kind):
+    bucket = world.bucket("sums")
+    for size in SIZES:
+        reply = world.wire.request(
+            "PUT", f"/{bucket}/k{size}", {header(kind): wrong(kind)}, content(size)
+        )
+        refusal(reply, 400, "BadDigest", "InvalidDigest", "XAmzContentChecksumMismatch")
+        absent(world.s3, bucket, f"k{size}")
+
+
+@every_kind
+def test_a_checksum_in_a_trailer(world, kind):
+    bucket = world.bucket("sums")
+    for form in (wire.UNSIGNED_TRAILER, wire.SIGNED_CHUNKS_TRAILER):
         for size in SIZES:
             data = content(size, kind)
-            put = world.s3.put_object(Bucket=bucket, Key="k", Body=data, ChecksumAlgorithm=kind)
-            equal(put[f"Checksum{kind}"], of(kind, data), "checksum of PUT")
-            head = world.s3.head_object(Bucket=bucket, Key="k", ChecksumMode="ENABLED")
-            equal(head[f"Checksum{kind}"], of(kind, data), "checksum of HEAD")
-            # boto3 compares while it reads.
-            got = world.s3.get_object(Bucket=bucket, Key="k", ChecksumMode="ENABLED")
-            same(got["Body"].read(), data)
-            equal(got[f"Checksum{kind}"], of(kind, data), "checksum of GET")
+            trailer = (header(kind), of(kind, data))
+            reply = chunked.put(world.wire, f"/{bucket}/k", data, form, trailer=trailer)
+            equal(reply.status, 200, f"status of {form} {size} ({reply})")
+            got = world.s3.get_object(Bucket=bucket, Key="k")
+            same(got["Body"].read(), data, form)
 
-    @case("wire", name=f"wrong_{kind.lower()}_in_a_header_is_refused")
-    def is_refused(world):
-        bucket = world.bucket("sums")
+
+@every_kind
+def test_a_wrong_checksum_in_a_trailer_is_refused(world, kind):
+    bucket = world.bucket("sums")
+    for form in (wire.UNSIGNED_TRAILER, wire.SIGNED_CHUNKS_TRAILER):
         for size in SIZES:
-            reply = world.wire.request(
-                "PUT", f"/{bucket}/k{size}", {header(kind): wrong(kind)}, content(size)
+            key = f"{form}-{size}"
+            trailer = (header(kind), wrong(kind))
+            reply = chunked.put(
+                world.wire, f"/{bucket}/{key}", content(size), form, trailer=trailer
             )
-            refusal(reply, 400, "BadDigest", "InvalidDigest", "XAmzContentChecksumMismatch")
-            absent(world.s3, bucket, f"k{size}")
+            refusal(reply, 400)
+            absent(world.s3, bucket, key)
 
 
-@kinds
-def checksum_in_a_trailer(kind):
-    @case("wire", name=f"{kind.lower()}_in_a_trailer")
-    def in_a_trailer(world):
-        bucket = world.bucket("sums")
-        for form in (wire.UNSIGNED_TRAILER, wire.SIGNED_CHUNKS_TRAILER):
-            for size in SIZES:
-                data = content(size, kind)
-                trailer = (header(kind), of(kind, data))
-                reply = chunked.put(world.wire, f"/{bucket}/k", data, form, trailer=trailer)
-                equal(reply.status, 200, f"status of {form} {size} ({reply})")
-                got = world.s3.get_object(Bucket=bucket, Key="k")
-                same(got["Body"].read(), data, form)
-
-    @case("wire", name=f"wrong_{kind.lower()}_in_a_trailer_is_refused")
-    def wrong_in_a_trailer(world):
-        bucket = world.bucket("sums")
-        for form in (wire.UNSIGNED_TRAILER, wire.SIGNED_CHUNKS_TRAILER):
-            for size in SIZES:
-                key = f"{form}-{size}"
-                trailer = (header(kind), wrong(kind))
-                reply = chunked.put(
-                    world.wire, f"/{bucket}/{key}", content(size), form, trailer=trailer
-                )
-                refusal(reply, 400)
-                absent(world.s3, bucket, key)
-
-
-@case("wire")
-def signed_chunks_of_every_size(world):
+def test_signed_chunks_of_every_size(world):
     bucket = world.bucket("chunks")
     for length, size in ((0, 8192), (1, 8192), (100_000, 8192), (100_000, 65536), (3 * MIB, MIB)):
         data = content(length, size)
@@ -114,8 +109,7 @@ def signed_chunks_of_every_size(world):
         same(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), data)
 
 
-@case("wire")
-def the_encoding_of_the_upload_is_none_of_the_content(world):
+def test_the_encoding_of_the_upload_is_none_of_the_content(world):
     bucket = world.bucket("chunks")
     trailer = (header("CRC32"), of("CRC32", b"x" * 10))
     reply = chunked.put(
@@ -126,8 +120,7 @@ def the_encoding_of_the_upload_is_none_of_the_content(world):
     assert "aws-chunked" not in head.get("ContentEncoding", ""), head["ContentEncoding"]
 
 
-@case("wire")
-def chunked_uploads_keep_their_content_encoding(world):
+def test_chunked_uploads_keep_their_content_encoding(world):
     bucket = world.bucket("chunks")
     reply = chunked.put(
         world.wire,
@@ -140,8 +133,7 @@ def chunked_uploads_keep_their_content_encoding(world):
     equal(world.s3.head_object(Bucket=bucket, Key="k")["ContentEncoding"], "gzip", "encoding")
 
 
-@case("wire")
-def an_altered_chunk_is_refused(world):
+def test_an_altered_chunk_is_refused(world):
     bucket = world.bucket("chunks")
 
     def alter(which):
@@ -163,8 +155,7 @@ def an_altered_chunk_is_refused(world):
             absent(world.s3, bucket, key)
 
 
-@case("wire")
-def a_wrong_decoded_length_is_refused(world):
+def test_a_wrong_decoded_length_is_refused(world):
     bucket = world.bucket("chunks")
     statuses = (400, 403) if world.proxy else (400, 403, 500)
     for decoded in (49_999, 50_001, 0):
@@ -176,8 +167,7 @@ def a_wrong_decoded_length_is_refused(world):
         absent(world.s3, bucket, key)
 
 
-@case("wire")
-def content_md5_is_checked(world):
+def test_content_md5_is_checked(world):
     bucket = world.bucket("md5")
     for size in SIZES:
         data = content(size)
@@ -190,8 +180,7 @@ def content_md5_is_checked(world):
         absent(world.s3, bucket, "x")
 
 
-@case("wire")
-def content_md5_that_is_none_is_refused(world):
+def test_content_md5_that_is_none_is_refused(world):
     bucket = world.bucket("md5")
     for text in ("AAAA", "no base64 at all!"):
         reply = world.wire.request("PUT", f"/{bucket}/x", {"content-md5": text}, b"data")
@@ -199,8 +188,7 @@ def content_md5_that_is_none_is_refused(world):
     absent(world.s3, bucket, "x")
 
 
-@case("wire")
-def the_signed_hash_of_the_payload_is_checked(world):
+def test_the_signed_hash_of_the_payload_is_checked(world):
     bucket = world.bucket("sha")
     for size in (10, CHUNK, 3 * MIB):
         other = hashlib.sha256(b"something else").hexdigest()
@@ -211,8 +199,7 @@ def the_signed_hash_of_the_payload_is_checked(world):
         absent(world.s3, bucket, "x")
 
 
-@case("wire")
-def unsigned_payloads_are_taken(world):
+def test_unsigned_payloads_are_taken(world):
     bucket = world.bucket("sha")
     data = content(100_000)
     reply = world.wire.request("PUT", f"/{bucket}/k", body=data, payload=wire.UNSIGNED)
@@ -220,8 +207,7 @@ def unsigned_payloads_are_taken(world):
     same(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), data)
 
 
-@case("boto3")
-def checksums_of_parts_make_a_composite(world):
+def test_checksums_of_parts_make_a_composite(world):
     for kind in ("CRC32", "CRC32C", "SHA1", "SHA256"):
         bucket = world.bucket("sums")
         pieces = [content(PART, kind), content(1000, kind)]
@@ -236,8 +222,7 @@ def checksums_of_parts_make_a_composite(world):
         check(world, bucket, "k", b"".join(pieces))
 
 
-@case("boto3")
-def a_checksum_of_the_full_object(world):
+def test_a_checksum_of_the_full_object(world):
     for kind in ("CRC32", "CRC32C", "CRC64NVME"):
         bucket = world.bucket("sums")
         pieces = [content(PART, kind), content(1000, kind)]
@@ -265,8 +250,7 @@ def a_checksum_of_the_full_object(world):
         equal(got[f"Checksum{kind}"], whole, "checksum of GET")
 
 
-@case("boto3")
-def a_wrong_checksum_of_a_part_in_the_list_is_refused(world):
+def test_a_wrong_checksum_of_a_part_in_the_list_is_refused(world):
     bucket = world.bucket("sums")
     upload_id = begin(world, bucket, "k", ChecksumAlgorithm="SHA256")
     part = put_part(world, bucket, "k", upload_id, 1, content(1000), ChecksumAlgorithm="SHA256")

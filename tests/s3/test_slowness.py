@@ -5,15 +5,16 @@ import os
 import time
 
 import botocore.exceptions
+import pytest
 
-from breakdowns import eventually, half_sent, own_server
-from cases import case
 from content import MIB, content, equal, same
+from test_breakdowns import eventually, half_sent, own_server
 from world import absent
 
+pytestmark = pytest.mark.needs_proxy
 
-@case("breakdown", needs_proxy=True)
-def a_server_that_pauses(world):
+
+def test_a_server_that_pauses(world):
     """Two seconds of silence are no fault, neither up nor down."""
     server, _, s3, http = own_server(world)
     data = content(48 * MIB, "pause")
@@ -38,8 +39,7 @@ def a_server_that_pauses(world):
     same(got, data)
 
 
-@case("breakdown", needs_proxy=True)
-def slow_readers_cost_little_memory(world):
+def test_slow_readers_cost_little_memory(world):
     """Forty clients ask for 32 MiB each and read nothing: it stays at the server."""
     front = world.another_proxy()
     s3, http = world.client(front.url), world.wire_to(front)
@@ -59,8 +59,7 @@ def slow_readers_cost_little_memory(world):
     same(s3.get_object(Bucket=bucket, Key="k")["Body"].read(), data, "afterwards")
 
 
-@case("breakdown", needs_proxy=True)
-def slow_senders_and_a_slow_server_cost_little_memory(world):
+def test_slow_senders_and_a_slow_server_cost_little_memory(world):
     server, front, s3, http = own_server(world)
     data = content(16 * MIB, "slow")
     s3.put_object(Bucket="broken", Key="warm", Body=data)
@@ -84,8 +83,7 @@ def slow_senders_and_a_slow_server_cost_little_memory(world):
         same(s3.get_object(Bucket="broken", Key=f"k{number}")["Body"].read(), data)
 
 
-@case("breakdown", needs_proxy=True)
-def a_client_that_drips_is_served(world):
+def test_a_client_that_drips_is_served(world):
     bucket = world.bucket("drip")
     data = content(40_000, "drip")
     exchange = world.wire.begin("PUT", f"/{bucket}/k", {"content-length": str(len(data))})
@@ -96,8 +94,7 @@ def a_client_that_drips_is_served(world):
     same(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), data)
 
 
-@case("breakdown", needs_proxy=True)
-def broken_requests_leave_no_connection_open(world):
+def test_broken_requests_leave_no_connection_open(world):
     front = world.another_proxy()
     s3, http = world.client(front.url), world.wire_to(front)
     bucket = world.bucket("leak")
@@ -123,8 +120,7 @@ def half_sent_fast(http, target, data):
     return exchange
 
 
-@case("breakdown", needs_proxy=True)
-def a_stopping_process_ends_what_it_began(world):
+def test_a_stopping_process_ends_what_it_began(world):
     front = world.another_proxy()
     bucket = world.bucket("drain")
     data = content(48 * MIB, "drain")

@@ -2,15 +2,18 @@
 
 import os
 
-from aws_cli import Aws
-from cases import case
+import pytest
+
 from commands import tree, write
 from content import MIB, content, equal, same
-from multipart import begin, put_part, upload
-from rclone import Rclone
-from s3cmd import S3cmd
+from test_aws_cli import Aws
+from test_multipart import begin, put_part, upload
+from test_rclone import Rclone
+from test_s3cmd import S3cmd
 from wire import quote
 from world import keys, refusal
+
+pytestmark = [pytest.mark.needs_names, pytest.mark.with_names]
 
 MARK = "zebrafish4711"
 FOLDERS = ("", "a/", f"{MARK}/", f"b/{MARK} ö/c/")
@@ -42,8 +45,7 @@ def shows_the_mark(folder):
     return None
 
 
-@case("names", needs_names=True)
-def the_server_sees_no_name(world):
+def test_the_server_sees_no_name(world):
     """Written, listed, copied, begun, parked, deleted in every way there is."""
     s3, bucket = world.s3, world.bucket("names")
     key = f"{MARK}/one {MARK}"
@@ -71,8 +73,7 @@ def the_server_sees_no_name(world):
     world.back.delete_object(Bucket=bucket, Key=f"{MARK}")
 
 
-@case("names", needs_names=True)
-def lists_in_pages_have_every_key_once(world):
+def test_lists_in_pages_have_every_key_once(world):
     bucket = world.bucket("names")
     expected = [f"{FOLDERS[at % 4]}{at:03}" for at in range(150)]
     for name in expected:
@@ -96,8 +97,7 @@ def lists_in_pages_have_every_key_once(world):
         equal(sorted(found), ["a/", "b/", f"{MARK}/"], f"{operation} by folder")
 
 
-@case("names", needs_names=True)
-def lists_go_on_behind_a_folder_that_was_shown(world):
+def test_lists_go_on_behind_a_folder_that_was_shown(world):
     bucket, folders = world.bucket("names"), ("a/", "b/", f"{MARK}/")
     for folder in folders:
         world.s3.put_object(Bucket=bucket, Key=f"{folder}k", Body=b"")
@@ -115,8 +115,7 @@ def lists_go_on_behind_a_folder_that_was_shown(world):
             equal([it["Prefix"] for it in behind], shown[at + 1 :], f"{operation} {folder}")
 
 
-@case("names", needs_names=True)
-def versions_are_told_by_the_names_of_clients(world):
+def test_versions_are_told_by_the_names_of_clients(world):
     s3, bucket = world.s3, world.bucket("names")
     s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
     for number in range(3):
@@ -140,8 +139,7 @@ def versions_are_told_by_the_names_of_clients(world):
     equal(s3.list_object_versions(Bucket=bucket, Prefix="a/k").get("Versions", []), [])
 
 
-@case("names", needs_names=True)
-def a_component_without_room_is_refused(world):
+def test_a_component_without_room_is_refused(world):
     bucket = world.bucket("names")
     for key in ("k" * 753, "/".join(["k"] * 43), "ö" * 400):
         reply = world.wire.request("PUT", f"/{bucket}/{quote(key)}", body=b"x")
@@ -149,8 +147,7 @@ def a_component_without_room_is_refused(world):
     refusal(world.wire.request("GET", f"/{bucket}?delimiter=k"), 501, "NotImplemented")
 
 
-@case("rclone", needs_names=True)
-def synchronisation_needs_no_order(world):
+def test_synchronisation_needs_no_order(world):
     rclone, bucket, folder = Rclone(world), world.bucket("order"), world.temporary()
     files = many(folder, 60)
     there = f"it:{bucket}/sync"
@@ -166,8 +163,7 @@ def synchronisation_needs_no_order(world):
     equal(len(keys(world.s3, bucket)), len(files) - 1, "objects")
 
 
-@case("s3cmd", needs_names=True)
-def synchronisation_sorts_for_itself(world):
+def test_synchronisation_sorts_for_itself(world):
     s3cmd, bucket, folder = S3cmd(world), world.bucket("order"), world.temporary()
     files = many(folder, 60)
     there = f"s3://{bucket}/sync/"
@@ -182,8 +178,7 @@ def synchronisation_sorts_for_itself(world):
     equal(len(keys(world.s3, bucket)), len(files) - 1, "objects")
 
 
-@case("aws-cli", needs_names=True)
-def recursive_copies_need_no_order(world):
+def test_recursive_copies_need_no_order(world):
     aws, bucket, folder = Aws(world), world.bucket("order"), world.temporary()
     files = many(folder, 40)
     aws("s3", "cp", "--recursive", folder, f"s3://{bucket}/all", "--no-progress")
@@ -194,8 +189,7 @@ def recursive_copies_need_no_order(world):
     equal(keys(world.s3, bucket), [], "objects left")
 
 
-@case("aws-cli", needs_names=True)
-def synchronisation_takes_lists_for_sorted(world):
+def test_synchronisation_takes_lists_for_sorted(world):
     """Why the documents warn of it. If this fails, they are wrong."""
     aws, bucket, folder = Aws(world), world.bucket("order"), world.temporary()
     files = many(folder, 60)

@@ -1,10 +1,12 @@
 """boto3 and HTTP: uploads by HTML forms with a policy (POST object)."""
 
+import pytest
 import requests
 
-from cases import case
 from content import content, equal, same
 from world import absent, boto
+
+pytestmark = pytest.mark.with_names
 
 DATA = content(70_000, "forms")
 
@@ -31,21 +33,18 @@ def check(world, bucket, key, answer, status):
     return got
 
 
-@case("form")
-def a_form_stores_an_object(world):
+def test_a_form_stores_an_object(world):
     bucket = world.bucket("form")
     check(world, bucket, "k", post(world, bucket), 204)
 
 
-@case("form")
-def the_file_name_goes_into_the_key(world):
+def test_the_file_name_goes_into_the_key(world):
     bucket = world.bucket("form")
     answer = post(world, bucket, "in/${filename}")
     check(world, bucket, "in/name.bin", answer, 204)
 
 
-@case("form")
-def fields_become_headers_and_metadata(world):
+def test_fields_become_headers_and_metadata(world):
     bucket = world.bucket("form")
     fields = {"Content-Type": "text/x", "x-amz-meta-m": "v", "success_action_status": "201"}
     conditions = [{name: value} for name, value in fields.items()]
@@ -55,8 +54,7 @@ def fields_become_headers_and_metadata(world):
     assert "<Key>k</Key>" in answer.text, answer.text
 
 
-@case("form")
-def the_length_has_bounds(world):
+def test_the_length_has_bounds(world):
     bucket = world.bucket("form")
     for low, high, status in ((1, 70_000, 204), (1, 69_999, 400), (70_001, 80_000, 400)):
         key = f"k{high}"
@@ -66,8 +64,7 @@ def the_length_has_bounds(world):
             absent(world.s3, bucket, key)
 
 
-@case("form")
-def what_the_policy_does_not_say_is_refused(world):
+def test_what_the_policy_does_not_say_is_refused(world):
     bucket = world.bucket("form")
     for changes in (
         {"key": "other"},
@@ -83,16 +80,14 @@ def what_the_policy_does_not_say_is_refused(world):
         absent(world.s3, bucket, key)
 
 
-@case("form")
-def an_expired_policy_is_refused(world):
+def test_an_expired_policy_is_refused(world):
     bucket = world.bucket("form")
     answer = post(world, bucket, seconds=-60)
     equal(answer.status_code, 403, f"status ({answer.text[:200]})")
     absent(world.s3, bucket, "k")
 
 
-@case("form")
-def the_policy_of_somebody_else_is_refused(world):
+def test_the_policy_of_somebody_else_is_refused(world):
     bucket = world.bucket("form")
     other = boto(world.url, world.access, world.secret + "x")
     answer = post(world, bucket, s3=other)

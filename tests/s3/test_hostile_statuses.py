@@ -12,13 +12,15 @@ import threading
 
 import botocore.exceptions
 import minio
+import pytest
 import urllib3
 
-from cases import Skip, case
 from commands import run
 from content import content, equal
 from wire import Signer, quote
 from world import boto
+
+pytestmark = pytest.mark.needs_proxy
 
 FOREIGN = b"EVIL!" * 20
 SECRET = b"TOP-SECRET " + content(200_000, "hostile")
@@ -104,8 +106,7 @@ class Before:
             equal(self.server.caught, [], "requests that went elsewhere")
 
 
-@case("boto3", needs_proxy=True)
-def neither_redirects_nor_other_successes_pass(world):
+def test_neither_redirects_nor_other_successes_pass(world):
     with Before(world) as before:
         s3 = boto(before.proxy.url, world.access, world.secret)
         for bucket in ANSWERS:
@@ -127,13 +128,16 @@ def neither_redirects_nor_other_successes_pass(world):
                     raise AssertionError(f"{bucket}: {got!r} is taken for a success")
 
 
-@case("minio-py", needs_proxy=True)
-def neither_redirects_nor_other_successes_pass_to_it(world):
+def test_neither_redirects_nor_other_successes_pass_to_it(world):
     with Before(world) as before:
         # It follows redirects, and tries 502 again unless it is told not to.
         pool = urllib3.PoolManager(retries=urllib3.Retry(total=3, status_forcelist=()))
         client = minio.Minio(
-            before.host, world.access, world.secret, secure=False, region="us-east-1",
+            before.host,
+            world.access,
+            world.secret,
+            secure=False,
+            region="us-east-1",
             http_client=pool,
         )
         for bucket in ANSWERS:
@@ -150,11 +154,10 @@ def neither_redirects_nor_other_successes_pass_to_it(world):
                 raise AssertionError(f"{bucket}: {got!r} is taken for a success")
 
 
-@case("s5cmd", needs_proxy=True)
-def neither_redirects_nor_other_successes_pass_to_s5cmd(world):
+def test_neither_redirects_nor_other_successes_pass_to_s5cmd(world):
     program = os.path.join(os.path.dirname(sys.executable), "s5cmd")
     if not os.access(program, os.X_OK):
-        raise Skip("s5cmd is missing")
+        pytest.skip("s5cmd is missing")
     folder = world.temporary()
     path = os.path.join(folder, "secret")
     with open(path, "wb") as file:
@@ -177,10 +180,9 @@ def neither_redirects_nor_other_successes_pass_to_s5cmd(world):
             assert not os.path.exists(path + ".got"), bucket
 
 
-@case("curl", needs_proxy=True)
-def neither_redirects_nor_other_successes_pass_to_curl(world):
+def test_neither_redirects_nor_other_successes_pass_to_curl(world):
     if not shutil.which("curl"):
-        raise Skip("curl is missing")
+        pytest.skip("curl is missing")
     folder = world.temporary()
     path = os.path.join(folder, "secret")
     with open(path, "wb") as file:

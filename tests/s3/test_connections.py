@@ -2,15 +2,13 @@
 
 import http.client
 
-from cases import case
 from content import KIB, content, equal, same
 from proxy import VIRTUAL_HOSTS
 from wire import UNSIGNED, quote
 from world import absent, refusal
 
 
-@case("wire")
-def the_body_is_asked_for_by_100_continue(world):
+def test_the_body_is_asked_for_by_100_continue(world):
     bucket = world.bucket("continue")
     data = content(300_000, "continue")
     exchange = world.wire.begin(
@@ -24,8 +22,7 @@ def the_body_is_asked_for_by_100_continue(world):
     same(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), data)
 
 
-@case("wire")
-def an_upload_without_a_length_is_refused(world):
+def test_an_upload_without_a_length_is_refused(world):
     bucket = world.bucket("length")
     exchange = world.wire.begin("PUT", f"/{bucket}/k", {"transfer-encoding": "chunked"})
     exchange.send(b"3\r\nabc\r\n0\r\n\r\n")
@@ -33,8 +30,7 @@ def an_upload_without_a_length_is_refused(world):
     absent(world.s3, bucket, "k")
 
 
-@case("wire")
-def head_has_no_body(world):
+def test_head_has_no_body(world):
     bucket = world.bucket("head")
     world.s3.put_object(Bucket=bucket, Key="k", Body=content(50_000))
     exchange = world.wire.begin("HEAD", f"/{bucket}/k", payload=UNSIGNED)
@@ -51,8 +47,7 @@ def head_has_no_body(world):
     equal(body, b"", "body of HEAD")
 
 
-@case("wire")
-def one_connection_serves_many_requests(world):
+def test_one_connection_serves_many_requests(world):
     """Put, get, a miss and a refusal in turn on one socket: none may leave bytes for the next."""
     bucket = world.bucket("keepalive")
     connection = http.client.HTTPConnection("127.0.0.1", world.wire.port, timeout=30)
@@ -78,8 +73,7 @@ def one_connection_serves_many_requests(world):
     connection.close()
 
 
-@case("boto3")
-def virtual_host_style_is_understood(world):
+def test_virtual_host_style_is_understood(world):
     """The bucket in the host name, as SDKs do by default. Localhost's subdomains are loopback."""
     bucket = world.bucket("virtual")
     front = world.another_proxy(extra=VIRTUAL_HOSTS) if world.proxy else world.server

@@ -2,12 +2,15 @@
 
 import os
 
+import pytest
+
 import proxy as proxies
-from cases import case
 from content import CHUNK, SEALED_CHUNK, content, equal, same, sealed_length
-from multipart import PART, upload
 from sealed import HEADER, Sealed, flipped, must_fail, part_length, safe_before
+from test_multipart import PART, upload
 from world import refusal, refused
+
+pytestmark = pytest.mark.needs_proxy
 
 SIZE = 40_000
 
@@ -21,16 +24,14 @@ def sealed_object(world, size=SIZE, seed="tamper", bucket=None, key="k"):
     return bucket, data, one
 
 
-@case("tampering", needs_proxy=True)
-def an_unchanged_object_put_anew_still_opens(world):
+def test_an_unchanged_object_put_anew_still_opens(world):
     """The control of all that follows."""
     bucket, data, one = sealed_object(world)
     one.put(bucket, "k")
     same(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), data)
 
 
-@case("tampering", needs_proxy=True)
-def every_flipped_byte_is_refused(world):
+def test_every_flipped_byte_is_refused(world):
     """With --full every byte, otherwise a stride, all edges of chunks and most of the tail."""
     bucket, data, one = sealed_object(world)
     length = len(one.body)
@@ -49,8 +50,7 @@ def every_flipped_byte_is_refused(world):
     same(world.s3.get_object(Bucket=bucket, Key="k")["Body"].read(), data)
 
 
-@case("tampering", needs_proxy=True)
-def ranges_that_touch_damage_are_refused(world):
+def test_ranges_that_touch_damage_are_refused(world):
     bucket, data, one = sealed_object(world)
     for chunk in range(3):
         one.put(bucket, "k", flipped(one.body, chunk * SEALED_CHUNK + 100))
@@ -67,8 +67,7 @@ def ranges_that_touch_damage_are_refused(world):
                 same(reply.body, data[first : last + 1], what)
 
 
-@case("tampering", needs_proxy=True)
-def chunks_dropped_doubled_or_swapped_are_refused(world):
+def test_chunks_dropped_doubled_or_swapped_are_refused(world):
     bucket, data, one = sealed_object(world)
     edge = [0, SEALED_CHUNK, 2 * SEALED_CHUNK]
     zero, first = one.body[: edge[1]], one.body[edge[1] : edge[2]]
@@ -85,8 +84,7 @@ def chunks_dropped_doubled_or_swapped_are_refused(world):
         must_fail(world, bucket, "k", data, safe, what)
 
 
-@case("tampering", needs_proxy=True)
-def cut_and_extended_objects_are_refused(world):
+def test_cut_and_extended_objects_are_refused(world):
     bucket, data, one = sealed_object(world)
     length = len(one.body)
     cuts = [0, 1, SEALED_CHUNK, 2 * SEALED_CHUNK, length - 1, length - 4, length - 172, 20_000]
@@ -103,8 +101,7 @@ def cut_and_extended_objects_are_refused(world):
     must_fail(world, bucket, "k", data, 2 * CHUNK, "as long as another")
 
 
-@case("tampering", needs_proxy=True)
-def metadata_that_were_changed_are_refused(world):
+def test_metadata_that_were_changed_are_refused(world):
     bucket, data, one = sealed_object(world)
     header = one.metadata[HEADER]
     step = 1 if world.full else 3
@@ -127,8 +124,7 @@ def metadata_that_were_changed_are_refused(world):
     must_fail(world, bucket, "k", data, 0, "header removed")
 
 
-@case("tampering", needs_proxy=True)
-def bodies_and_headers_of_two_objects_do_not_mix(world):
+def test_bodies_and_headers_of_two_objects_do_not_mix(world):
     bucket, data, one = sealed_object(world)
     _, other, two = sealed_object(world, SIZE, "other", bucket, "l")
     one.put(bucket, "k", body=two.body)
@@ -144,8 +140,7 @@ def bodies_and_headers_of_two_objects_do_not_mix(world):
     must_fail(world, bucket, "m", new_data, 0, "older header")
 
 
-@case("tampering", needs_proxy=True)
-def objects_moved_behind_the_proxys_back_are_refused(world):
+def test_objects_moved_behind_the_proxys_back_are_refused(world):
     bucket, data, one = sealed_object(world)
     _, other, two = sealed_object(world, SIZE, "other", bucket, "l")
     one.put(bucket, "l")
@@ -159,8 +154,7 @@ def objects_moved_behind_the_proxys_back_are_refused(world):
     must_fail(world, bucket, "copy", data, 0, "copied by the server")
 
 
-@case("tampering", needs_proxy=True)
-def plaintext_is_not_taken_for_an_object(world):
+def test_plaintext_is_not_taken_for_an_object(world):
     bucket = world.bucket("tamper")
     data = content(SIZE)
     for size in (SIZE, 0, sealed_length(100)):
@@ -179,8 +173,7 @@ def plaintext_is_not_taken_for_an_object(world):
     world.s3.delete_object(Bucket=bucket, Key="k")
 
 
-@case("tampering", needs_proxy=True)
-def the_key_ring_of_somebody_else_opens_nothing(world):
+def test_the_key_ring_of_somebody_else_opens_nothing(world):
     bucket, data, _ = sealed_object(world)
     ring = os.path.join(world.temporary(), "other.key")
     proxies.new_ring(world.binary, ring)
@@ -189,8 +182,7 @@ def the_key_ring_of_somebody_else_opens_nothing(world):
     assert reply.status >= 400 and data[:64] not in reply.body, reply
 
 
-@case("tampering", needs_proxy=True)
-def parts_that_were_moved_are_refused(world):
+def test_parts_that_were_moved_are_refused(world):
     bucket = world.bucket("tamper")
     lengths = [PART, PART, PART + CHUNK, 1000]
     data = upload(world, bucket, "k", lengths)
@@ -226,8 +218,8 @@ def parts_that_were_moved_are_refused(world):
     must_fail(world, bucket, "k", data, 0, "all of another upload but its header")
 
 
-@case("tampering", needs_proxy=True, slow=True)
-def flipped_bytes_of_a_multipart_object_are_refused(world):
+@pytest.mark.slow
+def test_flipped_bytes_of_a_multipart_object_are_refused(world):
     bucket = world.bucket("tamper")
     lengths = [PART, PART + 5, 1000]
     data = upload(world, bucket, "k", lengths)

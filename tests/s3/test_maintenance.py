@@ -3,12 +3,15 @@
 import threading
 import time
 
+import pytest
+
 import proxy as proxies
-from cases import Skip, case
 from content import MIB, content, equal, same
-from multipart import begin, complete, put_part
 from sealed import HEADER, Sealed
+from test_multipart import begin, complete, put_part
 from world import keys
+
+pytestmark = pytest.mark.needs_proxy
 
 UNHEEDED = "does not heed If-Match of copies"
 
@@ -41,11 +44,12 @@ def front_with_ring(world):
 
 
 def tags_of(s3, bucket, key):
-    return {it["Key"]: it["Value"] for it in s3.get_object_tagging(Bucket=bucket, Key=key)["TagSet"]}
+    return {
+        it["Key"]: it["Value"] for it in s3.get_object_tagging(Bucket=bucket, Key=key)["TagSet"]
+    }
 
 
-@case("maintenance", needs_proxy=True)
-def what_is_wrapped_anew_opens_without_the_old_key(world):
+def test_what_is_wrapped_anew_opens_without_the_old_key(world):
     front, ring = front_with_ring(world)
     s3, bucket = world.client(front.url), world.bucket("rewrap")
     written = {"empty": b"", "a b+c": content(70_000, 1), "dir/\u00f6\u4e16": content(100, 2)}
@@ -107,11 +111,10 @@ def what_is_wrapped_anew_opens_without_the_old_key(world):
     equal(world.back.get_object(Bucket=bucket, Key="plain")["Body"].read(), b"plain")
 
 
-@case("maintenance", needs_proxy=True)
-def who_writes_meanwhile_wins(world):
+def test_who_writes_meanwhile_wins(world):
     front, ring = front_with_ring(world)
     if not heeds(world, front):
-        raise Skip(f"{world.server.name} {UNHEEDED}")
+        pytest.skip(f"{world.server.name} {UNHEEDED}")
     s3, bucket = world.client(front.url), world.bucket("race")
     names = [f"{number:02}" for number in range(40)]
     for name in names:
@@ -147,16 +150,15 @@ def who_writes_meanwhile_wins(world):
         same(late.get_object(Bucket=bucket, Key=name)["Body"].read(), expected, name)
 
 
-@case("maintenance", needs_proxy=True)
-def of_versions_the_current_one_is_wrapped_anew(world):
+def test_of_versions_the_current_one_is_wrapped_anew(world):
     front, ring = front_with_ring(world)
     s3, bucket = world.client(front.url), world.bucket("versions")
     try:
         world.back.put_bucket_versioning(
             Bucket=bucket, VersioningConfiguration={"Status": "Enabled"}
         )
-    except world.back.exceptions.ClientError as error:
-        raise Skip(f"{world.server.name} has no versions") from error
+    except world.back.exceptions.ClientError:
+        pytest.skip(f"{world.server.name} has no versions")
     old = s3.put_object(Bucket=bucket, Key="k", Body=b"old")["VersionId"]
     s3.put_object(Bucket=bucket, Key="k", Body=b"new")
     proxies.rotate(world.binary, ring)
@@ -189,8 +191,7 @@ def clean(world, bucket, *options):
     return proxies.command(world.binary, *arguments)
 
 
-@case("maintenance", needs_proxy=True)
-def idle_uploads_go_and_live_ones_stay(world):
+def test_idle_uploads_go_and_live_ones_stay(world):
     bucket = world.bucket("clean")
     left(world, bucket, "old")
     slow, parts, data = left(world, bucket, "slow")
@@ -216,15 +217,12 @@ def idle_uploads_go_and_live_ones_stay(world):
     equal(parked(world, bucket), [], "parked in the end")
 
 
-@case("maintenance", needs_proxy=True)
-def parts_of_uploads_that_are_gone_go(world):
+def test_parts_of_uploads_that_are_gone_go(world):
     bucket = world.bucket("clean")
     left(world, bucket, "key")
     found = world.back.list_multipart_uploads(Bucket=bucket, Prefix="key")["Uploads"]
     for upload in found:
-        world.back.abort_multipart_upload(
-            Bucket=bucket, Key="key", UploadId=upload["UploadId"]
-        )
+        world.back.abort_multipart_upload(Bucket=bucket, Key="key", UploadId=upload["UploadId"])
     equal(len(parked(world, bucket)), 1, "parked")
     kept = clean(world, bucket, "--older-than", "1h")
     equal((kept["parts_removed"], kept["parts_kept"]), (0, 1), str(kept))
@@ -234,15 +232,14 @@ def parts_of_uploads_that_are_gone_go(world):
     equal(parked(world, bucket), [], "parked in the end")
 
 
-@case("maintenance", needs_proxy=True)
-def parked_versions_go_too(world):
+def test_parked_versions_go_too(world):
     bucket = world.bucket("clean")
     try:
         world.back.put_bucket_versioning(
             Bucket=bucket, VersioningConfiguration={"Status": "Enabled"}
         )
-    except world.back.exceptions.ClientError as error:
-        raise Skip(f"{world.server.name} has no versions") from error
+    except world.back.exceptions.ClientError:
+        pytest.skip(f"{world.server.name} has no versions")
     upload_id, parts, data = left(world, bucket, "done")
     complete(world, bucket, "done", upload_id, parts)
     left(world, bucket, "old")
