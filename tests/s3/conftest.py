@@ -26,6 +26,7 @@ def pytest_addoption(parser):
     group.addoption("--quick", action="store_true", help="without what takes long")
     group.addoption("--full", action="store_true", help="every byte flipped, 5 GB for memory")
     group.addoption("--all", action="store_true", help="also clients that take minutes to install")
+    group.addoption("--soak", type=float, metavar="MINUTES", help="nothing but the soak test")
     group.addoption("--only", action="append", default=[], metavar="PATTERN", help="file/test")
     group.addoption("--keep", action="store_true", help="keeps folders and logs")
 
@@ -74,6 +75,7 @@ def pytest_collection_modifyitems(config, items):
         "needs_direct": not option.direct,
         "needs_names": not option.names,
         "other_client": not option.all,
+        "soak": not option.soak,
     }
     chosen, others = [], []
     for item in items:
@@ -82,6 +84,8 @@ def pytest_collection_modifyitems(config, items):
         if option.names and not item.get_closest_marker("with_names"):
             wanted = False
         if any(away and item.get_closest_marker(mark) for mark, away in senseless.items()):
+            wanted = False
+        if option.soak and not item.get_closest_marker("soak"):
             wanted = False
         (chosen if wanted else others).append(item)
         if option.quick and item.get_closest_marker("slow"):

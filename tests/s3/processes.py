@@ -98,13 +98,13 @@ class Process:
     def proceed(self):
         self.child.send_signal(signal.SIGCONT)
 
-    def peak_memory(self):
-        """VmHWM in bytes."""
+    def memory(self, which):
+        """A figure of the process's status in bytes: VmHWM is the peak, VmRSS is now."""
         with open(f"/proc/{self.child.pid}/status") as status:
             for line in status:
-                if line.startswith("VmHWM:"):
+                if line.startswith(f"{which}:"):
                     return int(line.split()[1]) * 1024
-        raise RuntimeError("no VmHWM")
+        raise RuntimeError(f"no {which}")
 
 
 def stop_all():

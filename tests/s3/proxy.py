@@ -128,17 +128,21 @@ class Proxy:
         clients=None,
         names=None,
         tags=None,
+        tls=None,
     ):
+        """`tls` is the files of certificate, key and authority."""
+        if tls:
+            extra += f'\n[tls]\ncertificate = "{tls[0]}"\nkey = "{tls[1]}"\n'
         os.makedirs(folder, exist_ok=True)
         self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
         self.log = os.path.join(folder, "proxy.log")
         path = configuration(server, folder, self.port, ring, extra, clients, names, tags)
         self.configuration = path
         self.process = Process(
             [binary, "s3", "serve", "--config", path],
             self.log,
-            ready=lambda: answers(self.port, "/readyz", (200,)),
+            ready=lambda: answers(self.port, "/readyz", (200,), tls and tls[2]),
             patience=20,
         )
 
@@ -149,7 +153,10 @@ class Proxy:
         self.process.kill()
 
     def peak_memory(self):
-        return self.process.peak_memory()
+        return self.process.memory("VmHWM")
+
+    def memory(self):
+        return self.process.memory("VmRSS")
 
     def words(self):
         """All that it logged."""

@@ -3,6 +3,7 @@
 import http.client
 import os
 import shutil
+import ssl
 
 from processes import Process, clean_environment, free_port
 
@@ -15,9 +16,13 @@ def cache():
     return os.environ["ENDSEAL_S3_CACHE"]
 
 
-def answers(port, path="/", statuses=range(200, 500)):
-    """Whether a GET of the path is answered with one of the statuses."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+def answers(port, path="/", statuses=range(200, 500), authority=None):
+    """Whether a GET of the path is answered with one of the statuses, by TLS if there is an authority for it."""
+    if authority:
+        context = ssl.create_default_context(cafile=authority)
+        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=5, context=context)
+    else:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     try:
         connection.request("GET", path)
         return connection.getresponse().status in statuses

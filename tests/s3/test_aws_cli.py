@@ -34,6 +34,8 @@ class Aws:
             "AWS_EC2_METADATA_DISABLED": "true",
             "AWS_MAX_ATTEMPTS": "1",
         }
+        if self.world.authority:
+            environment["AWS_CA_BUNDLE"] = self.world.authority
         program = os.path.join(cache(), "venv", "bin", "aws")
         arguments = [program, "--endpoint-url", self.world.url, *arguments]
         return output(arguments, environment=environment, **options)

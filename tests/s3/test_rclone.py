@@ -23,6 +23,7 @@ class Rclone:
             f"chunk_size = {part_mib}Mi\nupload_cutoff = {part_mib}Mi\n"
         )
         self.config = write(self.folder, "rclone.conf", text.encode())
+        self.trust = ["--ca-cert", world.authority] if world.authority else []
 
     def arguments(self, *arguments):
         return [
@@ -35,6 +36,7 @@ class Rclone:
             "1",
             "--cache-dir",
             self.folder,
+            *self.trust,
             *arguments,
         ]
 

@@ -1,6 +1,8 @@
 """What a case is given: the endpoint under test, clients for it, and the server behind it."""
 
 import contextlib
+import copy
+import itertools
 import os
 import re
 import shutil
@@ -16,7 +18,7 @@ from servers import REGION
 from wire import Wire
 
 
-def boto(url, access, secret, **options):
+def boto(url, access, secret, authority=None, **options):
     """A boto3 client that does not try again: a second attempt would hide a fault."""
     config = botocore.config.Config(
         signature_version="s3v4",
@@ -34,6 +36,7 @@ def boto(url, access, secret, **options):
         aws_secret_access_key=secret,
         region_name=REGION,
         config=config,
+        verify=authority,
     )
 
 
@@ -49,7 +52,9 @@ class World:
         self.ring = os.path.join(folder, "ring.key")
         # The file of the name secret, if names are encrypted.
         self.names = os.path.join(folder, "names.secret") if names else None
-        self._buckets = 0
+        # What clients are to trust, if they ask by TLS.
+        self.authority = None
+        self._buckets = itertools.count(1)
         self._proxies = 0
         self._borrowed = []
         self._folders = []
@@ -80,14 +85,14 @@ class World:
         folder = os.path.join(self.folder, f"proxy-{self._proxies}")
         return proxies.Proxy(self.binary, self.server, folder, ring, extra, names=self.names)
 
-    def another_proxy(self, ring=None, extra="", server=None):
+    def another_proxy(self, ring=None, extra="", server=None, tls=None):
         """One more proxy, which is stopped after the case."""
         if not self.binary:
             pytest.skip("is about the proxy")
         self._proxies += 1
         folder = os.path.join(self.folder, f"proxy-{self._proxies}")
         ring, server = ring or self.ring, server or self.server
-        one = proxies.Proxy(self.binary, server, folder, ring, extra, names=self.names)
+        one = proxies.Proxy(self.binary, server, folder, ring, extra, names=self.names, tls=tls)
         self._borrowed.append(one)
         return one
 
@@ -105,6 +110,15 @@ class World:
             if one and not one.process.alive():
                 raise RuntimeError(f"{type(one).__name__} died: {one.process.tail()}")
 
+    def by_tls(self, files):
+        """This world with clients that ask a proxy by TLS; certificate, key and authority as in `Proxy`."""
+        one = copy.copy(self)
+        one.front = self.another_proxy(tls=files)
+        one.url, one.authority = one.front.url, files[2]
+        one.s3 = one.client(one.url, authority=one.authority)
+        one.wire = None
+        return one
+
     def client(self, url=None, **options):
         """A boto3 client of another kind for the endpoint, or for another proxy."""
         return boto(url or self.url, self.access, self.secret, **options)
@@ -114,8 +128,7 @@ class World:
 
     def bucket(self, name="b"):
         """A fresh bucket."""
-        self._buckets += 1
-        bucket = re.sub(r"[^a-z0-9-]", "-", name.lower())[:40] + f"-{self._buckets:04}"
+        bucket = re.sub(r"[^a-z0-9-]", "-", name.lower())[:40] + f"-{next(self._buckets):04}"
         self.s3.create_bucket(Bucket=bucket)
         return bucket
 
