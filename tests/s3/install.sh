@@ -104,7 +104,7 @@ js_client() {
 # Programs of Debian's packages, each by itself: one that is not there takes no other along.
 debian_clients() {
     local package
-    for package in restic docker-registry; do
+    for package in restic docker-registry haproxy; do
         command -v "$package" >/dev/null && continue
         debian "$package" || say "no $package: $(tail -n 1 "$cache/log/apt")"
     done

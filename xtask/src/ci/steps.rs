@@ -33,6 +33,7 @@ const BENCH: &str = "endseal-bench";
 const NODE_PEER: &str = "peers/node/package-lock.json";
 const RUST_PEERS: &str = "peers/rust/Cargo.toml";
 const S3_TESTS: &str = "tests/s3/run";
+const S3_DEPLOYMENT: &str = "deploy/s3/check";
 const RUST_CODEC: &str = "peers/rust-codec/Cargo.toml";
 /// Messages and mutants of each: seconds, and a difference shows within the first hundreds.
 const AGREE: &str = "agree 5000 20";
@@ -205,7 +206,7 @@ fn s3(root: &Path, packages: &[&str]) -> Vec<Job> {
     }
     let run = format!("{S3_TESTS} --quick --proxy-bin target/release/endseal");
     let build = cargo("build --release --locked -p endseal-cli");
-    vec![build, program(&run), program(&format!("{run} --names"))]
+    vec![build, program(S3_DEPLOYMENT), program(&run), program(&format!("{run} --names"))]
 }
 
 /// Messages and mutants of them, as two other libraries read them.

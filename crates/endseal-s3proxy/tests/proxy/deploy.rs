@@ -15,6 +15,8 @@ use crate::fixture::{Scratch, World, new_ring};
 
 /// Where the unit shows secrets.
 const CREDENTIALS: &str = "/run/credentials/endseal-s3.service/";
+/// Where containers see them.
+const COMPOSE_SECRETS: &str = "/run/secrets/";
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/s3")
@@ -30,14 +32,14 @@ fn names(text: &str, start: &str, is_part: impl Fn(char) -> bool) -> BTreeSet<St
     found.map(|rest| rest.split(|c| !is_part(c)).next().unwrap().to_owned()).collect()
 }
 
-fn secrets(text: &str) -> BTreeSet<String> {
-    names(text, CREDENTIALS, |c| c.is_ascii_alphanumeric() || c == '.' || c == '-')
+fn secrets(text: &str, shown: &str) -> BTreeSet<String> {
+    names(text, shown, |c| c.is_ascii_alphanumeric() || c == '.' || c == '-')
 }
 
-/// An example as the service would read it, with secrets.
-fn example(name: &str, scratch: &Scratch) -> Config {
+/// An example as the service would read it, with secrets that are shown in a folder.
+fn example(name: &str, shown: &str, scratch: &Scratch) -> Config {
     let text = read(name);
-    for secret in secrets(&text) {
+    for secret in secrets(&text, shown) {
         let path = scratch.0.join(&secret);
         if secret == "ring.key" {
             new_ring(&path);
@@ -45,7 +47,7 @@ fn example(name: &str, scratch: &Scratch) -> Config {
             fs::write(path, "secret\n").unwrap();
         }
     }
-    let text = text.replace(CREDENTIALS, &format!("{}/", scratch.0.display()));
+    let text = text.replace(shown, &format!("{}/", scratch.0.display()));
     let read = Config::parse(&text, Path::new("/etc/endseal"), |_| None);
     read.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
@@ -53,16 +55,32 @@ fn example(name: &str, scratch: &Scratch) -> Config {
 #[tokio::test]
 async fn the_example_for_minio_starts() {
     let scratch = Scratch::new();
-    let config = example("minio.toml", &scratch);
+    let config = example("minio.toml", CREDENTIALS, &scratch);
     assert_eq!(config.metrics, Some("127.0.0.1:9091".parse().unwrap()));
     assert!(config.listen.ip().is_loopback());
     assert!(Proxy::start(&config, Box::new(Silent::new())).is_ok());
 }
 
+#[tokio::test]
+async fn the_configuration_of_compose_starts() {
+    let scratch = Scratch::new();
+    let config = example("compose/s3.toml", COMPOSE_SECRETS, &scratch);
+    assert!(Proxy::start(&config, Box::new(Silent::new())).is_ok());
+    let compose = read("compose.yml");
+    for secret in secrets(&read("compose/s3.toml"), COMPOSE_SECRETS) {
+        assert!(compose.contains(&format!("file: compose/secret/{secret}")), "{secret}");
+    }
+    for listener in [config.listen, config.metrics.unwrap()] {
+        let named = if listener == config.listen { "haproxy.cfg" } else { "prometheus.yml" };
+        let text = read(&format!("compose/{named}"));
+        assert!(text.contains(&format!("proxy-2:{}", listener.port())), "{listener}");
+    }
+}
+
 #[test]
 fn the_example_for_minio_can_have_encrypted_names() {
     let scratch = Scratch::new();
-    example("minio.toml", &scratch);
+    example("minio.toml", CREDENTIALS, &scratch);
     let secret = scratch.0.join("names.secret");
     let text = read("minio.toml").replace(CREDENTIALS, &format!("{}/", scratch.0.display()));
     let text =
@@ -94,7 +112,7 @@ fn the_example_for_minio_can_have_encrypted_names() {
 #[test]
 fn the_example_for_minio_can_have_md5s_as_entity_tags() {
     let scratch = Scratch::new();
-    example("minio.toml", &scratch);
+    example("minio.toml", CREDENTIALS, &scratch);
     let text = read("minio.toml").replace(CREDENTIALS, &format!("{}/", scratch.0.display()));
     let read = |tags: &str| {
         let line = "#entity_tags = \"md5\"";
@@ -118,7 +136,7 @@ fn the_example_for_minio_can_have_md5s_as_entity_tags() {
 #[tokio::test]
 async fn the_example_for_aws_starts() {
     let scratch = Scratch::new();
-    let mut config = example("aws.toml", &scratch);
+    let mut config = example("aws.toml", CREDENTIALS, &scratch);
     assert!(config.backend.url.contains(&config.backend.region));
     let Keys::Vault { token_file, .. } = &mut config.keys else { panic!("another provider") };
     *token_file = scratch.0.join("token");
@@ -130,7 +148,7 @@ async fn the_example_for_aws_starts() {
 fn the_unit_shows_the_secrets_that_the_examples_name() {
     let unit = read("endseal-s3.service");
     let named: BTreeSet<String> =
-        ["minio.toml", "aws.toml"].iter().flat_map(|name| secrets(&read(name))).collect();
+        ["minio.toml", "aws.toml"].iter().flat_map(|name| secrets(&read(name), CREDENTIALS)).collect();
     assert!(named.len() >= 3, "{named:?}");
     for secret in named {
         let line = format!("LoadCredential={secret}:/etc/endseal/{secret}");
