@@ -147,8 +147,10 @@ async fn the_example_for_aws_starts() {
 #[test]
 fn the_unit_shows_the_secrets_that_the_examples_name() {
     let unit = read("endseal-s3.service");
-    let named: BTreeSet<String> =
-        ["minio.toml", "aws.toml"].iter().flat_map(|name| secrets(&read(name), CREDENTIALS)).collect();
+    let named: BTreeSet<String> = ["minio.toml", "aws.toml"]
+        .iter()
+        .flat_map(|name| secrets(&read(name), CREDENTIALS))
+        .collect();
     assert!(named.len() >= 3, "{named:?}");
     for secret in named {
         let line = format!("LoadCredential={secret}:/etc/endseal/{secret}");
