@@ -310,6 +310,19 @@ async fn expect_with_an_empty_body_keeps_the_connection() {
     assert_eq!((refused.code().as_str(), refused.header("connection")), ("NoSuchBucket", None));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_body_that_was_awaited_ends_the_connection() {
+    let (_world, front) = World::with_bucket().await;
+    let client = &front.client;
+    let mut stream = TcpStream::connect(client.address).await.unwrap();
+    // Only the client knows if the five bytes still come.
+    let head =
+        b"PUT /bucket/key HTTP/1.1\r\nhost: h\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\n";
+    stream.write_all(head).await.unwrap();
+    let refused = next_answer(&mut stream).await.expect(403);
+    assert_eq!(refused.header("connection"), Some("close"));
+}
+
 /// The next answer on a connection that stays.
 pub(crate) async fn next_answer(stream: &mut TcpStream) -> Answer {
     let mut received = Vec::new();
