@@ -159,6 +159,7 @@ fn made(target: &str) -> Vec<Vec<u8>> {
         }
         "s3_authorization" => crate::s3::signed_requests(),
         "s3_aws_chunked" => crate::s3::uploads(),
+        "s3_requests" => crate::s3_requests::STREAMS.map(|it| it.as_bytes().to_vec()).to_vec(),
         "s3_xml" => crate::s3::DOCUMENTS.map(|it| it.as_bytes().to_vec()).to_vec(),
         "store_packs" => {
             let one = b"\x05\x02\x01\x02\0\x02id\x04text";

@@ -9,8 +9,10 @@ mod codec;
 pub mod corpus;
 mod crypto;
 mod envelope;
+mod http1;
 mod keyring;
 mod s3;
+mod s3_requests;
 mod session;
 mod transport;
 
@@ -31,6 +33,7 @@ targets! {
     envelope: envelope_open, envelope_stream_vs_whole;
     keyring: address_book, identity_file, identity_text, key_ring, roster;
     s3: s3_authorization, s3_aws_chunked, s3_object_header, s3_xml;
+    s3_requests: s3_requests;
     session: bundle, certificate, mls_header, session_file, session_message, store_packs;
     transport: transfer, transport_prefix;
 }

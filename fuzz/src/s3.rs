@@ -23,14 +23,14 @@ pub fn s3_object_header(data: &[u8]) {
     }
 }
 
-const SECRET: &str = "secret of the fuzzer";
+pub(crate) const SECRET: &str = "secret of the fuzzer";
 
 /// 2026-01-01.
 fn now() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600)
 }
 
-fn signer(secret: &str) -> Signer {
+pub(crate) fn signer(secret: &str) -> Signer {
     Signer::new("CLIENT".into(), SecretKey::new(secret.into()), "us-east-1".into())
 }
 
