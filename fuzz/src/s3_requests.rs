@@ -131,7 +131,7 @@ fn serve(config: &Config, listener: TcpListener) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let (_stop, stopped) = tokio::sync::watch::channel(false);
     runtime.expect("a runtime").block_on(async {
-        let proxy = Proxy::start(config, Box::new(endseal_s3proxy::Silent::new()));
+        let proxy = Proxy::start(config);
         let server = Server::new(Arc::new(proxy.expect("it starts")), None).expect("a server");
         let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
         let _ = server.serve(listener, stopped).await;

@@ -13,6 +13,7 @@ mod harden;
 mod hints;
 mod inbox;
 mod json;
+mod log;
 mod network;
 mod output;
 mod passphrase;

@@ -17,6 +17,7 @@ pub struct S3Error {
     /// Headers of the backend's answer that are about the object.
     headers: Option<Box<HeaderMap>>,
     cause: Option<Box<str>>,
+    kind: Option<&'static str>,
 }
 
 macro_rules! codes {
@@ -110,6 +111,7 @@ impl S3Error {
             content_range: None,
             headers: None,
             cause: None,
+            kind: None,
         }
     }
 
@@ -125,7 +127,7 @@ impl S3Error {
     #[must_use]
     pub fn bad_gateway(cause: impl Into<Box<str>>) -> Self {
         let message = "The storage behind the proxy gave an answer that is not one of S3.";
-        Self::new(StatusCode::BAD_GATEWAY, "BadGateway", message).because(cause)
+        Self::new(StatusCode::BAD_GATEWAY, "BadGateway", message).because("backend_status", cause)
     }
 
     fn told(status: u16, code: &'static str, error: &dyn core::fmt::Display) -> Self {
@@ -152,9 +154,10 @@ impl S3Error {
         self
     }
 
-    /// The same error, with its cause for the log.
+    /// The same error, with kind and text of its cause for the log.
     #[must_use]
-    pub fn because(mut self, cause: impl Into<Box<str>>) -> Self {
+    pub fn because(mut self, kind: &'static str, cause: impl Into<Box<str>>) -> Self {
+        self.kind = Some(kind);
         self.cause = Some(cause.into());
         self
     }
@@ -202,6 +205,12 @@ impl S3Error {
     #[must_use]
     pub fn cause(&self) -> Option<&str> {
         self.cause.as_deref()
+    }
+
+    /// The kind of the cause, for the log alone.
+    #[must_use]
+    pub const fn kind(&self) -> Option<&'static str> {
+        self.kind
     }
 
     /// Headers for the client.

@@ -126,10 +126,13 @@ fn provider_error(error: ProviderError) -> S3Error {
     match error {
         ProviderError::Unavailable { retry_after } => {
             let seconds = retry_after.max(Duration::from_secs(1)).as_secs();
-            S3Error::keys_unavailable().with_retry_after(u32::try_from(seconds).unwrap_or(60))
+            S3Error::keys_unavailable()
+                .with_retry_after(u32::try_from(seconds).unwrap_or(60))
+                .because("key_provider", "the key provider does not answer")
         }
         ProviderError::Refused => S3Error::access_denied()
-            .with_message("The key provider does not let the proxy do this."),
+            .with_message("The key provider does not let the proxy do this.")
+            .because("key_provider", "the key provider refused"),
         _ => S3Error::not_authentic(),
     }
 }

@@ -13,7 +13,7 @@ use http::{HeaderMap, HeaderValue, Method};
 use crate::access::{Client, Clients};
 use crate::bucket::{BucketRule, Buckets};
 use crate::config::{Config, Limits};
-use crate::observability::{Log, Metrics};
+use crate::observability::Metrics;
 use crate::transfer::{Leftover, Upload};
 use crate::upstream;
 
@@ -32,7 +32,6 @@ pub struct Proxy {
     pub(crate) region: String,
     pub(crate) trailers: bool,
     pub(crate) limits: Limits,
-    pub(crate) log: Box<dyn Log>,
     /// The provider's cache, for metrics.
     pub(crate) cache: Option<Arc<Cached>>,
     /// The backend, if it is a folder.
@@ -57,12 +56,7 @@ pub(crate) struct Call {
 impl Proxy {
     /// A proxy with this configuration, key provider and client of the backend.
     #[must_use]
-    pub fn new(
-        config: &Config,
-        provider: Arc<dyn KeyProvider>,
-        backend: upstream::Client,
-        log: Box<dyn Log>,
-    ) -> Self {
+    pub fn new(config: &Config, provider: Arc<dyn KeyProvider>, backend: upstream::Client) -> Self {
         let clients = Clients::new(&config.clients, &config.backend.region);
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let start = since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
@@ -78,7 +72,6 @@ impl Proxy {
             region: config.backend.region.clone(),
             trailers: config.backend.trailers,
             limits: config.limits.clone(),
-            log,
             cache: None,
             folder: None,
             request_ids: (start ^ u64::from(std::process::id()).rotate_left(32), AtomicU64::new(0)),

@@ -20,7 +20,7 @@ use self::verdict::Verdict;
 use crate::context::Proxy;
 use crate::headers;
 use crate::names;
-use crate::upstream::{Body, ClientError, ResponseBody};
+use crate::upstream::{Body, ClientError, ResponseBody, broken};
 
 const BUCKET_REGION: HeaderName = HeaderName::from_static("x-amz-bucket-region");
 
@@ -106,15 +106,18 @@ impl Proxy {
 }
 
 fn client_error(error: ClientError) -> S3Error {
+    let kind = error.kind();
     match error {
         ClientError::Source(source) => match source.downcast::<S3Error>() {
             Ok(error) => *error,
             Err(_) => S3Error::incomplete_body(),
         },
         ClientError::SourceStalled => S3Error::request_timeout(),
-        ClientError::Busy => S3Error::slow_down().with_retry_after(1),
-        ClientError::InvalidRequest => S3Error::internal(),
-        error => S3Error::unavailable().with_retry_after(1).because(error.to_string()),
+        ClientError::Busy => {
+            S3Error::slow_down().with_retry_after(1).because(kind, error.to_string())
+        }
+        ClientError::InvalidRequest => S3Error::internal().because(kind, error.to_string()),
+        error => S3Error::unavailable().with_retry_after(1).because(kind, error.to_string()),
     }
 }
 
@@ -127,7 +130,7 @@ pub(crate) async fn read(mut body: ResponseBody, limit: usize) -> Result<Bytes, 
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
-        let frame = frame.map_err(|_| S3Error::unavailable())?;
+        let frame = frame.map_err(|error| broken(&error))?;
         let Ok(data) = frame.into_data() else { continue };
         if first.len().max(all.len()) + data.len() > limit {
             return Err(S3Error::internal());

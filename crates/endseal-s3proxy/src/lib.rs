@@ -39,7 +39,7 @@ pub mod upstream;
 pub use config::Config;
 pub use context::Proxy;
 pub use glob::Glob;
-pub use observability::{Entry, Log, Metrics, Silent};
+pub use observability::Metrics;
 pub use server::{Listening, MetricsServer, RunError, Server, run};
 pub use start::StartError;
 pub use transfer::Outgoing;

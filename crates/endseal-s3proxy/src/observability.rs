@@ -1,8 +1,7 @@
-//! Counters and access lines, for operators.
+//! Counters and warnings, for operators.
 
-mod log;
+pub(crate) mod failure;
 mod metrics;
 
-pub use log::{Entry, Log, Silent};
 pub use metrics::Metrics;
 pub(crate) use metrics::{head, series};

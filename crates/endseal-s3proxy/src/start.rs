@@ -15,7 +15,6 @@ use endseal_s3_folder::FolderServer;
 
 use crate::config::{Backend, Config, Keys, Limits};
 use crate::context::Proxy;
-use crate::observability::Log;
 use crate::upstream::{self, Client, Target, Trust};
 
 /// Why a proxy could not be started: what was to be done, and what came of it.
@@ -49,7 +48,7 @@ impl Proxy {
     ///
     /// # Errors
     /// [`StartError`], which names the file or entry.
-    pub fn start(config: &Config, log: Box<dyn Log>) -> Result<Self, StartError> {
+    pub fn start(config: &Config) -> Result<Self, StartError> {
         if config.clients.is_empty() {
             return Err(StartError::new(
                 "client",
@@ -61,7 +60,7 @@ impl Proxy {
             let served =
                 FolderServer::start(folder).map_err(|error| StartError::of_file(folder, error))?;
             let config = Config { backend: Backend::served(&served), ..config.clone() };
-            let mut proxy = Self::start(&config, log)?;
+            let mut proxy = Self::start(&config)?;
             proxy.folder = Some(served);
             return Ok(proxy);
         }
@@ -70,10 +69,10 @@ impl Proxy {
         let provider = provider(&config.keys)?;
         if matches!(config.keys, Keys::Ring { .. }) {
             // It opens a key in less time than a look into a cache takes.
-            return Ok(Self::new(config, provider, backend, log));
+            return Ok(Self::new(config, provider, backend));
         }
         let cached = Arc::new(Cached::new(provider, CacheLimits::default()));
-        let mut proxy = Self::new(config, Arc::<Cached>::clone(&cached), backend, log);
+        let mut proxy = Self::new(config, Arc::<Cached>::clone(&cached), backend);
         proxy.cache = Some(cached);
         Ok(proxy)
     }

@@ -43,6 +43,7 @@ mod trust;
 
 pub use body::{Body, BodySender, BodyUnwanted, SourceError, WrongLength};
 pub use counters::Counters;
+pub(crate) use error::broken;
 pub use error::{ClientError, ResponseError};
 pub use limits::Limits;
 pub use response::ResponseBody;

@@ -67,7 +67,7 @@ pub(crate) fn command_of(program: &Path) -> Result<Command, Failure> {
 /// The command that serves S3 as a user would have it.
 pub(crate) fn proxy(config: &Path) -> Result<Command, Failure> {
     let mut command = command_of(program()?)?;
-    command.args(["s3", "serve", "--no-log", "--config"]).arg(config);
+    command.args(["s3", "serve", "--config"]).arg(config);
     Ok(command)
 }
 

@@ -1,7 +1,10 @@
 //! Key rings of the S3 proxy, and what is done to buckets from time to time.
 
 use std::fs::Permissions;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Stdio;
 
 use serde_json::Value;
 
@@ -144,4 +147,42 @@ fn what_makes_no_sense_is_refused() {
     s3(&["rewrap", "--config", "missing.toml"], &scratch).fails(3, "missing.toml");
     scratch.write("s3.toml", "[backend]\nfolder = \"objects\"\n");
     s3(&["clean", "--config", "s3.toml"], &scratch).fails(4, "keys.provider");
+}
+
+/// The lines that a proxy logs of a request, of which the query is a credential.
+fn logged(level: &str) -> Vec<Value> {
+    let scratch = configured();
+    let mut command = program();
+    command.current_dir(scratch.folder()).args(["s3", "serve", "--config", "s3.toml"]);
+    command.args(["--listen", "127.0.0.1:0", "--log", level]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("listening at http://").unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let target = "/bucket/a-key?X-Amz-Credential=A&X-Amz-Signature=0123456789abcdef";
+    write!(stream, "GET {target} HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 4"), "{answer}");
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let mut err = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert!(!err.contains("0123456789abcdef"), "{err}");
+    err.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_request_is_a_line_of_the_log_without_its_query() {
+    let [line] = &logged("info")[..] else { panic!("one line") };
+    for (name, value) in
+        [("target", "access"), ("method", "GET"), ("bucket", "bucket"), ("key", "a-key")]
+    {
+        assert_eq!(line[name], value, "{line}");
+    }
+    assert!(line["status"].as_u64().is_some_and(|status| status >= 400), "{line}");
+    assert!(line["timestamp"].is_string() && line["request"].is_string(), "{line}");
+    assert!(logged("warn").is_empty() && logged("off").is_empty());
 }

@@ -354,7 +354,9 @@ async fn open(
 ) -> Result<Opened, S3Error> {
     if let Some(opener) = object.opener.take() {
         let (opener, sealed) = (Opener::Whole(*opener), 0..object.sealed_len);
-        return Ok(Opened::new(response.into_body(), opener, sealed, proxy.metrics.clone()));
+        let (body, metrics) = (response.into_body(), proxy.metrics.clone());
+        let name = [sought.bucket, sought.key];
+        return Ok(Opened::new(body, opener, sealed, metrics, name));
     }
     let record = proxy.record(sought, object).await?;
     let content = 0..object.content_len;

@@ -136,7 +136,13 @@ impl Verdict {
         let message = message.unwrap_or_else(|| {
             status.canonical_reason().unwrap_or("The backend refused the request.").to_owned()
         });
-        S3Error::of_backend(status, code, message)
+        // What the backend says in words may repeat what it was asked, with a signature in it.
+        let cause = format!("the backend answered {} with {status} {code}", self.operation.name());
+        let error = S3Error::of_backend(status, code, message);
+        match status.as_u16() {
+            401 | 403 | 429 | 500..=599 => error.because("backend_status", cause),
+            _ => error,
+        }
     }
 
     const fn code_of(&self, status: StatusCode) -> &'static str {

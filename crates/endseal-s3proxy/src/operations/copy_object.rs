@@ -161,7 +161,9 @@ pub(super) async fn not_there(proxy: &Proxy, from: &Sought<'_>, error: S3Error) 
     let mut headers = HeaderMap::new();
     headers.insert(RANGE, HeaderValue::from_static("bytes=0-0"));
     let reason = proxy.ask(from.signer, &Method::GET, &from.target(), headers).await;
-    reason.err().unwrap_or_else(|| S3Error::unavailable().because("the source came and went"))
+    reason.err().unwrap_or_else(|| {
+        S3Error::unavailable().because("changed_meanwhile", "the source came and went")
+    })
 }
 
 /// Headers of the copy: those of the source or of the request, and the object's own with its key

@@ -220,7 +220,13 @@ async fn open(
     let mut opened = match whole {
         Some(opener) => {
             let (opener, sealed) = (Opener::Whole(*opener), 0..object.sealed_len);
-            Opened::new(response.into_body(), opener, sealed, proxy.metrics.clone())
+            Opened::new(
+                response.into_body(),
+                opener,
+                sealed,
+                proxy.metrics.clone(),
+                [sought.bucket, sought.key],
+            )
         }
         None => open_range(proxy, sought, Some(response), object, record.as_ref(), content).await?,
     };
@@ -241,6 +247,7 @@ pub(crate) async fn open_range(
     record: Option<&Record>,
     content: Range<u64>,
 ) -> Result<Opened, S3Error> {
+    let name = [sought.bucket, sought.key];
     let plan = match record.filter(|_| object.is_multipart()) {
         Some(record) => RangePlan::multipart(record, content),
         None => RangePlan::whole(object.content_len, content),
@@ -272,11 +279,13 @@ pub(crate) async fn open_range(
             let start = content_range(response.headers()).map_or(0, |range| range.0);
             (response.into_body(), start)
         }
-        None if sealed.is_empty() => return Ok(Opened::nothing(opener, proxy.metrics.clone())),
+        None if sealed.is_empty() => {
+            return Ok(Opened::nothing(opener, proxy.metrics.clone(), name));
+        }
         None => (proxy.range(sought, object, &sealed).await?.into_body(), sealed.start),
     };
     let within = sealed.start - start..sealed.end - start;
-    Ok(Opened::new(body, opener, within, proxy.metrics.clone()))
+    Ok(Opened::new(body, opener, within, proxy.metrics.clone(), name))
 }
 
 /// Whether an answer is one to `HEAD`: it has a length and no body.

@@ -13,7 +13,6 @@ use tokio::sync::watch;
 
 use crate::config::Config;
 use crate::context::Proxy;
-use crate::observability::Log;
 use crate::server::MetricsServer;
 use crate::server::Server;
 use crate::start::StartError;
@@ -68,24 +67,19 @@ impl core::error::Error for RunError {}
 ///
 /// # Errors
 /// [`RunError`].
-pub fn run(
-    config: &Config,
-    log: Box<dyn Log>,
-    begun: &mut dyn FnMut(Listening) -> bool,
-) -> Result<usize, RunError> {
+pub fn run(config: &Config, begun: &mut dyn FnMut(Listening) -> bool) -> Result<usize, RunError> {
     // Connections are served by threads of the server's own.
     let threads = available_parallelism().map_or(1, usize::from);
     let runtime = Builder::new_current_thread().enable_all().build().map_err(RunError::System)?;
-    runtime.block_on(serve(config, log, threads, begun))
+    runtime.block_on(serve(config, threads, begun))
 }
 
 async fn serve(
     config: &Config,
-    log: Box<dyn Log>,
     threads: usize,
     begun: &mut dyn FnMut(Listening) -> bool,
 ) -> Result<usize, RunError> {
-    let proxy = Arc::new(Proxy::start(config, log).map_err(RunError::Start)?);
+    let proxy = Arc::new(Proxy::start(config).map_err(RunError::Start)?);
     let server = Server::new(Arc::clone(&proxy), config.tls.as_ref()).map_err(RunError::Tls)?;
     let server = server.with_workers(threads).map_err(RunError::System)?;
     let (listener, address) = listen(config.listen).await?;

@@ -18,7 +18,7 @@ use crate::access::Client;
 use crate::context::{Call, Proxy, Seen};
 use crate::headers::{self, COPY_SOURCE};
 use crate::names::parse_target;
-use crate::observability::Entry;
+use crate::observability::failure;
 use crate::operations;
 use crate::transfer::{Outgoing, Upload};
 
@@ -62,19 +62,26 @@ impl Proxy {
         let elapsed = start.elapsed();
         drop(in_flight);
         self.metrics.answered(seen.operation, response.status(), elapsed);
-        self.log.entry(&Entry {
-            id,
-            peer,
-            access_key: seen.client.as_deref().map(Client::access_key),
-            operation: seen.operation,
-            method: method.as_str(),
-            bucket: seen.target.as_ref().and_then(Target::bucket),
-            key: seen.target.as_ref().and_then(Target::key),
-            status: response.status().as_u16(),
-            error: error.as_ref().map(S3Error::code),
-            cause: error.as_ref().and_then(S3Error::cause),
-            elapsed,
-        });
+        let operation = seen.operation.name();
+        let bucket = seen.target.as_ref().and_then(Target::bucket);
+        let key = seen.target.as_ref().and_then(Target::key);
+        if let Some(error) = &error {
+            failure::warn(error, id, operation, bucket, key);
+        }
+        // No signatures, no queries (a presigned one is a credential), no metadata.
+        tracing::info!(
+            target: "access",
+            request = id,
+            peer = %peer,
+            access_key = seen.client.as_deref().map(Client::access_key),
+            operation,
+            method = method.as_str(),
+            bucket,
+            key,
+            status = response.status().as_u16(),
+            error = error.as_ref().map(S3Error::code),
+            ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+        );
         response
     }
 

@@ -14,9 +14,9 @@ use endseal_s3_format::{RangeOpener, Taken, Unauthentic, WholeOpener};
 use endseal_s3_protocol::S3Error;
 use http_body::Body as _;
 
-use crate::observability::Metrics;
+use crate::observability::{Metrics, failure};
 use crate::transfer::shared_buffer::SharedBuffer;
-use crate::upstream::ResponseBody;
+use crate::upstream::{ResponseBody, ResponseError, broken};
 
 /// Bytes of the buffer at most: two reads of the backend's connection.
 const BUFFER: usize = 32 * SEALED_CHUNK_LEN;
@@ -60,6 +60,10 @@ pub(crate) struct Opened {
     /// Opened before the answer began.
     first: Option<Bytes>,
     metrics: Arc<Metrics>,
+    /// Bucket and key, for the log.
+    object: [Box<str>; 2],
+    /// True once the answer has begun: then no other tells a failure.
+    began: bool,
 }
 
 impl Opened {
@@ -69,6 +73,7 @@ impl Opened {
         opener: Opener,
         within: Range<u64>,
         metrics: Arc<Metrics>,
+        object: [&str; 2],
     ) -> Self {
         Self {
             sealed: Some(sealed),
@@ -79,14 +84,18 @@ impl Opened {
             end: Bytes::new(),
             first: None,
             metrics,
+            object: object.map(Box::from),
+            began: false,
         }
     }
 
     /// An empty range.
-    pub(crate) fn nothing(opener: Opener, metrics: Arc<Metrics>) -> Self {
+    pub(crate) fn nothing(opener: Opener, metrics: Arc<Metrics>, object: [&str; 2]) -> Self {
         let (buffer, end) = (SharedBuffer::default(), Bytes::new());
         let opener = Some(opener);
-        Self { sealed: None, opener, skip: 0, left: 0, buffer, end, first: None, metrics }
+        let object = object.map(Box::from);
+        let (sealed, first, began) = (None, None, false);
+        Self { sealed, opener, skip: 0, left: 0, buffer, end, first, metrics, object, began }
     }
 
     /// Opens the first piece, so that what does not authenticate from the start is an answer of its
@@ -98,6 +107,7 @@ impl Opened {
         if let Some(piece) = poll_fn(|cx| self.poll_piece(cx)).await {
             self.first = Some(piece?);
         }
+        self.began = true;
         Ok(())
     }
 
@@ -133,6 +143,10 @@ impl Opened {
                 if error.code() == S3Error::not_authentic().code() {
                     self.metrics.unauthentic.fetch_add(1, Relaxed);
                 }
+                if self.began {
+                    let [bucket, key] = &self.object;
+                    failure::broken_off(error, bucket, key);
+                }
             }
             None => {}
         }
@@ -149,7 +163,8 @@ impl Opened {
             match ready!(sealed.poll_read(cx, &mut self.buffer, most)) {
                 Some(Ok(())) => {}
                 // The backend's answer is shorter than it said, or the connection broke.
-                Some(Err(_)) | None => return Poll::Ready(Some(Err(S3Error::unavailable()))),
+                Some(Err(error)) => return Poll::Ready(Some(Err(broken(&error)))),
+                None => return Poll::Ready(Some(Err(broken(&ResponseError::Broken)))),
             }
             // As long as any are skipped, nothing is before them.
             let came = self.buffer.len() - before;

@@ -21,8 +21,7 @@ pub(super) async fn connect(
     let deadline = Instant::now() + limits.connect;
     let stream = timeout_at(deadline, tcp(target, deadline))
         .await
-        .map_err(|_| ClientError::ConnectTimeout)?
-        .map_err(ClientError::Connect)?;
+        .map_err(|_| ClientError::ConnectTimeout)??;
     let Some(connector) = tls else { return Ok(Socket::plain(stream)) };
     let name = ServerName::try_from(target.host().to_owned()).map_err(|error| {
         ClientError::Connect(io::Error::new(io::ErrorKind::InvalidInput, error))
@@ -36,9 +35,11 @@ pub(super) async fn connect(
 
 /// Tries one address after the other. Each has its share of the time that is left, so that one that
 /// does not answer leaves some to the next.
-async fn tcp(target: &Target, deadline: Instant) -> io::Result<TcpStream> {
-    let addresses: Vec<_> = lookup_host((target.host(), target.port())).await?.collect();
-    let mut failure = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+async fn tcp(target: &Target, deadline: Instant) -> Result<TcpStream, ClientError> {
+    let addresses: Vec<_> =
+        lookup_host((target.host(), target.port())).await.map_err(ClientError::Resolve)?.collect();
+    let none = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    let mut failure = ClientError::Resolve(none);
     for (tried, address) in addresses.iter().enumerate() {
         let now = Instant::now();
         let others = u32::try_from(addresses.len() - tried).unwrap_or(u32::MAX);
@@ -46,11 +47,11 @@ async fn tcp(target: &Target, deadline: Instant) -> io::Result<TcpStream> {
         match timeout_at(share, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => {
                 // A request's last segment does not wait for an acknowledgement.
-                stream.set_nodelay(true)?;
+                stream.set_nodelay(true).map_err(ClientError::Connect)?;
                 return Ok(stream);
             }
-            Ok(Err(error)) => failure = error,
-            Err(_) => failure = io::ErrorKind::TimedOut.into(),
+            Ok(Err(error)) => failure = ClientError::Connect(error),
+            Err(_) => failure = ClientError::ConnectTimeout,
         }
     }
     Err(failure)

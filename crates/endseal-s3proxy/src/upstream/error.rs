@@ -3,6 +3,8 @@
 use core::fmt;
 use std::io;
 
+use endseal_s3_protocol::S3Error;
+
 use super::body::SourceError;
 
 /// Why a request got no response.
@@ -13,10 +15,12 @@ pub enum ClientError {
     Busy,
     /// The connection broke before a response came: the server died, or an overload.
     Broken,
-    /// No connection: a wrong name or port, nobody listens, a wall between.
+    /// No connection: a wrong port, nobody listens, a wall between.
     Connect(io::Error),
     /// No connection in time.
     ConnectTimeout,
+    /// The name of the server has no address.
+    Resolve(io::Error),
     /// The request cannot be sent: an upgrade, a body whose length is not the announced one.
     InvalidRequest,
     /// The response is not HTTP/1.1, changes the protocol, or has a head that is too long or has too many headers.
@@ -34,6 +38,28 @@ pub enum ClientError {
 }
 
 impl ClientError {
+    /// The kind, as logs name it.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Busy => "connections_in_use",
+            Self::Broken => "connection_broken",
+            Self::Connect(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                "connection_refused"
+            }
+            Self::Connect(_) => "connect",
+            Self::ConnectTimeout => "connect_timeout",
+            Self::Resolve(_) => "dns",
+            Self::InvalidRequest => "invalid_request",
+            Self::InvalidResponse => "invalid_response",
+            Self::Source(_) => "client",
+            Self::SourceStalled => "client_timeout",
+            Self::Stalled => "request_timeout",
+            Self::ResponseTimeout => "response_timeout",
+            Self::Tls(_) => "tls",
+        }
+    }
+
     /// Whether a timeout ended it.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
@@ -50,6 +76,7 @@ impl fmt::Display for ClientError {
             Self::Busy => f.write_str("every connection to the server is in use"),
             Self::Broken => f.write_str("the connection broke before a response came"),
             Self::Connect(error) => write!(f, "no connection to the server: {error}"),
+            Self::Resolve(error) => write!(f, "no address of the server: {error}"),
             Self::ConnectTimeout => f.write_str("no connection to the server in time"),
             Self::InvalidRequest => f.write_str("the request cannot be sent"),
             Self::InvalidResponse => f.write_str("the server's answer is not HTTP/1.1"),
@@ -65,7 +92,7 @@ impl fmt::Display for ClientError {
 impl core::error::Error for ClientError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
-            Self::Connect(error) => Some(error),
+            Self::Connect(error) | Self::Resolve(error) => Some(error),
             Self::Source(error) => Some(&**error),
             Self::Tls(error) => Some(error),
             _ => None,
@@ -93,3 +120,12 @@ impl fmt::Display for ResponseError {
 }
 
 impl core::error::Error for ResponseError {}
+
+/// The error of an answer of the backend that has no end.
+pub(crate) fn broken(error: &ResponseError) -> S3Error {
+    let kind = match error {
+        ResponseError::Broken => "response_broken",
+        ResponseError::Stalled => "response_stalled",
+    };
+    S3Error::unavailable().because(kind, error.to_string())
+}

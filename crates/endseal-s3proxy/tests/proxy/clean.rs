@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 
+use endseal_s3proxy::Proxy;
 use endseal_s3proxy::admin::{Clean, CleanEvent, CleanReport, clean};
-use endseal_s3proxy::{Proxy, Silent};
 
 use crate::client::Client;
 use crate::fixture::{World, at_once, content};
@@ -13,7 +13,7 @@ use crate::multipart::{PART, begin, complete, part};
 const AGE: Duration = Duration::from_secs(2);
 
 async fn run(world: &World, options: &Clean) -> (CleanReport, Vec<String>) {
-    let proxy = Proxy::start(&world.config(), Box::new(Silent::new())).unwrap();
+    let proxy = Proxy::start(&world.config()).unwrap();
     let mut told = Vec::new();
     let report = clean(&proxy, options, |event| {
         told.push(match event {

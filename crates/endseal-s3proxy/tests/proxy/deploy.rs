@@ -8,7 +8,7 @@ use endseal_crypto::random::OsRandom;
 use endseal_s3proxy::bucket::EntityTags;
 use endseal_s3proxy::config::Keys;
 use endseal_s3proxy::names::name_secret::{CreateNameSecretError, NameSecretFile};
-use endseal_s3proxy::{Config, Proxy, Silent};
+use endseal_s3proxy::{Config, Proxy};
 use serde_json::Value;
 
 use crate::fixture::{Scratch, World, new_ring};
@@ -58,14 +58,14 @@ async fn the_example_for_minio_starts() {
     let config = example("minio.toml", CREDENTIALS, &scratch);
     assert_eq!(config.metrics, Some("127.0.0.1:9091".parse().unwrap()));
     assert!(config.listen.ip().is_loopback());
-    assert!(Proxy::start(&config, Box::new(Silent::new())).is_ok());
+    assert!(Proxy::start(&config).is_ok());
 }
 
 #[tokio::test]
 async fn the_configuration_of_compose_starts() {
     let scratch = Scratch::new();
     let config = example("compose/s3.toml", COMPOSE_SECRETS, &scratch);
-    assert!(Proxy::start(&config, Box::new(Silent::new())).is_ok());
+    assert!(Proxy::start(&config).is_ok());
     let compose = read("compose.yml");
     for secret in secrets(&read("compose/s3.toml"), COMPOSE_SECRETS) {
         assert!(compose.contains(&format!("file: compose/secret/{secret}")), "{secret}");
@@ -141,7 +141,7 @@ async fn the_example_for_aws_starts() {
     let Keys::Vault { token_file, .. } = &mut config.keys else { panic!("another provider") };
     *token_file = scratch.0.join("token");
     fs::write(token_file, "token\n").unwrap();
-    assert!(Proxy::start(&config, Box::new(Silent::new())).is_ok());
+    assert!(Proxy::start(&config).is_ok());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use endseal_kms::ring::{Protection, RingFile};
 use endseal_s3_folder::FolderServer;
 use endseal_s3proxy::access::{Client as Known, SecretAccessKey};
 use endseal_s3proxy::config::{Backend, Config, Keys};
-use endseal_s3proxy::{Proxy, Server, Silent};
+use endseal_s3proxy::{Proxy, Server};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -131,7 +131,7 @@ pub(crate) async fn serve(config: &Config) -> Front {
 
 /// The same, with a server that is set up besides.
 pub(crate) async fn serve_with(config: &Config, set_up: impl FnOnce(Server) -> Server) -> Front {
-    let proxy = Arc::new(Proxy::start(config, Box::new(Silent::new())).unwrap());
+    let proxy = Arc::new(Proxy::start(config).unwrap());
     let server = set_up(Server::new(Arc::clone(&proxy), None).unwrap());
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address: SocketAddr = listener.local_addr().unwrap();

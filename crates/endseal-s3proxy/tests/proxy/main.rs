@@ -19,6 +19,7 @@ mod forms;
 mod header_rules;
 mod hostile_requests;
 mod lists;
+mod logged;
 mod markers;
 mod md5_conditions;
 mod md5_tags;

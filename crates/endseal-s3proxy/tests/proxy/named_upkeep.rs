@@ -5,9 +5,9 @@ use core::time::Duration;
 use endseal_crypto::random::OsRandom;
 use endseal_kms::ring::RingFile;
 use endseal_s3_format::ParkedUpload;
+use endseal_s3proxy::Proxy;
 use endseal_s3proxy::admin::{Clean, CleanEvent, Rewrap, clean};
 use endseal_s3proxy::bucket::Plaintext;
-use endseal_s3proxy::{Proxy, Silent};
 
 use crate::fixture::{content, serve};
 use crate::multipart::{PART, begin, complete, part};
@@ -40,7 +40,7 @@ async fn parked_parts_name_the_backends_key_and_are_cleaned() {
     }
     tokio::time::sleep(Duration::from_secs(2)).await;
     let config = self::named(&named.world, Plaintext::Forbid);
-    let proxy = Proxy::start(&config, Box::new(Silent::new())).unwrap();
+    let proxy = Proxy::start(&config).unwrap();
     let mut options = Clean::default();
     options.older_than = Duration::from_secs(1);
     let mut told = Vec::new();

@@ -10,7 +10,7 @@ use endseal_kms::ring::RingFile;
 use endseal_s3proxy::admin::{Rewrap, rewrap};
 use endseal_s3proxy::bucket::{BucketRule, Buckets, Plaintext};
 use endseal_s3proxy::config::{Backend, Config};
-use endseal_s3proxy::{Glob, Proxy, Silent};
+use endseal_s3proxy::{Glob, Proxy};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -92,7 +92,7 @@ fn rotate(world: &World) {
 async fn overtaken(world: &World, options: Rewrap, wanted: fn(&str) -> bool) {
     let mut relay = Relay::before(folder(world), wanted).await;
     let config = relay.config(world);
-    let proxy = Arc::new(Proxy::start(&config, Box::new(Silent::new())).unwrap());
+    let proxy = Arc::new(Proxy::start(&config).unwrap());
     let run = tokio::spawn(async move { rewrap(&proxy, &options, |_| {}).await });
     relay.arrived.recv().await.unwrap();
     let front = world.proxy().await;
@@ -190,7 +190,7 @@ async fn what_is_deleted_meanwhile_does_not_come_back() {
         request.starts_with("PUT /bucket/key ") && request.contains("x-amz-copy-source")
     })
     .await;
-    let proxy = Arc::new(Proxy::start(&relay.config(&world), Box::new(Silent::new())).unwrap());
+    let proxy = Arc::new(Proxy::start(&relay.config(&world)).unwrap());
     let run = tokio::spawn(async move { rewrap(&proxy, &Rewrap::default(), |_| {}).await });
     relay.arrived.recv().await.unwrap();
     front.client.ask("DELETE", "/bucket/key").await.expect(204);
@@ -208,7 +208,7 @@ async fn a_server_that_heeds_no_conditions_of_copies_is_left_alone() {
     let before = world.backend().ask("HEAD", "/bucket/key").await.expect(200).etag();
     let address = OddServer::start(&world, Oddity::HeedlessOfCopies).await.address;
     let config = config_of(&world, address);
-    let proxy = Arc::new(Proxy::start(&config, Box::new(Silent::new())).unwrap());
+    let proxy = Arc::new(Proxy::start(&config).unwrap());
     let report = rewrap(&proxy, &Rewrap::default(), |_| {}).await.unwrap();
     assert_eq!((report.failed, report.rewrapped), (1, 0));
     let backend = world.backend();

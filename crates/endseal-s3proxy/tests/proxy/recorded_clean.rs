@@ -2,15 +2,15 @@
 
 use core::time::Duration;
 
+use endseal_s3proxy::Proxy;
 use endseal_s3proxy::admin::{Clean, CleanEvent, CleanReport, clean};
-use endseal_s3proxy::{Proxy, Silent};
 
 use crate::fixture::{World, content};
 use crate::multipart::{PART, begin, complete, part};
 use crate::resent::{own, sent};
 
 async fn run(world: &World, age: u64, dry_run: bool) -> (CleanReport, Vec<String>) {
-    let proxy = Proxy::start(&world.config(), Box::new(Silent::new())).unwrap();
+    let proxy = Proxy::start(&world.config()).unwrap();
     let mut options = Clean::default();
     options.older_than = Duration::from_secs(age);
     options.dry_run = dry_run;

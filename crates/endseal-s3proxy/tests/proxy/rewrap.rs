@@ -7,7 +7,7 @@ use endseal_crypto::random::OsRandom;
 use endseal_kms::ring::RingFile;
 use endseal_s3_format::Header;
 use endseal_s3proxy::admin::{Outcome, Rewrap, RewrapEvent, RewrapReport, rewrap};
-use endseal_s3proxy::{Config, Proxy, Silent};
+use endseal_s3proxy::{Config, Proxy};
 
 use crate::client::Client;
 use crate::fixture::{Front, World, at_once, content, serve};
@@ -37,7 +37,7 @@ pub(crate) async fn run(
     config: &Config,
     options: &Rewrap,
 ) -> (RewrapReport, Vec<(String, Outcome)>) {
-    let proxy = Arc::new(Proxy::start(config, Box::new(Silent::new())).unwrap());
+    let proxy = Arc::new(Proxy::start(config).unwrap());
     let mut seen = Vec::new();
     let report = rewrap(&proxy, options, |event| {
         if let RewrapEvent::Object { key, outcome, .. } = event {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use endseal_s3proxy::admin::{Checkpoint, Scrub, ScrubEvent, ScrubReport, Scrubbed, scrub};
-use endseal_s3proxy::{Config, Proxy, Silent};
+use endseal_s3proxy::{Config, Proxy};
 
 use crate::client::Client;
 use crate::fixture::{World, content};
@@ -14,7 +14,7 @@ async fn run(
     config: &Config,
     options: &Scrub,
 ) -> (ScrubReport, Vec<(String, Scrubbed)>, Vec<Checkpoint>) {
-    let proxy = Arc::new(Proxy::start(config, Box::new(Silent::new())).unwrap());
+    let proxy = Arc::new(Proxy::start(config).unwrap());
     let (mut seen, mut places) = (Vec::new(), Vec::new());
     let report = scrub(&proxy, options, |event| match event {
         ScrubEvent::Object { key, outcome, .. } => seen.push((key.to_owned(), outcome.clone())),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use endseal_s3proxy::config::Keys;
-use endseal_s3proxy::{Config, Proxy, Silent};
+use endseal_s3proxy::{Config, Proxy};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::ctx::Ctx;
@@ -57,7 +57,7 @@ pub(super) fn start(path: &Path, ctx: &mut Ctx) -> Result<(Runtime, Arc<Proxy>),
     let config = read(path, ctx)?;
     let failed = |error: io::Error| Failure::new(Kind::Environment, "cannot begin").because(&error);
     let runtime = Builder::new_multi_thread().enable_all().build().map_err(failed)?;
-    let proxy = runtime.block_on(async { Proxy::start(&config, Box::new(Silent::new())) });
+    let proxy = runtime.block_on(async { Proxy::start(&config) });
     let proxy = proxy.map_err(|error| {
         let failure = Failure::new(Kind::Configuration, "the proxy cannot start").because(&error);
         match config.backend.folder {

@@ -1,17 +1,16 @@
 //! `endseal s3 serve`
 
 use core::net::SocketAddr;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use endseal_s3proxy::set_up::{self, SetUp};
-use endseal_s3proxy::{Config, Entry, Listening, Log, RunError, Silent};
+use endseal_s3proxy::{Config, Listening, RunError};
 
 use super::configuration;
 use crate::ctx::{Ctx, Outcome};
 use crate::exposed;
 use crate::failure::{Failure, Kind};
-use crate::json::{self, Value};
+use crate::log::{self, Level};
 
 /// Serve S3, and keep what is sealed at another S3 server
 ///
@@ -28,9 +27,9 @@ pub(crate) struct Args {
     /// Where to listen, instead of what the configuration says
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<SocketAddr>,
-    /// Tell no requests
-    #[arg(long)]
-    pub(crate) no_log: bool,
+    /// Least level of what is told on standard error: each request is `info`, each failure with its cause `warn`
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    pub(crate) log: Level,
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -45,15 +44,17 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             return Err(Failure::usage("neither --config nor --folder is given"));
         }
     };
-    let log: Box<dyn Log> =
-        if args.no_log || ctx.global.quiet { Box::new(Silent::new()) } else { Box::new(Lines) };
+    let level = if ctx.global.quiet { Level::Off } else { args.log };
+    log::start(level).map_err(|error| {
+        Failure::new(Kind::Environment, "the log cannot be written").because(&error)
+    })?;
     let mut untold = None;
     let mut begun = |listening: Listening| {
         let told = tell(ctx, listening, words.as_deref());
         untold = told.err();
         untold.is_none()
     };
-    let outcome = endseal_s3proxy::run(&config, log, &mut begun);
+    let outcome = endseal_s3proxy::run(&config, &mut begun);
     if let Some(failure) = untold {
         return Err(failure);
     }
@@ -120,30 +121,4 @@ fn of_folder(
         ));
     }
     Ok((config, Some(words)))
-}
-
-/// A line of JSON for each request, on standard error.
-struct Lines;
-
-impl Log for Lines {
-    fn entry(&self, entry: &Entry<'_>) {
-        let text = |text: Option<&str>| text.map_or(Value::Null, Value::from);
-        let millis = u64::try_from(entry.elapsed.as_millis()).unwrap_or(u64::MAX);
-        let line = json::object([
-            ("time", Value::from(crate::ctx::now())),
-            ("request", Value::from(entry.id)),
-            ("peer", Value::from(entry.peer.to_string())),
-            ("access_key", text(entry.access_key)),
-            ("operation", Value::from(entry.operation.name())),
-            ("method", Value::from(entry.method)),
-            ("bucket", text(entry.bucket)),
-            ("key", text(entry.key)),
-            ("status", Value::from(entry.status)),
-            ("error", text(entry.error)),
-            ("cause", text(entry.cause)),
-            ("ms", Value::from(millis)),
-        ]);
-        // Who reads the log may have gone: that is no reason to stop serving.
-        let _ = writeln!(io::stderr().lock(), "{line}");
-    }
 }
