@@ -90,6 +90,7 @@ def configuration(server, folder, port, ring, extra="", clients=None, names=None
         f'region = "{REGION}"',
         f'access_key = "{server.access}"',
         f'secret_key_file = "{secret_file(folder, "backend.secret", server.secret)}"',
+        f"trailers = {str(server.trailers).lower()}",
         "[keys]",
         'provider = "ring"',
         f'file = "{ring}"',

@@ -37,6 +37,8 @@ class Server:
 
     name = None
     access, secret = ACCESS, SECRET
+    # `trailers` of the proxy's [backend]; true is its default.
+    trailers = True
 
     def __init__(self, folder):
         self.folder = os.path.join(folder, self.name)
@@ -141,6 +143,8 @@ class S3proxy(Server):
     """gaul's S3Proxy over its store in memory: a kill loses all objects."""
 
     name = "s3proxy"
+    # It wants the checksums of parts at completion, and lists none.
+    trailers = False
 
     def _jar(self):
         return os.path.join(cache(), "lib", "s3proxy.jar")

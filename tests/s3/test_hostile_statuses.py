@@ -63,6 +63,7 @@ class Hostile(Listener):
     """The server behind the proxy, and where it would like its clients to go."""
 
     access, secret, name = "hostile", "hostile-secret", "hostile"
+    trailers = True
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
