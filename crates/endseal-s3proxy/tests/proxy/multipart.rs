@@ -307,3 +307,23 @@ async fn what_is_damaged_on_the_way_to_the_backend_is_not_stored() {
     }
     assert_eq!(client.ask("GET", "/bucket/key").await.status, 404);
 }
+
+/// SDKs send a request again after 503, and not after 409: that one is about a key of which they know nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conflict_about_a_key_of_the_proxys_own_is_temporary() {
+    let (world, _front) = World::with_bucket().await;
+    let server = OddServer::start(&world, Oddity::LosesFolders).await;
+    let mut backend = Backend::served(&world.folder);
+    backend.url = format!("http://{}", server.address);
+    let front = serve(&config(backend, &world.ring())).await;
+    let client = &front.client;
+    let refused = client.ask("POST", "/bucket/key?uploads").await.expect(503);
+    assert_eq!(refused.code(), "ServiceUnavailable");
+    let id = begin(client, "/bucket/key", &[]).await;
+    let target = format!("/bucket/key?partNumber=1&uploadId={id}");
+    let refused = client.put(&target, b"parked").await.expect(503);
+    assert_eq!(refused.code(), "ServiceUnavailable");
+    let tag = part(client, "/bucket/key", &id, 1, b"parked").await;
+    complete(client, "/bucket/key", &id, &[(1, tag)]).await.expect(200);
+    assert_eq!(client.ask("GET", "/bucket/key").await.expect(200).body, b"parked");
+}

@@ -2,8 +2,9 @@
 
 use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use core::time::Duration;
+use std::collections::HashSet;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -23,6 +24,9 @@ pub(crate) enum Oddity {
     TakesPartsFirst,
     /// An upload is none any more some time before it is an object. versitygw is like that.
     HidesUploads,
+    /// The first write into a folder of the proxy's own is refused with 409: what went into it before was deleted, and
+    /// the folder with it, at that moment. versitygw is like that.
+    LosesFolders,
     /// The middle byte of every body of more than 1,000 bytes arrives changed.
     ChangesBytes,
     /// Every answer tells the length of what is stored, has a header for its connection, and says which headers came.
@@ -43,6 +47,8 @@ struct Shared {
     backend: Client,
     is_completing: AtomicBool,
     completing: mpsc::UnboundedSender<()>,
+    /// Folders that were lost once.
+    lost: Mutex<HashSet<String>>,
 }
 
 struct Request {
@@ -62,6 +68,7 @@ impl OddServer {
             backend: world.backend(),
             is_completing: AtomicBool::new(false),
             completing: tell,
+            lost: Mutex::default(),
         });
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -91,6 +98,13 @@ impl Shared {
         let middle = request.body.len() / 2;
         if self.oddity == Oddity::ChangesBytes && middle > 500 {
             request.body[middle] ^= 1;
+        }
+        if self.oddity == Oddity::LosesFolders && self.loses(&request) {
+            let document = "<Error><Code>ExistingObjectIsDirectory</Code></Error>";
+            let length = document.len();
+            let answer = format!("HTTP/1.1 409 ...\r\ncontent-length: {length}\r\n\r\n{document}");
+            let _ = stream.write_all(answer.as_bytes()).await;
+            return;
         }
         let mut answer = self.ask(&request).await;
         let path = request.target.split('?').next().unwrap();
@@ -125,6 +139,13 @@ impl Shared {
         // Nobody may be there any more.
         let _ = stream.write_all(out.as_bytes()).await;
         let _ = stream.write_all(&answer.body).await;
+    }
+
+    fn loses(&self, request: &Request) -> bool {
+        let mut components = request.target.split('/').skip(2);
+        let folder = components.next().zip(components.next());
+        let Some((".endseal", folder)) = folder else { return false };
+        request.method == "PUT" && self.lost.lock().unwrap().insert(folder.to_owned())
     }
 
     async fn ask(&self, request: &Request) -> Answer {

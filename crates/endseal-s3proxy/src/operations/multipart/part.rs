@@ -14,7 +14,7 @@ use endseal_s3_protocol::xml;
 use http::header::ETAG;
 use http::{HeaderMap, Method, Response};
 
-use super::upload::Upload;
+use super::upload::{Upload, of_own_key};
 use crate::content_checksum::kept;
 use crate::context::{Call, Proxy};
 use crate::forward::{late_error, read, with_document, without_body};
@@ -233,6 +233,7 @@ async fn send(
     headers::remove(&mut headers, |name| name.as_str().starts_with("x-amz-copy-source"));
     let (body, hash) = Framed::body(body, sealed_len, &mut headers, proxy.has_trailers())?;
     let sent = proxy.send(&call.signer, &Method::PUT, &target, headers, body, hash).await;
+    let sent = if parks { sent.map_err(of_own_key) } else { sent };
     let outcome = report.outcome();
     let answer = put_object::finish_raw(sent, report.take()).await?;
     Ok(Sent { answer, salt, plaintext_len: len, outcome })

@@ -17,7 +17,7 @@ use endseal_s3_protocol::xml;
 use endseal_s3_protocol::{Query, Target};
 use http::{HeaderMap, Method, StatusCode};
 
-use super::upload::Upload;
+use super::upload::{Upload, of_own_key};
 use crate::content_checksum::shown;
 use crate::context::Proxy;
 use crate::forward::read;
@@ -60,7 +60,8 @@ impl Upload<'_> {
         let target = Target::of(self.sought.bucket, Some(key), Query::new());
         let (body, hash) = (Body::full(body.into()), PayloadHash::Unsigned);
         let signer = self.sought.signer;
-        proxy.send(signer, &Method::PUT, &target, headers, body, hash).await.map(drop)
+        let sent = proxy.send(signer, &Method::PUT, &target, headers, body, hash).await;
+        sent.map(drop).map_err(of_own_key)
     }
 
     /// The receipt of that upload of a part which the backend calls by this tag, if there is one.

@@ -29,6 +29,15 @@ pub(super) struct Upload<'a> {
     pub(super) backend_id: String,
 }
 
+/// The error of a write to a key of the proxy's own. A conflict there says nothing about the client's key, and
+/// goes away: versitygw loses folders while others empty them. SDKs send a request again after 503 alone.
+pub(super) fn of_own_key(error: S3Error) -> S3Error {
+    if error.status() != StatusCode::CONFLICT {
+        return error;
+    }
+    S3Error::unavailable().with_retry_after(1).because("backend_conflict", error.code())
+}
+
 /// A part that lies at the backend.
 pub(super) struct StoredPart {
     pub(super) number: PartNumber,
