@@ -1,7 +1,7 @@
 //! Answers to what asks after the proxy itself.
 
-use http::{Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
+use http::request::Parts;
+use http::{Method, Response, StatusCode};
 
 use crate::context::Proxy;
 use crate::transfer::Outgoing;
@@ -23,12 +23,12 @@ impl Proxy {
 
     /// `GET /healthz` (it runs) and `GET /readyz` (backend and key provider answer), from who gives
     /// no signature: a signed request for those paths is one for buckets of that name.
-    pub(crate) async fn health(&self, request: &Request<Incoming>) -> Option<Response<Outgoing>> {
-        let path = request.uri().path();
+    pub(crate) async fn health(&self, head: &Parts) -> Option<Response<Outgoing>> {
+        let path = head.uri.path();
         if !matches!(path, "/healthz" | "/readyz")
-            || !matches!(*request.method(), Method::GET | Method::HEAD)
-            || request.headers().contains_key("authorization")
-            || request.uri().query().is_some()
+            || !matches!(head.method, Method::GET | Method::HEAD)
+            || head.headers.contains_key("authorization")
+            || head.uri.query().is_some()
         {
             return None;
         }

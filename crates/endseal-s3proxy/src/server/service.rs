@@ -8,6 +8,7 @@ use std::time::{Instant, SystemTime};
 use endseal_s3_protocol::sigv4::{Access, SignedRequest};
 use endseal_s3_protocol::{Operation, S3Error, Target};
 use http::header::{EXPECT, HOST, USER_AGENT};
+use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
 use http_body::Body as _;
 use hyper::body::Incoming;
@@ -20,7 +21,7 @@ use crate::headers::{self, COPY_SOURCE};
 use crate::names::parse_target;
 use crate::observability::failure;
 use crate::operations;
-use crate::transfer::{Outgoing, Upload};
+use crate::transfer::{Leftover, Outgoing, Upload};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
 
@@ -28,14 +29,19 @@ impl Proxy {
     /// Answers a request. Whatever happens, there is an answer.
     pub async fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Response<Outgoing> {
         let start = Instant::now();
-        if let Some(response) = self.health(&request).await {
+        let mut seen = Seen::default();
+        let (head, body) = request.into_parts();
+        // Put aside until it is wanted: what is refused is read to its end all the same.
+        let body = self.body(&head, body, &seen.leftover);
+        if let Some(mut response) = self.health(&head).await {
+            drop(body);
+            seen.leftover.end(&mut response).await;
             return response;
         }
         let in_flight = self.metrics.begun();
         let id = self.request_id();
-        let method = request.method().clone();
-        let mut seen = Seen::default();
-        let result = self.serve(request, &mut seen).await;
+        let method = head.method.clone();
+        let result = self.serve(head, body, &mut seen).await;
         let (mut response, error) = match result {
             Ok(response) => (self.with_clients_names(&seen, response).await, None),
             Err(error) => {
@@ -47,14 +53,7 @@ impl Proxy {
                 (response, Some(error))
             }
         };
-        let serves_again = if response.status().is_success() {
-            !seen.leftover.is_unsent()
-        } else {
-            seen.leftover.drain().await
-        };
-        if !serves_again {
-            response.headers_mut().insert("connection", HeaderValue::from_static("close"));
-        }
+        seen.leftover.end(&mut response).await;
         let id = id.as_str();
         if let Ok(value) = HeaderValue::from_str(id) {
             response.headers_mut().insert(REQUEST_ID, value);
@@ -87,10 +86,10 @@ impl Proxy {
 
     async fn serve(
         &self,
-        request: Request<Incoming>,
+        head: Parts,
+        body: Box<Upload>,
         seen: &mut Seen,
     ) -> Result<Response<Outgoing>, S3Error> {
-        let (head, body) = request.into_parts();
         if head_len(&head.uri, &head.headers) > self.limits.header_bytes {
             return Err(S3Error::head_too_large());
         }
@@ -109,14 +108,6 @@ impl Proxy {
             query: head.uri.query(),
             headers: &head.headers,
         };
-        let expects_continue = headers::text(&head.headers, EXPECT)
-            .is_some_and(|expect| expect.eq_ignore_ascii_case("100-continue"));
-        if expects_continue && body.is_end_stream() && is_botocore(&head.headers) {
-            seen.leftover.end_connection();
-        }
-        // Put aside until it is wanted: what is refused is read to its end all the same.
-        let least = self.limits.min_rate;
-        let body = Upload::new(body, expects_continue, seen.leftover.clone(), least);
         if operation == Operation::PostObject {
             return operations::post_object(self, head, body, &target, seen).await;
         }
@@ -147,6 +138,15 @@ impl Proxy {
             client: Arc::clone(client),
         };
         operations::handle(self, call).await
+    }
+
+    fn body(&self, head: &Parts, body: Incoming, leftover: &Leftover) -> Box<Upload> {
+        let expects_continue = headers::text(&head.headers, EXPECT)
+            .is_some_and(|expect| expect.eq_ignore_ascii_case("100-continue"));
+        if expects_continue && body.is_end_stream() && is_botocore(&head.headers) {
+            leftover.end_connection();
+        }
+        Upload::new(body, expects_continue, leftover.clone(), self.limits.min_rate)
     }
 
     fn request_id(&self) -> RequestId {

@@ -6,6 +6,8 @@ use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
+use http::Response;
+use http::header::{CONNECTION, HeaderValue};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use tokio::time::timeout;
@@ -26,7 +28,8 @@ pub(super) enum Left {
     /// It was read to its end.
     #[default]
     Nothing,
-    /// The client was not told to send it, and may do so or not.
+    /// The client asked for a word before it and gets an answer instead. It may or may not send it then, and botocore
+    /// takes the next answer over the same connection for this one: the connection has to end.
     Unsent,
     /// It is on its way.
     Body(Incoming),
@@ -37,21 +40,20 @@ impl Leftover {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = left;
     }
 
-    /// Returns true if the client asked for a word before its body and gets an answer instead. It may or may
-    /// not send the body then, and botocore takes the next answer over the same connection for this
-    /// one: the connection has to end.
-    pub(crate) fn is_unsent(&self) -> bool {
-        matches!(*self.0.lock().unwrap_or_else(PoisonError::into_inner), Left::Unsent)
-    }
-
     /// Has the connection end after the answer.
     pub(crate) fn end_connection(&self) {
         self.put(Left::Unsent);
     }
 
-    /// Reads what is left, within bounds, so that the client comes to read its answer. Whether the
-    /// connection can serve again.
-    pub(crate) async fn drain(&self) -> bool {
+    /// Reads what is left, within bounds, so that the client comes to read its answer. The answer says if the connection
+    /// cannot serve again.
+    pub(crate) async fn end<B>(&self, response: &mut Response<B>) {
+        if !self.drain().await {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+    }
+
+    async fn drain(&self) -> bool {
         let left = core::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let mut incoming = match left {
             Left::Nothing => return true,
