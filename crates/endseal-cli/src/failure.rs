@@ -83,6 +83,11 @@ impl Failure {
         }
     }
 
+    /// Message and causes in one line, for a log.
+    pub(crate) fn line(&self) -> String {
+        [core::slice::from_ref(&self.message), &self.causes].concat().join(": ")
+    }
+
     /// Adds an error and its causes as the cause.
     pub(crate) fn because(mut self, error: &dyn Error) -> Self {
         let mut next = Some(error);

@@ -28,7 +28,8 @@ pub(crate) fn start(level: Level) -> io::Result<()> {
         Level::Warn => LevelFilter::WARN,
         Level::Info => LevelFilter::INFO,
     };
-    let ours = Targets::new().with_targets([("access", level), ("failure", level)]);
+    let ours =
+        Targets::new().with_targets(["access", "failure", "reload"].map(|target| (target, level)));
     let lines = fmt::layer().json().flatten_event(true).with_current_span(false);
     let lines = lines.with_span_list(false).with_writer(io::stderr).with_filter(ours);
     tracing::subscriber::set_global_default(registry().with(lines)).map_err(io::Error::other)

@@ -52,6 +52,14 @@ pub struct TlsFiles {
     pub key: PathBuf,
 }
 
+impl TlsFiles {
+    /// A chain and its key.
+    #[must_use]
+    pub const fn new(certificate: PathBuf, key: PathBuf) -> Self {
+        Self { certificate, key }
+    }
+}
+
 /// The server behind the proxy.
 #[derive(Clone)]
 #[allow(missing_debug_implementations, reason = "it holds a secret access key")]
@@ -255,7 +263,7 @@ fn address(entry: &'static str, text: &str) -> Result<SocketAddr, ConfigError> {
 
 fn tls(root: &mut Reader) -> Result<Option<TlsFiles>, ConfigError> {
     let Some(mut table) = root.optional_table("tls")? else { return Ok(None) };
-    let files = TlsFiles { certificate: table.path("certificate")?, key: table.path("key")? };
+    let files = TlsFiles::new(table.path("certificate")?, table.path("key")?);
     table.finish()?;
     Ok(Some(files))
 }

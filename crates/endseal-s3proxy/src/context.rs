@@ -1,6 +1,7 @@
 //! The state that requests share, and the context of one.
 
 use core::sync::atomic::{AtomicU64, Ordering};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -34,8 +35,8 @@ pub struct Proxy {
     pub(crate) limits: Limits,
     /// The provider's cache, for metrics.
     pub(crate) cache: Option<Arc<Cached>>,
-    /// The backend, if it is a folder.
-    pub(crate) folder: Option<FolderServer>,
+    /// The backend, if it is a folder, and the folder.
+    pub(crate) folder: Option<(PathBuf, Arc<FolderServer>)>,
     /// Distinguishes requests of this process, and processes from each other.
     pub(crate) request_ids: (u64, AtomicU64),
 }

@@ -2,12 +2,15 @@
 
 mod daemon;
 mod error_response;
+mod generation;
 mod health;
 mod listener;
 mod metrics;
+mod reload;
 mod request_id;
 mod service;
 mod slow_peer;
+mod tls;
 mod workers;
 
 pub use daemon::{Listening, RunError, run};

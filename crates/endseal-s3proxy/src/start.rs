@@ -59,10 +59,7 @@ impl Proxy {
         if let Some(folder) = &config.backend.folder {
             let served =
                 FolderServer::start(folder).map_err(|error| StartError::of_file(folder, error))?;
-            let config = Config { backend: Backend::served(&served), ..config.clone() };
-            let mut proxy = Self::start(&config)?;
-            proxy.folder = Some(served);
-            return Ok(proxy);
+            return Self::of_folder(config, folder, Arc::new(served));
         }
         let backend = &config.backend;
         let backend = client("backend.url", &backend.url, backend.ca_file.as_deref(), limits)?;
@@ -74,6 +71,36 @@ impl Proxy {
         let cached = Arc::new(Cached::new(provider, CacheLimits::default()));
         let mut proxy = Self::new(config, Arc::<Cached>::clone(&cached), backend);
         proxy.cache = Some(cached);
+        Ok(proxy)
+    }
+
+    /// Makes the proxy that takes the place of this one. Both have their counters and their folder together.
+    ///
+    /// # Errors
+    /// [`StartError`]; another folder is one, as this one would be used by two.
+    pub fn renewed(&self, config: &Config) -> Result<Self, StartError> {
+        let mut proxy = match (&config.backend.folder, &self.folder) {
+            (None, None) => Self::start(config)?,
+            (Some(path), Some((own, served))) if path == own => {
+                Self::of_folder(config, path, Arc::clone(served))?
+            }
+            _ => {
+                let why = "changes when the process starts again";
+                return Err(StartError::new("backend.folder", why));
+            }
+        };
+        proxy.metrics = Arc::clone(&self.metrics);
+        Ok(proxy)
+    }
+
+    fn of_folder(
+        config: &Config,
+        path: &Path,
+        served: Arc<FolderServer>,
+    ) -> Result<Self, StartError> {
+        let config = Config { backend: Backend::served(&served), ..config.clone() };
+        let mut proxy = Self::start(&config)?;
+        proxy.folder = Some((path.to_owned(), served));
         Ok(proxy)
     }
 }

@@ -186,3 +186,45 @@ fn a_request_is_a_line_of_the_log_without_its_query() {
     assert!(line["timestamp"].is_string() && line["request"].is_string(), "{line}");
     assert!(logged("warn").is_empty() && logged("off").is_empty());
 }
+
+#[test]
+fn sighup_reads_the_configuration_again() {
+    let scratch = configured();
+    let mut command = program();
+    command.current_dir(scratch.folder()).args(["s3", "serve", "--config", "s3.toml"]);
+    command.args(["--listen", "127.0.0.1:0", "--log", "info"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let pid = child.id().to_string();
+    let signal = |name: &str| {
+        assert!(
+            std::process::Command::new("kill")
+                .args([name, pid.as_str()])
+                .status()
+                .unwrap()
+                .success()
+        );
+    };
+    let good = std::fs::read_to_string(scratch.path("s3.toml")).unwrap();
+    let changed = good.replace("[backend]", "listen = \"127.0.0.1:1\"\n[backend]");
+    // The address was given as an argument, and stays; the limit is not read again.
+    let limited = format!("{changed}[limits]\nconnections = 7\n");
+    for (text, told) in [
+        (good.clone(), &["serves by"][..]),
+        (format!("{good}nonsense"), &["s3.toml"]),
+        (good.replace("objects", "others"), &["backend.folder"]),
+        (limited, &["limits.connections", "serves by"]),
+    ] {
+        scratch.write("s3.toml", text);
+        signal("-HUP");
+        for told in told {
+            let line = log.next().unwrap();
+            assert!(line.contains("\"target\":\"reload\"") && line.contains(told), "{line}");
+        }
+    }
+    signal("-INT");
+    assert_eq!(log.next(), None);
+    assert!(child.wait().unwrap().success());
+}

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::net::SocketAddr;
+use core::pin::pin;
 use std::io;
 use std::sync::Arc;
 use std::thread::available_parallelism;
@@ -13,8 +14,8 @@ use tokio::sync::watch;
 
 use crate::config::Config;
 use crate::context::Proxy;
-use crate::server::MetricsServer;
 use crate::server::Server;
+use crate::server::reload::reload;
 use crate::start::StartError;
 
 /// Where a server listens.
@@ -62,31 +63,37 @@ impl core::error::Error for RunError {}
 /// Serves until the process gets SIGINT or SIGTERM, with a thread for each CPU. `begun` is told where it
 /// listens, and says whether it goes on. Returns how many connections were cut at the end.
 ///
-/// Without a type of the caller's in it, so that code of the server lies together in the program: what is mapped is
-/// mapped 64 KB at a time.
+/// With SIGHUP, requests that begin are served by what `read` gives, and those that have begun end as they began. Addresses,
+/// `limits.connections`, `limits.drain` and `backend.folder` stay as they are until the process ends.
 ///
 /// # Errors
 /// [`RunError`].
-pub fn run(config: &Config, begun: &mut dyn FnMut(Listening) -> bool) -> Result<usize, RunError> {
+pub fn run(
+    config: &Config,
+    read: &dyn Fn() -> Result<Config, String>,
+    begun: &mut dyn FnMut(Listening) -> bool,
+) -> Result<usize, RunError> {
     // Connections are served by threads of the server's own.
     let threads = available_parallelism().map_or(1, usize::from);
     let runtime = Builder::new_current_thread().enable_all().build().map_err(RunError::System)?;
-    runtime.block_on(serve(config, threads, begun))
+    runtime.block_on(serve(config, read, threads, begun))
 }
 
 async fn serve(
     config: &Config,
+    read: &dyn Fn() -> Result<Config, String>,
     threads: usize,
     begun: &mut dyn FnMut(Listening) -> bool,
 ) -> Result<usize, RunError> {
     let proxy = Arc::new(Proxy::start(config).map_err(RunError::Start)?);
-    let server = Server::new(Arc::clone(&proxy), config.tls.as_ref()).map_err(RunError::Tls)?;
+    let server = Server::new(proxy, config.tls.as_ref()).map_err(RunError::Tls)?;
     let server = server.with_workers(threads).map_err(RunError::System)?;
     let (listener, address) = listen(config.listen).await?;
     let metrics = match config.metrics {
         Some(metrics) => Some(listen(metrics).await?),
         None => None,
     };
+    let mut hangup = signal(SignalKind::hangup()).map_err(RunError::System)?;
     let listening = Listening {
         address,
         tls: config.tls.is_some(),
@@ -96,7 +103,7 @@ async fn serve(
         return Err(RunError::Untold);
     }
     if let Some((listener, _)) = metrics {
-        tokio::spawn(MetricsServer::new(Arc::clone(&proxy)).serve(listener));
+        tokio::spawn(server.metrics().serve(listener));
     }
     let (stop, stopped) = watch::channel(false);
     let mut interrupt = signal(SignalKind::interrupt()).map_err(RunError::System)?;
@@ -109,7 +116,14 @@ async fn serve(
         // Nobody listens if the server has ended by itself.
         let _ = stop.send(true);
     });
-    server.serve(listener, stopped).await.map_err(RunError::System)
+    let current = server.current().clone();
+    let mut served = pin!(server.serve(listener, stopped));
+    loop {
+        tokio::select! {
+            cut = &mut served => return cut.map_err(RunError::System),
+            _ = hangup.recv() => reload(&current, config, read),
+        }
+    }
 }
 
 async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), RunError> {

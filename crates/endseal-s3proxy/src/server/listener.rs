@@ -3,9 +3,7 @@
 use core::net::SocketAddr;
 use core::pin::pin;
 use core::time::Duration;
-use std::fs;
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
 use endseal_s3_protocol::Query;
@@ -14,17 +12,16 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinError;
 use tokio::time::{sleep, timeout};
-use tokio_rustls::TlsAcceptor;
 
 use crate::config::TlsFiles;
 use crate::context::Proxy;
+use crate::server::generation::{Current, Generation};
+use crate::server::metrics::MetricsServer;
 use crate::server::slow_peer::Front;
 use crate::server::workers::Workers;
 use crate::transfer::Outgoing;
@@ -33,8 +30,7 @@ use crate::transfer::Outgoing;
 #[derive(Clone)]
 #[allow(missing_debug_implementations, reason = "the proxy holds secret access keys")]
 pub struct Server {
-    proxy: Arc<Proxy>,
-    tls: Option<TlsAcceptor>,
+    current: Current,
     workers: Option<Arc<Workers>>,
 }
 
@@ -53,8 +49,18 @@ impl Server {
     /// # Errors
     /// If the files of TLS cannot be read, or hold no chain and key that fit.
     pub fn new(proxy: Arc<Proxy>, tls: Option<&TlsFiles>) -> io::Result<Self> {
-        let tls = tls.map(acceptor).transpose()?;
-        Ok(Self { proxy, tls, workers: None })
+        let current = Current::new(Generation::new(proxy, tls)?);
+        Ok(Self { current, workers: None })
+    }
+
+    /// The listener for its metrics.
+    #[must_use]
+    pub fn metrics(&self) -> MetricsServer {
+        MetricsServer::new(self.current.clone())
+    }
+
+    pub(crate) const fn current(&self) -> &Current {
+        &self.current
     }
 
     /// Serves connections on so many threads of its own, instead of the runtime that it is called
@@ -76,9 +82,8 @@ impl Server {
         listener: TcpListener,
         stop: watch::Receiver<bool>,
     ) -> io::Result<usize> {
-        let limits = self.proxy.limits();
-        let connections = limits.connections;
-        let drain = limits.drain;
+        let limits = self.current.proxy().limits().clone();
+        let (connections, drain) = (limits.connections, limits.drain);
         let free = Arc::new(Semaphore::new(connections));
         let mut stopping = stop.clone();
         loop {
@@ -142,7 +147,7 @@ impl Server {
         permit: OwnedSemaphorePermit,
     ) {
         let permit = Arc::new(permit);
-        match &self.tls {
+        match &self.current.get().tls {
             None => self.http(stream, peer, &permit, stop).await,
             Some(tls) => {
                 if let Ok(Ok(stream)) = timeout(TLS_HANDSHAKE, tls.accept(stream)).await {
@@ -159,11 +164,10 @@ impl Server {
         permit: &Arc<OwnedSemaphorePermit>,
         mut stop: watch::Receiver<bool>,
     ) {
-        let limits = self.proxy.limits();
+        let limits = self.current.proxy().limits().clone();
         let front = Front::new(stream, limits.idle_timeout, limits.min_rate);
-        let service = service_fn(|request| {
-            answer(Arc::clone(&self.proxy), request, peer, Arc::clone(permit))
-        });
+        let service =
+            service_fn(|request| answer(self.current.proxy(), request, peer, Arc::clone(permit)));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(limits.header_timeout)
@@ -214,28 +218,4 @@ fn completes_upload(request: &Request<Incoming>) -> bool {
 /// Returns when `stop` turns true, or its sender is gone.
 async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
-}
-
-fn acceptor(files: &TlsFiles) -> io::Result<TlsAcceptor> {
-    let chain = CertificateDer::pem_slice_iter(&read(&files.certificate)?)
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| named(&files.certificate, error))?;
-    let key = PrivateKeyDer::from_pem_slice(&read(&files.key)?)
-        .map_err(|error| named(&files.key, error))?;
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let mut config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
-        .map_err(|error| named(&files.certificate, error))?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(TlsAcceptor::from(Arc::new(config)))
-}
-
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    fs::read(path)
-        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
-}
-
-fn named(path: &Path, error: impl core::fmt::Display) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("{}: {error}", path.display()))
 }

@@ -1,7 +1,6 @@
 //! A listener of its own for what operators ask, so that nobody in front can.
 
 use core::fmt::Write as _;
-use std::sync::Arc;
 
 use endseal_kms::Cached;
 use endseal_kms::cache::CacheCounters;
@@ -13,6 +12,7 @@ use tokio::net::TcpListener;
 
 use crate::context::Proxy;
 use crate::observability::{head, series};
+use crate::server::generation::Current;
 use crate::transfer::Outgoing;
 use crate::upstream::Client;
 
@@ -23,20 +23,19 @@ const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; c
 /// reaches it. Nothing that it tells is secret, but much is nobody's business: bind it to an address
 /// that only operators reach.
 #[allow(missing_debug_implementations, reason = "the proxy holds secret access keys")]
-pub struct MetricsServer(Arc<Proxy>);
+#[derive(Clone)]
+pub struct MetricsServer(Current);
 
 impl MetricsServer {
-    /// A server of the counters of that proxy.
-    #[must_use]
-    pub const fn new(proxy: Arc<Proxy>) -> Self {
-        Self(proxy)
+    pub(super) const fn new(current: Current) -> Self {
+        Self(current)
     }
 
     /// Answers what comes in, until it is dropped.
     pub async fn serve(self, listener: TcpListener) {
-        let proxy = self.0;
+        let current = self.0;
         loopback::serve(listener, move |request| {
-            let proxy = Arc::clone(&proxy);
+            let proxy = current.proxy();
             async move { answer(&proxy, &request).await }
         })
         .await;

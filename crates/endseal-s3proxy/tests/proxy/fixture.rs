@@ -12,7 +12,7 @@ use endseal_kms::ring::{Protection, RingFile};
 use endseal_s3_folder::FolderServer;
 use endseal_s3proxy::access::{Client as Known, SecretAccessKey};
 use endseal_s3proxy::config::{Backend, Config, Keys};
-use endseal_s3proxy::{Proxy, Server};
+use endseal_s3proxy::{MetricsServer, Proxy, Server};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -52,6 +52,7 @@ pub(crate) struct World {
 pub(crate) struct Front {
     pub(crate) client: Client,
     pub(crate) proxy: Arc<Proxy>,
+    pub(crate) metrics: MetricsServer,
     pub(crate) stop: watch::Sender<bool>,
     pub(crate) serving: JoinHandle<std::io::Result<usize>>,
 }
@@ -136,8 +137,9 @@ pub(crate) async fn serve_with(config: &Config, set_up: impl FnOnce(Server) -> S
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address: SocketAddr = listener.local_addr().unwrap();
     let (stop, stopped) = watch::channel(false);
+    let metrics = server.metrics();
     let serving = tokio::spawn(server.serve(listener, stopped));
-    Front { client: Client::new(address, ACCESS_KEY, SECRET), proxy, stop, serving }
+    Front { client: Client::new(address, ACCESS_KEY, SECRET), proxy, metrics, stop, serving }
 }
 
 pub(crate) fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {

@@ -35,6 +35,7 @@ mod races;
 mod recorded_clean;
 mod recorded_lists;
 mod recorded_upkeep;
+mod reload;
 mod replicas;
 mod resent;
 mod rewrap;

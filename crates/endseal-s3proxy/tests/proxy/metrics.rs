@@ -2,9 +2,8 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
 
-use endseal_s3proxy::{Config, MetricsServer};
+use endseal_s3proxy::Config;
 use tokio::net::TcpListener;
 
 use crate::client::{Answer, Client};
@@ -13,7 +12,7 @@ use crate::fixture::{ACCESS_KEY, Front, SECRET, World};
 async fn listen(front: &Front) -> SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(MetricsServer::new(Arc::clone(&front.proxy)).serve(listener));
+    tokio::spawn(front.metrics.clone().serve(listener));
     address
 }
 

@@ -38,7 +38,7 @@ async fn a_folder_alone_is_enough_and_stays_what_it_is() {
         assert_eq!(client.ask("GET", "/bucket/key").await.expect(200).body, b"content");
         front.stop.send(true).unwrap();
         front.serving.await.unwrap().unwrap();
-        drop(front.proxy);
+        drop((front.proxy, front.metrics));
         crate::fixture::eventually("the folder is free", || {
             fs::File::open(folder.join("objects/endseal-folder")).unwrap().try_lock().is_ok()
         })

@@ -13,22 +13,25 @@ use crate::ctx::Ctx;
 use crate::exposed;
 use crate::failure::{Failure, Kind};
 
-/// Reads a configuration.
+/// Reads a configuration, and warns of its secrets that others can read.
 pub(super) fn read(path: &Path, ctx: &mut Ctx) -> Result<Config, Failure> {
+    let config = parse(path)?;
+    for file in secrets(&config) {
+        exposed::warn(file, ctx);
+    }
+    Ok(config)
+}
+
+pub(super) fn parse(path: &Path) -> Result<Config, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         let what = format!("cannot read {}", path.display());
         Failure::new(Kind::Environment, what).because(&error)
     })?;
     let folder = path.parent().unwrap_or(Path::new("."));
-    let config =
-        Config::parse(&text, folder, |name| std::env::var(name).ok()).map_err(|error| {
-            let what = format!("{} is no configuration", path.display());
-            Failure::new(Kind::Configuration, what).because(&error)
-        })?;
-    for file in secrets(&config) {
-        exposed::warn(file, ctx);
-    }
-    Ok(config)
+    Config::parse(&text, folder, |name| std::env::var(name).ok()).map_err(|error| {
+        let what = format!("{} is no configuration", path.display());
+        Failure::new(Kind::Configuration, what).because(&error)
+    })
 }
 
 /// Files with secrets that the proxy reads when it starts.

@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use endseal_s3proxy::set_up::{self, SetUp};
-use endseal_s3proxy::{Config, Listening, RunError};
+use endseal_s3proxy::{Config, Listening, RunError, StartError};
 
 use super::configuration;
 use crate::ctx::{Ctx, Outcome};
@@ -54,7 +54,8 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         untold = told.err();
         untold.is_none()
     };
-    let outcome = endseal_s3proxy::run(&config, &mut begun);
+    let read = || read_again(args).map_err(|failure| failure.line());
+    let outcome = endseal_s3proxy::run(&config, &read, &mut begun);
     if let Some(failure) = untold {
         return Err(failure);
     }
@@ -62,6 +63,21 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         0 => Ok(Outcome::default()),
         cut => Err(Failure::new(Kind::Environment, format!("{cut} connections were cut"))),
     }
+}
+
+/// The configuration as it is now, for who asks for it by SIGHUP.
+fn read_again(args: &Args) -> Result<Config, Failure> {
+    let mut config = match (&args.folder, &args.config) {
+        (Some(folder), _) => set_up::set_up(folder, args.listen).map_err(unusable)?.config,
+        (None, Some(file)) => configuration::parse(file)?,
+        (None, None) => return Err(Failure::usage("neither --config nor --folder is given")),
+    };
+    config.listen = args.listen.unwrap_or(config.listen);
+    Ok(config)
+}
+
+fn unusable(error: StartError) -> Failure {
+    Failure::new(Kind::Environment, "the folder cannot be used").because(&error)
 }
 
 /// Says where it listens, and what somebody who starts it needs to know.
@@ -104,9 +120,7 @@ fn of_folder(
     ctx: &mut Ctx,
 ) -> Result<(Config, Option<String>), Failure> {
     let SetUp { config, credentials, ring, is_new, .. } =
-        set_up::set_up(folder, listen).map_err(|error| {
-            Failure::new(Kind::Environment, "the folder cannot be used").because(&error)
-        })?;
+        set_up::set_up(folder, listen).map_err(unusable)?;
     for secret in [&credentials, &ring] {
         exposed::warn(secret, ctx);
     }
