@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use endseal_crypto::random::{Random, RandomError};
-use tokio::time;
+use tokio::time::{Instant, sleep_until};
 
 /// Exponential back-off with jitter: the n-th wait is between half of `first * 2^n` and all of it,
 /// but no more than `max`. Half of it is left to chance, so that those who lost a peer together do
@@ -48,28 +48,68 @@ impl Backoff {
     }
 
     /// Calls `attempt` until it succeeds, fails for good, or attempts are used up; waits in between.
-    /// `failures` is counted up by the way and not reset: that is for who sees the result work.
+    /// `failures` is counted up by the way and not reset: that is for who sees the result work. Dropped while it waits, it
+    /// leaves the rest of the wait to the next call with the same `failures`.
     ///
     /// # Errors
     /// The last one of `attempt`.
     pub async fn retry<T, E>(
         &self,
         random: &mut impl Random,
-        failures: &mut u32,
+        failures: &mut Failures,
         is_transient: impl Fn(&E) -> bool,
         mut attempt: impl AsyncFnMut() -> Result<T, E>,
     ) -> Result<T, E> {
         loop {
+            failures.waited().await;
             let error = match attempt().await {
                 Ok(done) => return Ok(done),
                 Err(error) => error,
             };
-            *failures = failures.saturating_add(1);
-            if !is_transient(&error) || !self.goes_on(*failures) {
+            failures.count = failures.count.saturating_add(1);
+            if !is_transient(&error) || !self.goes_on(failures.count) {
                 return Err(error);
             }
-            // Without chance the wait is the longest: late, but not wrong.
-            time::sleep(self.wait(*failures, random).unwrap_or(self.max)).await;
+            failures.wait(self, random);
+        }
+    }
+}
+
+/// Failures in a row, and the wait after the last one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Failures {
+    count: u32,
+    not_before: Option<Instant>,
+}
+
+impl Failures {
+    /// How many there were.
+    #[must_use]
+    pub const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Adds one, with the wait that follows it.
+    pub(crate) fn add(&mut self, backoff: &Backoff, random: &mut impl Random) {
+        self.count = self.count.saturating_add(1);
+        self.wait(backoff, random);
+    }
+
+    fn wait(&mut self, backoff: &Backoff, random: &mut impl Random) {
+        // Without chance the wait is the longest: late, but not wrong.
+        let wait = backoff.wait(self.count, random).unwrap_or(backoff.max);
+        self.not_before = Instant::now().checked_add(wait);
+    }
+
+    /// Returns true until the wait after the last one is over.
+    pub(crate) fn waits(&self) -> bool {
+        self.not_before.is_some_and(|end| Instant::now() < end)
+    }
+
+    async fn waited(&mut self) {
+        if let Some(end) = self.not_before {
+            sleep_until(end).await;
+            self.not_before = None;
         }
     }
 }

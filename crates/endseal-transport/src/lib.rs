@@ -79,7 +79,7 @@ mod statistics;
 mod tls;
 mod window;
 
-pub use backoff::Backoff;
+pub use backoff::{Backoff, Failures};
 pub use close::{CloseCode, Closed};
 pub use connection::{Connection, Path};
 pub use early::{EarlyConnection, IdempotentFrame};

@@ -9,7 +9,7 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::OsRandom;
 use tokio::sync::Mutex;
 
-use crate::backoff::Backoff;
+use crate::backoff::{Backoff, Failures};
 use crate::close::{CloseCode, Closed};
 use crate::connection::Connection;
 use crate::endpoint::Endpoint;
@@ -38,8 +38,7 @@ pub struct PersistentConnection {
 
 struct State {
     connection: Option<(Connection, Instant)>,
-    /// In a row.
-    failures: u32,
+    failures: Failures,
     renewal: Renewal,
 }
 
@@ -47,7 +46,8 @@ impl PersistentConnection {
     /// It without a connection yet.
     #[must_use]
     pub fn new(endpoint: Endpoint, peer: PeerId, address: SocketAddr, backoff: Backoff) -> Self {
-        let state = State { connection: None, failures: 0, renewal: Renewal::default() };
+        let state =
+            State { connection: None, failures: Failures::default(), renewal: Renewal::default() };
         let address = std::sync::Mutex::new(address);
         let state = Mutex::new(state);
         Self { endpoint, peer, backoff, address, state, renew_after: RENEWED }
@@ -67,7 +67,8 @@ impl PersistentConnection {
     /// in a task; later calls return the new one once the peer has accepted it. The old one ends when the
     /// last handle and stream of it is dropped.
     ///
-    /// May be dropped while it waits: an attempt to connect where there is no connection is given up.
+    /// May be dropped while it waits: an attempt to connect where there is no connection is given up, and the wait between
+    /// two attempts goes on in the next call.
     ///
     /// # Errors
     /// [`ConnectError`] if the address cannot be one, the endpoint is closed, the peer has proved its key
@@ -87,11 +88,10 @@ impl PersistentConnection {
             }
             state.connection = None;
             state.renewal = Renewal::default();
-            state.failures =
-                if since.elapsed() < WORKED { state.failures.saturating_add(1) } else { 0 };
-            if state.failures > 0 {
-                let wait = self.backoff.wait(state.failures, &mut OsRandom);
-                tokio::time::sleep(wait.unwrap_or(self.backoff.max)).await;
+            if since.elapsed() < WORKED {
+                state.failures.add(&self.backoff, &mut OsRandom);
+            } else {
+                state.failures = Failures::default();
             }
         }
         let attempt = async || attempt(self.endpoint.clone(), self.peer, self.address()).await;

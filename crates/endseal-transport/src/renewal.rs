@@ -6,17 +6,14 @@ use std::time::Instant;
 use endseal_crypto::random::OsRandom;
 use tokio::task::JoinSet;
 
-use crate::backoff::Backoff;
+use crate::backoff::{Backoff, Failures};
 use crate::connection::Connection;
 
 /// Attempts to replace a connection: at most one at a time, in a task of its own that ends with this.
 #[derive(Default)]
 pub(crate) struct Renewal {
     attempt: JoinSet<Option<(Connection, Instant)>>,
-    /// In a row.
-    failures: u32,
-    /// End of the wait after the last failure.
-    not_before: Option<Instant>,
+    failures: Failures,
 }
 
 impl Renewal {
@@ -25,8 +22,7 @@ impl Renewal {
         &mut self,
         attempt: impl Future<Output = Option<Connection>> + Send + 'static,
     ) {
-        let waits = self.not_before.is_some_and(|end| Instant::now() < end);
-        if self.attempt.is_empty() && !waits {
+        if self.attempt.is_empty() && !self.failures.waits() {
             self.attempt.spawn(async { attempt.await.map(|new| (new, Instant::now())) });
         }
     }
@@ -37,11 +33,9 @@ impl Renewal {
         let done = self.attempt.try_join_next()?.ok().flatten();
         let renewed = done.filter(|(new, _)| new.close_reason().is_none());
         if renewed.is_some() {
-            self.failures = 0;
+            self.failures = Failures::default();
         } else {
-            self.failures = self.failures.saturating_add(1);
-            let wait = backoff.wait(self.failures, &mut OsRandom).unwrap_or(backoff.max);
-            self.not_before = Instant::now().checked_add(wait);
+            self.failures.add(backoff, &mut OsRandom);
         }
         renewed
     }

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use endseal_transport::{Backoff, ConnectError, PersistentConnection, Policy};
+use endseal_transport::{Backoff, CloseCode, ConnectError, PersistentConnection, Policy};
 use rustls::server::{AlwaysResolvesServerRawPublicKeys, ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
+use tokio::time::{sleep, timeout};
 
 use crate::pair::{Pair, eventually, limits};
 use crate::raw::{self, RawClient};
@@ -60,6 +61,34 @@ async fn an_impostor_does_not_end_a_persistent_connection() {
         };
         tokio::join!(connects, peer_comes_back);
     }
+}
+
+/// Calls for the connection that are given up in less time than the waits take: of an impostor, and of a peer that
+/// closes what it has accepted.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_between_attempts_outlives_the_call() {
+    let pair = Pair::new(Policy::Hybrid, limits());
+    let mut backoff = Backoff::default();
+    (backoff.first, backoff.max) = (Duration::from_secs(60), Duration::from_secs(60));
+    let (peer, impostor) = (pair.server.peer_id(), raw::serve(Arc::new(NoKey)));
+    let impatient = async |address| {
+        let link = PersistentConnection::new(pair.client.clone(), peer, address, backoff);
+        for _ in 0..5 {
+            let _ = timeout(Duration::from_millis(100), link.connection()).await;
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    impatient(impostor).await;
+    assert_eq!(pair.client.statistics().handshakes_failed, 1);
+    let closes = async {
+        while let Some(accepted) = pair.server.accept().await {
+            accepted.close(CloseCode::Done).await;
+        }
+    };
+    let _ =
+        timeout(Duration::from_secs(1), async { tokio::join!(impatient(pair.address()), closes) })
+            .await;
+    assert_eq!(pair.server.statistics().accepted, 1);
 }
 
 #[derive(Debug)]
