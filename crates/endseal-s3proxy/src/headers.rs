@@ -2,7 +2,7 @@
 
 use endseal_s3_format as object;
 use endseal_s3_protocol::S3Error;
-use http::header::CONNECTION;
+use http::header::{CONNECTION, VARY};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 pub(crate) use endseal_s3_protocol::headers::{
@@ -223,6 +223,11 @@ fn is_of_connection(name: &HeaderName) -> bool {
             | "transfer-encoding"
             | "upgrade"
     )
+}
+
+/// What an answer says of pages of other origins, and of the caches between.
+pub(crate) fn is_of_origins(name: &HeaderName) -> bool {
+    *name == VARY || name.as_str().starts_with("access-control-")
 }
 
 /// What describes the sealed bytes, and the proxy's own metadata.

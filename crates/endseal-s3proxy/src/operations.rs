@@ -15,6 +15,7 @@ mod multipart;
 mod named_list;
 mod pass_through;
 mod post_object;
+mod preflight;
 mod put_object;
 mod restore_object;
 
@@ -23,6 +24,7 @@ use http::Response;
 pub(crate) use self::get_object::open_range;
 use self::named_list::Spelling;
 pub(crate) use self::post_object::post_object;
+pub(crate) use self::preflight::{is_preflight, preflight};
 use endseal_s3_protocol::Operation;
 use endseal_s3_protocol::S3Error;
 

@@ -37,7 +37,10 @@ const MAX_CODE: usize = 64;
 const MAX_MESSAGE: usize = 1_024;
 
 /// Headers of an error or of status 304 that are about the object, or about what may be asked.
-const TOLD: [&str; 8] = [
+const TOLD: [&str; 11] = [
+    "access-control-allow-credentials",
+    "access-control-allow-origin",
+    "access-control-expose-headers",
     "allow",
     "cache-control",
     "etag",

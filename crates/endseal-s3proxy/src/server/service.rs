@@ -108,6 +108,9 @@ impl Proxy {
             query: head.uri.query(),
             headers: &head.headers,
         };
+        if operations::is_preflight(&head) {
+            return operations::preflight(self, &head.headers, &target).await;
+        }
         if operation == Operation::PostObject {
             return operations::post_object(self, head, body, &target, seen).await;
         }

@@ -9,7 +9,9 @@ mod clean;
 mod client;
 mod completions;
 mod conditions;
+
 mod copies;
+mod cors;
 mod deploy;
 mod early_answers;
 mod faults;
