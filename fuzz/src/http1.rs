@@ -70,7 +70,10 @@ fn request(stream: &[u8]) -> (Request<'_>, &[u8]) {
     };
     let is_1_1 = version == b"HTTP/1.1";
     let mut request = Request { method, target, ..NOTHING };
-    if method.is_empty() || target.is_empty() || !(is_1_1 || version == b"HTTP/1.0") {
+    if method.is_empty()
+        || http::Uri::try_from(target).is_err()
+        || !(is_1_1 || version == b"HTTP/1.0")
+    {
         return (request, b"");
     }
     let mut framing = Framing { is_1_1, ..Framing::default() };
