@@ -85,15 +85,22 @@ async fn handshake(incoming: Incoming, shared: &Shared) -> Option<Connection> {
         if peer_of(&quinn).is_some() {
             // The peer has proved that it has the session's secret, and can be heard early.
             completes.send_replace(false);
-            let quinn = quinn.clone();
+            let (quinn, counters) = (quinn.clone(), Arc::clone(&shared.counters));
+            let end = started + shared.limits.second_flight_timeout;
             tokio::spawn(async move {
-                let is_complete = tokio::select! {
-                    is_complete = is_completed(&quinn, done) => is_complete,
+                tokio::select! {
+                    is_complete = is_completed(&quinn, done) => {
+                        if is_complete {
+                            completes.send_replace(true);
+                        }
+                    }
                     // It was given up. The last handle closes the connection.
-                    () = completes.closed() => false,
-                };
-                if is_complete {
-                    completes.send_replace(true);
+                    () = completes.closed() => {}
+                    // It has a share of its peer, and whoever repeats a flight of the peer could have it for longer.
+                    () = time::sleep_until(end.into()) => {
+                        Counters::add(&counters.handshakes_failed, 1);
+                        quinn.close(CloseCode::Done.to_varint(), b"");
+                    }
                 }
             });
         } else if !is_completed(&quinn, done).await {

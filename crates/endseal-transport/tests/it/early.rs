@@ -271,6 +271,33 @@ async fn a_resumed_handshake_that_stands_still_is_closed() {
     assert!(closed.is_ok(), "the server holds a connection that counts nowhere");
 }
 
+/// A client that resumes, is heard early, and never completes the handshake. The connection ends after the time for a
+/// second flight, not only after that for silence, though the application holds it.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_early_connection_that_stands_still_is_closed() {
+    let mut narrow = early();
+    narrow.second_flight_timeout = Duration::from_millis(500);
+    narrow.idle_timeout = Duration::from_secs(60);
+    narrow.connections_per_peer = 1;
+    let pair = Pair::new(Policy::Hybrid, narrow);
+    let raw = RawClient::new(1);
+    raw_meeting(&pair, &raw).await;
+    let weather = Weather { delay: Duration::from_millis(30), ..Weather::default() };
+    let proxy = Proxy::new(pair.address(), weather, 1).await;
+    let (asked, _accepted) = raw.dial(proxy.address()).into_0rtt().ok().unwrap();
+    let mut control = asked.open_uni().await.unwrap();
+    control.write_all(&[0, 0x80, 0x80, 0x40]).await.unwrap();
+    let taken = pair.server.accept().await.unwrap();
+    proxy.mute();
+    assert_eq!(taken.handshake().early, EarlyData::Accepted);
+    let failed = pair.server.statistics().handshakes_failed;
+    let closed = tokio::time::timeout(Duration::from_secs(3), taken.closed()).await;
+    assert!(closed.is_ok(), "it has the peer's share");
+    assert_eq!(pair.server.statistics().handshakes_failed, failed + 1);
+    drop(taken);
+    pair.connect(pair.address()).await;
+}
+
 /// A connection of a raw client during which it gets a ticket.
 async fn raw_meeting(pair: &Pair, raw: &RawClient) {
     let (asked, taken) = tokio::join!(raw.dial(pair.address()), pair.server.accept());
