@@ -137,6 +137,21 @@ fn a_stuck_source_does_not_repeat_keys_for_other_contents() {
     }
 }
 
+/// The hedge has the first block of a content, of 4 MiB, and its length.
+#[test]
+fn a_stuck_source_does_not_repeat_keys_for_longer_contents() {
+    let (sender, reader) = (identity(1), identity(2));
+    let list = recipients(&[reader]);
+    let sealer = Sealer::new(&sender, &list, CONTEXT);
+    let content = vec![b'a'; (4 << 20) + 2];
+    let [shorter, longer] = [1, 2].map(|more| {
+        let envelope = sealer.seal(&content[..(4 << 20) + more], &mut Stuck).unwrap();
+        envelope[8..64].to_vec()
+    });
+    assert_ne!(shorter[..32], longer[..32], "epk repeats");
+    assert_ne!(shorter[32..], longer[32..], "salt repeats");
+}
+
 struct Broken;
 
 impl Random for Broken {
