@@ -2,7 +2,7 @@
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
-use endseal_envelope::{OpenError, Recipients, Sealer};
+use endseal_envelope::{OpenError, Opener, Policy, Recipients, Sealer, Suite};
 use endseal_keyring::roster::{GroupId, Member, RosterChainError, RosterChanges};
 use endseal_keyring::{Name, Roster};
 use endseal_node::{GroupError, Home, ImportError, epoch_key};
@@ -36,6 +36,9 @@ fn every_epoch_has_a_key_of_its_own_for_its_members() {
         matches!(epoch_key(identity, roster), Err(GroupError::EpochKey(OpenError::Authentication)))
     };
     assert!(epoch_key(&owner, &first).unwrap() == epoch_key(&bob, &first).unwrap());
+    let (context, mut hybrid) = (first.context(), Policy::new().suites([Suite::X25519MlKem768]));
+    let opened = Opener::new(&bob, &context).open(first.sealed_epoch_key(), &mut hybrid);
+    assert!(opened.is_ok(), "each member has the key of the hybrid suite");
     assert!(epoch_key(&owner, &second).unwrap() == epoch_key(&carol, &second).unwrap());
     assert!(epoch_key(&owner, &first).unwrap() != epoch_key(&owner, &second).unwrap());
     assert!(refused(&bob, &second) && refused(&carol, &first));
@@ -119,6 +122,30 @@ fn a_group_is_known_by_its_id_under_every_name() {
     }
     assert_eq!(import(&third, None).unwrap(), name("work"));
     assert_eq!(reader.groups().list().unwrap(), [name("work")]);
+}
+
+#[test]
+fn two_groups_of_one_name_are_not_mixed() {
+    let scratch = Scratch::new();
+    let reader = Home::create(&scratch.path("reader")).unwrap();
+    let lock = reader.lock().unwrap();
+    let [first, second] = ["a", "b"].map(|path| {
+        let home = Home::create(&scratch.path(path)).unwrap();
+        let (owner, lock) = (identity(), home.lock().unwrap());
+        home.groups().create(&owner, name("team"), vec![member("owner", &owner)], &lock).unwrap()
+    });
+    let import = |roster: &Roster, as_name: Option<&str>| {
+        reader.groups().import(roster.as_bytes(), as_name.map(name), |_| true, &lock)
+    };
+    assert_eq!(import(&first, None).unwrap().name, name("team"));
+    for as_name in [None, Some("team")] {
+        let mixed = import(&second, as_name).map(|done| done.name);
+        let is_refused =
+            matches!(&mixed, Err(ImportError::Group(GroupError::Exists(n))) if *n == name("team"));
+        assert!(is_refused, "{as_name:?}: {mixed:?}");
+    }
+    assert_eq!(reader.groups().current(&name("team")).unwrap(), first);
+    assert_eq!(import(&second, Some("others")).unwrap().name, name("others"));
 }
 
 #[test]
