@@ -225,7 +225,7 @@ fn is_of_connection(name: &HeaderName) -> bool {
     )
 }
 
-/// What an answer says of pages of other origins, and of the caches between.
+/// Returns true for a header about pages of other origins, or about the caches between.
 pub(crate) fn is_of_origins(name: &HeaderName) -> bool {
     *name == VARY || name.as_str().starts_with("access-control-")
 }

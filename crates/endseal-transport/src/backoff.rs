@@ -83,7 +83,7 @@ pub struct Failures {
 }
 
 impl Failures {
-    /// How many there were.
+    /// Number of failures in a row.
     #[must_use]
     pub const fn count(&self) -> u32 {
         self.count

@@ -188,6 +188,21 @@ fn a_request_is_a_line_of_the_log_without_its_query() {
 }
 
 #[test]
+fn a_secret_in_a_broken_configuration_is_not_told() {
+    let scratch = configured();
+    let good = std::fs::read_to_string(scratch.path("s3.toml")).unwrap();
+    for (from, to) in
+        [("6789\"", "6789"), ("6789\"", "6789\" x"), ("secret_key = \"", "secret_key = ")]
+    {
+        scratch.write("s3.toml", good.replace(from, to));
+        let ran = s3(&["clean", "--config", "s3.toml"], &scratch);
+        assert_eq!(ran.code, 4, "{}", ran.err);
+        assert!(ran.err.contains("line 8, column"), "{}", ran.err);
+        assert!(!ran.err.contains("12345"), "{}", ran.err);
+    }
+}
+
+#[test]
 fn sighup_reads_the_configuration_again() {
     let scratch = configured();
     let mut command = program();

@@ -4,7 +4,7 @@ use core::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use toml_edit::{Document, Item, Table, TableLike, Value};
+use toml_edit::{Document, Item, Table, TableLike, TomlError, Value};
 
 use crate::access::SecretAccessKey;
 
@@ -39,6 +39,15 @@ impl fmt::Display for ConfigError {
 
 impl core::error::Error for ConfigError {}
 
+/// The place and nothing of the text: the parser's own words show the line, in which there may be a secret.
+fn not_toml(text: &str, error: &TomlError) -> ConfigError {
+    let start = error.span().map_or(0, |span| span.start);
+    let before = text.get(..start).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let column = before.chars().rev().take_while(|character| *character != '\n').count() + 1;
+    ConfigError::of("", format!("no TOML at line {line}, column {column}"))
+}
+
 /// A table of which entries are taken until none is left.
 pub(super) struct Reader {
     name: String,
@@ -49,7 +58,7 @@ pub(super) struct Reader {
 impl Reader {
     pub(super) fn document(text: &str, folder: &Path) -> Result<Self, ConfigError> {
         let document: Document<&str> =
-            Document::parse(text).map_err(|error| ConfigError::of("", error.to_string().trim()))?;
+            Document::parse(text).map_err(|error| not_toml(text, &error))?;
         let table = document.as_table().clone();
         Ok(Self { name: String::new(), folder: folder.to_owned(), table })
     }

@@ -9,7 +9,7 @@ use super::tls;
 use crate::config::TlsFiles;
 use crate::context::Proxy;
 
-/// What one configuration became. A connection has the certificate of the generation that accepted it, a request
+/// Proxy and certificate of one configuration. A connection has the certificate of the generation that accepted it, a request
 /// the proxy of the generation in which it came.
 pub(crate) struct Generation {
     pub(crate) proxy: Arc<Proxy>,

@@ -21,7 +21,7 @@ use crate::client::Client;
 use crate::fixture::{ACCESS_KEY, SECRET, World, content};
 use crate::objects::next_answer;
 
-/// What stands in the files of the configuration.
+/// The configuration as its files have it.
 type Files = Arc<Mutex<Result<Config, String>>>;
 
 /// A whole server on a thread of its own, until SIGTERM.
