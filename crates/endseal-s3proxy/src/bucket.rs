@@ -5,11 +5,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use endseal_s3_format::Binding;
 use endseal_s3_format::names::{NameSecret, Names};
+use serde::Deserialize;
 
 use crate::glob::Glob;
 
 /// What to do with objects that are not sealed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Plaintext {
     /// They are errors: whoever holds the bucket could put them there.
@@ -22,7 +24,8 @@ pub enum Plaintext {
 }
 
 /// What objects are called by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum EntityTags {
     /// The backend's entity tag with `-0` behind it.

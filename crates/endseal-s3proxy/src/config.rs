@@ -1,21 +1,20 @@
-//! What a proxy is told before it starts: a file in TOML, and a few variables of the environment.
+//! The configuration of a proxy: a file in TOML, and a few variables of the environment.
 
-mod reader;
+mod error;
+mod file;
 
 use core::net::SocketAddr;
 use core::time::Duration;
 use std::path::{Path, PathBuf};
 
-pub use self::reader::ConfigError;
+pub use self::error::ConfigError;
 use endseal_s3_folder::FolderServer;
-use endseal_s3_format::Binding;
 use endseal_s3_protocol::sigv4::Signer;
+use serde::Deserialize;
 
-use self::reader::Reader;
-use crate::access::{Client, Permissions, SecretAccessKey};
-use crate::bucket::{BucketNames, BucketRule, Buckets, EntityTags, Plaintext};
-use crate::glob::Glob;
-use crate::names::name_secret::NameSecretFile;
+use self::file::{count, seconds};
+use crate::access::{Client, SecretAccessKey};
+use crate::bucket::Buckets;
 
 /// Everything a proxy is configured with.
 #[derive(Clone)]
@@ -40,10 +39,13 @@ pub struct Config {
     pub buckets: Buckets,
     /// Bounds.
     pub limits: Limits,
+    /// Files whose first line was read as a secret.
+    pub secret_files: Vec<PathBuf>,
 }
 
 /// Files of the front's TLS.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct TlsFiles {
     /// Certificate chain, in PEM.
@@ -120,7 +122,8 @@ impl Backend {
 }
 
 /// The key provider.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(tag = "provider", rename_all = "lowercase", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Keys {
     /// A key ring in a file (docs/spec/s3-key-ring.md), perhaps under a passphrase.
@@ -142,6 +145,7 @@ pub enum Keys {
         /// Address of the server.
         url: String,
         /// Where the engine is mounted.
+        #[serde(default = "transit")]
         mount: String,
         /// Name of the key.
         key: String,
@@ -154,25 +158,37 @@ pub enum Keys {
     },
 }
 
+fn transit() -> String {
+    "transit".to_owned()
+}
+
 /// Bounds of connections and times.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Limits {
     /// Connections at once, in front.
+    #[serde(deserialize_with = "count")]
     pub connections: usize,
     /// Connections at once to the backend.
+    #[serde(deserialize_with = "count")]
     pub backend_connections: usize,
     /// Bytes of a request's line and headers.
+    #[serde(deserialize_with = "count")]
     pub header_bytes: usize,
     /// Time for a request's headers.
+    #[serde(deserialize_with = "seconds")]
     pub header_timeout: Duration,
     /// Time without a byte of a body, in either direction.
+    #[serde(deserialize_with = "seconds")]
     pub idle_timeout: Duration,
     /// Bytes a second below which a body is given up, over a minute.
     pub min_rate: u64,
     /// Time for the backend's first byte.
+    #[serde(deserialize_with = "seconds")]
     pub backend_timeout: Duration,
     /// Time for requests to end when the proxy does.
+    #[serde(deserialize_with = "seconds")]
     pub drain: Duration,
 }
 
@@ -205,6 +221,7 @@ impl Config {
             clients,
             buckets: Buckets::default(),
             limits: Limits::default(),
+            secret_files: Vec::new(),
         }
     }
 
@@ -220,264 +237,6 @@ impl Config {
         folder: &Path,
         environment: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, ConfigError> {
-        Self::read(text, folder, &environment)
+        file::File::parse(text)?.resolve(folder, &environment)
     }
-
-    fn read(
-        text: &str,
-        folder: &Path,
-        environment: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Self, ConfigError> {
-        let mut root = Reader::document(text, folder)?;
-        let mut backend = root.table("backend")?;
-        let mut keys = root.table("keys")?;
-        let listen = match environment("ENDSEAL_S3_LISTEN") {
-            Some(address) => Some(address),
-            None => root.string("listen")?,
-        };
-        let listen = address("listen", listen.as_deref().unwrap_or("127.0.0.1:9000"))?;
-        let config = Self {
-            listen,
-            domains: root.strings("domains")?,
-            tls: tls(&mut root)?,
-            metrics: metrics(&mut root, environment)?,
-            backend: self::backend(&mut backend, environment)?,
-            keys: self::keys(&mut keys)?,
-            clients: clients(&mut root)?,
-            buckets: buckets(&mut root)?,
-            limits: limits(&mut root)?,
-        };
-        root.finish()?;
-        if config.backend.folder.is_some() && config.clients.iter().any(Client::is_mapped) {
-            return Err(ConfigError::of("client.backend_access_key", "excludes backend.folder"));
-        }
-        Ok(config)
-    }
-}
-
-fn address(entry: &'static str, text: &str) -> Result<SocketAddr, ConfigError> {
-    text.parse().map_err(|_| {
-        ConfigError::of(entry, "expected an address and port, for example 127.0.0.1:9000")
-    })
-}
-
-fn tls(root: &mut Reader) -> Result<Option<TlsFiles>, ConfigError> {
-    let Some(mut table) = root.optional_table("tls")? else { return Ok(None) };
-    let files = TlsFiles::new(table.path("certificate")?, table.path("key")?);
-    table.finish()?;
-    Ok(Some(files))
-}
-
-fn metrics(
-    root: &mut Reader,
-    environment: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<SocketAddr>, ConfigError> {
-    let in_file = match root.optional_table("metrics")? {
-        Some(mut table) => {
-            let listen = table.required("listen")?;
-            table.finish()?;
-            Some(listen)
-        }
-        None => None,
-    };
-    let text = environment("ENDSEAL_S3_METRICS_LISTEN").or(in_file);
-    text.map(|text| address("metrics.listen", &text)).transpose()
-}
-
-fn backend(
-    table: &mut Reader,
-    environment: &dyn Fn(&str) -> Option<String>,
-) -> Result<Backend, ConfigError> {
-    if let Some(folder) = table.optional_path("folder")? {
-        // Nothing else is to be said of it: `finish` refuses the rest.
-        table.finish()?;
-        return Ok(Backend::folder(&folder));
-    }
-    let url = match environment("ENDSEAL_S3_BACKEND_URL") {
-        Some(url) => url,
-        None => table.required("url")?,
-    };
-    let access_key = match environment("ENDSEAL_S3_BACKEND_ACCESS_KEY") {
-        Some(key) => key,
-        None => table.required("access_key")?,
-    };
-    let in_file = table.secret("secret_key", "secret_key_file")?;
-    let secret_key = environment("ENDSEAL_S3_BACKEND_SECRET_KEY")
-        .map(SecretAccessKey::new)
-        .or(in_file)
-        .ok_or_else(|| ConfigError::of("backend.secret_key_file", "is missing"))?;
-    let backend = Backend {
-        url,
-        folder: None,
-        region: table.string("region")?.unwrap_or_else(|| "us-east-1".to_owned()),
-        access_key,
-        secret_key,
-        ca_file: table.optional_path("ca_file")?,
-        trailers: table.boolean("trailers")?.unwrap_or(true),
-    };
-    table.finish()?;
-    Ok(backend)
-}
-
-fn keys(table: &mut Reader) -> Result<Keys, ConfigError> {
-    let provider = table.required("provider")?;
-    let keys = match provider.as_str() {
-        "ring" => Keys::Ring {
-            file: table.path("file")?,
-            passphrase_file: table.optional_path("passphrase_file")?,
-        },
-        "rsa" => Keys::Rsa { files: table.paths("files")? },
-        "vault" => Keys::Vault {
-            id: table.required("id")?,
-            url: table.required("url")?,
-            mount: table.string("mount")?.unwrap_or_else(|| "transit".to_owned()),
-            key: table.required("key")?,
-            token_file: table.path("token_file")?,
-            namespace: table.string("namespace")?,
-            ca_file: table.optional_path("ca_file")?,
-        },
-        _ => return Err(ConfigError::of("keys.provider", "expected ring, rsa or vault")),
-    };
-    table.finish()?;
-    Ok(keys)
-}
-
-fn clients(root: &mut Reader) -> Result<Vec<Client>, ConfigError> {
-    let mut clients = Vec::new();
-    for mut table in root.tables("client")? {
-        let access_key = table.required("access_key")?;
-        let secret = table
-            .secret("secret_key", "secret_key_file")?
-            .ok_or_else(|| ConfigError::of("client.secret_key_file", "is missing"))?;
-        let mut client = Client::new(&access_key, secret);
-        let buckets = table.strings("buckets")?;
-        if !buckets.is_empty() {
-            client = client.with_buckets(buckets.iter().map(|glob| Glob::new(glob)).collect());
-        }
-        let names = table.strings("permissions")?;
-        if !names.is_empty() {
-            let mut permissions = Permissions::NONE;
-            for name in &names {
-                permissions = permissions.with(Permissions::named(name).ok_or_else(|| {
-                    ConfigError::of("client.permissions", "expected list, read, write or admin")
-                })?);
-            }
-            client = client.with_permissions(permissions);
-        }
-        let backend = table.secret("backend_secret_key", "backend_secret_key_file")?;
-        match (table.string("backend_access_key")?, backend) {
-            (Some(access_key), Some(secret)) => client = client.mapped(&access_key, secret),
-            (None, None) => {}
-            _ => {
-                return Err(ConfigError::of(
-                    "client.backend_access_key",
-                    "needs backend_secret_key_file, and the other way round",
-                ));
-            }
-        }
-        table.finish()?;
-        clients.push(client);
-    }
-    Ok(clients)
-}
-
-fn buckets(root: &mut Reader) -> Result<Buckets, ConfigError> {
-    let mut rules = Vec::new();
-    for mut table in root.tables("bucket")? {
-        let mut rule = BucketRule::new(Glob::new(&table.required("name")?));
-        if let Some(plaintext) = table.string("plaintext")? {
-            rule.plaintext = match plaintext.as_str() {
-                "forbid" => Plaintext::Forbid,
-                "read-only" => Plaintext::ReadOnly,
-                "allow" => Plaintext::Allow,
-                _ => {
-                    return Err(ConfigError::of(
-                        "bucket.plaintext",
-                        "expected forbid, read-only or allow",
-                    ));
-                }
-            };
-        }
-        if let Some(binding) = table.string("binding")? {
-            rule.binding = match binding.as_str() {
-                "none" => Binding::None,
-                "bucket" => Binding::Bucket,
-                "key" => Binding::Key,
-                _ => return Err(ConfigError::of("bucket.binding", "expected none, bucket or key")),
-            };
-        }
-        rule.seal_metadata = table.boolean("seal_metadata")?.unwrap_or(false);
-        if let Some(tags) = table.string("entity_tags")? {
-            rule.entity_tags = match tags.as_str() {
-                "backend" => EntityTags::Backend,
-                "md5" => EntityTags::Md5,
-                _ => return Err(ConfigError::of("bucket.entity_tags", "expected backend or md5")),
-            };
-        }
-        rule.names = names(&mut table)?;
-        table.finish()?;
-        rules.push(rule);
-    }
-    Ok(Buckets::new(rules))
-}
-
-/// What names are encrypted under. Read at once: without it a proxy would write names as they come.
-fn names(table: &mut Reader) -> Result<Option<BucketNames>, ConfigError> {
-    let entry = "bucket.name_secret_file";
-    let file = table.optional_path("name_secret_file")?;
-    let encrypts = match table.string("names")?.as_deref() {
-        None => None,
-        Some("encrypt-unordered") => Some(true),
-        Some("plain") => Some(false),
-        Some(_) => {
-            return Err(ConfigError::of("bucket.names", "expected plain or encrypt-unordered"));
-        }
-    };
-    match (encrypts, file) {
-        (Some(true), Some(path)) => {
-            let secret = NameSecretFile::at(&path)
-                .load()
-                .map_err(|error| ConfigError::of(entry, format!("{}: {error}", path.display())))?;
-            Ok(Some(BucketNames::new(secret)))
-        }
-        (Some(true), None) => Err(ConfigError::of(entry, "is missing")),
-        (_, Some(_)) => Err(ConfigError::of(entry, "needs names = \"encrypt-unordered\"")),
-        (_, None) => Ok(None),
-    }
-}
-
-fn limits(root: &mut Reader) -> Result<Limits, ConfigError> {
-    let mut limits = Limits::default();
-    let Some(mut table) = root.optional_table("limits")? else { return Ok(limits) };
-    let count = |table: &mut Reader, name: &'static str, value: &mut usize| {
-        if let Some(given) = table.integer(name)? {
-            *value = usize::try_from(given)
-                .ok()
-                .filter(|&given| given > 0)
-                .ok_or_else(|| ConfigError::of(name, "expected a number above 0"))?;
-        }
-        Ok(())
-    };
-    count(&mut table, "connections", &mut limits.connections)?;
-    count(&mut table, "backend_connections", &mut limits.backend_connections)?;
-    count(&mut table, "header_bytes", &mut limits.header_bytes)?;
-    let seconds = |table: &mut Reader, name: &'static str, value: &mut Duration| {
-        if let Some(given) = table.integer(name)? {
-            let given = u64::try_from(given).ok().filter(|&given| given > 0);
-            let given = given
-                .ok_or_else(|| ConfigError::of(name, "expected a number of seconds above 0"))?;
-            *value = Duration::from_secs(given);
-        }
-        Ok(())
-    };
-    seconds(&mut table, "header_timeout", &mut limits.header_timeout)?;
-    seconds(&mut table, "idle_timeout", &mut limits.idle_timeout)?;
-    seconds(&mut table, "backend_timeout", &mut limits.backend_timeout)?;
-    seconds(&mut table, "drain", &mut limits.drain)?;
-    if let Some(rate) = table.integer("min_rate")? {
-        limits.min_rate = u64::try_from(rate)
-            .map_err(|_| ConfigError::of("limits.min_rate", "expected bytes a second"))?;
-    }
-    table.finish()?;
-    Ok(limits)
 }

@@ -55,6 +55,22 @@ fn a_ring_that_others_can_read_is_told() {
 }
 
 #[test]
+fn a_secret_access_key_in_a_file_that_others_can_read_is_told() {
+    let scratch = configured();
+    let text = std::fs::read_to_string(scratch.path("s3.toml")).unwrap();
+    let text = text.replace("secret_key = \"0123456789\"", "secret_key_file = \"alice.secret\"");
+    scratch.write("s3.toml", text);
+    scratch.write("alice.secret", "0123456789\n");
+    let told = |mode| {
+        let secret = scratch.path("alice.secret");
+        std::fs::set_permissions(secret, Permissions::from_mode(mode)).unwrap();
+        let clean = s3(&["clean", "--config", "s3.toml", "--dry-run"], &scratch).ok();
+        clean.err.contains("others can read the secret in") && clean.err.contains("alice.secret")
+    };
+    assert!(told(0o644) && !told(0o600));
+}
+
+#[test]
 fn a_key_is_taken_out_by_its_whole_id_and_the_ring_is_kept_beside() {
     let scratch = configured();
     let before = std::fs::read(scratch.folder().join("ring.key")).unwrap();
@@ -146,7 +162,7 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(s3(&["rewrap", "--config", "s3.toml", "--jobs", "0"], &scratch).code, 2);
     s3(&["rewrap", "--config", "missing.toml"], &scratch).fails(3, "missing.toml");
     scratch.write("s3.toml", "[backend]\nfolder = \"objects\"\n");
-    s3(&["clean", "--config", "s3.toml"], &scratch).fails(4, "keys.provider");
+    s3(&["clean", "--config", "s3.toml"], &scratch).fails(4, "missing field `keys`");
 }
 
 /// The lines that a proxy logs of a request, of which the query is a credential.
@@ -191,9 +207,13 @@ fn a_request_is_a_line_of_the_log_without_its_query() {
 fn a_secret_in_a_broken_configuration_is_not_told() {
     let scratch = configured();
     let good = std::fs::read_to_string(scratch.path("s3.toml")).unwrap();
-    for (from, to) in
-        [("6789\"", "6789"), ("6789\"", "6789\" x"), ("secret_key = \"", "secret_key = ")]
-    {
+    for (from, to) in [
+        ("6789\"", "6789"),
+        ("6789\"", "6789\" x"),
+        ("secret_key = \"", "secret_key = "),
+        ("\"0123456789\"", "123456789"),
+        ("\"0123456789\"", "12345.6789"),
+    ] {
         scratch.write("s3.toml", good.replace(from, to));
         let ran = s3(&["clean", "--config", "s3.toml"], &scratch);
         assert_eq!(ran.code, 4, "{}", ran.err);

@@ -110,11 +110,16 @@ fn the_listener_is_configured_by_file_and_environment() {
     assert_eq!(listener(table, None), Some("127.0.0.1:9091".parse().unwrap()));
     assert_eq!(listener("", Some("[::1]:1")), Some("[::1]:1".parse().unwrap()));
     assert_eq!(listener(table, Some("[::1]:1")), Some("[::1]:1".parse().unwrap()));
-    for (wrong, entry) in [
-        ("[metrics]", "metrics.listen"),
-        ("[metrics]\nlisten = \"here\"", "metrics.listen"),
-        ("[metrics]\nlisten = \"127.0.0.1:1\"\npath = \"/m\"", "metrics.path"),
+    for (wrong, message) in [
+        ("[metrics]", "line 9, column 1: missing field `listen`"),
+        ("[metrics]\nlisten = \"here\"", "line 10, column 10: invalid socket address syntax"),
+        (
+            "[metrics]\nlisten = \"127.0.0.1:1\"\npath = \"/m\"",
+            "line 11, column 1: unknown field `path`, expected `listen`",
+        ),
     ] {
-        assert_eq!(read(wrong, None).err().unwrap().entry(), entry, "{wrong}");
+        assert_eq!(read(wrong, None).err().unwrap().to_string(), message, "{wrong}");
     }
+    let wrong = read(table, Some("here")).err().unwrap();
+    assert_eq!(wrong.entry(), "metrics.listen");
 }

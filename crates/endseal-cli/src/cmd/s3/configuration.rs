@@ -45,6 +45,7 @@ fn secrets(config: &Config) -> Vec<&Path> {
         _ => Vec::new(),
     };
     files.extend(config.tls.as_ref().map(|tls| &*tls.key));
+    files.extend(config.secret_files.iter().map(|file| &**file));
     files
 }
 

@@ -1,0 +1,373 @@
+//! The file as it is written, and the configuration that it stands for.
+
+use core::fmt;
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use endseal_s3_format::Binding;
+use serde::de::{Error as _, Visitor};
+use serde::{Deserialize, Deserializer};
+use toml::de::DeTable;
+
+use super::{Backend, Config, ConfigError, Keys, Limits, TlsFiles};
+use crate::access::{Client, Permissions, SecretAccessKey};
+use crate::bucket::{BucketNames, BucketRule, Buckets, EntityTags, Plaintext};
+use crate::glob::Glob;
+use crate::names::name_secret::NameSecretFile;
+
+/// Variables of the environment.
+type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The file. Entries that do not exist are errors.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    listen: Option<SocketAddr>,
+    #[serde(default)]
+    domains: Vec<String>,
+    tls: Option<TlsFiles>,
+    metrics: Option<MetricsTable>,
+    backend: BackendTable,
+    keys: Keys,
+    #[serde(default)]
+    client: Vec<ClientTable>,
+    #[serde(default)]
+    bucket: Vec<BucketTable>,
+    #[serde(default)]
+    limits: Limits,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MetricsTable {
+    listen: SocketAddr,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BackendTable {
+    folder: Option<PathBuf>,
+    url: Option<String>,
+    region: Option<String>,
+    access_key: Option<String>,
+    secret_key: Option<SecretAccessKey>,
+    secret_key_file: Option<PathBuf>,
+    ca_file: Option<PathBuf>,
+    trailers: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClientTable {
+    access_key: String,
+    secret_key: Option<SecretAccessKey>,
+    secret_key_file: Option<PathBuf>,
+    buckets: Option<Vec<String>>,
+    permissions: Option<Vec<String>>,
+    backend_access_key: Option<String>,
+    backend_secret_key: Option<SecretAccessKey>,
+    backend_secret_key_file: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BucketTable {
+    name: String,
+    #[serde(default)]
+    plaintext: Plaintext,
+    #[serde(default, deserialize_with = "binding")]
+    binding: Option<Binding>,
+    #[serde(default)]
+    seal_metadata: bool,
+    #[serde(default)]
+    entity_tags: EntityTags,
+    #[serde(default)]
+    names: NamesMode,
+    name_secret_file: Option<PathBuf>,
+}
+
+#[derive(Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+enum NamesMode {
+    #[default]
+    Plain,
+    EncryptUnordered,
+}
+
+impl File {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with line and column. It has nothing of a line that is no TOML, in which there
+    /// may be a secret.
+    pub(super) fn parse(text: &str) -> Result<Self, ConfigError> {
+        let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
+        let table = DeTable::parse(text)
+            .map_err(|error| ConfigError::at(text, start(&error), "expected TOML"))?;
+        Self::deserialize(toml::de::Deserializer::from(table))
+            .map_err(|error| ConfigError::at(text, start(&error), error.message()))
+    }
+
+    /// The configuration. Relative names of files count from `folder`; their secrets are read.
+    pub(super) fn resolve(
+        self,
+        folder: &Path,
+        environment: Environment<'_>,
+    ) -> Result<Config, ConfigError> {
+        let mut secrets = SecretFiles { folder, read: Vec::new() };
+        let listen = address("listen", environment("ENDSEAL_S3_LISTEN"))?.or(self.listen);
+        let metrics = address("metrics.listen", environment("ENDSEAL_S3_METRICS_LISTEN"))?;
+        let backend = self.backend.resolve(&mut secrets, environment)?;
+        let clients: Result<Vec<_>, _> =
+            self.client.into_iter().map(|client| client.resolve(&mut secrets)).collect();
+        let rules: Result<Vec<_>, _> =
+            self.bucket.into_iter().map(|bucket| bucket.resolve(&mut secrets)).collect();
+        let config = Config {
+            domains: self.domains,
+            tls: self
+                .tls
+                .map(|tls| TlsFiles::new(folder.join(tls.certificate), folder.join(tls.key))),
+            metrics: metrics.or(self.metrics.map(|metrics| metrics.listen)),
+            buckets: Buckets::new(rules?),
+            limits: self.limits,
+            secret_files: secrets.read,
+            ..Config::new(backend, self.keys.below(folder), clients?)
+        };
+        if config.backend.folder.is_some() && config.clients.iter().any(Client::is_mapped) {
+            return Err(ConfigError::of("client.backend_access_key", "excludes backend.folder"));
+        }
+        Ok(Config { listen: listen.unwrap_or(config.listen), ..config })
+    }
+}
+
+fn address(entry: &str, text: Option<String>) -> Result<Option<SocketAddr>, ConfigError> {
+    text.map(|text| text.parse()).transpose().map_err(|_| {
+        ConfigError::of(entry, "expected an address and port, for example 127.0.0.1:9000")
+    })
+}
+
+impl BackendTable {
+    fn resolve(
+        self,
+        secrets: &mut SecretFiles<'_>,
+        environment: Environment<'_>,
+    ) -> Result<Backend, ConfigError> {
+        if let Some(folder) = &self.folder {
+            let with_it = [
+                ("url", self.url.is_some()),
+                ("region", self.region.is_some()),
+                ("access_key", self.access_key.is_some()),
+                ("secret_key", self.secret_key.is_some()),
+                ("secret_key_file", self.secret_key_file.is_some()),
+                ("ca_file", self.ca_file.is_some()),
+                ("trailers", self.trailers.is_some()),
+            ];
+            return match with_it.iter().find(|(_, given)| *given) {
+                Some((entry, _)) => {
+                    Err(ConfigError::of(format!("backend.{entry}"), "excludes folder"))
+                }
+                None => Ok(Backend::folder(&secrets.folder.join(folder))),
+            };
+        }
+        let in_file = secrets.read("backend.secret_key", self.secret_key, self.secret_key_file)?;
+        let required = |entry: &str, variable: &str, in_file: Option<String>| {
+            let value = environment(variable).or(in_file);
+            value.ok_or_else(|| ConfigError::of(entry, "is missing"))
+        };
+        let secret_key = environment("ENDSEAL_S3_BACKEND_SECRET_KEY")
+            .map(SecretAccessKey::new)
+            .or(in_file)
+            .ok_or_else(|| ConfigError::of("backend.secret_key_file", "is missing"))?;
+        let url = required("backend.url", "ENDSEAL_S3_BACKEND_URL", self.url)?;
+        let access_key =
+            required("backend.access_key", "ENDSEAL_S3_BACKEND_ACCESS_KEY", self.access_key)?;
+        let default = Backend::new(&url, &access_key, secret_key);
+        Ok(Backend {
+            region: self.region.unwrap_or(default.region),
+            ca_file: self.ca_file.map(|path| secrets.folder.join(path)),
+            trailers: self.trailers.unwrap_or(default.trailers),
+            ..default
+        })
+    }
+}
+
+impl Keys {
+    /// The same, relative names of files counted from `folder`.
+    fn below(mut self, folder: &Path) -> Self {
+        let files = match &mut self {
+            Self::Ring { file, passphrase_file } => vec![Some(file), passphrase_file.as_mut()],
+            Self::Rsa { files } => files.iter_mut().map(Some).collect(),
+            Self::Vault { token_file, ca_file, .. } => vec![Some(token_file), ca_file.as_mut()],
+        };
+        for file in files.into_iter().flatten() {
+            *file = folder.join(&*file);
+        }
+        self
+    }
+}
+
+impl ClientTable {
+    fn resolve(self, secrets: &mut SecretFiles<'_>) -> Result<Client, ConfigError> {
+        let secret = secrets
+            .read("client.secret_key", self.secret_key, self.secret_key_file)?
+            .ok_or_else(|| ConfigError::of("client.secret_key_file", "is missing"))?;
+        let mut client = Client::new(&self.access_key, secret);
+        if let Some(buckets) = self.buckets {
+            if buckets.is_empty() {
+                return Err(ConfigError::of("client.buckets", "expected at least one name"));
+            }
+            client = client.with_buckets(buckets.iter().map(|glob| Glob::new(glob)).collect());
+        }
+        if let Some(names) = self.permissions {
+            let permissions = names.iter().try_fold(Permissions::NONE, |permissions, name| {
+                Some(permissions.with(Permissions::named(name)?))
+            });
+            let permissions = permissions.filter(|given| *given != Permissions::NONE);
+            client = client.with_permissions(permissions.ok_or_else(|| {
+                ConfigError::of("client.permissions", "expected list, read, write or admin")
+            })?);
+        }
+        let entry = "client.backend_secret_key";
+        let mapped = secrets.read(entry, self.backend_secret_key, self.backend_secret_key_file)?;
+        match (self.backend_access_key, mapped) {
+            (Some(access_key), Some(secret)) => Ok(client.mapped(&access_key, secret)),
+            (None, None) => Ok(client),
+            _ => Err(ConfigError::of(
+                "client.backend_access_key",
+                "needs backend_secret_key_file, and the other way round",
+            )),
+        }
+    }
+}
+
+impl BucketTable {
+    /// The name secret is read at once: without it a proxy would write names as they come.
+    fn resolve(self, secrets: &mut SecretFiles<'_>) -> Result<BucketRule, ConfigError> {
+        let entry = "bucket.name_secret_file";
+        let names = match (self.names, self.name_secret_file) {
+            (NamesMode::EncryptUnordered, Some(path)) => {
+                let path = secrets.folder.join(path);
+                let secret = NameSecretFile::at(&path).load().map_err(|error| {
+                    ConfigError::of(entry, format!("{}: {error}", path.display()))
+                })?;
+                secrets.read.push(path);
+                Some(BucketNames::new(secret))
+            }
+            (NamesMode::EncryptUnordered, None) => {
+                return Err(ConfigError::of(entry, "is missing"));
+            }
+            (NamesMode::Plain, Some(_)) => {
+                return Err(ConfigError::of(entry, "needs names = \"encrypt-unordered\""));
+            }
+            (NamesMode::Plain, None) => None,
+        };
+        let default = BucketRule::new(Glob::new(&self.name));
+        Ok(BucketRule {
+            plaintext: self.plaintext,
+            binding: self.binding.unwrap_or(default.binding),
+            seal_metadata: self.seal_metadata,
+            entity_tags: self.entity_tags,
+            names,
+            ..default
+        })
+    }
+}
+
+/// The files of secrets.
+struct SecretFiles<'a> {
+    folder: &'a Path,
+    read: Vec<PathBuf>,
+}
+
+impl SecretFiles<'_> {
+    /// The secret of `entry`: as it stands, or the first line of the file that `entry` with `_file` names.
+    fn read(
+        &mut self,
+        entry: &str,
+        secret: Option<SecretAccessKey>,
+        file: Option<PathBuf>,
+    ) -> Result<Option<SecretAccessKey>, ConfigError> {
+        let Some(file) = file else { return Ok(secret) };
+        let error = |message: String| ConfigError::of(format!("{entry}_file"), message);
+        if secret.is_some() {
+            return Err(error(format!("excludes {entry}")));
+        }
+        let path = self.folder.join(file);
+        let text = fs::read_to_string(&path)
+            .map_err(|cause| error(format!("cannot read {}: {cause}", path.display())))?;
+        let line = text.lines().next().unwrap_or("").to_owned();
+        if line.is_empty() {
+            return Err(error("its first line is empty".to_owned()));
+        }
+        self.read.push(path);
+        Ok(Some(SecretAccessKey::new(line)))
+    }
+}
+
+/// Reads a string. The error has nothing of a value that is none: serde's own would show it.
+impl<'de> Deserialize<'de> for SecretAccessKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Secret;
+
+        impl<'de> Visitor<'de> for Secret {
+            type Value = SecretAccessKey;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, secret: &str) -> Result<Self::Value, E> {
+                Ok(SecretAccessKey::new(secret.to_owned()))
+            }
+
+            fn visit_bool<E: serde::de::Error>(self, _: bool) -> Result<Self::Value, E> {
+                Err(E::custom("expected a string"))
+            }
+
+            fn visit_i64<E: serde::de::Error>(self, _: i64) -> Result<Self::Value, E> {
+                Err(E::custom("expected a string"))
+            }
+
+            fn visit_u64<E: serde::de::Error>(self, _: u64) -> Result<Self::Value, E> {
+                Err(E::custom("expected a string"))
+            }
+
+            fn visit_f64<E: serde::de::Error>(self, _: f64) -> Result<Self::Value, E> {
+                Err(E::custom("expected a string"))
+            }
+        }
+
+        deserializer.deserialize_str(Secret)
+    }
+}
+
+fn binding<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Binding>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Name {
+        None,
+        Bucket,
+        Key,
+    }
+
+    Ok(Some(match Name::deserialize(deserializer)? {
+        Name::None => Binding::None,
+        Name::Bucket => Binding::Bucket,
+        Name::Key => Binding::Key,
+    }))
+}
+
+pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    let count = usize::deserialize(deserializer)?;
+    if count == 0 { Err(D::Error::custom("expected a number above 0")) } else { Ok(count) }
+}
+
+pub(super) fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let seconds = u64::deserialize(deserializer)?;
+    if seconds == 0 {
+        return Err(D::Error::custom("expected a number of seconds above 0"));
+    }
+    Ok(Duration::from_secs(seconds))
+}
