@@ -22,7 +22,7 @@ use crate::walk::Walk;
 const MAX_KEYS: usize = 1_000;
 
 /// What a list may have.
-struct Wanted {
+struct ListRequest {
     prefix: String,
     delimiter: String,
     after: String,
@@ -43,7 +43,7 @@ struct Page {
     next: Option<String>,
 }
 
-impl Wanted {
+impl ListRequest {
     fn of(query: &Query, after: String, max: &str) -> Result<Self, S3Error> {
         let text = |name| query.get(name).unwrap_or_default().to_owned();
         Ok(Self {
@@ -166,7 +166,11 @@ pub(crate) async fn objects(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     }
 }
 
-async fn page(asked: &Asked, bucket: &str, wanted: Wanted) -> Result<(Wanted, Page), S3Error> {
+async fn page(
+    asked: &Asked,
+    bucket: &str,
+    wanted: ListRequest,
+) -> Result<(ListRequest, Page), S3Error> {
     let bucket = bucket.to_owned();
     blocking(&asked.store, move |store| {
         let page = wanted.page(store, &bucket)?;
@@ -178,7 +182,7 @@ async fn page(asked: &Asked, bucket: &str, wanted: Wanted) -> Result<(Wanted, Pa
 async fn first_version(asked: &Asked, bucket: String) -> Result<Response<Reply>, S3Error> {
     let query = asked.target.query();
     let marker = query.get("marker").unwrap_or_default().to_owned();
-    let wanted = Wanted::of(query, marker, "max-keys")?;
+    let wanted = ListRequest::of(query, marker, "max-keys")?;
     let (wanted, page) = page(asked, &bucket, wanted).await?;
     let mut xml = Builder::new("ListBucketResult");
     wanted.head(&bucket, &mut xml);
@@ -203,7 +207,7 @@ async fn second_version(asked: &Asked, bucket: String) -> Result<Response<Reply>
             .and_then(|bytes| String::from_utf8(bytes).ok())
             .ok_or_else(wrong)?,
     };
-    let wanted = Wanted::of(query, after, "max-keys")?;
+    let wanted = ListRequest::of(query, after, "max-keys")?;
     let (wanted, page) = page(asked, &bucket, wanted).await?;
     let mut xml = Builder::new("ListBucketResult");
     wanted.head(&bucket, &mut xml);
@@ -229,7 +233,7 @@ pub(crate) async fn uploads(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, query) = (asked.bucket()?, asked.target.query());
     let marker = query.get("key-marker").unwrap_or_default().to_owned();
     let id_marker = query.get("upload-id-marker").unwrap_or_default().to_owned();
-    let wanted = Wanted::of(query, marker, "max-uploads")?;
+    let wanted = ListRequest::of(query, marker, "max-uploads")?;
     let (name, prefix) = (bucket.clone(), wanted.prefix.clone());
     let all = blocking(&asked.store, move |store| store.uploads(&name, &prefix)).await?;
     let (mut shown, mut groups) = (Vec::new(), Vec::<String>::new());

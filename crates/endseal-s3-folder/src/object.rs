@@ -103,7 +103,7 @@ pub(crate) async fn put(asked: Asked) -> Result<Response<Reply>, S3Error> {
 }
 
 /// What of an object is sent.
-struct Wanted {
+struct ReadRequest {
     range: Range<u64>,
     is_partial: bool,
 }
@@ -125,7 +125,7 @@ pub(crate) async fn get(asked: &Asked) -> Result<Response<Reply>, S3Error> {
             return Ok((entry, Err(error)));
         }
         let wanted = match part {
-            Some(part) => Wanted {
+            Some(part) => ReadRequest {
                 range: store.part_range(&entry, &lease, part)?,
                 is_partial: entry.parts.is_some(),
             },
@@ -184,15 +184,15 @@ fn describe(response: &mut Response<Reply>, entry: &Entry) {
     set(response, "last-modified", &entry.time().to_http());
 }
 
-fn wanted(headers: &HeaderMap, entry: &Entry) -> Result<Wanted, S3Error> {
+fn wanted(headers: &HeaderMap, entry: &Entry) -> Result<ReadRequest, S3Error> {
     let range = text(headers, "range").and_then(ByteRange::parse);
     match range.filter(|_| range_applies(headers, entry)) {
-        None => Ok(Wanted { range: 0..entry.len, is_partial: false }),
+        None => Ok(ReadRequest { range: 0..entry.len, is_partial: false }),
         Some(range) => {
             let range = range.of(entry.len);
             let range =
                 range.ok_or_else(|| S3Error::invalid_range().with_content_len(entry.len))?;
-            Ok(Wanted { range, is_partial: true })
+            Ok(ReadRequest { range, is_partial: true })
         }
     }
 }

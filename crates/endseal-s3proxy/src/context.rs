@@ -15,7 +15,7 @@ use crate::access::{Client, Clients};
 use crate::bucket::{BucketRule, Buckets};
 use crate::config::{Config, Limits};
 use crate::observability::Metrics;
-use crate::transfer::{Leftover, Upload};
+use crate::transfer::{Leftover, RequestBody};
 use crate::upstream;
 
 /// A proxy: everything that requests share. It holds nothing that a second one would need.
@@ -42,7 +42,7 @@ pub struct Proxy {
 }
 
 /// A request whose sender is known and may send it.
-pub(crate) struct Call {
+pub(crate) struct RequestContext {
     pub(crate) method: Method,
     pub(crate) target: Target,
     pub(crate) headers: HeaderMap,
@@ -50,7 +50,7 @@ pub(crate) struct Call {
     pub(crate) operation: Operation,
     pub(crate) signer: Arc<Signer>,
     /// Taken by who reads it.
-    pub(crate) body: Option<Box<Upload>>,
+    pub(crate) body: Option<Box<RequestBody>>,
     pub(crate) client: Arc<Client>,
 }
 
@@ -119,7 +119,7 @@ impl Proxy {
 }
 
 /// The part of a request that is known so far, for the log.
-pub(crate) struct Seen {
+pub(crate) struct AccessLog {
     pub(crate) target: Option<Target>,
     pub(crate) operation: Operation,
     pub(crate) client: Option<Arc<Client>>,
@@ -127,7 +127,7 @@ pub(crate) struct Seen {
     pub(crate) leftover: Leftover,
 }
 
-impl Default for Seen {
+impl Default for AccessLog {
     fn default() -> Self {
         Self {
             target: None,

@@ -25,7 +25,7 @@ use http::header::{CONTENT_LENGTH, HeaderName, REFERER};
 use http::{HeaderMap, HeaderValue, Response, Uri};
 use http_body::Body as _;
 
-use crate::context::Seen;
+use crate::context::AccessLog;
 use crate::transfer::Outgoing;
 
 use crate::context::Proxy;
@@ -98,7 +98,7 @@ impl Proxy {
     /// of copies.
     pub(crate) async fn with_clients_names(
         &self,
-        seen: &Seen,
+        seen: &AccessLog,
         response: Response<Outgoing>,
     ) -> Response<Outgoing> {
         let tells = matches!(
@@ -123,7 +123,7 @@ impl Proxy {
     }
 
     /// An error with the names that clients know: the backend's message may name the object.
-    pub(crate) fn error_with_clients_names(&self, seen: &Seen, error: S3Error) -> S3Error {
+    pub(crate) fn error_with_clients_names(&self, seen: &AccessLog, error: S3Error) -> S3Error {
         let known = self.translated(seen);
         if !known.iter().any(|(sealed, _)| error.message().contains(sealed)) {
             return error;
@@ -134,7 +134,7 @@ impl Proxy {
     }
 
     /// Pairs of a backend's key and a client's that a request is about.
-    fn translated(&self, seen: &Seen) -> Vec<(String, String)> {
+    fn translated(&self, seen: &AccessLog) -> Vec<(String, String)> {
         let mut known = Vec::new();
         let mut add = |target: &Target| {
             let (Some(bucket), Some(key)) = (target.bucket(), target.key()) else { return };

@@ -22,13 +22,13 @@ mod restore_object;
 use http::Response;
 
 pub(crate) use self::get_object::open_range;
-use self::named_list::Spelling;
+use self::named_list::KeyCodec;
 pub(crate) use self::post_object::post_object;
 pub(crate) use self::preflight::{is_preflight, preflight};
 use endseal_s3_protocol::Operation;
 use endseal_s3_protocol::S3Error;
 
-use crate::context::{Call, Proxy};
+use crate::context::{Proxy, RequestContext};
 use crate::names::bucket_settings;
 use crate::transfer::Outgoing;
 
@@ -36,15 +36,18 @@ use crate::transfer::Outgoing;
 ///
 /// # Errors
 /// What the client is told.
-pub(crate) async fn handle(proxy: &Proxy, mut call: Call) -> Result<Response<Outgoing>, S3Error> {
+pub(crate) async fn handle(
+    proxy: &Proxy,
+    mut call: RequestContext,
+) -> Result<Response<Outgoing>, S3Error> {
     if let Some(names) = call.target.bucket().and_then(|bucket| proxy.names(bucket)) {
         bucket_settings::check(&call)?;
         if let Some(kind) = named_list::kind_of(&call) {
-            return named_list::named_list(proxy, &call, kind, Spelling::Encrypted(&names)).await;
+            return named_list::named_list(proxy, &call, kind, KeyCodec::Encrypted(&names)).await;
         }
     }
     if let Some(kind) = named_list::recorded_kind_of(proxy, &call) {
-        return named_list::named_list(proxy, &call, kind, Spelling::Plain).await;
+        return named_list::named_list(proxy, &call, kind, KeyCodec::Plain).await;
     }
     conditions::join(&mut call.headers)?;
     let known = md5_tags::translate(proxy, &mut call).await?;

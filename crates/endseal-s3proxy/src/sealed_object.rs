@@ -20,7 +20,7 @@ use crate::headers;
 use crate::upstream::ResponseBody;
 
 /// An object that is wanted.
-pub(crate) struct Sought<'a> {
+pub(crate) struct ObjectRef<'a> {
     pub(crate) signer: &'a Signer,
     pub(crate) bucket: &'a str,
     pub(crate) key: &'a str,
@@ -29,7 +29,7 @@ pub(crate) struct Sought<'a> {
     pub(crate) is_stored: bool,
 }
 
-impl<'a> Sought<'a> {
+impl<'a> ObjectRef<'a> {
     /// The object that a request is about.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ impl<'a> Sought<'a> {
 }
 
 /// What was found.
-pub(crate) enum Found {
+pub(crate) enum Inspected {
     /// A sealed object, whose key is here.
     Sealed(SealedObject),
     /// Plaintext, which the bucket's rule allows to read.
@@ -93,18 +93,18 @@ impl Proxy {
     /// `ObjectNotAuthentic`, `InvalidObjectState` for plaintext where that is forbidden.
     pub(crate) async fn examine(
         &self,
-        sought: &Sought<'_>,
+        object_ref: &ObjectRef<'_>,
         response: &HeaderMap,
         sealed_len: u64,
-    ) -> Result<Found, S3Error> {
+    ) -> Result<Inspected, S3Error> {
         let Some(value) = response.get(headers::OBJECT_HEADER) else {
-            if self.rule(sought.bucket).plaintext == Plaintext::Forbid {
+            if self.rule(object_ref.bucket).plaintext == Plaintext::Forbid {
                 self.metrics.plaintext.fetch_add(1, Relaxed);
                 return Err(S3Error::plaintext());
             }
-            return Ok(Found::Plain);
+            return Ok(Inspected::Plain);
         };
-        let found = self.open(sought, value.to_str().ok(), sealed_len).await;
+        let found = self.open(object_ref, value.to_str().ok(), sealed_len).await;
         if found.as_ref().is_err_and(|error| error.code() == S3Error::not_authentic().code()) {
             self.metrics.unauthentic.fetch_add(1, Relaxed);
         }
@@ -113,30 +113,30 @@ impl Proxy {
         let md5 = None;
         let mut object =
             SealedObject { header, key, content_len, sealed_len, entity_tag, md5, opener };
-        if self.rule(sought.bucket).entity_tags == EntityTags::Md5 {
+        if self.rule(object_ref.bucket).entity_tags == EntityTags::Md5 {
             object.md5 = object.open_md5(response).map_err(|_| self.metrics.not_authentic())?;
         }
-        Ok(Found::Sealed(object))
+        Ok(Inspected::Sealed(object))
     }
 
     async fn open(
         &self,
-        sought: &Sought<'_>,
+        object_ref: &ObjectRef<'_>,
         header: Option<&str>,
         sealed_len: u64,
     ) -> Result<(Header, ContentKey, Option<Box<WholeOpener>>, u64), S3Error> {
         let header = header.and_then(|text| Header::parse(text).ok());
         let header = header.ok_or_else(S3Error::not_authentic)?;
         if sealed_len == 0 {
-            let key = self.unwrap_key(&header, sought.place()?).await?;
-            marker::open(&header, &key, sought.key).map_err(|_| S3Error::not_authentic())?;
+            let key = self.unwrap_key(&header, object_ref.place()?).await?;
+            marker::open(&header, &key, object_ref.key).map_err(|_| S3Error::not_authentic())?;
             return Ok((header, key, None, 0));
         }
         let content_len = size::plaintext_len(sealed_len).ok_or_else(S3Error::not_authentic)?;
         if header.plaintext_len().is_some_and(|announced| announced != content_len) {
             return Err(S3Error::not_authentic());
         }
-        let key = self.unwrap_key(&header, sought.place()?).await?;
+        let key = self.unwrap_key(&header, object_ref.place()?).await?;
         let opener = match header.form() {
             Form::Whole => WholeOpener::new(&header, &key).map(|opener| Some(Box::new(opener))),
             Form::Multipart => header.verify(&key).map(|()| None),
@@ -151,16 +151,16 @@ impl Proxy {
     /// `ObjectNotAuthentic`, `PreconditionFailed` if the object was replaced in between.
     pub(crate) async fn record(
         &self,
-        sought: &Sought<'_>,
+        object_ref: &ObjectRef<'_>,
         object: &SealedObject,
     ) -> Result<Record, S3Error> {
         if object.sealed_len == 0 {
-            return marker::open(&object.header, &object.key, sought.key)
+            return marker::open(&object.header, &object.key, object_ref.key)
                 .map_err(|_| self.metrics.not_authentic());
         }
         let wanted = size::tail_len_max(object.content_len).min(object.sealed_len);
         let range = object.sealed_len - wanted..object.sealed_len;
-        let response = self.range(sought, object, &range).await?;
+        let response = self.range(object_ref, object, &range).await?;
         let limit = usize::try_from(wanted).map_err(|_| S3Error::internal())?;
         let tail = forward::read(response.into_body(), limit).await?;
         if tail.len() != limit {
@@ -179,7 +179,7 @@ impl Proxy {
     /// If the backend gives others.
     pub(crate) async fn range(
         &self,
-        sought: &Sought<'_>,
+        object_ref: &ObjectRef<'_>,
         object: &SealedObject,
         range: &Range<u64>,
     ) -> Result<Response<ResponseBody>, S3Error> {
@@ -189,8 +189,8 @@ impl Proxy {
         if let Some(tag) = &object.entity_tag {
             headers::insert(&mut headers, IF_MATCH, tag)?;
         }
-        let target = sought.target();
-        let response = self.ask(sought.signer, &Method::GET, &target, headers).await;
+        let target = object_ref.target();
+        let response = self.ask(object_ref.signer, &Method::GET, &target, headers).await;
         let response = response.map_err(|error| match error.status() {
             StatusCode::PRECONDITION_FAILED => S3Error::precondition_failed()
                 .with_message("The object was replaced while it was read."),
@@ -217,10 +217,10 @@ impl Proxy {
     /// As [`ask`](Self::ask).
     pub(crate) async fn head(
         &self,
-        sought: &Sought<'_>,
+        object_ref: &ObjectRef<'_>,
         headers: HeaderMap,
     ) -> Result<Response<ResponseBody>, S3Error> {
-        self.ask(sought.signer, &Method::HEAD, &sought.target(), headers).await
+        self.ask(object_ref.signer, &Method::HEAD, &object_ref.target(), headers).await
     }
 }
 

@@ -22,5 +22,5 @@ pub(crate) use opening_body::{Opened, Opener};
 pub use outgoing::Outgoing;
 pub(crate) use plain::Plain;
 pub(crate) use rate::Rate;
-pub(crate) use request_body::Upload;
+pub(crate) use request_body::RequestBody;
 pub(crate) use sealing_body::{Report, Sealed, Sealer};

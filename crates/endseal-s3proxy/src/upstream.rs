@@ -24,20 +24,20 @@ use http::{Method, Request, Response, Version, request};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_rustls::TlsConnector;
 
-mod alarm;
 mod body;
 mod connect;
 mod connection;
 mod counters;
 mod error;
 mod exchange;
+mod idle_timeout;
 mod key_server;
+mod lazy_timer;
 mod limits;
 mod pool;
 mod response;
 mod sent;
 mod socket;
-mod stall;
 mod target;
 mod trust;
 
@@ -53,9 +53,9 @@ pub use trust::{InvalidAuthority, Trust};
 use connection::Connection;
 use counters::count;
 use exchange::{Exchange, Seen};
+pub(crate) use idle_timeout::IdleTimeout;
 use pool::Pool;
 use sent::Progress;
-pub(crate) use stall::Stall;
 
 /// A client of one server. Clones share connections and counters.
 #[derive(Clone)]

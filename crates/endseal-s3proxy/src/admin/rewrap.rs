@@ -26,7 +26,7 @@ use crate::context::Proxy;
 use crate::headers::{self, USER_METADATA};
 use crate::names::is_reserved;
 use crate::names::name_error;
-use crate::sealed_object::{Found, Sought, object_len};
+use crate::sealed_object::{Inspected, ObjectRef, object_len};
 
 /// What is to be wrapped anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -326,14 +326,14 @@ impl Job {
 
     async fn outcome(&self) -> Result<Outcome, Fault> {
         let proxy = &*self.proxy;
-        let sought = Sought {
+        let object_ref = ObjectRef {
             signer: proxy.own_signer(),
             bucket: &self.bucket,
             key: &self.key,
             version: None,
             is_stored: self.is_stored,
         };
-        let head = match ask(proxy, &Method::HEAD, &sought.target(), HeaderMap::new()).await {
+        let head = match ask(proxy, &Method::HEAD, &object_ref.target(), HeaderMap::new()).await {
             Ok(head) => head,
             Err(fault) if fault.status() == StatusCode::NOT_FOUND => return Ok(Outcome::Gone),
             Err(fault) => return Err(fault),
@@ -350,7 +350,8 @@ impl Job {
             return Ok(Outcome::Skipped(Skip::HiddenMetadata));
         }
         let sealed_len = object_len(&head)?;
-        let Found::Sealed(object) = proxy.examine(&sought, head.headers(), sealed_len).await?
+        let Inspected::Sealed(object) =
+            proxy.examine(&object_ref, head.headers(), sealed_len).await?
         else {
             return Ok(Outcome::Plaintext);
         };
@@ -361,7 +362,7 @@ impl Job {
         let old = old.ok_or_else(|| Fault::new("the server tells no entity tag"))?;
         let binding = object.header.binding();
         let header =
-            proxy.rewrap_bound(&object.header, &object.key, sought.place()?, binding).await?;
+            proxy.rewrap_bound(&object.header, &object.key, object_ref.place()?, binding).await?;
         let headers = match beside(head.headers(), &header) {
             Ok(headers) => headers,
             Err(error) if error.code() == S3Error::metadata_too_large().code() => {

@@ -18,7 +18,7 @@ use crate::context::Proxy;
 use crate::headers::SEALED_METADATA;
 use crate::names::{is_reserved, name_error};
 use crate::operations::open_range;
-use crate::sealed_object::{Found, SealedObject, Sought, object_len};
+use crate::sealed_object::{Inspected, ObjectRef, SealedObject, object_len};
 use crate::transfer::{Opened, Opener};
 use crate::upstream::ResponseBody;
 
@@ -299,11 +299,11 @@ impl Order {
 /// Reads one object, again if it was replaced while it was read.
 async fn read(proxy: &Proxy, bucket: &str, key: &str, is_stored: bool) -> Scrubbed {
     let signer = proxy.own_signer();
-    let sought = Sought { signer, bucket, key, version: None, is_stored };
+    let object_ref = ObjectRef { signer, bucket, key, version: None, is_stored };
     let mut tries = TRIES;
     loop {
         tries -= 1;
-        return match read_once(proxy, &sought).await {
+        return match read_once(proxy, &object_ref).await {
             Ok(outcome) => outcome,
             Err(error) if error.status() == StatusCode::PRECONDITION_FAILED && tries > 0 => {
                 continue;
@@ -316,16 +316,17 @@ async fn read(proxy: &Proxy, bucket: &str, key: &str, is_stored: bool) -> Scrubb
     }
 }
 
-async fn read_once(proxy: &Proxy, sought: &Sought<'_>) -> Result<Scrubbed, S3Error> {
+async fn read_once(proxy: &Proxy, object_ref: &ObjectRef<'_>) -> Result<Scrubbed, S3Error> {
     let response =
-        proxy.ask(sought.signer, &Method::GET, &sought.target(), HeaderMap::new()).await?;
+        proxy.ask(object_ref.signer, &Method::GET, &object_ref.target(), HeaderMap::new()).await?;
     let sealed_len = object_len(&response)?;
-    let Found::Sealed(mut object) = proxy.examine(sought, response.headers(), sealed_len).await?
+    let Inspected::Sealed(mut object) =
+        proxy.examine(object_ref, response.headers(), sealed_len).await?
     else {
         return Ok(Scrubbed::Plaintext);
     };
     check_beside(proxy, response.headers(), &object)?;
-    let opened = open(proxy, sought, response, &mut object).await?;
+    let opened = open(proxy, object_ref, response, &mut object).await?;
     let len = drain(opened).await?;
     if len != object.content_len {
         return Err(S3Error::not_authentic());
@@ -348,19 +349,19 @@ fn check_beside(proxy: &Proxy, headers: &HeaderMap, object: &SealedObject) -> Re
 /// All of an object, out of `response` where it was sealed whole.
 async fn open(
     proxy: &Proxy,
-    sought: &Sought<'_>,
+    object_ref: &ObjectRef<'_>,
     response: Response<ResponseBody>,
     object: &mut SealedObject,
 ) -> Result<Opened, S3Error> {
     if let Some(opener) = object.opener.take() {
         let (opener, sealed) = (Opener::Whole(*opener), 0..object.sealed_len);
         let (body, metrics) = (response.into_body(), proxy.metrics.clone());
-        let name = [sought.bucket, sought.key];
+        let name = [object_ref.bucket, object_ref.key];
         return Ok(Opened::new(body, opener, sealed, metrics, name));
     }
-    let record = proxy.record(sought, object).await?;
+    let record = proxy.record(object_ref, object).await?;
     let content = 0..object.content_len;
-    open_range(proxy, sought, Some(response), object, Some(&record), content).await
+    open_range(proxy, object_ref, Some(response), object, Some(&record), content).await
 }
 
 /// Reads content to its end. Returns its length.

@@ -4,7 +4,7 @@ use endseal_s3_protocol::Operation;
 use endseal_s3_protocol::S3Error;
 use http::Method;
 
-use crate::context::Call;
+use crate::context::RequestContext;
 
 /// Settings whose documents name keys, or what keys begin with.
 const NAME_KEYS: [&str; 12] = [
@@ -27,7 +27,7 @@ const NAME_KEYS: [&str; 12] = [
 ///
 /// # Errors
 /// `NotImplemented`.
-pub(crate) fn check(call: &Call) -> Result<(), S3Error> {
+pub(crate) fn check(call: &RequestContext) -> Result<(), S3Error> {
     let sets = matches!(call.method, Method::PUT | Method::POST)
         && call.operation == Operation::Other
         && call.target.key().is_none();

@@ -11,10 +11,10 @@ use http::{HeaderMap, Method, Response};
 
 use super::conditions;
 use crate::content_checksum::shown;
-use crate::context::{Call, Proxy};
+use crate::context::{Proxy, RequestContext};
 use crate::forward::{read, with_document};
 use crate::headers;
-use crate::sealed_object::{Found, Sought, object_len};
+use crate::sealed_object::{Inspected, ObjectRef, object_len};
 use crate::transfer::Outgoing;
 
 /// 1,000 parts and what is around them.
@@ -23,23 +23,23 @@ const MAX_ANSWER: usize = 4 << 20;
 /// Tells the attributes that were asked for.
 pub(super) async fn get_object_attributes(
     proxy: &Proxy,
-    call: &Call,
+    call: &RequestContext,
 ) -> Result<Response<Outgoing>, S3Error> {
-    let sought = Sought::of(&call.signer, &call.target)?;
+    let object_ref = ObjectRef::of(&call.signer, &call.target)?;
     let mut headers = headers::forwarded(&call.headers);
     conditions::to_backend(&mut headers);
     let response = proxy.ask(&call.signer, &Method::GET, &call.target, headers).await?;
-    let head = proxy.head(&sought, HeaderMap::new()).await?;
+    let head = proxy.head(&object_ref, HeaderMap::new()).await?;
     let sealed_len = object_len(&head)?;
     let unquoted = |tag: String| tag.trim_matches('"').to_owned();
-    let change = match proxy.examine(&sought, head.headers(), sealed_len).await? {
-        Found::Plain => {
+    let change = match proxy.examine(&object_ref, head.headers(), sealed_len).await? {
+        Inspected::Plain => {
             let tag = headers::text(head.headers(), ETAG).map(entity_tag::to_client);
             AttributesChange { etag: tag.map(unquoted), ..AttributesChange::default() }
         }
-        Found::Sealed(object) => {
-            let asked = Asked::of(&call.headers);
-            let record = proxy.record(&sought, &object).await?;
+        Inspected::Sealed(object) => {
+            let asked = ListRequest::of(&call.headers);
+            let record = proxy.record(&object_ref, &object).await?;
             AttributesChange {
                 etag: object.client_tag().map(unquoted),
                 size: Some(object.content_len),
@@ -55,14 +55,14 @@ pub(super) async fn get_object_attributes(
 }
 
 /// What `x-amz-object-attributes` and its pages ask for.
-struct Asked {
+struct ListRequest {
     checksum: bool,
     parts: bool,
     marker: u16,
     max: u16,
 }
 
-impl Asked {
+impl ListRequest {
     fn of(headers: &HeaderMap) -> Self {
         let names: Vec<&str> = headers
             .get_all("x-amz-object-attributes")
@@ -91,7 +91,7 @@ fn checksum(record: &Record) -> ChecksumChange {
     ChecksumChange::Set { value, kind: Some(ChecksumType::FullObject), parts: None }
 }
 
-fn parts(record: &Record, asked: &Asked) -> PartsAttributes {
+fn parts(record: &Record, asked: &ListRequest) -> PartsAttributes {
     let entries = record.entries();
     let Ok(total) = u16::try_from(entries.len()) else { return PartsAttributes::Drop };
     if total == 0 {

@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderName};
 use tokio::time::timeout;
 
 use crate::headers::{self, DECODED_LENGTH};
-use crate::transfer::{Content, ContentSource, Upload};
+use crate::transfer::{Content, ContentSource, RequestBody};
 
 /// Time for a document of a request.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -26,19 +26,19 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) fn of(
     headers: &HeaderMap,
     payload: &Payload,
-    body: Box<Upload>,
+    body: Box<RequestBody>,
     digests: Digests,
 ) -> Result<Content, S3Error> {
     match Decoder::of_request(payload, headers, Limits::default())? {
         Some(decoder) => {
             let len = number(headers, &DECODED_LENGTH)?;
             let len = len.ok_or_else(S3Error::missing_length)?;
-            Ok(Content::chunked(ContentSource::Upload(body), decoder, len, digests))
+            Ok(Content::chunked(ContentSource::RequestBody(body), decoder, len, digests))
         }
         None => {
             let len = number(headers, &CONTENT_LENGTH)?;
             Ok(Content::plain(
-                ContentSource::Upload(body),
+                ContentSource::RequestBody(body),
                 len.ok_or_else(S3Error::missing_length)?,
                 digests,
             ))

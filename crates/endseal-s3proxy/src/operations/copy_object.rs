@@ -14,11 +14,11 @@ use super::get_object::open_range;
 use super::put_object::set_all_metadata;
 use super::{conditions, put_object};
 use crate::bucket::{EntityTags, Plaintext};
-use crate::context::{Call, Proxy};
+use crate::context::{Proxy, RequestContext};
 use crate::forward::{late_error, read, with_document};
 use crate::headers::{self, USER_METADATA};
 use crate::names::parse_target;
-use crate::sealed_object::{Found, SealedObject, Sought, object_len};
+use crate::sealed_object::{Inspected, ObjectRef, SealedObject, object_len};
 use crate::transfer::{Content, ContentSource, Outgoing};
 
 /// An answer with one entity tag and a date.
@@ -46,7 +46,7 @@ impl Source {
     ///
     /// # Errors
     /// If it names no object, one of the proxy's own, or one that the client may not read.
-    pub(super) fn of(call: &Call) -> Result<Self, S3Error> {
+    pub(super) fn of(call: &RequestContext) -> Result<Self, S3Error> {
         let value = headers::text(&call.headers, "x-amz-copy-source");
         let value = value.ok_or_else(S3Error::internal)?;
         let (path, query) = headers::copied_path(value);
@@ -74,10 +74,13 @@ fn no_source() -> S3Error {
 }
 
 /// Copies an object.
-pub(super) async fn copy_object(proxy: &Proxy, call: &Call) -> Result<Response<Outgoing>, S3Error> {
+pub(super) async fn copy_object(
+    proxy: &Proxy,
+    call: &RequestContext,
+) -> Result<Response<Outgoing>, S3Error> {
     let source = Source::of(call)?;
-    let from = Sought::of(&call.signer, &source.target)?;
-    let to = Sought::of(&call.signer, &call.target)?;
+    let from = ObjectRef::of(&call.signer, &source.target)?;
+    let to = ObjectRef::of(&call.signer, &call.target)?;
     let replaces = directive(&call.headers)?;
     let has_changes = replaces
         || from.version.is_some()
@@ -99,7 +102,7 @@ pub(super) async fn copy_object(proxy: &Proxy, call: &Call) -> Result<Response<O
     let sealed_len = object_len(&head)?;
     let found = proxy.examine(&from, head.headers(), sealed_len).await?;
     match found {
-        Found::Sealed(object) => {
+        Inspected::Sealed(object) => {
             let md5 = object.open_md5(head.headers()).map_err(|_| proxy.metrics.not_authentic())?;
             let headers = sealed_headers(proxy, call, &to, &head, &object, replaces).await?;
             if object.content_len == 0 && (object.sealed_len == 0) != to.key.ends_with('/') {
@@ -110,14 +113,14 @@ pub(super) async fn copy_object(proxy: &Proxy, call: &Call) -> Result<Response<O
             let md5 = md5.filter(|_| called);
             copy_sealed(proxy, call, &source, headers, &object, md5.as_ref()).await
         }
-        Found::Plain if proxy.rule(to.bucket).plaintext == Plaintext::Allow => {
+        Inspected::Plain if proxy.rule(to.bucket).plaintext == Plaintext::Allow => {
             let mut headers = headers::forwarded(&call.headers);
             conditions::to_backend(&mut headers);
             name_source(proxy, &source, &mut headers)?;
             let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await?;
             rewrite_answer(response, ChecksumChange::Keep).await
         }
-        Found::Plain => seal_copy(proxy, call, &from, &to, &head, replaces).await,
+        Inspected::Plain => seal_copy(proxy, call, &from, &to, &head, replaces).await,
     }
 }
 
@@ -145,7 +148,7 @@ fn directive(headers: &HeaderMap) -> Result<bool, S3Error> {
 
 /// The error for a source that cannot be read, of which `HEAD` says so. Its answer tells no reason: one
 /// to `GET` does.
-pub(super) async fn not_there(proxy: &Proxy, from: &Sought<'_>, error: S3Error) -> S3Error {
+pub(super) async fn not_there(proxy: &Proxy, from: &ObjectRef<'_>, error: S3Error) -> S3Error {
     match error.status() {
         StatusCode::NOT_MODIFIED | StatusCode::PRECONDITION_FAILED => {
             return S3Error::precondition_failed();
@@ -170,8 +173,8 @@ pub(super) async fn not_there(proxy: &Proxy, from: &Sought<'_>, error: S3Error) 
 /// wrapped for the new place.
 async fn sealed_headers(
     proxy: &Proxy,
-    call: &Call,
-    to: &Sought<'_>,
+    call: &RequestContext,
+    to: &ObjectRef<'_>,
     head: &Response<crate::upstream::ResponseBody>,
     object: &SealedObject,
     replaces: bool,
@@ -187,7 +190,7 @@ async fn sealed_headers(
 
 /// Headers that are to stand beside the copy: those of the source or of the request.
 fn beside(
-    call: &Call,
+    call: &RequestContext,
     head: &Response<crate::upstream::ResponseBody>,
     object: &SealedObject,
     replaces: bool,
@@ -228,7 +231,7 @@ fn copy_beside(source: &HeaderMap, headers: &mut HeaderMap) {
 
 async fn copy_sealed(
     proxy: &Proxy,
-    call: &Call,
+    call: &RequestContext,
     source: &Source,
     mut headers: HeaderMap,
     object: &SealedObject,
@@ -283,9 +286,9 @@ async fn rewrite_answer_as(
 /// Copies plaintext to where it is sealed: the content passes.
 async fn seal_copy(
     proxy: &Proxy,
-    call: &Call,
-    from: &Sought<'_>,
-    to: &Sought<'_>,
+    call: &RequestContext,
+    from: &ObjectRef<'_>,
+    to: &ObjectRef<'_>,
     head: &Response<crate::upstream::ResponseBody>,
     replaces: bool,
 ) -> Result<Response<Outgoing>, S3Error> {
@@ -309,9 +312,9 @@ async fn seal_copy(
 /// is stored without a body.
 async fn seal_empty(
     proxy: &Proxy,
-    call: &Call,
-    from: &Sought<'_>,
-    to: &Sought<'_>,
+    call: &RequestContext,
+    from: &ObjectRef<'_>,
+    to: &ObjectRef<'_>,
     head: &Response<crate::upstream::ResponseBody>,
     (object, replaces): (&SealedObject, bool),
 ) -> Result<Response<Outgoing>, S3Error> {
@@ -333,7 +336,7 @@ async fn seal_empty(
 /// Seals content anew, and answers as to a copy.
 async fn seal_as_copy(
     proxy: &Proxy,
-    to: &Sought<'_>,
+    to: &ObjectRef<'_>,
     mut headers: HeaderMap,
     content: Content,
 ) -> Result<Response<Outgoing>, S3Error> {

@@ -7,7 +7,7 @@ use endseal_s3_protocol::{Query, Target};
 use http::{HeaderMap, Method, Response, StatusCode};
 
 use super::pass_through;
-use crate::context::{Call, Proxy};
+use crate::context::{Proxy, RequestContext};
 use crate::forward::{read, without_body};
 use crate::headers;
 use crate::names::is_reserved;
@@ -24,7 +24,7 @@ const MAX_PAGES: usize = 32;
 type Left = (String, Option<String>);
 
 /// Whether a request deletes a bucket.
-pub(super) fn is_meant(call: &Call) -> bool {
+pub(super) fn is_meant(call: &RequestContext) -> bool {
     call.method == Method::DELETE
         && call.target.key().is_none()
         && call.target.query().names().all(|name| name == "x-id")
@@ -34,7 +34,7 @@ pub(super) fn is_meant(call: &Call) -> bool {
 /// as they do at the backend.
 pub(super) async fn delete_bucket(
     proxy: &Proxy,
-    call: &Call,
+    call: &RequestContext,
 ) -> Result<Response<Outgoing>, S3Error> {
     let mut outcome = attempt(proxy, call).await;
     for _ in 0..MAX_PAGES {
@@ -62,14 +62,14 @@ pub(super) async fn delete_bucket(
     Ok(without_body(outcome?).await)
 }
 
-async fn attempt(proxy: &Proxy, call: &Call) -> Result<Response<ResponseBody>, S3Error> {
+async fn attempt(proxy: &Proxy, call: &RequestContext) -> Result<Response<ResponseBody>, S3Error> {
     let headers = headers::forwarded(&call.headers);
     proxy.ask(&call.signer, &Method::DELETE, &pass_through::target(call), headers).await
 }
 
 /// What of the proxy's own is in the way; nothing, if there is something else as well. First what can
 /// be seen, then what remains of it in a bucket with versions.
-async fn left(proxy: &Proxy, call: &Call) -> Result<Vec<Left>, S3Error> {
+async fn left(proxy: &Proxy, call: &RequestContext) -> Result<Vec<Left>, S3Error> {
     let current = list(proxy, call, Query::new().with("list-type", "2")).await?;
     let versions = list(proxy, call, Query::new().with("versions", "")).await?;
     if current.iter().chain(&versions).any(|(key, _)| !is_reserved(key)) {
@@ -82,7 +82,7 @@ async fn left(proxy: &Proxy, call: &Call) -> Result<Vec<Left>, S3Error> {
 }
 
 /// A page of a list; empty where the backend does not know such lists.
-async fn list(proxy: &Proxy, call: &Call, query: Query) -> Result<Vec<Left>, S3Error> {
+async fn list(proxy: &Proxy, call: &RequestContext, query: Query) -> Result<Vec<Left>, S3Error> {
     let target = Target::of(bucket(call)?, None, query);
     let response = match proxy.ask(&call.signer, &Method::GET, &target, HeaderMap::new()).await {
         Ok(response) => response,
@@ -102,6 +102,6 @@ async fn list(proxy: &Proxy, call: &Call, query: Query) -> Result<Vec<Left>, S3E
     Ok(found)
 }
 
-fn bucket(call: &Call) -> Result<&str, S3Error> {
+fn bucket(call: &RequestContext) -> Result<&str, S3Error> {
     call.target.bucket().ok_or_else(S3Error::internal)
 }

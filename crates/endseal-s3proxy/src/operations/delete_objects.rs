@@ -10,7 +10,7 @@ use endseal_s3_protocol::xml::{self, Change, Entry, Replacement, XmlError};
 use http::{HeaderMap, Method, Response};
 
 use super::{conditions, content, md5_tags};
-use crate::context::{Call, Proxy};
+use crate::context::{Proxy, RequestContext};
 use crate::forward::{late_error, read, with_document};
 use crate::headers;
 use crate::names::check_key;
@@ -26,7 +26,7 @@ const MAX_ANSWER: usize = 16 << 20;
 /// Deletes many objects.
 pub(super) async fn delete_objects(
     proxy: &Proxy,
-    mut call: Call,
+    mut call: RequestContext,
 ) -> Result<Response<Outgoing>, S3Error> {
     let digests = content::digests(&call.headers, &call.payload)?;
     let body = call.body.take().ok_or_else(S3Error::internal)?;

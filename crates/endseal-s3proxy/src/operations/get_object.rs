@@ -12,10 +12,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use super::conditions;
 use crate::bucket::Plaintext;
 use crate::content_checksum::shown;
-use crate::context::{Call, Proxy};
+use crate::context::{Proxy, RequestContext};
 use crate::forward::{read, relay};
 use crate::headers::{self, USER_METADATA};
-use crate::sealed_object::{Found, SealedObject, Sought, content_range, object_len};
+use crate::sealed_object::{Inspected, ObjectRef, SealedObject, content_range, object_len};
 use crate::transfer::{Opened, Opener, Outgoing};
 use crate::upstream::ResponseBody;
 
@@ -30,18 +30,18 @@ const SEALED_CHUNK: u64 = CHUNK + 16;
 
 /// What of an object is wanted.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct ReadRequest {
     pub(super) range: Option<ByteRange>,
     pub(super) part: Option<PartNumber>,
     pub(super) checksum: bool,
 }
 
-impl Wanted {
+impl ReadRequest {
     /// What a request asks for.
     ///
     /// # Errors
     /// A part number that is none, or with a range.
-    pub(super) fn of(call: &Call) -> Result<Self, S3Error> {
+    pub(super) fn of(call: &RequestContext) -> Result<Self, S3Error> {
         let range = headers::text(&call.headers, RANGE).and_then(ByteRange::parse);
         let part = call
             .target
@@ -65,24 +65,31 @@ impl Wanted {
 }
 
 /// Opens an object, or a range of it.
-pub(super) async fn get_object(proxy: &Proxy, call: &Call) -> Result<Response<Outgoing>, S3Error> {
-    let sought = Sought::of(&call.signer, &call.target)?;
-    let wanted = Wanted::of(call)?;
-    match get(proxy, call, &sought, &wanted).await? {
+pub(super) async fn get_object(
+    proxy: &Proxy,
+    call: &RequestContext,
+) -> Result<Response<Outgoing>, S3Error> {
+    let object_ref = ObjectRef::of(&call.signer, &call.target)?;
+    let wanted = ReadRequest::of(call)?;
+    match get(proxy, call, &object_ref, &wanted).await? {
         Some(answer) => Ok(answer),
         // The client has a part of another object: all of this one.
         None => {
-            let all = Wanted { range: None, ..wanted };
-            get(proxy, call, &sought, &all).await?.ok_or_else(S3Error::internal)
+            let all = ReadRequest { range: None, ..wanted };
+            get(proxy, call, &object_ref, &all).await?.ok_or_else(S3Error::internal)
         }
     }
 }
 
 /// Headers of the request to the backend that a read begins with. Nobody knows yet what lies there: checksums of
 /// plaintext are the backend's to tell, and those of sealed bytes do not leave the proxy.
-pub(super) fn asking(proxy: &Proxy, call: &Call, sought: &Sought<'_>) -> HeaderMap {
+pub(super) fn asking(
+    proxy: &Proxy,
+    call: &RequestContext,
+    object_ref: &ObjectRef<'_>,
+) -> HeaderMap {
     let mut headers = headers::about_sealed(&call.headers);
-    if proxy.rule(sought.bucket).plaintext != Plaintext::Forbid
+    if proxy.rule(object_ref.bucket).plaintext != Plaintext::Forbid
         && let Some(mode) = call.headers.get(&CHECKSUM_MODE)
     {
         headers.insert(&CHECKSUM_MODE, mode.clone());
@@ -94,14 +101,14 @@ pub(super) fn asking(proxy: &Proxy, call: &Call, sought: &Sought<'_>) -> HeaderM
 /// Opens what is wanted; nothing if that is a range, and not of the object that there is.
 async fn get(
     proxy: &Proxy,
-    call: &Call,
-    sought: &Sought<'_>,
-    wanted: &Wanted,
+    call: &RequestContext,
+    object_ref: &ObjectRef<'_>,
+    wanted: &ReadRequest,
 ) -> Result<Option<Response<Outgoing>>, S3Error> {
     let target = call.target.without(|name| name == "partNumber");
     // Of a whole object, these are the bytes. Of any other, the answer tells what it is.
     let guess = wanted.range.and_then(guess);
-    let mut first = asking(proxy, call, sought);
+    let mut first = asking(proxy, call, object_ref);
     // Where it does not hold, an answer without a range does not tell why it has none.
     first.remove(IF_RANGE);
     let applies = |answer: &HeaderMap| {
@@ -115,15 +122,15 @@ async fn get(
     let response = match proxy.ask(&call.signer, &method, &target, first).await {
         Ok(response) => response,
         Err(error) if error.status() == StatusCode::RANGE_NOT_SATISFIABLE => {
-            let response = proxy.head(sought, HeaderMap::new()).await?;
+            let response = proxy.head(object_ref, HeaderMap::new()).await?;
             if !applies(response.headers()) {
                 return Ok(None);
             }
-            return Err(beyond(proxy, sought, &response).await?);
+            return Err(beyond(proxy, object_ref, &response).await?);
         }
         Err(error) if needs_length && error.status().is_client_error() => {
             // An answer to HEAD tells no reason.
-            let headers = asking(proxy, call, sought);
+            let headers = asking(proxy, call, object_ref);
             let response = proxy.ask(&call.signer, &Method::GET, &target, headers).await;
             return Err(response.err().unwrap_or(error));
         }
@@ -133,12 +140,12 @@ async fn get(
         return Ok(None);
     }
     let sealed_len = object_len(&response)?;
-    let answer = match proxy.examine(sought, response.headers(), sealed_len).await? {
-        Found::Sealed(object) => open(proxy, sought, wanted, response, object).await?,
-        Found::Plain if guess.is_none() && !needs_length => plaintext(response),
-        Found::Plain => {
+    let answer = match proxy.examine(object_ref, response.headers(), sealed_len).await? {
+        Inspected::Sealed(object) => open(proxy, object_ref, wanted, response, object).await?,
+        Inspected::Plain if guess.is_none() && !needs_length => plaintext(response),
+        Inspected::Plain => {
             drop(response);
-            let mut headers = asking(proxy, call, sought);
+            let mut headers = asking(proxy, call, object_ref);
             if let Some(range) = call.headers.get(RANGE).filter(|_| wanted.range.is_some()) {
                 headers.insert(RANGE, range.clone());
             }
@@ -164,13 +171,13 @@ fn guess(range: ByteRange) -> Option<String> {
 /// The answer to a range beyond the end of the sealed object, and so of the content. `head` tells of it.
 async fn beyond(
     proxy: &Proxy,
-    sought: &Sought<'_>,
+    object_ref: &ObjectRef<'_>,
     head: &Response<ResponseBody>,
 ) -> Result<S3Error, S3Error> {
     let len = object_len(head)?;
-    let len = match proxy.examine(sought, head.headers(), len).await? {
-        Found::Sealed(object) => object.content_len,
-        Found::Plain => len,
+    let len = match proxy.examine(object_ref, head.headers(), len).await? {
+        Inspected::Sealed(object) => object.content_len,
+        Inspected::Plain => len,
     };
     Ok(S3Error::invalid_range().with_content_len(len))
 }
@@ -185,8 +192,8 @@ pub(super) fn plaintext(response: Response<ResponseBody>) -> Response<Outgoing> 
 /// Opens what an answer of the backend begins, or asks again for what else is needed.
 async fn open(
     proxy: &Proxy,
-    sought: &Sought<'_>,
-    wanted: &Wanted,
+    object_ref: &ObjectRef<'_>,
+    wanted: &ReadRequest,
     response: Response<ResponseBody>,
     mut object: SealedObject,
 ) -> Result<Response<Outgoing>, S3Error> {
@@ -196,7 +203,7 @@ async fn open(
     let object = &object;
     let small = whole.is_some() && object.sealed_len <= SMALL;
     let needs_record = object.is_multipart() || (wanted.checksum && is_whole && !small);
-    let record = if needs_record { Some(proxy.record(sought, object).await?) } else { None };
+    let record = if needs_record { Some(proxy.record(object_ref, object).await?) } else { None };
     let content = content(wanted, object, record.as_ref())?;
     let mut answer = answer_head(response.headers(), object, &content, wanted)?;
     let whole = match whole {
@@ -225,10 +232,12 @@ async fn open(
                 opener,
                 sealed,
                 proxy.metrics.clone(),
-                [sought.bucket, sought.key],
+                [object_ref.bucket, object_ref.key],
             )
         }
-        None => open_range(proxy, sought, Some(response), object, record.as_ref(), content).await?,
+        None => {
+            open_range(proxy, object_ref, Some(response), object, record.as_ref(), content).await?
+        }
     };
     if len <= SMALL {
         let content = opened.collect().await?;
@@ -241,20 +250,20 @@ async fn open(
 /// Opens a range of the content: out of `response`, if that has the bytes, or out of another one.
 pub(crate) async fn open_range(
     proxy: &Proxy,
-    sought: &Sought<'_>,
+    object_ref: &ObjectRef<'_>,
     response: Option<Response<ResponseBody>>,
     object: &SealedObject,
     record: Option<&Record>,
     content: Range<u64>,
 ) -> Result<Opened, S3Error> {
-    let name = [sought.bucket, sought.key];
+    let name = [object_ref.bucket, object_ref.key];
     let plan = match record.filter(|_| object.is_multipart()) {
         Some(record) => RangePlan::multipart(record, content),
         None => RangePlan::whole(object.content_len, content),
     };
     let plan = plan.ok_or_else(S3Error::internal)?;
     let salt = match plan.salt() {
-        Some(range) => Some(salt(proxy, sought, object, &range).await?),
+        Some(range) => Some(salt(proxy, object_ref, object, &range).await?),
         None => None,
     };
     let sealed = plan.sealed();
@@ -282,7 +291,7 @@ pub(crate) async fn open_range(
         None if sealed.is_empty() => {
             return Ok(Opened::nothing(opener, proxy.metrics.clone(), name));
         }
-        None => (proxy.range(sought, object, &sealed).await?.into_body(), sealed.start),
+        None => (proxy.range(object_ref, object, &sealed).await?.into_body(), sealed.start),
     };
     let within = sealed.start - start..sealed.end - start;
     Ok(Opened::new(body, opener, within, proxy.metrics.clone(), name))
@@ -296,11 +305,11 @@ fn is_head(response: &Response<ResponseBody>) -> bool {
 
 async fn salt(
     proxy: &Proxy,
-    sought: &Sought<'_>,
+    object_ref: &ObjectRef<'_>,
     object: &SealedObject,
     range: &Range<u64>,
 ) -> Result<[u8; SALT_LEN], S3Error> {
-    let response = proxy.range(sought, object, range).await?;
+    let response = proxy.range(object_ref, object, range).await?;
     let salt = read(response.into_body(), SALT_LEN).await?;
     salt.as_ref().try_into().map_err(|_| S3Error::unavailable())
 }
@@ -343,7 +352,7 @@ async fn open_small(
 /// # Errors
 /// `InvalidRange`, `InvalidPartNumber`.
 pub(super) fn content(
-    wanted: &Wanted,
+    wanted: &ReadRequest,
     object: &SealedObject,
     record: Option<&Record>,
 ) -> Result<Range<u64>, S3Error> {
@@ -370,7 +379,7 @@ pub(super) fn answer_head(
     backend: &HeaderMap,
     object: &SealedObject,
     content: &Range<u64>,
-    wanted: &Wanted,
+    wanted: &ReadRequest,
 ) -> Result<Response<()>, S3Error> {
     let mut answer = Response::new(());
     let mut headers = headers::returned_unsealed(backend);

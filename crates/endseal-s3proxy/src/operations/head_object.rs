@@ -5,24 +5,28 @@ use http::header::HeaderValue;
 use http::{Method, Response};
 
 use super::conditions;
-use super::get_object::{Wanted, answer_head, asking, content, plaintext, set_checksum};
-use crate::context::{Call, Proxy};
+use super::get_object::{ReadRequest, answer_head, asking, content, plaintext, set_checksum};
+use crate::context::{Proxy, RequestContext};
 use crate::headers;
-use crate::sealed_object::{Found, Sought, object_len};
+use crate::sealed_object::{Inspected, ObjectRef, object_len};
 use crate::transfer::Outgoing;
 
 /// Answers with the headers that `GetObject` would have.
-pub(super) async fn head_object(proxy: &Proxy, call: &Call) -> Result<Response<Outgoing>, S3Error> {
-    let sought = Sought::of(&call.signer, &call.target)?;
-    let mut wanted = Wanted::of(call)?;
-    let headers = asking(proxy, call, &sought);
+pub(super) async fn head_object(
+    proxy: &Proxy,
+    call: &RequestContext,
+) -> Result<Response<Outgoing>, S3Error> {
+    let object_ref = ObjectRef::of(&call.signer, &call.target)?;
+    let mut wanted = ReadRequest::of(call)?;
+    let headers = asking(proxy, call, &object_ref);
     let target = call.target.without(|name| name == "partNumber");
     let response = proxy.ask(&call.signer, &Method::HEAD, &target, headers.clone()).await?;
     if !conditions::range_applies(&call.headers, response.headers()) {
         wanted.range = None;
     }
     let sealed_len = object_len(&response)?;
-    let Found::Sealed(object) = proxy.examine(&sought, response.headers(), sealed_len).await?
+    let Inspected::Sealed(object) =
+        proxy.examine(&object_ref, response.headers(), sealed_len).await?
     else {
         if wanted.range.is_some() || wanted.part.is_some() {
             let mut headers = headers::forwarded(&call.headers);
@@ -35,7 +39,7 @@ pub(super) async fn head_object(proxy: &Proxy, call: &Call) -> Result<Response<O
     let is_whole = wanted.range.is_none() && wanted.part.is_none();
     let needs_record =
         (wanted.checksum && is_whole) || (wanted.part.is_some() && object.is_multipart());
-    let record = if needs_record { Some(proxy.record(&sought, &object).await?) } else { None };
+    let record = if needs_record { Some(proxy.record(&object_ref, &object).await?) } else { None };
     let range = content(&wanted, &object, record.as_ref())?;
     let mut answer = answer_head(response.headers(), &object, &range, &wanted)?;
     if let Some(record) = &record {

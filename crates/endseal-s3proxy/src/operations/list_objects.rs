@@ -6,8 +6,8 @@ use endseal_s3_protocol::xml::{self, Change, Entry, EntryKind, ListHead};
 use http::{Method, Response};
 
 use super::listed_objects::{Plain, plain_entry, plaintext, sealed_entry};
-use super::named_list::{self, Spelling, named_list};
-use crate::context::{Call, Proxy};
+use super::named_list::{self, KeyCodec, named_list};
+use crate::context::{Proxy, RequestContext};
 use crate::forward::{read, with_document};
 use crate::headers;
 use crate::names::is_reserved;
@@ -19,7 +19,7 @@ const MAX_LIST: usize = 16 << 20;
 /// Lists what the bucket holds in terms of content.
 pub(super) async fn list_objects(
     proxy: &Proxy,
-    call: &Call,
+    call: &RequestContext,
 ) -> Result<Response<Outgoing>, S3Error> {
     let headers = headers::forwarded(&call.headers);
     let response = proxy.ask(&call.signer, &Method::GET, &call.target, headers).await?;
@@ -38,7 +38,7 @@ pub(super) async fn list_objects(
     if shown == 0 && dropped > 0 && goes_on(&list)? {
         // A client could not name where the list goes on, or takes it for its end.
         let kind = named_list::kind_of(call).ok_or_else(S3Error::internal)?;
-        return named_list(proxy, call, kind, Spelling::Plain).await;
+        return named_list(proxy, call, kind, KeyCodec::Plain).await;
     }
     Ok(with_document(head, document))
 }

@@ -6,8 +6,8 @@ use endseal_s3_protocol::xml::{self, Entry, Replacement};
 use http::HeaderMap;
 
 use crate::bucket::Plaintext;
-use crate::context::{Call, Proxy};
-use crate::sealed_object::{Found, Sought, object_len};
+use crate::context::{Proxy, RequestContext};
+use crate::sealed_object::{Inspected, ObjectRef, object_len};
 
 /// Keys and versions of a list that are not sealed.
 pub(super) type Plain = Vec<(String, Option<String>)>;
@@ -15,7 +15,7 @@ pub(super) type Plain = Vec<(String, Option<String>)>;
 /// Asks for each object of a bucket that may hold plaintext: lengths alone do not tell.
 pub(super) async fn plaintext(
     proxy: &Proxy,
-    call: &Call,
+    call: &RequestContext,
     bucket: &str,
     objects: Vec<(String, Option<String>)>,
 ) -> Result<Plain, S3Error> {
@@ -24,21 +24,21 @@ pub(super) async fn plaintext(
         return Ok(plain);
     }
     for (key, version) in objects {
-        let sought = Sought {
+        let object_ref = ObjectRef {
             signer: &call.signer,
             bucket,
             key: &key,
             version: version.as_deref().filter(|_| call.target.query().has("versions")),
             is_stored: false,
         };
-        let response = match proxy.head(&sought, HeaderMap::new()).await {
+        let response = match proxy.head(&object_ref, HeaderMap::new()).await {
             Ok(response) => response,
             Err(error) if error.status().is_client_error() => continue,
             Err(error) => return Err(error),
         };
         let len = object_len(&response).unwrap_or(0);
-        let found = proxy.examine(&sought, response.headers(), len).await;
-        if matches!(found, Ok(Found::Plain)) {
+        let found = proxy.examine(&object_ref, response.headers(), len).await;
+        if matches!(found, Ok(Inspected::Plain)) {
             plain.push((key, version));
         }
     }

@@ -18,9 +18,9 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use super::conditions;
 use super::copy_object::Source;
 use crate::bucket::EntityTags;
-use crate::context::{Call, Proxy};
+use crate::context::{Proxy, RequestContext};
 use crate::headers;
-use crate::sealed_object::{Found, Sought, object_len};
+use crate::sealed_object::{Inspected, ObjectRef, object_len};
 
 /// Conditions on the object that a request is about, and on the source of a copy.
 const OWN: [&str; 3] = ["if-match", "if-none-match", "if-range"];
@@ -31,30 +31,33 @@ const OF_SOURCE: [&str; 2] = ["x-amz-copy-source-if-match", "x-amz-copy-source-i
 /// # Errors
 /// `AccessDenied` if the client may not read the object, `ObjectNotAuthentic` if its entry does not open, and
 /// whatever keeps the backend from telling what the object is.
-pub(super) async fn translate(proxy: &Proxy, call: &mut Call) -> Result<Option<Named>, S3Error> {
+pub(super) async fn translate(
+    proxy: &Proxy,
+    call: &mut RequestContext,
+) -> Result<Option<Named>, S3Error> {
     if !conditions::are_any(&call.headers) {
         return Ok(None);
     }
     if names_any(&call.headers, &OF_SOURCE) {
         let source = Source::of(call)?;
-        let sought = Sought::of(&call.signer, &source.target)?;
-        if is_in_use(proxy, &sought) {
-            let found = ask(proxy, &sought).await?;
+        let object_ref = ObjectRef::of(&call.signer, &source.target)?;
+        if is_in_use(proxy, &object_ref) {
+            let found = ask(proxy, &object_ref).await?;
             replace(&mut call.headers, &OF_SOURCE, found.as_ref());
         }
     }
     if !names_any(&call.headers, &OWN) || call.target.key().is_none() {
         return Ok(None);
     }
-    let sought = Sought::of(&call.signer, &call.target)?;
-    if !is_in_use(proxy, &sought) {
+    let object_ref = ObjectRef::of(&call.signer, &call.target)?;
+    if !is_in_use(proxy, &object_ref) {
         return Ok(None);
     }
     // The answer tells whether the content is the one that the client has in mind.
     call.client
         .check(Operation::HeadObject, &Method::HEAD, &call.target)
         .map_err(|error| proxy.refused(error))?;
-    let found = ask(proxy, &sought).await?;
+    let found = ask(proxy, &object_ref).await?;
     if !matches!(call.method, Method::GET | Method::HEAD) {
         hold_to_what_was_found(&mut call.headers, found.as_ref())?;
     }
@@ -66,18 +69,20 @@ pub(super) async fn translate(proxy: &Proxy, call: &mut Call) -> Result<Option<N
 /// condition does not hold. Gives the error to answer with.
 pub(super) async fn name(
     proxy: &Proxy,
-    call: &Call,
+    call: &RequestContext,
     known: Option<Named>,
     error: S3Error,
 ) -> S3Error {
     if !matches!(error.status(), StatusCode::NOT_MODIFIED | StatusCode::PRECONDITION_FAILED) {
         return error;
     }
-    let Ok(sought) = Sought::of(&call.signer, &call.target) else { return error };
-    let Some(told) = error.headers().filter(|_| is_in_use(proxy, &sought)) else { return error };
+    let Ok(object_ref) = ObjectRef::of(&call.signer, &call.target) else { return error };
+    let Some(told) = error.headers().filter(|_| is_in_use(proxy, &object_ref)) else {
+        return error;
+    };
     let Some(tag) = headers::text(told, ETAG) else { return error };
     let found = match known.filter(|known| known.is(tag)) {
-        None => match ask(proxy, &sought).await {
+        None => match ask(proxy, &object_ref).await {
             Ok(found) => found.filter(|found| found.is(tag)),
             Err(error) => return error,
         },
@@ -91,8 +96,8 @@ pub(super) async fn name(
     }
 }
 
-fn is_in_use(proxy: &Proxy, sought: &Sought<'_>) -> bool {
-    proxy.rule(sought.bucket).entity_tags == EntityTags::Md5
+fn is_in_use(proxy: &Proxy, object_ref: &ObjectRef<'_>) -> bool {
+    proxy.rule(object_ref.bucket).entity_tags == EntityTags::Md5
 }
 
 fn names_any(headers: &HeaderMap, names: &[&str]) -> bool {
@@ -100,8 +105,8 @@ fn names_any(headers: &HeaderMap, names: &[&str]) -> bool {
 }
 
 /// What an object is called; `None` if there is none.
-async fn ask(proxy: &Proxy, sought: &Sought<'_>) -> Result<Option<Named>, S3Error> {
-    let head = match proxy.head(sought, HeaderMap::new()).await {
+async fn ask(proxy: &Proxy, object_ref: &ObjectRef<'_>) -> Result<Option<Named>, S3Error> {
+    let head = match proxy.head(object_ref, HeaderMap::new()).await {
         Ok(head) => head,
         // The second is that of a version that is a delete marker.
         Err(error) if matches!(error.status().as_u16(), 404 | 405) => return Ok(None),
@@ -114,9 +119,9 @@ async fn ask(proxy: &Proxy, sought: &Sought<'_>) -> Result<Option<Named>, S3Erro
         return Ok(Some(Named::new(tag, None)));
     }
     let len = object_len(&head)?;
-    let md5 = match proxy.examine(sought, head.headers(), len).await? {
-        Found::Sealed(object) => object.md5,
-        Found::Plain => None,
+    let md5 = match proxy.examine(object_ref, head.headers(), len).await? {
+        Inspected::Sealed(object) => object.md5,
+        Inspected::Plain => None,
     };
     Ok(Some(Named::new(tag, md5.as_ref())))
 }
@@ -169,7 +174,7 @@ fn hold_to_what_was_found(headers: &mut HeaderMap, found: Option<&Named>) -> Res
 /// As [`translate`].
 pub(super) async fn of_deleted(
     proxy: &Proxy,
-    call: &Call,
+    call: &RequestContext,
     bucket: &str,
     objects: &[DeletedObject],
 ) -> Result<HashMap<(String, Option<String>), Named>, S3Error> {
@@ -182,14 +187,14 @@ pub(super) async fn of_deleted(
         call.client
             .check(Operation::HeadObject, &Method::HEAD, &target)
             .map_err(|error| proxy.refused(error))?;
-        let sought = Sought {
+        let object_ref = ObjectRef {
             signer: &call.signer,
             bucket,
             key: &object.key,
             version: object.version_id.as_deref(),
             is_stored: false,
         };
-        if let Some(found) = ask(proxy, &sought).await? {
+        if let Some(found) = ask(proxy, &object_ref).await? {
             known.insert((object.key.clone(), object.version_id.clone()), found);
         }
     }

@@ -6,26 +6,26 @@
 //! long as there are others. Where the client asks for fewer entries than a page has, the page is cut, and
 //! the next one begins behind the last entry that was shown.
 
-mod asked;
+mod key_codec;
+mod list_request;
 mod page;
 mod recorded;
-mod spelling;
 
 use std::sync::atomic::Ordering::Relaxed;
 
 use http::response::Parts;
 use http::{Method, Response};
 
-use self::asked::{Asked, Kind, Position};
+pub(super) use self::key_codec::KeyCodec;
+use self::list_request::{Kind, ListRequest, Position};
 use self::page::{Item, Page};
 pub(super) use self::recorded::kind_of as recorded_kind_of;
-pub(super) use self::spelling::Spelling;
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::Target;
 use endseal_s3_protocol::xml::{self, Change, ChecksumChange, EntryKind, Leaf, Replacement};
 
 use super::listed_objects::{plain_entry, plaintext, sealed_entry};
-use crate::context::{Call, Proxy};
+use crate::context::{Proxy, RequestContext};
 use crate::forward::{read, with_document};
 use crate::headers;
 use crate::transfer::Outgoing;
@@ -40,13 +40,13 @@ const LOOKS: usize = 32;
 /// Lists what the client may see, with the names that it knows.
 pub(super) async fn named_list(
     proxy: &Proxy,
-    call: &Call,
+    call: &RequestContext,
     kind: Kind,
-    spelling: Spelling<'_>,
+    key_codec: KeyCodec<'_>,
 ) -> Result<Response<Outgoing>, S3Error> {
     let bucket = call.target.bucket().ok_or_else(S3Error::internal)?;
-    let asked = Asked::of(call.target.query(), kind, spelling)?;
-    let mut position = asked.begin(spelling)?;
+    let asked = ListRequest::of(call.target.query(), kind, key_codec)?;
+    let mut position = asked.begin(key_codec)?;
     let is_recorded = kind == Kind::Uploads && proxy.rule(bucket).records_uploads();
     if is_recorded {
         position.id = recorded::marker(proxy, call, bucket, &asked).await?;
@@ -57,10 +57,10 @@ pub(super) async fn named_list(
         let headers = headers::forwarded(&call.headers);
         let response = proxy.ask(&call.signer, &Method::GET, &target, headers).await?;
         let (head, body) = response.into_parts();
-        let mut page = Page::read(read(body, MAX_LIST).await?, &asked, &position, spelling)?;
+        let mut page = Page::read(read(body, MAX_LIST).await?, &asked, &position, key_codec)?;
         proxy.metrics.foreign_names.fetch_add(page.foreign, Relaxed);
         looks += 1;
-        let can_say_next = matches!(spelling, Spelling::Encrypted(_))
+        let can_say_next = matches!(key_codec, KeyCodec::Encrypted(_))
             || kind == Kind::Objects2
             || page.last_opened().is_some();
         if page.is_vain() && asked.max > 0 && (looks < LOOKS || !can_say_next) {
@@ -72,18 +72,18 @@ pub(super) async fn named_list(
             // Boxed, as it is long, and every request has room for what it may become.
             Box::pin(recorded::show_given(proxy, call, bucket, &mut page, &shown)).await?;
         }
-        let leaves = leaves(&asked, &page, &position, &shown, spelling)?;
+        let leaves = leaves(&asked, &page, &position, &shown, key_codec)?;
         return answer(proxy, call, head, &page, &shown, &leaves).await;
     }
 }
 
 /// What stands in the list outside its entries.
 fn leaves(
-    asked: &Asked,
+    asked: &ListRequest,
     page: &Page,
     position: &Position,
     shown: &[usize],
-    spelling: Spelling<'_>,
+    key_codec: KeyCodec<'_>,
 ) -> Result<Vec<Leaf>, S3Error> {
     let is_cut = shown.len() < page.visible();
     let goes_on = asked.max > 0 && (is_cut || page.head.is_truncated);
@@ -93,7 +93,7 @@ fn leaves(
         _ if !goes_on => None,
         Some(item) => behind(item),
         None => {
-            let named = page.next_opened(spelling).or_else(|| page.last_opened().and_then(behind));
+            let named = page.next_opened(key_codec).or_else(|| page.last_opened().and_then(behind));
             named.or_else(|| {
                 let next = page.next(position).ok()?;
                 Some((Position::marker_of(&next.key?), next.id))
@@ -118,7 +118,7 @@ fn leaves(
             key.iter().for_each(|key| leaf("StartAfter", key, true));
             let next = match cut_at {
                 Some(item) => Some(Position::token_behind(item.kind, &item.stored)),
-                None => page.head.next_token.as_deref().map(|token| spelling.token_of(token)),
+                None => page.head.next_token.as_deref().map(|token| key_codec.token_of(token)),
             };
             if goes_on {
                 leaf("NextContinuationToken", &next.ok_or_else(S3Error::internal)?, false);
@@ -144,7 +144,7 @@ fn leaves(
 
 async fn answer(
     proxy: &Proxy,
-    call: &Call,
+    call: &RequestContext,
     head: Parts,
     page: &Page,
     shown: &[usize],
@@ -182,7 +182,7 @@ async fn answer(
 }
 
 /// The list that a request asks for, if it is one.
-pub(super) fn kind_of(call: &Call) -> Option<Kind> {
+pub(super) fn kind_of(call: &RequestContext) -> Option<Kind> {
     use endseal_s3_protocol::Operation;
     let query = call.target.query();
     match call.operation {

@@ -11,14 +11,17 @@ use endseal_s3_protocol::sigv4::{Payload, PayloadHash};
 use http::header::CONTENT_LENGTH;
 use http::{Method, Response};
 
-use crate::context::{Call, Proxy};
+use crate::context::{Proxy, RequestContext};
 use crate::forward::{relay, without_body};
 use crate::headers;
-use crate::transfer::{Content, ContentSource, Outgoing, Plain, Upload};
+use crate::transfer::{Content, ContentSource, Outgoing, Plain, RequestBody};
 use crate::upstream::{Body, ResponseBody};
 
 /// Sends the request on, and the answer back: what is asked about is the backend's word.
-pub(super) async fn pass_through(proxy: &Proxy, call: Call) -> Result<Response<Outgoing>, S3Error> {
+pub(super) async fn pass_through(
+    proxy: &Proxy,
+    call: RequestContext,
+) -> Result<Response<Outgoing>, S3Error> {
     let asks = !matches!(call.method, Method::PUT | Method::POST | Method::DELETE);
     let response = send_on(proxy, call).await?;
     let mut response = if asks { relay(response) } else { without_body(response).await };
@@ -31,7 +34,10 @@ pub(super) async fn pass_through(proxy: &Proxy, call: Call) -> Result<Response<O
 ///
 /// # Errors
 /// If its body cannot be read, or as [`Proxy::send`].
-pub(super) async fn send_on(proxy: &Proxy, call: Call) -> Result<Response<ResponseBody>, S3Error> {
+pub(super) async fn send_on(
+    proxy: &Proxy,
+    call: RequestContext,
+) -> Result<Response<ResponseBody>, S3Error> {
     let target = target(&call).into_owned();
     let mut headers = headers::forwarded(&call.headers);
     super::conditions::to_backend(&mut headers);
@@ -46,7 +52,7 @@ const KNOWN: [&str; 7] =
     ["acl", "legal-hold", "restore", "retention", "tagging", "versionId", "x-id"];
 
 /// The target of the request, without parameters that nobody asked the proxy to pass.
-pub(super) fn target(call: &Call) -> Cow<'_, Target> {
+pub(super) fn target(call: &RequestContext) -> Cow<'_, Target> {
     if call.operation == Operation::Other && call.target.key().is_some() {
         return call.target.without(|name| !KNOWN.contains(&name));
     }
@@ -56,7 +62,7 @@ pub(super) fn target(call: &Call) -> Cow<'_, Target> {
 /// The body of a request as the backend gets it: without chunks. A digest stays what it was, for
 /// the backend to compare.
 fn body(
-    incoming: Box<Upload>,
+    incoming: Box<RequestBody>,
     headers: &http::HeaderMap,
     payload: &Payload,
 ) -> Result<(Body, PayloadHash), S3Error> {
@@ -79,6 +85,6 @@ fn body(
     if len == 0 {
         return Ok((Body::empty(), hash));
     }
-    let content = Content::plain(ContentSource::Upload(incoming), len, Digests::new());
+    let content = Content::plain(ContentSource::RequestBody(incoming), len, Digests::new());
     Ok((Body::stream(len, Plain::new(content)), hash))
 }

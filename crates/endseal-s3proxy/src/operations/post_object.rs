@@ -26,11 +26,11 @@ use tokio::time::timeout;
 use self::fields::Fields;
 use self::preamble::Preamble;
 use super::put_object;
-use crate::context::{Proxy, Seen};
+use crate::context::{AccessLog, Proxy};
 use crate::headers;
 use crate::names::check_key;
-use crate::sealed_object::Sought;
-use crate::transfer::{Content, ContentSource, FormFile, Outgoing, Upload, find};
+use crate::sealed_object::ObjectRef;
+use crate::transfer::{Content, ContentSource, FormFile, Outgoing, RequestBody, find};
 
 /// Forms up to here are read before their file is sealed.
 const SMALL: u64 = 256 * 1024;
@@ -39,9 +39,9 @@ const SMALL: u64 = 256 * 1024;
 pub(crate) async fn post_object(
     proxy: &Proxy,
     head: Parts,
-    mut upload: Box<Upload>,
+    mut upload: Box<RequestBody>,
     target: &Target,
-    seen: &mut Seen,
+    seen: &mut AccessLog,
 ) -> Result<Response<Outgoing>, S3Error> {
     let bucket = target.bucket().ok_or_else(S3Error::internal)?;
     let boundary = preamble::boundary(&head.headers)?;
@@ -82,14 +82,14 @@ pub(crate) async fn post_object(
     }
     let content = Content::plain(ContentSource::Form(Box::new(file)), len, fields.digests()?);
     let signer = clients.signer(&form.access_key).unwrap_or_else(|| Arc::clone(own));
-    let sought = Sought { signer: &signer, bucket, key, version: None, is_stored: false };
-    let stored = put_object::store(proxy, &sought, fields.headers()?, content).await?;
+    let object_ref = ObjectRef { signer: &signer, bucket, key, version: None, is_stored: false };
+    let stored = put_object::store(proxy, &object_ref, fields.headers()?, content).await?;
     answer::of(&fields, bucket, key, &stored)
 }
 
 /// The file, of which `left` bytes of the form are left, and its length.
 async fn file(
-    mut upload: Box<Upload>,
+    mut upload: Box<RequestBody>,
     rest: Bytes,
     left: u64,
     boundary: &str,

@@ -18,10 +18,10 @@ use http::{HeaderMap, HeaderValue, Method, Response};
 use super::{conditions, content, pass_through};
 use crate::bucket::{EntityTags, Plaintext};
 use crate::content_checksum::kept;
-use crate::context::{Call, Proxy};
+use crate::context::{Proxy, RequestContext};
 use crate::forward::without_body;
 use crate::headers::{self, USER_METADATA};
-use crate::sealed_object::Sought;
+use crate::sealed_object::ObjectRef;
 use crate::transfer::{
     Content, Framed, Outgoing, Plain, Report, Sealed, Sealer, TRAILER, checksum_of, held, whole,
 };
@@ -39,9 +39,12 @@ const MAX_PUT: u64 = {
 const MAX_HELD: u64 = 256 * 1024;
 
 /// Seals an object.
-pub(super) async fn put_object(proxy: &Proxy, call: Call) -> Result<Response<Outgoing>, S3Error> {
-    let sought = Sought::of(&call.signer, &call.target)?;
-    let is_plain = proxy.rule(sought.bucket).plaintext == Plaintext::Allow;
+pub(super) async fn put_object(
+    proxy: &Proxy,
+    call: RequestContext,
+) -> Result<Response<Outgoing>, S3Error> {
+    let object_ref = ObjectRef::of(&call.signer, &call.target)?;
+    let is_plain = proxy.rule(object_ref.bucket).plaintext == Plaintext::Allow;
     if is_plain && Digests::is_unknown(&call.headers) {
         // The backend may know the algorithm, and compares it with what it stores.
         headers::check_user_metadata(&call.headers)?;
@@ -55,35 +58,35 @@ pub(super) async fn put_object(proxy: &Proxy, call: Call) -> Result<Response<Out
     let content = content::of(&call.headers, &call.payload, body, digests)?;
     let mut headers = headers::about_sealed(&call.headers);
     conditions::to_backend(&mut headers);
-    store(proxy, &sought, headers, content).await
+    store(proxy, &object_ref, headers, content).await
 }
 
 /// Stores content as the bucket's rule says: sealed, or as it is.
 pub(super) async fn store(
     proxy: &Proxy,
-    sought: &Sought<'_>,
+    object_ref: &ObjectRef<'_>,
     headers: HeaderMap,
     content: Content,
 ) -> Result<Response<Outgoing>, S3Error> {
-    if proxy.rule(sought.bucket).plaintext == Plaintext::Allow {
+    if proxy.rule(object_ref.bucket).plaintext == Plaintext::Allow {
         headers::check_user_metadata(&headers)?;
         let len = content.len();
         let body = Body::stream(len, Plain::new(content));
-        let target = sought.target();
+        let target = object_ref.target();
         let hash = PayloadHash::Unsigned;
         let response =
-            proxy.send(sought.signer, &Method::PUT, &target, headers, body, hash).await?;
+            proxy.send(object_ref.signer, &Method::PUT, &target, headers, body, hash).await?;
         let mut response = without_body(response).await;
         conditions::to_client(response.headers_mut());
         return Ok(response);
     }
-    seal(proxy, sought, headers, content).await
+    seal(proxy, object_ref, headers, content).await
 }
 
 /// Seals content as an object, with the headers that are to stand beside it.
 pub(super) async fn seal(
     proxy: &Proxy,
-    sought: &Sought<'_>,
+    object_ref: &ObjectRef<'_>,
     mut headers: HeaderMap,
     content: Content,
 ) -> Result<Response<Outgoing>, S3Error> {
@@ -91,11 +94,11 @@ pub(super) async fn seal(
     if len > MAX_PUT {
         return Err(S3Error::too_large());
     }
-    let (content, md5) = match proxy.rule(sought.bucket).entity_tags {
+    let (content, md5) = match proxy.rule(object_ref.bucket).entity_tags {
         EntityTags::Backend => (content, None),
         EntityTags::Md5 => with_md5(proxy, content).await?,
     };
-    let mut keys = proxy.new_key(sought.place()?).await?;
+    let mut keys = proxy.new_key(object_ref.place()?).await?;
     let (header, sealer) = Header::whole(
         &keys.key,
         len,
@@ -107,10 +110,10 @@ pub(super) async fn seal(
     .map_err(|_| S3Error::internal())?;
     let entry = md5.map(|md5| sealer.seal_md5(&md5, &mut OsRandom)).transpose();
     let entry = entry.map_err(|_| S3Error::internal())?;
-    set_all_metadata(proxy, sought.bucket, &mut headers, &header, &keys.key, entry.as_deref())?;
-    let target = sought.target();
-    let (signer, method) = (sought.signer, &Method::PUT);
-    if marker::is_marker(sought.key, len) {
+    set_all_metadata(proxy, object_ref.bucket, &mut headers, &header, &keys.key, entry.as_deref())?;
+    let target = object_ref.target();
+    let (signer, method) = (object_ref.signer, &Method::PUT);
+    if marker::is_marker(object_ref.key, len) {
         let (_, outcome) = whole(content, proxy.limits().idle_timeout).await?;
         let (body, hash) = (Body::empty(), PayloadHash::Unsigned);
         let response = proxy.send(signer, method, &target, headers, body, hash).await;

@@ -6,7 +6,7 @@ use endseal_s3_protocol::xml;
 use http::Response;
 
 use super::{content, pass_through};
-use crate::context::{Call, Proxy};
+use crate::context::{Proxy, RequestContext};
 use crate::forward::without_body;
 use crate::headers;
 use crate::transfer::Outgoing;
@@ -18,7 +18,7 @@ const MAX_REQUEST: u64 = 1 << 20;
 /// Fetches an object back from an archive.
 pub(super) async fn restore_object(
     proxy: &Proxy,
-    call: Call,
+    call: RequestContext,
 ) -> Result<Response<Outgoing>, S3Error> {
     let target = pass_through::target(&call).into_owned();
     let digests = content::digests(&call.headers, &call.payload)?;

@@ -16,12 +16,12 @@ use hyper::body::Incoming;
 use super::error_response;
 use super::request_id::RequestId;
 use crate::access::Client;
-use crate::context::{Call, Proxy, Seen};
+use crate::context::{AccessLog, Proxy, RequestContext};
 use crate::headers::{self, COPY_SOURCE};
 use crate::names::parse_target;
 use crate::observability::failure;
 use crate::operations;
-use crate::transfer::{Leftover, Outgoing, Upload};
+use crate::transfer::{Leftover, Outgoing, RequestBody};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
 
@@ -29,7 +29,7 @@ impl Proxy {
     /// Answers a request. Whatever happens, there is an answer.
     pub async fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Response<Outgoing> {
         let start = Instant::now();
-        let mut seen = Seen::default();
+        let mut seen = AccessLog::default();
         let (head, body) = request.into_parts();
         // Put aside until it is wanted: what is refused is read to its end all the same.
         let body = self.body(&head, body, &seen.leftover);
@@ -87,8 +87,8 @@ impl Proxy {
     async fn serve(
         &self,
         head: Parts,
-        body: Box<Upload>,
-        seen: &mut Seen,
+        body: Box<RequestBody>,
+        seen: &mut AccessLog,
     ) -> Result<Response<Outgoing>, S3Error> {
         if head_len(&head.uri, &head.headers) > self.limits.header_bytes {
             return Err(S3Error::head_too_large());
@@ -130,7 +130,7 @@ impl Proxy {
         if verified.presigned {
             target = target.without_signature();
         }
-        let call = Call {
+        let call = RequestContext {
             method: head.method,
             target,
             headers: head.headers,
@@ -143,13 +143,13 @@ impl Proxy {
         operations::handle(self, call).await
     }
 
-    fn body(&self, head: &Parts, body: Incoming, leftover: &Leftover) -> Box<Upload> {
+    fn body(&self, head: &Parts, body: Incoming, leftover: &Leftover) -> Box<RequestBody> {
         let expects_continue = headers::text(&head.headers, EXPECT)
             .is_some_and(|expect| expect.eq_ignore_ascii_case("100-continue"));
         if expects_continue && body.is_end_stream() && is_botocore(&head.headers) {
             leftover.end_connection();
         }
-        Upload::new(body, expects_continue, leftover.clone(), self.limits.min_rate)
+        RequestBody::new(body, expects_continue, leftover.clone(), self.limits.min_rate)
     }
 
     fn request_id(&self) -> RequestId {

@@ -8,21 +8,21 @@ use std::io::{self, IoSlice};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::transfer::Rate;
-use crate::upstream::Stall;
+use crate::upstream::IdleTimeout;
 
 /// A connection that ends when its peer does not read what is written to it.
 pub(crate) struct Front<S> {
     stream: S,
     idle: Duration,
     least: u64,
-    stall: Stall,
+    stall: IdleTimeout,
     rate: Rate,
 }
 
 impl<S> Front<S> {
     /// Bounds the time without a byte, and the bytes a second.
     pub(crate) fn new(stream: S, idle: Duration, least: u64) -> Self {
-        Self { stream, idle, least, stall: Stall::default(), rate: Rate::default() }
+        Self { stream, idle, least, stall: IdleTimeout::default(), rate: Rate::default() }
     }
 
     fn wrote(

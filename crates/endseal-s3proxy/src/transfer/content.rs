@@ -12,7 +12,7 @@ use endseal_s3_protocol::content::{self, Pieces, Step};
 use http_body::{Body as _, Frame};
 use tokio::time::timeout;
 
-use crate::transfer::{FormFile, Opened, Upload};
+use crate::transfer::{FormFile, Opened, RequestBody};
 use crate::upstream::{ResponseBody, SourceError};
 
 /// Content of any source.
@@ -23,7 +23,7 @@ pub(crate) enum ContentSource {
     /// Here, all of it.
     Held(Option<Bytes>),
     /// A client, as it comes.
-    Upload(Box<Upload>),
+    RequestBody(Box<RequestBody>),
     /// Another object, or a range of it.
     Opened(Box<Opened>),
     /// An object of the backend that is not sealed.
@@ -101,7 +101,7 @@ impl Pieces for ContentSource {
                 let content = content.take().filter(|content| !content.is_empty());
                 Poll::Ready(content.map(Ok))
             }
-            Self::Upload(incoming) => incoming.poll_piece(cx),
+            Self::RequestBody(incoming) => incoming.poll_piece(cx),
             Self::Opened(opened) => opened.poll_piece(cx),
             Self::Form(file) => file.poll_piece(cx),
             Self::Backend(body) => loop {

@@ -5,12 +5,12 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf as _, Bytes, BytesMut};
 use endseal_s3_protocol::S3Error;
 
-use crate::transfer::Upload;
+use crate::transfer::RequestBody;
 
 /// The bytes of a file of known length, then `ending`, then nothing. A delimiter within the file is an
 /// error: then the form has something behind the file, and its length is not what it seemed.
 pub(crate) struct FormFile {
-    upload: Box<Upload>,
+    upload: Box<RequestBody>,
     /// Came together with the fields before the file.
     buffered: Bytes,
     left: u64,
@@ -23,7 +23,7 @@ pub(crate) struct FormFile {
 
 impl FormFile {
     pub(crate) fn new(
-        upload: Box<Upload>,
+        upload: Box<RequestBody>,
         buffered: Bytes,
         len: u64,
         delimiter: Bytes,

@@ -12,7 +12,7 @@ use super::leftover::{Left, Leftover};
 use crate::transfer::Rate;
 
 /// The body of a request. Dropped before its end, it goes to its [`Leftover`].
-pub(crate) struct Upload {
+pub(crate) struct RequestBody {
     incoming: Option<Incoming>,
     /// The client waits for a word before it sends anything (`Expect: 100-continue`).
     waits: bool,
@@ -22,7 +22,7 @@ pub(crate) struct Upload {
     least: u64,
 }
 
-impl Upload {
+impl RequestBody {
     /// A body, of which at least `least` bytes a second have to come.
     pub(crate) fn new(
         incoming: Incoming,
@@ -75,7 +75,7 @@ impl Upload {
     }
 }
 
-impl Drop for Upload {
+impl Drop for RequestBody {
     fn drop(&mut self) {
         if let Some(incoming) = self.incoming.take()
             && !incoming.is_end_stream()

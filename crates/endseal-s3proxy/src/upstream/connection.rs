@@ -16,9 +16,9 @@ use hyper_util::rt::TokioIo;
 use tokio::runtime::{Handle, Id};
 
 use super::error::ClientError;
+use super::idle_timeout::IdleTimeout;
 use super::sent::SentBody;
 use super::socket::{Activity, Socket};
-use super::stall::Stall;
 
 /// Fields of a response at most: user metadata alone can be hundreds.
 const MAX_FIELDS: usize = 512;
@@ -31,8 +31,8 @@ pub(super) struct Connection {
     /// None when it has ended.
     work: Option<Box<Work>>,
     activity: Arc<Activity>,
-    /// Between exchanges it is kept here: its alarm is set anew, not made anew.
-    pub(super) stall: Stall,
+    /// Between exchanges it is kept here: its timer is reset, not made anew.
+    pub(super) stall: IdleTimeout,
     /// The runtime that tells when it can be read, and runs its timer.
     home: Home,
 }
@@ -66,7 +66,7 @@ impl Connection {
             .handshake(TokioIo::new(socket))
             .await
             .map_err(|_| ClientError::Broken)?;
-        let (work, stall) = (Some(Box::new(work)), Stall::default());
+        let (work, stall) = (Some(Box::new(work)), IdleTimeout::default());
         Ok(Self { handle, work, activity, stall, home: here() })
     }
 

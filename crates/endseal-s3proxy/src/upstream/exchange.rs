@@ -13,14 +13,14 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::connection::{Connection, look};
 use super::counters::{Counters, add};
 use super::error::ClientError;
+use super::idle_timeout::IdleTimeout;
 use super::pool::Pool;
 use super::sent::{Phase, Progress, SentBody};
-use super::stall::Stall;
 
 /// A connection in use. Dropping it closes the socket.
 pub(super) struct Exchange {
     connection: Option<Box<Connection>>,
-    stall: Stall,
+    stall: IdleTimeout,
     pool: Arc<Pool>,
     counters: Arc<Counters>,
     /// Bytes that had gone through the socket before: read, written.

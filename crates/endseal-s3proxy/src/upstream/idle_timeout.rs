@@ -5,16 +5,16 @@ use core::time::Duration;
 
 use tokio::time::Instant;
 
-use super::alarm::Alarm;
+use super::lazy_timer::LazyTimer;
 
 /// Counts the time without progress.
 #[derive(Default)]
-pub(crate) struct Stall {
+pub(crate) struct IdleTimeout {
     since: Option<Instant>,
-    alarm: Alarm,
+    alarm: LazyTimer,
 }
 
-impl Stall {
+impl IdleTimeout {
     /// There was progress, or nothing is waited for.
     pub(crate) fn progress(&mut self) {
         self.since = None;
@@ -36,26 +36,26 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(10);
 
-    async fn wait(stall: &mut Stall, limit: Duration) -> Duration {
+    async fn wait(stall: &mut IdleTimeout, limit: Duration) -> Duration {
         let start = Instant::now();
         poll_fn(|cx| stall.poll(cx, limit)).await;
         start.elapsed()
     }
 
-    fn peek(stall: &mut Stall) -> bool {
+    fn peek(stall: &mut IdleTimeout) -> bool {
         stall.poll(&mut Context::from_waker(core::task::Waker::noop()), LIMIT).is_ready()
     }
 
     #[tokio::test(start_paused = true)]
     async fn it_rings_after_the_limit_without_progress() {
-        let mut stall = Stall::default();
+        let mut stall = IdleTimeout::default();
         let waited = wait(&mut stall, LIMIT).await;
         assert!((LIMIT..LIMIT * 2).contains(&waited), "{waited:?}");
     }
 
     #[tokio::test(start_paused = true)]
     async fn progress_starts_the_time_anew() {
-        let mut stall = Stall::default();
+        let mut stall = IdleTimeout::default();
         for _ in 0..5 {
             assert!(!peek(&mut stall));
             tokio::time::advance(Duration::from_secs(9)).await;
@@ -71,7 +71,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_shorter_limit_rings_earlier() {
-        let mut stall = Stall::default();
+        let mut stall = IdleTimeout::default();
         assert!(!peek(&mut stall));
         let waited = wait(&mut stall, Duration::from_secs(2)).await;
         assert!((2000..2500).contains(&waited.as_millis()), "{waited:?}");

@@ -11,9 +11,9 @@ use tokio::time::{Instant, Sleep, sleep_until};
 /// A timer of tokio's is set under a lock, and wakes its thread by a system call if it is to ring before all
 /// others. So one that rings too early stays as it is, and is set back when it has rung.
 #[derive(Default)]
-pub(crate) struct Alarm(Option<Pin<Box<Sleep>>>);
+pub(crate) struct LazyTimer(Option<Pin<Box<Sleep>>>);
 
-impl Alarm {
+impl LazyTimer {
     /// Ready when `deadline` has come.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>, deadline: Instant) -> Poll<()> {
         let sleep = self.0.get_or_insert_with(|| Box::pin(sleep_until(deadline)));

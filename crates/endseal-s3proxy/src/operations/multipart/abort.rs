@@ -7,7 +7,7 @@ use http::{Method, Response, StatusCode};
 
 use super::recorded;
 use super::upload::Upload;
-use crate::context::{Call, Proxy};
+use crate::context::{Proxy, RequestContext};
 use crate::forward::without_body;
 use crate::headers;
 use crate::transfer::Outgoing;
@@ -15,7 +15,7 @@ use crate::transfer::Outgoing;
 /// Gives an upload up, with what is parked and recorded for it. An id as the backend lists it will do.
 pub(in crate::operations) async fn abort(
     proxy: &Proxy,
-    call: &Call,
+    call: &RequestContext,
 ) -> Result<Response<Outgoing>, S3Error> {
     let headers = headers::forwarded(&call.headers);
     let id = call.target.query().get("uploadId").unwrap_or_default();

@@ -20,7 +20,7 @@ use super::completed;
 use super::part::is_plain;
 use super::upload::{StoredPart, Upload};
 use crate::content_checksum::kept;
-use crate::context::{Call, Proxy};
+use crate::context::{Proxy, RequestContext};
 use crate::forward::{late_error, read, with_document};
 use crate::headers;
 use crate::operations::copy_object::rewrite_answer;
@@ -34,7 +34,7 @@ const MAX_REQUEST: u64 = 4 << 20;
 /// Completes an upload.
 pub(in crate::operations) async fn complete(
     proxy: &Proxy,
-    mut call: Call,
+    mut call: RequestContext,
 ) -> Result<Response<Outgoing>, S3Error> {
     if is_plain(proxy, &call) {
         let response = pass_through::send_on(proxy, call).await?;
@@ -90,7 +90,7 @@ const AGAIN: [Duration; 3] =
 /// `NoSuchUpload` if the backend has none, or none any more.
 async fn attempt(
     proxy: &Proxy,
-    call: &Call,
+    call: &RequestContext,
     upload: &Upload<'_>,
     named: &[CompletedPart],
 ) -> Result<Option<Response<Outgoing>>, S3Error> {
@@ -243,7 +243,7 @@ async fn write_end(
         headers::insert(&mut headers, TRAILER.header(), &checksum.to_base64())?;
     }
     let body = Body::full(end);
-    let signer = upload.sought.signer;
+    let signer = upload.object_ref.signer;
     let sent =
         proxy.send(signer, &Method::PUT, &target, headers, body, PayloadHash::Unsigned).await;
     let response = sent.map_err(|error| match error.status() {
@@ -268,7 +268,7 @@ async fn unpark(proxy: &Proxy, upload: &Upload<'_>, part: &StoredPart) -> Result
     let mut headers = HeaderMap::new();
     headers::insert(&mut headers, "if-match", &format!("\"{}\"", part.entity_tag))?;
     let target = upload.parked(part.number);
-    let response = proxy.ask(upload.sought.signer, &Method::GET, &target, headers).await;
+    let response = proxy.ask(upload.object_ref.signer, &Method::GET, &target, headers).await;
     let response = response.map_err(|error| match error.status() {
         // It was there a moment ago, and goes when the upload is completed.
         StatusCode::NOT_FOUND => S3Error::no_such_upload(),

@@ -10,9 +10,9 @@ use http::{HeaderMap, Response};
 
 use super::upload::Upload;
 use crate::content_checksum::shown;
-use crate::context::{Call, Proxy};
+use crate::context::{Proxy, RequestContext};
 use crate::headers::{self, USER_METADATA};
-use crate::sealed_object::{Found, object_len};
+use crate::sealed_object::{Inspected, object_len};
 use crate::transfer::Outgoing;
 
 /// The answer for an upload that is no more, if the object at its place is what it became: its header is
@@ -22,12 +22,12 @@ use crate::transfer::Outgoing;
 /// `NoSuchUpload` if it is anything else.
 pub(super) async fn answer(
     proxy: &Proxy,
-    call: &Call,
+    call: &RequestContext,
     upload: &Upload<'_>,
     named: &[CompletedPart],
 ) -> Result<Response<Outgoing>, S3Error> {
-    let sought = &upload.sought;
-    let head = proxy.head(sought, HeaderMap::new()).await.map_err(|error| {
+    let object_ref = &upload.object_ref;
+    let head = proxy.head(object_ref, HeaderMap::new()).await.map_err(|error| {
         if error.status().is_server_error() { error } else { S3Error::no_such_upload() }
     })?;
     let id = call.target.query().get("uploadId").unwrap_or_default();
@@ -37,10 +37,10 @@ pub(super) async fn answer(
         return Err(S3Error::no_such_upload());
     }
     let len = object_len(&head)?;
-    let Found::Sealed(object) = proxy.examine(sought, head.headers(), len).await? else {
+    let Inspected::Sealed(object) = proxy.examine(object_ref, head.headers(), len).await? else {
         return Err(S3Error::no_such_upload());
     };
-    let record = proxy.record(sought, &object).await?;
+    let record = proxy.record(object_ref, &object).await?;
     if !is_of(&record, named) {
         return Err(S3Error::no_such_upload());
     }
@@ -52,8 +52,8 @@ pub(super) async fn answer(
     let mut document = xml::Builder::new("CompleteMultipartUploadResult");
     document
         .leaf("Location", &call.target.path())
-        .leaf("Bucket", sought.bucket)
-        .leaf("Key", sought.key)
+        .leaf("Bucket", object_ref.bucket)
+        .leaf("Key", object_ref.key)
         .leaf("ETag", &entity_tag::to_client(tag));
     if let Some(checksum) = record.checksum().and_then(shown) {
         let (kind, text) = if record.is_composite() {

@@ -10,22 +10,22 @@ use http::{Method, Response};
 
 use super::upload::Upload;
 use crate::bucket::Plaintext;
-use crate::context::{Call, Proxy};
+use crate::context::{Proxy, RequestContext};
 use crate::forward::{late_error, read, with_document};
 use crate::headers;
 use crate::operations::put_object::set_metadata;
-use crate::sealed_object::Sought;
+use crate::sealed_object::ObjectRef;
 use crate::transfer::{Outgoing, TRAILER};
 use crate::upstream::ResponseBody;
 
 /// Begins an upload.
 pub(in crate::operations) async fn create(
     proxy: &Proxy,
-    call: &Call,
+    call: &RequestContext,
 ) -> Result<Response<Outgoing>, S3Error> {
-    let sought = Sought::of(&call.signer, &call.target)?;
+    let object_ref = ObjectRef::of(&call.signer, &call.target)?;
     let mut headers = headers::about_sealed(&call.headers);
-    if proxy.rule(sought.bucket).plaintext == Plaintext::Allow {
+    if proxy.rule(object_ref.bucket).plaintext == Plaintext::Allow {
         headers::check_user_metadata(&headers)?;
         let response = proxy.ask(&call.signer, &Method::POST, &call.target, headers).await?;
         let (head, body) = response.into_parts();
@@ -37,7 +37,7 @@ pub(in crate::operations) async fn create(
         // Not only at the first part.
         return Err(ChecksumError::UnknownAlgorithm.into());
     }
-    let place = sought.place()?;
+    let place = object_ref.place()?;
     let keys = proxy.new_key(place).await?;
     let header = Header::multipart(
         &keys.key,
@@ -47,7 +47,7 @@ pub(in crate::operations) async fn create(
         &mut OsRandom,
     )
     .map_err(|_| S3Error::internal())?;
-    set_metadata(proxy, sought.bucket, &mut headers, &header, &keys.key)?;
+    set_metadata(proxy, object_ref.bucket, &mut headers, &header, &keys.key)?;
     if proxy.has_trailers() {
         // Of the sealed parts, which come with checksums of that algorithm.
         headers::insert(&mut headers, "x-amz-checksum-algorithm", TRAILER.name())?;
@@ -57,8 +57,8 @@ pub(in crate::operations) async fn create(
     let (document, backend_id) = begun(body).await?;
     let id = UploadId::seal(&header, &keys.key, &place, &backend_id, &mut OsRandom)
         .map_err(|_| S3Error::internal())?;
-    if proxy.rule(sought.bucket).records_uploads() {
-        let upload = Upload { sought, key: keys.key, backend_id };
+    if proxy.rule(object_ref.bucket).records_uploads() {
+        let upload = Upload { object_ref, key: keys.key, backend_id };
         if let Err(error) = upload.write_id(proxy, &id).await {
             // A client that has an id may look for it in a list.
             upload.give_up(proxy).await;

@@ -14,7 +14,7 @@ use http::{HeaderMap, Method, Response};
 
 use super::part::is_plain;
 use super::upload::{StoredPart, Upload};
-use crate::context::{Call, Proxy};
+use crate::context::{Proxy, RequestContext};
 use crate::forward::{read, relay, with_document};
 use crate::headers;
 use crate::transfer::Outgoing;
@@ -24,7 +24,7 @@ const MAX_LIST: usize = 4 << 20;
 /// Lists the parts of an upload: those of the backend and those that are parked.
 pub(in crate::operations) async fn list_parts(
     proxy: &Proxy,
-    call: &Call,
+    call: &RequestContext,
 ) -> Result<Response<Outgoing>, S3Error> {
     if is_plain(proxy, call) {
         let headers = headers::forwarded(&call.headers);

@@ -16,13 +16,13 @@ use http::{HeaderMap, Method, Response};
 
 use super::upload::{Upload, of_own_key};
 use crate::content_checksum::kept;
-use crate::context::{Call, Proxy};
+use crate::context::{Proxy, RequestContext};
 use crate::forward::{late_error, read, with_document, without_body};
 use crate::headers;
 use crate::operations::copy_object::{Source, name_source, not_there};
 use crate::operations::get_object::open_range;
 use crate::operations::{conditions, content, pass_through, put_object};
-use crate::sealed_object::{Found, Sought, object_len};
+use crate::sealed_object::{Inspected, ObjectRef, object_len};
 use crate::transfer::{Content, ContentSource, Framed, Outgoing, Plain, Report, Sealed, Sealer};
 use crate::upstream::{Body, ResponseBody};
 
@@ -35,7 +35,7 @@ const MAX_PART: u64 = {
 /// Seals a part.
 pub(in crate::operations) async fn upload_part(
     proxy: &Proxy,
-    mut call: Call,
+    mut call: RequestContext,
 ) -> Result<Response<Outgoing>, S3Error> {
     if is_plain(proxy, &call) {
         // Parts of the backend's own uploads have its own tags, in every answer and in the completion.
@@ -51,7 +51,7 @@ pub(in crate::operations) async fn upload_part(
     let Outcome { sha256, checksum, .. } = outcome;
     let checksum = checksum.and_then(kept);
     let is_known = sha256.is_some() || checksum.is_some();
-    if is_known && proxy.rule(upload.sought.bucket).records_uploads() {
+    if is_known && proxy.rule(upload.object_ref.bucket).records_uploads() {
         let tag = headers::text(answer.headers(), ETAG).unwrap_or_default();
         let entity_tag = tag.trim_matches('"').to_owned();
         let receipt = Receipt { salt, plaintext_len, sha256, checksum, entity_tag };
@@ -62,7 +62,7 @@ pub(in crate::operations) async fn upload_part(
 }
 
 /// Whether an upload is one of the backend's own, in a bucket that allows plaintext.
-pub(super) fn is_plain(proxy: &Proxy, call: &Call) -> bool {
+pub(super) fn is_plain(proxy: &Proxy, call: &RequestContext) -> bool {
     let allows = call
         .target
         .bucket()
@@ -74,10 +74,10 @@ pub(super) fn is_plain(proxy: &Proxy, call: &Call) -> bool {
 /// Seals what another object holds as a part. The content passes: it gets another key.
 pub(in crate::operations) async fn upload_part_copy(
     proxy: &Proxy,
-    call: &Call,
+    call: &RequestContext,
 ) -> Result<Response<Outgoing>, S3Error> {
     let source = Source::of(call)?;
-    let from = Sought::of(&call.signer, &source.target)?;
+    let from = ObjectRef::of(&call.signer, &source.target)?;
     let upload = match is_plain(proxy, call) {
         true => None,
         false => Some(Upload::of(proxy, call).await?),
@@ -90,7 +90,7 @@ pub(in crate::operations) async fn upload_part_copy(
     };
     let stored_len = object_len(&head)?;
     let found = proxy.examine(&from, head.headers(), stored_len).await?;
-    if upload.is_none() && matches!(found, Found::Plain) {
+    if upload.is_none() && matches!(found, Inspected::Plain) {
         // Bytes that are the same on both sides: the backend moves them.
         let mut headers = headers::forwarded(&call.headers);
         conditions::to_backend(&mut headers);
@@ -99,8 +99,8 @@ pub(in crate::operations) async fn upload_part_copy(
         return copied(response).await;
     }
     let content_len = match &found {
-        Found::Sealed(object) => object.content_len,
-        Found::Plain => stored_len,
+        Inspected::Sealed(object) => object.content_len,
+        Inspected::Plain => stored_len,
     };
     let range = match headers::text(&call.headers, "x-amz-copy-source-range") {
         None => 0..content_len,
@@ -121,7 +121,7 @@ pub(in crate::operations) async fn upload_part_copy(
     };
     let len = range.end - range.start;
     let content = match &found {
-        Found::Sealed(object) => {
+        Inspected::Sealed(object) => {
             let record = match object.is_multipart() {
                 true => Some(proxy.record(&from, object).await?),
                 false => None,
@@ -129,7 +129,7 @@ pub(in crate::operations) async fn upload_part_copy(
             let opened = open_range(proxy, &from, None, object, record.as_ref(), range).await?;
             Content::plain(ContentSource::Opened(Box::new(opened)), len, Digests::new())
         }
-        Found::Plain => {
+        Inspected::Plain => {
             let mut headers = HeaderMap::new();
             if len < stored_len {
                 let range = format!("bytes={}-{}", range.start, range.end - 1);
@@ -172,7 +172,7 @@ async fn copied(response: Response<ResponseBody>) -> Result<Response<Outgoing>, 
     }
 }
 
-fn number(call: &Call) -> Result<PartNumber, S3Error> {
+fn number(call: &RequestContext) -> Result<PartNumber, S3Error> {
     let text = call.target.query().get("partNumber").unwrap_or_default();
     text.parse().ok().and_then(PartNumber::new).ok_or_else(|| {
         S3Error::invalid_argument("Part number must be an integer between 1 and 10000, inclusive")
@@ -193,7 +193,7 @@ struct Sent {
 /// last.
 async fn send(
     proxy: &Proxy,
-    call: &Call,
+    call: &RequestContext,
     upload: &Upload<'_>,
     number: PartNumber,
     content: Content,
@@ -242,7 +242,7 @@ async fn send(
 /// Sends content that was opened as a part of the backend's own upload.
 async fn send_plain(
     proxy: &Proxy,
-    call: &Call,
+    call: &RequestContext,
     content: Content,
 ) -> Result<Response<Outgoing>, S3Error> {
     let mut headers = headers::about_sealed(&call.headers);

@@ -22,7 +22,7 @@ use crate::content_checksum::shown;
 use crate::context::Proxy;
 use crate::forward::read;
 use crate::operations::delete_objects;
-use crate::sealed_object::Sought;
+use crate::sealed_object::ObjectRef;
 use crate::upstream::Body;
 
 /// A page of a list of the proxy's own keys.
@@ -57,9 +57,9 @@ impl Upload<'_> {
 
     async fn write(&self, proxy: &Proxy, key: &str, body: Vec<u8>) -> Result<(), S3Error> {
         let headers = self.owner_headers(proxy)?;
-        let target = Target::of(self.sought.bucket, Some(key), Query::new());
+        let target = Target::of(self.object_ref.bucket, Some(key), Query::new());
         let (body, hash) = (Body::full(body.into()), PayloadHash::Unsigned);
-        let signer = self.sought.signer;
+        let signer = self.object_ref.signer;
         let sent = proxy.send(signer, &Method::PUT, &target, headers, body, hash).await;
         sent.map(drop).map_err(of_own_key)
     }
@@ -75,7 +75,7 @@ impl Upload<'_> {
         entity_tag: &str,
     ) -> Result<Option<Receipt>, S3Error> {
         let key = receipt_key(&self.backend_id, number, entity_tag);
-        let (signer, bucket) = (self.sought.signer, self.sought.bucket);
+        let (signer, bucket) = (self.object_ref.signer, self.object_ref.bucket);
         let sealed = find(proxy, signer, bucket, &key, Receipt::MAX_LEN).await?;
         let Some(sealed) = sealed else { return Ok(None) };
         let receipt = Receipt::open(&self.key, number, &sealed).ok();
@@ -95,7 +95,7 @@ impl Upload<'_> {
         proxy: &Proxy,
         parts: &[(PartNumber, &str)],
     ) -> Result<HashMap<PartNumber, ChecksumValue>, S3Error> {
-        if !proxy.rule(self.sought.bucket).records_uploads() {
+        if !proxy.rule(self.object_ref.bucket).records_uploads() {
             return Ok(HashMap::new());
         }
         let next = AtomicUsize::new(0);
@@ -128,12 +128,12 @@ impl Upload<'_> {
     /// an upload that nobody knows, which is for who cleans.
     pub(super) async fn give_up(&self, proxy: &Proxy) {
         let target = self.target(Query::new());
-        let _ = proxy.ask(self.sought.signer, &Method::DELETE, &target, HeaderMap::new()).await;
+        let _ = proxy.ask(self.object_ref.signer, &Method::DELETE, &target, HeaderMap::new()).await;
     }
 
     /// Deletes what is recorded of an upload that is no more.
     pub(super) async fn forget(&self, proxy: &Proxy) {
-        forget(proxy, self.sought.signer, self.sought.bucket, &self.backend_id).await;
+        forget(proxy, self.object_ref.signer, self.object_ref.bucket, &self.backend_id).await;
     }
 }
 
@@ -199,14 +199,14 @@ async fn forget_all(
 /// If the backend or the key provider is not available.
 pub(in crate::operations) async fn given_id(
     proxy: &Proxy,
-    sought: Sought<'_>,
+    object_ref: ObjectRef<'_>,
     backend_id: &str,
 ) -> Result<Option<String>, S3Error> {
     let key = recorded_id_key(backend_id);
-    let text = find(proxy, sought.signer, sought.bucket, &key, UploadId::MAX_TEXT).await?;
+    let text = find(proxy, object_ref.signer, object_ref.bucket, &key, UploadId::MAX_TEXT).await?;
     let Some(text) = text else { return Ok(None) };
     let text = String::from_utf8(text).unwrap_or_default();
-    match Upload::named(proxy, sought, &text).await {
+    match Upload::named(proxy, object_ref, &text).await {
         Ok(upload) if upload.backend_id == backend_id => Ok(Some(text)),
         Err(error) if error.status() == StatusCode::SERVICE_UNAVAILABLE => Err(error),
         _ => {
@@ -223,13 +223,13 @@ pub(in crate::operations) async fn given_id(
 /// `InvalidArgument` for an id of the proxy's that is not one of this key.
 pub(in crate::operations) async fn backends_marker(
     proxy: &Proxy,
-    sought: Sought<'_>,
+    object_ref: ObjectRef<'_>,
     marker: &str,
 ) -> Result<String, S3Error> {
     if UploadId::parse(marker).is_err() {
         return Ok(marker.to_owned());
     }
-    match Upload::named(proxy, sought, marker).await {
+    match Upload::named(proxy, object_ref, marker).await {
         Ok(upload) => Ok(upload.backend_id),
         Err(error) if error.status() == StatusCode::SERVICE_UNAVAILABLE => Err(error),
         Err(_) => {

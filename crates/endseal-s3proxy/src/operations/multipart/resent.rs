@@ -20,7 +20,7 @@ impl Upload<'_> {
         number: PartNumber,
         present: [Option<StoredPart>; 2],
     ) -> Result<Option<(StoredPart, [u8; SALT_LEN])>, S3Error> {
-        let (true, Some(salt)) = (proxy.rule(self.sought.bucket).records_uploads(), tag.salt())
+        let (true, Some(salt)) = (proxy.rule(self.object_ref.bucket).records_uploads(), tag.salt())
         else {
             return Ok(None);
         };

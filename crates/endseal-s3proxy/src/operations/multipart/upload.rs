@@ -12,10 +12,10 @@ use endseal_s3_protocol::xml::{self, ListedPart};
 use endseal_s3_protocol::{Query, Target};
 use http::{HeaderMap, Method, Response, StatusCode};
 
-use crate::context::{Call, Proxy};
+use crate::context::{Proxy, RequestContext};
 use crate::forward::read;
 use crate::headers::{self, USER_METADATA};
-use crate::sealed_object::{Sought, object_len};
+use crate::sealed_object::{ObjectRef, object_len};
 use crate::upstream::ResponseBody;
 
 /// 1,000 parts and what is around them.
@@ -23,7 +23,7 @@ const MAX_LIST: usize = 4 << 20;
 
 /// An upload, whose id is authentic.
 pub(super) struct Upload<'a> {
-    pub(super) sought: Sought<'a>,
+    pub(super) object_ref: ObjectRef<'a>,
     pub(super) key: ContentKey,
     /// The backend's upload id.
     pub(super) backend_id: String,
@@ -56,9 +56,10 @@ impl<'a> Upload<'a> {
     ///
     /// # Errors
     /// `NoSuchUpload` for an id that is not of this proxy, or of another place.
-    pub(super) async fn of(proxy: &Proxy, call: &'a Call) -> Result<Self, S3Error> {
-        let sought = Sought::of(&call.signer, &call.target)?;
-        Self::named(proxy, sought, call.target.query().get("uploadId").unwrap_or_default()).await
+    pub(super) async fn of(proxy: &Proxy, call: &'a RequestContext) -> Result<Self, S3Error> {
+        let object_ref = ObjectRef::of(&call.signer, &call.target)?;
+        Self::named(proxy, object_ref, call.target.query().get("uploadId").unwrap_or_default())
+            .await
     }
 
     /// The upload of that id, if it is one of that key.
@@ -67,29 +68,29 @@ impl<'a> Upload<'a> {
     /// As [`of`](Self::of).
     pub(super) async fn named(
         proxy: &Proxy,
-        sought: Sought<'a>,
+        object_ref: ObjectRef<'a>,
         text: &str,
     ) -> Result<Self, S3Error> {
         let id = UploadId::parse(text).map_err(|_| S3Error::no_such_upload())?;
-        let place = sought.place()?;
+        let place = object_ref.place()?;
         let key = proxy.open_key(id.header(), place).await.map_err(|error| {
             let unauthentic = error.code() == S3Error::not_authentic().code();
             if unauthentic { S3Error::no_such_upload() } else { error }
         })?;
         let backend_id = id.open(&key, &place).map_err(|_| S3Error::no_such_upload())?;
-        Ok(Self { sought, key, backend_id })
+        Ok(Self { object_ref, key, backend_id })
     }
 
     /// The target of a request about the upload.
     pub(super) fn target(&self, query: Query) -> Target {
         let query = query.with("uploadId", &self.backend_id);
-        Target::of(self.sought.bucket, Some(self.sought.key), query)
+        Target::of(self.object_ref.bucket, Some(self.object_ref.key), query)
     }
 
     /// Where part `number` is parked.
     pub(super) fn parked(&self, number: PartNumber) -> Target {
         let key = parked_key(&self.backend_id, number);
-        Target::of(self.sought.bucket, Some(&key), Query::new())
+        Target::of(self.object_ref.bucket, Some(&key), Query::new())
     }
 
     /// Headers of what is parked or recorded: which upload it belongs to, for who cleans the bucket.
@@ -98,7 +99,7 @@ impl<'a> Upload<'a> {
     /// If the value cannot stand in a header, which it always can, or `KeyTooLongError`.
     pub(super) fn owner_headers(&self, proxy: &Proxy) -> Result<HeaderMap, S3Error> {
         let mut headers = HeaderMap::new();
-        let key = proxy.stored_key(self.sought.bucket, self.sought.key)?.into_owned();
+        let key = proxy.stored_key(self.object_ref.bucket, self.object_ref.key)?.into_owned();
         let owner = ParkedUpload { key, backend_id: self.backend_id.clone() };
         if let Some(value) = owner.encode() {
             let name = format!("{USER_METADATA}{PARKED_METADATA}");
@@ -154,7 +155,7 @@ impl<'a> Upload<'a> {
 
     async fn list(&self, proxy: &Proxy, query: Query) -> Result<Response<ResponseBody>, S3Error> {
         let target = self.target(query);
-        let signer = self.sought.signer;
+        let signer = self.object_ref.signer;
         let response = proxy.ask(signer, &Method::GET, &target, HeaderMap::new()).await;
         response.map_err(|error| match error.status() {
             StatusCode::NOT_FOUND => S3Error::no_such_upload(),
@@ -172,7 +173,8 @@ impl<'a> Upload<'a> {
         number: PartNumber,
     ) -> Result<Option<StoredPart>, S3Error> {
         let target = self.parked(number);
-        let asked = proxy.ask(self.sought.signer, &Method::HEAD, &target, HeaderMap::new()).await;
+        let asked =
+            proxy.ask(self.object_ref.signer, &Method::HEAD, &target, HeaderMap::new()).await;
         let response = match asked {
             Ok(response) => response,
             Err(error) if error.status() == StatusCode::NOT_FOUND => return Ok(None),
@@ -209,9 +211,9 @@ impl<'a> Upload<'a> {
     async fn parked_numbers(&self, proxy: &Proxy) -> Result<Vec<PartNumber>, S3Error> {
         let prefix = parked_folder(&self.backend_id);
         let query = Query::new().with("list-type", "2").with("prefix", &prefix);
-        let target = Target::of(self.sought.bucket, None, query);
+        let target = Target::of(self.object_ref.bucket, None, query);
         let response =
-            proxy.ask(self.sought.signer, &Method::GET, &target, HeaderMap::new()).await?;
+            proxy.ask(self.object_ref.signer, &Method::GET, &target, HeaderMap::new()).await?;
         let document = read(response.into_body(), MAX_LIST).await?;
         let mut numbers = Vec::new();
         xml::entries(&document, |entry| {
@@ -233,7 +235,7 @@ impl<'a> Upload<'a> {
     /// Deletes what is parked for part `number`.
     async fn unpark(&self, proxy: &Proxy, number: PartNumber) {
         let target = self.parked(number);
-        let _ = proxy.ask(self.sought.signer, &Method::DELETE, &target, HeaderMap::new()).await;
+        let _ = proxy.ask(self.object_ref.signer, &Method::DELETE, &target, HeaderMap::new()).await;
     }
 }
 

@@ -3,19 +3,19 @@
 use endseal_s3_format::names::Names;
 use endseal_s3_protocol::S3Error;
 
-use super::asked::Position;
+use super::list_request::Position;
 use crate::names::name_error;
 
 /// How keys of clients are spelt at the backend.
 #[derive(Clone, Copy)]
-pub(in crate::operations) enum Spelling<'a> {
+pub(in crate::operations) enum KeyCodec<'a> {
     /// Encrypted.
     Encrypted(&'a Names),
     /// As they are.
     Plain,
 }
 
-impl Spelling<'_> {
+impl KeyCodec<'_> {
     /// [`Names::seal_key`].
     ///
     /// # Errors

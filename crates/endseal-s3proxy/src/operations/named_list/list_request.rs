@@ -6,7 +6,7 @@ use endseal_s3_protocol::Query;
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::xml::EntryKind;
 
-use super::Spelling;
+use super::KeyCodec;
 
 /// S3's limit of entries on a page.
 const MAX_KEYS: usize = 1_000;
@@ -44,7 +44,7 @@ pub(in crate::operations) enum Kind {
 }
 
 /// What is wanted.
-pub(super) struct Asked {
+pub(super) struct ListRequest {
     pub(super) kind: Kind,
     /// As the client has it.
     pub(super) prefix: String,
@@ -94,20 +94,20 @@ impl Kind {
     }
 }
 
-impl Asked {
+impl ListRequest {
     /// Reads a request.
     ///
     /// # Errors
     /// `NotImplemented` for a delimiter but `/`, `KeyTooLongError`, `InvalidArgument`.
-    pub(super) fn of(query: &Query, kind: Kind, spelling: Spelling<'_>) -> Result<Self, S3Error> {
-        if !spelling.knows_delimiter(query.get("delimiter")) {
+    pub(super) fn of(query: &Query, kind: Kind, key_codec: KeyCodec<'_>) -> Result<Self, S3Error> {
+        if !key_codec.knows_delimiter(query.get("delimiter")) {
             return Err(S3Error::not_implemented().with_message(
                 "Names in this bucket are encrypted between slashes: / is the only delimiter.",
             ));
         }
         let text = |name| query.get(name).filter(|text| !text.is_empty()).map(str::to_owned);
         let prefix = text("prefix").unwrap_or_default();
-        let (folder, rest) = spelling.seal_prefix(&prefix)?;
+        let (folder, rest) = key_codec.seal_prefix(&prefix)?;
         let max = match text(kind.max()) {
             None => MAX_KEYS,
             Some(number) => {
@@ -143,15 +143,15 @@ impl Asked {
     ///
     /// # Errors
     /// `KeyTooLongError`, `InvalidArgument` for a token that this proxy did not give.
-    pub(super) fn begin(&self, spelling: Spelling<'_>) -> Result<Position, S3Error> {
+    pub(super) fn begin(&self, key_codec: KeyCodec<'_>) -> Result<Position, S3Error> {
         if let Some(token) = &self.token {
-            return spelling.position_of(token).ok_or_else(|| {
+            return key_codec.position_of(token).ok_or_else(|| {
                 S3Error::invalid_argument("The continuation token provided is incorrect")
             });
         }
         let key = self.after.as_deref().map(|after| match Position::of_marker(after) {
-            Some(stored) if matches!(spelling, Spelling::Encrypted(_)) => Ok(stored),
-            _ => spelling.seal_key(after),
+            Some(stored) if matches!(key_codec, KeyCodec::Encrypted(_)) => Ok(stored),
+            _ => key_codec.seal_key(after),
         });
         let key = key.transpose()?;
         // Servers differ in whether a marker that is a common prefix means all that it stands for.
@@ -246,8 +246,8 @@ mod tests {
     use endseal_s3_format::names::{NameSecret, Names};
     use endseal_s3_protocol::Query;
 
-    use super::super::Spelling;
-    use super::{Asked, Kind, Position};
+    use super::super::KeyCodec;
+    use super::{Kind, ListRequest, Position};
 
     fn names() -> Names {
         Names::new(&NameSecret::from_bytes(&[7; 32]), "bucket")
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn requests_are_translated() {
         let names = names();
-        let spelling = Spelling::Encrypted(&names);
+        let key_codec = KeyCodec::Encrypted(&names);
         let sealed = |key| names.seal_key(key).unwrap();
         let client = Query::new()
             .with("list-type", "2")
@@ -264,15 +264,15 @@ mod tests {
             .with("delimiter", "/")
             .with("start-after", "a/b d/")
             .with("max-keys", "7");
-        let asked = Asked::of(&client, Kind::Objects2, spelling).unwrap();
-        let query = asked.query(&client, &asked.begin(spelling).unwrap());
+        let asked = ListRequest::of(&client, Kind::Objects2, key_codec).unwrap();
+        let query = asked.query(&client, &asked.begin(key_codec).unwrap());
         assert_eq!(query.get("prefix"), Some(sealed("a/").as_str()));
         assert_eq!(query.get("start-after"), Some(sealed("a/b d/").as_str()));
         assert_eq!(query.get("max-keys"), Some("1000"), "few of them may be wanted");
         assert_eq!((query.get("list-type"), query.get("delimiter")), (Some("2"), Some("/")));
         let all = Query::new().with("key-marker", "k").with("version-id-marker", "v");
-        let asked = Asked::of(&all, Kind::Versions, spelling).unwrap();
-        let query = asked.query(&all, &asked.begin(spelling).unwrap());
+        let asked = ListRequest::of(&all, Kind::Versions, key_codec).unwrap();
+        let query = asked.query(&all, &asked.begin(key_codec).unwrap());
         assert_eq!(query.get("key-marker"), Some(sealed("k").as_str()));
         assert_eq!((query.get("version-id-marker"), query.get("prefix")), (Some("v"), None));
     }
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn a_marker_that_is_a_common_prefix_is_behind_all_of_it() {
         let names = names();
-        for spelling in [Spelling::Encrypted(&names), Spelling::Plain] {
+        for key_codec in [KeyCodec::Encrypted(&names), KeyCodec::Plain] {
             for (kind, marker) in [
                 (Kind::Objects1, "marker"),
                 (Kind::Versions, "key-marker"),
@@ -291,10 +291,10 @@ mod tests {
                         .with("prefix", prefix)
                         .with("delimiter", delimiter)
                         .with(marker, after);
-                    Asked::of(&query, kind, spelling).unwrap().begin(spelling).unwrap()
+                    ListRequest::of(&query, kind, key_codec).unwrap().begin(key_codec).unwrap()
                 };
                 for (prefix, after) in [("", "a/"), ("a/", "a/b/"), ("a/b", "a/bc/")] {
-                    let stored = spelling.seal_key(after).unwrap();
+                    let stored = key_codec.seal_key(after).unwrap();
                     let position = begin(prefix, "/", after);
                     assert_eq!(position.done.as_ref(), Some(&stored), "{prefix} {after}");
                     assert_eq!(position.key, Some(format!("{stored}\u{10ffff}")));
@@ -304,7 +304,7 @@ mod tests {
                     let position = begin(prefix, "/", after);
                     assert_eq!(
                         (position.key, position.done),
-                        (spelling.seal_key(after).ok(), None)
+                        (key_codec.seal_key(after).ok(), None)
                     );
                 }
             }
@@ -317,11 +317,11 @@ mod tests {
         for stored in ["foreign/\u{e9}", "x", ".endseal/\u{10ffff}"] {
             let marker = Position::marker_of(stored);
             let query = Query::new().with("key-marker", &marker).with("version-id-marker", "v");
-            for (spelling, expected) in
-                [(Spelling::Encrypted(&names), stored), (Spelling::Plain, marker.as_str())]
+            for (key_codec, expected) in
+                [(KeyCodec::Encrypted(&names), stored), (KeyCodec::Plain, marker.as_str())]
             {
-                let asked = Asked::of(&query, Kind::Versions, spelling).unwrap();
-                let position = asked.begin(spelling).unwrap();
+                let asked = ListRequest::of(&query, Kind::Versions, key_codec).unwrap();
+                let position = asked.begin(key_codec).unwrap();
                 assert_eq!(position.key.as_deref(), Some(expected));
                 assert_eq!(position.id.as_deref(), Some("v"));
             }
@@ -329,8 +329,9 @@ mod tests {
         // Another one is a key as any.
         for marker in ["next/x", ".endseal/next/!"] {
             let query = Query::new().with("marker", marker);
-            let asked = Asked::of(&query, Kind::Objects1, Spelling::Encrypted(&names)).unwrap();
-            let position = asked.begin(Spelling::Encrypted(&names)).unwrap();
+            let asked =
+                ListRequest::of(&query, Kind::Objects1, KeyCodec::Encrypted(&names)).unwrap();
+            let position = asked.begin(KeyCodec::Encrypted(&names)).unwrap();
             assert_eq!(position.key, names.seal_key(marker).ok());
         }
     }
@@ -339,9 +340,9 @@ mod tests {
     fn what_cannot_be_translated_is_refused() {
         let names = names();
         let code = |query: &Query| {
-            let asked = Asked::of(query, Kind::Objects2, Spelling::Encrypted(&names));
+            let asked = ListRequest::of(query, Kind::Objects2, KeyCodec::Encrypted(&names));
             asked
-                .and_then(|asked| asked.begin(Spelling::Encrypted(&names)))
+                .and_then(|asked| asked.begin(KeyCodec::Encrypted(&names)))
                 .map(|_| ())
                 .unwrap_err()
                 .code()

@@ -5,8 +5,8 @@ use endseal_s3_format::RESERVED_PREFIX;
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::xml::{self, EntryKind, ListHead};
 
-use super::Spelling;
-use super::asked::{Asked, Position};
+use super::KeyCodec;
+use super::list_request::{ListRequest, Position};
 use crate::names::is_reserved;
 
 /// An entry of a page.
@@ -49,9 +49,9 @@ impl Page {
     /// If it is none.
     pub(super) fn read(
         document: Bytes,
-        asked: &Asked,
+        asked: &ListRequest,
         position: &Position,
-        spelling: Spelling<'_>,
+        key_codec: KeyCodec<'_>,
     ) -> Result<Self, S3Error> {
         let wrong = |_| S3Error::internal();
         let head = ListHead::read(&document).map_err(wrong)?;
@@ -59,7 +59,7 @@ impl Page {
         xml::entries(&document, |entry| {
             let stored = entry.key.as_deref().unwrap_or_default().to_owned();
             let is_own = is_reserved(&stored);
-            let client = spelling.open_key(&stored).filter(|_| !is_own && !stored.is_empty());
+            let client = key_codec.open_key(&stored).filter(|_| !is_own && !stored.is_empty());
             foreign += u64::from(client.is_none() && !is_own);
             let is_wanted = client.as_deref().is_some_and(|key| key.starts_with(&asked.prefix));
             let is_visible = is_wanted && position.done.as_deref() != Some(stored.as_str());
@@ -91,12 +91,12 @@ impl Page {
     }
 
     /// Where the backend goes on, if a client can name that: a key, and a version or an upload.
-    pub(super) fn next_opened(&self, spelling: Spelling<'_>) -> Option<(String, Option<String>)> {
+    pub(super) fn next_opened(&self, key_codec: KeyCodec<'_>) -> Option<(String, Option<String>)> {
         let key = self.head.next_key.as_deref().filter(|key| !is_reserved(key))?;
         let id = self.head.next_id.as_deref();
         let item = self.items.iter().find(|item| item.stored == key && item.id.as_deref() == id);
         let id = item.map_or(id, Item::shown_id);
-        Some((spelling.open_key(key)?, id.map(str::to_owned)))
+        Some((key_codec.open_key(key)?, id.map(str::to_owned)))
     }
 
     /// The last entry that a client could name.
@@ -139,8 +139,8 @@ mod tests {
     use endseal_s3_format::names::{NameSecret, Names};
     use endseal_s3_protocol::Query;
 
-    use super::super::Spelling;
-    use super::super::asked::{Asked, Kind, Position};
+    use super::super::KeyCodec;
+    use super::super::list_request::{Kind, ListRequest, Position};
     use super::Page;
 
     fn names() -> Names {
@@ -149,9 +149,9 @@ mod tests {
 
     fn page(kind: Kind, query: &Query, position: &Position, document: &str) -> Page {
         let names = names();
-        let asked = Asked::of(query, kind, Spelling::Encrypted(&names)).unwrap();
+        let asked = ListRequest::of(query, kind, KeyCodec::Encrypted(&names)).unwrap();
         let document = document.as_bytes().to_vec().into();
-        Page::read(document, &asked, position, Spelling::Encrypted(&names)).unwrap()
+        Page::read(document, &asked, position, KeyCodec::Encrypted(&names)).unwrap()
     }
 
     #[test]
@@ -243,10 +243,10 @@ mod tests {
                  <NextVersionIdMarker>5</NextVersionIdMarker>\
                  <NextContinuationToken>t</NextContinuationToken>{entry}</{root}>"
             );
-            for spelling in [Spelling::Plain, Spelling::Encrypted(&names())] {
-                let asked = Asked::of(&Query::new(), kind, spelling).unwrap();
+            for key_codec in [KeyCodec::Plain, KeyCodec::Encrypted(&names())] {
+                let asked = ListRequest::of(&Query::new(), kind, key_codec).unwrap();
                 let bytes = document.as_bytes().to_vec().into();
-                let page = Page::read(bytes, &asked, &Position::default(), spelling).unwrap();
+                let page = Page::read(bytes, &asked, &Position::default(), key_codec).unwrap();
                 assert!(page.is_vain(), "{kind:?}");
                 assert_eq!(page.next(&Position::default()).unwrap(), behind, "{kind:?}");
                 // A server that does not go there is asked for its next page.

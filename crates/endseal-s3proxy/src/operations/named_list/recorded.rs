@@ -5,14 +5,14 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::xml::EntryKind;
 
-use super::asked::{Asked, Kind};
+use super::list_request::{Kind, ListRequest};
 use super::page::{Item, Page};
-use crate::context::{Call, Proxy};
+use crate::context::{Proxy, RequestContext};
 use crate::operations::multipart::{backends_marker, given_id};
-use crate::sealed_object::Sought;
+use crate::sealed_object::ObjectRef;
 
 /// The list that a request asks for, if it is one of uploads of sealed objects.
-pub(in crate::operations) fn kind_of(proxy: &Proxy, call: &Call) -> Option<Kind> {
+pub(in crate::operations) fn kind_of(proxy: &Proxy, call: &RequestContext) -> Option<Kind> {
     let records = |bucket| proxy.rule(bucket).records_uploads();
     super::kind_of(call)
         .filter(|kind| *kind == Kind::Uploads && call.target.bucket().is_some_and(records))
@@ -24,12 +24,12 @@ pub(in crate::operations) fn kind_of(proxy: &Proxy, call: &Call) -> Option<Kind>
 /// `InvalidArgument` for an id that is not one of the key, or that keys are not available.
 pub(super) async fn marker(
     proxy: &Proxy,
-    call: &Call,
+    call: &RequestContext,
     bucket: &str,
-    asked: &Asked,
+    asked: &ListRequest,
 ) -> Result<Option<String>, S3Error> {
     let (Some(key), Some(marker)) = (&asked.after, &asked.after_id) else { return Ok(None) };
-    backends_marker(proxy, sought(call, bucket, key), marker).await.map(Some)
+    backends_marker(proxy, object_ref(call, bucket, key), marker).await.map(Some)
 }
 
 /// Finds the ids that clients were given for the uploads that are shown.
@@ -38,7 +38,7 @@ pub(super) async fn marker(
 /// If the backend or the key provider is not available.
 pub(super) async fn show_given(
     proxy: &Proxy,
-    call: &Call,
+    call: &RequestContext,
     bucket: &str,
     page: &mut Page,
     shown: &[usize],
@@ -59,7 +59,7 @@ pub(super) async fn show_given(
 /// Takes one upload after the other, as long as `next` leaves any, and finds their ids.
 async fn find(
     proxy: &Proxy,
-    call: &Call,
+    call: &RequestContext,
     bucket: &str,
     (items, uploads): (&[Item], &[usize]),
     next: &AtomicUsize,
@@ -68,12 +68,12 @@ async fn find(
     while let Some(at) = uploads.get(next.fetch_add(1, Relaxed)) {
         let item = &items[*at];
         let (Some(key), Some(id)) = (&item.client, &item.id) else { continue };
-        let given = given_id(proxy, sought(call, bucket, key), id).await?;
+        let given = given_id(proxy, object_ref(call, bucket, key), id).await?;
         found.extend(given.map(|given| (*at, given)));
     }
     Ok(found)
 }
 
-fn sought<'a>(call: &'a Call, bucket: &'a str, key: &'a str) -> Sought<'a> {
-    Sought { signer: &call.signer, bucket, key, version: None, is_stored: false }
+fn object_ref<'a>(call: &'a RequestContext, bucket: &'a str, key: &'a str) -> ObjectRef<'a> {
+    ObjectRef { signer: &call.signer, bucket, key, version: None, is_stored: false }
 }

@@ -7,7 +7,7 @@ use endseal_s3_protocol::S3Error;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 
-use crate::transfer::{Upload, find};
+use crate::transfer::{RequestBody, find};
 
 /// Bytes of the form before the file at most, as S3 has it.
 const MAX_LEN: usize = 20 * 1024;
@@ -46,7 +46,7 @@ impl Preamble {
     ///
     /// # Errors
     /// If it is longer than S3 takes, is no form, or has no file.
-    pub(super) async fn read(upload: &mut Upload, boundary: &str) -> Result<Self, S3Error> {
+    pub(super) async fn read(upload: &mut RequestBody, boundary: &str) -> Result<Self, S3Error> {
         let mut buffer = BytesMut::new();
         // Read again when there is twice as much: in all, each byte is looked at a few times only.
         let mut enough = 1;
