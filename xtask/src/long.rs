@@ -28,6 +28,13 @@ const DEEPENED: &[Deepened] = &[Deepened {
     words: "test --locked --package endseal-store --test it media::",
 }];
 
+/// Foreign clients and servers of S3: the name of the step, and arguments of `tests/s3/run`.
+const S3: &[(&str, &str)] = &[
+    ("S3 clients", "--all --full --backend versitygw --minio"),
+    ("S3 soak before MinIO", "--soak 20 --minio"),
+    ("S3 soak before versitygw", "--soak 20"),
+];
+
 struct Options {
     minutes: u64,
     only: Vec<String>,
@@ -61,6 +68,9 @@ pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String>
     run("miri", &|| miri::long(root));
     for step in DEEPENED {
         run(step.name, &|| deepened(root, step));
+    }
+    for (name, words) in S3 {
+        run(name, &|| s3(root, words));
     }
     if rows.is_empty() {
         return Err("no step has such a name".to_owned());
@@ -165,6 +175,34 @@ fn deepened(root: &Path, step: &Deepened) -> Result<Count, String> {
     assure::tests_in(&output).ok_or_else(|| format!("no result in:\n{output}"))
 }
 
+fn s3(root: &Path, words: &str) -> Result<Count, String> {
+    let mut build = Command::new("cargo");
+    build.args(["build", "--release", "--locked", "-p", "endseal-cli"]).current_dir(root);
+    if !build.status().map_err(|error| format!("cargo: {error}"))?.success() {
+        return Err("endseal was not built".to_owned());
+    }
+    let mut tests = Command::new("tests/s3/run");
+    tests.args(["--proxy-bin", "target/release/endseal"]).args(words.split(' '));
+    let output = output_of(tests.current_dir(root))?;
+    let count = pytest_in(&output).ok_or_else(|| format!("no result in:\n{output}"))?;
+    if count.failures > 0 {
+        println!("{output}");
+    }
+    Ok(count)
+}
+
+/// The counts in the last line of pytest: `== 2 failed, 3 passed, 1 skipped in 4.56s ==`.
+fn pytest_in(output: &str) -> Option<Count> {
+    let line = output.lines().rev().find(|line| line.contains(" in ") && line.ends_with('='))?;
+    let words: Vec<&str> = line.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+    let number = |name: &str| {
+        let counted = words.windows(2).filter(|pair| pair[1].trim_end_matches('s') == name);
+        counted.filter_map(|pair| pair[0].parse::<usize>().ok()).sum::<usize>()
+    };
+    let failures = number("failed") + number("error");
+    Some(Count { done: number("passed") + failures, what: "tests".to_owned(), failures })
+}
+
 fn report(root: &Path, rows: &[Row], minutes: u64) -> Result<String, String> {
     let git = |words: &str| {
         let output = Command::new("git").args(words.split(' ')).current_dir(root).output();
@@ -207,6 +245,17 @@ mod tests {
             ("fuzz/fuzz_targets/notes.md", ""),
         ]);
         assert_eq!(targets(scratch.path()).unwrap(), ["a", "b"]);
+    }
+
+    #[test]
+    fn results_of_pytest_are_read() {
+        let read = |line: &str| pytest_in(line).map(|count| (count.done, count.failures));
+        let good = "== 645 passed, 32 skipped, 15 xfailed in 512.34s (0:08:32) ==\n";
+        assert_eq!(read(good), Some((645, 0)));
+        let bad = "FAILED x\n== 2 failed, 3 passed, 1 error in 4.56s ==\n";
+        assert_eq!(read(bad), Some((6, 3)));
+        assert_eq!(read("= 1 passed, 2 errors in 1.0s ="), Some((3, 2)));
+        assert_eq!(read("ImportError"), None);
     }
 
     #[test]
