@@ -29,7 +29,9 @@ class Thread:
     """One client with keys of its own, and what is to be under each."""
 
     def __init__(self, world, bucket, number, block):
-        self.s3, self.bucket, self.block = world.client(), bucket, block
+        # As an SDK does by default: versitygw refuses a few of many writes at once (409, 503 of the proxy).
+        self.s3 = world.client(retries={"total_max_attempts": 5, "mode": "standard"})
+        self.bucket, self.block = bucket, block
         self.prefix = f"{number}/"
         self.random = random.Random(number)
         self.there = {}
