@@ -34,33 +34,36 @@ pub(crate) fn copied_path(value: &str) -> (String, &str) {
     (path, query)
 }
 
-/// What concerns one connection, or is made anew for the other one.
-fn is_own(name: &HeaderName) -> bool {
-    matches!(
-        name.as_str(),
-        // The proxy reads lists, and takes lengths at their word: MinIO would compress both.
-        "accept-encoding"
-            | "authorization"
-            | "connection"
-            | "content-length"
-            | "date"
-            | "expect"
-            | "forwarded"
-            | "host"
-            | "keep-alive"
-            | "proxy-authorization"
-            | "proxy-connection"
-            | "te"
-            | "trailer"
-            | "transfer-encoding"
-            | "upgrade"
-            | "x-amz-content-sha256"
-            | "x-amz-date"
-            | "x-amz-decoded-content-length"
-            | "x-amz-security-token"
-            | "x-amz-trailer"
-            | "x-forwarded-for"
-    )
+/// Returns true for a header of a request that S3 gives a meaning, or that describes an object or a condition. No other
+/// goes to the backend: `Referer` or `Cookie` may hold a credential for the proxy, and what overrides the method or the
+/// target at some servers was not authorized here.
+fn is_passed_on(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    if let Some(rest) = name.strip_prefix("x-amz-") {
+        // Made anew for the backend.
+        return !matches!(
+            rest,
+            "content-sha256" | "date" | "decoded-content-length" | "security-token" | "trailer"
+        );
+    }
+    name.starts_with("if-")
+        || name.starts_with("access-control-request-")
+        || matches!(
+            name,
+            // Not `accept-encoding`: the proxy reads lists, and takes lengths at their word. MinIO would compress both.
+            "accept"
+                | "cache-control"
+                | "content-disposition"
+                | "content-encoding"
+                | "content-language"
+                | "content-md5"
+                | "content-type"
+                | "expires"
+                | "origin"
+                | "range"
+                | "user-agent"
+                | "x-minio-force-delete"
+        )
 }
 
 /// What describes the bytes of the content: wrong for those of the sealed object.
@@ -84,12 +87,12 @@ fn hop_by_hop(headers: &HeaderMap) -> Vec<HeaderName> {
 
 /// Headers of a request that goes through as it is.
 pub(crate) fn forwarded(headers: &HeaderMap) -> HeaderMap {
-    chosen(headers, |name| !is_own(name))
+    chosen(headers, is_passed_on)
 }
 
 /// Headers of a request about content: [`forwarded`], but for what describes the content.
 pub(crate) fn about_sealed(headers: &HeaderMap) -> HeaderMap {
-    chosen(headers, |name| !is_own(name) && !describes_content(name))
+    chosen(headers, |name| is_passed_on(name) && !describes_content(name))
 }
 
 /// The headers that are wanted, without an encoding of the request, and room for those that a request
@@ -189,40 +192,46 @@ pub(crate) fn insert(
 /// Headers of the backend's answer that the client sees as they are. Some servers keep the encoding of
 /// an upload with the object.
 pub(crate) fn returned(headers: &HeaderMap) -> HeaderMap {
-    chosen(headers, |name| !is_of_connection(name))
+    chosen(headers, is_returned)
 }
 
 /// Leaves no others than those of [`returned`] in an answer that is taken over.
 pub(crate) fn keep_returned(headers: &mut HeaderMap) {
     let hop_by_hop = hop_by_hop(headers);
-    remove(headers, |name| is_of_connection(name) || hop_by_hop.contains(name));
+    remove(headers, |name| !is_returned(name) || hop_by_hop.contains(name));
     strip_aws_chunked(headers);
 }
 
 /// The same for an answer about a sealed object: without what describes the sealed bytes, and
 /// without the proxy's metadata.
 pub(crate) fn returned_unsealed(headers: &HeaderMap) -> HeaderMap {
-    chosen(headers, |name| !is_of_connection(name) && !describes_sealed(name))
+    chosen(headers, |name| is_returned(name) && !describes_sealed(name))
 }
 
-/// Headers that are about the connection, and those that could lead a client past the proxy.
-fn is_of_connection(name: &HeaderName) -> bool {
-    matches!(
-        name.as_str(),
-        "connection"
-            | "alt-svc"
-            | "content-location"
-            | "keep-alive"
-            | "link"
-            | "location"
-            | "proxy-authenticate"
-            | "refresh"
-            | "set-cookie"
-            | "te"
-            | "trailer"
-            | "transfer-encoding"
-            | "upgrade"
-    )
+/// Returns true for a header of an answer that describes an object, or that S3 gives a meaning. Others could lead a
+/// client past the proxy (`Location`), or have a browser report presigned URLs to the backend (`NEL`).
+fn is_returned(name: &HeaderName) -> bool {
+    is_of_origins(name)
+        || ["x-amz-", "x-minio-", "x-rgw-"].iter().any(|prefix| name.as_str().starts_with(prefix))
+        || matches!(
+            name.as_str(),
+            "accept-ranges"
+                | "allow"
+                | "cache-control"
+                | "content-disposition"
+                | "content-encoding"
+                | "content-language"
+                | "content-length"
+                | "content-md5"
+                | "content-range"
+                | "content-type"
+                | "date"
+                | "etag"
+                | "expires"
+                | "last-modified"
+                | "retry-after"
+                | "server"
+        )
 }
 
 /// Returns true for a header about pages of other origins, or about the caches between.

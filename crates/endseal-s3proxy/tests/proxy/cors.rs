@@ -12,14 +12,14 @@ use crate::client::{Answer, Client};
 use crate::fixture::{Front, Scratch, config, new_ring, serve};
 
 /// A backend that answers as it is told, and keeps the heads that came.
-struct Told {
+pub(crate) struct Told {
     address: SocketAddr,
     answer: Arc<Mutex<String>>,
     heads: Arc<Mutex<Vec<String>>>,
 }
 
 impl Told {
-    async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let (answer, heads) = (Arc::<Mutex<String>>::default(), Arc::<Mutex<Vec<_>>>::default());
@@ -27,12 +27,12 @@ impl Told {
         tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
                 let mut received = Vec::new();
-                while !received.ends_with(b"\r\n\r\n") {
+                while !received.windows(4).any(|it| it == b"\r\n\r\n") {
                     if !matches!(stream.read_buf(&mut received).await, Ok(1..)) {
                         break;
                     }
                 }
-                heads.lock().unwrap().push(String::from_utf8(received).unwrap());
+                heads.lock().unwrap().push(String::from_utf8_lossy(&received).into_owned());
                 let answer = answer.lock().unwrap().clone();
                 // The proxy may have seen enough.
                 let _ = stream.write_all(answer.as_bytes()).await;
@@ -41,18 +41,18 @@ impl Told {
         told
     }
 
-    fn answers(&self, status: u16, lines: &str, body: &str) {
+    pub(crate) fn answers(&self, status: u16, lines: &str, body: &str) {
         let len = body.len();
         *self.answer.lock().unwrap() = format!(
             "HTTP/1.1 {status} Any\r\n{lines}connection: close\r\ncontent-length: {len}\r\n\r\n{body}"
         );
     }
 
-    fn heads(&self) -> Vec<String> {
+    pub(crate) fn heads(&self) -> Vec<String> {
         core::mem::take(&mut self.heads.lock().unwrap())
     }
 
-    async fn proxy(&self, scratch: &Scratch) -> Front {
+    pub(crate) async fn proxy(&self, scratch: &Scratch) -> Front {
         new_ring(&scratch.0.join("ring"));
         let secret = SecretAccessKey::new("secret".to_owned());
         let backend = Backend::new(&format!("http://{}", self.address), "BACKEND", secret);

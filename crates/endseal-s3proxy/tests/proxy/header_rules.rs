@@ -7,7 +7,8 @@ use endseal_s3proxy::bucket::{BucketRule, Buckets, Plaintext};
 use endseal_s3proxy::config::Backend;
 
 use crate::client::Client;
-use crate::fixture::{Front, World, config, content, serve};
+use crate::cors::Told;
+use crate::fixture::{Front, Scratch, World, config, content, serve};
 use crate::forms::{CONDITIONS, Form};
 use crate::multipart::{PART, begin, complete, part};
 use crate::odd_server::{OddServer, Oddity};
@@ -24,7 +25,7 @@ async fn headers_of_a_connection_end_with_it() {
     let (world, _front) = World::with_bucket().await;
     let front = before(&world, Oddity::TellsHeaders).await;
     let client = &front.client;
-    let headers = [("connection", "close, X-Own"), ("x-own", "1"), ("x-other", "2")];
+    let headers = [("connection", "close, X-Amz-Own"), ("x-amz-own", "1"), ("x-amz-other", "2")];
     let head = client.head("PUT", "/bucket/key", &headers, 7).replace("connection: close\r\n", "");
     for (head, body) in [
         (head, &b"content"[..]),
@@ -32,9 +33,9 @@ async fn headers_of_a_connection_end_with_it() {
         (client.head("GET", "/bucket?location", &headers, 0), b""),
     ] {
         let answer = client.exchange(&head, body, false).await.expect(200);
-        let came = answer.header("x-came").unwrap();
-        assert!(came.contains("x-other") && !came.contains("x-own"), "{came}");
-        assert_eq!(answer.header("x-hop"), None);
+        let came = answer.header("x-amz-came").unwrap();
+        assert!(came.contains("x-amz-other") && !came.contains("x-amz-own"), "{came}");
+        assert_eq!(answer.header("x-amz-hop"), None);
     }
 }
 
@@ -113,7 +114,7 @@ async fn checksums_are_compared_here_or_where_plaintext_is_stored() {
     client.ask("PUT", "/plain").await.expect(200);
     let unknown = [("x-amz-checksum-xxhash64", "AAAAAAAAAAA=")];
     let passed = client.send("PUT", "/plain/key", &unknown, b"content").await.expect(200);
-    assert!(passed.header("x-came").unwrap().contains(unknown[0].0));
+    assert!(passed.header("x-amz-came").unwrap().contains(unknown[0].0));
     assert_eq!(client.ask("GET", "/plain/key").await.expect(200).body, b"content");
     let refused = client.send("PUT", "/bucket/key", &unknown, b"content").await.expect(400);
     assert_eq!(refused.code(), "InvalidRequest");
@@ -133,4 +134,74 @@ async fn checksums_are_compared_here_or_where_plaintext_is_stored() {
     let asked = [("x-amz-checksum-mode", "ENABLED")];
     let got = client.ask_with("GET", "/bucket/key", &asked).await.expect(200);
     assert_eq!((got.body.as_slice(), got.header(name)), (&b"content"[..], None));
+}
+
+/// A browser that follows a link in a page which a presigned URL gave it sends that URL, whose signature is good for the
+/// proxy: the backend would read the plaintext with it.
+#[tokio::test(flavor = "multi_thread")]
+async fn credentials_for_the_proxy_stay_with_it() {
+    let (told, scratch) = (Told::start().await, Scratch::new());
+    let front = told.proxy(&scratch).await;
+    let secret = "https://proxy.example/bucket/page?X-Amz-Signature=0123abcd";
+    let credentials = [
+        ("referer", secret),
+        ("cookie", secret),
+        ("x-original-url", secret),
+        ("x-forwarded-uri", secret),
+        ("x-auth-token", secret),
+        ("x-http-method-override", "DELETE"),
+    ];
+    told.answers(404, "", "");
+    for (method, target, body) in [
+        ("GET", "/bucket/key", &b""[..]),
+        ("HEAD", "/bucket/key", b""),
+        ("GET", "/bucket?location", b""),
+        ("GET", "/bucket", b""),
+        ("PUT", "/bucket/key", b"content"),
+        ("DELETE", "/bucket/key", b""),
+    ] {
+        front.client.send(method, target, &credentials, body).await;
+        let heads = told.heads();
+        assert!(!heads.is_empty(), "{method} {target}");
+        for head in heads {
+            assert!(!head.contains("0123abcd"), "{method} {target}: {head}");
+            assert!(!head.contains("override"), "{method} {target}: {head}");
+        }
+    }
+}
+
+/// With these, a browser reports the URLs that it asks the proxy for, presigned ones as well, to who the backend names,
+/// or does other things to the proxy's origin.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backend_orders_browsers_nothing() {
+    let (told, scratch) = (Told::start().await, Scratch::new());
+    let front = told.proxy(&scratch).await;
+    let orders = [
+        "nel",
+        "report-to",
+        "reporting-endpoints",
+        "referrer-policy",
+        "content-security-policy",
+        "content-security-policy-report-only",
+        "clear-site-data",
+        "strict-transport-security",
+        "service-worker-allowed",
+        "speculation-rules",
+        "sourcemap",
+        "www-authenticate",
+    ];
+    let lines: String = orders.iter().map(|name| format!("{name}: evil\r\n")).collect();
+    for (status, method, target) in [
+        (200, "GET", "/bucket?location"),
+        (200, "HEAD", "/bucket"),
+        (204, "DELETE", "/bucket/key"),
+        (404, "GET", "/bucket/key"),
+    ] {
+        told.answers(status, &format!("{lines}x-amz-version-id: kept\r\n"), "");
+        let answer = front.client.ask(method, target).await.expect(status);
+        for name in orders {
+            assert_eq!(answer.header(name), None, "{method} {target}");
+        }
+        assert_eq!(answer.header("x-amz-version-id"), Some("kept"));
+    }
 }

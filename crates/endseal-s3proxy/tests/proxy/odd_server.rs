@@ -114,9 +114,9 @@ impl Shared {
         }
         if self.oddity == Oddity::TellsHeaders {
             let came: Vec<&str> = request.headers.iter().map(|(name, _)| name.as_str()).collect();
-            answer.headers.insert("x-came", came.join(" ").parse().unwrap());
-            answer.headers.insert("x-hop", "of the server".parse().unwrap());
-            answer.headers.insert("connection", "close, X-Hop".parse().unwrap());
+            answer.headers.insert("x-amz-came", came.join(" ").parse().unwrap());
+            answer.headers.insert("x-amz-hop", "of the server".parse().unwrap());
+            answer.headers.insert("connection", "close, X-Amz-Hop".parse().unwrap());
             answer.headers.insert("x-amz-object-size", "188".parse().unwrap());
         }
         if self.is_completing.load(SeqCst) && request.lists_parts() && answer.status == 200 {
