@@ -1,17 +1,16 @@
 //! The engine: sessions and groups over a store, one transaction at a time.
 
+mod accept_context;
 mod batch;
 mod body_digest;
-mod chunk;
-mod clerk;
+mod changeset;
+mod commit_budget;
 mod conversation;
+mod conversation_state;
 mod correspondent;
-mod crew;
-mod desk;
 mod device;
 mod inbox;
-mod inline;
-mod lane;
+mod local_store;
 mod notice;
 mod order;
 mod outbox;
@@ -21,10 +20,11 @@ mod prune;
 mod records;
 mod references;
 mod seal;
-mod states;
+mod store_access;
+mod store_session;
 mod task;
 mod transaction;
-mod trust;
+mod worker_pool;
 
 use core::ops::ControlFlow;
 
@@ -33,24 +33,24 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::Random;
 use endseal_store::{ReadTransaction, Store};
 
-use batch::{Batch, Memory};
+use accept_context::Own;
+use batch::{Batch, StateCache};
+use conversation_state::{ParkingBudget, Reason};
 use device::Device;
-use inline::Counter;
-use lane::{ParkingBudget, Reason};
+use local_store::LocalStore;
 use order::Order;
 use progress::{Progress, Watch};
 use prune::Walk;
 use references::References;
-use trust::Own;
 
+pub use accept_context::UnknownSenders;
 pub use correspondent::Correspondent;
 pub use inbox::{ConversationId, Inbox, Received, ReceivedKind};
 pub use notice::Notice;
 pub use outbox::{Outbox, Outgoing, OutgoingKind, Pending};
-pub use progress::{ChunkReport, Turn};
+pub use progress::{BetweenCommits, ChunkReport};
 pub use prune::{PrunePolicy, Pruned};
 pub use transaction::{EngineTransaction, GroupSummary, JoinedGroup, ParkedMessage, SentToAll};
-pub use trust::Strangers;
 
 use crate::group::{GroupDevice, GroupKey};
 use crate::olm::OlmAccount;
@@ -69,8 +69,8 @@ pub struct Engine<A: PairwiseAccount = OlmAccount> {
     references: References,
     device: Device,
     /// `None` after a failure, until it is needed.
-    memory: Option<Memory<A>>,
-    strangers: Strangers,
+    state_cache: Option<StateCache<A>>,
+    strangers: UnknownSenders,
     pruning: Walk,
 }
 
@@ -157,14 +157,14 @@ impl<A: PairwiseAccount> Engine<A> {
         }
         let transaction = store.read()?;
         let strangers = match transaction.record(records::STRANGERS_REFUSED, &[])? {
-            Some(_) => Strangers::Refused,
-            None => Strangers::Accepted,
+            Some(_) => UnknownSenders::Refused,
+            None => UnknownSenders::Accepted,
         };
         let device = Device::load(&transaction)?;
-        let memory = Some(Self::load_memory(&transaction, &device, strangers)?);
+        let state_cache = Some(Self::load_memory(&transaction, &device, strangers)?);
         drop(transaction);
         let (references, pruning) = (References::default(), Walk::default());
-        Ok(Self { store, references, device, memory, strangers, pruning })
+        Ok(Self { store, references, device, state_cache, strangers, pruning })
     }
 
     /// Deletes what messages that are delivered again may have used after the copy was made.
@@ -199,8 +199,8 @@ impl<A: PairwiseAccount> Engine<A> {
     fn load_memory(
         transaction: &ReadTransaction<'_>,
         device: &Device,
-        strangers: Strangers,
-    ) -> Result<Memory<A>, EngineError> {
+        strangers: UnknownSenders,
+    ) -> Result<StateCache<A>, EngineError> {
         let account = Self::load_account(transaction)?;
         let len = |number| usize::try_from(number).unwrap_or(usize::MAX);
         let totals = transaction.parked_totals()?.into_iter().map(|total| {
@@ -209,7 +209,7 @@ impl<A: PairwiseAccount> Engine<A> {
         });
         let budget = ParkingBudget::new(totals);
         let own = Own::of(&device.certificate);
-        Ok(Memory::new(account, strangers, own, budget, device.recognizer.clone()))
+        Ok(StateCache::new(account, strangers, own, budget, device.recognizer.clone()))
     }
 
     /// Lets strangers begin sessions, or refuses them. The store keeps the choice; in a new one they are
@@ -217,27 +217,32 @@ impl<A: PairwiseAccount> Engine<A> {
     ///
     /// # Errors
     /// [`EngineError`]; the choice is as before then.
-    pub fn set_strangers(&mut self, strangers: Strangers) -> Result<(), EngineError> {
+    pub fn set_strangers(&mut self, strangers: UnknownSenders) -> Result<(), EngineError> {
         self.ready()?;
         let transaction = self.store.begin()?;
         match strangers {
-            Strangers::Refused => transaction.put_record(records::STRANGERS_REFUSED, &[], &[])?,
-            Strangers::Accepted => {
+            UnknownSenders::Refused => {
+                transaction.put_record(records::STRANGERS_REFUSED, &[], &[])?
+            }
+            UnknownSenders::Accepted => {
                 transaction.remove_record(records::STRANGERS_REFUSED, &[])?;
             }
         }
         transaction.commit()?;
         self.strangers = strangers;
-        if let Some(memory) = &mut self.memory {
-            memory.strangers = strangers;
-            memory.lanes.values_mut().for_each(|(_, fresh)| fresh.parking.set_due());
+        if let Some(state_cache) = &mut self.state_cache {
+            state_cache.strangers = strangers;
+            state_cache
+                .conversation_states
+                .values_mut()
+                .for_each(|(_, dedup)| dedup.parking.set_due());
         }
         Ok(())
     }
 
     /// Returns whether strangers may begin sessions.
     #[must_use]
-    pub fn strangers(&self) -> Strangers {
+    pub fn strangers(&self) -> UnknownSenders {
         self.strangers
     }
 
@@ -376,7 +381,7 @@ impl<A: PairwiseAccount> Engine<A> {
         &mut self,
         envelopes: &[Envelope<'_>],
         options: &BatchOptions,
-        mut watch: impl FnMut(&ChunkReport<'_>, &mut Turn<'_, '_, A>) -> ControlFlow<()>,
+        mut watch: impl FnMut(&ChunkReport<'_>, &mut BetweenCommits<'_, '_, A>) -> ControlFlow<()>,
     ) -> Result<BatchReport, BatchError> {
         self.drain(envelopes, options, Some(&mut watch))
     }
@@ -391,21 +396,21 @@ impl<A: PairwiseAccount> Engine<A> {
         let order = Order::of::<A::Ratchet>(envelopes);
         let arranged = order.as_ref().map(|order| order.arrange(envelopes));
         let envelopes = arranged.as_deref().unwrap_or(envelopes);
-        let (mut memory, mut references) = self.take_memory().map_err(nothing)?;
-        let mut batch = Batch::new(envelopes, &mut memory);
+        let (mut state_cache, mut references) = self.take_memory().map_err(nothing)?;
+        let mut batch = Batch::new(envelopes, &mut state_cache);
         let mut progress = Progress::default();
         let device = &self.device;
         let mut watch = Watch { watcher, device, options, order: order.as_ref() };
-        let mut counter = Counter {
+        let mut local_store = LocalStore {
             store: &mut self.store,
             references: &mut references,
             groups: &device.groups,
             durability: options.durability,
         };
         let threaded = options.threads.get() > 1 && envelopes.len() > 1;
-        let run = if threaded { pipeline::run } else { inline::run };
+        let run = if threaded { pipeline::run } else { local_store::run };
         let total = envelopes.len();
-        let mut ran = run(&mut counter, &mut batch, total, options, &mut progress, &mut watch);
+        let mut ran = run(&mut local_store, &mut batch, total, options, &mut progress, &mut watch);
         if options.durability == Durability::AtEnd
             && progress.commits > 0
             && let Err(cause) = self.store.sync()
@@ -421,7 +426,7 @@ impl<A: PairwiseAccount> Engine<A> {
         };
         match ran {
             Ok(()) => {
-                self.give_back(memory, references);
+                self.give_back(state_cache, references);
                 Ok(report)
             }
             Err(cause) => Err(BatchError { done: report, cause }),
@@ -437,10 +442,10 @@ impl<A: PairwiseAccount> Engine<A> {
         &mut self,
         work: impl FnOnce(&mut EngineTransaction<'_, '_, A>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let (mut memory, mut references) = self.take_memory()?;
+        let (mut state_cache, mut references) = self.take_memory()?;
         let (store, device) = (&mut self.store, &self.device);
-        let value = transaction::run(store, &mut references, device, &mut memory, work)?;
-        self.give_back(memory, references);
+        let value = transaction::run(store, &mut references, device, &mut state_cache, work)?;
+        self.give_back(state_cache, references);
         Ok(value)
     }
 
@@ -493,7 +498,7 @@ impl<A: PairwiseAccount> Engine<A> {
     /// Reopens the store if a commit left it uncertain.
     fn ready(&mut self) -> Result<(), EngineError> {
         if self.store.is_uncertain() {
-            self.memory = None;
+            self.state_cache = None;
             self.references = References::default();
             self.store.reopen().map_err(EngineError::Reopen)?;
         }
@@ -502,20 +507,20 @@ impl<A: PairwiseAccount> Engine<A> {
 
     /// What is in memory, read again if a failure dropped it. Until it is given back, a failure or a
     /// panic needs no hand to drop it.
-    fn take_memory(&mut self) -> Result<(Memory<A>, References), EngineError> {
+    fn take_memory(&mut self) -> Result<(StateCache<A>, References), EngineError> {
         self.ready()?;
         let references = core::mem::take(&mut self.references);
-        if let Some(memory) = self.memory.take() {
-            return Ok((memory, references));
+        if let Some(state_cache) = self.state_cache.take() {
+            return Ok((state_cache, references));
         }
-        let memory = Self::load_memory(&self.store.read()?, &self.device, self.strangers)?;
-        Ok((memory, references))
+        let state_cache = Self::load_memory(&self.store.read()?, &self.device, self.strangers)?;
+        Ok((state_cache, references))
     }
 
     /// What was taken, and is in the store as it is in memory.
-    fn give_back(&mut self, mut memory: Memory<A>, references: References) {
-        memory.settle();
-        self.memory = Some(memory);
+    fn give_back(&mut self, mut state_cache: StateCache<A>, references: References) {
+        state_cache.settle();
+        self.state_cache = Some(state_cache);
         self.references = references;
     }
 }

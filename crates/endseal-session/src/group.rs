@@ -7,18 +7,18 @@
 mod credential;
 mod device;
 mod error;
-mod generations;
 mod header;
-mod membership;
+mod mls_state;
 mod opened;
 mod provider;
+mod rollback;
 mod rules;
-mod staging;
+mod skipped_key_budget;
 mod state;
+mod storage_adapter;
 mod suite;
 #[cfg(test)]
 mod tests;
-mod undo;
 
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -39,10 +39,10 @@ pub use self::state::{EpochState, GroupChanges};
 pub use self::suite::Suite;
 
 use self::device::Config;
-use self::membership::{Failed, Membership};
+use self::mls_state::{Failed, MlsState};
+use self::rollback::Rollback;
 use self::rules::Refused;
 use self::state::Pending;
-use self::undo::Undo;
 use crate::address::Address;
 use crate::certificate::Certificate;
 
@@ -65,8 +65,8 @@ const MAX_TOGETHER: usize = 128;
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct Group {
     /// Shared with forks and the undo point until one of them changes.
-    now: Arc<Membership>,
-    undo: Undo,
+    now: Arc<MlsState>,
+    rollback: Rollback,
     /// True if a failed message could not be undone. What is in memory is not to be used or saved.
     is_broken: bool,
 }
@@ -91,8 +91,8 @@ pub struct Commit {
 }
 
 impl Group {
-    fn new(now: Membership) -> Self {
-        Self { now: Arc::new(now), undo: Undo::default(), is_broken: false }
+    fn new(now: MlsState) -> Self {
+        Self { now: Arc::new(now), rollback: Rollback::default(), is_broken: false }
     }
 
     /// A copy that changes on its own. It costs nothing until one of the two changes.
@@ -101,7 +101,7 @@ impl Group {
     #[must_use]
     pub fn fork(&self) -> Self {
         let (now, is_broken) = (Arc::clone(&self.now), self.is_broken);
-        Self { now, undo: Undo::default(), is_broken }
+        Self { now, rollback: Rollback::default(), is_broken }
     }
 
     /// The group's id.
@@ -144,7 +144,7 @@ impl Group {
     /// Whether this device is still in the group.
     #[must_use]
     pub fn is_member(&self) -> bool {
-        !self.now.facts.is_removed
+        !self.now.group_meta.is_removed
     }
 
     /// True if proposals wait for a commit, before which no text is sealed.
@@ -156,7 +156,7 @@ impl Group {
     /// Whether a commit of this device is neither accepted nor discarded.
     #[must_use]
     pub fn has_pending(&self) -> bool {
-        self.now.facts.pending.is_some()
+        self.now.group_meta.pending.is_some()
     }
 
     /// Where a message belongs, to route it or to keep it until its epoch has come. Costs no
@@ -178,15 +178,15 @@ impl Group {
             let accepted = self.accept_pending().map_err(|_| OpenError::Authentication);
             return accepted.map(Opened::Change);
         }
-        self.undo.mark(&self.now);
+        self.rollback.mark(&self.now);
         match Arc::make_mut(&mut self.now).open(&header, body) {
             Ok(opened) => {
-                self.undo.record(body);
+                self.rollback.record(body);
                 Ok(opened)
             }
             Err(Failed { error, took_key }) => {
                 if took_key {
-                    match self.undo.rewind() {
+                    match self.rollback.rewind() {
                         Some(before) => self.now = before,
                         None => {
                             self.is_broken = true;
@@ -219,14 +219,14 @@ impl Group {
     fn open_together(&mut self, bodies: &[&[u8]], results: &mut Vec<Result<Opened, OpenError>>) {
         if bodies.len() >= MIN_TOGETHER {
             let before = Arc::clone(&self.now);
-            self.undo.mark(&before);
+            self.rollback.mark(&before);
             let texts = bodies.iter().filter_map(|body| Some((GroupHeader::parse(body)?, *body)));
             let texts: Vec<_> = texts.collect();
             if let Some(opened) = Arc::make_mut(&mut self.now).open_many(&texts) {
                 let opened = bodies
                     .iter()
                     .zip(opened)
-                    .map(|(body, result)| result.inspect(|_| self.undo.record(body)));
+                    .map(|(body, result)| result.inspect(|_| self.rollback.record(body)));
                 results.extend(opened);
                 return;
             }
@@ -277,7 +277,7 @@ impl Group {
             return Err(GroupError::TooLong);
         }
         // A key that was used must not come back by an undoing.
-        self.undo.clear();
+        self.rollback.clear();
         let message = Arc::make_mut(&mut self.now)
             .run(|mls| mls.encrypt_application_message(plaintext, Vec::new())?.to_bytes());
         message.map_err(|_| GroupError::Internal)
@@ -333,7 +333,7 @@ impl Group {
             return Err(GroupError::CommitPending);
         }
         let before = Arc::clone(&self.now);
-        self.undo.clear();
+        self.rollback.clear();
         let own = self.now.mls.current_member_index();
         let proposal =
             Arc::make_mut(&mut self.now).run(|mls| mls.propose_remove(own, Vec::new())?.to_bytes());
@@ -358,11 +358,11 @@ impl Group {
     /// # Errors
     /// [`GroupError::NothingPending`], [`GroupError::Internal`].
     pub fn accept_pending(&mut self) -> Result<Change, GroupError> {
-        let pending = self.now.facts.pending.clone().ok_or(GroupError::NothingPending)?;
+        let pending = self.now.group_meta.pending.clone().ok_or(GroupError::NothingPending)?;
         let before = Arc::clone(&self.now);
-        self.undo.clear();
+        self.rollback.clear();
         let now = Arc::make_mut(&mut self.now);
-        now.facts.pending = None;
+        now.group_meta.pending = None;
         now.accept(&pending).map_err(|_| {
             self.now = before;
             GroupError::Internal
@@ -373,8 +373,8 @@ impl Group {
     pub fn discard_pending(&mut self) {
         if self.has_pending() {
             // The next rewinding must not bring it back.
-            self.undo.clear();
-            Arc::make_mut(&mut self.now).facts.pending = None;
+            self.rollback.clear();
+            Arc::make_mut(&mut self.now).group_meta.pending = None;
         }
     }
 
@@ -387,12 +387,12 @@ impl Group {
         if self.is_broken {
             return Err(GroupError::Internal);
         }
-        self.undo.clear();
+        self.rollback.clear();
         Arc::make_mut(&mut self.now).save().map_err(|_| GroupError::Internal)
     }
 
     fn is_pending(&self, body: &[u8]) -> bool {
-        let pending = self.now.facts.pending.as_ref();
+        let pending = self.now.group_meta.pending.as_ref();
         pending.is_some_and(|pending| pending.digest == hash::digest(body))
     }
 
@@ -411,7 +411,7 @@ impl Group {
             return Err(GroupError::CommitPending);
         }
         let before = Arc::clone(&self.now);
-        self.undo.clear();
+        self.rollback.clear();
         let now = Arc::make_mut(&mut self.now);
         let key_packages_until = time.saturating_add(device::LIFETIME);
         let time = MlsTime::from_duration_since_epoch(time);
@@ -435,7 +435,7 @@ impl Group {
             let mut after = now.clone();
             let Change { added, certificates, .. } =
                 after.accept(&pending).map_err(|_| GroupError::TooLarge)?;
-            now.facts.pending = Some(pending);
+            now.group_meta.pending = Some(pending);
             Ok(Commit { commit, welcome, added, certificates, key_packages, key_packages_until })
         });
         made.inspect_err(|_| self.now = before)

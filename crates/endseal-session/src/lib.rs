@@ -40,9 +40,10 @@ pub use binding::Binding;
 pub use bundle::{BundleError, PrekeyBundle, PrekeyKind};
 pub use certificate::{Certificate, CertificateError, DeviceKeys, Succession};
 pub use engine::{
-    ChunkReport, ConversationId, Correspondent, Engine, EngineTransaction, GroupSummary, Inbox,
-    JoinedGroup, NewDevice, Notice, Outbox, Outgoing, OutgoingKind, ParkedMessage, ParkedTotal,
-    Pending, PrunePolicy, Pruned, Received, ReceivedKind, SentToAll, Strangers, Turn,
+    BetweenCommits, ChunkReport, ConversationId, Correspondent, Engine, EngineTransaction,
+    GroupSummary, Inbox, JoinedGroup, NewDevice, Notice, Outbox, Outgoing, OutgoingKind,
+    ParkedMessage, ParkedTotal, Pending, PrunePolicy, Pruned, Received, ReceivedKind, SentToAll,
+    UnknownSenders,
 };
 pub use envelope::{Envelope, MAX_ID_LEN, Origin};
 pub use error::{BatchError, BeginSessionError, EngineError, GroupChangeError, SendError};

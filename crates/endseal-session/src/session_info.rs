@@ -1,6 +1,6 @@
 //! What can be told of a session.
 
-use endseal_store::Standing;
+use endseal_store::SessionStatus;
 
 use crate::SessionTag;
 
@@ -11,7 +11,7 @@ pub struct SessionInfo {
     /// What its messages are found by.
     pub tag: SessionTag,
     /// What it may be used for.
-    pub standing: Standing,
+    pub standing: SessionStatus,
     /// Of several sessions that may send, the one with the highest number does.
     pub used: u64,
     /// Whether the other side ever wrote on it.

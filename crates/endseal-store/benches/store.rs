@@ -16,7 +16,9 @@ use std::{env, fs, process};
 
 use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_crypto::secret::Zeroizing;
-use endseal_store::{NewMessage, OpenOptions, Protection, SessionRow, Standing, Store, Unlock};
+use endseal_store::{
+    NewMessage, OpenOptions, Protection, SessionRow, SessionStatus, Store, Unlock,
+};
 
 const ROUNDS: usize = 15;
 const BATCH: usize = 2_000;
@@ -82,7 +84,7 @@ fn batch(store: &mut Store, ids: Vec<[u8; 16]>, table: &mut Table, which: &str) 
     let start = Instant::now();
     for (_, sender) in &places {
         let state = Zeroizing::new(vec![7; STATE_LEN]);
-        let standing = Standing::Sends;
+        let standing = SessionStatus::Active;
         let row = SessionRow { tag: [1; 8], engine: 1, standing, used: 1, state };
         transaction.put_session(*sender, &row).unwrap();
     }

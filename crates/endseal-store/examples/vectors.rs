@@ -10,7 +10,7 @@ use endseal_crypto::random::{Random, RandomError};
 use endseal_crypto::secret::Zeroizing;
 use endseal_store::hazmat::{open_key_file, seal_key_file};
 use endseal_store::{
-    GroupRow, KdfParams, OuterKey, ParkedRow, Protection, SessionRow, Standing, Store, Unlock,
+    GroupRow, KdfParams, OuterKey, ParkedRow, Protection, SessionRow, SessionStatus, Store, Unlock,
 };
 
 fn main() {
@@ -66,13 +66,13 @@ fn fill(store: &mut Store) {
     transaction.set_certificate(bob, b"certificate").unwrap();
     transaction.set_verified(bob, true).unwrap();
     let team = transaction.conversation_ref(b"team").unwrap();
-    for (tag, standing) in [(1, Standing::Sends), (2, Standing::Receives)] {
+    for (tag, standing) in [(1, SessionStatus::Active), (2, SessionStatus::ReceiveOnly)] {
         let state = Zeroizing::new(vec![tag; 1_000]);
         let row = SessionRow { tag: [tag; 8], engine: 1, standing, used: tag.into(), state };
         transaction.put_session(alice, &row).unwrap();
     }
     let state = Zeroizing::new(vec![5; 10_000]);
-    let group = GroupRow { standing: Standing::Sends, epoch: 3, state };
+    let group = GroupRow { standing: SessionStatus::Active, epoch: 3, state };
     transaction.put_group(b"team", &group).unwrap();
     transaction.put_group_epoch(b"team", 2, b"epoch").unwrap();
     let mut messages = transaction.messages().unwrap();

@@ -11,7 +11,7 @@ use crate::error::{Finding, StoreError};
 use crate::inbox::pack::Packed;
 use crate::key_file::StoreKey;
 use crate::store::Store;
-use crate::{inbox, meta, recent, rows};
+use crate::{delivered_index, inbox, meta, rows};
 
 /// How far a check goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,7 +161,7 @@ fn packs(connection: &Connection) -> Result<Vec<Finding>, StoreError> {
     let mut sorted = connection
         .prepare("SELECT EXISTS (SELECT 1 FROM seen WHERE conversation = ?1 AND message = ?2)")?;
     let mut failed = None;
-    recent::each(connection, |mark, number| {
+    delivered_index::each(connection, |mark, number| {
         above += u64::from(number > seq);
         let id = (mark.conversation, mark.message.to_vec());
         match sorted.query_row((id.0, &id.1), |row| row.get::<_, bool>(0)) {

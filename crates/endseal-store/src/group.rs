@@ -4,7 +4,7 @@ use endseal_crypto::secret::Zeroizing;
 use rusqlite::OptionalExtension as _;
 
 use crate::error::StoreError;
-use crate::session::Standing;
+use crate::session::SessionStatus;
 use crate::transaction::{ReadTransaction, WriteTransaction};
 use crate::{limits, rows};
 
@@ -13,7 +13,7 @@ use crate::{limits, rows};
 #[allow(clippy::exhaustive_structs, reason = "the caller makes rows; a field is a new schema")]
 pub struct GroupRow {
     /// What it may be used for.
-    pub standing: Standing,
+    pub standing: SessionStatus,
     /// The epoch that `state` is of; at most 2^63 - 1.
     pub epoch: u64,
     /// The group's state.
@@ -30,7 +30,7 @@ impl ReadTransaction<'_> {
             self.statement("SELECT standing, epoch, state FROM mls_group WHERE name = ?1")?;
         let group = select.query_row([name], |row| {
             Ok(GroupRow {
-                standing: Standing::read(row, 0)?,
+                standing: SessionStatus::read(row, 0)?,
                 epoch: rows::number(row, 1)?,
                 state: rows::secret(row, 2)?,
             })

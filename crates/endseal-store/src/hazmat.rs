@@ -5,10 +5,10 @@ use endseal_crypto::argon2id::{self, NoMemory};
 use endseal_crypto::secret::Zeroizing;
 use endseal_crypto::segment;
 
+use crate::delivered_index;
 use crate::error::OpenStoreError;
 use crate::inbox::pack::{Before, Messages};
 use crate::key_file::{self, Protection, StoreKey, Unlock};
-use crate::recent;
 use crate::store::{Housekeeping, OpenOptions};
 
 /// A key file of `key`, the store key and its salt. `salt` and `chunk_salt` MUST be random and used for
@@ -67,7 +67,7 @@ pub fn rewrite_inbox_pack(first: u64, pack: &[u8]) -> Option<Vec<u8>> {
 pub fn rewrite_recent_pack(mut pack: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     while !pack.is_empty() {
-        recent::pack::push(&mut out, recent::pack::next(&mut pack)?);
+        delivered_index::pack::push(&mut out, delivered_index::pack::next(&mut pack)?);
     }
     Some(out)
 }

@@ -7,9 +7,9 @@ use rusqlite::{CachedStatement, OptionalExtension as _};
 
 use crate::address::AddressRef;
 use crate::conversation::ConversationRef;
+use crate::delivered_index::Known;
 use crate::error::StoreError;
 use crate::inbox::pack::{Origin, Packed};
-use crate::recent::Known;
 use crate::transaction::WriteTransaction;
 use crate::{limits, rows};
 

@@ -7,7 +7,7 @@ use rusqlite::OptionalExtension as _;
 use crate::address::AddressRef;
 use crate::error::StoreError;
 use crate::transaction::{ReadTransaction, WriteTransaction};
-use crate::{inbox, recent, rows};
+use crate::{delivered_index, inbox, rows};
 
 /// Place in the tombstones from which [`WriteTransaction::prune_seen`] goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,7 +122,7 @@ impl WriteTransaction<'_> {
         self.write_recent()?;
         let connection = self.connection()?;
         let (mut conversations, mut senders) = (HashSet::new(), HashSet::new());
-        recent::each(connection, |mark, _| {
+        delivered_index::each(connection, |mark, _| {
             conversations.insert(mark.conversation);
         })?;
         inbox::each(connection, |message| {

@@ -11,14 +11,14 @@ use crate::{limits, rows};
 /// What a session or a group may be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Standing {
+pub enum SessionStatus {
     /// Sending and receiving.
-    Sends,
+    Active,
     /// Receiving alone: another session took its place.
-    Receives,
+    ReceiveOnly,
     /// Receiving, until it has been reset: the store was restored, and keys that come next in its chain
     /// may have been used.
-    AwaitsReset,
+    NeedsReset,
 }
 
 /// A session with a device.
@@ -30,7 +30,7 @@ pub struct SessionRow {
     /// Which ratchet it is; the layer above numbers them.
     pub engine: u8,
     /// What it may be used for.
-    pub standing: Standing,
+    pub standing: SessionStatus,
     /// When it was used last, in a unit of the layer above; at most 2^63 - 1.
     pub used: u64,
     /// The ratchet's state.
@@ -48,7 +48,7 @@ pub struct SessionSummary {
     /// Which ratchet it is.
     pub engine: u8,
     /// What it may be used for.
-    pub standing: Standing,
+    pub standing: SessionStatus,
     /// When it was used last.
     pub used: u64,
     /// Length of the state in bytes.
@@ -69,7 +69,7 @@ impl ReadTransaction<'_> {
             Ok(SessionRow {
                 tag: rows::array(row, 0)?,
                 engine: rows::number(row, 1)?,
-                standing: Standing::read(row, 2)?,
+                standing: SessionStatus::read(row, 2)?,
                 used: rows::number(row, 3)?,
                 state: rows::secret(row, 4)?,
             })
@@ -91,7 +91,7 @@ impl ReadTransaction<'_> {
                 address: AddressRef(row.get(0)?),
                 tag: rows::array(row, 1)?,
                 engine: rows::number(row, 2)?,
-                standing: Standing::read(row, 3)?,
+                standing: SessionStatus::read(row, 3)?,
                 used: rows::number(row, 4)?,
                 state_len: rows::number(row, 5)?,
             })
@@ -133,7 +133,7 @@ impl WriteTransaction<'_> {
         &self,
         address: AddressRef,
         tag: &[u8; 8],
-        standing: Standing,
+        standing: SessionStatus,
     ) -> Result<(), StoreError> {
         self.note_standing();
         let mut update =
@@ -153,20 +153,20 @@ impl WriteTransaction<'_> {
     }
 }
 
-impl Standing {
+impl SessionStatus {
     pub(crate) const fn number(self) -> u8 {
         match self {
-            Self::Sends => 0,
-            Self::Receives => 1,
-            Self::AwaitsReset => 2,
+            Self::Active => 0,
+            Self::ReceiveOnly => 1,
+            Self::NeedsReset => 2,
         }
     }
 
     pub(crate) fn read(row: &Row<'_>, column: usize) -> rusqlite::Result<Self> {
         match rows::number(row, column)? {
-            0_u8 => Ok(Self::Sends),
-            1 => Ok(Self::Receives),
-            2 => Ok(Self::AwaitsReset),
+            0_u8 => Ok(Self::Active),
+            1 => Ok(Self::ReceiveOnly),
+            2 => Ok(Self::NeedsReset),
             other => Err(rusqlite::Error::IntegralValueOutOfRange(column, i64::from(other))),
         }
     }

@@ -5,7 +5,7 @@ use std::fs;
 use crate::directory::{DATABASE, LOG};
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::{inbox, recent, rows};
+use crate::{delivered_index, inbox, rows};
 
 /// What a store holds, in numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Store {
         let connection = self.connection()?;
         let number = |sql: &str| connection.query_row(sql, [], |row| rows::number(row, 0));
         let mut packed = 0;
-        recent::each(connection, |_, _| packed += 1)?;
+        delivered_index::each(connection, |_, _| packed += 1)?;
         let rows: Result<_, rusqlite::Error> = TABLES
             .iter()
             .map(|table| {

@@ -10,11 +10,11 @@ use std::thread;
 use endseal_crypto::random::Random;
 use rusqlite::{Connection, TransactionBehavior};
 
+use crate::delivered_index::{self, DeliveredIndex};
 use crate::directory::{self, DATABASE, KEY, LOCK, LOG};
 use crate::error::{CreateStoreError, Finding, OpenStoreError, ReprotectError, StoreError};
 use crate::key_file::{self, Protection, ProtectionKind, StoreKey, Unlock};
 use crate::lock::Lock;
-use crate::recent::{self, Recent};
 use crate::transaction::{Durability, ReadTransaction, WriteTransaction};
 use crate::trouble::{Note, Trouble};
 use crate::{assembly, check, database, meta, schema};
@@ -45,7 +45,7 @@ pub struct Store {
     unsynced: bool,
     housekeeping: Housekeeping,
     /// The messages that were delivered last, once they were asked for.
-    recent: RefCell<Option<Recent>>,
+    recent: RefCell<Option<DeliveredIndex>>,
     /// Whether no message has a number that was not given out.
     pub(crate) numbers_checked: Cell<bool>,
 }
@@ -69,7 +69,7 @@ pub(crate) struct Housekeeping {
 
 impl Default for Housekeeping {
     fn default() -> Self {
-        Self { max_log_len: MAX_LOG_LEN, many_recent: recent::MANY }
+        Self { max_log_len: MAX_LOG_LEN, many_recent: delivered_index::MANY }
     }
 }
 
@@ -362,10 +362,13 @@ impl Store {
     }
 
     /// What is in memory of the messages that were delivered last.
-    pub(crate) fn recent(&self, connection: &Connection) -> Result<RefMut<'_, Recent>, StoreError> {
+    pub(crate) fn recent(
+        &self,
+        connection: &Connection,
+    ) -> Result<RefMut<'_, DeliveredIndex>, StoreError> {
         let mut recent = self.recent.borrow_mut();
         if recent.is_none() {
-            *recent = Some(Recent::load(connection)?);
+            *recent = Some(DeliveredIndex::load(connection)?);
         }
         RefMut::filter_map(recent, Option::as_mut).map_err(|_| StoreError::Ended)
     }

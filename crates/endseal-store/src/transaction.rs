@@ -5,11 +5,11 @@ use core::ops::Deref;
 
 use rusqlite::{CachedStatement, Connection};
 
+use crate::delivered_index::{self, DeliveredIndex};
 use crate::error::StoreError;
 use crate::error::convert::is_full;
 use crate::inbox::pack::Packed;
 use crate::inbox::{self, Changes};
-use crate::recent::{self, Recent};
 use crate::store::Store;
 use crate::{check, meta};
 
@@ -198,7 +198,7 @@ impl<'s> ReadTransaction<'s> {
     }
 
     /// The messages that were delivered last, to be looked through or added to.
-    pub(crate) fn recent(&self) -> Result<RefMut<'_, Recent>, StoreError> {
+    pub(crate) fn recent(&self) -> Result<RefMut<'_, DeliveredIndex>, StoreError> {
         self.store.recent(self.connection()?)
     }
 
@@ -217,7 +217,7 @@ impl<'s> ReadTransaction<'s> {
         self.write_recent()?;
         self.note_recent();
         self.store.forget_recent();
-        recent::sort_in(self.connection()?)
+        delivered_index::sort_in(self.connection()?)
     }
 
     /// After an error that left something half done.

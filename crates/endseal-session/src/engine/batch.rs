@@ -1,4 +1,4 @@
-//! A backlog on its way: blocks of messages, the lanes that open them, what is written, and what
+//! A backlog on its way: blocks of messages, the conversations that open them, what is written, and what
 //! became of each message. Where the store is, and how many threads work, is decided elsewhere.
 
 use alloc::collections::VecDeque;
@@ -8,15 +8,16 @@ use core::ops::Range;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use super::accept_context::{AcceptContext, AccountSlot, Own, UnknownSenders};
 use super::body_digest::Recognizer;
+use super::changeset::Changeset;
 use super::conversation::Conversation;
-use super::desk::{Load, Loaded, Question, Write};
-use super::lane::{
-    Correspondence, Fresh, Lane, Membership, ParkingBudget, parked_outcome, parked_row,
+use super::conversation_state::{
+    BatchDedup, ConversationState, DirectConversation, GroupConversation, ParkingBudget,
+    parked_outcome, parked_row,
 };
-use super::states::States;
+use super::store_access::{Load, Loaded, Question, Write};
 use super::task::{Entry, Opened, Task};
-use super::trust::{AccountSlot, Own, Strangers, Trust};
 use endseal_store::Seen;
 
 use crate::envelope::MAX_ID_LEN;
@@ -32,25 +33,25 @@ const RECENT: usize = 8;
 const MAX_LANES: usize = 1_024;
 
 /// All that is in memory of sessions and groups. Whatever fails drops it, and the store has the truth.
-pub(super) struct Memory<A: PairwiseAccount> {
-    pub(super) lanes: HashMap<Conversation, (Lane<A>, Fresh)>,
+pub(super) struct StateCache<A: PairwiseAccount> {
+    pub(super) conversation_states: HashMap<Conversation, (ConversationState<A>, BatchDedup)>,
     pub(super) account: Arc<Mutex<AccountSlot<A>>>,
-    pub(super) strangers: Strangers,
+    pub(super) strangers: UnknownSenders,
     own: Own,
     pub(super) budget: Arc<ParkingBudget>,
     recognizer: Recognizer,
 }
 
-impl<A: PairwiseAccount> Memory<A> {
+impl<A: PairwiseAccount> StateCache<A> {
     pub(super) fn new(
         account: A,
-        strangers: Strangers,
+        strangers: UnknownSenders,
         own: Own,
         budget: Arc<ParkingBudget>,
         recognizer: Recognizer,
     ) -> Self {
         Self {
-            lanes: HashMap::new(),
+            conversation_states: HashMap::new(),
             account: Arc::new(Mutex::new(AccountSlot::new(account))),
             strangers,
             own,
@@ -59,26 +60,29 @@ impl<A: PairwiseAccount> Memory<A> {
         }
     }
 
-    /// The lane of a conversation, empty if it was not there.
-    pub(super) fn lane(&mut self, conversation: &Conversation) -> &mut (Lane<A>, Fresh) {
-        if !self.lanes.contains_key(conversation) {
-            let lane = match conversation.group_id() {
-                Some(id) => Lane::Group(Membership::new(id)),
-                None => Lane::Person(Correspondence::new()),
+    /// The conversation of a conversation, empty if it was not there.
+    pub(super) fn conversation_state(
+        &mut self,
+        conversation: &Conversation,
+    ) -> &mut (ConversationState<A>, BatchDedup) {
+        if !self.conversation_states.contains_key(conversation) {
+            let conversation_state = match conversation.group_id() {
+                Some(id) => ConversationState::Group(GroupConversation::new(id)),
+                None => ConversationState::Person(DirectConversation::new()),
             };
-            let fresh = Fresh::new(self.recognizer.clone());
-            self.lanes.insert(conversation.clone(), (lane, fresh));
+            let dedup = BatchDedup::new(self.recognizer.clone());
+            self.conversation_states.insert(conversation.clone(), (conversation_state, dedup));
         }
-        match self.lanes.get_mut(conversation) {
-            Some(lane) => lane,
+        match self.conversation_states.get_mut(conversation) {
+            Some(conversation_state) => conversation_state,
             None => unreachable!("it was put there"),
         }
     }
 
-    /// What the lanes share.
-    pub(super) fn trust(&self) -> Trust<A> {
+    /// What the conversations share.
+    pub(super) fn accept_context(&self) -> AcceptContext<A> {
         let (account, budget) = (Arc::clone(&self.account), Arc::clone(&self.budget));
-        Trust::new(account, self.strangers, self.own, budget)
+        AcceptContext::new(account, self.strangers, self.own, budget)
     }
 
     /// Adds to `loads` what must be looked up before messages of a conversation are opened.
@@ -89,15 +93,15 @@ impl<A: PairwiseAccount> Memory<A> {
         loads: &mut Vec<Load>,
     ) {
         let nothing_parked = self.budget.is_unused();
-        let (lane, fresh) = self.lane(conversation);
-        match (lane, sender) {
-            (Lane::Person(person), Some(address)) if !person.has(address.device) => {
+        let (conversation_state, dedup) = self.conversation_state(conversation);
+        match (conversation_state, sender) {
+            (ConversationState::Person(person), Some(address)) if !person.has(address.device) => {
                 let asked = loads.iter().any(|it| matches!(it, Load::Device(a) if *a == address));
                 if !asked {
                     loads.push(Load::Device(address));
                 }
             }
-            (Lane::Group(group), None) if !group.is_loaded() => {
+            (ConversationState::Group(group), None) if !group.is_loaded() => {
                 let asked =
                     loads.iter().any(|it| matches!(it, Load::Group(c) if c == conversation));
                 if !asked {
@@ -106,11 +110,11 @@ impl<A: PairwiseAccount> Memory<A> {
             }
             _ => {}
         }
-        if fresh.parking.is_loaded() {
+        if dedup.parking.is_loaded() {
             return;
         }
         if nothing_parked {
-            fresh.parking.load(Vec::new());
+            dedup.parking.load(Vec::new());
             return;
         }
         let asked = loads.iter().any(|it| matches!(it, Load::Parked(c) if c == conversation));
@@ -123,16 +127,16 @@ impl<A: PairwiseAccount> Memory<A> {
     /// Takes in what the store has of devices and groups.
     pub(super) fn take_in(&mut self, loaded: Vec<(Conversation, Loaded<A::Ratchet>)>) {
         for (conversation, loaded) in loaded {
-            let (lane, fresh) = self.lane(&conversation);
-            lane.load(loaded, fresh);
+            let (conversation_state, dedup) = self.conversation_state(&conversation);
+            conversation_state.load(loaded, dedup);
         }
     }
 
     /// What changed since the last transaction.
-    pub(super) fn states(&mut self) -> Result<States, EngineError> {
-        let mut states = States::default();
-        for (lane, _) in self.lanes.values_mut() {
-            lane.save(&mut states)?;
+    pub(super) fn states(&mut self) -> Result<Changeset, EngineError> {
+        let mut states = Changeset::default();
+        for (conversation_state, _) in self.conversation_states.values_mut() {
+            conversation_state.save(&mut states)?;
         }
         let mut slot = self.account.lock().unwrap_or_else(PoisonError::into_inner);
         if core::mem::take(&mut slot.changed) {
@@ -144,11 +148,17 @@ impl<A: PairwiseAccount> Memory<A> {
     /// The batch is over and in the store.
     pub(super) fn settle(&mut self) {
         // Whoever delivers makes up as many addresses as it wants.
-        if self.lanes.values().map(|(lane, _)| lane.len()).sum::<usize>() > MAX_LANES {
-            self.lanes.clear();
+        if self
+            .conversation_states
+            .values()
+            .map(|(conversation_state, _)| conversation_state.len())
+            .sum::<usize>()
+            > MAX_LANES
+        {
+            self.conversation_states.clear();
         }
-        for (_, fresh) in self.lanes.values_mut() {
-            fresh.clear();
+        for (_, dedup) in self.conversation_states.values_mut() {
+            dedup.clear();
         }
     }
 }
@@ -161,26 +171,26 @@ pub(super) struct Block<'e> {
     malformed: Vec<usize>,
 }
 
-/// The work of one lane in one block.
-pub(super) struct LaneWork<'e, A: PairwiseAccount> {
+/// The work of one conversation in one block.
+pub(super) struct ConversationWork<'e, A: PairwiseAccount> {
     pub(super) conversation: Conversation,
-    pub(super) lane: Lane<A>,
-    pub(super) fresh: Fresh,
+    pub(super) conversation_state: ConversationState<A>,
+    pub(super) dedup: BatchDedup,
     pub(super) tasks: Vec<Task<'e>>,
 }
 
 /// What became of it.
-pub(super) struct LaneDone<'e, A: PairwiseAccount> {
+pub(super) struct ConversationDone<'e, A: PairwiseAccount> {
     pub(super) conversation: Conversation,
-    pub(super) lane: Lane<A>,
-    pub(super) fresh: Fresh,
+    pub(super) conversation_state: ConversationState<A>,
+    pub(super) dedup: BatchDedup,
     pub(super) entries: Vec<Entry<'e>>,
 }
 
 /// See the module.
 pub(super) struct Batch<'e, A: PairwiseAccount> {
     envelopes: &'e [Envelope<'e>],
-    pub(super) memory: &'e mut Memory<A>,
+    pub(super) state_cache: &'e mut StateCache<A>,
     outcomes: Vec<Option<Outcome>>,
     released: Vec<(usize, Released)>,
     /// Results that wait for the number of what was delivered: index of the message, or of the row in
@@ -198,10 +208,10 @@ enum Due {
 }
 
 impl<'e, A: PairwiseAccount> Batch<'e, A> {
-    pub(super) fn new(envelopes: &'e [Envelope<'e>], memory: &'e mut Memory<A>) -> Self {
+    pub(super) fn new(envelopes: &'e [Envelope<'e>], state_cache: &'e mut StateCache<A>) -> Self {
         Self {
             envelopes,
-            memory,
+            state_cache,
             outcomes: alloc::vec![None; envelopes.len()],
             released: Vec::new(),
             numbers_due: VecDeque::new(),
@@ -238,7 +248,7 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
                         block.malformed.push(index);
                         continue;
                     };
-                    self.memory.need(&conversation, sender, &mut question.loads);
+                    self.state_cache.need(&conversation, sender, &mut question.loads);
                     // As many as the last one has, if all have as many.
                     let room = len / (block.groups.len() + 1);
                     let place = *places.entry(conversation).or_insert_with_key(|conversation| {
@@ -268,12 +278,12 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
         (block, question)
     }
 
-    /// Takes the lanes of a block out of memory, with what the store knows of the ids.
+    /// Takes the conversations of a block out of memory, with what the store knows of the ids.
     pub(super) fn begin(
         &mut self,
         block: Block<'e>,
         seen: Vec<Vec<Option<Seen>>>,
-    ) -> Vec<LaneWork<'e, A>> {
+    ) -> Vec<ConversationWork<'e, A>> {
         for index in block.malformed {
             self.set(index, Outcome::Failed(Failure::Malformed));
         }
@@ -282,32 +292,34 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
             for (task, seen) in tasks.iter_mut().zip(seen) {
                 task.seen = seen;
             }
-            self.memory.lane(&conversation);
-            if let Some((lane, fresh)) = self.memory.lanes.remove(&conversation) {
-                work.push(LaneWork { conversation, lane, fresh, tasks });
+            self.state_cache.conversation_state(&conversation);
+            if let Some((conversation_state, dedup)) =
+                self.state_cache.conversation_states.remove(&conversation)
+            {
+                work.push(ConversationWork { conversation, conversation_state, dedup, tasks });
             }
         }
         debug_assert!(block.range.end <= self.outcomes.len());
         work
     }
 
-    /// Puts the lanes back, and says what is to be written, in the order of delivery.
-    pub(super) fn end(&mut self, done: Vec<LaneDone<'e, A>>) -> Vec<Write<'e>> {
-        let mut lanes = Vec::with_capacity(done.len());
+    /// Puts the conversations back, and says what is to be written, in the order of delivery.
+    pub(super) fn end(&mut self, done: Vec<ConversationDone<'e, A>>) -> Vec<Write<'e>> {
+        let mut conversation_states = Vec::with_capacity(done.len());
         let (mut start, mut end, mut count) = (usize::MAX, 0, 0);
-        for LaneDone { conversation, lane, fresh, mut entries } in done {
+        for ConversationDone { conversation, conversation_state, dedup, mut entries } in done {
             // They are nearly in order. Stable: what a message let out of the buffer stays behind it.
             entries.sort_by_key(|entry| entry.index);
             if let (Some(first), Some(last)) = (entries.first(), entries.last()) {
                 (start, end) = (start.min(first.index), end.max(last.index + 1));
             }
             count += entries.len();
-            lanes.push((conversation.clone(), entries));
-            self.memory.lanes.insert(conversation, (lane, fresh));
+            conversation_states.push((conversation.clone(), entries));
+            self.state_cache.conversation_states.insert(conversation, (conversation_state, dedup));
         }
         // A block's indices are few and all its own, so each entry has its place: nothing is sorted.
         let mut ends = alloc::vec![0; end.saturating_sub(start) + 1];
-        for entry in lanes.iter().flat_map(|(_, entries)| entries) {
+        for entry in conversation_states.iter().flat_map(|(_, entries)| entries) {
             if let Some(at) = ends.get_mut(entry.index - start + 1) {
                 *at += 1;
             }
@@ -318,21 +330,23 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
             *at = sum;
         }
         let mut order = alloc::vec![0; count];
-        for (lane, (_, entries)) in lanes.iter().enumerate() {
+        for (conversation_state, (_, entries)) in conversation_states.iter().enumerate() {
             for entry in entries {
                 if let Some(at) = ends.get_mut(entry.index - start)
                     && let Some(place) = order.get_mut(*at)
                 {
-                    *place = lane;
+                    *place = conversation_state;
                     *at += 1;
                 }
             }
         }
-        let mut lanes: Vec<_> =
-            lanes.into_iter().map(|(it, entries)| (it, entries.into_iter())).collect();
+        let mut conversation_states: Vec<_> = conversation_states
+            .into_iter()
+            .map(|(it, entries)| (it, entries.into_iter()))
+            .collect();
         let mut writes = Vec::with_capacity(count);
-        for lane in order {
-            if let Some((conversation, entries)) = lanes.get_mut(lane)
+        for conversation_state in order {
+            if let Some((conversation, entries)) = conversation_states.get_mut(conversation_state)
                 && let Some(entry) = entries.next()
             {
                 let conversation = conversation.clone();
@@ -450,8 +464,8 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
         &mut self,
         at: usize,
         options: &BatchOptions,
-    ) -> Result<States, EngineError> {
-        let mut states = self.memory.states()?;
+    ) -> Result<Changeset, EngineError> {
+        let mut states = self.state_cache.states()?;
         if !options.queue.is_empty() {
             let done = self.envelopes.get(..at).unwrap_or_default();
             let position = done.iter().rev().map(|it| it.position).find(|it| !it.is_empty());
@@ -484,10 +498,15 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
 /// Stands for a result that is not there, which a finished block does not have.
 const UNFINISHED: Outcome = Outcome::Failed(Failure::NoSession);
 
-impl<'e, A: PairwiseAccount> LaneWork<'e, A> {
+impl<'e, A: PairwiseAccount> ConversationWork<'e, A> {
     /// Opens the messages.
-    pub(super) fn run(mut self, trust: &Trust<A>) -> LaneDone<'e, A> {
-        let entries = self.lane.work(&mut self.fresh, self.tasks, trust);
-        LaneDone { conversation: self.conversation, lane: self.lane, fresh: self.fresh, entries }
+    pub(super) fn run(mut self, accept_context: &AcceptContext<A>) -> ConversationDone<'e, A> {
+        let entries = self.conversation_state.work(&mut self.dedup, self.tasks, accept_context);
+        ConversationDone {
+            conversation: self.conversation,
+            conversation_state: self.conversation_state,
+            dedup: self.dedup,
+            entries,
+        }
     }
 }

@@ -3,9 +3,9 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use endseal_store::{ReadTransaction, Standing};
+use endseal_store::{ReadTransaction, SessionStatus};
 
-use super::clerk::address_of;
+use super::store_session::address_of;
 use crate::{Address, EngineError};
 
 /// A device that this one knows.
@@ -42,8 +42,8 @@ pub(super) fn all(transaction: &ReadTransaction<'_>) -> Result<Vec<Correspondent
     for session in transaction.sessions()? {
         let entry = known.get_mut(&session.address).ok_or(EngineError::Damaged("address"))?;
         match session.standing {
-            Standing::Sends => entry.sending += 1,
-            Standing::Receives => entry.receiving += 1,
+            SessionStatus::Active => entry.sending += 1,
+            SessionStatus::ReceiveOnly => entry.receiving += 1,
             _ => entry.awaiting_reset += 1,
         }
     }

@@ -6,8 +6,8 @@ use endseal_crypto::ed25519;
 use endseal_crypto::secret::Zeroizing;
 use endseal_store::{InboxRow, ReadTransaction};
 
-use super::clerk::address_of;
 use super::conversation::{self, Conversation};
+use super::store_session::address_of;
 use crate::{Address, Engine, EngineError, PairwiseAccount};
 
 /// In the store: a text.

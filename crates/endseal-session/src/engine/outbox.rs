@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use endseal_store::OutboxState;
 
-use super::clerk::address_of;
 use super::inbox::{ConversationId, conversation_id};
+use super::store_session::address_of;
 use crate::{Address, Engine, EngineError, PairwiseAccount};
 
 /// A ciphertext that may leave: the state that made it is in the store.

@@ -3,7 +3,7 @@
 //!
 //! The thread of the store takes jobs in order. What it answers comes in the same order, so that the
 //! caller knows what the next answer is about. A block's ids are looked up before the block before it
-//! is written; ids of these two are told apart in the lanes ([`Fresh`](super::lane::Fresh)).
+//! is written; ids of these two are told apart in the conversations ([`BatchDedup`](super::conversation_state::BatchDedup)).
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -11,14 +11,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use super::batch::{Batch, Block};
-use super::chunk::Chunk;
-use super::clerk::Clerk;
-use super::crew::Crew;
-use super::desk::{Answer, Departure, Desk, Question, Write};
-use super::inline::{Counter, begin};
-use super::lane::Partner;
+use super::changeset::Changeset;
+use super::commit_budget::CommitBudget;
+use super::conversation_state::RemoteDevice;
+use super::local_store::{LocalStore, begin};
 use super::progress::{Progress, Watch};
-use super::states::States;
+use super::store_access::{Answer, OutgoingMessage, Question, StoreAccess, Write};
+use super::store_session::StoreSession;
+use super::worker_pool::WorkerPool;
 use crate::{Address, BatchOptions, Durability, EngineError, PairwiseAccount};
 
 /// Messages of a block. Threads wait for each other once a block (docs/design/store-tuning.md,
@@ -29,9 +29,9 @@ const BLOCK: usize = 512;
 enum Job<'e> {
     Answer(Question<'e>),
     Write(Vec<Write<'e>>),
-    Commit(States),
+    Commit(Changeset),
     Load(Address),
-    Send(Departure, States),
+    Send(OutgoingMessage, Changeset),
 }
 
 /// What it replies.
@@ -39,46 +39,46 @@ enum Reply<R> {
     Answer(Answer<R>),
     Numbers(Vec<u64>),
     Committed,
-    Partner(Result<Box<Partner<R>>, &'static str>),
+    RemoteDevice(Result<Box<RemoteDevice<R>>, &'static str>),
     Sent(u64),
 }
 
-/// As [`inline::run`](super::inline::run), on `options.threads` threads and one for the store.
+/// As [`local_store::run`](super::local_store::run), on `options.threads` threads and one for the store.
 pub(super) fn run<'e, A: PairwiseAccount>(
-    counter: &mut Counter<'_>,
+    local_store: &mut LocalStore<'_>,
     batch: &mut Batch<'e, A>,
     total: usize,
     options: &BatchOptions,
     progress: &mut Progress,
     watch: &mut Watch<'_, '_, A>,
 ) -> Result<(), EngineError> {
-    let trust = batch.memory.trust();
-    let crew = Crew::new();
+    let accept_context = batch.state_cache.accept_context();
+    let worker_pool = WorkerPool::new();
     let (jobs, inbox) = channel();
     let (outbox, replies) = channel();
     thread::scope(|scope| {
         // A transaction of one block is committed at once.
         let ahead = options.max_messages.get() > BLOCK;
-        let clerk = scope.spawn(move || serve::<A>(counter, &inbox, &outbox, ahead));
-        crew.start(scope, options.threads.get() - 1, &trust);
-        let mut remote = Remote { jobs, replies, commits: VecDeque::new(), due: 0 };
+        let store_session = scope.spawn(move || serve::<A>(local_store, &inbox, &outbox, ahead));
+        worker_pool.start(scope, options.threads.get() - 1, &accept_context);
+        let mut remote = StoreThread { jobs, replies, commits: VecDeque::new(), due: 0 };
         let mut work = || -> Result<(), EngineError> {
-            let mut chunk = Chunk::open(options, BLOCK);
+            let mut chunk = CommitBudget::open(options, BLOCK);
             let mut at = progress.committed;
             let mut next = ask(&mut remote, batch, &chunk, at, total)?;
             while let Some((block, end)) = next {
                 let answer = remote.answer(batch, progress)?;
-                batch.memory.take_in(answer.loaded);
+                batch.state_cache.take_in(answer.loaded);
                 remote.tell(batch, progress, watch)?;
-                // The next block is planned while this one's lanes are in place.
+                // The next block is planned while this one's conversations are in place.
                 let full = chunk.add(end - at);
                 if full {
-                    chunk = Chunk::open(options, BLOCK);
+                    chunk = CommitBudget::open(options, BLOCK);
                 }
                 let last = progress.stopped;
                 next = if last { None } else { ask(&mut remote, batch, &chunk, end, total)? };
                 let work = batch.begin(block, answer.seen);
-                let done = crew.run(work, &trust);
+                let done = worker_pool.run(work, &accept_context);
                 at = end;
                 let writes = batch.end(done);
                 remote.post(Job::Write(writes))?;
@@ -91,11 +91,11 @@ pub(super) fn run<'e, A: PairwiseAccount>(
             remote.finish(batch, progress)?;
             remote.tell(batch, progress, watch)
         };
-        let engagement = crew.engage();
+        let engagement = worker_pool.engage();
         let worked = work();
         drop(engagement);
         drop(remote);
-        match (clerk.join(), worked) {
+        match (store_session.join(), worked) {
             (Err(panic), _) => std::panic::resume_unwind(panic),
             // The thread's own error says why nobody answered.
             (Ok(Err(error)), _) => Err(error),
@@ -106,9 +106,9 @@ pub(super) fn run<'e, A: PairwiseAccount>(
 
 /// Plans the messages from `at` on and asks for what they need; `None` if there are none.
 fn ask<'e, A: PairwiseAccount>(
-    remote: &mut Remote<'e, A>,
+    remote: &mut StoreThread<'e, A>,
     batch: &mut Batch<'e, A>,
-    chunk: &Chunk<'_>,
+    chunk: &CommitBudget<'_>,
     at: usize,
     total: usize,
 ) -> Result<Option<(Block<'e>, usize)>, EngineError> {
@@ -123,7 +123,7 @@ fn ask<'e, A: PairwiseAccount>(
 }
 
 /// The store, on another thread.
-struct Remote<'e, A: PairwiseAccount> {
+struct StoreThread<'e, A: PairwiseAccount> {
     jobs: Sender<Job<'e>>,
     replies: Receiver<Reply<A::Ratchet>>,
     /// How far each transaction that was not committed yet reaches.
@@ -132,7 +132,7 @@ struct Remote<'e, A: PairwiseAccount> {
     due: usize,
 }
 
-impl<'e, A: PairwiseAccount> Remote<'e, A> {
+impl<'e, A: PairwiseAccount> StoreThread<'e, A> {
     fn post(&mut self, job: Job<'e>) -> Result<(), EngineError> {
         self.due += 1;
         self.jobs.send(job).map_err(|_| EngineError::Ended)
@@ -196,17 +196,17 @@ impl<'e, A: PairwiseAccount> Remote<'e, A> {
     }
 }
 
-impl<'e, A: PairwiseAccount> Desk<'e, A> for Remote<'e, A> {
+impl<'e, A: PairwiseAccount> StoreAccess<'e, A> for StoreThread<'e, A> {
     fn load(
         &mut self,
         batch: &mut Batch<'e, A>,
         address: Address,
         progress: &mut Progress,
-    ) -> Result<Partner<A::Ratchet>, EngineError> {
+    ) -> Result<RemoteDevice<A::Ratchet>, EngineError> {
         self.post(Job::Load(address))?;
         match self.reply(batch, progress)? {
-            Reply::Partner(Ok(partner)) => Ok(*partner),
-            Reply::Partner(Err(damaged)) => Err(EngineError::Damaged(damaged)),
+            Reply::RemoteDevice(Ok(remote_device)) => Ok(*remote_device),
+            Reply::RemoteDevice(Err(damaged)) => Err(EngineError::Damaged(damaged)),
             _ => Err(EngineError::Ended),
         }
     }
@@ -214,12 +214,12 @@ impl<'e, A: PairwiseAccount> Desk<'e, A> for Remote<'e, A> {
     fn send(
         &mut self,
         batch: &mut Batch<'e, A>,
-        departure: Departure,
-        states: States,
+        outgoing: OutgoingMessage,
+        states: Changeset,
         progress: &mut Progress,
     ) -> Result<u64, EngineError> {
         let up_to = batch.written();
-        self.post(Job::Send(departure, states))?;
+        self.post(Job::Send(outgoing, states))?;
         match self.reply(batch, progress)? {
             Reply::Sent(number) => {
                 progress.commit(up_to);
@@ -233,7 +233,7 @@ impl<'e, A: PairwiseAccount> Desk<'e, A> for Remote<'e, A> {
 /// Takes jobs until none can come any more. A transaction that was not committed then is dropped. What is
 /// written of it is encrypted `ahead` of its commit, while the next block is opened.
 fn serve<'e, A: PairwiseAccount>(
-    counter: &mut Counter<'_>,
+    local_store: &mut LocalStore<'_>,
     jobs: &Receiver<Job<'e>>,
     replies: &Sender<Reply<A::Ratchet>>,
     ahead: bool,
@@ -241,31 +241,34 @@ fn serve<'e, A: PairwiseAccount>(
     // Whoever does not listen any more has failed, and says so itself.
     let reply = |it| drop(replies.send(it));
     while let Ok(first) = jobs.recv() {
-        let transaction = begin(counter.store, counter.durability)?;
+        let transaction = begin(local_store.store, local_store.durability)?;
         let committed = {
-            let mut clerk = Clerk::new(&transaction, counter.references, counter.groups)?;
+            let mut store_session =
+                StoreSession::new(&transaction, local_store.references, local_store.groups)?;
             let mut job = first;
             loop {
                 match job {
-                    Job::Answer(question) => reply(Reply::Answer(clerk.answer(question)?)),
+                    Job::Answer(question) => reply(Reply::Answer(store_session.answer(question)?)),
                     Job::Write(writes) => {
-                        reply(Reply::Numbers(clerk.write(writes)?));
+                        reply(Reply::Numbers(store_session.write(writes)?));
                         if ahead {
                             transaction.write_ahead()?;
                         }
                     }
-                    Job::Load(address) => reply(Reply::Partner(match clerk.partner(address) {
-                        Ok(partner) => Ok(Box::new(partner)),
-                        Err(EngineError::Damaged(what)) => Err(what),
-                        Err(error) => return Err(error),
-                    })),
+                    Job::Load(address) => {
+                        reply(Reply::RemoteDevice(match store_session.remote_device(address) {
+                            Ok(remote_device) => Ok(Box::new(remote_device)),
+                            Err(EngineError::Damaged(what)) => Err(what),
+                            Err(error) => return Err(error),
+                        }))
+                    }
                     Job::Commit(states) => {
-                        clerk.save(&states)?;
+                        store_session.save(&states)?;
                         break Reply::Committed;
                     }
-                    Job::Send(departure, states) => {
-                        clerk.save(&states)?;
-                        break Reply::Sent(clerk.depart(&departure)?);
+                    Job::Send(outgoing, states) => {
+                        store_session.save(&states)?;
+                        break Reply::Sent(store_session.depart(&outgoing)?);
                     }
                 }
                 job = match jobs.recv() {
@@ -275,9 +278,9 @@ fn serve<'e, A: PairwiseAccount>(
             }
         };
         transaction.commit()?;
-        if matches!(committed, Reply::Sent(_)) && counter.durability == Durability::AtEnd {
+        if matches!(committed, Reply::Sent(_)) && local_store.durability == Durability::AtEnd {
             // Before a byte of it leaves.
-            counter.store.sync()?;
+            local_store.store.sync()?;
         }
         reply(committed);
     }

@@ -4,12 +4,12 @@ use core::ops::{ControlFlow, Range};
 
 use super::batch::Batch;
 use super::conversation::Conversation;
-use super::desk::{Departure, Desk};
+use super::conversation_state::ConversationState;
 use super::device::Device;
-use super::lane::Lane;
 use super::order::Order;
 use super::outbox::OutgoingKind;
 use super::seal::seal;
+use super::store_access::{OutgoingMessage, StoreAccess};
 use crate::{
     Address, BatchOptions, Durability, EngineError, Outcome, Outgoing, PairwiseAccount, SendError,
 };
@@ -50,7 +50,7 @@ pub struct ChunkReport<'a> {
 
 /// What is called after each transaction of a backlog.
 pub(super) type Watcher<'w, A> =
-    dyn FnMut(&ChunkReport<'_>, &mut Turn<'_, '_, A>) -> ControlFlow<()> + 'w;
+    dyn FnMut(&ChunkReport<'_>, &mut BetweenCommits<'_, '_, A>) -> ControlFlow<()> + 'w;
 
 /// Somebody who is told, or nobody.
 pub(super) struct Watch<'w, 'f, A: PairwiseAccount> {
@@ -66,7 +66,7 @@ impl<A: PairwiseAccount> Watch<'_, '_, A> {
     pub(super) fn call<'e>(
         &mut self,
         batch: &mut Batch<'e, A>,
-        desk: &mut dyn Desk<'e, A>,
+        store_access: &mut dyn StoreAccess<'e, A>,
         progress: &mut Progress,
     ) -> Result<(), EngineError> {
         let steps = progress.told..progress.committed;
@@ -92,9 +92,15 @@ impl<A: PairwiseAccount> Watch<'_, '_, A> {
         let report = ChunkReport { range, outcomes: &outcomes, is_durable };
         let mut failed = None;
         let device = self.device;
-        let mut turn =
-            Turn { batch, desk, progress, device, options: self.options, failed: &mut failed };
-        if watcher(&report, &mut turn).is_break() {
+        let mut between_commits = BetweenCommits {
+            batch,
+            store_access,
+            progress,
+            device,
+            options: self.options,
+            failed: &mut failed,
+        };
+        if watcher(&report, &mut between_commits).is_break() {
             progress.stopped = true;
         }
         // What is in memory may be ahead of the store now: the batch cannot go on.
@@ -104,16 +110,16 @@ impl<A: PairwiseAccount> Watch<'_, '_, A> {
 
 /// The time between two transactions of a backlog, in which messages can be sent.
 #[allow(missing_debug_implementations, reason = "nothing of it is for people")]
-pub struct Turn<'a, 'e, A: PairwiseAccount> {
+pub struct BetweenCommits<'a, 'e, A: PairwiseAccount> {
     batch: &'a mut Batch<'e, A>,
-    desk: &'a mut dyn Desk<'e, A>,
+    store_access: &'a mut dyn StoreAccess<'e, A>,
     progress: &'a mut Progress,
     device: &'a Device,
     options: &'a BatchOptions,
     failed: &'a mut Option<EngineError>,
 }
 
-impl<A: PairwiseAccount> Turn<'_, '_, A> {
+impl<A: PairwiseAccount> BetweenCommits<'_, '_, A> {
     /// Encrypts a message to a device, as [`Engine::encrypt`](crate::Engine::encrypt) does. What was
     /// decrypted so far is committed with it.
     ///
@@ -124,28 +130,33 @@ impl<A: PairwiseAccount> Turn<'_, '_, A> {
             return Err(SendError::Ended);
         }
         let conversation = Conversation::person(to.identity.as_bytes());
-        let known = match &self.batch.memory.lane(&conversation).0 {
-            Lane::Person(person) => person.has(to.device),
-            Lane::Group(_) => false,
+        let known = match &self.batch.state_cache.conversation_state(&conversation).0 {
+            ConversationState::Person(person) => person.has(to.device),
+            ConversationState::Group(_) => false,
         };
-        let loaded =
-            if known { Ok(None) } else { self.desk.load(self.batch, to, self.progress).map(Some) };
+        let loaded = if known {
+            Ok(None)
+        } else {
+            self.store_access.load(self.batch, to, self.progress).map(Some)
+        };
         let loaded = match loaded {
             Ok(loaded) => loaded,
             // It costs this message, not the batch.
             Err(error @ EngineError::Damaged(_)) => return Err(error.into()),
             Err(error) => return Err(self.fail(error)),
         };
-        let Lane::Person(person) = &mut self.batch.memory.lane(&conversation).0 else {
+        let ConversationState::Person(person) =
+            &mut self.batch.state_cache.conversation_state(&conversation).0
+        else {
             return Err(SendError::NoSession);
         };
-        if let Some(partner) = loaded {
-            person.add(partner);
+        if let Some(remote_device) = loaded {
+            person.add(remote_device);
         }
         let damaged = EngineError::Damaged("session");
-        let partner = person.partner(to.device).ok_or(damaged)?;
-        let body = seal(partner, &self.device.certificate, plaintext)?;
-        let departure = Departure {
+        let remote_device = person.remote_device(to.device).ok_or(damaged)?;
+        let body = seal(remote_device, &self.device.certificate, plaintext)?;
+        let outgoing = OutgoingMessage {
             conversation,
             recipient: Some(to),
             kind: OutgoingKind::Message,
@@ -155,7 +166,7 @@ impl<A: PairwiseAccount> Turn<'_, '_, A> {
             Ok(states) => states,
             Err(error) => return Err(self.fail(error)),
         };
-        match self.desk.send(self.batch, departure, states, self.progress) {
+        match self.store_access.send(self.batch, outgoing, states, self.progress) {
             Ok(number) => Ok(Outgoing { number, body }),
             Err(error) => Err(self.fail(error)),
         }

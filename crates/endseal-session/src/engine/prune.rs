@@ -10,12 +10,12 @@ use core::time::Duration;
 use endseal_store::{AddressRef, ConversationRef, ParkedTotal, PrunePosition};
 
 use super::EngineTransaction;
-use super::clerk::address_of;
 use super::conversation::Conversation;
-use super::desk::Write;
+use super::conversation_state::Reason;
 use super::inbox::conversation_id;
-use super::lane::Reason;
 use super::records;
+use super::store_access::Write;
+use super::store_session::address_of;
 use crate::fields::Fields;
 use crate::group::GroupDevice;
 use crate::{EngineError, PairwiseAccount};
@@ -226,17 +226,17 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
                     None => false,
                 };
                 if !row.verified && !traces && !store.sessions_of(reference)?.is_empty() {
-                    let partner = match address_of(store, reference) {
+                    let remote_device = match address_of(store, reference) {
                         Ok(address) => self.partner_if_readable(address)?,
                         Err(EngineError::Damaged(_)) => None,
                         Err(error) => return Err(error),
                     };
-                    let Some(partner) = partner else {
+                    let Some(remote_device) = remote_device else {
                         pruned.damaged += 1;
                         continue;
                     };
-                    pruned.sessions += partner.sessions.len() as u64;
-                    partner.drop_sessions();
+                    pruned.sessions += remote_device.sessions.len() as u64;
+                    remote_device.drop_sessions();
                 }
             }
         }
@@ -342,9 +342,9 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             let (dropped, _) = records::forgotten(&value);
             let Some(address) = records::address_in(&name) else { continue };
             if dropped.iter().any(|it| it.number.is_some_and(|number| number < old.below))
-                && let Some(partner) = self.partner_if_readable(address)?
+                && let Some(remote_device) = self.partner_if_readable(address)?
             {
-                pruned.dropped_sessions += partner.prune_forgotten(old.below) as u64;
+                pruned.dropped_sessions += remote_device.prune_forgotten(old.below) as u64;
             }
         }
         Ok(())

@@ -4,10 +4,10 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use endseal_crypto::{ed25519, hash};
-use endseal_store::{GroupRow, ReadTransaction, Standing, WriteTransaction};
+use endseal_store::{GroupRow, ReadTransaction, SessionStatus, WriteTransaction};
 
-use super::lane::DroppedSession;
-use super::states::GroupStates;
+use super::changeset::GroupStates;
+use super::conversation_state::DroppedSession;
 use crate::fields::Fields;
 use crate::group::{EpochState, Group, GroupDevice, PAST_EPOCHS};
 use crate::{Address, DeviceId, EngineError, SessionTag};
@@ -189,7 +189,7 @@ pub(super) fn group(
     transaction: &ReadTransaction<'_>,
     device: &GroupDevice,
     id: &[u8],
-) -> Result<Option<(Group, Standing)>, EngineError> {
+) -> Result<Option<(Group, SessionStatus)>, EngineError> {
     let Some(row) = transaction.group(id)? else { return Ok(None) };
     let mut past = Vec::new();
     for epoch in row.epoch.saturating_sub(PAST_EPOCHS)..row.epoch {

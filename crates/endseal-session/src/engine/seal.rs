@@ -2,32 +2,32 @@
 
 use alloc::vec::Vec;
 
-use endseal_store::Standing;
+use endseal_store::SessionStatus;
 
-use super::lane::Partner;
+use super::conversation_state::RemoteDevice;
 use crate::{Binding, Certificate, MAX_PLAINTEXT_LEN, Message, PlaintextHead, Ratchet, SendError};
 
 /// The next message of the session that was used last, as it travels. `own` is the certificate of this
 /// device, which the other side needs until it has answered.
 pub(super) fn seal<R: Ratchet>(
-    partner: &mut Partner<R>,
+    remote_device: &mut RemoteDevice<R>,
     own: &Certificate,
     text: &[u8],
 ) -> Result<Vec<u8>, SendError> {
     if text.len() > MAX_PLAINTEXT_LEN {
         return Err(SendError::TooLong);
     }
-    let waits = partner.sessions.iter().any(|it| it.standing == Standing::AwaitsReset);
-    let session = partner
+    let waits = remote_device.sessions.iter().any(|it| it.standing == SessionStatus::NeedsReset);
+    let session = remote_device
         .sessions
         .iter_mut()
-        .filter(|it| it.standing == Standing::Sends)
+        .filter(|it| it.standing == SessionStatus::Active)
         .max_by_key(|it| it.used)
         .ok_or(if waits { SendError::Restored } else { SendError::NoSession })?;
     // Until the other side has answered it is told whom the session is between.
     let is_first = !session.ratchet.has_received();
     let head = if is_first {
-        let binding = Binding::of(own.as_bytes(), &partner.address, &session.agreement);
+        let binding = Binding::of(own.as_bytes(), &remote_device.address, &session.agreement);
         PlaintextHead::Bound(binding)
     } else {
         PlaintextHead::Plain

@@ -7,7 +7,7 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_store::Seen;
 
 use super::body_digest::BodyDigest;
-use super::lane::Reason;
+use super::conversation_state::Reason;
 use crate::{Address, Certificate, Failure, Outcome};
 
 /// A message to be opened.

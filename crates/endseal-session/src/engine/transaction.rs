@@ -6,19 +6,19 @@ mod parked;
 use alloc::vec::Vec;
 
 use endseal_crypto::ed25519;
-use endseal_store::{Standing, Store, WriteTransaction};
+use endseal_store::{SessionStatus, Store, WriteTransaction};
 
-use super::batch::{Batch, Memory};
-use super::clerk::{Clerk, address_of};
+use super::batch::{Batch, StateCache};
 use super::conversation::Conversation;
-use super::desk::{Departure, Question, Write};
+use super::conversation_state::{ConversationState, RemoteDevice, Shown};
 use super::device::Device;
 use super::inbox::{Received, received};
-use super::lane::{Lane, Partner, Shown};
 use super::outbox::{Outgoing, OutgoingKind};
 use super::records;
 use super::references::References;
 use super::seal::seal;
+use super::store_access::{OutgoingMessage, Question, Write};
+use super::store_session::{StoreSession, address_of};
 use crate::{
     Address, EngineError, Envelope, Outcome, PairwiseAccount, PrekeyBundle, PrekeyKind, Ratchet,
     SendError, SessionInfo,
@@ -41,9 +41,9 @@ pub struct SentToAll {
 #[allow(missing_debug_implementations, reason = "nothing of it is for people")]
 pub struct EngineTransaction<'t, 's, A: PairwiseAccount> {
     transaction: &'t WriteTransaction<'s>,
-    clerk: Clerk<'t, 's, A::Ratchet>,
+    store_session: StoreSession<'t, 's, A::Ratchet>,
     device: &'t Device,
-    memory: &'t mut Memory<A>,
+    state_cache: &'t mut StateCache<A>,
     /// Whether the store failed after something in memory had changed: what is in memory would be ahead
     /// of the store, so nothing may be committed, even if `work` knows better.
     failed: bool,
@@ -53,20 +53,25 @@ pub(super) fn run<A: PairwiseAccount, T, E: From<EngineError>>(
     store: &mut Store,
     references: &mut References,
     device: &Device,
-    memory: &mut Memory<A>,
+    state_cache: &mut StateCache<A>,
     work: impl FnOnce(&mut EngineTransaction<'_, '_, A>) -> Result<T, E>,
 ) -> Result<T, E> {
     let transaction = store.begin().map_err(EngineError::from)?;
     let value = {
-        let clerk = Clerk::new(&transaction, references, &device.groups)?;
-        let mut own =
-            EngineTransaction { transaction: &transaction, clerk, device, memory, failed: false };
+        let store_session = StoreSession::new(&transaction, references, &device.groups)?;
+        let mut own = EngineTransaction {
+            transaction: &transaction,
+            store_session,
+            device,
+            state_cache,
+            failed: false,
+        };
         let value = work(&mut own)?;
         if own.failed {
             return Err(EngineError::Ended.into());
         }
-        let states = own.memory.states()?;
-        own.clerk.save(&states)?;
+        let states = own.state_cache.states()?;
+        own.store_session.save(&states)?;
         value
     };
     transaction.commit().map_err(EngineError::from)?;
@@ -87,15 +92,18 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
     }
 
     fn open(&mut self, envelope: &Envelope<'_>) -> Result<Outcome, EngineError> {
-        let mut batch = Batch::new(core::slice::from_ref(envelope), self.memory);
+        let mut batch = Batch::new(core::slice::from_ref(envelope), self.state_cache);
         let (block, question) = batch.plan(0..1);
-        let answer = self.clerk.answer(question)?;
-        batch.memory.take_in(answer.loaded);
+        let answer = self.store_session.answer(question)?;
+        batch.state_cache.take_in(answer.loaded);
         let work = batch.begin(block, answer.seen);
-        let trust = batch.memory.trust();
-        let done = work.into_iter().map(|lane| lane.run(&trust)).collect();
+        let accept_context = batch.state_cache.accept_context();
+        let done = work
+            .into_iter()
+            .map(|conversation_state| conversation_state.run(&accept_context))
+            .collect();
         let writes = batch.end(done);
-        batch.number(self.clerk.write(writes)?);
+        batch.number(self.store_session.write(writes)?);
         batch.finish(1, 0).outcomes.pop().ok_or(EngineError::Ended)
     }
 
@@ -115,10 +123,10 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         plaintext: &[u8],
     ) -> Result<Outgoing, SendError> {
         let certificate = &self.device.certificate;
-        let partner = partner(&mut self.clerk, self.memory, to)?;
-        let body = seal(partner, certificate, plaintext)?;
+        let remote_device = remote_device(&mut self.store_session, self.state_cache, to)?;
+        let body = seal(remote_device, certificate, plaintext)?;
         let conversation = Conversation::person(to.identity.as_bytes());
-        Ok(self.depart(Departure {
+        Ok(self.depart(OutgoingMessage {
             conversation,
             recipient: Some(to),
             kind: OutgoingKind::Message,
@@ -146,17 +154,18 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
             return Err(Error::Own);
         }
         let ratchet = {
-            let trust = self.memory.trust();
-            let slot = trust.account();
+            let accept_context = self.state_cache.accept_context();
+            let slot = accept_context.account();
             slot.account.begin(bundle).map_err(Error::Begin)?
         };
-        let partner = partner(&mut self.clerk, self.memory, to).map_err(Error::Engine)?;
-        let shown = match partner.check(theirs.as_bytes()) {
+        let remote_device =
+            remote_device(&mut self.store_session, self.state_cache, to).map_err(Error::Engine)?;
+        let shown = match remote_device.check(theirs.as_bytes()) {
             Ok(Shown::Superseded) | Err(_) => return Err(Error::Superseded),
             Ok(shown) => shown,
         };
-        partner.adopt(shown);
-        partner.push(ratchet, agreement);
+        remote_device.adopt(shown);
+        remote_device.push(ratchet, agreement);
         self.retry_person(to).map_err(Error::Engine)?;
         Ok(())
     }
@@ -172,21 +181,23 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
     pub fn reset_session(&mut self, with: Address) -> Result<usize, EngineError> {
         let mut count = 0;
         if self.partner_if_readable(with)?.is_none() {
-            let salvaged = self.clerk.salvage(with);
+            let salvaged = self.store_session.salvage(with);
             self.failed |= salvaged.is_err();
-            let (partner, lost) = salvaged?;
+            let (remote_device, lost) = salvaged?;
             count += lost;
             let conversation = Conversation::person(with.identity.as_bytes());
-            if let Lane::Person(person) = &mut self.memory.lane(&conversation).0 {
-                person.add(partner);
+            if let ConversationState::Person(person) =
+                &mut self.state_cache.conversation_state(&conversation).0
+            {
+                person.add(remote_device);
             }
             // They fail now: there is no session for them.
             self.retry_person(with)?;
         }
-        let partner = partner(&mut self.clerk, self.memory, with)?;
-        for entry in &mut partner.sessions {
-            if entry.standing != Standing::Receives {
-                entry.standing = Standing::Receives;
+        let remote_device = remote_device(&mut self.store_session, self.state_cache, with)?;
+        for entry in &mut remote_device.sessions {
+            if entry.standing != SessionStatus::ReceiveOnly {
+                entry.standing = SessionStatus::ReceiveOnly;
                 entry.changed = true;
                 count += 1;
             }
@@ -209,8 +220,8 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         for (name, _) in self.transaction.records(records::ENDING)? {
             let Some(address) = records::address_in(&name) else { continue };
             // A device whose rows cannot be read waits for a reset, and the others do not wait for it.
-            let Some(partner) = self.partner_if_readable(address)? else { continue };
-            let (ended, others) = partner.expire(now);
+            let Some(remote_device) = self.partner_if_readable(address)? else { continue };
+            let (ended, others) = remote_device.expire(now);
             count += ended;
             if !others {
                 self.transaction.remove_record(records::ENDING, &name)?;
@@ -224,8 +235,8 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
     /// # Errors
     /// [`EngineError`].
     pub fn sessions(&mut self, with: Address) -> Result<Vec<SessionInfo>, EngineError> {
-        let partner = partner(&mut self.clerk, self.memory, with)?;
-        let mut sessions: Vec<_> = partner
+        let remote_device = remote_device(&mut self.store_session, self.state_cache, with)?;
+        let mut sessions: Vec<_> = remote_device
             .sessions
             .iter()
             .map(|it| SessionInfo {
@@ -291,9 +302,9 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
     /// # Errors
     /// [`EngineError`].
     pub fn admit(&mut self, address: Address) -> Result<(), EngineError> {
-        let partner = partner(&mut self.clerk, self.memory, address)?;
-        partner.known = true;
-        self.clerk.know(address)?;
+        let remote_device = remote_device(&mut self.store_session, self.state_cache, address)?;
+        remote_device.known = true;
+        self.store_session.know(address)?;
         self.retry_person(address)
     }
 
@@ -302,8 +313,8 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
     /// # Errors
     /// [`EngineError`].
     pub fn set_verified(&mut self, address: Address, verified: bool) -> Result<(), EngineError> {
-        self.clerk.know(address)?;
-        self.clerk.set_verified(address, verified)
+        self.store_session.know(address)?;
+        self.store_session.set_verified(address, verified)
     }
 
     /// Bundles to hand out: `count` for one session each, and the fallback. Keys are made only where too
@@ -334,8 +345,8 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
     ) -> Result<Vec<PrekeyBundle>, EngineError> {
         let mut bundles = self.pending_one_time()?;
         if let Some(missing) = count.checked_sub(bundles.len()).filter(|it| *it > 0) {
-            let trust = self.memory.trust();
-            let mut slot = trust.account();
+            let accept_context = self.state_cache.accept_context();
+            let mut slot = accept_context.account();
             slot.account.add_one_time_keys(missing, now).map_err(|_| EngineError::Random)?;
             slot.changed = true;
             drop(slot);
@@ -352,8 +363,8 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
     }
 
     fn fallback_bundle(&mut self, now: u64) -> Result<PrekeyBundle, EngineError> {
-        let trust = self.memory.trust();
-        let mut slot = trust.account();
+        let accept_context = self.state_cache.accept_context();
+        let mut slot = accept_context.account();
         slot.account.refresh_fallback_key(now).map_err(|_| EngineError::Random)?;
         slot.changed = true;
         let bundle = slot.account.fallback(&self.device.certificate);
@@ -366,8 +377,8 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
     /// # Errors
     /// [`EngineError`].
     pub fn pending_bundles(&self) -> Result<Vec<PrekeyBundle>, EngineError> {
-        let trust = self.memory.trust();
-        let pending = trust.account().account.pending(&self.device.certificate);
+        let accept_context = self.state_cache.accept_context();
+        let pending = accept_context.account().account.pending(&self.device.certificate);
         pending.map_err(|_| EngineError::Damaged("certificate"))
     }
 
@@ -383,8 +394,8 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
             records::Prekeys { lost: false, ..noted }.put(self.transaction)?;
         }
         let keys: Vec<_> = bundles.iter().map(|it| *it.key()).collect();
-        let trust = self.memory.trust();
-        let mut slot = trust.account();
+        let accept_context = self.state_cache.accept_context();
+        let mut slot = accept_context.account();
         slot.account.published(&keys);
         slot.changed = true;
         Ok(())
@@ -439,7 +450,7 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
 
     /// Writes what came out of work on messages, none of which was delivered.
     pub(super) fn write(&mut self, writes: Vec<Write<'_>>) -> Result<(), EngineError> {
-        self.clerk.write(writes).map(drop)
+        self.store_session.write(writes).map(drop)
     }
 
     /// Ends the transaction after an error that left something half done.
@@ -448,19 +459,19 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
     }
 
     /// A device with its sessions.
-    pub(super) fn partner(
+    pub(super) fn remote_device(
         &mut self,
         address: Address,
-    ) -> Result<&mut Partner<A::Ratchet>, EngineError> {
-        partner(&mut self.clerk, self.memory, address)
+    ) -> Result<&mut RemoteDevice<A::Ratchet>, EngineError> {
+        remote_device(&mut self.store_session, self.state_cache, address)
     }
 
     /// A device with its sessions; `None` if a row of it cannot be read.
     pub(super) fn partner_if_readable(
         &mut self,
         address: Address,
-    ) -> Result<Option<&mut Partner<A::Ratchet>>, EngineError> {
-        match self.partner(address) {
+    ) -> Result<Option<&mut RemoteDevice<A::Ratchet>>, EngineError> {
+        match self.remote_device(address) {
             Err(EngineError::Damaged(_)) => Ok(None),
             found => found.map(Some),
         }
@@ -468,43 +479,44 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
 
     /// Time at which the oldest fallback key was made, in milliseconds since 1970.
     pub(super) fn fallback_since(&self) -> Option<u64> {
-        self.memory.trust().account().account.fallback_since()
+        self.state_cache.accept_context().account().account.fallback_since()
     }
 
     /// Puts a ciphertext into the outbox.
-    fn depart(&mut self, departure: Departure) -> Result<Outgoing, EngineError> {
-        let number = self.clerk.depart(&departure);
+    fn depart(&mut self, outgoing: OutgoingMessage) -> Result<Outgoing, EngineError> {
+        let number = self.store_session.depart(&outgoing);
         self.failed |= number.is_err();
-        Ok(Outgoing { number: number?, body: departure.body })
+        Ok(Outgoing { number: number?, body: outgoing.body })
     }
 }
 
 /// Loads what is not in memory of a conversation, and of a device in it.
 fn load<A: PairwiseAccount>(
-    clerk: &mut Clerk<'_, '_, A::Ratchet>,
-    memory: &mut Memory<A>,
+    store_session: &mut StoreSession<'_, '_, A::Ratchet>,
+    state_cache: &mut StateCache<A>,
     conversation: &Conversation,
     device: Option<Address>,
 ) -> Result<(), EngineError> {
     let mut loads = Vec::new();
-    memory.need(conversation, device, &mut loads);
+    state_cache.need(conversation, device, &mut loads);
     if !loads.is_empty() {
-        let answer = clerk.answer(Question { loads, ids: Vec::new() })?;
-        memory.take_in(answer.loaded);
+        let answer = store_session.answer(Question { loads, ids: Vec::new() })?;
+        state_cache.take_in(answer.loaded);
     }
     Ok(())
 }
 
 /// A device with its sessions, loaded if it is not in memory.
-fn partner<'m, A: PairwiseAccount>(
-    clerk: &mut Clerk<'_, '_, A::Ratchet>,
-    memory: &'m mut Memory<A>,
+fn remote_device<'m, A: PairwiseAccount>(
+    store_session: &mut StoreSession<'_, '_, A::Ratchet>,
+    state_cache: &'m mut StateCache<A>,
     address: Address,
-) -> Result<&'m mut Partner<A::Ratchet>, EngineError> {
+) -> Result<&'m mut RemoteDevice<A::Ratchet>, EngineError> {
     let conversation = Conversation::person(address.identity.as_bytes());
-    load(clerk, memory, &conversation, Some(address))?;
-    let Lane::Person(person) = &mut memory.lane(&conversation).0 else {
+    load(store_session, state_cache, &conversation, Some(address))?;
+    let ConversationState::Person(person) = &mut state_cache.conversation_state(&conversation).0
+    else {
         return Err(EngineError::Damaged("conversation in memory"));
     };
-    person.partner(address.device).ok_or(EngineError::Damaged("session"))
+    person.remote_device(address.device).ok_or(EngineError::Damaged("session"))
 }

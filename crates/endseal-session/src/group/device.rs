@@ -18,11 +18,11 @@ use mls_rs_core::key_package::KeyPackageData;
 
 use super::credential::{self, Credentials};
 use super::error::{GroupError, StateError};
-use super::membership::Membership;
+use super::mls_state::MlsState;
 use super::provider::Provider;
 use super::rules::Rules;
-use super::staging::{Epochs, Staging, Table};
-use super::state::Facts;
+use super::state::GroupMeta;
+use super::storage_adapter::{Epochs, StorageAdapter, Table};
 use super::suite::Suite;
 use super::{EpochState, Group, header};
 use crate::address::Address;
@@ -34,9 +34,9 @@ const VERSION: u8 = 1;
 
 /// What the MLS library is told about us.
 pub(super) type Config = WithKeyPackageRepo<
-    Staging,
+    StorageAdapter,
     WithGroupStateStorage<
-        Staging,
+        StorageAdapter,
         WithMlsRules<
             Rules,
             WithIdentityProvider<Credentials, WithCryptoProvider<Provider, BaseConfig>>,
@@ -184,10 +184,10 @@ impl GroupDevice {
         suite: Suite,
         now: Duration,
     ) -> Result<(Vec<u8>, KeyPackageSecret), GroupError> {
-        let staging = Staging::new();
-        let client = self.client(suite, &staging)?;
+        let storage_adapter = StorageAdapter::new();
+        let client = self.client(suite, &storage_adapter)?;
         let now = MlsTime::from_duration_since_epoch(now);
-        let (message, table) = staging.with(Table::default(), || {
+        let (message, table) = storage_adapter.with(Table::default(), || {
             let (none, no) = (ExtensionList::new(), ExtensionList::new());
             client.generate_key_package_message(none, no, Some(now))
         });
@@ -205,14 +205,14 @@ impl GroupDevice {
     pub fn create(&self, id: &[u8], now: Duration) -> Result<Group, GroupError> {
         check_id(id)?;
         let suite = *self.suites.first().ok_or(GroupError::UnknownSuite)?;
-        let staging = Staging::new();
-        let client = self.client(suite, &staging)?;
+        let storage_adapter = StorageAdapter::new();
+        let client = self.client(suite, &storage_adapter)?;
         let (none, no) = (ExtensionList::new(), ExtensionList::new());
         let now = MlsTime::from_duration_since_epoch(now);
         let mls = client
             .create_group_with_id(id.to_vec(), none, no, Some(now))
             .map_err(|_| GroupError::Internal)?;
-        let membership = Membership::new(mls, staging).map_err(|_| GroupError::Internal)?;
+        let membership = MlsState::new(mls, storage_adapter).map_err(|_| GroupError::Internal)?;
         Ok(Group::new(membership))
     }
 
@@ -259,16 +259,17 @@ impl GroupDevice {
             .ok_or(GroupError::NoKeyPackage)?;
         let data = KeyPackageData::mls_decode(&mut &data[..]);
         let data = data.map_err(|_| GroupError::NoKeyPackage)?;
-        let staging = Staging::new();
-        let client = self.client(suite, &staging)?;
+        let storage_adapter = StorageAdapter::new();
+        let client = self.client(suite, &storage_adapter)?;
         let table = Table { key_package: Some((id.clone(), data)), ..Table::default() };
-        let (joined, _) = staging.with(table, || client.join_group(None, &welcome, None));
+        let (joined, _) = storage_adapter.with(table, || client.join_group(None, &welcome, None));
         let (mls, info) = joined.map_err(|_| GroupError::InvalidWelcome)?;
         check_id(mls.group_id())?;
         if !self.is_in(&mls) {
             return Err(GroupError::NoKeyPackage);
         }
-        let membership = Membership::new(mls, staging).map_err(|_| GroupError::InvalidWelcome)?;
+        let membership =
+            MlsState::new(mls, storage_adapter).map_err(|_| GroupError::InvalidWelcome)?;
         if membership.is_too_large() {
             return Err(GroupError::TooLarge);
         }
@@ -285,21 +286,21 @@ impl GroupDevice {
         state: &[u8],
         epochs: impl IntoIterator<Item = EpochState>,
     ) -> Result<Group, StateError> {
-        let (facts, mls) = Facts::decode(state)?;
+        let (group_meta, mls) = GroupMeta::decode(state)?;
         let epochs: Epochs =
             epochs.into_iter().map(|past| (past.epoch, Arc::new(past.state))).collect();
-        let staging = Staging::new();
+        let storage_adapter = StorageAdapter::new();
         // The suite stands in the state; that of the client is for what it makes.
         let suite = *self.suites.first().ok_or(StateError)?;
-        let client = self.client(suite, &staging).map_err(|_| StateError)?;
+        let client = self.client(suite, &storage_adapter).map_err(|_| StateError)?;
         let state = Some(Zeroizing::new(mls.to_vec()));
-        let (mls, table) =
-            staging.with(Table { state, epochs, ..Table::default() }, || client.load_group(&[]));
+        let (mls, table) = storage_adapter
+            .with(Table { state, epochs, ..Table::default() }, || client.load_group(&[]));
         let mls = mls.map_err(|_| StateError)?;
         if !self.is_in(&mls) {
             return Err(StateError);
         }
-        Membership::with(mls, staging, facts, table.epochs).map(Group::new)
+        MlsState::with(mls, storage_adapter, group_meta, table.epochs).map(Group::new)
     }
 
     /// Whether the group knows the member by this device's key: else nobody could verify what it
@@ -309,16 +310,20 @@ impl GroupDevice {
         own.is_ok_and(|own| own.signature_key[..] == self.key.public_key().as_bytes()[..])
     }
 
-    fn client(&self, suite: Suite, staging: &Staging) -> Result<Client<Config>, GroupError> {
+    fn client(
+        &self,
+        suite: Suite,
+        storage_adapter: &StorageAdapter,
+    ) -> Result<Client<Config>, GroupError> {
         if !self.suites.contains(&suite) {
             return Err(GroupError::UnknownSuite);
         }
         Ok(Client::builder()
-            .crypto_provider(Provider::new(&self.suites, staging))
+            .crypto_provider(Provider::new(&self.suites, storage_adapter))
             .identity_provider(Credentials)
             .mls_rules(Rules)
-            .group_state_storage(staging.clone())
-            .key_package_repo(staging.clone())
+            .group_state_storage(storage_adapter.clone())
+            .key_package_repo(storage_adapter.clone())
             .key_package_lifetime(LIFETIME)
             .signing_identity(
                 credential::signing_identity(&self.certificate),

@@ -11,7 +11,7 @@ use mls_rs::crypto::{
 use mls_rs::{CipherSuite, CipherSuiteProvider, CryptoProvider};
 use mls_rs_crypto_awslc::{AwsLcCipherSuite, AwsLcCryptoError, AwsLcCryptoProvider};
 
-use super::staging::Staging;
+use super::storage_adapter::StorageAdapter;
 use super::suite::Suite;
 
 /// Keys kept decoded; a group with more senders decodes some again.
@@ -21,14 +21,14 @@ const MAX_KEYS: usize = 128;
 #[derive(Clone)]
 pub(super) struct Provider {
     aws_lc: AwsLcCryptoProvider,
-    staging: Staging,
+    storage_adapter: StorageAdapter,
 }
 
 impl Provider {
-    pub(super) fn new(suites: &[Suite], staging: &Staging) -> Self {
+    pub(super) fn new(suites: &[Suite], storage_adapter: &StorageAdapter) -> Self {
         let suites = suites.iter().copied().map(Suite::to_mls).collect();
         let aws_lc = AwsLcCryptoProvider::with_enabled_cipher_suites(suites);
-        Self { aws_lc, staging: staging.clone() }
+        Self { aws_lc, storage_adapter: storage_adapter.clone() }
     }
 }
 
@@ -45,7 +45,7 @@ impl CryptoProvider for Provider {
             return None;
         }
         let aws_lc = self.aws_lc.cipher_suite_provider(suite)?;
-        Some(SuiteProvider { aws_lc, staging: self.staging.clone() })
+        Some(SuiteProvider { aws_lc, storage_adapter: self.storage_adapter.clone() })
     }
 }
 
@@ -53,7 +53,7 @@ impl CryptoProvider for Provider {
 #[derive(Clone)]
 pub(super) struct SuiteProvider {
     aws_lc: AwsLcCipherSuite,
-    staging: Staging,
+    storage_adapter: StorageAdapter,
 }
 
 /// Signatures of messages that are opened together: none was verified yet.
@@ -113,8 +113,9 @@ impl CipherSuiteProvider for SuiteProvider {
         let Ok(key) = public_key.as_bytes().try_into() else { return Err(invalid) };
         let Ok(signature) = signature.try_into() else { return Err(invalid) };
         let signature = Signature::from_bytes(signature);
-        let key = self.staging.keys().decoded(key).ok_or(AwsLcCryptoError::InvalidKeyData)?;
-        if let Some(signatures) = &mut self.staging.table().signatures {
+        let key =
+            self.storage_adapter.keys().decoded(key).ok_or(AwsLcCryptoError::InvalidKeyData)?;
+        if let Some(signatures) = &mut self.storage_adapter.table().signatures {
             signatures.0.push(Collected { key, message: data.to_vec(), signature });
             return Ok(());
         }
@@ -151,7 +152,7 @@ impl CipherSuiteProvider for SuiteProvider {
         nonce: &[u8],
     ) -> Result<Zeroizing<Vec<u8>>, Self::Error> {
         let plaintext = self.aws_lc.aead_open(key, ciphertext, aad, nonce)?;
-        let mut table = self.staging.table();
+        let mut table = self.storage_adapter.table();
         let may_go_on = table.watch.as_mut().is_none_or(|watch| watch.decrypted(&plaintext));
         if may_go_on { Ok(plaintext) } else { Err(AwsLcCryptoError::CryptoError) }
     }

@@ -3,7 +3,7 @@
 use endseal_crypto::secret::Zeroizing;
 
 use super::error::StateError;
-use super::generations::Generations;
+use super::skipped_key_budget::SkippedKeyBudget;
 
 const VERSION: u8 = 1;
 
@@ -34,12 +34,12 @@ pub struct EpochState {
 
 /// What is kept beside the library's state.
 #[derive(Clone, Default)]
-pub(super) struct Facts {
+pub(super) struct GroupMeta {
     pub(super) pending: Option<Pending>,
     pub(super) is_removed: bool,
     /// Digests of this device's commits of past epochs, to know them when they come back.
     pub(super) own_commits: Vec<OwnCommit>,
-    pub(super) generations: Generations,
+    pub(super) skipped_keys: SkippedKeyBudget,
     /// Bytes of the proposals that wait for a commit.
     pub(super) proposals: u64,
 }
@@ -57,7 +57,7 @@ pub(super) struct Pending {
     pub(super) secrets: Zeroizing<Vec<u8>>,
 }
 
-impl Facts {
+impl GroupMeta {
     /// Version, facts, and last the library's state.
     pub(super) fn encode(&self, mls: &[u8]) -> Zeroizing<Vec<u8>> {
         let secrets = self.pending.as_ref().map_or(0, |pending| 36 + pending.secrets.len());
@@ -78,7 +78,7 @@ impl Facts {
             out.extend_from_slice(secrets);
         }
         out.extend_from_slice(&self.proposals.to_le_bytes());
-        self.generations.encode(&mut out);
+        self.skipped_keys.encode(&mut out);
         out.extend_from_slice(mls);
         out
     }
@@ -104,8 +104,8 @@ impl Facts {
             None
         };
         let proposals = u64::from_le_bytes(take(&mut rest)?);
-        let generations = Generations::decode(&mut rest)?;
-        Ok((Self { pending, is_removed, own_commits, generations, proposals }, rest))
+        let skipped_keys = SkippedKeyBudget::decode(&mut rest)?;
+        Ok((Self { pending, is_removed, own_commits, skipped_keys, proposals }, rest))
     }
 }
 

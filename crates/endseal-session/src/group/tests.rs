@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::header::vector;
 use super::provider::{Provider, SuiteProvider};
-use super::staging::Staging;
+use super::storage_adapter::StorageAdapter;
 use super::suite::Suite;
 
 fn vectors(name: &str) -> Vec<Value> {
@@ -39,7 +39,7 @@ fn suite(value: &Value) -> CipherSuite {
 }
 
 fn provider() -> Provider {
-    Provider::new(Suite::DEFAULT, &Staging::new())
+    Provider::new(Suite::DEFAULT, &StorageAdapter::new())
 }
 
 /// `opaque<V>`.

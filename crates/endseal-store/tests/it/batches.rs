@@ -10,7 +10,7 @@ use std::{env, fs, process, thread};
 use endseal_crypto::random::OsRandom;
 use endseal_crypto::secret::Zeroizing;
 use endseal_store::hazmat::with_housekeeping;
-use endseal_store::{Depth, OpenOptions, Protection, SessionRow, Standing, Store, StoreError};
+use endseal_store::{Depth, OpenOptions, Protection, SessionRow, SessionStatus, Store, StoreError};
 use endseal_store::{OpenStoreError, Unlock};
 
 /// Environment variable of a worker: the store, the batches, the messages of each.
@@ -149,7 +149,7 @@ pub(crate) fn write(store: &mut Store, batch: u64, len: u64) -> Result<(), Store
     }
     let state = Zeroizing::new([&batch.to_le_bytes()[..], &[4; 1_500]].concat());
     let session =
-        SessionRow { tag: [0; 8], engine: 1, standing: Standing::Sends, used: batch, state };
+        SessionRow { tag: [0; 8], engine: 1, standing: SessionStatus::Active, used: batch, state };
     transaction.put_session(sender, &session)?;
     transaction.push_outbox(conversation, Some(sender), &batch.to_le_bytes())?;
     transaction.set_cursor(b"queue", &batch.to_le_bytes())?;

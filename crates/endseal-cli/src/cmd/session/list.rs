@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use endseal_node::sessions;
 use endseal_session::{ConversationId, Correspondent, EngineError, SessionInfo};
-use endseal_store::Standing;
+use endseal_store::SessionStatus;
 
 use super::{Partner, called, identity_text, plural, with};
 use crate::ctx::{Ctx, Outcome};
@@ -110,10 +110,10 @@ pub(crate) fn show(name: &str, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
     })
 }
 
-fn word(standing: Standing) -> &'static str {
+fn word(standing: SessionStatus) -> &'static str {
     match standing {
-        Standing::Sends => "sends",
-        Standing::Receives => "receives",
+        SessionStatus::Active => "sends",
+        SessionStatus::ReceiveOnly => "receives",
         _ => "awaits-reset",
     }
 }

@@ -5,16 +5,16 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use endseal_crypto::hash;
-use endseal_store::Standing;
+use endseal_store::SessionStatus;
 
-use super::{EngineTransaction, load, partner};
-use crate::engine::batch::Memory;
-use crate::engine::clerk::Clerk;
+use super::{EngineTransaction, load, remote_device};
+use crate::engine::batch::StateCache;
 use crate::engine::conversation::Conversation;
-use crate::engine::desk::Departure;
-use crate::engine::lane::{Lane, Membership, Occasion};
+use crate::engine::conversation_state::{ConversationState, GroupConversation, Occasion};
 use crate::engine::outbox::{Outgoing, OutgoingKind};
 use crate::engine::records::{self, UsedKeyPackage};
+use crate::engine::store_access::OutgoingMessage;
+use crate::engine::store_session::StoreSession;
 use crate::group::{Change, Commit, Group, GroupDevice, GroupError, MAX_WELCOME_LEN, Suite};
 use crate::{
     Address, Certificate, EngineError, GroupChangeError, MAX_MESSAGE_LEN, Message, PairwiseAccount,
@@ -63,7 +63,7 @@ pub struct GroupSummary {
     /// True if proposals wait for a commit, before which no text is sent.
     pub needs_commit: bool,
     /// Session status.
-    pub standing: Standing,
+    pub standing: SessionStatus,
 }
 
 impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
@@ -88,7 +88,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     /// # Errors
     /// [`GroupChangeError::Exists`] if this device knows a group of that id.
     pub fn create_group(&mut self, id: &[u8], now: Duration) -> Result<(), GroupChangeError> {
-        let membership = membership(&mut self.clerk, self.memory, id)?;
+        let membership = membership(&mut self.store_session, self.state_cache, id)?;
         if membership.group().is_some() {
             return Err(GroupChangeError::Exists);
         }
@@ -140,7 +140,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         };
         let (group, inviter) = (joined.group, joined.inviter);
         let id = group.id().to_vec();
-        let membership = membership(&mut self.clerk, self.memory, &id)?;
+        let membership = membership(&mut self.store_session, self.state_cache, &id)?;
         if let Some(known) = membership.group()
             && (group.epoch() <= known.epoch() || !known.members().contains(&inviter))
         {
@@ -151,7 +151,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         membership.set(group);
         let replaced = self.replace(&id, &joined.key_package, digest);
         self.failed |= replaced.is_err();
-        let superseded = self.clerk.superseded(&certificates)?;
+        let superseded = self.store_session.superseded(&certificates)?;
         Ok(JoinedGroup { id, epoch, inviter, members, superseded, released: replaced? })
     }
 
@@ -181,7 +181,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         }
         // Its past epochs are none of this one, which could not go on after them.
         self.transaction.remove_group(id)?;
-        self.clerk.decide(&conversation, false)?;
+        self.store_session.decide(&conversation, false)?;
         self.retry(&conversation, Occasion::Changed)
     }
 
@@ -206,14 +206,14 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     /// [`EngineError`].
     pub fn forget_group(&mut self, id: &[u8]) -> Result<bool, EngineError> {
         let Some(conversation) = Conversation::group(id) else { return Ok(false) };
-        load(&mut self.clerk, self.memory, &conversation, None)?;
-        let budget = Arc::clone(&self.memory.budget);
-        let (lane, fresh) = self.memory.lane(&conversation);
-        if let Lane::Group(membership) = lane {
+        load(&mut self.store_session, self.state_cache, &conversation, None)?;
+        let budget = Arc::clone(&self.state_cache.budget);
+        let (conversation_state, dedup) = self.state_cache.conversation_state(&conversation);
+        if let ConversationState::Group(membership) = conversation_state {
             membership.forget();
         }
-        fresh.parking.clear(&budget);
-        let forgotten = self.clerk.forget_group(&conversation);
+        dedup.parking.clear(&budget);
+        let forgotten = self.store_session.forget_group(&conversation);
         self.failed |= forgotten.is_err();
         forgotten
     }
@@ -223,7 +223,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     /// # Errors
     /// [`EngineError::Damaged`] if it cannot be read.
     pub fn group(&mut self, id: &[u8]) -> Result<Option<GroupSummary>, EngineError> {
-        let membership = match membership(&mut self.clerk, self.memory, id) {
+        let membership = match membership(&mut self.store_session, self.state_cache, id) {
             Ok(membership) => membership,
             Err(GroupChangeError::Engine(error)) => return Err(error),
             Err(_) => return Ok(None),
@@ -236,7 +236,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             epoch: group.epoch(),
             suite: group.suite(),
             members: group.members(),
-            superseded: self.clerk.superseded(&certificates)?,
+            superseded: self.store_session.superseded(&certificates)?,
             is_member: group.is_member(),
             has_pending: group.has_pending(),
             needs_commit: group.needs_commit(),
@@ -320,7 +320,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         }
         for body in welcome {
             for member in &added {
-                self.depart(Departure {
+                self.depart(OutgoingMessage {
                     conversation: conversation.clone(),
                     recipient: Some(*member),
                     kind: OutgoingKind::Welcome,
@@ -338,7 +338,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         certificates: &[[u8; Certificate::LEN]],
     ) -> Result<(), GroupChangeError> {
         for (address, certificate) in added.iter().zip(certificates) {
-            let known = partner(&mut self.clerk, self.memory, *address)?;
+            let known = remote_device(&mut self.store_session, self.state_cache, *address)?;
             if known.supersedes(certificate)? {
                 return Err(GroupChangeError::Superseded(*address));
             }
@@ -365,7 +365,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     pub fn accept_commit(&mut self, id: &[u8]) -> Result<Change, GroupChangeError> {
         let change = self.group_to_change(id)?.accept_pending()?;
         let conversation = Conversation::group(id).ok_or(GroupChangeError::NoGroup)?;
-        let decided = self.clerk.decide(&conversation, true);
+        let decided = self.store_session.decide(&conversation, true);
         self.failed |= decided.is_err();
         decided?;
         self.retry(&conversation, Occasion::Changed)?;
@@ -377,18 +377,18 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     /// # Errors
     /// [`GroupChangeError`].
     pub fn discard_commit(&mut self, id: &[u8]) -> Result<(), GroupChangeError> {
-        let membership = membership(&mut self.clerk, self.memory, id)?;
+        let membership = membership(&mut self.store_session, self.state_cache, id)?;
         membership.group_mut().ok_or(GroupChangeError::NoGroup)?.discard_pending();
         let conversation = Conversation::group(id).ok_or(GroupChangeError::NoGroup)?;
-        let decided = self.clerk.decide(&conversation, false);
+        let decided = self.store_session.decide(&conversation, false);
         self.failed |= decided.is_err();
         Ok(decided?)
     }
 
     /// A group that may send.
     fn group_to_change(&mut self, id: &[u8]) -> Result<&mut Group, GroupChangeError> {
-        let membership = membership(&mut self.clerk, self.memory, id)?;
-        if membership.standing() == Standing::AwaitsReset {
+        let membership = membership(&mut self.store_session, self.state_cache, id)?;
+        if membership.standing() == SessionStatus::NeedsReset {
             return Err(GroupChangeError::Restored);
         }
         membership.group_mut().ok_or(GroupChangeError::NoGroup)
@@ -403,23 +403,23 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         let body = Message::Group(body).to_bytes().map_err(|_| GroupChangeError::TooLong)?;
         debug_assert!(body.len() <= MAX_MESSAGE_LEN);
         let conversation = Conversation::group(id).ok_or(GroupChangeError::NoGroup)?;
-        Ok(self.depart(Departure { conversation, recipient: None, kind, body })?)
+        Ok(self.depart(OutgoingMessage { conversation, recipient: None, kind, body })?)
     }
 }
 
 /// A group, looked up if it is not in memory.
 fn membership<'m, A: PairwiseAccount>(
-    clerk: &mut Clerk<'_, '_, A::Ratchet>,
-    memory: &'m mut Memory<A>,
+    store_session: &mut StoreSession<'_, '_, A::Ratchet>,
+    state_cache: &'m mut StateCache<A>,
     id: &[u8],
-) -> Result<&'m mut Membership, GroupChangeError> {
+) -> Result<&'m mut GroupConversation, GroupChangeError> {
     let conversation = Conversation::group(id).ok_or(GroupChangeError::NoGroup)?;
-    load(clerk, memory, &conversation, None)?;
-    match &mut memory.lane(&conversation).0 {
-        Lane::Group(membership) if membership.is_damaged() => {
+    load(store_session, state_cache, &conversation, None)?;
+    match &mut state_cache.conversation_state(&conversation).0 {
+        ConversationState::Group(membership) if membership.is_damaged() => {
             Err(EngineError::Damaged("group").into())
         }
-        Lane::Group(membership) => Ok(membership),
-        Lane::Person(_) => Err(GroupChangeError::NoGroup),
+        ConversationState::Group(membership) => Ok(membership),
+        ConversationState::Person(_) => Err(GroupChangeError::NoGroup),
     }
 }

@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use super::{EngineTransaction, load};
 use crate::engine::batch::Batch;
 use crate::engine::conversation::Conversation;
-use crate::engine::desk::Write;
+use crate::engine::conversation_state::Occasion;
 use crate::engine::inbox::ConversationId;
-use crate::engine::lane::Occasion;
+use crate::engine::store_access::Write;
 use crate::{Address, DeviceId, EngineError, Outcome, PairwiseAccount, Released};
 
 /// A parked message.
@@ -31,9 +31,9 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     /// [`EngineError`].
     pub fn parked(&mut self, of: &ConversationId) -> Result<Vec<ParkedMessage>, EngineError> {
         let Some(conversation) = of.conversation() else { return Ok(Vec::new()) };
-        load(&mut self.clerk, self.memory, &conversation, None)?;
-        let (_, fresh) = self.memory.lane(&conversation);
-        let rows = fresh.parking.rows();
+        load(&mut self.store_session, self.state_cache, &conversation, None)?;
+        let (_, dedup) = self.state_cache.conversation_state(&conversation);
+        let rows = dedup.parking.rows();
         Ok(rows
             .map(|row| ParkedMessage {
                 id: row.id.clone(),
@@ -52,13 +52,13 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     /// [`EngineError`]. The transaction cannot be committed then.
     pub fn retry_parked(&mut self, of: &ConversationId) -> Result<Vec<Released>, EngineError> {
         let Some(conversation) = of.conversation() else { return Ok(Vec::new()) };
-        load(&mut self.clerk, self.memory, &conversation, None)?;
+        load(&mut self.store_session, self.state_cache, &conversation, None)?;
         if let ConversationId::Person(identity) = of {
-            let rows = self.memory.lane(&conversation).1.parking.rows();
+            let rows = self.state_cache.conversation_state(&conversation).1.parking.rows();
             let devices: Vec<_> = rows.filter_map(|row| DeviceId::new(row.device)).collect();
             for device in devices {
                 let address = Address { identity: *identity, device };
-                load(&mut self.clerk, self.memory, &conversation, Some(address))?;
+                load(&mut self.store_session, self.state_cache, &conversation, Some(address))?;
             }
         }
         self.retry(&conversation, Occasion::Asked)
@@ -70,11 +70,11 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     /// [`EngineError`]. The transaction cannot be committed then.
     pub fn drop_parked(&mut self, of: &ConversationId) -> Result<usize, EngineError> {
         let Some(conversation) = of.conversation() else { return Ok(0) };
-        load(&mut self.clerk, self.memory, &conversation, None)?;
-        let dropped = self.clerk.unpark_all(&conversation);
+        load(&mut self.store_session, self.state_cache, &conversation, None)?;
+        let dropped = self.store_session.unpark_all(&conversation);
         self.failed |= dropped.is_err();
-        let budget = alloc::sync::Arc::clone(&self.memory.budget);
-        self.memory.lane(&conversation).1.parking.clear(&budget);
+        let budget = alloc::sync::Arc::clone(&self.state_cache.budget);
+        self.state_cache.conversation_state(&conversation).1.parking.clear(&budget);
         dropped
     }
 
@@ -85,9 +85,9 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         conversation: &Conversation,
         last: &[u8],
     ) -> Result<Vec<Vec<u8>>, EngineError> {
-        load(&mut self.clerk, self.memory, conversation, None)?;
-        let budget = alloc::sync::Arc::clone(&self.memory.budget);
-        Ok(self.memory.lane(conversation).1.parking.expire(last, &budget))
+        load(&mut self.store_session, self.state_cache, conversation, None)?;
+        let budget = alloc::sync::Arc::clone(&self.state_cache.budget);
+        Ok(self.state_cache.conversation_state(conversation).1.parking.expire(last, &budget))
     }
 
     /// Tries what a device sent before it was known.
@@ -101,16 +101,16 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         conversation: &Conversation,
         occasion: Occasion,
     ) -> Result<Vec<Released>, EngineError> {
-        let trust = self.memory.trust();
-        let (lane, fresh) = self.memory.lane(conversation);
+        let accept_context = self.state_cache.accept_context();
+        let (conversation_state, dedup) = self.state_cache.conversation_state(conversation);
         let mut entries = Vec::new();
-        lane.retry(0, occasion, fresh, &trust, &mut entries);
+        conversation_state.retry(0, occasion, dedup, &accept_context, &mut entries);
         if entries.is_empty() {
             return Ok(Vec::new());
         }
-        let mut batch = Batch::new(&[], self.memory);
+        let mut batch = Batch::new(&[], self.state_cache);
         let writes: Vec<Write<'_>> = batch.release(conversation, entries);
-        let written = self.clerk.write(writes);
+        let written = self.store_session.write(writes);
         self.failed |= written.is_err();
         batch.number(written?);
         Ok(batch.into_released())

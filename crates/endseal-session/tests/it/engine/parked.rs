@@ -1,6 +1,6 @@
 //! Messages between two people that cannot be opened yet.
 
-use endseal_session::{BatchOptions, ConversationId, Envelope, Failure, Outcome, Strangers};
+use endseal_session::{BatchOptions, ConversationId, Envelope, Failure, Outcome, UnknownSenders};
 
 use super::party::Party;
 
@@ -12,7 +12,7 @@ fn what_a_stranger_sent_is_opened_when_it_is_known() {
     for by_session in [false, true] {
         for kill in [false, true] {
             let (mut one, mut other) = (Party::new(1), Party::new(2));
-            other.engine().set_strangers(Strangers::Refused).unwrap();
+            other.engine().set_strangers(UnknownSenders::Refused).unwrap();
             one.begin(&mut other);
             let bodies = [b"one", b"two"].map(|text| one.send(other.address, text));
             let envelopes = [
@@ -33,7 +33,7 @@ fn what_a_stranger_sent_is_opened_when_it_is_known() {
             );
             if kill {
                 other.kill();
-                assert_eq!(other.engine().strangers(), Strangers::Refused);
+                assert_eq!(other.engine().strangers(), UnknownSenders::Refused);
             }
             assert_eq!(other.texts(), [[0; 0]; 0]);
             let address = one.address;
@@ -54,12 +54,12 @@ fn what_a_stranger_sent_is_opened_when_it_is_known() {
 #[test]
 fn strangers_messages_are_opened_with_the_next_one_when_strangers_are_accepted() {
     let (mut one, mut other) = (Party::new(1), Party::new(2));
-    other.engine().set_strangers(Strangers::Refused).unwrap();
+    other.engine().set_strangers(UnknownSenders::Refused).unwrap();
     one.begin(&mut other);
     let bodies = [b"one", b"two"].map(|text| one.send(other.address, text));
     let of = |id, at: usize| Envelope::from_device(id, one.address, &bodies[at]);
     assert_eq!(other.receive(&[of(b"1", 0)]), [Outcome::Parked(Failure::Stranger)]);
-    other.engine().set_strangers(Strangers::Accepted).unwrap();
+    other.engine().set_strangers(UnknownSenders::Accepted).unwrap();
     let options = BatchOptions::default();
     let report = other.engine().decrypt_batch(&[of(b"2", 1)], &options).unwrap();
     assert!(matches!(report.outcomes[..], [Outcome::Delivered(_)]));
@@ -96,7 +96,7 @@ fn a_message_too_far_ahead_is_opened_when_the_session_has_moved() {
 #[test]
 fn the_place_of_a_conversation_is_bounded() {
     let (mut one, mut other) = (Party::new(1), Party::new(2));
-    other.engine().set_strangers(Strangers::Refused).unwrap();
+    other.engine().set_strangers(UnknownSenders::Refused).unwrap();
     one.begin(&mut other);
     let body = one.send(other.address, &vec![7; 20 << 10]);
     let ids: Vec<_> = (0..1_001_u32).map(|n| n.to_le_bytes()).collect();

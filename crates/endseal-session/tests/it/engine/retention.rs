@@ -5,7 +5,7 @@ use core::time::Duration;
 use endseal_crypto::secret::Zeroizing;
 use endseal_session::group::{GroupError, Suite};
 use endseal_session::{
-    Envelope, Failure, GroupChangeError, Outcome, PrunePolicy, Pruned, Strangers,
+    Envelope, Failure, GroupChangeError, Outcome, PrunePolicy, Pruned, UnknownSenders,
 };
 use endseal_store::{SessionRow, Store};
 
@@ -153,7 +153,7 @@ fn sessions_of_strangers_go_when_nothing_else_is_left_of_them() {
 fn parked_messages_that_may_never_open_go_when_they_are_old() {
     let (mut one, mut two, mut other) = (Party::new(1), Party::new(2), Party::new(3));
     one.meet(&mut other);
-    other.engine().set_strangers(Strangers::Refused).unwrap();
+    other.engine().set_strangers(UnknownSenders::Refused).unwrap();
     let texts: Vec<_> = (0..2_003_u32).map(|n| n.to_le_bytes().to_vec()).collect();
     let far = one.send_all(other.address, &texts.iter().collect::<Vec<_>>()).pop().unwrap();
     two.begin(&mut other);
@@ -168,7 +168,7 @@ fn parked_messages_that_may_never_open_go_when_they_are_old() {
     let at = |days: u32| PrunePolicy::new(NOW + days * DAY).parked(10 * DAY);
     assert_eq!(prune(&mut other, &at(0)).parked, 0);
     other.kill();
-    other.engine().set_strangers(Strangers::Refused).unwrap();
+    other.engine().set_strangers(UnknownSenders::Refused).unwrap();
     assert_eq!(receive(&mut other, b"two", two.address, &strange[1]), stranger);
     assert_eq!(prune(&mut other, &at(9)).parked, 0);
     assert_eq!(prune(&mut other, &at(10)).parked, 2);

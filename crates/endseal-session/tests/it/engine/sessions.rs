@@ -1,6 +1,6 @@
 //! Who may begin sessions, which are kept, and what is remembered of those that are not.
 
-use endseal_session::{Envelope, Failure, Outcome, SendError, Strangers};
+use endseal_session::{Envelope, Failure, Outcome, SendError, UnknownSenders};
 
 use super::party::Party;
 
@@ -80,7 +80,7 @@ fn a_one_time_key_is_gone_with_the_message_that_used_it() {
 fn a_known_identity_may_come_with_another_device() {
     let (mut phone, mut desk) = (Party::with_device(1, 1), Party::with_device(1, 2));
     let (mut stranger, mut other) = (Party::new(5), Party::new(2));
-    other.engine().set_strangers(Strangers::Refused).unwrap();
+    other.engine().set_strangers(UnknownSenders::Refused).unwrap();
     let admitted = phone.address;
     other.engine().transaction(|t| t.admit(admitted)).unwrap();
     let fallback = other.fallback();
@@ -102,8 +102,8 @@ fn a_known_identity_may_come_with_another_device() {
 #[test]
 fn strangers_are_refused_after_a_restart_and_a_restoration_too() {
     let (mut stranger, mut other) = (Party::new(1), Party::new(2));
-    assert_eq!(other.engine().strangers(), Strangers::Accepted);
-    other.engine().set_strangers(Strangers::Refused).unwrap();
+    assert_eq!(other.engine().strangers(), UnknownSenders::Accepted);
+    other.engine().set_strangers(UnknownSenders::Refused).unwrap();
     other.restart();
     other.backup();
     let refused = |other: &mut Party, stranger: &mut Party, id: &[u8]| {
@@ -115,7 +115,7 @@ fn strangers_are_refused_after_a_restart_and_a_restoration_too() {
     refused(&mut other, &mut stranger, b"1");
     other.restore();
     refused(&mut other, &mut stranger, b"2");
-    other.engine().set_strangers(Strangers::Accepted).unwrap();
+    other.engine().set_strangers(UnknownSenders::Accepted).unwrap();
     other.kill();
     stranger.begin(&mut other);
     let body = stranger.send(other.address, b"hello");

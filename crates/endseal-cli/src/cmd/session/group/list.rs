@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use endseal_keyring::Contacts;
 use endseal_session::{Address, EngineError, GroupSummary};
-use endseal_store::Standing;
+use endseal_store::SessionStatus;
 
 use super::Known;
 use crate::cmd::session::inbox::{group_name, hex};
@@ -44,7 +44,7 @@ fn state(group: &GroupSummary) -> String {
         format!("epoch {}, {}", group.epoch, plural(group.members.len() as u64, "member"));
     for (is_so, words) in [
         (!group.is_member, "this device was removed"),
-        (group.standing == Standing::AwaitsReset, "restored: this device must be added again"),
+        (group.standing == SessionStatus::NeedsReset, "restored: this device must be added again"),
         (group.has_pending, "a commit is pending"),
         (group.needs_commit, "proposals wait for a commit (update)"),
     ] {
@@ -67,7 +67,7 @@ fn fields(name: &str, group: &GroupSummary) -> Vec<(&'static str, Value)> {
         ("member", group.is_member.into()),
         ("pending", group.has_pending.into()),
         ("needs_commit", group.needs_commit.into()),
-        ("restored", (group.standing == Standing::AwaitsReset).into()),
+        ("restored", (group.standing == SessionStatus::NeedsReset).into()),
         ("members", (group.members.len() as u64).into()),
     ]
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::BatchOptions;
 
 /// The transaction that is being filled.
-pub(super) struct Chunk<'o> {
+pub(super) struct CommitBudget<'o> {
     options: &'o BatchOptions,
     /// Messages that are looked up, opened and written together, at most.
     block: usize,
@@ -14,7 +14,7 @@ pub(super) struct Chunk<'o> {
     messages: usize,
 }
 
-impl<'o> Chunk<'o> {
+impl<'o> CommitBudget<'o> {
     pub(super) fn open(options: &'o BatchOptions, block: usize) -> Self {
         Self { options, block, began: Instant::now(), messages: 0 }
     }

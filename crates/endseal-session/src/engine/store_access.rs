@@ -4,14 +4,14 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use endseal_store::{ParkedRow, Seen, Standing};
+use endseal_store::{ParkedRow, Seen, SessionStatus};
 
 use super::batch::Batch;
+use super::changeset::Changeset;
 use super::conversation::Conversation;
-use super::lane::{Parked, Partner};
+use super::conversation_state::{Parked, RemoteDevice};
 use super::outbox::OutgoingKind;
 use super::progress::Progress;
-use super::states::States;
 use crate::group::Group;
 use crate::{Address, DeviceId, EngineError, PairwiseAccount};
 
@@ -39,10 +39,10 @@ pub(super) struct Answer<R> {
 
 /// What the store has of a device or group.
 pub(super) enum Loaded<R> {
-    Partner(Box<Partner<R>>),
+    RemoteDevice(Box<RemoteDevice<R>>),
     /// A device with a row that cannot be read.
     DamagedPartner(DeviceId),
-    Group(Option<(Group, Standing)>),
+    Group(Option<(Group, SessionStatus)>),
     /// A group with a row that cannot be read.
     DamagedGroup,
     Parked(Vec<Parked>),
@@ -61,7 +61,7 @@ pub(super) enum Write<'e> {
 }
 
 /// A ciphertext for the outbox.
-pub(super) struct Departure {
+pub(super) struct OutgoingMessage {
     pub(super) conversation: Conversation,
     pub(super) recipient: Option<Address>,
     pub(super) kind: OutgoingKind,
@@ -69,21 +69,21 @@ pub(super) struct Departure {
 }
 
 /// Sends between two chunks, through wherever the store is.
-pub(super) trait Desk<'e, A: PairwiseAccount> {
+pub(super) trait StoreAccess<'e, A: PairwiseAccount> {
     /// What the store has of a device.
     fn load(
         &mut self,
         batch: &mut Batch<'e, A>,
         address: Address,
         progress: &mut Progress,
-    ) -> Result<Partner<A::Ratchet>, EngineError>;
+    ) -> Result<RemoteDevice<A::Ratchet>, EngineError>;
 
     /// Writes and commits everything so far, and this: the number in the outbox.
     fn send(
         &mut self,
         batch: &mut Batch<'e, A>,
-        departure: Departure,
-        states: States,
+        outgoing: OutgoingMessage,
+        states: Changeset,
         progress: &mut Progress,
     ) -> Result<u64, EngineError>;
 }

@@ -8,39 +8,43 @@ use std::panic::{catch_unwind, resume_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
-use super::batch::{LaneDone, LaneWork};
-use super::trust::Trust;
+use super::accept_context::AcceptContext;
+use super::batch::{ConversationDone, ConversationWork};
 use crate::PairwiseAccount;
 
 /// What the caller and the threads share.
-pub(super) struct Crew<'e, A: PairwiseAccount> {
-    desk: Mutex<Table<'e, A>>,
+pub(super) struct WorkerPool<'e, A: PairwiseAccount> {
+    store_access: Mutex<WorkQueue<'e, A>>,
     /// There is work, or none will come any more.
     work_came: Condvar,
     /// Something was done.
     done_came: Condvar,
 }
 
-struct Table<'e, A: PairwiseAccount> {
-    todo: VecDeque<LaneWork<'e, A>>,
-    done: Vec<LaneDone<'e, A>>,
+struct WorkQueue<'e, A: PairwiseAccount> {
+    todo: VecDeque<ConversationWork<'e, A>>,
+    done: Vec<ConversationDone<'e, A>>,
     panic: Option<Box<dyn Any + Send>>,
     over: bool,
 }
 
-/// See [`Crew::engage`].
-pub(super) struct Engagement<'c, 'e, A: PairwiseAccount>(&'c Crew<'e, A>);
+/// See [`WorkerPool::engage`].
+pub(super) struct PoolGuard<'c, 'e, A: PairwiseAccount>(&'c WorkerPool<'e, A>);
 
-impl<A: PairwiseAccount> Drop for Engagement<'_, '_, A> {
+impl<A: PairwiseAccount> Drop for PoolGuard<'_, '_, A> {
     fn drop(&mut self) {
         self.0.dismiss();
     }
 }
 
-impl<'e, A: PairwiseAccount> Crew<'e, A> {
+impl<'e, A: PairwiseAccount> WorkerPool<'e, A> {
     pub(super) fn new() -> Self {
-        let table = Table { todo: VecDeque::new(), done: Vec::new(), panic: None, over: false };
-        Self { desk: Mutex::new(table), work_came: Condvar::new(), done_came: Condvar::new() }
+        let table = WorkQueue { todo: VecDeque::new(), done: Vec::new(), panic: None, over: false };
+        Self {
+            store_access: Mutex::new(table),
+            work_came: Condvar::new(),
+            done_came: Condvar::new(),
+        }
     }
 
     /// Starts `threads` threads, which end with the [engagement](Self::engage).
@@ -48,19 +52,19 @@ impl<'e, A: PairwiseAccount> Crew<'e, A> {
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
         threads: usize,
-        trust: &'scope Trust<A>,
+        accept_context: &'scope AcceptContext<A>,
     ) where
         'e: 'scope,
     {
         for _ in 0..threads {
-            scope.spawn(move || self.serve(trust));
+            scope.spawn(move || self.serve(accept_context));
         }
     }
 
     /// Lets the threads go when it is dropped, also by a panic of the caller, who would wait for them
     /// for ever otherwise.
-    pub(super) fn engage(&self) -> Engagement<'_, 'e, A> {
-        Engagement(self)
+    pub(super) fn engage(&self) -> PoolGuard<'_, 'e, A> {
+        PoolGuard(self)
     }
 
     /// No work comes any more.
@@ -70,23 +74,27 @@ impl<'e, A: PairwiseAccount> Crew<'e, A> {
     }
 
     /// Opens the messages of a block, and takes part.
-    pub(super) fn run(&self, work: Vec<LaneWork<'e, A>>, trust: &Trust<A>) -> Vec<LaneDone<'e, A>> {
-        let lanes = work.len();
+    pub(super) fn run(
+        &self,
+        work: Vec<ConversationWork<'e, A>>,
+        accept_context: &AcceptContext<A>,
+    ) -> Vec<ConversationDone<'e, A>> {
+        let conversation_states = work.len();
         // The longest first, so that none is begun last.
         let mut work = work;
         work.sort_by_key(|it| core::cmp::Reverse(it.tasks.len()));
         let mut table = self.lock();
         table.todo.extend(work);
-        if lanes > 1 {
+        if conversation_states > 1 {
             self.work_came.notify_all();
         }
         loop {
             if let Some(next) = table.todo.pop_front() {
                 drop(table);
-                let done = next.run(trust);
+                let done = next.run(accept_context);
                 table = self.lock();
                 table.done.push(done);
-            } else if table.done.len() == lanes {
+            } else if table.done.len() == conversation_states {
                 return core::mem::take(&mut table.done);
             } else if let Some(panic) = table.panic.take() {
                 drop(table);
@@ -97,13 +105,13 @@ impl<'e, A: PairwiseAccount> Crew<'e, A> {
         }
     }
 
-    fn serve(&self, trust: &Trust<A>) {
+    fn serve(&self, accept_context: &AcceptContext<A>) {
         let mut table = self.lock();
         loop {
             if let Some(next) = table.todo.pop_front() {
                 drop(table);
-                // The caller waits for every lane: a panic is passed on to it.
-                let done = catch_unwind(AssertUnwindSafe(|| next.run(trust)));
+                // The caller waits for every conversation: a panic is passed on to it.
+                let done = catch_unwind(AssertUnwindSafe(|| next.run(accept_context)));
                 table = self.lock();
                 match done {
                     Ok(done) => table.done.push(done),
@@ -118,8 +126,8 @@ impl<'e, A: PairwiseAccount> Crew<'e, A> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Table<'e, A>> {
+    fn lock(&self) -> MutexGuard<'_, WorkQueue<'e, A>> {
         // Nothing panics while it holds the lock, and what it guards is whole at any time.
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+        self.store_access.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -8,18 +8,18 @@ use endseal_store::{
     AddressRef, ConversationRef, Messages, NewMessage, ReadTransaction, WriteTransaction,
 };
 
+use super::changeset::Changeset;
 use super::conversation::Conversation;
-use super::desk::{Answer, Departure, Load, Loaded, Question, Write};
-use super::lane::{Parked, Partner, RatchetEntry, Seen};
+use super::conversation_state::{Parked, RemoteDevice, Seen, SessionSlot};
 use super::notice;
 use super::records;
 use super::references::References;
-use super::states::States;
+use super::store_access::{Answer, Load, Loaded, OutgoingMessage, Question, Write};
 use crate::group::GroupDevice;
 use crate::{Address, Certificate, DeviceId, EngineError, Ratchet, SessionTag};
 
 /// See the module.
-pub(super) struct Clerk<'t, 's, R> {
+pub(super) struct StoreSession<'t, 's, R> {
     transaction: &'t WriteTransaction<'s>,
     messages: Messages<'t>,
     references: &'t mut References,
@@ -27,7 +27,7 @@ pub(super) struct Clerk<'t, 's, R> {
     ratchet: PhantomData<R>,
 }
 
-impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
+impl<'t, 's, R: Ratchet> StoreSession<'t, 's, R> {
     pub(super) fn new(
         transaction: &'t WriteTransaction<'s>,
         references: &'t mut References,
@@ -45,12 +45,12 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
                 Load::Device(address) => {
                     let conversation = Conversation::person(address.identity.as_bytes());
                     // A row that cannot be read costs its conversation, not the batch.
-                    let partner = match self.partner(address) {
-                        Ok(partner) => Loaded::Partner(Box::new(partner)),
+                    let remote_device = match self.remote_device(address) {
+                        Ok(remote_device) => Loaded::RemoteDevice(Box::new(remote_device)),
                         Err(EngineError::Damaged(_)) => Loaded::DamagedPartner(address.device),
                         Err(error) => return Err(error),
                     };
-                    (conversation, partner)
+                    (conversation, remote_device)
                 }
                 Load::Group(conversation) => {
                     let id = conversation.group_id().unwrap_or_default();
@@ -156,7 +156,7 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
     }
 
     /// Writes states, each once.
-    pub(super) fn save(&mut self, states: &States) -> Result<(), EngineError> {
+    pub(super) fn save(&mut self, states: &Changeset) -> Result<(), EngineError> {
         let transaction = self.transaction;
         if let Some(account) = &states.account {
             transaction.put_record(records::ACCOUNT, &[], account)?;
@@ -192,15 +192,15 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
     }
 
     /// Puts a ciphertext where it waits until it was sent.
-    pub(super) fn depart(&mut self, departure: &Departure) -> Result<u64, EngineError> {
+    pub(super) fn depart(&mut self, outgoing: &OutgoingMessage) -> Result<u64, EngineError> {
         let conversation =
-            self.references.conversation(self.transaction, &departure.conversation)?;
-        let recipient = match departure.recipient {
+            self.references.conversation(self.transaction, &outgoing.conversation)?;
+        let recipient = match outgoing.recipient {
             Some(address) => Some(self.references.address(self.transaction, address)?),
             None => None,
         };
-        let (kind, state) = departure.kind.to_row();
-        let body = &departure.body;
+        let (kind, state) = outgoing.kind.to_row();
+        let body = &outgoing.body;
         Ok(self.transaction.push_outbox_as(conversation, recipient, kind, state, body)?)
     }
 
@@ -220,43 +220,49 @@ impl<'t, 's, R: Ratchet> Clerk<'t, 's, R> {
     }
 
     /// A device with its sessions, or an empty one.
-    pub(super) fn partner(&mut self, address: Address) -> Result<Partner<R>, EngineError> {
+    pub(super) fn remote_device(
+        &mut self,
+        address: Address,
+    ) -> Result<RemoteDevice<R>, EngineError> {
         load_partner(self.transaction, self.references, address)
     }
 
     /// A device with what can be read of it, and the number of sessions that are dropped because they cannot.
     /// A certificate that cannot be read is forgotten: the next one counts as the first.
-    pub(super) fn salvage(&mut self, address: Address) -> Result<(Partner<R>, usize), EngineError> {
+    pub(super) fn salvage(
+        &mut self,
+        address: Address,
+    ) -> Result<(RemoteDevice<R>, usize), EngineError> {
         let transaction = self.transaction;
         let reference = self.references.address(transaction, address)?;
-        let mut partner = Partner::new(address, true);
+        let mut remote_device = RemoteDevice::new(address, true);
         if let Some(bytes) =
             transaction.record(records::FORGOTTEN, &records::of_address(&address))?
         {
             let (dropped, rest) = records::forgotten(&bytes);
-            partner.forgotten = dropped;
-            partner.forgotten_changed = !rest.is_empty();
+            remote_device.forgotten = dropped;
+            remote_device.forgotten_changed = !rest.is_empty();
         }
         let row = transaction.address(reference)?;
         if let Some(bytes) = row.and_then(|row| row.certificate) {
             match Certificate::from_bytes(&bytes) {
                 Ok(seen) if seen.address() == address => {
-                    partner.seen = Some(Seen::Decoded(seen));
+                    remote_device.seen = Some(Seen::Decoded(seen));
                 }
                 _ => transaction.remove_certificate(reference)?,
             }
         }
         let mut lost = 0;
         for row in transaction.sessions_of(reference)? {
-            match RatchetEntry::load(&row) {
-                Some(entry) => partner.sessions.push(entry),
+            match SessionSlot::load(&row) {
+                Some(entry) => remote_device.sessions.push(entry),
                 None => {
                     lost += 1;
-                    partner.forget(SessionTag::from_bytes(&row.tag));
+                    remote_device.forget(SessionTag::from_bytes(&row.tag));
                 }
             }
         }
-        Ok((partner, lost))
+        Ok((remote_device, lost))
     }
 
     /// Addresses that have shown a certificate which supersedes the one beside them.
@@ -336,31 +342,32 @@ pub(super) fn load_partner<R: Ratchet>(
     transaction: &ReadTransaction<'_>,
     references: &mut References,
     address: Address,
-) -> Result<Partner<R>, EngineError> {
+) -> Result<RemoteDevice<R>, EngineError> {
     let found = references.find_address(transaction, address)?;
     let Some(reference) = found else {
         let is_known = transaction.knows_identity(address.identity.as_bytes())?;
-        return Ok(Partner::new(address, is_known));
+        return Ok(RemoteDevice::new(address, is_known));
     };
-    let mut partner = Partner::new(address, true);
+    let mut remote_device = RemoteDevice::new(address, true);
     if let Some(bytes) = transaction.record(records::FORGOTTEN, &records::of_address(&address))? {
         let (dropped, rest) = records::forgotten(&bytes);
         if !rest.is_empty() {
             return Err(EngineError::Damaged("forgotten sessions"));
         }
-        partner.forgotten = dropped;
+        remote_device.forgotten = dropped;
     }
     if let Some(row) = transaction.address(reference)?
         && let Some(bytes) = row.certificate
     {
         let bytes = bytes.as_slice().try_into();
-        partner.seen = Some(Seen::Stored(bytes.map_err(|_| EngineError::Damaged("certificate"))?));
+        remote_device.seen =
+            Some(Seen::Stored(bytes.map_err(|_| EngineError::Damaged("certificate"))?));
     }
     for row in transaction.sessions_of(reference)? {
-        let entry = RatchetEntry::load(&row).ok_or(EngineError::Damaged("session"))?;
-        partner.sessions.push(entry);
+        let entry = SessionSlot::load(&row).ok_or(EngineError::Damaged("session"))?;
+        remote_device.sessions.push(entry);
     }
-    Ok(partner)
+    Ok(remote_device)
 }
 
 /// References of a block that were asked for already. Most blocks are of few conversations, and to

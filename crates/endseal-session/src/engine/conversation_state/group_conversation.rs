@@ -3,36 +3,36 @@
 use alloc::vec::Vec;
 
 use endseal_crypto::secret::Zeroizing;
-use endseal_store::Standing;
+use endseal_store::SessionStatus;
 
 use super::parking::MAX_AHEAD;
-use super::{Fresh, Parked, Parking, ParkingBudget, Reason};
+use super::{BatchDedup, Parked, Parking, ParkingBudget, Reason};
 use crate::engine::body_digest::BodyDigest;
+use crate::engine::changeset::{Changeset, GroupStates};
 use crate::engine::inbox::{KIND_CHANGE, KIND_PROPOSAL, KIND_TEXT};
 use crate::engine::notice;
-use crate::engine::states::{GroupStates, States};
 use crate::engine::task::{Delivery, Entry, Opened, Task};
 use crate::group::{self, Content, Group, OpenError};
 use crate::{EngineError, Failure, Message};
 
 /// See the module.
-pub(in crate::engine) struct Membership {
+pub(in crate::engine) struct GroupConversation {
     id: Vec<u8>,
     group: Option<Group>,
-    standing: Standing,
+    standing: SessionStatus,
     loaded: bool,
     /// True if the store has a row of the group that cannot be read.
     damaged: bool,
     changed: bool,
 }
 
-impl Membership {
+impl GroupConversation {
     /// A group that was not looked up yet.
     pub(in crate::engine) fn new(id: &[u8]) -> Self {
         Self {
             id: id.to_vec(),
             group: None,
-            standing: Standing::Sends,
+            standing: SessionStatus::Active,
             loaded: false,
             damaged: false,
             changed: false,
@@ -43,7 +43,7 @@ impl Membership {
         self.loaded
     }
 
-    pub(in crate::engine) fn load(&mut self, group: Option<(Group, Standing)>) {
+    pub(in crate::engine) fn load(&mut self, group: Option<(Group, SessionStatus)>) {
         if let Some((group, standing)) = group {
             self.group = Some(group);
             self.standing = standing;
@@ -77,14 +77,14 @@ impl Membership {
     }
 
     /// Whether it may be written to.
-    pub(in crate::engine) fn standing(&self) -> Standing {
+    pub(in crate::engine) fn standing(&self) -> SessionStatus {
         self.standing
     }
 
     /// Joins or replaces the group.
     pub(in crate::engine) fn set(&mut self, group: Group) {
         self.group = Some(group);
-        self.standing = Standing::Sends;
+        self.standing = SessionStatus::Active;
         self.loaded = true;
         self.changed = true;
     }
@@ -100,7 +100,7 @@ impl Membership {
     pub(in crate::engine) fn open<'e>(
         &mut self,
         run: Vec<(Task<'e>, BodyDigest)>,
-        fresh: &mut Fresh,
+        dedup: &mut BatchDedup,
         budget: &ParkingBudget,
         entries: &mut Vec<Entry<'e>>,
     ) {
@@ -116,16 +116,16 @@ impl Membership {
                     Ok(opened) => Opened::Delivery(delivery(opened, *digest)),
                     Err(verdict) => match verdict {
                         Verdict::Park(reason, epoch) => {
-                            fresh.park(task, reason, epoch, budget, entries)
+                            dedup.park(task, reason, epoch, budget, entries)
                         }
                         Verdict::Fail(failure) => Opened::Failed(failure),
                     },
                 };
                 let is_change = is_change(&result);
                 let decided = self.decided(had_pending, &result);
-                fresh.end(Entry { decided, ..Entry::new(task, result) }, budget, entries);
+                dedup.end(Entry { decided, ..Entry::new(task, result) }, budget, entries);
                 if is_change {
-                    self.retry(task.index, fresh, budget, entries);
+                    self.retry(task.index, dedup, budget, entries);
                 }
             }
         }
@@ -135,15 +135,15 @@ impl Membership {
     pub(in crate::engine) fn retry(
         &mut self,
         index: usize,
-        fresh: &mut Fresh,
+        dedup: &mut BatchDedup,
         budget: &ParkingBudget,
         entries: &mut Vec<Entry<'_>>,
     ) {
-        self.sort_parked(&mut fresh.parking);
+        self.sort_parked(&mut dedup.parking);
         let mut again = true;
         while core::mem::take(&mut again) {
             let Some(epoch) = self.member().map(Group::epoch) else { return };
-            for row in fresh.parking.take_all() {
+            for row in dedup.parking.take_all() {
                 let had_pending = self.has_pending();
                 let result = if row.epoch > epoch + MAX_AHEAD {
                     Err(Verdict::Fail(Failure::TooFarAhead))
@@ -153,21 +153,21 @@ impl Membership {
                     self.advance(&[inner(&row.body)]).pop().unwrap_or(Err(MALFORMED))
                 };
                 let result = match result {
-                    Ok(opened) => Opened::Delivery(delivery(opened, fresh.digest(&row.body))),
+                    Ok(opened) => Opened::Delivery(delivery(opened, dedup.digest(&row.body))),
                     Err(Verdict::Park(reason, _)) => {
-                        fresh.parking.keep(Parked { reason, ..row });
+                        dedup.parking.keep(Parked { reason, ..row });
                         continue;
                     }
                     Err(Verdict::Fail(failure)) => Opened::Failed(failure),
                 };
-                fresh.parking.removed(&row, budget);
+                dedup.parking.removed(&row, budget);
                 again |= is_change(&result);
                 let decided = self.decided(had_pending, &result);
                 let entry = Entry { decided, ..Entry::unparked(index, row.id, result) };
-                fresh.end(entry, budget, entries);
+                dedup.end(entry, budget, entries);
             }
         }
-        self.sort_parked(&mut fresh.parking);
+        self.sort_parked(&mut dedup.parking);
     }
 
     /// Names the later epoch as the reason, where that is the reason now.
@@ -229,7 +229,7 @@ impl Membership {
         is_decided.then(|| delivery.sender == group.address())
     }
 
-    pub(in crate::engine) fn save(&mut self, states: &mut States) -> Result<(), EngineError> {
+    pub(in crate::engine) fn save(&mut self, states: &mut Changeset) -> Result<(), EngineError> {
         if core::mem::take(&mut self.changed)
             && let Some(group) = &mut self.group
         {

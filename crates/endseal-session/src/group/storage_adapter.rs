@@ -10,8 +10,8 @@ use mls_rs::{GroupStateStorage, KeyPackageStorage};
 use mls_rs_core::group::{EpochRecord, GroupState};
 use mls_rs_core::key_package::KeyPackageData;
 
-use super::generations::{Generation, Generations};
 use super::provider::{Keys, Signatures};
+use super::skipped_key_budget::{Generation, SkippedKeyBudget};
 
 /// States of past epochs by number. They are shared between the copies of a group.
 pub(super) type Epochs = BTreeMap<u64, Arc<Zeroizing<Vec<u8>>>>;
@@ -19,11 +19,11 @@ pub(super) type Epochs = BTreeMap<u64, Arc<Zeroizing<Vec<u8>>>>;
 /// A table shared with the library. All copies of a group share one, so whoever lays something on
 /// it holds the *turn* until it is taken away.
 #[derive(Clone)]
-pub(super) struct Staging(Arc<Shared>);
+pub(super) struct StorageAdapter(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    turn: Mutex<()>,
+    between_commits: Mutex<()>,
     table: Mutex<Table>,
     keys: Mutex<Keys>,
 }
@@ -46,7 +46,7 @@ pub(super) struct Table {
 pub(super) struct Watch {
     pub(super) epoch: u64,
     pub(super) is_application: bool,
-    pub(super) generations: Generations,
+    pub(super) skipped_keys: SkippedKeyBudget,
     /// The sender data, which is opened first. Without it no key was looked for.
     pub(super) message: Option<Generation>,
     /// The message skips more than there is room for.
@@ -59,13 +59,13 @@ impl Watch {
         if self.message.is_none() {
             self.message = Generation::read(plaintext, self.is_application);
             self.is_full =
-                self.message.is_some_and(|it| !self.generations.have_room(self.epoch, it));
+                self.message.is_some_and(|it| !self.skipped_keys.have_room(self.epoch, it));
         }
         !self.is_full
     }
 }
 
-impl Staging {
+impl StorageAdapter {
     pub(super) fn new() -> Self {
         Self(Arc::new(Shared::default()))
     }
@@ -73,7 +73,7 @@ impl Staging {
     /// Does `work` with `table` laid out, and gives back what lies there afterwards.
     pub(super) fn with<T>(&self, table: Table, work: impl FnOnce() -> T) -> (T, Table) {
         // A panic of the library leaves a table that the next turn overwrites.
-        let _turn = self.0.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.0.between_commits.lock().unwrap_or_else(PoisonError::into_inner);
         *self.table() = table;
         let result = work();
         let table = core::mem::take(&mut *self.table());
@@ -89,7 +89,7 @@ impl Staging {
     }
 }
 
-impl GroupStateStorage for Staging {
+impl GroupStateStorage for StorageAdapter {
     type Error = Infallible;
 
     fn state(&self, _: &[u8]) -> Result<Option<Zeroizing<Vec<u8>>>, Self::Error> {
@@ -118,7 +118,7 @@ impl GroupStateStorage for Staging {
     }
 }
 
-impl KeyPackageStorage for Staging {
+impl KeyPackageStorage for StorageAdapter {
     type Error = Infallible;
 
     /// The caller learns which key package was used and deletes its secrets.

@@ -5,15 +5,15 @@ use alloc::vec::Vec;
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_crypto::x25519;
-use endseal_store::{SessionRow, Standing};
+use endseal_store::{SessionRow, SessionStatus};
 
 use super::reached::Reached;
-use super::{Fresh, Occasion, Parked, Reason};
+use super::{BatchDedup, Occasion, Parked, Reason};
+use crate::engine::accept_context::{AcceptContext, Own, UnknownSenders};
 use crate::engine::body_digest::BodyDigest;
+use crate::engine::changeset::Changeset;
 use crate::engine::inbox::KIND_TEXT;
-use crate::engine::states::States;
 use crate::engine::task::{Delivery, Entry, Opened, Task};
-use crate::engine::trust::{Own, Strangers, Trust};
 use crate::fields::Fields;
 use crate::{
     AcceptError, Address, Binding, Certificate, CertificateError, DeviceId, EngineError, Failure,
@@ -33,21 +33,21 @@ const MAX_FORGOTTEN: usize = 1_024;
 const GRACE: u64 = 7 * 24 * 60 * 60 * 1_000;
 
 /// All devices of one person.
-pub(in crate::engine) struct Correspondence<R> {
+pub(in crate::engine) struct DirectConversation<R> {
     /// Devices that took part or were loaded; one that is not here must be loaded first.
-    partners: BTreeMap<DeviceId, Partner<R>>,
+    remote_devices: BTreeMap<DeviceId, RemoteDevice<R>>,
     /// Devices with a row that cannot be read.
     damaged: BTreeSet<DeviceId>,
 }
 
 /// One device.
-pub(in crate::engine) struct Partner<R> {
+pub(in crate::engine) struct RemoteDevice<R> {
     pub(in crate::engine) address: Address,
     /// Whether the store has a row of the address or of another device of the identity.
     pub(in crate::engine) known: bool,
     /// The certificate that it showed last.
     pub(in crate::engine) seen: Option<Seen>,
-    pub(in crate::engine) sessions: Vec<RatchetEntry<R>>,
+    pub(in crate::engine) sessions: Vec<SessionSlot<R>>,
     pub(in crate::engine) certificate_changed: bool,
     /// Whether a session was given an end since the last writing.
     ending_changed: bool,
@@ -97,10 +97,10 @@ impl Seen {
 }
 
 /// One session.
-pub(in crate::engine) struct RatchetEntry<R> {
+pub(in crate::engine) struct SessionSlot<R> {
     pub(in crate::engine) ratchet: R,
     pub(in crate::engine) tag: SessionTag,
-    pub(in crate::engine) standing: Standing,
+    pub(in crate::engine) standing: SessionStatus,
     /// Grows with each use: the highest one is written on.
     pub(in crate::engine) used: u64,
     /// The other side's agreement key, to which the session belongs.
@@ -123,15 +123,15 @@ pub(in crate::engine) enum Shown {
     Superseded,
 }
 
-impl<R: Ratchet> Correspondence<R> {
+impl<R: Ratchet> DirectConversation<R> {
     pub(in crate::engine) fn new() -> Self {
-        Self { partners: BTreeMap::new(), damaged: BTreeSet::new() }
+        Self { remote_devices: BTreeMap::new(), damaged: BTreeSet::new() }
     }
 
     /// Takes in a device.
-    pub(in crate::engine) fn add(&mut self, partner: Partner<R>) {
-        self.damaged.remove(&partner.address.device);
-        self.partners.insert(partner.address.device, partner);
+    pub(in crate::engine) fn add(&mut self, remote_device: RemoteDevice<R>) {
+        self.damaged.remove(&remote_device.address.device);
+        self.remote_devices.insert(remote_device.address.device, remote_device);
     }
 
     /// Notes a device with a row that cannot be read.
@@ -140,17 +140,20 @@ impl<R: Ratchet> Correspondence<R> {
     }
 
     /// A device that was loaded.
-    pub(in crate::engine) fn partner(&mut self, device: DeviceId) -> Option<&mut Partner<R>> {
-        self.partners.get_mut(&device)
+    pub(in crate::engine) fn remote_device(
+        &mut self,
+        device: DeviceId,
+    ) -> Option<&mut RemoteDevice<R>> {
+        self.remote_devices.get_mut(&device)
     }
 
     pub(in crate::engine) fn has(&self, device: DeviceId) -> bool {
-        self.partners.contains_key(&device) || self.damaged.contains(&device)
+        self.remote_devices.contains_key(&device) || self.damaged.contains(&device)
     }
 
     /// How many devices it holds.
     pub(in crate::engine) fn len(&self) -> usize {
-        self.partners.len()
+        self.remote_devices.len()
     }
 
     /// Opens one message.
@@ -158,19 +161,19 @@ impl<R: Ratchet> Correspondence<R> {
         &mut self,
         task: &Task<'e>,
         digest: BodyDigest,
-        trust: &Trust<A>,
+        accept_context: &AcceptContext<A>,
     ) -> Opened<'e>
     where
         A: PairwiseAccount<Ratchet = R>,
     {
         let Some(sender) = task.sender else { return Opened::Failed(Failure::Malformed) };
         let is_known = self.is_known();
-        let Some(partner) = self.partners.get_mut(&sender.device) else {
+        let Some(remote_device) = self.remote_devices.get_mut(&sender.device) else {
             let is_damaged = self.damaged.contains(&sender.device);
             let failure = if is_damaged { Failure::Damaged } else { Failure::NoSession };
             return Opened::Failed(failure);
         };
-        match partner.open(task.body, is_known, trust) {
+        match remote_device.open(task.body, is_known, accept_context) {
             Ok(plaintext) => {
                 let added = Vec::new();
                 Opened::Delivery(Delivery { sender, kind: KIND_TEXT, digest, plaintext, added })
@@ -181,7 +184,7 @@ impl<R: Ratchet> Correspondence<R> {
 
     /// Returns true if the identity, on whichever device, is no stranger.
     fn is_known(&self) -> bool {
-        self.partners.values().any(|it| it.known)
+        self.remote_devices.values().any(|it| it.known)
     }
 
     /// Tries parked messages of the devices that are loaded, until none of them opens. Each is tried once
@@ -190,27 +193,27 @@ impl<R: Ratchet> Correspondence<R> {
         &mut self,
         index: usize,
         mut occasion: Occasion,
-        fresh: &mut Fresh,
-        trust: &Trust<A>,
+        dedup: &mut BatchDedup,
+        accept_context: &AcceptContext<A>,
         entries: &mut Vec<Entry<'_>>,
     ) where
         A: PairwiseAccount<Ratchet = R>,
     {
         loop {
             let mut reached = Reached::default();
-            for row in fresh.parking.take_all() {
-                let sender = self.sender_to_retry(&row, trust.strangers);
+            for row in dedup.parking.take_all() {
+                let sender = self.sender_to_retry(&row, accept_context.strangers);
                 let Some(sender) = sender.filter(|_| occasion.concerns::<R>(&row)) else {
-                    fresh.parking.keep(row);
+                    dedup.parking.keep(row);
                     continue;
                 };
                 let (id, body) = (row.id.as_slice(), row.body.as_slice());
                 let task = Task { index, id, sender: Some(sender), body, seen: None };
-                let result = match self.open(&task, fresh.digest(body), trust) {
+                let result = match self.open(&task, dedup.digest(body), accept_context) {
                     Opened::Delivery(delivery) => Opened::Delivery(delivery),
                     Opened::Failed(failure) => match Reason::of(failure) {
                         Some(reason) => {
-                            fresh.parking.keep(Parked { reason, ..row });
+                            dedup.parking.keep(Parked { reason, ..row });
                             continue;
                         }
                         None => Opened::Failed(failure),
@@ -218,11 +221,11 @@ impl<R: Ratchet> Correspondence<R> {
                     // The last line of `open` knows no other result.
                     _ => Opened::Failed(Failure::Malformed),
                 };
-                fresh.parking.removed(&row, &trust.budget);
+                dedup.parking.removed(&row, &accept_context.budget);
                 if matches!(result, Opened::Delivery(_)) {
                     reached.note::<R>(sender.device, &row.body);
                 }
-                fresh.end(Entry::unparked(index, row.id, result), &trust.budget, entries);
+                dedup.end(Entry::unparked(index, row.id, result), &accept_context.budget, entries);
             }
             if reached.is_empty() {
                 return;
@@ -232,22 +235,22 @@ impl<R: Ratchet> Correspondence<R> {
     }
 
     /// The sender of a parked message, if it may open now.
-    fn sender_to_retry(&self, row: &Parked, strangers: Strangers) -> Option<Address> {
+    fn sender_to_retry(&self, row: &Parked, strangers: UnknownSenders) -> Option<Address> {
         let is_refused = row.reason == Reason::Unopened(Failure::Stranger)
-            && strangers == Strangers::Refused
+            && strangers == UnknownSenders::Refused
             && !self.is_known();
-        let partner = self.partners.get(&DeviceId::new(row.device)?)?;
-        (!is_refused).then_some(partner.address)
+        let remote_device = self.remote_devices.get(&DeviceId::new(row.device)?)?;
+        (!is_refused).then_some(remote_device.address)
     }
 
-    pub(in crate::engine) fn save(&mut self, states: &mut States) {
-        for partner in self.partners.values_mut() {
-            partner.save(states);
+    pub(in crate::engine) fn save(&mut self, states: &mut Changeset) {
+        for remote_device in self.remote_devices.values_mut() {
+            remote_device.save(states);
         }
     }
 }
 
-impl<R: Ratchet> Partner<R> {
+impl<R: Ratchet> RemoteDevice<R> {
     /// One that the store knows nothing of but, perhaps, the identity.
     pub(in crate::engine) fn new(address: Address, known: bool) -> Self {
         Self {
@@ -268,7 +271,7 @@ impl<R: Ratchet> Partner<R> {
         &mut self,
         body: &[u8],
         is_known: bool,
-        trust: &Trust<A>,
+        accept_context: &AcceptContext<A>,
     ) -> Result<Zeroizing<Vec<u8>>, Failure>
     where
         A: PairwiseAccount<Ratchet = R>,
@@ -280,11 +283,11 @@ impl<R: Ratchet> Partner<R> {
             }
             Message::Prekey { tag, certificate, body } => {
                 let shown = self.check(certificate)?;
-                let first = First::new(certificate, &trust.own, body)?;
+                let first = First::new(certificate, &accept_context.own, body)?;
                 let latest = self.latest();
                 let plaintext = match self.session(tag) {
                     Some(session) => session.open_first(&first, latest)?,
-                    None => self.accept(tag, &first, &shown, is_known, trust)?,
+                    None => self.accept(tag, &first, &shown, is_known, accept_context)?,
                 };
                 self.adopt(shown);
                 Ok(plaintext)
@@ -300,7 +303,7 @@ impl<R: Ratchet> Partner<R> {
         first: &First<'_>,
         shown: &Shown,
         is_known: bool,
-        trust: &Trust<A>,
+        accept_context: &AcceptContext<A>,
     ) -> Result<Zeroizing<Vec<u8>>, Failure>
     where
         A: PairwiseAccount<Ratchet = R>,
@@ -311,11 +314,11 @@ impl<R: Ratchet> Partner<R> {
         if matches!(shown, Shown::Superseded) {
             return Err(Failure::Authentication);
         }
-        if !is_known && trust.strangers == Strangers::Refused {
+        if !is_known && accept_context.strangers == UnknownSenders::Refused {
             return Err(Failure::Stranger);
         }
         let (ratchet, plaintext) = {
-            let mut slot = trust.account();
+            let mut slot = accept_context.account();
             let verify = |plaintext: &[u8]| first.head.is_before(plaintext);
             let accepted = slot.account.accept(tag, &first.agreement, first.body, verify);
             let accepted = accepted.map_err(|error| match error {
@@ -330,7 +333,7 @@ impl<R: Ratchet> Partner<R> {
         Ok(text)
     }
 
-    fn session(&mut self, tag: SessionTag) -> Option<&mut RatchetEntry<R>> {
+    fn session(&mut self, tag: SessionTag) -> Option<&mut SessionSlot<R>> {
         self.sessions.iter_mut().find(|entry| entry.tag == tag)
     }
 
@@ -338,10 +341,10 @@ impl<R: Ratchet> Partner<R> {
     pub(in crate::engine) fn push(&mut self, ratchet: R, agreement: x25519::PublicKey) {
         let used = self.latest() + 1;
         let tag = ratchet.tag();
-        self.sessions.push(RatchetEntry {
+        self.sessions.push(SessionSlot {
             ratchet,
             tag,
-            standing: Standing::Sends,
+            standing: SessionStatus::Active,
             used,
             agreement,
             plain_chain: None,
@@ -455,7 +458,7 @@ impl<R: Ratchet> Partner<R> {
         let agreement = certificate.keys().agreement;
         for entry in &mut self.sessions {
             if entry.agreement != agreement && entry.ends_at.is_none() {
-                entry.standing = Standing::Receives;
+                entry.standing = SessionStatus::ReceiveOnly;
                 entry.ends_at = Some(0);
                 entry.changed = true;
                 self.ending_changed = true;
@@ -470,7 +473,7 @@ impl<R: Ratchet> Partner<R> {
         self.sessions.iter().map(|entry| entry.used).max().unwrap_or(0)
     }
 
-    fn save(&mut self, states: &mut States) {
+    fn save(&mut self, states: &mut Changeset) {
         if core::mem::take(&mut self.certificate_changed)
             && let Some(seen) = &self.seen
         {
@@ -505,7 +508,7 @@ impl<R: Ratchet> Partner<R> {
 /// Stands in a state for a session that does not end.
 const ENDLESS: u64 = u64::MAX;
 
-impl<R: Ratchet> RatchetEntry<R> {
+impl<R: Ratchet> SessionSlot<R> {
     /// The row in the store without what the row says itself: the other side's agreement key (32), when
     /// the session ends (8), and the ratchet.
     fn state(&self) -> Zeroizing<Vec<u8>> {

@@ -1,8 +1,8 @@
 //! What one conversation needs while its messages are opened, and nothing that another one needs:
-//! lanes are worked on at the same time.
+//! conversations are worked on at the same time.
 
-mod correspondence;
-mod membership;
+mod direct_conversation;
+mod group_conversation;
 mod parking;
 mod parking_budget;
 mod reached;
@@ -12,26 +12,26 @@ use core::borrow::Borrow;
 use core::hash::{Hash, Hasher};
 use std::collections::HashMap;
 
-pub(super) use correspondence::{
-    Correspondence, DroppedSession, Partner, RatchetEntry, Seen, Shown,
+pub(super) use direct_conversation::{
+    DirectConversation, DroppedSession, RemoteDevice, Seen, SessionSlot, Shown,
 };
-pub(super) use membership::Membership;
+pub(super) use group_conversation::GroupConversation;
 pub(super) use parking::{Parked, Parking, Reason, outcome as parked_outcome, row as parked_row};
 pub(super) use parking_budget::ParkingBudget;
 use reached::Reached;
 
+use super::accept_context::AcceptContext;
 use super::body_digest::{BodyDigest, Recognizer, is_same};
-use super::desk::Loaded;
-use super::states::States;
+use super::changeset::Changeset;
+use super::store_access::Loaded;
 use super::task::{Entry, Opened, Task};
-use super::trust::Trust;
 use crate::envelope::MAX_ID_LEN;
 use crate::{EngineError, Failure, PairwiseAccount, Ratchet};
 
 /// One conversation: with a person, on all devices, or in a group.
-pub(super) enum Lane<A: PairwiseAccount> {
-    Person(Correspondence<A::Ratchet>),
-    Group(Membership),
+pub(super) enum ConversationState<A: PairwiseAccount> {
+    Person(DirectConversation<A::Ratchet>),
+    Group(GroupConversation),
 }
 
 /// Occasion on which parked messages between two people are tried.
@@ -59,7 +59,7 @@ impl Occasion {
 ///
 /// What the store knows was asked before the block before this one was written, so two blocks are
 /// remembered.
-pub(super) struct Fresh {
+pub(super) struct BatchDedup {
     pub(super) parking: Parking,
     ids: HashMap<Id, Known>,
     block: u64,
@@ -110,7 +110,7 @@ impl PartialEq for Id {
 
 impl Eq for Id {}
 
-impl Fresh {
+impl BatchDedup {
     pub(super) fn new(recognizer: Recognizer) -> Self {
         Self { parking: Parking::new(), ids: HashMap::new(), block: 0, recognizer }
     }
@@ -121,7 +121,7 @@ impl Fresh {
     }
 
     /// A block of so many messages begins.
-    fn turn(&mut self, messages: usize) {
+    fn between_commits(&mut self, messages: usize) {
         self.block += 1;
         let oldest = self.block - 1;
         self.ids.retain(|_, known| known.block >= oldest);
@@ -195,38 +195,38 @@ impl Fresh {
     }
 }
 
-impl<A: PairwiseAccount> Lane<A> {
+impl<A: PairwiseAccount> ConversationState<A> {
     /// Opens the messages of one block, in their order.
     pub(super) fn work<'e>(
         &mut self,
-        fresh: &mut Fresh,
+        dedup: &mut BatchDedup,
         tasks: Vec<Task<'e>>,
-        trust: &Trust<A>,
+        accept_context: &AcceptContext<A>,
     ) -> Vec<Entry<'e>> {
-        fresh.turn(tasks.len());
+        dedup.between_commits(tasks.len());
         let mut entries = Vec::with_capacity(tasks.len());
         let last = tasks.last().map(|it| it.index);
-        let budget = &*trust.budget;
+        let budget = &*accept_context.budget;
         let mut reached = Reached::default();
         match self {
             Self::Person(correspondence) => {
                 for task in &tasks {
-                    let Some(digest) = fresh.admit(task, &mut entries) else { continue };
-                    let result = match correspondence.open(task, digest, trust) {
+                    let Some(digest) = dedup.admit(task, &mut entries) else { continue };
+                    let result = match correspondence.open(task, digest, accept_context) {
                         Opened::Failed(failure) => match Reason::of(failure) {
                             Some(reason) => {
-                                fresh.park(task, reason, 0, &trust.budget, &mut entries)
+                                dedup.park(task, reason, 0, &accept_context.budget, &mut entries)
                             }
                             None => Opened::Failed(failure),
                         },
                         other => other,
                     };
                     if let (Opened::Delivery(_), Some(sender)) = (&result, task.sender)
-                        && !fresh.parking.is_empty()
+                        && !dedup.parking.is_empty()
                     {
                         reached.note::<A::Ratchet>(sender.device, task.body);
                     }
-                    fresh.end(Entry::new(task, result), budget, &mut entries);
+                    dedup.end(Entry::new(task, result), budget, &mut entries);
                 }
             }
             Self::Group(membership) => {
@@ -235,22 +235,22 @@ impl<A: PairwiseAccount> Lane<A> {
                 let mut run: Vec<(Task<'e>, BodyDigest)> = Vec::new();
                 for task in tasks {
                     let again = run.iter().any(|(it, _)| it.id == task.id);
-                    let is_parked = fresh.parking.find(task.id).is_some();
+                    let is_parked = dedup.parking.find(task.id).is_some();
                     if again || is_parked || membership.ends_run(&task) {
-                        membership.open(core::mem::take(&mut run), fresh, budget, &mut entries);
+                        membership.open(core::mem::take(&mut run), dedup, budget, &mut entries);
                     }
-                    if let Some(digest) = fresh.admit(&task, &mut entries) {
+                    if let Some(digest) = dedup.admit(&task, &mut entries) {
                         run.push((task, digest));
                     }
                 }
-                membership.open(run, fresh, budget, &mut entries);
+                membership.open(run, dedup, budget, &mut entries);
             }
         }
         let moved = entries.iter().any(|it| matches!(it.result, Opened::Delivery(_)));
-        if (fresh.parking.take_due() || moved)
+        if (dedup.parking.take_due() || moved)
             && let Some(last) = last
         {
-            self.retry(last, Occasion::Moved(reached), fresh, trust, &mut entries);
+            self.retry(last, Occasion::Moved(reached), dedup, accept_context, &mut entries);
         }
         entries
     }
@@ -260,15 +260,17 @@ impl<A: PairwiseAccount> Lane<A> {
         &mut self,
         index: usize,
         occasion: Occasion,
-        fresh: &mut Fresh,
-        trust: &Trust<A>,
+        dedup: &mut BatchDedup,
+        accept_context: &AcceptContext<A>,
         entries: &mut Vec<Entry<'_>>,
     ) {
         match self {
             Self::Person(correspondence) => {
-                correspondence.retry(index, occasion, fresh, trust, entries);
+                correspondence.retry(index, occasion, dedup, accept_context, entries);
             }
-            Self::Group(membership) => membership.retry(index, fresh, &trust.budget, entries),
+            Self::Group(membership) => {
+                membership.retry(index, dedup, &accept_context.budget, entries)
+            }
         }
     }
 
@@ -281,16 +283,18 @@ impl<A: PairwiseAccount> Lane<A> {
     }
 
     /// Takes in what the store has of it.
-    pub(super) fn load(&mut self, loaded: Loaded<A::Ratchet>, fresh: &mut Fresh) {
+    pub(super) fn load(&mut self, loaded: Loaded<A::Ratchet>, dedup: &mut BatchDedup) {
         match (self, loaded) {
-            (Self::Person(person), Loaded::Partner(partner)) => person.add(*partner),
+            (Self::Person(person), Loaded::RemoteDevice(remote_device)) => {
+                person.add(*remote_device)
+            }
             (Self::Person(person), Loaded::DamagedPartner(device)) => person.add_damaged(device),
             (Self::Group(group), Loaded::Group(state)) => group.load(state),
             (Self::Group(group), Loaded::DamagedGroup) => group.load_damaged(),
-            (Self::Person(_), Loaded::Parked(rows)) => fresh.parking.load(rows),
+            (Self::Person(_), Loaded::Parked(rows)) => dedup.parking.load(rows),
             (Self::Group(group), Loaded::Parked(rows)) => {
-                fresh.parking.load(rows);
-                group.sort_parked(&mut fresh.parking);
+                dedup.parking.load(rows);
+                group.sort_parked(&mut dedup.parking);
             }
             // A conversation is asked for by its own kind.
             (Self::Person(_), _) | (Self::Group(_), _) => {}
@@ -301,7 +305,7 @@ impl<A: PairwiseAccount> Lane<A> {
     ///
     /// # Errors
     /// [`EngineError`] if a group cannot be written as bytes.
-    pub(super) fn save(&mut self, states: &mut States) -> Result<(), EngineError> {
+    pub(super) fn save(&mut self, states: &mut Changeset) -> Result<(), EngineError> {
         match self {
             Self::Person(correspondence) => {
                 correspondence.save(states);

@@ -15,13 +15,13 @@ use mls_rs::group::{
 
 use super::device::Config;
 use super::error::{GAP, OpenError, StateError};
-use super::generations::MAX_MISSING;
 use super::header::{Content, GroupHeader};
 use super::opened::{Change, Opened, Proposed};
 use super::provider::Signatures;
 use super::rules::MAX_MEMBERS;
-use super::staging::{Epochs, Staging, Table, Watch};
-use super::state::{EpochState, Facts, GroupChanges, OwnCommit, Pending};
+use super::skipped_key_budget::MAX_MISSING;
+use super::state::{EpochState, GroupChanges, GroupMeta, OwnCommit, Pending};
+use super::storage_adapter::{Epochs, StorageAdapter, Table, Watch};
 use super::{PAST_EPOCHS, credential};
 use crate::address::Address;
 use crate::certificate::Certificate;
@@ -37,9 +37,9 @@ const MAX_PROPOSALS: u64 = 1 << 20;
 
 /// All of a group that one member holds. A copy is independent of the original.
 #[derive(Clone)]
-pub(super) struct Membership {
+pub(super) struct MlsState {
     pub(super) mls: mls_rs::Group<Config>,
-    pub(super) facts: Facts,
+    pub(super) group_meta: GroupMeta,
     /// This device.
     pub(super) address: Address,
     /// Past epochs as they were written last.
@@ -48,7 +48,7 @@ pub(super) struct Membership {
     dirty: Dirty,
     /// By leaf. Their keys were checked when they joined.
     members: Arc<[Option<Address>]>,
-    staging: Staging,
+    storage_adapter: StorageAdapter,
     /// Bytes that the tree has at most.
     tree_bound: usize,
     unsettled: u32,
@@ -69,15 +69,18 @@ struct Dirty {
     updated: Vec<u64>,
 }
 
-impl Membership {
-    pub(super) fn new(mls: mls_rs::Group<Config>, staging: Staging) -> Result<Self, StateError> {
-        Self::with(mls, staging, Facts::default(), Epochs::new())
+impl MlsState {
+    pub(super) fn new(
+        mls: mls_rs::Group<Config>,
+        storage_adapter: StorageAdapter,
+    ) -> Result<Self, StateError> {
+        Self::with(mls, storage_adapter, GroupMeta::default(), Epochs::new())
     }
 
     pub(super) fn with(
         mls: mls_rs::Group<Config>,
-        staging: Staging,
-        facts: Facts,
+        storage_adapter: StorageAdapter,
+        group_meta: GroupMeta,
         epochs: Epochs,
     ) -> Result<Self, StateError> {
         let members = addresses(&mls, &[])?;
@@ -87,12 +90,12 @@ impl Membership {
         let tree_bound = mls.export_tree().byte_size();
         Ok(Self {
             mls,
-            facts,
+            group_meta,
             address,
             epochs,
             dirty,
             members,
-            staging,
+            storage_adapter,
             tree_bound,
             unsettled: 0,
             signatures: None,
@@ -139,7 +142,7 @@ impl Membership {
         let untouched = |error| Failed { error, took_key: false };
         let is_proposal = header.content == Content::Proposal;
         // They are kept until a commit, which any member can put off.
-        let proposals = self.facts.proposals.saturating_add(body.len() as u64);
+        let proposals = self.group_meta.proposals.saturating_add(body.len() as u64);
         if is_proposal && proposals > MAX_PROPOSALS {
             return Err(untouched(OpenError::Malformed));
         }
@@ -150,14 +153,14 @@ impl Membership {
         let watch = Watch {
             epoch: header.epoch,
             is_application: header.content == Content::Application,
-            generations: core::mem::take(&mut self.facts.generations),
+            skipped_keys: core::mem::take(&mut self.group_meta.skipped_keys),
             message: None,
             is_full: false,
         };
         let (received, table) =
             self.run_for(Some(watch), |mls| mls.process_incoming_message(message));
         let Some(watch) = table.watch else { return Err(untouched(OpenError::Malformed)) };
-        self.facts.generations = watch.generations;
+        self.group_meta.skipped_keys = watch.skipped_keys;
         let Some(taken) = watch.message else {
             let error = match &received {
                 // The library knows its own proposals by their bytes.
@@ -172,11 +175,11 @@ impl Membership {
         }
         match received {
             Ok(received) => {
-                self.facts.generations.took(header.epoch, taken);
+                self.group_meta.skipped_keys.took(header.epoch, taken);
                 let opened = self.opened(received);
                 let opened = opened.map_err(|error| Failed { error, took_key: true })?;
                 if is_proposal {
-                    self.facts.proposals = proposals;
+                    self.group_meta.proposals = proposals;
                 }
                 Ok(opened)
             }
@@ -198,7 +201,7 @@ impl Membership {
                 Ok(Opened::Message { sender, plaintext })
             }
             ReceivedMessage::Commit(commit) => {
-                self.facts.pending = None;
+                self.group_meta.pending = None;
                 self.follow(&commit).map(Opened::Change)
             }
             ReceivedMessage::Proposal(proposal) => self.proposed(&proposal).map(Opened::Proposal),
@@ -213,7 +216,7 @@ impl Membership {
         let secrets = CommitSecrets::from_bytes(&pending.secrets)?;
         self.grow(pending.secrets.len());
         let commit = self.run(|mls| mls.apply_detached_commit(secrets))?;
-        self.facts.own_commits.push(OwnCommit { epoch, digest: pending.digest });
+        self.group_meta.own_commits.push(OwnCommit { epoch, digest: pending.digest });
         // Its credentials were checked when it was built.
         self.follow(&commit).map_err(|_| MlsError::InvalidTreeIndex)
     }
@@ -221,7 +224,7 @@ impl Membership {
     /// Raises the bound of the tree before a commit of `len` bytes. Leaves and keys that it brings are
     /// in it or in proposals that wait; an added leaf is named once by each of at most 32 parents.
     fn grow(&mut self, len: usize) {
-        let proposals = usize::try_from(self.facts.proposals).unwrap_or(usize::MAX);
+        let proposals = usize::try_from(self.group_meta.proposals).unwrap_or(usize::MAX);
         let brought = len.saturating_add(proposals).saturating_mul(2);
         self.tree_bound = self.tree_bound.saturating_add(brought);
     }
@@ -241,7 +244,7 @@ impl Membership {
 
     /// Whether a commit of this device for `epoch`, which has ended, has these bytes.
     pub(super) fn is_own_commit(&self, epoch: u64, body: &[u8]) -> bool {
-        let mut commits = self.facts.own_commits.iter().filter(|commit| commit.epoch == epoch);
+        let mut commits = self.group_meta.own_commits.iter().filter(|commit| commit.epoch == epoch);
         commits.any(|commit| commit.digest == hash::digest(body))
     }
 
@@ -254,7 +257,7 @@ impl Membership {
             Some(EpochState { epoch: *epoch, state })
         };
         Ok(GroupChanges {
-            state: self.facts.encode(&state),
+            state: self.group_meta.encode(&state),
             epoch_inserts: dirty.inserted.iter().filter_map(epoch).collect(),
             epoch_updates: dirty.updated.iter().filter_map(epoch).collect(),
             trim_below: self.oldest_epoch(),
@@ -281,7 +284,7 @@ impl Membership {
         let signatures = self.signatures.take();
         let table = Table { epochs, signatures, watch, ..Table::default() };
         let mls = &mut self.mls;
-        let (result, mut table) = self.staging.with(table, || work(mls));
+        let (result, mut table) = self.storage_adapter.with(table, || work(mls));
         self.epochs = core::mem::take(&mut table.epochs);
         self.signatures = table.signatures.take();
         (result, table)
@@ -336,11 +339,11 @@ impl Membership {
                 _ => {}
             }
         }
-        self.facts.is_removed = is_removed;
-        self.facts.proposals = 0;
+        self.group_meta.is_removed = is_removed;
+        self.group_meta.proposals = 0;
         let oldest = self.oldest_epoch();
-        self.facts.own_commits.retain(|commit| commit.epoch >= oldest);
-        self.facts.generations.trim(oldest);
+        self.group_meta.own_commits.retain(|commit| commit.epoch >= oldest);
+        self.group_meta.skipped_keys.trim(oldest);
         self.members =
             addresses(&self.mls, &self.members).map_err(|_| OpenError::Authentication)?;
         self.unsettled += 1;

@@ -3,15 +3,15 @@
 use alloc::vec::Vec;
 
 use endseal_crypto::secret::Zeroizing;
-use endseal_store::{SessionRow, Standing};
+use endseal_store::{SessionRow, SessionStatus};
 
-use super::lane::DroppedSession;
+use super::conversation_state::DroppedSession;
 use crate::Address;
 use crate::group::GroupChanges;
 
 /// What changed since the last transaction.
 #[derive(Default)]
-pub(super) struct States {
+pub(super) struct Changeset {
     /// Prekeys and long-term keys of this device.
     pub(super) account: Option<Zeroizing<Vec<u8>>>,
     pub(super) certificates: Vec<(Address, Vec<u8>)>,
@@ -30,6 +30,6 @@ pub(super) struct States {
 pub(super) struct GroupStates {
     pub(super) id: Vec<u8>,
     pub(super) epoch: u64,
-    pub(super) standing: Standing,
+    pub(super) standing: SessionStatus,
     pub(super) changes: GroupChanges,
 }

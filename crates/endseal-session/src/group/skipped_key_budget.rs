@@ -14,7 +14,7 @@ pub(super) const MAX_MISSING: u32 = 65_536;
 
 /// The ratchets of senders, by epoch.
 #[derive(Clone, Default)]
-pub(super) struct Generations(BTreeMap<u64, Ratchets>);
+pub(super) struct SkippedKeyBudget(BTreeMap<u64, Ratchets>);
 
 #[derive(Clone, Default)]
 struct Ratchets {
@@ -49,7 +49,7 @@ impl Generation {
     }
 }
 
-impl Generations {
+impl SkippedKeyBudget {
     /// Whether there is room for what a message of `epoch` skips.
     pub(super) fn have_room(&self, epoch: u64, message: Generation) -> bool {
         let missing = self.0.values().map(|ratchets| ratchets.missing).fold(0, u32::saturating_add);
@@ -120,47 +120,47 @@ mod tests {
         Generation { ratchet: Ratchet { leaf, is_application: true }, generation }
     }
 
-    fn missing(generations: &Generations) -> u32 {
-        generations.0.values().map(|ratchets| ratchets.missing).sum()
+    fn missing(skipped_keys: &SkippedKeyBudget) -> u32 {
+        skipped_keys.0.values().map(|ratchets| ratchets.missing).sum()
     }
 
     #[test]
     fn what_is_missing_is_counted() {
-        let mut generations = Generations::default();
+        let mut skipped_keys = SkippedKeyBudget::default();
         for (generation, expected) in [(0, 0), (5, 4), (2, 3), (1, 2), (6, 2), (4, 1), (3, 0)] {
-            generations.took(7, message(1, generation));
-            assert_eq!(missing(&generations), expected);
+            skipped_keys.took(7, message(1, generation));
+            assert_eq!(missing(&skipped_keys), expected);
         }
-        generations.took(7, message(2, 10));
-        generations.took(8, message(2, 20));
-        assert_eq!(missing(&generations), 30);
-        generations.trim(8);
-        assert_eq!(missing(&generations), 20);
+        skipped_keys.took(7, message(2, 10));
+        skipped_keys.took(8, message(2, 20));
+        assert_eq!(missing(&skipped_keys), 30);
+        skipped_keys.trim(8);
+        assert_eq!(missing(&skipped_keys), 20);
     }
 
     #[test]
     fn there_is_room_up_to_the_limit() {
-        let mut generations = Generations::default();
-        generations.took(7, message(1, MAX_MISSING - 10));
-        assert!(generations.have_room(7, message(2, 10)));
-        assert!(!generations.have_room(7, message(2, 11)));
-        assert!(!generations.have_room(8, message(1, 11)));
+        let mut skipped_keys = SkippedKeyBudget::default();
+        skipped_keys.took(7, message(1, MAX_MISSING - 10));
+        assert!(skipped_keys.have_room(7, message(2, 10)));
+        assert!(!skipped_keys.have_room(7, message(2, 11)));
+        assert!(!skipped_keys.have_room(8, message(1, 11)));
         // What fills a gap is always welcome.
-        generations.took(7, message(2, 10));
-        assert!(generations.have_room(7, message(1, 3)));
-        assert!(!generations.have_room(7, message(2, u32::MAX)));
+        skipped_keys.took(7, message(2, 10));
+        assert!(skipped_keys.have_room(7, message(1, 3)));
+        assert!(!skipped_keys.have_room(7, message(2, u32::MAX)));
     }
 
     #[test]
     fn they_are_stored() {
-        let mut generations = Generations::default();
-        generations.took(7, message(1, 5));
-        generations.took(9, message(300, 2));
+        let mut skipped_keys = SkippedKeyBudget::default();
+        skipped_keys.took(7, message(1, 5));
+        skipped_keys.took(9, message(300, 2));
         let mut bytes = Vec::new();
-        generations.encode(&mut bytes);
+        skipped_keys.encode(&mut bytes);
         let mut again = Vec::new();
-        Generations::decode(&mut bytes.as_slice()).unwrap().encode(&mut again);
+        SkippedKeyBudget::decode(&mut bytes.as_slice()).unwrap().encode(&mut again);
         assert_eq!(bytes, again);
-        assert!(Generations::decode(&mut &bytes[..bytes.len() - 1]).is_err());
+        assert!(SkippedKeyBudget::decode(&mut &bytes[..bytes.len() - 1]).is_err());
     }
 }

@@ -3,13 +3,13 @@
 use endseal_store::{Store, WriteTransaction};
 
 use super::batch::Batch;
-use super::chunk::Chunk;
-use super::clerk::{Clerk, load_partner};
-use super::desk::{Departure, Desk};
-use super::lane::Partner;
+use super::changeset::Changeset;
+use super::commit_budget::CommitBudget;
+use super::conversation_state::RemoteDevice;
 use super::progress::{Progress, Watch};
 use super::references::References;
-use super::states::States;
+use super::store_access::{OutgoingMessage, StoreAccess};
+use super::store_session::{StoreSession, load_partner};
 use crate::group::GroupDevice;
 use crate::{Address, BatchOptions, Durability, EngineError, PairwiseAccount};
 
@@ -17,7 +17,7 @@ use crate::{Address, BatchOptions, Durability, EngineError, PairwiseAccount};
 const BLOCK: usize = 128;
 
 /// The store, at hand.
-pub(super) struct Counter<'a> {
+pub(super) struct LocalStore<'a> {
     pub(super) store: &'a mut Store,
     pub(super) references: &'a mut References,
     pub(super) groups: &'a GroupDevice,
@@ -37,7 +37,7 @@ pub(super) fn begin(
 
 /// Opens and writes `total` messages; what is committed is in `progress`, whatever comes after.
 pub(super) fn run<A: PairwiseAccount>(
-    counter: &mut Counter<'_>,
+    local_store: &mut LocalStore<'_>,
     batch: &mut Batch<'_, A>,
     total: usize,
     options: &BatchOptions,
@@ -46,21 +46,25 @@ pub(super) fn run<A: PairwiseAccount>(
 ) -> Result<(), EngineError> {
     while progress.committed < total && !progress.stopped {
         let mut at = progress.committed;
-        let transaction = begin(counter.store, counter.durability)?;
+        let transaction = begin(local_store.store, local_store.durability)?;
         {
-            let mut clerk = Clerk::new(&transaction, counter.references, counter.groups)?;
-            let mut chunk = Chunk::open(options, BLOCK);
+            let mut store_session =
+                StoreSession::new(&transaction, local_store.references, local_store.groups)?;
+            let mut chunk = CommitBudget::open(options, BLOCK);
             loop {
                 let range = chunk.block(at, total);
                 let end = range.end;
                 let (block, question) = batch.plan(range);
-                let answer = clerk.answer(question)?;
-                batch.memory.take_in(answer.loaded);
+                let answer = store_session.answer(question)?;
+                batch.state_cache.take_in(answer.loaded);
                 let work = batch.begin(block, answer.seen);
-                let trust = batch.memory.trust();
-                let done = work.into_iter().map(|lane| lane.run(&trust)).collect();
+                let accept_context = batch.state_cache.accept_context();
+                let done = work
+                    .into_iter()
+                    .map(|conversation_state| conversation_state.run(&accept_context))
+                    .collect();
                 let writes = batch.end(done);
-                batch.number(clerk.write(writes)?);
+                batch.number(store_session.write(writes)?);
                 let full = chunk.add(end - at);
                 at = end;
                 batch.write_up_to(at);
@@ -68,22 +72,22 @@ pub(super) fn run<A: PairwiseAccount>(
                     break;
                 }
             }
-            clerk.save(&batch.states(at, options)?)?;
+            store_session.save(&batch.states(at, options)?)?;
         }
         transaction.commit()?;
         progress.commit(at);
-        watch.call(batch, counter, progress)?;
+        watch.call(batch, local_store, progress)?;
     }
     Ok(())
 }
 
-impl<'e, A: PairwiseAccount> Desk<'e, A> for Counter<'_> {
+impl<'e, A: PairwiseAccount> StoreAccess<'e, A> for LocalStore<'_> {
     fn load(
         &mut self,
         _batch: &mut Batch<'e, A>,
         address: Address,
         _progress: &mut Progress,
-    ) -> Result<Partner<A::Ratchet>, EngineError> {
+    ) -> Result<RemoteDevice<A::Ratchet>, EngineError> {
         let transaction = self.store.read()?;
         load_partner(&transaction, self.references, address)
     }
@@ -91,15 +95,16 @@ impl<'e, A: PairwiseAccount> Desk<'e, A> for Counter<'_> {
     fn send(
         &mut self,
         _batch: &mut Batch<'e, A>,
-        departure: Departure,
-        states: States,
+        outgoing: OutgoingMessage,
+        states: Changeset,
         _progress: &mut Progress,
     ) -> Result<u64, EngineError> {
         let transaction = self.store.begin()?;
         let number = {
-            let mut clerk = Clerk::<A::Ratchet>::new(&transaction, self.references, self.groups)?;
-            clerk.save(&states)?;
-            clerk.depart(&departure)?
+            let mut store_session =
+                StoreSession::<A::Ratchet>::new(&transaction, self.references, self.groups)?;
+            store_session.save(&states)?;
+            store_session.depart(&outgoing)?
         };
         transaction.commit()?;
         Ok(number)

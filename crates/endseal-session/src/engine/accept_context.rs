@@ -5,13 +5,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use endseal_crypto::x25519;
 
-use super::lane::ParkingBudget;
+use super::conversation_state::ParkingBudget;
 use crate::{Address, Certificate, PairwiseAccount};
 
 /// Whether identities that the store does not know may begin sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Strangers {
+pub enum UnknownSenders {
     /// They may: whoever has a bundle of this device can write to it.
     #[default]
     Accepted,
@@ -19,10 +19,10 @@ pub enum Strangers {
     Refused,
 }
 
-/// What all lanes share while they are worked on.
-pub(super) struct Trust<A: PairwiseAccount> {
+/// What all conversations share while they are worked on.
+pub(super) struct AcceptContext<A: PairwiseAccount> {
     account: Arc<Mutex<AccountSlot<A>>>,
-    pub(super) strangers: Strangers,
+    pub(super) strangers: UnknownSenders,
     pub(super) budget: Arc<ParkingBudget>,
     pub(super) own: Own,
 }
@@ -52,10 +52,10 @@ impl<A> AccountSlot<A> {
     }
 }
 
-impl<A: PairwiseAccount> Trust<A> {
+impl<A: PairwiseAccount> AcceptContext<A> {
     pub(super) fn new(
         account: Arc<Mutex<AccountSlot<A>>>,
-        strangers: Strangers,
+        strangers: UnknownSenders,
         own: Own,
         budget: Arc<ParkingBudget>,
     ) -> Self {
@@ -64,7 +64,7 @@ impl<A: PairwiseAccount> Trust<A> {
 
     /// The account: only the first message of a session needs it.
     pub(super) fn account(&self) -> MutexGuard<'_, AccountSlot<A>> {
-        // A panic of another lane ends the whole batch, and what is in memory is dropped then.
+        // A panic of another conversation ends the whole batch, and what is in memory is dropped then.
         self.account.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

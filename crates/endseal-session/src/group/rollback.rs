@@ -9,22 +9,22 @@
 use alloc::sync::Arc;
 
 use super::header::GroupHeader;
-use super::membership::Membership;
+use super::mls_state::MlsState;
 
 /// Messages and bytes after which a new point is made: what a failure costs at most.
 const MAX_MESSAGES: usize = 1_000;
 const MAX_BYTES: usize = 1 << 20;
 
 #[derive(Default)]
-pub(super) struct Undo {
-    point: Option<Arc<Membership>>,
+pub(super) struct Rollback {
+    point: Option<Arc<MlsState>>,
     since: Vec<Vec<u8>>,
     bytes: usize,
 }
 
-impl Undo {
+impl Rollback {
     /// Makes sure that there is a point to go back to. It shares the state until that changes.
-    pub(super) fn mark(&mut self, now: &Arc<Membership>) {
+    pub(super) fn mark(&mut self, now: &Arc<MlsState>) {
         if self.since.len() >= MAX_MESSAGES || self.bytes >= MAX_BYTES {
             self.clear();
         }
@@ -39,7 +39,7 @@ impl Undo {
 
     /// The state before the message that failed. `None` if there is no point, or the same messages do
     /// not open from the same state: then no state in memory is the right one.
-    pub(super) fn rewind(&mut self) -> Option<Arc<Membership>> {
+    pub(super) fn rewind(&mut self) -> Option<Arc<MlsState>> {
         let mut now = self.point.take()?;
         self.bytes = 0;
         for body in core::mem::take(&mut self.since) {

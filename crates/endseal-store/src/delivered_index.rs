@@ -33,7 +33,7 @@ const MARK_LEN: usize = 40;
 
 /// What is in the packs, and in none yet. Whatever rolls a transaction back drops it, if the
 /// transaction changed it.
-pub(crate) struct Recent {
+pub(crate) struct DeliveredIndex {
     entries: Vec<Entry>,
     /// The ids, one after the other.
     ids: Vec<u8>,
@@ -73,7 +73,7 @@ pub(crate) enum Known {
     Nothing,
 }
 
-impl Recent {
+impl DeliveredIndex {
     fn new() -> Self {
         Self {
             entries: Vec::new(),
