@@ -9,6 +9,15 @@ const LIMIT: usize = 800;
 const LONG: usize = 500;
 /// Half of the files are no longer than this.
 const MEDIAN: usize = 250;
+/// Lines of documents that are read in one go: a file, or all files below a folder.
+const DOCUMENTS: [(&str, usize); 6] = [
+    ("README.md", 150),
+    ("ARCHITECTURE.md", 200),
+    ("CHANGELOG.md", 60),
+    ("docs/cli.md", 200),
+    ("docs/s3.md", 250),
+    ("docs/design", 120),
+];
 
 pub(super) fn check(tree: &Tree) -> Outcome {
     let mut outcome = Outcome::default();
@@ -23,6 +32,13 @@ pub(super) fn check(tree: &Tree) -> Outcome {
         }
         lengths.push(length);
     }
+    for (file, limit) in tree.files.iter().filter_map(|file| Some((file, document_limit(file)?))) {
+        let length = file.text.lines().count();
+        if length > limit {
+            let message = format!("{length} lines, over the limit of {limit}");
+            outcome.findings.push(Finding::of(&file.path, message));
+        }
+    }
     lengths.sort_unstable();
     let (Some(median), Some(p90)) = (quantile(&lengths, 50), quantile(&lengths, 90)) else {
         return outcome;
@@ -34,6 +50,12 @@ pub(super) fn check(tree: &Tree) -> Outcome {
         outcome.findings.push(Finding::of("crates", message));
     }
     outcome
+}
+
+/// The limit of a document, if it has one.
+fn document_limit(file: &File) -> Option<usize> {
+    let limit = DOCUMENTS.iter().find(|(path, _)| file.path == *path || file.is_below(path));
+    limit.map(|(_, limit)| *limit)
 }
 
 /// Constants by the hundred are not read in one go and need not be split.
@@ -57,6 +79,22 @@ mod tests {
         let (fits, too_long) = ("\n".repeat(LIMIT), "\n".repeat(LIMIT + 1));
         let files = [("a.rs", too_long.as_str()), ("b.rs", &fits), ("c.rs", ""), ("d.rs", "")];
         assert_eq!(run(check, &files), ["a.rs: 801 lines, over the limit of 800"]);
+    }
+
+    #[test]
+    fn a_document_over_its_limit_is_found() {
+        let (readme, design) = ("\n".repeat(151), "\n".repeat(121));
+        let files = [
+            ("README.md", readme.as_str()),
+            ("crates/x/README.md", &readme),
+            ("docs/design/a.md", &design),
+            ("docs/spec/a.md", &design),
+        ];
+        let expected = [
+            "README.md: 151 lines, over the limit of 150",
+            "docs/design/a.md: 121 lines, over the limit of 120",
+        ];
+        assert_eq!(run(check, &files), expected);
     }
 
     #[test]

@@ -35,10 +35,10 @@ pub(super) fn check(tree: &Tree) -> Outcome {
     outcome
 }
 
-/// `docs/spec/<name>.md`, not deeper.
+/// `docs/spec/<name>.md`, not deeper, without the index.
 fn spec_name(path: &str) -> Option<&str> {
     let name = path.strip_prefix(SPECS)?.strip_prefix('/')?.strip_suffix(".md")?;
-    (!name.contains('/')).then_some(name)
+    (!name.contains('/') && name != "README").then_some(name)
 }
 
 /// How many vectors below `folder` say `"expect": "ok"`, and how many say something else.
