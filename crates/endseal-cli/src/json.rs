@@ -1,4 +1,4 @@
-//! Objects for `--json`; their fields are documented in the README of this crate.
+//! Objects for `--json`; docs/cli.md documents their fields.
 
 pub(crate) use serde_json::Value;
 

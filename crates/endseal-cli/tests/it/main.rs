@@ -20,6 +20,7 @@ mod peers;
 mod people;
 mod ping;
 mod pipes;
+mod readme;
 mod s3;
 mod scratch;
 mod session_groups;

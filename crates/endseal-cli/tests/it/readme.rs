@@ -1,0 +1,97 @@
+//! The commands of README.md, in their order.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use crate::listener::Listener;
+use crate::people::{PROGRAM, Person, Ran, run};
+use crate::scratch::Scratch;
+
+const README: &str = include_str!("../../../../README.md");
+
+/// Commands of bob; all others are alice's.
+const OF_BOB: [&str; 3] = ["session bundle", "session receive", "session inbox"];
+
+/// Lines of the blocks of commands.
+fn lines() -> Vec<&'static str> {
+    let blocks = README.split("\n```").skip(1).step_by(2);
+    blocks.filter_map(|block| block.strip_prefix('\n')).flat_map(str::lines).collect()
+}
+
+/// A line in a shell, by the person with that state directory.
+fn shell(line: &str, home: &str, scratch: &Scratch) -> Ran {
+    let folder = PROGRAM.rsplit_once('/').unwrap().0;
+    let path = format!("{folder}:{}", std::env::var("PATH").unwrap());
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).current_dir(scratch.folder()).stdin(Stdio::null());
+    command.env("PATH", path).env("ENDSEAL_HOME", scratch.path(home));
+    run(command.env("ENDSEAL_PASSPHRASE", "correct horse battery staple"))
+}
+
+/// A line that serves until it is ended.
+fn serve(line: &str, scratch: &Scratch) -> Child {
+    let mut command = Command::new(PROGRAM);
+    command.args(line.split(' ').skip(1)).args(["--listen", "127.0.0.1:0"]);
+    command.current_dir(scratch.folder()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut first = String::new();
+    out.read_line(&mut first).unwrap();
+    assert!(first.starts_with("listening at http://127.0.0.1:"), "{line}: {first}");
+    child
+}
+
+#[test]
+fn commands_of_the_readme_work_in_their_order() {
+    let scratch = Scratch::new();
+    let bob = Person::new("bob", &scratch);
+    scratch.write(
+        "proxy.toml",
+        "[backend]\nfolder = \"objects\"\n[keys]\nprovider = \"ring\"\nfile = \"ring.key\"\n\
+         [[client]]\naccess_key = \"alice\"\nsecret_key = \"0123456789\"\n",
+    );
+    let mut listener = None;
+    let mut done = 0;
+    for line in lines().into_iter().filter(|line| !line.starts_with("cargo ")) {
+        let line = match line.strip_suffix("endseal1...") {
+            Some(line) => format!("{line}{}", bob.identity_pq()),
+            None => line.replace("endsealpeer1...", &bob.peer_id()),
+        };
+        done += 1;
+        if line.starts_with("endseal s3 serve") {
+            let mut child = serve(&line, &scratch);
+            child.kill().unwrap();
+            child.wait().unwrap();
+            continue;
+        }
+        if line.starts_with("endseal listen") {
+            // Bob listens, so that he must know alice.
+            let alice = shell("endseal id show --peer", "alice", &scratch).ok();
+            bob.run(&["peers", "add", "alice", alice.text().trim_end()]).ok();
+            let line = line.replace("0.0.0.0:4433", "127.0.0.1:0");
+            let args: Vec<_> = line.split(' ').skip(1).collect();
+            listener = Some(Listener::of(bob.command(&args)));
+            continue;
+        }
+        if line == "endseal session bundle -o bob.bundle" {
+            let alice = shell("endseal id show --pq", "alice", &scratch).ok();
+            bob.run(&["contacts", "add", "alice", alice.text().trim_end()]).ok();
+        }
+        let host = listener.as_ref().map_or("", Listener::host).to_owned();
+        let line = line.replace("bob@192.0.2.7", &format!("bob@{host}"));
+        let home = if OF_BOB.iter().any(|own| line.contains(own)) { "bob" } else { "alice" };
+        let ran = shell(&line, home, &scratch);
+        assert_eq!(ran.code, 0, "{line}: {}", ran.err);
+        if line.starts_with("endseal open") {
+            assert_eq!(ran.text(), "meet at noon\n");
+        }
+        if line.starts_with("endseal send") {
+            assert_eq!(scratch.read("inbox/notes.txt"), b"meet at noon\n");
+        }
+        if line.starts_with("endseal session inbox") {
+            assert!(ran.text().contains("meet at noon"), "{}", ran.text());
+        }
+    }
+    assert_eq!(done, 21);
+    listener.expect("the README has a listener").kill();
+}
