@@ -155,4 +155,5 @@ def test_mixed_requests_for_minutes(world, request):
         raise AssertionError(f"after {faults[0][0]:.0f} s") from faults[0][1]
     expected = sorted(key for it in threads for key in it.there)
     equal(keys(world.s3, bucket), expected, "keys at the end")
-    assert quarters[3] <= quarters[1] * GROWTH, f"{quarters} MiB: memory grows"
+    # A process that has served for half of the time has all that it keeps.
+    assert quarters[3] <= max(quarters[:2]) * GROWTH, f"{quarters} MiB: memory grows"
