@@ -12,7 +12,7 @@ use crate::cmd;
 /// Only those a file is sealed to can open it; they, and nobody else, learn who sealed it.
 #[derive(Debug, Parser)]
 #[command(name = "endseal", version, after_help = AFTER_HELP, subcommand_required = true)]
-#[command(max_term_width = 100, disable_help_subcommand = true)]
+#[command(max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -71,6 +71,7 @@ Exit codes:
   3    environment: a file, the disk, the terminal
   4    configuration: the state directory is missing, unsafe or damaged
   101  a bug in endseal
+  130  interrupted (Ctrl-C)
 
 Environment:
   ENDSEAL_HOME        the state directory

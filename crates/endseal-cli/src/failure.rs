@@ -30,6 +30,8 @@ pub(crate) enum Kind {
     Environment,
     /// The state directory: missing, unsafe, damaged.
     Configuration,
+    /// SIGINT or SIGTERM.
+    Interrupted,
     /// Whoever read the output has stopped: no failure, and nothing is said.
     Closed,
 }
@@ -42,6 +44,7 @@ impl Kind {
             Self::Usage => 2,
             Self::Environment => 3,
             Self::Configuration => 4,
+            Self::Interrupted => 130,
         }
     }
 
@@ -52,6 +55,7 @@ impl Kind {
             Self::Usage => "usage",
             Self::Environment => "environment",
             Self::Configuration => "configuration",
+            Self::Interrupted => "interrupted",
         }
     }
 }

@@ -71,7 +71,7 @@ pub(crate) fn run<T>(
         let _done = interrupts.send(());
         // The work may be held up by a pipe that nobody reads.
         time::sleep(2 * FAREWELL).await;
-        process::exit(Kind::Environment.code().into());
+        process::exit(Kind::Interrupted.code().into());
     });
     drop(guard);
     let outcome = LocalSet::new().block_on(&runtime, work(Interrupt(interrupted)));
@@ -120,7 +120,7 @@ pub(crate) async fn close(endpoint: &Endpoint, code: CloseCode) {
 }
 
 fn interrupted() -> Failure {
-    Failure::new(Kind::Environment, "interrupted")
+    Failure::new(Kind::Interrupted, "interrupted")
 }
 
 /// Tries all addresses of a host at once: an unused one answers nothing and would cost its whole

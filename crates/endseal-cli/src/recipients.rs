@@ -18,8 +18,8 @@ const MAX_FILE_LEN: usize = 128 << 20;
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Recipients")]
 pub(crate) struct RecipientArgs {
-    /// Seal to a contact, an identity (endseal1...) or each identity in a file; repeatable
-    #[arg(short = 'r', long = "recipient", value_name = "NAME|IDENTITY|FILE")]
+    /// Seal to a contact or an identity (endseal1...); repeatable
+    #[arg(short = 'r', long = "recipient", value_name = "NAME|IDENTITY")]
     pub(crate) recipient: Vec<String>,
     /// Seal to each contact or identity in a file, one a line; repeatable
     #[arg(short = 'R', long = "recipients-file", value_name = "FILE")]
@@ -46,7 +46,7 @@ pub(crate) fn resolve(
     let mut book = Book { ctx, contacts: None };
     let mut named: Vec<(String, PublicIdentity)> = Vec::new();
     for text in &args.recipient {
-        book.add(text, &mut named)?;
+        named.push((shown(text), book.person(text)?.ok_or_else(|| unknown(text))?));
     }
     for path in &args.file {
         book.add_file(path, &mut named)?;
@@ -88,7 +88,11 @@ pub(crate) fn identity(text: &str) -> Result<PublicIdentity, Failure> {
             }
             _ => format!("'{}' is not an identity", shown(text)),
         };
-        Failure::usage(what).because(&error)
+        let failure = Failure::usage(what).because(&error);
+        match Path::new(text).is_file() {
+            true => failure.hint("-R FILE reads recipients from a file"),
+            false => failure,
+        }
     })?;
     Ok(parsed.into_identity())
 }
@@ -102,39 +106,15 @@ struct Book<'a> {
 impl Book<'_> {
     fn person(&mut self, text: &str) -> Result<Option<PublicIdentity>, Failure> {
         if Name::new(text).is_err() {
-            return if looks_like_a_path(text) { Ok(None) } else { identity(text).map(Some) };
+            return identity(text).map(Some);
         }
         if self.contacts.is_none() {
-            self.contacts = Some(match self.ctx.home() {
-                Ok(home) => home.contacts()?,
-                // Without a state directory there are no contacts; a file may be meant.
-                Err(_) if is_a_file(text) && !self.has_home() => Contacts::new(),
-                Err(failure) => return Err(failure),
-            });
+            self.contacts = Some(self.ctx.home()?.contacts()?);
         }
         Ok(self.contacts.as_ref().and_then(|contacts| contacts.find(text)).cloned())
     }
 
-    fn has_home(&self) -> bool {
-        self.ctx.home_path().is_ok_and(|path| path.exists())
-    }
-
-    /// A contact, an identity, or else a file.
-    fn add(
-        &mut self,
-        text: &str,
-        named: &mut Vec<(String, PublicIdentity)>,
-    ) -> Result<(), Failure> {
-        if let Some(person) = self.person(text)? {
-            named.push((shown(text), person));
-            return Ok(());
-        }
-        if is_a_file(text) || looks_like_a_path(text) {
-            return self.add_file(Path::new(text), named);
-        }
-        Err(unknown(text))
-    }
-
+    /// Adds each contact or identity of a file.
     fn add_file(
         &mut self,
         path: &Path,
@@ -167,19 +147,15 @@ impl Book<'_> {
     }
 }
 
-fn is_a_file(text: &str) -> bool {
-    Path::new(text).metadata().is_ok_and(|metadata| !metadata.is_dir())
-}
-
-fn looks_like_a_path(text: &str) -> bool {
-    text.contains('/')
-}
-
 fn unknown(text: &str) -> Failure {
     match text.parse::<IdentityText>() {
         // A key of another program can look like a name.
         Err(error @ ParseIdentityError::Foreign(_)) => {
             Failure::usage(format!("'{}' is not an identity", shown(text))).because(&error)
+        }
+        _ if Path::new(text).is_file() => {
+            let message = format!("'{}': {Unknown}", shown(text));
+            Failure::usage(message).hint("-R FILE reads recipients from a file")
         }
         _ => Failure::usage(format!("'{}': {Unknown}", shown(text))).hint(ADD),
     }
@@ -191,7 +167,7 @@ struct Unknown;
 
 impl core::fmt::Display for Unknown {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("neither a contact nor an identity nor a file")
+        f.write_str("neither a contact nor an identity")
     }
 }
 

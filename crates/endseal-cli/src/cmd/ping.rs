@@ -25,9 +25,9 @@ pub(crate) struct Args {
     #[arg(value_name = "PEER@HOST[:PORT]")]
     to: PeerAddress,
     /// How many echoes
-    #[arg(short, value_name = "N", default_value_t = 10)]
+    #[arg(short, long, value_name = "N", default_value_t = 10)]
     #[arg(value_parser = clap::value_parser!(u32).range(..=100_000))]
-    n: u32,
+    count: u32,
     #[command(flatten)]
     timeouts: Timeouts,
 }
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             .with_connection(&key, to, args.timeouts, async |connection| {
                 let mut echo = Echo::open(connection, args.timeouts.into()).await?;
                 let mut times = Vec::new();
-                for _ in 0..args.n {
+                for _ in 0..args.count {
                     times.push(echo.call(vec![0x65; PAYLOAD]).await?);
                 }
                 times.sort();

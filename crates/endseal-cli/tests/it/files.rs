@@ -119,11 +119,14 @@ fn recipients_come_from_files_too() {
     alice.knows(&bob);
     let list = format!("# friends\n\nbob\r\n  {}\n", carol.identity());
     scratch.write("friends.txt", list);
-    for args in [["-R", "friends.txt"], ["-r", "friends.txt"], ["-r", "./friends.txt"]] {
-        let sealed = alice.feed(&["seal", args[0], args[1]], b"to friends").ok();
-        for person in [&bob, &carol] {
-            assert_eq!(person.feed(&["open"], &sealed.out).ok().text(), "to friends");
-        }
+    let sealed = alice.feed(&["seal", "-R", "friends.txt"], b"to friends").ok();
+    for person in [&bob, &carol] {
+        assert_eq!(person.feed(&["open"], &sealed.out).ok().text(), "to friends");
+    }
+    // A contact that is mistyped is not taken for a file of that name.
+    scratch.write("bub", carol.identity());
+    for file in ["bub", "./bub", "friends.txt"] {
+        alice.feed(&["seal", "-r", file], b"x").fails(2, "-R FILE reads recipients from a file");
     }
 }
 

@@ -4,6 +4,13 @@ use crate::people::{program, run};
 use crate::scratch::Scratch;
 
 #[test]
+fn help_is_a_command_too() {
+    let [command, option] =
+        [["help", "seal"], ["seal", "--help"]].map(|args| run(program().args(args)).ok());
+    assert_eq!(command.text(), option.text());
+}
+
+#[test]
 fn help_documents_exit_codes_and_variables() {
     for flag in ["-h", "--help"] {
         let help = run(program().arg(flag)).ok();

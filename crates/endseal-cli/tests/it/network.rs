@@ -285,7 +285,7 @@ fn an_interrupted_sender_says_good_bye() {
     let pid = sender.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     let sender = sender.wait_with_output().unwrap();
-    assert_eq!(sender.status.code(), Some(3));
+    assert_eq!(sender.status.code(), Some(130));
     assert!(String::from_utf8(sender.stderr).unwrap().contains("interrupted"));
     // At once, and not after the idle timeout.
     let (code, _, err) = listener.end();

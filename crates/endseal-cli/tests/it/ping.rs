@@ -29,11 +29,11 @@ fn a_ping_shows_what_was_agreed() {
     let scratch = Scratch::new();
     let [alice, bob] = Person::two_peers(&scratch);
     let listener = Listener::start(&bob, &[]);
-    let shown = alice.run(&["ping", &listener.address, "-n", "5"]).ok();
+    let shown = alice.run(&["ping", &listener.address, "-c", "5"]).ok();
     for part in ["X25519MLKEM768 (0x11ec)", "ML-DSA-65 (0x0905)", "5 times: min "] {
         assert!(shown.text().contains(part), "{}", shown.text());
     }
-    let json = alice.run(&["--json", "ping", &listener.address, "-n", "0"]).ok().json();
+    let json = alice.run(&["--json", "ping", &listener.address, "-c", "0"]).ok().json();
     assert_eq!(json["group"]["number"], 0x11ec);
     assert_eq!(json["signature"]["name"], "ML-DSA-65");
     assert_eq!((&json["echo"], &json["round_trips"]), (&Value::Null, &Value::Null));
@@ -52,15 +52,15 @@ fn round_trips_are_shown_where_echoes_tell_them() {
     let far = format!("bob@{}", path.address());
     let trips = fewest(&alice, &far);
     assert!((0.9..1.5).contains(&trips), "{trips}");
-    let shown = alice.run(&["ping", &far, "-n", "3"]).ok();
+    let shown = alice.run(&["ping", &far, "-c", "3"]).ok();
     assert!(shown.text().contains(" round trips\n"), "{}", shown.text());
 
-    let shown = alice.run(&["ping", &far, "-n", "2"]).ok();
+    let shown = alice.run(&["ping", &far, "-c", "2"]).ok();
     assert!(shown.text().contains("round trips n/a: 3 echoes tell\n"), "{}", shown.text());
     // The fastest of many echoes on this machine is shorter than 5 ms, however busy it is.
-    let json = alice.run(&["--json", "ping", &listener.address, "-n", "50"]).ok().json();
+    let json = alice.run(&["--json", "ping", &listener.address, "-c", "50"]).ok().json();
     assert_eq!(json["round_trips"], Value::Null, "{json}");
-    let shown = alice.run(&["ping", &listener.address, "-n", "50"]).ok();
+    let shown = alice.run(&["ping", &listener.address, "-c", "50"]).ok();
     let told = "round trips n/a: path too short to tell\n";
     assert!(shown.text().contains(told), "{}", shown.text());
 }
@@ -81,7 +81,7 @@ fn a_proof_of_the_address_is_shown_as_one_round_trip_more() {
 /// The fewest round trips of some pings: others may keep the machine busy meanwhile.
 fn fewest(alice: &Person<'_>, at: &str) -> f64 {
     let pings = (0..4).map(|_| {
-        let json = alice.run(&["--json", "ping", at, "-n", "5"]).ok().json();
+        let json = alice.run(&["--json", "ping", at, "-c", "5"]).ok().json();
         assert_eq!(json["group"]["name"], "X25519MLKEM768");
         let round_trip = json["echo"]["min_us"].as_f64().unwrap();
         assert!(round_trip >= 2.0 * ONE_WAY.as_micros() as f64, "{json}");

@@ -223,6 +223,22 @@ fn a_secret_in_a_broken_configuration_is_not_told() {
 }
 
 #[test]
+fn a_server_says_as_json_where_it_listens() {
+    let scratch = configured();
+    let mut command = program();
+    command.current_dir(scratch.folder()).args(["s3", "serve", "--config", "s3.toml", "--json"]);
+    command.args(["--listen", "127.0.0.1:0", "--log", "off"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let told: Value = serde_json::from_str(&line).unwrap();
+    assert!(told["url"].as_str().unwrap().starts_with("http://127.0.0.1:"), "{told}");
+    assert!(told["metrics"].is_null(), "{told}");
+}
+
+#[test]
 fn sighup_reads_the_configuration_again() {
     let scratch = configured();
     let mut command = program();

@@ -10,6 +10,7 @@ use super::configuration;
 use crate::ctx::{Ctx, Outcome};
 use crate::exposed;
 use crate::failure::{Failure, Kind};
+use crate::json;
 use crate::log::{self, Level};
 
 /// Serve S3, and keep what is sealed at another S3 server
@@ -84,6 +85,12 @@ fn unusable(error: StartError) -> Failure {
 fn tell(ctx: &mut Ctx, listening: Listening, words: Option<&str>) -> Result<(), Failure> {
     let Listening { address, tls, metrics, .. } = listening;
     let scheme = if tls { "https" } else { "http" };
+    if ctx.global.json {
+        let metrics = metrics.map(|metrics| format!("http://{metrics}/metrics"));
+        let url = format!("{scheme}://{address}");
+        let object = json::object([("url", url.into()), ("metrics", metrics.into())]);
+        return ctx.print(format!("{object}\n").as_bytes());
+    }
     ctx.print(format!("listening at {scheme}://{address}\n").as_bytes())?;
     if let Some(metrics) = metrics {
         ctx.print(format!("metrics at http://{metrics}/metrics\n").as_bytes())?;
