@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::record::{Better, Params, Ratio, Record, Row};
-use crate::report::tame;
+use crate::words::tame;
 
 mod text;
 

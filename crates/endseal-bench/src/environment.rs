@@ -52,6 +52,17 @@ pub struct Environment {
 /// No optimisation across crates.
 pub const NO_LTO: &str = "off";
 
+/// Command that builds the shipped program in the profile of this one.
+#[must_use]
+pub fn build_command() -> &'static str {
+    match env!("ENDSEAL_BENCH_LTO") {
+        _ if cfg!(debug_assertions) => "cargo build",
+        "thin" => "cargo build --profile bench",
+        "fat" => "cargo build --profile dist",
+        _ => "cargo build --release",
+    }
+}
+
 /// Features worth naming.
 const FEATURES: &[&str] =
     &["aes", "vaes", "pclmulqdq", "vpclmulqdq", "sha_ni", "avx2", "avx512f", "avx512ifma"];

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::record::{Growth, Params, Row};
-use crate::report;
 use crate::stats::{Estimate, Line, Shuffler, exponent, theil_sen};
 use crate::suite::{Growing, SUITES};
+use crate::words;
 
 /// Fits every subject in every case that was measured at three values or more of a parameter over
 /// which its suite grows.
@@ -60,7 +60,7 @@ fn sentence(growing: &Growing, line: Line, power: Estimate) -> String {
     let (exponent, [low, high]) = (power.median, power.ci95);
     let time = |ns: f64| {
         let sign = if ns < 0.0 { "-" } else { "" };
-        format!("{sign}{}", report::value(ns.abs(), "ns"))
+        format!("{sign}{}", words::value(ns.abs(), "ns"))
     };
     let (fixed, each) = (time(line.fixed), time(line.per_unit * f64::from(growing.unit)));
     format!("{fixed} and {each} {one}; exponent {exponent:.2} ({low:.2} to {high:.2}): {law}")

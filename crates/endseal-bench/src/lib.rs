@@ -1,4 +1,4 @@
-//! `endseal bench`: workloads, subjects, statistics and report.
+//! The library of `endseal-bench`: workloads, subjects, statistics and report.
 //!
 //! What makes a figure here believable is in the harness, not in the subjects: every subject is
 //! checked before it is timed, all subjects of a case take turns in shuffled rounds of short batches,
@@ -19,19 +19,22 @@ pub mod clock;
 pub mod compare;
 mod duplex;
 pub mod environment;
-
 mod growth;
 mod lockfile;
 mod noise;
 pub mod ours;
 pub mod peer;
 pub mod peers;
+pub mod program;
 pub mod record;
 pub mod report;
+pub mod roles;
 mod rows;
 pub mod run;
-pub mod s3;
+mod s3;
 pub mod schema;
+mod scratch;
 pub mod stats;
 pub mod subject;
 pub mod suite;
+pub mod words;

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use crate::lockfile::Lockfile;
 use crate::ours::s3;
 use crate::peer::{Peer, PeerSubject};
-use crate::s3::process;
+use crate::program;
 use crate::subject::{Subject, SubjectError};
+use crate::words::tame;
 
 /// A program that holds subjects.
 #[derive(Clone, Copy, Debug)]
@@ -144,7 +145,7 @@ impl PeerProgram {
         let speaker = match self.kind {
             Kind::Protocol(speaker) => speaker,
             Kind::Installed(_) => {
-                let missing = process::find(self.name).is_none();
+                let missing = program::find(self.name).is_none();
                 return missing
                     .then(|| format!("{} is not installed: {}", self.name, self.remedy()));
             }
@@ -173,7 +174,7 @@ impl PeerProgram {
             }
             // Its processes start when they are first needed.
             Kind::Installed(installed) => {
-                let program = process::find(self.name).ok_or("it is gone")?;
+                let program = program::find(self.name).ok_or("it is gone")?;
                 Ok((installed.subjects)(&program))
             }
         }
@@ -216,7 +217,7 @@ impl Speaker {
             };
             let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
             let wanted = wanted.join(" or ");
-            let version = crate::report::tame(version);
+            let version = tame(version);
             found.push(format!("{name} is {version} and locked is {wanted}: {remedy}"));
         }
         found.sort();

@@ -20,13 +20,13 @@ pub(crate) mod sessions;
 mod sizes;
 mod svg;
 pub(crate) mod transport;
-pub(crate) mod words;
 
 use document::{Document, Text};
 use figures::{Case, Figures};
 use goals::Goal;
 
 use crate::record::{Params, Record, Row};
+use crate::words;
 
 /// What a suite says in a report. The rest (banners, losses, all subjects beside each other, memory,
 /// method) is the same for all.
@@ -100,34 +100,9 @@ fn document(record: &Record) -> Document {
     document
 }
 
-/// Foreign text for a terminal: nothing in it moves the cursor or turns the writing.
-pub(crate) fn tame(text: &str) -> String {
-    words::tame(text)
-}
-
-/// A small share in words.
-pub(crate) fn fine_percent(share: f64) -> String {
-    words::fine_percent(share)
-}
-
-/// A figure in its unit.
-pub(crate) fn value(value: f64, unit: &str) -> String {
-    match unit {
-        "ns" => words::time(value),
-        "B" => words::bytes(value),
-        "1" => words::count(value),
-        unit => format!("{} {}", words::digits(value), words::tame(unit)),
-    }
-}
-
 /// The median of a row in its unit.
 pub(crate) fn value_of(row: &Row) -> String {
-    value(row.median, &row.unit)
-}
-
-/// A ratio in words.
-pub(crate) fn times(ratio: f64) -> String {
-    words::factor(ratio, None)
+    words::value(row.median, &row.unit)
 }
 
 /// A case in words.

@@ -13,12 +13,11 @@
 pub(crate) mod client;
 pub(crate) mod content;
 mod http;
-mod listen;
-mod pass;
+pub(crate) mod listen;
+pub(crate) mod pass;
 pub(crate) mod process;
-pub mod role;
-mod seed;
-mod sink;
+pub(crate) mod seed;
+pub(crate) mod sink;
 #[cfg(test)]
 mod tests;
 pub(crate) mod upload;

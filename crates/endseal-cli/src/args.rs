@@ -58,6 +58,7 @@ pub(crate) enum Command {
     Ping(cmd::ping::Args),
     Inspect(cmd::inspect::Args),
     Demo(cmd::demo::Args),
+    #[command(hide = true)]
     Bench(cmd::bench::Args),
     Completions(cmd::completions::Args),
     Man(cmd::man::Args),

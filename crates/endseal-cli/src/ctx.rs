@@ -102,7 +102,7 @@ impl Ctx {
             Command::Ping(args) => cmd::ping::run(&args, self),
             Command::Inspect(args) => cmd::inspect::run(&args, self),
             Command::Demo(args) => cmd::demo::run(&args, self),
-            Command::Bench(args) => cmd::bench::run(&args, self),
+            Command::Bench(args) => Err(cmd::bench::run(&args)),
             Command::Completions(args) => cmd::completions::run(&args, self),
             Command::Man(args) => cmd::man::run(&args, self),
         }

@@ -27,14 +27,9 @@ mod time;
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use endseal_bench::allocation::CountingAllocator;
 
 use crate::args::Cli;
 use crate::ctx::Ctx;
-
-/// Counts for `endseal bench`, and only while it measures.
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
 fn main() -> ExitCode {
     let hardened = harden::harden();

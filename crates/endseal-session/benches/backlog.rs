@@ -1,5 +1,5 @@
 //! A backlog beside the bare ratchet, on this machine: `cargo bench -p endseal-session`. What is claimed
-//! is measured by `endseal bench`; this is for whoever changes the engine.
+//! is measured by `endseal-bench`; this is for whoever changes the engine.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::expect_used, reason = "a bench")]
 
 use core::hint::black_box;

@@ -30,6 +30,9 @@ const PEERS: &[Peer] = &[
 const NEEDS_STD: &[&str] = &["endseal-s3-format", "endseal-s3-protocol", "endseal-store"];
 const CLI: &str = "endseal-cli";
 const BENCH: &str = "endseal-bench";
+/// The program that the suite `s3` measures, and tests of S3 clients start.
+const BUILD_SHIPPED: &str = "build --release --locked -p endseal-cli";
+const RUN_BENCH: &str = "run --release --locked -p endseal-bench --";
 const NODE_PEER: &str = "peers/node/package-lock.json";
 const RUST_PEERS: &str = "peers/rust/Cargo.toml";
 const S3_TESTS: &str = "tests/s3/run";
@@ -187,8 +190,9 @@ fn bench(packages: &[&str]) -> Vec<Job> {
     if !packages.contains(&BENCH) {
         return vec![Job::Skip(format!("there is no {BENCH}"))];
     }
-    let run = "run --release --locked -- bench --quick --quiet";
+    let run = format!("{RUN_BENCH} --quick --quiet");
     vec![
+        cargo(BUILD_SHIPPED),
         cargo(&format!("{run} --suite envelope,codec,transport,sessions --out target/bench-smoke")),
         cargo(&format!("{run} --suite s3 --case range,small --out target/bench-smoke-s3")),
     ]
@@ -205,7 +209,7 @@ fn s3(root: &Path, packages: &[&str]) -> Vec<Job> {
         return vec![Job::Skip(format!("{S3_TESTS} needs Go, in which the server is written"))];
     }
     let run = format!("{S3_TESTS} --quick --proxy-bin target/release/endseal");
-    let build = cargo("build --release --locked -p endseal-cli");
+    let build = cargo(BUILD_SHIPPED);
     vec![build, program(S3_DEPLOYMENT), program(&run), program(&format!("{run} --names"))]
 }
 
@@ -232,10 +236,10 @@ fn rust_peers(root: &Path) -> Vec<Job> {
     }
     vec![
         Job::Chore(|root| peers::command(root, &["rust".to_owned()])),
-        cargo(
-            "run --release --locked -- bench --quick --quiet --strict --suite envelope,codec,transport \
-             --case open,decode,echo --peers rust --out target/bench-peers-rust",
-        ),
+        cargo(&format!(
+            "{RUN_BENCH} --quick --quiet --strict --suite envelope,codec,transport \
+                 --case open,decode,echo --peers rust --out target/bench-peers-rust"
+        )),
     ]
 }
 
@@ -250,10 +254,10 @@ fn node_peer(root: &Path) -> Vec<Job> {
     }
     vec![
         Job::Chore(|root| peers::command(root, &["node".to_owned()])),
-        cargo(
-            "run --release --locked -- bench --quick --quiet --strict --suite envelope \
-             --case open,open_many --peers node --out target/bench-peers",
-        ),
+        cargo(&format!(
+            "{RUN_BENCH} --quick --quiet --strict --suite envelope --case open,open_many \
+                 --peers node --out target/bench-peers"
+        )),
     ]
 }
 

@@ -152,6 +152,7 @@ fn manifest(tree: &Tree, path: &str, findings: &mut Vec<Finding>) -> Option<Vec<
 mod tests {
     use super::super::tests::run;
     use super::*;
+    use crate::scratch::Scratch;
 
     const TABLE: &str =
         "[workspace.metadata.layers]\n0 = [\"a\"]\n1 = [\n  \"b\", # why\n  \"c\",\n]\n";
@@ -191,6 +192,22 @@ mod tests {
             let expected = ["crates/b/Cargo.toml:4: row 1 may not depend on c of row 1"];
             assert_eq!(with_b(dependencies), expected, "{dependencies}");
         }
+    }
+
+    #[test]
+    fn the_shipped_program_does_not_contain_the_benchmark() {
+        let root = include_str!("../../../Cargo.toml");
+        let layers = Layers::read(&toml::read(root).unwrap(), &mut Vec::new());
+        let manifest =
+            "[package]\nname = \"endseal-cli\"\n[dependencies]\nendseal-bench.workspace = true\n";
+        let scratch = Scratch::with(&[("crates/endseal-cli/Cargo.toml", manifest)]);
+        let mut findings = Vec::new();
+        layers.check_crate(&Tree::read(scratch.path()).unwrap(), "endseal-cli", &mut findings);
+        let found: Vec<String> = findings.iter().map(Finding::to_string).collect();
+        assert_eq!(
+            found,
+            ["crates/endseal-cli/Cargo.toml:4: row 4 may not depend on endseal-bench of row 4"]
+        );
     }
 
     #[test]

@@ -77,7 +77,10 @@ fn is_home(file: &File) -> bool {
 
 fn is_crate_root(path: &str) -> bool {
     let inside = path.split_once("/src/").map(|(_, inside)| inside);
-    inside.is_some_and(|it| matches!(it, "lib.rs" | "main.rs") || it.starts_with("bin/"))
+    let is_program = |it: &str| !it.contains('/') || it.ends_with("/main.rs");
+    inside.is_some_and(|it| {
+        matches!(it, "lib.rs" | "main.rs") || it.strip_prefix("bin/").is_some_and(is_program)
+    })
 }
 
 #[cfg(test)]
@@ -100,6 +103,25 @@ mod tests {
             ],
         );
         assert_eq!(found, [""; 0]);
+    }
+
+    #[test]
+    fn a_program_of_several_files_has_one_root() {
+        let found = run(
+            check,
+            &[
+                ("crates/a/src/bin/b.rs", "fn main() {}"),
+                ("crates/a/src/bin/c/main.rs", "mod d;"),
+                ("crates/a/src/bin/c/d.rs", ""),
+            ],
+        );
+        assert_eq!(
+            found,
+            [
+                "crates/a/src/bin/b.rs: lacks #![forbid(unsafe_code)]",
+                "crates/a/src/bin/c/main.rs: lacks #![forbid(unsafe_code)]",
+            ]
+        );
     }
 
     #[test]

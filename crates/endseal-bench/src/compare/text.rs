@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::{Compared, Comparison, Verdict};
-use crate::report::{self, fine_percent, tame};
+use crate::report;
+use crate::words::{self, fine_percent, tame};
 
 const HEAD: [&str; 7] = ["case", "subject", "first", "second", "change", "normalised", "verdict"];
 
@@ -82,8 +83,8 @@ impl Comparison {
 impl Compared {
     fn cells(&self) -> [String; 7] {
         let value = |value: f64| match self.against {
-            Some(_) => report::times(value),
-            None => report::value(value, &self.unit),
+            Some(_) => words::factor(value, None),
+            None => words::value(value, &self.unit),
         };
         let change = |change: Option<f64>| {
             change.map_or("-".into(), |change| format!("{:+.1} %", (change - 1.0) * 100.0))

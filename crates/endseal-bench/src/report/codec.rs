@@ -1,11 +1,12 @@
 //! The report of station 2 as far as a codec goes: encode, seal, frame, and back.
 
+use super::SuiteReport;
 use super::document::{Document, Text};
 use super::figures::{Case, Factor, Figures, OURS};
 use super::goals::Goal;
-use super::{SuiteReport, words};
 use crate::ours::codec::DIRECT;
 use crate::suite::codec::raw_of;
+use crate::words;
 
 mod beside;
 mod goals;

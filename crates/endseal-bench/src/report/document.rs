@@ -2,7 +2,7 @@
 //! says more than the other (charts excepted, whose figures stand in tables).
 
 use super::chart::Chart;
-use super::words;
+use crate::words;
 
 /// A report.
 #[derive(Debug, Default)]

@@ -3,7 +3,8 @@
 use super::document::{Document, Text};
 use super::figures::{Case, Figures, MEMBERS, OURS, SEED};
 use super::goals::Goal;
-use super::{SuiteReport, growth, seed, sizes, words};
+use super::{SuiteReport, growth, seed, sizes};
+use crate::words;
 
 mod goals;
 mod headlines;

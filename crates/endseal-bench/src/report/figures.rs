@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::document::Text;
-use super::words;
 use crate::record::{Growth, Params, Record, Row, SubjectInfo};
 use crate::stats::{Line, theil_sen};
 use crate::suite::s3::{SERVER, SINK};
 use crate::suite::sessions::{MLS, PAIRWISE};
 use crate::suite::{SUITES, Suite};
+use crate::words;
 
 /// Our subject.
 pub(crate) const OURS: &str = "endseal";

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use super::document::{Document, Text};
 use super::figures::{Case, Figures, MEMBERS, OURS};
-use super::{losses, words};
+use super::losses;
 use crate::environment::NO_LTO;
 use crate::record::{Params, Record, Row};
+use crate::words;
 
 /// A drift beyond this makes a run doubtful.
 const DRIFT: f64 = 0.05;
@@ -44,7 +45,7 @@ fn banners(document: &mut Document, record: &Record) {
     if rust && record.environment.lto == NO_LTO {
         document.banner(
             "endseal was built without link-time optimisation, and the peers in Rust with it: for \
-             figures beside them, cargo run --profile bench -- bench.",
+             figures beside them, cargo run --profile bench -p endseal-bench.",
         );
     }
     if let Some(drift) = record.drift.filter(|drift| drift.abs() > DRIFT) {

@@ -2,7 +2,7 @@
 
 use super::document::{Document, Table, Text};
 use super::figures::{Case, Figures, OURS};
-use super::words;
+use crate::words;
 
 /// A figure that the project wants to reach.
 pub(crate) struct Goal {

@@ -3,8 +3,8 @@
 use super::chart::{Chart, Curves, MOST_SERIES, Quantity, Series};
 use super::document::{Document, Table, Text};
 use super::figures::{Case, Figures, MEMBERS, OURS, SEED, is_ours, is_seed};
-use super::words;
 use crate::stats::theil_sen;
+use crate::words;
 
 pub(crate) fn write(document: &mut Document, figures: &Figures<'_>) {
     document.section("Growth");

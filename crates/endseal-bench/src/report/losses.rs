@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::document::{Document, Table, Text};
 use super::figures::{Case, Figures, OURS, axis, is_floor, is_ours, on_axis};
-use super::words;
 use crate::record::{Better, Row};
 use crate::suite::Suite;
+use crate::words;
 
 pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
     let lost = found(figures);

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::document::{Document, Table, Text};
 use super::figures::{Case, Figures};
-use super::words;
 use crate::record::{Record, Skip};
+use crate::words;
 
 pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
     let record = figures.record;
@@ -202,7 +202,7 @@ fn repeat(document: &mut Document, figures: &Figures<'_>) {
         "fat" => "--profile dist",
         _ => "--release",
     };
-    let mut command = format!("cargo run {profile} -- bench run");
+    let mut command = format!("cargo run {profile} -p endseal-bench -- run");
     if ["quick", "full"].contains(&record.extent.as_str()) {
         command += &format!(" --{}", record.extent);
     }
@@ -224,13 +224,13 @@ fn repeat(document: &mut Document, figures: &Figures<'_>) {
     text = text.say(if arguments.peers.is_empty() {
         ". "
     } else {
-        ", after cargo xtask peers has installed the peers; endseal bench doctor says what is missing. "
+        ", after cargo xtask peers has installed the peers; endseal-bench doctor says what is missing. "
     });
     document.paragraph(
         text.say("The figures of this report are in ")
             .code("run.json")
             .say(" beside it; ")
-            .code("endseal bench compare A B")
+            .code("endseal-bench compare A B")
             .say(" lays two runs side by side."),
     );
 }

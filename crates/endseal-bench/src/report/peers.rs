@@ -6,9 +6,9 @@ use super::chart::{Bar, BarGroup, Bars, Chart, Scale};
 use super::document::{Document, Table, Text};
 use super::figures::{Case, Figures, OURS, axis, is_floor, is_ours, on_axis, without};
 use super::front::time_text;
-use super::words;
 use crate::record::Params;
 use crate::suite::Suite;
+use crate::words;
 
 pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
     document.section("All subjects, by property class");

@@ -1,12 +1,13 @@
 //! The report of station 3: objects through a proxy that seals them.
 
+use super::SuiteReport;
 use super::document::{Document, Text};
 use super::figures::{Case, Figures, OURS};
 use super::goals::Goal;
-use super::{SuiteReport, words};
 use crate::ours::s3::{GET, MEMORY, PUT, PUT_CHUNKED, RANGE, SEED, SMALL};
 use crate::record::Params;
 use crate::suite::s3::{MB, SERVER, SINK, SIZES, chunked, memory, range, small, transfer};
+use crate::words;
 
 mod goals;
 mod seed;

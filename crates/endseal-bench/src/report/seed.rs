@@ -4,7 +4,7 @@ use super::document::{Document, Table, Text};
 use super::figures::{Case, Figures, MEMBERS, OURS, SEED, describe_params, real};
 use super::front::{differs, many, time_text};
 use super::seed_tables::{ENVELOPE, Figure, REMARKS, SCALED, SOURCE, SeedTable};
-use super::words;
+use crate::words;
 
 pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
     document.section("The seed's tables, row by row");

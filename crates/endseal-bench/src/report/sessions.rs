@@ -1,12 +1,13 @@
 //! The report of station 5: backlogs of conversations, decrypted and kept.
 
+use super::SuiteReport;
 use super::document::{Document, Text};
 use super::figures::{Case, Figures, OURS};
 use super::goals::Goal;
-use super::{SuiteReport, words};
 use crate::ours::sessions::{BARE, DECRYPT, MEMORY, SEND};
 use crate::record::{Params, Row};
 use crate::suite::sessions::{CHUNK, DEFAULT_CHUNK, GROUPS, SCENARIOS, groups, pairwise};
+use crate::words;
 
 mod figures;
 mod goals;

@@ -3,7 +3,7 @@
 use super::document::{Document, Table, Text};
 use super::figures::{Case, Figures, MEMBERS, OURS};
 use super::growth::curves;
-use super::words;
+use crate::words;
 
 pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
     document.section("Sizes");
@@ -42,7 +42,7 @@ fn own(document: &mut Document, figures: &Figures<'_>) {
         for (case, rows) in figures.with_metric(metric) {
             table.group(format!("{}: {}", words::tame(&case.suite), case.describe()));
             for row in rows {
-                let [low, high] = row.ci95.map(|bound| super::value(bound, &row.unit));
+                let [low, high] = row.ci95.map(|bound| words::value(bound, &row.unit));
                 let exact = row.ci95[0] >= row.ci95[1];
                 table.row(vec![
                     Text::from(&*row.subject),

@@ -5,7 +5,7 @@ use core::fmt::Write as _;
 
 use super::chart::{Bars, Chart, Curves, LogAxis, MOST_SERIES, Quantity, Scale, Series, spread};
 use super::html::escape;
-use super::words;
+use crate::words;
 
 /// Which screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! The report of station 2, the wire: two ends that know each other's keys.
 
+use super::SuiteReport;
 use super::document::{Document, Text};
 use super::figures::{Case, Figures, OURS};
 use super::goals::Goal;
-use super::{SuiteReport, words};
+use crate::words;
 
 mod goals;
 mod tables;

@@ -21,17 +21,17 @@ use super::Failure;
 pub(crate) const GREETING: &str = "listening at http://";
 
 /// The runtime of all servers here: that of `endseal s3 serve`.
-pub(super) fn runtime() -> io::Result<Runtime> {
+pub(crate) fn runtime() -> io::Result<Runtime> {
     Builder::new_multi_thread().enable_all().build()
 }
 
 /// A listener at a free port.
-pub(super) async fn bind() -> io::Result<TcpListener> {
+pub(crate) async fn bind() -> io::Result<TcpListener> {
     TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await
 }
 
 /// Says on standard output where it listens.
-pub(super) fn announce(listener: &TcpListener) -> io::Result<()> {
+pub(crate) fn announce(listener: &TcpListener) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{GREETING}{}", listener.local_addr()?)?;
     out.flush()

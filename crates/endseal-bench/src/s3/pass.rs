@@ -16,7 +16,7 @@ use super::upstream::Upstream;
 use super::{Failure, listen};
 
 /// Passes on what it gets, until its process ends.
-pub(super) async fn serve(
+pub(crate) async fn serve(
     listener: tokio::net::TcpListener,
     backend: SocketAddr,
 ) -> Result<core::convert::Infallible, Failure> {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::thread;
@@ -97,22 +97,6 @@ pub(crate) fn free_address() -> Result<SocketAddr, Failure> {
     Ok(std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr()?)
 }
 
-/// A program in the search path, or where Go and `tests/s3/install.sh` put programs.
-pub(crate) fn find(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let cache = std::env::var_os("ENDSEAL_S3_CACHE").map(PathBuf::from);
-    let cache = cache.unwrap_or_else(|| home.join(".cache/endseal-s3"));
-    let folders = std::env::split_paths(&path);
-    let mut places = folders.chain([home.join("go/bin"), cache.join("bin")]);
-    places.find_map(|folder| Some(folder.join(name)).filter(|program| is_program(program)))
-}
-
-fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
-}
-
 /// CPU time of another process, in user and system mode.
 ///
 /// The scheduler counts in nanoseconds, by thread; what `stat` tells of the whole process is rounded to
@@ -175,11 +159,5 @@ mod tests {
         let spent = clock.read().unwrap();
         assert!((1e7..30e9).contains(&spent), "{spent}");
         assert!(process.peak_memory().unwrap() > 100_000);
-    }
-
-    #[test]
-    fn programs_are_found_in_the_search_path() {
-        assert!(find("sh").is_some_and(|program| program.is_absolute()));
-        assert_eq!(find("endseal-there-is-no-such-program"), None);
     }
 }

@@ -43,7 +43,7 @@ const KEY_HEADER: &str = "x-amz-meta-s3ep-dek";
 const COUNTER_HEADER: &str = "x-amz-meta-s3ep-iv";
 
 /// Answers until its process ends.
-pub(super) async fn serve(
+pub(crate) async fn serve(
     listener: TcpListener,
     backend: SocketAddr,
 ) -> Result<Infallible, Failure> {

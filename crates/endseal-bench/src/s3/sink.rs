@@ -34,7 +34,7 @@ const MOST_XML: usize = 4 << 20;
 pub(crate) const COUNTERS: &str = "/-/counters";
 
 /// Answers until its process ends.
-pub(super) async fn serve(listener: TcpListener) -> Result<Infallible, Failure> {
+pub(crate) async fn serve(listener: TcpListener) -> Result<Infallible, Failure> {
     let sink = Arc::new(Sink::default());
     listen::serve(listener, move |request| {
         let sink = Arc::clone(&sink);

@@ -136,9 +136,9 @@ fn a_build_that_peers_were_not_made_like_is_said() {
             assert_eq!(text.contains("Caution"), said, "{lto}");
             assert!(text.contains(lto) && text.contains("link-time optimisation"));
             let command = if lto == "thin" {
-                "--profile bench -- bench run"
+                "--profile bench -p endseal-bench -- run"
             } else {
-                "--release -- bench run"
+                "--release -p endseal-bench -- run"
             };
             assert!(text.contains(command), "{lto}");
         }

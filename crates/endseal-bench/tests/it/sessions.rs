@@ -74,7 +74,7 @@ fn sending_and_memory_are_cases_of_their_own() {
     let of = |metric: &str| sends.iter().find(|it| it.metric == metric).unwrap().samples[0];
     assert!(of("send_p50") > 0.0 && of("send_p50") <= of("send_p99"));
     assert!(of("send_p99") <= of("wait_p99"), "waiting is sending and what came before it");
-    // Nobody said which program opens a backlog in a process of its own.
+    // No program is set that opens a backlog in a process of its own.
     assert_eq!(extra(&mut subject, "memory"), []);
     assert!(drain::serve(&["here".into(), "nothing".into()]).is_err());
 }

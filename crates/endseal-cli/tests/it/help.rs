@@ -49,6 +49,14 @@ fn completions_are_printed_for_each_shell() {
 }
 
 #[test]
+fn the_benchmark_is_a_program_of_its_own() {
+    let says = "cargo run --release -p endseal-bench -- --quick";
+    run(program().args(["bench", "--quick"])).fails(2, says);
+    run(program().args(["bench", "run", "--suite", "s3"])).fails(2, says);
+    assert!(!run(program().arg("--help")).ok().text().contains("bench"));
+}
+
+#[test]
 fn no_option_takes_a_passphrase() {
     let help = run(program().args(["init", "--help"])).ok();
     assert!(!help.text().contains("--passphrase <"));

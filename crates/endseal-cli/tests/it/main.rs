@@ -4,7 +4,6 @@
 #![allow(clippy::std_instead_of_alloc, reason = "as in the program")]
 
 mod bad_input;
-mod bench;
 mod demo;
 mod files;
 mod groups;

@@ -9,9 +9,10 @@ use super::place::Files;
 use super::shape::{Backend, Job, Shape};
 use super::world::make_buckets;
 use super::{described, failed, transfer, version};
+use crate::program;
 use crate::record::{Params, SubjectInfo};
 use crate::s3::process::{self, Process};
-use crate::s3::{ACCESS_KEY, Failure, REGION, SECRET, role};
+use crate::s3::{ACCESS_KEY, Failure, REGION, SECRET};
 use crate::subject::{Prepared, Subject, SubjectError};
 
 /// Switches encryption on, under this key of the server's own. It protects nothing here.
@@ -54,7 +55,7 @@ impl Server {
         if !self.process.as_mut().is_some_and(Process::lives) {
             let folder = Files::new()?;
             let (address, console) = (process::free_address()?, process::free_address()?);
-            let mut command = role::command_of(&self.program)?;
+            let mut command = program::command_of(&self.program)?;
             command.args(["server", "--quiet", "--address", &address.to_string()]);
             command.args(["--console-address", &console.to_string(), "--certs-dir"]);
             command.arg(folder.at("certificates")).arg(folder.at("data"));

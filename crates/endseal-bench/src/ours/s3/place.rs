@@ -16,8 +16,9 @@ use std::sync::OnceLock;
 
 use rustix::fs::{XattrFlags, setxattr, statvfs};
 
-use crate::ours::sessions::folder::{Folder, PREFIX};
-use crate::s3::{Failure, role};
+use crate::program;
+use crate::s3::Failure;
+use crate::scratch::{Folder, PREFIX};
 
 /// A file system in memory, which Linux has by default.
 const MEMORY: &str = "/dev/shm";
@@ -50,7 +51,7 @@ pub(super) struct Files {
 impl Files {
     pub(super) fn new() -> Result<Self, Failure> {
         let folder = Folder::below(of_files())?;
-        let sweeper = role::sweeper(&folder.at(""))?;
+        let sweeper = program::sweeper(&folder.at(""))?;
         Ok(Self { folder, _sweeper: sweeper })
     }
 

@@ -19,11 +19,12 @@ use super::shape::{Backend, Job, Shape};
 use super::world::World;
 use super::{described, failed, transfer, version};
 use crate::clock::Elapsed;
+use crate::program;
 use crate::record::{Params, SubjectInfo};
 use crate::s3::client::Connection;
 use crate::s3::content::Content;
 use crate::s3::process::{self, Process};
-use crate::s3::{ACCESS_KEY, Failure, KEEP, REGION, SECRET, role};
+use crate::s3::{ACCESS_KEY, Failure, KEEP, REGION, SECRET};
 use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
 
 /// The encrypted remote, in its configuration.
@@ -71,7 +72,7 @@ impl Shop {
             Command::new(&self.program).args(["obscure", SECRET]).stdin(Stdio::null()).output()?;
         let obscured = String::from_utf8(obscured.stdout)?;
         let address = process::free_address()?;
-        let mut command = role::command_of(&self.program)?;
+        let mut command = program::command_of(&self.program)?;
         command.args(["rcd", "--rc-no-auth", "--config", "/dev/null", "--rc-addr"]);
         command.arg(address.to_string());
         let endpoint = format!("http://{backend}");

@@ -17,8 +17,8 @@ use super::line::Line;
 use super::place::Files;
 use super::shape::Backend;
 use super::{Way, failed};
+use crate::program::{self, Role};
 use crate::s3::process::{self, Process};
-use crate::s3::role::{self, Role};
 use crate::s3::{ACCESS_KEY, DROP, Failure, KEEP, REGION, SECRET, client, signer};
 use crate::subject::SubjectError;
 
@@ -76,7 +76,7 @@ impl World {
         let process = match which {
             Backend::Sink => Role::Sink.command().and_then(Process::announced).map_err(failed)?,
             Backend::Server => {
-                let program = process::find(SERVER).ok_or_else(|| {
+                let program = program::find(SERVER).ok_or_else(|| {
                     let why = format!("{SERVER} is not installed: {INSTALL}");
                     SubjectError::Unsupported(why)
                 })?;
@@ -94,7 +94,7 @@ impl World {
             fs::create_dir_all(folder)?;
         }
         let address = process::free_address()?;
-        let mut command = role::command_of(program)?;
+        let mut command = program::command_of(program)?;
         command.args(["--port", &address.to_string(), "--region", REGION, "--quiet"]);
         command.args(["--keep-alive", "--iam-dir"]).arg(accounts).arg("posix").arg(data);
         command.env("ROOT_ACCESS_KEY", ACCESS_KEY).env("ROOT_SECRET_KEY", SECRET);
@@ -112,7 +112,7 @@ impl World {
         }
         // Written anew before each start; a proxy that runs has read its own.
         fs::write(&config, configuration(&ring, backend)?)?;
-        role::proxy(&config)
+        program::proxy(&config)
     }
 
     fn folder(&mut self) -> Result<&Files, Failure> {

@@ -4,9 +4,8 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::OnceLock;
+use std::path::Path;
+use std::process::Stdio;
 
 use endseal_session::{Engine, MAX_MESSAGE_LEN};
 use endseal_store::{OpenOptions, Store, Unlock};
@@ -15,31 +14,23 @@ use super::folder::{self, Failure};
 use super::shape::Shape;
 use super::world::{Delivered, Names, World, all_delivered};
 use super::{Extra, less};
+use crate::program;
 use crate::record::Params;
 
 /// Processes whose memory is taken.
 const PROCESSES: usize = 5;
 
-static PROGRAM: OnceLock<(PathBuf, Vec<OsString>)> = OnceLock::new();
-
-/// Says which program passes its arguments, after `arguments`, on to [`serve`]. Without it memory is not
-/// measured.
-pub fn set_program(program: &Path, arguments: &[&str]) {
-    let arguments = arguments.iter().map(Into::into).collect();
-    // The first one stays.
-    let _ = PROGRAM.set((program.to_owned(), arguments));
-}
-
 /// Memory that the process got beyond what it had when the backlog lay before it.
 pub(super) fn memory(world: &World) -> Result<Vec<Extra>, Failure> {
-    let Some((program, arguments)) = PROGRAM.get() else { return Ok(Vec::new()) };
+    if !program::is_known() {
+        return Ok(Vec::new());
+    }
     let (place, backlog) = (world.place(), world.folder.at("backlog"));
     fs::write(&backlog, to_bytes(&world.backlog(0).messages))?;
     let mut samples = Vec::new();
     for _ in 0..PROCESSES {
         folder::put_back(&world.pristine(), &place)?;
-        let output = Command::new(program)
-            .args(arguments)
+        let output = program::drain()?
             .args([&place, &backlog])
             .args(world.shape.arguments())
             .stdin(Stdio::null())

@@ -1,48 +1,13 @@
 //! Where stores lie: on the disk of the system's temporary files, put back before each iteration.
 
 use core::error::Error;
-use core::sync::atomic::{AtomicU32, Ordering};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 /// Why something could not be done.
 pub(super) type Failure = Box<dyn Error + Send + Sync>;
-
-/// How names of files and directories begin that are the bench's own, in places that others use, too.
-pub(crate) const PREFIX: &str = "endseal-bench-";
-
-/// A directory of its own, removed at the end.
-#[derive(Debug)]
-pub(in crate::ours) struct Folder(PathBuf);
-
-impl Folder {
-    pub(in crate::ours) fn new() -> io::Result<Self> {
-        Self::below(&std::env::temp_dir())
-    }
-
-    /// One in another place.
-    pub(in crate::ours) fn below(parent: &Path) -> io::Result<Self> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{PREFIX}{}-{number}", std::process::id());
-        let path = parent.join(name);
-        fs::create_dir(&path)?;
-        Ok(Self(path))
-    }
-
-    pub(in crate::ours) fn at(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What is left is in the system's temporary files.
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 /// Puts `from` in the place of `to`, on the medium: what is not would be written by the first
 /// synchronisation that is timed.

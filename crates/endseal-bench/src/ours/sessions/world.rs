@@ -8,10 +8,11 @@ use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_session::{Address, BatchReport, DeviceId, Engine, Envelope, NewDevice, Outcome};
 use endseal_store::{OpenOptions, Protection, Store, Unlock};
 
-use super::folder::{self, Failure, Folder};
+use super::folder::{self, Failure};
 use super::shape::{self, Shape};
 use super::{mls, pairwise};
 use crate::clock::{self, Elapsed};
+use crate::scratch::Folder;
 
 /// Bytes of a message in plaintext.
 const CONTENT_BYTES: usize = 100;

@@ -3,8 +3,8 @@
 use super::super::document::{Document, Table, Text};
 use super::super::figures::{Figures, OURS, describe_params, is_floor, is_ours};
 use super::super::front::time_text;
-use super::super::words;
 use super::{KB8, KB256, bytes_text, case, size};
+use crate::words;
 
 /// What a format is, by its documentation: whether programs of different versions understand each
 /// other, and what reads it.

@@ -3,10 +3,10 @@
 use super::super::document::Document;
 use super::super::figures::{Figures, OURS};
 use super::super::goals::{Bound, Goal, Measure};
-use super::super::words;
 use super::{ARRAY, BASE64, KB8, KB256, letter, overhead, text};
 use crate::ours::codec::DIRECT;
 use crate::suite::codec::BYTES;
+use crate::words;
 
 const UNLIKE: &str = "The seed's method at its layer 3, which encrypts; ours at layer 3 for a connection \
     that encrypts (endseal-direct), as the seed planned. Beside endseal, which seals besides, the \

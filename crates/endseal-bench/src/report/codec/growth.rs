@@ -4,8 +4,8 @@ use super::super::chart::Quantity;
 use super::super::document::{Document, Table, Text};
 use super::super::figures::{Case, Figures, describe_params};
 use super::super::growth::{Axes, curves_over};
-use super::super::words;
 use crate::record::Growth;
+use crate::words;
 
 pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
     document.section("Growth of encoding");

@@ -3,10 +3,10 @@
 use super::super::document::{Document, Table, Text};
 use super::super::figures::{Case, Figures, OURS};
 use super::super::front::time_text;
-use super::super::words;
 use super::published::{CODEC, Figure, Line, REMARKS, SOURCE, SeedRow, SeedTable};
 use super::{ARRAY, BASE64, bytes, bytes_text};
 use crate::ours::codec::DIRECT;
+use crate::words;
 
 pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
     document.section("The seed's tables of encoding, row by row");

@@ -3,8 +3,8 @@
 use super::super::document::Document;
 use super::super::figures::{Figures, OURS, SEED, real};
 use super::super::goals::Goal;
-use super::super::words;
 use super::{open, seal};
+use crate::words;
 
 /// Steps of the Montgomery ladder for a scalar of X25519 (RFC 7748).
 const STEPS: f64 = 255.0;

@@ -3,9 +3,9 @@
 use super::super::document::{Document, Table, Text};
 use super::super::figures::{Case, Figures, OURS, SEED, is_ours, is_seed};
 use super::super::front::{differs, many, time_text};
-use super::super::words;
 use super::{open, seal};
 use crate::record::Row;
+use crate::words;
 
 /// What a line of the headline table shows.
 struct Headline {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::super::document::{Document, Table};
 use super::super::figures::{Case, Figures, MEMBERS, OURS, is_ours};
 use super::super::front::time_text;
-use super::super::words;
+use crate::words;
 
 /// Our own forms beside each other: the price of a property is what its form costs more.
 pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {

@@ -3,13 +3,13 @@
 use super::super::document::Document;
 use super::super::figures::{Case, Figures, OURS};
 use super::super::goals::Goal;
-use super::super::words;
 use super::{
     GET, PUT, SEED, SERVER, SINK, SIZES, in_chunks, median, object, one_byte, peak, share, short,
     size_text,
 };
 use crate::ours::s3::{PASS_THROUGH, SMALL};
 use crate::suite::s3::{MEMORY_SIZES, MEMORY_STREAM_BYTES, MEMORY_STREAMS};
+use crate::words;
 
 /// The peer whose cost per GB is a bound.
 const RCLONE: &str = "rclone-crypt";

@@ -2,13 +2,13 @@
 
 use super::super::document::{Document, Table, Text};
 use super::super::figures::{Case, Figures, OURS, is_ours, real};
-use super::super::words;
 use super::{
     GET, PUT, SERVER, SINK, SIZES, backend_text, in_chunks, median, object, one_byte, peak, share,
     short, size_text,
 };
 use crate::ours::s3::{DIRECT, PASS_THROUGH};
 use crate::suite::s3::{MEMORY_SIZES, MEMORY_STREAM_BYTES, MEMORY_STREAMS, STREAMS};
+use crate::words;
 
 fn none() -> Text {
     "–".into()

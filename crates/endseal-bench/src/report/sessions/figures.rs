@@ -2,11 +2,11 @@
 
 use super::super::document::{Document, Table, Text};
 use super::super::figures::{Case, Figures, OURS, is_floor, real};
-use super::super::words;
 use super::{
     AFTER, BARE, chunks, group, group_text, median, memory, scenario_text, sending, single, whole,
 };
 use crate::suite::sessions::{DEFAULT_CHUNK, GROUPS, GROWING, SCENARIOS};
+use crate::words;
 
 pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
     disk(document, figures);

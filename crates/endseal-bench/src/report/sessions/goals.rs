@@ -3,12 +3,12 @@
 use super::super::document::Document;
 use super::super::figures::{Case, Figures, OURS, real};
 use super::super::goals::{Bound, Goal, Measure};
-use super::super::words;
 use super::{
     AFTER, BARE, beside, chunks, group, group_text, median, memory, scenario_text, sending, single,
     whole,
 };
 use crate::suite::sessions::{GROUPS, SCENARIOS};
+use crate::words;
 
 /// What a batch of 5,000 messages may take.
 const MEMORY_BOUND: f64 = (32 << 20) as f64;

@@ -3,10 +3,10 @@
 use super::super::chart::{Bar, BarGroup, Bars, Chart, Quantity, Scale};
 use super::super::document::{Document, Table, Text};
 use super::super::figures::{Case, Figures, OURS};
-use super::super::words;
 use super::{AFTER, BEFORE, beside, scenario_text, single, time_cell, whole};
 use crate::record::Row;
 use crate::suite::sessions::SCENARIOS;
+use crate::words;
 
 /// Milliseconds before and after, by scenario: an application on a phone.
 const PUBLISHED: [(f64, f64); 3] = [(10_218.0, 6_046.0), (5_025.0, 2_920.0), (24_768.0, 13_717.0)];

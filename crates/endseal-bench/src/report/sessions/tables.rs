@@ -2,11 +2,11 @@
 
 use super::super::document::{Document, Table, Text};
 use super::super::figures::{Case, Figures, OURS};
-use super::super::words;
 use super::{
     AFTER, BARE, beside, chunks, group, group_text, median, scenario_text, single, time_cell, whole,
 };
 use crate::suite::sessions::{GROUPS, SCENARIOS};
+use crate::words;
 
 /// All jobs with everything in one transaction.
 fn jobs(threads: u64) -> impl Iterator<Item = (String, Case)> {

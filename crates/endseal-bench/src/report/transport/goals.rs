@@ -3,11 +3,11 @@
 use super::super::document::Document;
 use super::super::figures::{Case, Figures, OURS};
 use super::super::goals::{Bound, Goal, Measure};
-use super::super::words;
 use super::{
     CLASSICAL, ETHERNET, FORKS, QUINN, TCP_TLS, bulk, collected, echo, handshake, messages,
     wire_size,
 };
+use crate::words;
 
 pub(super) fn goals(figures: &Figures<'_>) -> Vec<Goal> {
     let at_most = |what: &str, measure, bound| Goal {

@@ -3,11 +3,11 @@
 use super::super::document::{Document, Table, Text};
 use super::super::figures::{Case, Figures, OURS, is_ours, real};
 use super::super::front::time_text;
-use super::super::words;
 use super::{
     BULK_BYTES, CLASSICAL, MESSAGES, QUINN, TCP_TLS, bulk, collected, echo, handshake, messages,
     wire_size,
 };
+use crate::words;
 
 /// What was published of the size on the wire: body, total.
 const PUBLISHED_SIZES: [(u64, &str); 2] = [(8192, "8,472 B (1.034×)"), (262_144, "260 KB")];

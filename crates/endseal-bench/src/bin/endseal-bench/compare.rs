@@ -1,13 +1,13 @@
-//! `endseal bench compare`
+//! `endseal-bench compare`
 
 use std::path::PathBuf;
 
 use endseal_bench::compare::compare;
 use endseal_bench::schema::read_record_file;
 
-use super::report::unreadable;
-use crate::ctx::{Ctx, Outcome};
+use crate::Outcome;
 use crate::failure::{Failure, Kind};
+use crate::report::unreadable;
 
 /// Compare two runs, figure by figure, beyond the noise of both
 #[derive(clap::Args, Debug)]
@@ -18,11 +18,11 @@ pub(crate) struct Args {
     second: PathBuf,
 }
 
-pub(crate) fn run(args: &Args, _: &mut Ctx) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
     let read = |path| read_record_file(path).map_err(|error| unreadable(path, &error));
     let comparison = compare(&read(&args.first)?, &read(&args.second)?);
     let json = serde_json::to_value(&comparison).map_err(|error| {
         Failure::new(Kind::Environment, "the comparison has no JSON form").because(&error)
     })?;
-    Ok(Outcome::new(comparison.text(), json))
+    Ok(Outcome { text: comparison.text(), json })
 }

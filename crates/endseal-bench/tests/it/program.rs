@@ -1,4 +1,4 @@
-//! The benchmark's plumbing. Its figures are no matter of tests.
+//! The program from outside. Its figures are no matter of tests.
 
 use core::time::Duration;
 use std::fs;
@@ -9,8 +9,52 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::people::{PROGRAM, program, run};
 use crate::scratch::Scratch;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_endseal-bench");
+
+/// Result of a run of the program.
+struct Ran {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl Ran {
+    #[track_caller]
+    fn ok(self) -> Self {
+        assert_eq!(self.code, Some(0), "{}", self.err);
+        self
+    }
+
+    /// It ended with that code, said why, and printed nothing on standard output.
+    #[track_caller]
+    fn fails(self, code: i32, why: &str) {
+        assert_eq!(self.code, Some(code), "{}", self.err);
+        assert!(
+            self.err.starts_with("error: ") && self.err.contains(why),
+            "{why} in: {}",
+            self.err
+        );
+        assert_eq!(self.out, "");
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.out).expect("one JSON object on standard output")
+    }
+}
+
+fn program() -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.stdin(Stdio::null());
+    command
+}
+
+fn run(command: &mut Command) -> Ran {
+    let output = command.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Ran { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+}
 
 #[test]
 fn a_quick_run_writes_figures_and_reports() {
@@ -18,7 +62,7 @@ fn a_quick_run_writes_figures_and_reports() {
     let out = scratch.folder().join("results");
     let absent = scratch.folder().join("no-peers");
     let ran = run(program()
-        .args(["bench", "--quick", "--json", "--suite", "envelope", "--peers", "node,rust"])
+        .args(["--quick", "--json", "--suite", "envelope", "--peers", "node,rust"])
         .arg("--peers-dir")
         .arg(&absent)
         .arg("--out")
@@ -36,10 +80,10 @@ fn a_quick_run_writes_figures_and_reports() {
     assert!(fs::read_to_string(out.join("report.md")).unwrap().contains("| 100 |"));
 
     let again = scratch.folder().join("again");
-    run(program().args(["bench", "report"]).arg(out.join("run.json")).arg("-o").arg(&again)).ok();
+    run(program().args(["report"]).arg(out.join("run.json")).arg("-o").arg(&again)).ok();
     assert_eq!(fs::read_to_string(again.join("report.html")).unwrap(), html);
     let itself = run(program()
-        .args(["bench", "compare", "--json"])
+        .args(["compare", "--json"])
         .args([out.join("run.json"), out.join("run.json")]));
     let rows = itself.ok().json()["rows"].as_array().unwrap().clone();
     assert!(!rows.is_empty() && rows.iter().all(|row| row["first"] == row["second"]));
@@ -56,7 +100,7 @@ fn what_a_run_leaves_is_removed_when_it_is_killed() {
     }
     let sweep = |folder: &Path| {
         let mut sweep = Command::new(PROGRAM);
-        sweep.args(["bench", "role", "sweep"]).arg(folder).stdin(Stdio::piped());
+        sweep.args(["role", "sweep"]).arg(folder).stdin(Stdio::piped());
         sweep
     };
     // What is not the bench's own stays.
@@ -76,8 +120,10 @@ fn what_a_run_leaves_is_removed_when_it_is_killed() {
 #[test]
 fn the_suite_s3_measures_processes_of_its_own() {
     let scratch = Scratch::new();
+    let shipped = Path::new(PROGRAM).with_file_name("endseal");
+    assert!(shipped.exists(), "{} is missing: cargo build", shipped.display());
     let ran = run(program()
-        .args(["bench", "--quick", "--json", "--suite", "s3", "--case", "range,small", "--out"])
+        .args(["--quick", "--json", "--suite", "s3", "--case", "range,small", "--out"])
         .arg(scratch.folder()));
     let told = ran.ok().json();
     assert_eq!(told["skipped"], serde_json::json!([]), "{told}");
@@ -102,11 +148,37 @@ fn the_suite_s3_measures_processes_of_its_own() {
 }
 
 #[test]
+fn without_the_shipped_program_the_suite_s3_does_not_begin() {
+    let scratch = Scratch::new();
+    let absent = scratch.folder().join("endseal");
+    let mut bench = program();
+    bench.args(["--quick", "--suite", "s3", "--endseal"]).arg(&absent);
+    run(bench.arg("--out").arg(scratch.folder())).fails(3, "build it: cargo build");
+    assert!(scratch.names().is_empty());
+}
+
+#[test]
+fn the_proxy_that_is_measured_is_the_shipped_program() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let scratch = Scratch::new();
+    let spy = scratch.folder().join("endseal");
+    let told = scratch.folder().join("told");
+    let script = format!("#!/bin/sh\nprintf '%s ' \"$@\" > '{}'\n", told.display());
+    fs::write(&spy, script).unwrap();
+    fs::set_permissions(&spy, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut bench = program();
+    bench.args(["--quick", "--strict", "--suite", "s3", "--case", "range", "--subject", "endseal"]);
+    run(bench.arg("--endseal").arg(&spy).arg("--out").arg(scratch.folder().join("results")))
+        .fails(1, "endseal has no figures");
+    assert!(fs::read_to_string(told).unwrap().starts_with("s3 serve --config "));
+}
+
+#[test]
 fn what_is_there_is_listed_and_what_is_missing_is_named() {
-    let listed = run(program().args(["bench", "list"])).ok();
-    assert!(listed.text().contains("suite envelope") && listed.text().contains("peer node"));
-    let doctor = run(program().args(["bench", "doctor", "--peers-dir", "/nonexistent"])).ok();
-    assert!(doctor.text().contains("lacking peer rust"), "{}", doctor.text());
+    let listed = run(program().args(["list"])).ok();
+    assert!(listed.out.contains("suite envelope") && listed.out.contains("peer node"));
+    let doctor = run(program().args(["doctor", "--peers-dir", "/nonexistent"])).ok();
+    assert!(doctor.out.contains("lacking peer rust"), "{}", doctor.out);
 }
 
 /// A peer made of a shell script that says who it is.
@@ -128,22 +200,21 @@ fn peer_that_has(scratch: &Scratch, version: &str) {
 #[test]
 fn a_peer_that_is_not_what_its_lock_file_says_is_named_with_the_remedy() {
     let scratch = Scratch::new();
-    let doctor =
-        || run(program().args(["bench", "doctor", "--peers-dir"]).arg(scratch.folder())).ok();
+    let doctor = || run(program().args(["doctor", "--peers-dir"]).arg(scratch.folder())).ok();
     peer_that_has(&scratch, "0.12.1");
-    assert!(doctor().text().contains("ok      peer rust"), "{}", doctor().text());
+    assert!(doctor().out.contains("ok      peer rust"), "{}", doctor().out);
     peer_that_has(&scratch, "0.11.0");
     let told = "lacking peer rust: age is 0.11.0 and locked is 0.12.1: cargo xtask peers rust";
-    assert!(doctor().text().contains(told), "{}", doctor().text());
+    assert!(doctor().out.contains(told), "{}", doctor().out);
     fs::write(scratch.folder().join("rust/target/release/endseal-peers"), "#!/bin/sh\n").unwrap();
-    assert!(doctor().text().contains("lacking peer rust: was lost"), "{}", doctor().text());
+    assert!(doctor().out.contains("lacking peer rust: was lost"), "{}", doctor().out);
 }
 
 #[test]
 fn a_strict_run_does_not_begin_without_its_peers() {
     let scratch = Scratch::new();
     let mut strict = program();
-    strict.args(["bench", "--quick", "--strict", "--peers", "node", "--peers-dir"]);
+    strict.args(["--quick", "--strict", "--peers", "node", "--peers-dir"]);
     run(strict.arg("/nonexistent").arg("--out").arg(scratch.folder()))
         .fails(1, "node has no figures");
     assert!(scratch.names().is_empty());
@@ -151,7 +222,7 @@ fn a_strict_run_does_not_begin_without_its_peers() {
 
 #[test]
 fn unknown_names_are_usage_errors() {
-    let bench = |args: &[&str]| run(program().arg("bench").args(args));
+    let bench = |args: &[&str]| run(program().args(args));
     bench(&["--suite", "nothing"]).fails(2, "there is no suite 'nothing'");
     bench(&["--peers", "cobol"]).fails(2, "there is no peer 'cobol'");
     bench(&["--case", "bake"]).fails(2, "there is no case 'bake'");
@@ -164,13 +235,13 @@ fn records_that_cannot_be_read_say_why() {
     let scratch = Scratch::new();
     let report = |name: &str, content: &str| {
         let path = scratch.write(name, content.as_bytes());
-        run(program().args(["bench", "report"]).arg(path).arg("-o").arg(scratch.folder()))
+        run(program().args(["report"]).arg(path).arg("-o").arg(scratch.folder()))
     };
     report("newer.json", r#"{"schema": "endseal-bench/2"}"#).fails(1, "newer version");
     report("garbage.json", "seal: 3 us").fails(1, "not JSON");
     report("other.json", r#"{"schema": "endseal-bench/1"}"#).fails(1, "not a record");
     let none = scratch.folder().join("none.json");
-    run(program().args(["bench", "report"]).arg(none)).fails(3, "cannot be read");
+    run(program().args(["report"]).arg(none)).fails(3, "cannot be read");
     assert!(!scratch.names().iter().any(|name| name.starts_with("report")), "nothing half-written");
 }
 
@@ -179,7 +250,7 @@ fn results_that_cannot_be_written_fail_before_the_measurement() {
     let scratch = Scratch::new();
     let file = scratch.write("file", b"");
     let start = Instant::now();
-    run(program().args(["bench", "--out"]).arg(file)).fails(3, "file");
+    run(program().args(["--out"]).arg(file)).fails(3, "file");
     assert!(start.elapsed() < Duration::from_secs(2));
 }
 
@@ -197,7 +268,7 @@ fn without_space_a_run_ends_early_and_leaves_nothing_half_written() {
     let earlier = scratch.write("run.json", b"earlier");
     let start = Instant::now();
     let mut full = program_without_space();
-    run(full.args(["bench", "--full", "--out"]).arg(scratch.folder())).fails(3, "run.json");
+    run(full.args(["--full", "--out"]).arg(scratch.folder())).fails(3, "run.json");
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
     assert_eq!(fs::read(&earlier).unwrap(), b"earlier");
     assert_eq!(scratch.names(), ["run.json"]);
@@ -208,7 +279,7 @@ fn an_interrupted_run_keeps_earlier_or_partial_results() {
     let scratch = Scratch::new();
     let earlier = scratch.write("run.json", b"earlier");
     let mut child = program()
-        .args(["bench", "--quick", "--out"])
+        .args(["--quick", "--out"])
         .arg(scratch.folder())
         .stdout(Stdio::null())
         .spawn()

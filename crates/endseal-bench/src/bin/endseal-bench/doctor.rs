@@ -1,16 +1,17 @@
-//! `endseal bench doctor`
+//! `endseal-bench doctor`
 
 use core::fmt::Write as _;
 use std::path::PathBuf;
 
-use endseal_bench::environment::Environment;
+use endseal_bench::environment::{Environment, build_command};
 use endseal_bench::peers::PEERS;
+use endseal_bench::program::is_program;
+use serde_json::json;
 
-use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
-use crate::json::{self, Value};
+use crate::{Outcome, shipped};
 
-/// Say what this machine has for a good measurement, what is missing, and what adds it
+/// Check this machine for a measurement; name what is missing, and the command that adds it
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Folder of the peers
@@ -18,8 +19,8 @@ pub(crate) struct Args {
     peers_dir: PathBuf,
 }
 
-pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let environment = Environment::capture(ctx.now / 1000);
+pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let environment = Environment::capture(0);
     let mut text = String::new();
     // Writing to a string cannot fail.
     let mut say = |good: bool, what: &str| {
@@ -31,6 +32,10 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     say(ifma, if ifma { "AVX-512 IFMA" } else { "no AVX-512 IFMA: agreements one by one" });
     let load = environment.load[0];
     say(load < 0.5, &format!("load average {load}"));
+    let endseal = shipped::path(None)?;
+    let is_there = is_program(&endseal);
+    let remedy = if is_there { String::new() } else { format!(": {}", build_command()) };
+    say(is_there, &format!("the shipped program {}{remedy}", endseal.display()));
     let mut peers = Vec::new();
     for peer in PEERS {
         let missing = peer.missing(&args.peers_dir);
@@ -42,18 +47,14 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             let how = if peer.is_locked() { " as its lock file says" } else { "" };
             say(true, &format!("peer {}: installed{how}", peer.name));
         }
-        let objections = objections.into_iter().map(Value::from).collect();
-        peers.push(json::object([
-            ("peer", Value::from(peer.name)),
-            ("missing", Value::from(missing)),
-            ("objections", Value::Array(objections)),
-        ]));
+        peers.push(json!({ "peer": peer.name, "missing": missing, "objections": objections }));
     }
-    let json = json::object([
-        ("release", release.into()),
-        ("ifma", ifma.into()),
-        ("load", load.into()),
-        ("peers", Value::Array(peers)),
-    ]);
-    Ok(Outcome::new(text, json))
+    let json = json!({
+        "release": release,
+        "ifma": ifma,
+        "load": load,
+        "endseal": is_there.then(|| endseal.display().to_string()),
+        "peers": peers,
+    });
+    Ok(Outcome { text, json })
 }

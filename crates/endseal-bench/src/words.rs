@@ -3,6 +3,16 @@
 /// The next larger unit is so many times the last.
 const TIMES: [(f64, &str); 4] = [(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")];
 
+/// A figure in its unit.
+pub(crate) fn value(value: f64, unit: &str) -> String {
+    match unit {
+        "ns" => time(value),
+        "B" => bytes(value),
+        "1" => count(value),
+        unit => format!("{} {}", digits(value), tame(unit)),
+    }
+}
+
 /// A time given in ns.
 pub(crate) fn time(ns: f64) -> String {
     let (unit, name) = time_unit(ns);
@@ -178,7 +188,8 @@ pub(crate) fn plural_members(members: u64) -> String {
 
 /// Foreign text made harmless for every output: control characters, line ends and characters that
 /// turn the direction of writing become visible, and it is cut at 2,000 characters.
-pub(crate) fn tame(text: &str) -> String {
+#[must_use]
+pub fn tame(text: &str) -> String {
     const LIMIT: usize = 2000;
     let mut tame: String = text
         .chars()

@@ -1,35 +1,34 @@
-//! `endseal bench report`
+//! `endseal-bench report`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use endseal_bench::schema::{ReadRecordError, read_record_file};
+use serde_json::json;
 
-use super::run::write_reports;
-use crate::ctx::{Ctx, Outcome};
+use crate::Outcome;
 use crate::failure::{Failure, Kind};
-use crate::json;
+use crate::results::write_reports;
 
 /// Write report.md and report.html anew from a run.json
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// What an earlier run wrote
+    /// Record of an earlier run
     #[arg(default_value = "bench-results/run.json")]
     run: PathBuf,
-    /// Where the reports go
+    /// Folder of the reports
     #[arg(short, long, value_name = "DIR", default_value = "bench-results")]
     out: PathBuf,
 }
 
-pub(crate) fn run(args: &Args, _: &mut Ctx) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
     let record = read_record_file(&args.run).map_err(|error| unreadable(&args.run, &error))?;
     write_reports(&args.out, &record)?;
     let out = args.out.display().to_string();
-    Ok(Outcome::new(format!("written to {out}\n"), json::object([("out", out.into())])))
+    Ok(Outcome { text: format!("written to {out}\n"), json: json!({ "out": out }) })
 }
 
-/// A `run.json` that cannot be read is the environment's fault; one that says something else is an
-/// answer of no.
-pub(super) fn unreadable(path: &std::path::Path, error: &ReadRecordError) -> Failure {
+/// Failure for a `run.json`: of the environment if the file cannot be read, otherwise a refusal.
+pub(crate) fn unreadable(path: &Path, error: &ReadRecordError) -> Failure {
     let kind = match error {
         ReadRecordError::Unreadable(_) => Kind::Environment,
         _ => Kind::Refused,

@@ -1,20 +1,20 @@
-//! `endseal bench list`
+//! `endseal-bench list`
 
 use core::fmt::Write as _;
 
 use endseal_bench::peers::PEERS;
 use endseal_bench::suite::{Extent, SUITES};
+use serde_json::json;
 
-use crate::ctx::{Ctx, Outcome};
+use crate::Outcome;
 use crate::failure::Failure;
-use crate::json::{self, Value};
 
 /// Show suites, subjects and peers
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {}
 
 #[allow(clippy::unnecessary_wraps, reason = "the shape of all commands")]
-pub(crate) fn run(_: &Args, _: &mut Ctx) -> Result<Outcome, Failure> {
+pub(crate) fn run(_: &Args) -> Result<Outcome, Failure> {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let mut ours = Vec::new();
@@ -32,11 +32,10 @@ pub(crate) fn run(_: &Args, _: &mut Ctx) -> Result<Outcome, Failure> {
     for peer in PEERS {
         let _ = writeln!(text, "peer {}: {}", peer.name, peer.about);
     }
-    let names = |names: Vec<&str>| Value::Array(names.into_iter().map(Value::from).collect());
-    let json = json::object([
-        ("suites", names(SUITES.iter().map(|suite| suite.name).collect())),
-        ("subjects", names(ours.iter().map(String::as_str).collect())),
-        ("peers", names(PEERS.iter().map(|peer| peer.name).collect())),
-    ]);
-    Ok(Outcome::new(text, json))
+    let json = json!({
+        "suites": SUITES.iter().map(|suite| suite.name).collect::<Vec<_>>(),
+        "subjects": ours,
+        "peers": PEERS.iter().map(|peer| peer.name).collect::<Vec<_>>(),
+    });
+    Ok(Outcome { text, json })
 }

@@ -1,22 +1,23 @@
-//! `endseal bench run`
+//! `endseal-bench run`
 
 use core::ops::ControlFlow;
+use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use endseal_bench::peers::{PEERS, PeerProgram};
 use endseal_bench::record::{Arguments, Record, Skip};
-use endseal_bench::report;
 use endseal_bench::run::{OURS, Observer, Plan};
 use endseal_bench::subject::Subject;
 use endseal_bench::suite::{Case, Extent, SUITES, Suite};
-use endseal_node::{AtomicFile, Existing, Readers, write_file};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::json;
 
-use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
-use crate::json;
-use crate::output::make_folder;
+use crate::{Outcome, results, shipped};
+
+/// Suite that starts the shipped program.
+const S3: &str = "s3";
 
 /// Measure and write run.json, report.md and report.html
 #[derive(clap::Args, Debug)]
@@ -42,15 +43,18 @@ pub(crate) struct Args {
     /// Folder of the peers
     #[arg(long, value_name = "DIR", default_value = "peers")]
     peers_dir: PathBuf,
-    /// Where the results go
+    /// Folder of the results
     #[arg(short, long, value_name = "DIR", default_value = "bench-results")]
     out: PathBuf,
+    /// The shipped program, which the suite s3 measures [default: endseal beside this program]
+    #[arg(long, value_name = "PATH")]
+    endseal: Option<PathBuf>,
     /// Fail if anything that was asked for is skipped: at once if a peer is missing
     #[arg(long)]
     strict: bool,
 }
 
-pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &Args, shows_progress: bool) -> Result<Outcome, Failure> {
     let extent = match (args.quick, args.full) {
         (true, _) => Extent::Quick,
         (_, true) => Extent::Full,
@@ -66,19 +70,20 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let plan = Plan { cases: wanted_cases(&args.case, &suites, extent)?, extent, arguments };
     let (mut subjects, skipped) = subjects(args, &suites)?;
     nothing_skipped(args, &skipped)?;
-    make_folder(&args.out)?;
-    super::drain::announce();
-    super::role::announce();
-    let mut observer = Watch::new(&args.out, ctx.shows_progress());
-    // Begun and not committed: fails now and not after the measurement, if nothing can be written.
-    let probe = args.out.join("run.json");
-    drop(AtomicFile::create(&probe, Existing::Replace, Readers::Umask)?);
+    results::prepare(&args.out)?;
+    let endseal = shipped::path(args.endseal.as_deref())?;
+    if plan.cases.iter().any(|case| case.suite == S3) {
+        shipped::check(&endseal)?;
+    }
+    shipped::announce(&endseal)?;
+    let mut observer = Watch::new(&args.out, shows_progress && io::stderr().is_terminal());
     let record = endseal_bench::run::run(&plan, &mut subjects, skipped, &mut observer);
     observer.bar.finish_and_clear();
     if let Some(failure) = observer.failure {
         return Err(failure);
     }
-    write_results(&args.out, &record)?;
+    results::write_record(&args.out, &record)?;
+    results::write_reports(&args.out, &record)?;
     nothing_skipped(args, &record.skipped)?;
     Ok(outcome(&args.out, &record))
 }
@@ -152,33 +157,6 @@ fn subjects(args: &Args, suites: &[&Suite]) -> Result<(Vec<Box<dyn Subject>>, Ve
     Ok((subjects, skipped))
 }
 
-/// Writes all results, each whole or not at all.
-fn write_results(out: &Path, record: &Record) -> Result<(), Failure> {
-    write(out, "run.json", &to_json(record)?)?;
-    write_reports(out, record)
-}
-
-/// Writes the reports, each whole or not at all.
-pub(super) fn write_reports(out: &Path, record: &Record) -> Result<(), Failure> {
-    make_folder(out)?;
-    write(out, "report.md", report::markdown(record).as_bytes())?;
-    write(out, "report.html", report::html(record).as_bytes())
-}
-
-fn to_json(record: &Record) -> Result<Vec<u8>, Failure> {
-    let unwritable = |error: serde_json::Error| {
-        Failure::new(Kind::Environment, "the figures have no JSON form").because(&error)
-    };
-    let mut json = serde_json::to_vec_pretty(record).map_err(unwritable)?;
-    json.push(b'\n');
-    Ok(json)
-}
-
-fn write(out: &Path, name: &str, content: &[u8]) -> Result<(), Failure> {
-    let path = out.join(name);
-    write_file(&path, content, Existing::Replace, Readers::Umask).map_err(Failure::from)
-}
-
 /// Shows how far the run is, and keeps what is known in case it is interrupted.
 struct Watch<'a> {
     out: &'a Path,
@@ -215,8 +193,7 @@ impl Observer for Watch<'_> {
         // Slow cases are worth keeping; the disk is not worth touching for each of the fast ones.
         if self.started.elapsed().as_secs() >= 1 {
             self.started = Instant::now();
-            self.failure =
-                to_json(record).and_then(|json| write(self.out, "run.json", &json)).err();
+            self.failure = results::write_record(self.out, record).err();
         }
         if self.failure.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
@@ -242,17 +219,14 @@ fn outcome(out: &Path, record: &Record) -> Outcome {
         text.push_str(&format!("skipped   {}{case}: {}\n", skip.subject, skip.reason));
     }
     text.push_str(&format!("written to {}\n", out.display()));
-    let skipped = record.skipped.iter().map(|skip| {
-        let (subject, reason) = (skip.subject.clone().into(), skip.reason.clone().into());
-        json::object([("subject", subject), ("reason", reason)])
+    let skipped = record.skipped.iter();
+    let skipped = skipped.map(|skip| json!({ "subject": skip.subject, "reason": skip.reason }));
+    let json = json!({
+        "out": out.display().to_string(),
+        "rows": record.rows.len(),
+        "ratios": record.ratios.len(),
+        "skipped": skipped.collect::<Vec<_>>(),
+        "noise_floor": record.noise_floor,
     });
-    let skipped = json::Value::Array(skipped.collect());
-    let json = json::object([
-        ("out", out.display().to_string().into()),
-        ("rows", record.rows.len().into()),
-        ("ratios", record.ratios.len().into()),
-        ("skipped", skipped),
-        ("noise_floor", record.noise_floor.into()),
-    ]);
-    Outcome::new(text, json)
+    Outcome { text, json }
 }

@@ -1,0 +1,104 @@
+//! `endseal-bench`: measures the cost of sealing on this machine, beside other programs.
+//!
+//! Exit codes: 1 the answer is no, 2 usage, 3 environment.
+#![forbid(unsafe_code)]
+#![allow(clippy::std_instead_of_alloc, reason = "there is nothing here without std")]
+
+mod compare;
+mod doctor;
+mod failure;
+mod list;
+mod report;
+mod results;
+mod role;
+mod run;
+mod shipped;
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use endseal_bench::allocation::CountingAllocator;
+use serde_json::Value;
+
+use crate::failure::{Failure, Kind};
+
+/// Counts only while a batch is measured.
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator::new();
+
+/// Measure the cost of sealing on this machine, beside other programs
+///
+/// Subjects take turns in short batches, ratios are paired and have intervals, and the report also
+/// lists each figure in which endseal is slower. Without a command it is `run`.
+#[derive(Debug, Parser)]
+#[command(name = "endseal-bench", version, max_term_width = 100)]
+#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    run: run::Args,
+    #[command(flatten)]
+    global: Global,
+}
+
+/// Options of every command.
+#[derive(Args, Clone, Copy, Debug)]
+struct Global {
+    /// Print one JSON object instead of text
+    #[arg(long, global = true)]
+    json: bool,
+    /// Show no progress
+    #[arg(short, long, global = true)]
+    quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Args),
+    List(list::Args),
+    Report(report::Args),
+    Compare(compare::Args),
+    Doctor(doctor::Args),
+    #[command(hide = true)]
+    Role(role::Args),
+}
+
+/// Result of a command, for people and for programs.
+struct Outcome {
+    text: String,
+    json: Value,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = match cli.command.unwrap_or(Command::Run(cli.run)) {
+        Command::Run(args) => run::run(&args, !cli.global.quiet && !cli.global.json),
+        Command::List(args) => list::run(&args),
+        Command::Report(args) => report::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Role(args) => role::run(&args),
+    };
+    match outcome.and_then(|outcome| print(&outcome, cli.global.json)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // If even that fails, the exit code tells.
+            let _ = io::stderr().write_all(failure.text().as_bytes());
+            failure.kind.code()
+        }
+    }
+}
+
+fn print(outcome: &Outcome, json: bool) -> Result<(), Failure> {
+    let text = if json { format!("{}\n", outcome.json) } else { outcome.text.clone() };
+    match io::stdout().write_all(text.as_bytes()) {
+        // The reader has stopped, as `head` does.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => {
+            Err(Failure::new(Kind::Environment, "cannot write to standard output").because(&error))
+        }
+        Ok(()) => Ok(()),
+    }
+}

@@ -1,0 +1,37 @@
+//! The shipped `endseal`, which the suite `s3` measures.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use endseal_bench::environment;
+use endseal_bench::program::{endseal_beside, is_program, set_programs};
+
+use crate::failure::{Failure, Kind};
+
+/// Path of the shipped program: `given`, or beside this one.
+pub(crate) fn path(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    Ok(given.map_or(endseal_beside(&own()?), Path::to_owned))
+}
+
+/// Checks that the program is there.
+pub(crate) fn check(endseal: &Path) -> Result<(), Failure> {
+    if is_program(endseal) {
+        return Ok(());
+    }
+    let what = format!("the shipped program is not at '{}'", endseal.display());
+    let hint = format!("build it: {}; or name it: --endseal PATH", environment::build_command());
+    Err(Failure::new(Kind::Environment, what).hint(hint))
+}
+
+/// Lets suites start this program in its roles, and the shipped one.
+pub(crate) fn announce(endseal: &Path) -> Result<(), Failure> {
+    set_programs(&own()?, endseal);
+    Ok(())
+}
+
+fn own() -> Result<PathBuf, Failure> {
+    env::current_exe().map_err(|error| {
+        Failure::new(Kind::Environment, "the system does not say where this program is")
+            .because(&error)
+    })
+}

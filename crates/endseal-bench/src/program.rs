@@ -1,0 +1,148 @@
+//! Programs that a run starts: this one in another role, the shipped `endseal`, and those of others.
+
+use core::net::SocketAddr;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+
+/// Reason why a program was not started.
+type Failure = Box<dyn core::error::Error + Send + Sync>;
+
+/// Prefixes of the environment variables that programs of S3 read.
+const FOREIGN: [&str; 4] = ["AWS_", "ENDSEAL_S3_", "MINIO_", "RCLONE_"];
+/// File name of the shipped program.
+const ENDSEAL: &str = "endseal";
+/// The subcommand of `endseal-bench` that leads to [`roles::serve`](crate::roles::serve).
+const ROLE: &str = "role";
+
+static PROGRAMS: OnceLock<Programs> = OnceLock::new();
+
+struct Programs {
+    bench: PathBuf,
+    endseal: PathBuf,
+}
+
+/// Sets the program whose subcommand `role` calls [`roles::serve`](crate::roles::serve), and the shipped
+/// `endseal`. The first call counts. Without one, neither the suite `s3` nor the memory of sessions is
+/// measured.
+pub fn set_programs(bench: &Path, endseal: &Path) {
+    let _ = PROGRAMS.set(Programs { bench: bench.to_owned(), endseal: endseal.to_owned() });
+}
+
+/// Path of the shipped `endseal` in the folder of another program.
+#[must_use]
+pub fn endseal_beside(program: &Path) -> PathBuf {
+    program.with_file_name(ENDSEAL)
+}
+
+/// Returns true if the file can be started.
+#[must_use]
+pub fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+}
+
+/// Path of a program in the search path, or where Go and `tests/s3/install.sh` put programs.
+pub(crate) fn find(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let cache = std::env::var_os("ENDSEAL_S3_CACHE").map(PathBuf::from);
+    let cache = cache.unwrap_or_else(|| home.join(".cache/endseal-s3"));
+    let folders = std::env::split_paths(&path);
+    let mut places = folders.chain([home.join("go/bin"), cache.join("bin")]);
+    places.find_map(|folder| Some(folder.join(name)).filter(|program| is_program(program)))
+}
+
+/// A role of `endseal-bench` that serves S3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Sink,
+    PassThrough(SocketAddr),
+    SeedCtr(SocketAddr),
+}
+
+impl Role {
+    /// Command that plays it.
+    pub(crate) fn command(self) -> Result<Command, Failure> {
+        let mut command = role()?;
+        match self {
+            Self::Sink => command.arg("sink"),
+            Self::PassThrough(backend) => command.arg("pass-through").arg(backend.to_string()),
+            Self::SeedCtr(backend) => command.arg("seed-ctr").arg(backend.to_string()),
+        };
+        Ok(command)
+    }
+}
+
+/// Returns true if [`set_programs`] was called.
+pub(crate) fn is_known() -> bool {
+    PROGRAMS.get().is_some()
+}
+
+/// Command that opens a backlog of sessions.
+pub(crate) fn drain() -> Result<Command, Failure> {
+    let mut command = role()?;
+    command.arg("drain");
+    Ok(command)
+}
+
+/// Command that becomes another program, which ends when this process ends.
+pub(crate) fn command_of(program: &Path) -> Result<Command, Failure> {
+    let mut command = role()?;
+    command.arg("exec").arg(program);
+    // Settings for somebody's own storage are not for these.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if FOREIGN.iter().any(|prefix| text.starts_with(prefix)) {
+            command.env_remove(&name);
+        }
+    }
+    Ok(command)
+}
+
+/// Command that serves S3 by the shipped program, as a user starts it.
+pub(crate) fn proxy(config: &Path) -> Result<Command, Failure> {
+    let mut command = command_of(&programs()?.endseal)?;
+    command.args(["s3", "serve", "--config"]).arg(config);
+    Ok(command)
+}
+
+/// Starts a process that removes `folder` when this process has ended, however it did. A process that
+/// inherits its standard input holds it back.
+pub(crate) fn sweeper(folder: &Path) -> Result<Child, Failure> {
+    let mut command = role()?;
+    command.arg("sweep").arg(folder);
+    // An interruption from the terminal is for us, not for it.
+    command.process_group(0);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    Ok(command.spawn()?)
+}
+
+fn programs() -> Result<&'static Programs, Failure> {
+    PROGRAMS.get().ok_or_else(|| "no program is known that plays roles".into())
+}
+
+fn role() -> Result<Command, Failure> {
+    let mut command = Command::new(&programs()?.bench);
+    command.arg(ROLE);
+    Ok(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_in_the_search_path() {
+        assert!(find("sh").is_some_and(|program| program.is_absolute()));
+        assert_eq!(find("endseal-there-is-no-such-program"), None);
+    }
+
+    #[test]
+    fn the_shipped_program_is_looked_for_beside_this_one() {
+        let found = endseal_beside(Path::new("/checkout/target/release/endseal-bench"));
+        assert_eq!(found, Path::new("/checkout/target/release/endseal"));
+        assert!(!is_program(Path::new("/")) && !is_program(Path::new("/dev/null")));
+    }
+}

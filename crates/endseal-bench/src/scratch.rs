@@ -1,0 +1,40 @@
+//! Directories of a run among the temporary files of the system.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// How names of files and directories begin that are the bench's own, in places that others use, too.
+pub(crate) const PREFIX: &str = "endseal-bench-";
+
+/// A directory of its own, removed at the end.
+#[derive(Debug)]
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> io::Result<Self> {
+        Self::below(&std::env::temp_dir())
+    }
+
+    /// One in another place.
+    pub(crate) fn below(parent: &Path) -> io::Result<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{PREFIX}{}-{number}", std::process::id());
+        let path = parent.join(name);
+        fs::create_dir(&path)?;
+        Ok(Self(path))
+    }
+
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left is in the system's temporary files.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
