@@ -147,7 +147,9 @@ impl Server {
         permit: OwnedSemaphorePermit,
     ) {
         let permit = Arc::new(permit);
-        match &self.current.get().tls {
+        // Cloned: an idle connection is not to keep keys of a configuration that was replaced.
+        let tls = self.current.get().tls.clone();
+        match tls {
             None => self.http(stream, peer, &permit, stop).await,
             Some(tls) => {
                 if let Ok(Ok(stream)) = timeout(TLS_HANDSHAKE, tls.accept(stream)).await {
@@ -218,4 +220,64 @@ fn completes_upload(request: &Request<Incoming>) -> bool {
 /// Returns when `stop` turns true, or its sender is gone.
 async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use endseal_crypto::random::OsRandom;
+    use endseal_kms::{Ring, RingProvider};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::sync::watch;
+    use tokio::time::{Duration, timeout};
+
+    use super::Server;
+    use crate::access::{Client, SecretAccessKey};
+    use crate::config::{Backend, Config, Keys};
+    use crate::context::Proxy;
+    use crate::server::generation::Generation;
+    use crate::upstream::{self, Limits, Target, Trust};
+
+    fn proxy() -> Arc<Proxy> {
+        let secret = || SecretAccessKey::new("secret".to_owned());
+        let backend = Backend::new("http://127.0.0.1:9", "BACKEND", secret());
+        let clients = vec![Client::new("CLIENT", secret())];
+        let config = Config::new(backend, Keys::Rsa { files: Vec::new() }, clients);
+        let ring = Ring::generate(1_700_000_000, &mut OsRandom).unwrap();
+        let target = Target::parse("http://127.0.0.1:9").unwrap();
+        let backend = upstream::Client::new(target, Trust::public(), Limits::default());
+        Arc::new(Proxy::new(&config, Arc::new(RingProvider::new(ring)), backend))
+    }
+
+    async fn asks(stream: &mut TcpStream) {
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n").await.unwrap();
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"\r\n\r\nok") {
+            assert_ne!(stream.read_buf(&mut answer).await.unwrap(), 0);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_idle_connection_keeps_no_configuration_that_was_replaced() {
+        let first = proxy();
+        let replaced = Arc::downgrade(&first);
+        let server = Server::new(first, None).unwrap();
+        let current = server.current().clone();
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (_stop, stopped) = watch::channel(false);
+        tokio::spawn(server.serve(listener, stopped));
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        asks(&mut stream).await;
+        current.replace(Generation::new(proxy(), None).unwrap());
+        let gone = async {
+            while replaced.strong_count() > 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(Duration::from_secs(2), gone).await.expect("keys that were replaced are dropped");
+        asks(&mut stream).await;
+    }
 }
