@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::people::{program, run};
 use crate::scratch::Scratch;
@@ -131,8 +131,11 @@ fn empty_buckets_are_complete_and_clean() {
     assert_eq!((&report["dry_run"], &report["failed"]), (&Value::from(true), &Value::from(0)));
     let report = s3(&["scrub", "--config", "s3.toml", "--json"], &scratch).ok().json();
     assert_eq!((&report["sound"], &report["authentic"]), (&Value::from(true), &Value::from(0)));
+    let config = std::fs::canonicalize(scratch.folder().join("s3.toml")).unwrap();
     let place = |found: u64| {
-        format!("{{\"bucket\":\"a\",\"stored_key\":\"b\",\"not_authentic\":{found}}}\n")
+        let scope = json!({"config": config.to_str(), "bucket": null, "prefix": ""});
+        json!({"scope": scope, "bucket": "a", "stored_key": "b", "not_authentic": found})
+            .to_string()
     };
     scratch.write("place", place(2));
     let damaged = s3(&["scrub", "--config", "s3.toml", "--resume", "place", "--json"], &scratch);
@@ -143,6 +146,18 @@ fn empty_buckets_are_complete_and_clean() {
     scratch.write("place", "{}");
     let odd = s3(&["scrub", "--config", "s3.toml", "--resume", "place"], &scratch);
     odd.fails(3, "holds no place");
+    // A run for other objects would take those before the place for read.
+    scratch.write("place", place(0));
+    scratch.write("other.toml", std::fs::read(&config).unwrap());
+    for other in [
+        &["--config", "s3.toml", "--bucket", "0"][..],
+        &["--config", "s3.toml", "--prefix", "0"],
+        &["--config", "other.toml"],
+    ] {
+        let run = [&["scrub", "--resume", "place"][..], other].concat();
+        s3(&run, &scratch).fails(3, "holds the place of a run for other objects");
+        assert!(scratch.folder().join("place").exists());
+    }
     // A bucket that is not there is left to do.
     let missing = ["rewrap", "--config", "s3.toml", "--bucket", "missing", "--json"];
     let missing = s3(&missing, &scratch);
@@ -201,6 +216,51 @@ fn a_request_is_a_line_of_the_log_without_its_query() {
     assert!(line["status"].as_u64().is_some_and(|status| status >= 400), "{line}");
     assert!(line["timestamp"].is_string() && line["request"].is_string(), "{line}");
     assert!(logged("warn").is_empty() && logged("off").is_empty());
+}
+
+/// A pipe has room for some 200 lines.
+#[test]
+fn requests_are_answered_while_nobody_reads_the_log() {
+    let scratch = configured();
+    let mut command = program();
+    command.current_dir(scratch.folder()).args(["s3", "serve", "--config", "s3.toml"]);
+    command.args(["--listen", "127.0.0.1:0"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("listening at http://").unwrap();
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(core::time::Duration::from_secs(2))).unwrap();
+    let mut answers = BufReader::new(stream.try_clone().unwrap());
+    let mut answered = 0;
+    'requests: for _ in 0..3_000 {
+        write!(&stream, "HEAD /bucket/key HTTP/1.1\r\nhost: h\r\n\r\n").unwrap();
+        let mut line = String::new();
+        while line != "\r\n" {
+            line.clear();
+            if !answers.read_line(&mut line).is_ok_and(|len| len > 0) {
+                break 'requests;
+            }
+        }
+        answered += 1;
+    }
+    // What waits is told, and the number of what found no room.
+    let mut log = child.stderr.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut err = String::new();
+        log.read_to_string(&mut err).unwrap();
+        err
+    });
+    std::thread::sleep(core::time::Duration::from_millis(100));
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    child.wait().unwrap();
+    let err = reader.join().unwrap();
+    let lines: Vec<Value> = err.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told = lines.iter().filter(|line| line["target"] == "access").count() as u64;
+    let dropped: u64 = lines.iter().filter_map(|line| line["dropped"].as_u64()).sum();
+    assert_eq!(answered, 3_000);
+    assert_eq!(told + dropped, 3_000, "{told} and {dropped}");
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         }
     };
     let level = if ctx.global.quiet { Level::Off } else { args.log };
-    log::start(level).map_err(|error| {
+    let _log = log::start(level).map_err(|error| {
         Failure::new(Kind::Environment, "the log cannot be written").because(&error)
     })?;
     let mut untold = None;
