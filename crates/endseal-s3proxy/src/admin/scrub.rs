@@ -62,8 +62,10 @@ pub struct Checkpoint {
 pub enum Scrubbed {
     /// All of it is authentic: that many bytes of content.
     Authentic(u64),
-    /// It is not sealed.
+    /// It is not sealed, and its bucket's rule allows that.
     Plaintext,
+    /// It is not sealed, and its bucket's rule forbids that: it lost its header, or was put past the proxy.
+    Unsealed,
     /// It was deleted meanwhile.
     Gone,
     /// It is not authentic.
@@ -117,14 +119,14 @@ pub struct ScrubReport {
     pub plaintext: u64,
     /// Objects that were deleted meanwhile.
     pub gone: u64,
-    /// Objects that are not authentic.
+    /// Objects that are not authentic, or not sealed where that is forbidden.
     pub not_authentic: u64,
     /// Objects that were not read to their ends, and buckets that were not gone through to theirs.
     pub failed: u64,
 }
 
 impl ScrubReport {
-    /// True if every object that was asked for was read and is authentic, or no object of ours.
+    /// True if every object that was asked for was read and is authentic, or plaintext where that is allowed.
     #[must_use]
     pub const fn is_sound(&self) -> bool {
         self.not_authentic == 0 && self.failed == 0
@@ -138,7 +140,7 @@ impl ScrubReport {
             }
             Scrubbed::Plaintext => &mut self.plaintext,
             Scrubbed::Gone => &mut self.gone,
-            Scrubbed::NotAuthentic => &mut self.not_authentic,
+            Scrubbed::Unsealed | Scrubbed::NotAuthentic => &mut self.not_authentic,
             Scrubbed::Failed(_) => &mut self.failed,
         };
         *counter += 1;
@@ -230,10 +232,10 @@ impl Run<'_> {
                     let read = joined(jobs.join_next().await);
                     read.into_iter().for_each(|read| tell(read, &mut order));
                 }
-                let number = order.begin(entry.key);
+                let number = order.begin(entry.key.clone());
                 let (proxy, bucket) = (Arc::clone(self.proxy), bucket.to_owned());
                 jobs.spawn(async move {
-                    let outcome = read(&proxy, &bucket, &key, is_stored).await;
+                    let outcome = read(&proxy, &bucket, &key, is_stored, &entry.key).await;
                     (number, key, outcome)
                 });
             }
@@ -297,23 +299,52 @@ impl Order {
 }
 
 /// Reads one object, again if it was replaced while it was read.
-async fn read(proxy: &Proxy, bucket: &str, key: &str, is_stored: bool) -> Scrubbed {
+async fn read(
+    proxy: &Proxy,
+    bucket: &str,
+    key: &str,
+    is_stored: bool,
+    stored_key: &str,
+) -> Scrubbed {
     let signer = proxy.own_signer();
     let object_ref = ObjectRef { signer, bucket, key, version: None, is_stored };
     let mut tries = TRIES;
     loop {
         tries -= 1;
-        return match read_once(proxy, &object_ref).await {
-            Ok(outcome) => outcome,
-            Err(error) if error.status() == StatusCode::PRECONDITION_FAILED && tries > 0 => {
-                continue;
-            }
-            Err(error) if error.status() == StatusCode::NOT_FOUND => Scrubbed::Gone,
-            Err(error) if error.code() == S3Error::plaintext().code() => Scrubbed::Plaintext,
-            Err(error) if error.code() == S3Error::not_authentic().code() => Scrubbed::NotAuthentic,
-            Err(error) => Scrubbed::Failed(error.into()),
+        let error = match read_once(proxy, &object_ref).await {
+            Ok(outcome) => return outcome,
+            Err(error) => error,
+        };
+        let is_replaced = match error.status() {
+            StatusCode::PRECONDITION_FAILED => true,
+            StatusCode::NOT_FOUND => match is_listed(proxy, bucket, stored_key).await {
+                Ok(false) => return Scrubbed::Gone,
+                Ok(true) => true,
+                Err(fault) => return Scrubbed::Failed(fault),
+            },
+            _ => false,
+        };
+        if is_replaced && tries > 0 {
+            continue;
+        }
+        return match error.code() {
+            code if code == S3Error::plaintext().code() => Scrubbed::Unsealed,
+            code if code == S3Error::not_authentic().code() => Scrubbed::NotAuthentic,
+            _ => Scrubbed::Failed(error.into()),
         };
     }
+}
+
+/// Returns true if the backend lists an object: one that it does not find was not deleted then, but lost.
+///
+/// # Errors
+/// If the bucket cannot be listed.
+async fn is_listed(proxy: &Proxy, bucket: &str, stored_key: &str) -> Result<bool, Fault> {
+    let mut pages =
+        Pages::of(proxy, List::Objects { bucket, prefix: stored_key, after: None }).await;
+    // The key itself comes before those that go on behind it.
+    let first = pages.next().await?.unwrap_or_default();
+    Ok(first.iter().any(|entry| entry.key == stored_key))
 }
 
 async fn read_once(proxy: &Proxy, object_ref: &ObjectRef<'_>) -> Result<Scrubbed, S3Error> {

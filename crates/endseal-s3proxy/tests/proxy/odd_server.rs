@@ -29,6 +29,8 @@ pub(crate) enum Oddity {
     LosesFolders,
     /// The middle byte of every body of more than 1,000 bytes arrives changed.
     ChangesBytes,
+    /// Objects whose keys begin with `d` are listed, and not found.
+    LosesObjects,
     /// Every answer tells the length of what is stored, has a header for its connection, and says which headers came.
     TellsHeaders,
 }
@@ -105,6 +107,9 @@ impl Shared {
             let answer = format!("HTTP/1.1 409 ...\r\ncontent-length: {length}\r\n\r\n{document}");
             let _ = stream.write_all(answer.as_bytes()).await;
             return;
+        }
+        if self.oddity == Oddity::LosesObjects && request.target.starts_with("/bucket/d") {
+            request.target = "/bucket/missing".to_owned();
         }
         let mut answer = self.ask(&request).await;
         let path = request.target.split('?').next().unwrap();

@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
+use endseal_s3proxy::Glob;
 use endseal_s3proxy::admin::{Checkpoint, Scrub, ScrubEvent, ScrubReport, Scrubbed, scrub};
+use endseal_s3proxy::bucket::{BucketRule, Buckets, Plaintext};
+use endseal_s3proxy::config::Backend;
 use endseal_s3proxy::{Config, Proxy};
 
 use crate::client::Client;
-use crate::fixture::{World, content};
+use crate::fixture::{World, config, content};
 use crate::multipart::{PART, begin, complete, part};
+use crate::odd_server::{OddServer, Oddity};
 
 /// Reads objects; what came of which, by keys, and the checkpoints.
 async fn run(
@@ -107,9 +111,42 @@ async fn an_interrupted_run_goes_on_behind_its_checkpoint() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn plaintext_is_counted_and_read_by_nobody() {
+async fn plaintext_is_counted_where_it_may_be() {
     let world = filled().await;
     world.backend().put("/bucket/plain", b"not sealed").await.expect(200);
-    let (report, ..) = run(&world.config(), &Scrub::default()).await;
+    let mut config = world.config();
+    let mut rule = BucketRule::new(Glob::new("bucket"));
+    rule.plaintext = Plaintext::ReadOnly;
+    config.buckets = Buckets::new(vec![rule]);
+    let (report, ..) = run(&config, &Scrub::default()).await;
     assert_eq!((report.authentic, report.plaintext, report.is_sound()), (5, 1, true));
+}
+
+/// Without its header an object is one that nobody can read any more.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_without_its_header_is_damaged_where_plaintext_is_forbidden() {
+    let world = filled().await;
+    let backend = world.backend();
+    let stored = backend.ask("GET", "/bucket/d-long").await.expect(200);
+    backend.put("/bucket/d-long", &stored.body).await.expect(200);
+    let (report, seen, _) = run(&world.config(), &Scrub::default()).await;
+    assert!(!report.is_sound(), "{seen:?}");
+    assert!(seen.contains(&("d-long".to_owned(), Scrubbed::Unsealed)), "{seen:?}");
+    assert_eq!((report.authentic, report.plaintext, report.not_authentic), (4, 0, 1));
+}
+
+/// A server that lost the bytes of an object may list it all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_is_listed_and_not_found_is_not_gone() {
+    let world = filled().await;
+    let config = config_of(&world, Oddity::LosesObjects).await;
+    let (report, seen, _) = run(&config, &Scrub::default()).await;
+    assert!(!report.is_sound(), "{seen:?}");
+    assert_eq!((report.authentic, report.gone, report.failed), (4, 0, 1), "{seen:?}");
+}
+
+async fn config_of(world: &World, oddity: Oddity) -> Config {
+    let mut backend = Backend::served(&world.folder);
+    backend.url = format!("http://{}", OddServer::start(world, oddity).await.address);
+    config(backend, &world.ring())
 }

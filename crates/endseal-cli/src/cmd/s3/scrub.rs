@@ -23,8 +23,8 @@ const PERIOD: Duration = Duration::from_secs(5);
 ///
 /// Header, record, all of the content and sealed metadata are authenticated; nothing is written to the server.
 /// Of buckets with versions the current ones are read. With --resume a run that was interrupted goes on where
-/// it was, and counts what it found before. The place stays before the first object that could not be read. The
-/// exit code is 1 if an object is not authentic or could not be read.
+/// it was, and counts what it found before; one for another bucket, prefix or configuration is refused. The place stays before the first object that could not be read. The
+/// exit code is 1 if an object is not authentic, not sealed where that is forbidden, or could not be read.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The proxy's configuration, in TOML
@@ -46,7 +46,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let place = args.resume.as_deref().map(read_place).transpose()?.flatten();
+    let place = args.resume.as_deref().map(|file| read_place(file, args)).transpose()?.flatten();
     let (after, found_before) = place.map_or((None, 0), |(after, found)| (Some(after), found));
     let (runtime, proxy) = configuration::start(&args.config, ctx)?;
     let mut options = Scrub::default();
@@ -72,6 +72,10 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                     damaged += 1;
                     problems.tell(ctx, place, &"is not authentic");
                 }
+                Scrubbed::Unsealed => {
+                    damaged += 1;
+                    problems.tell(ctx, place, &"is not sealed, which its bucket forbids");
+                }
                 Scrubbed::Failed(fault) => problems.tell(ctx, place, fault),
                 _ => {}
             }
@@ -79,7 +83,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         ScrubEvent::Checkpoint(place) if written.elapsed() >= PERIOD => {
             written = Instant::now();
             if let Some(file) = &args.resume
-                && let Err(error) = write_place(file, place, damaged)
+                && let Err(error) = write_place(file, place, damaged, args)
             {
                 unwritten.get_or_insert(error);
             }
@@ -133,8 +137,21 @@ fn outcome(report: &ScrubReport, found_before: u64, problems: Problems) -> Outco
     Outcome { refused: !is_sound, ..Outcome::new(text, json) }
 }
 
+/// Objects that a run is asked for. In a run for others, a place says nothing about what is before it.
+fn scope(args: &Args) -> Value {
+    let config = fs::canonicalize(&args.config).unwrap_or_else(|_| args.config.clone());
+    json::object([
+        ("config", Value::from(config.to_string_lossy())),
+        ("bucket", args.bucket.as_deref().map_or(Value::Null, Value::from)),
+        ("prefix", Value::from(args.prefix.as_str())),
+    ])
+}
+
 /// The place that an earlier run kept, and how many objects it had found not authentic; none if there is no file.
-fn read_place(file: &Path) -> Result<Option<(Checkpoint, u64)>, Failure> {
+///
+/// # Errors
+/// If the file holds no place, or that of a run with another configuration, bucket or prefix.
+fn read_place(file: &Path, args: &Args) -> Result<Option<(Checkpoint, u64)>, Failure> {
     let what = || format!("{} holds no place of a run", file.display());
     let text = match fs::read(file) {
         Ok(text) => text,
@@ -146,14 +163,20 @@ fn read_place(file: &Path) -> Result<Option<(Checkpoint, u64)>, Failure> {
     let found = value.as_ref().and_then(|value| value.get("not_authentic")?.as_u64());
     match (field("bucket"), field("stored_key"), found) {
         (Some(bucket), Some(stored_key), Some(found)) => {
+            if value.as_ref().and_then(|value| value.get("scope")) != Some(&scope(args)) {
+                let hint = "remove the file to begin anew, or give the run a file of its own";
+                let what = format!("{} holds the place of a run for other objects", file.display());
+                return Err(Failure::new(Kind::Environment, what).hint(hint));
+            }
             Ok(Some((Checkpoint { bucket, stored_key }, found)))
         }
         _ => Err(Failure::new(Kind::Environment, what())),
     }
 }
 
-fn write_place(file: &Path, place: &Checkpoint, damaged: u64) -> Result<(), String> {
+fn write_place(file: &Path, place: &Checkpoint, damaged: u64, args: &Args) -> Result<(), String> {
     let json = json::object([
+        ("scope", scope(args)),
         ("bucket", Value::from(place.bucket.as_str())),
         ("stored_key", Value::from(place.stored_key.as_str())),
         ("not_authentic", Value::from(damaged)),
