@@ -9,6 +9,7 @@ use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::Target;
 use endseal_s3_protocol::sigv4::{SecretKey, SecretKeys, Signer};
 
+use crate::credentials::BackendSigner;
 use crate::glob::Glob;
 
 /// A secret access key of S3.
@@ -196,7 +197,7 @@ pub struct Clients(Arc<BTreeMap<String, Known>>);
 struct Known {
     client: Arc<Client>,
     secret: Arc<SecretKey>,
-    signer: Option<Arc<Signer>>,
+    signer: Option<BackendSigner>,
 }
 
 impl Clients {
@@ -206,7 +207,8 @@ impl Clients {
     pub fn new(clients: &[Client], region: &str) -> Self {
         let known = |client: &Client| {
             let signer = client.mapped.as_ref().map(|(access_key, secret)| {
-                Arc::new(Signer::new(access_key.clone(), secret.to_key(), region.to_owned()))
+                let signer = Signer::new(access_key.clone(), secret.to_key(), region.to_owned());
+                BackendSigner::Fixed(Arc::new(signer))
             });
             let secret = Arc::new(client.secret.to_key());
             (client.access_key.clone(), Known { client: Arc::new(client.clone()), secret, signer })
@@ -222,13 +224,12 @@ impl Clients {
 
     /// The client of an access key, and what signs its requests for the backend, where it is not the proxy's
     /// own.
-    pub(crate) fn find(&self, access_key: &str) -> Option<(&Arc<Client>, Option<&Arc<Signer>>)> {
+    pub(crate) fn find(&self, access_key: &str) -> Option<(&Arc<Client>, Option<&BackendSigner>)> {
         self.0.get(access_key).map(|known| (&known.client, known.signer.as_ref()))
     }
 
     /// What signs a client's requests for the backend, where it is not the proxy's own.
-    #[must_use]
-    pub fn signer(&self, access_key: &str) -> Option<Arc<Signer>> {
+    pub(crate) fn signer(&self, access_key: &str) -> Option<BackendSigner> {
         self.0.get(access_key)?.signer.clone()
     }
 }

@@ -1,5 +1,6 @@
 //! The configuration of a proxy: a file in TOML, and a few variables of the environment.
 
+mod credentials;
 mod error;
 mod file;
 
@@ -15,6 +16,7 @@ use serde::Deserialize;
 use self::file::{count, seconds};
 use crate::access::{Client, SecretAccessKey};
 use crate::bucket::Buckets;
+use crate::credentials::CredentialChain;
 
 /// Everything a proxy is configured with.
 #[derive(Clone)]
@@ -77,6 +79,8 @@ pub struct Backend {
     pub access_key: String,
     /// Its secret.
     pub secret_key: SecretAccessKey,
+    /// Where credentials come from instead of `access_key` and `secret_key`.
+    pub credentials: Option<CredentialChain>,
     /// Certificates to trust beside the usual ones, in PEM.
     pub ca_file: Option<PathBuf>,
     /// Whether it takes a checksum behind the body of an upload, or before a short one, as all but old
@@ -94,9 +98,17 @@ impl Backend {
             region: "us-east-1".to_owned(),
             access_key: access_key.to_owned(),
             secret_key,
+            credentials: None,
             ca_file: None,
             trailers: true,
         }
+    }
+
+    /// A server at `url`, region `us-east-1`, with the credentials of a chain.
+    #[must_use]
+    pub fn with_chain(url: &str, chain: CredentialChain) -> Self {
+        let none = SecretAccessKey::new(String::new());
+        Self { credentials: Some(chain), ..Self::new(url, "", none) }
     }
 
     /// A folder, which [`Proxy::start`](crate::Proxy::start) serves within the process.
@@ -114,7 +126,7 @@ impl Backend {
         Self { trailers: false, ..Self::new(&folder.url(), folder.access_key(), secret) }
     }
 
-    /// What signs requests with these credentials.
+    /// The signer of `access_key` and `secret_key`.
     #[must_use]
     pub fn signer(&self) -> Signer {
         Signer::new(self.access_key.clone(), self.secret_key.to_key(), self.region.clone())

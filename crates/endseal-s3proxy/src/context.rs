@@ -7,13 +7,14 @@ use std::time::SystemTime;
 
 use endseal_kms::{Cached, KeyProvider};
 use endseal_s3_folder::FolderServer;
-use endseal_s3_protocol::sigv4::{Payload, Rules, Signer, Verifier};
+use endseal_s3_protocol::sigv4::{Payload, Rules, Verifier};
 use endseal_s3_protocol::{Operation, S3Error, Target};
 use http::{HeaderMap, HeaderValue, Method};
 
 use crate::access::{Client, Clients};
 use crate::bucket::{BucketRule, Buckets};
 use crate::config::{Config, Limits};
+use crate::credentials::BackendSigner;
 use crate::observability::Metrics;
 use crate::transfer::{Leftover, RequestBody};
 use crate::upstream;
@@ -27,7 +28,7 @@ pub struct Proxy {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) verifier: Verifier<Clients>,
     pub(crate) clients: Clients,
-    pub(crate) signer: Arc<Signer>,
+    pub(crate) signer: BackendSigner,
     pub(crate) domains: Vec<String>,
     /// The region that clients sign for.
     pub(crate) region: String,
@@ -48,14 +49,15 @@ pub(crate) struct RequestContext {
     pub(crate) headers: HeaderMap,
     pub(crate) payload: Payload,
     pub(crate) operation: Operation,
-    pub(crate) signer: Arc<Signer>,
+    pub(crate) signer: BackendSigner,
     /// Taken by who reads it.
     pub(crate) body: Option<Box<RequestBody>>,
     pub(crate) client: Arc<Client>,
 }
 
 impl Proxy {
-    /// A proxy with this configuration, key provider and client of the backend.
+    /// A proxy with this configuration, key provider and client of the backend. It signs with `access_key`;
+    /// [`start`](Self::start) makes one that asks a chain of credentials.
     #[must_use]
     pub fn new(config: &Config, provider: Arc<dyn KeyProvider>, backend: upstream::Client) -> Self {
         let clients = Clients::new(&config.clients, &config.backend.region);
@@ -68,7 +70,7 @@ impl Proxy {
             metrics: Arc::default(),
             verifier: Verifier::new(clients.clone(), Rules::default()),
             clients,
-            signer: Arc::new(config.backend.signer()),
+            signer: BackendSigner::Fixed(Arc::new(config.backend.signer())),
             domains: config.domains.clone(),
             region: config.backend.region.clone(),
             trailers: config.backend.trailers,
@@ -103,12 +105,12 @@ impl Proxy {
 
     /// The verifier of forms, the clients who may send one, and what signs for those without credentials of their
     /// own.
-    pub(crate) const fn form_access(&self) -> (&Verifier<Clients>, &Clients, &Arc<Signer>) {
+    pub(crate) const fn form_access(&self) -> (&Verifier<Clients>, &Clients, &BackendSigner) {
         (&self.verifier, &self.clients, &self.signer)
     }
 
     /// The signer of requests that no client sends.
-    pub(crate) const fn own_signer(&self) -> &Arc<Signer> {
+    pub(crate) const fn own_signer(&self) -> &BackendSigner {
         &self.signer
     }
 

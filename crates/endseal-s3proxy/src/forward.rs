@@ -11,13 +11,14 @@ use std::time::SystemTime;
 use bytes::{Bytes, BytesMut};
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::Target;
-use endseal_s3_protocol::sigv4::{PayloadHash, Signer};
+use endseal_s3_protocol::sigv4::PayloadHash;
 use http::header::{HOST, HeaderValue};
 use http::{HeaderMap, HeaderName, Method, Request, Response};
 use http_body::Body as _;
 
 use self::verdict::Verdict;
 use crate::context::Proxy;
+use crate::credentials::BackendSigner;
 use crate::headers;
 use crate::names;
 use crate::upstream::{Body, ClientError, ResponseBody, broken};
@@ -29,11 +30,12 @@ impl Proxy {
     /// success of the operation; a redirect is none, and is not followed.
     ///
     /// # Errors
-    /// If a name has no room once it is encrypted, no answer comes, or the body's source fails: then with its error.
+    /// If a name has no room once it is encrypted, there are no credentials, no answer comes, or the body's source
+    /// fails: then with its error.
     /// The error that the backend answers with, or `BadGateway` for a status that the operation does not have.
     pub(crate) async fn send(
         &self,
-        signer: &Signer,
+        signer: &BackendSigner,
         method: &Method,
         target: &Target,
         headers: HeaderMap,
@@ -58,6 +60,7 @@ impl Proxy {
         }
         let host = HeaderValue::from_str(self.backend.target().authority());
         headers.insert(HOST, host.map_err(|_| S3Error::internal())?);
+        let signer = signer.current().await?;
         signer
             .sign(method.as_str(), uri.path(), uri.query(), &mut headers, hash, SystemTime::now())
             .map_err(|_| S3Error::internal())?;
@@ -83,7 +86,7 @@ impl Proxy {
     /// As [`send`](Self::send).
     pub(crate) async fn ask(
         &self,
-        signer: &Signer,
+        signer: &BackendSigner,
         method: &Method,
         target: &Target,
         headers: HeaderMap,

@@ -5,6 +5,7 @@
 //! | run a proxy | [`Config`], [`Proxy`], [`Server`] |
 //! | make what a proxy over a folder needs | [`set_up`] |
 //! | clean up after uploads, wrap the keys of objects anew | [`admin`] |
+//! | sign for the backend with temporary credentials | [`credentials`] |
 //! | keep what names are encrypted under | [`names`] |
 //! | talk to the server behind | [`upstream`] |
 #![forbid(unsafe_code)]
@@ -23,6 +24,7 @@ pub mod config;
 mod content_checksum;
 mod content_keys;
 mod context;
+pub mod credentials;
 mod forward;
 mod glob;
 mod headers;

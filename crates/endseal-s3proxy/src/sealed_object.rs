@@ -8,20 +8,20 @@ use endseal_s3_format::{
     marker, size,
 };
 use endseal_s3_protocol::S3Error;
-use endseal_s3_protocol::sigv4::Signer;
 use endseal_s3_protocol::{Query, Target};
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_MATCH, RANGE};
 use http::{HeaderMap, Method, Response, StatusCode};
 
 use crate::bucket::{EntityTags, Plaintext};
 use crate::context::Proxy;
+use crate::credentials::BackendSigner;
 use crate::forward;
 use crate::headers;
 use crate::upstream::ResponseBody;
 
 /// An object that is wanted.
 pub(crate) struct ObjectRef<'a> {
-    pub(crate) signer: &'a Signer,
+    pub(crate) signer: &'a BackendSigner,
     pub(crate) bucket: &'a str,
     pub(crate) key: &'a str,
     pub(crate) version: Option<&'a str>,
@@ -34,7 +34,7 @@ impl<'a> ObjectRef<'a> {
     ///
     /// # Errors
     /// If it names none.
-    pub(crate) fn of(signer: &'a Signer, target: &'a Target) -> Result<Self, S3Error> {
+    pub(crate) fn of(signer: &'a BackendSigner, target: &'a Target) -> Result<Self, S3Error> {
         let (Some(bucket), Some(key)) = (target.bucket(), target.key()) else {
             return Err(S3Error::internal());
         };

@@ -15,6 +15,7 @@ use endseal_s3_folder::FolderServer;
 
 use crate::config::{Backend, Config, Keys, Limits};
 use crate::context::Proxy;
+use crate::credentials::BackendSigner;
 use crate::upstream::{self, Client, Target, Trust};
 
 /// Why a proxy could not be started: what was to be done, and what came of it.
@@ -62,16 +63,25 @@ impl Proxy {
             return Self::of_folder(config, folder, Arc::new(served));
         }
         let backend = &config.backend;
-        let backend = client("backend.url", &backend.url, backend.ca_file.as_deref(), limits)?;
         let provider = provider(&config.keys)?;
+        let ca_file = backend.ca_file.as_deref();
+        let client = client("backend.url", &backend.url, ca_file, limits)?;
+        let mut proxy = Self::of_provider(config, provider, client);
+        if let Some(chain) = &backend.credentials {
+            proxy.signer = BackendSigner::of_chain(chain, &backend.region, trust(ca_file)?);
+        }
+        Ok(proxy)
+    }
+
+    fn of_provider(config: &Config, provider: Arc<dyn KeyProvider>, backend: Client) -> Self {
         if matches!(config.keys, Keys::Ring { .. }) {
             // It opens a key in less time than a look into a cache takes.
-            return Ok(Self::new(config, provider, backend));
+            return Self::new(config, provider, backend);
         }
         let cached = Arc::new(Cached::new(provider, CacheLimits::default()));
         let mut proxy = Self::new(config, Arc::<Cached>::clone(&cached), backend);
         proxy.cache = Some(cached);
-        Ok(proxy)
+        proxy
     }
 
     /// Makes the proxy that takes the place of this one. Both have their counters and their folder together.
@@ -90,6 +100,7 @@ impl Proxy {
             }
         };
         proxy.metrics = Arc::clone(&self.metrics);
+        proxy.signer.take_over(&self.signer);
         Ok(proxy)
     }
 
@@ -122,12 +133,17 @@ fn client(
     limits: upstream::Limits,
 ) -> Result<Client, StartError> {
     let target = Target::parse(url).map_err(|error| StartError::new(entry, error))?;
+    Ok(Client::new(target, trust(ca_file)?, limits))
+}
+
+/// Mozilla's authorities and those of a file.
+fn trust(ca_file: Option<&Path>) -> Result<Trust, StartError> {
     let mut trust = Trust::public();
     if let Some(path) = ca_file {
         let pem = fs::read(path).map_err(|error| StartError::of_file(path, error))?;
         trust = trust.with_authorities(&pem).map_err(|error| StartError::of_file(path, error))?;
     }
-    Ok(Client::new(target, trust, limits))
+    Ok(trust)
 }
 
 /// The key provider of a configuration, without a cache.

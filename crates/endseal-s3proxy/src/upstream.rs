@@ -45,6 +45,7 @@ pub use body::{Body, BodySender, BodyUnwanted, SourceError, WrongLength};
 pub use counters::Counters;
 pub(crate) use error::broken;
 pub use error::{ClientError, ResponseError};
+pub(crate) use key_server::whole;
 pub use limits::Limits;
 pub use response::ResponseBody;
 pub use target::{InvalidTarget, Target};

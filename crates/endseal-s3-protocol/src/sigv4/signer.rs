@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use bytes::Bytes;
+use endseal_crypto::secret::Zeroizing;
 use http::header::{AUTHORIZATION, DATE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -23,6 +24,8 @@ pub struct Signer {
     access_key: String,
     secret: SecretKey,
     region: String,
+    /// The token of temporary credentials.
+    session_token: Option<HeaderValue>,
     /// The derived key of the day last used.
     current: Mutex<Option<(String, Arc<SigningKey>)>>,
 }
@@ -58,11 +61,27 @@ impl Signer {
     /// A signer with this secret.
     #[must_use]
     pub fn new(access_key: String, secret: SecretKey, region: String) -> Self {
-        Self { access_key, secret, region, current: Mutex::default() }
+        Self { access_key, secret, region, session_token: None, current: Mutex::default() }
+    }
+
+    /// The same signer with the session token of temporary credentials, which is sent and signed as
+    /// `x-amz-security-token`.
+    ///
+    /// # Errors
+    /// [`SignError::InvalidCredential`] if the token cannot stand in a header.
+    pub fn with_session_token(mut self, token: &str) -> Result<Self, SignError> {
+        let wiped = Bytes::from_owner(Zeroizing::new(token.as_bytes().to_vec()));
+        let mut value = HeaderValue::from_maybe_shared(wiped)
+            .ok()
+            .filter(|value| value.to_str().is_ok_and(|text| !text.is_empty()))
+            .ok_or(SignError::InvalidCredential)?;
+        value.set_sensitive(true);
+        self.session_token = Some(value);
+        Ok(self)
     }
 
     /// Signs a request in its headers: sets `x-amz-date`, `x-amz-content-sha256` and
-    /// `authorization`, and takes `date` and the tokens of another signature away. Signed are `host`,
+    /// `authorization`, sets or removes `x-amz-security-token`, and removes `date`. Signed are `host`,
     /// `content-type`, `content-md5` and all `x-amz-` headers: what is added later is not.
     ///
     /// `path` and `query` are as they will be sent. The result says how the content has to be sent,
@@ -82,6 +101,9 @@ impl Signer {
         let time = Timestamp::of(now);
         for name in [AUTHORIZATION, DATE, SECURITY_TOKEN] {
             headers.remove(name);
+        }
+        if let Some(token) = &self.session_token {
+            headers.insert(SECURITY_TOKEN, token.clone());
         }
         let hash = payload.to_text();
         let text =
@@ -144,13 +166,18 @@ impl Signer {
         let credential = format!("{}/{}", self.access_key, scope.signed());
         let mut all =
             query.filter(|it| !it.is_empty()).map_or(String::new(), |it| format!("{it}&"));
+        let token = self.session_token.as_ref().and_then(|token| token.to_str().ok());
+        let token = token.map(|token| ("X-Amz-Security-Token", token));
         for (name, value) in [
             ("X-Amz-Algorithm", ALGORITHM),
             ("X-Amz-Credential", &credential),
             ("X-Amz-Date", time.as_str()),
             ("X-Amz-Expires", &expires.to_string()),
             ("X-Amz-SignedHeaders", &signed.join(";")),
-        ] {
+        ]
+        .into_iter()
+        .chain(token)
+        {
             all.push_str(&format!("{name}={}&", uri::encode_component(value.as_bytes())));
         }
         all.pop();
@@ -170,8 +197,8 @@ impl Signer {
     }
 
     /// The fields that let in a form with this policy (base64 of JSON), which MUST allow them:
-    /// `x-amz-algorithm`, `x-amz-credential`, `x-amz-date`; then `policy` and `x-amz-signature`. The
-    /// policy must name the first three, hence the call with `None` before it is written.
+    /// `x-amz-algorithm`, `x-amz-credential`, `x-amz-date`, `x-amz-security-token` if there is a session
+    /// token; then `policy` and `x-amz-signature`. The policy must name all before itself, hence the call with `None` before it is written.
     #[must_use]
     pub fn form(&self, policy: Option<&str>, now: SystemTime) -> Vec<(&'static str, String)> {
         let time = Timestamp::of(now);
@@ -181,6 +208,9 @@ impl Signer {
             ("x-amz-credential", format!("{}/{}", self.access_key, self.scope(&day).signed())),
             ("x-amz-date", time.to_basic()),
         ];
+        if let Some(token) = self.session_token.as_ref().and_then(|token| token.to_str().ok()) {
+            fields.push(("x-amz-security-token", token.to_owned()));
+        }
         if let Some(policy) = policy {
             fields.push(("policy", policy.to_owned()));
             fields.push(("x-amz-signature", hex(&self.key(&day).sign(policy.as_bytes()))));

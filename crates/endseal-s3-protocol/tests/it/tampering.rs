@@ -46,6 +46,37 @@ fn every_digit_of_a_signature_counts() {
 }
 
 #[test]
+fn a_session_token_is_sent_and_signed() {
+    let secret = || SecretKey::new(SECRET_KEY.to_owned());
+    let signer = || Signer::new(ACCESS_KEY.into(), secret(), "us-east-1".into());
+    let with = |token: &str| signer().with_session_token(token);
+    let presigned = |signer: &Signer| {
+        let headers = headers(&[("host", "h")]);
+        signer.presign("GET", "/key", Some("acl"), &headers, 60, at(now())).unwrap()
+    };
+    let signature = |query: &str| query.split_once("X-Amz-Signature=").unwrap().1.to_owned();
+    let (one, other) = (with("to+ken/1=").unwrap(), with("to+ken/2=").unwrap());
+    assert!(presigned(&one).contains("&X-Amz-Security-Token=to%2Bken%2F1%3D&"));
+    assert_ne!(signature(&presigned(&one)), signature(&presigned(&other)));
+    assert!(!presigned(&signer()).contains("Token"));
+    let signed = |signer: &Signer| {
+        let mut headers = headers(&[("host", "h"), ("x-amz-security-token", "another's")]);
+        signer.sign("GET", "/key", None, &mut headers, PayloadHash::Unsigned, at(now())).unwrap();
+        headers
+    };
+    assert_eq!(signed(&one)["x-amz-security-token"], "to+ken/1=");
+    assert_ne!(signed(&one)["authorization"], signed(&other)["authorization"]);
+    let authorization = signed(&one)["authorization"].to_str().unwrap().to_owned();
+    assert!(authorization.contains(";x-amz-security-token,"), "{authorization}");
+    assert!(!signed(&signer()).contains_key("x-amz-security-token"));
+    let fields = one.form(Some("policy"), at(now()));
+    assert!(fields.contains(&("x-amz-security-token", "to+ken/1=".to_owned())));
+    for token in ["", "a\r\nb", "\u{e9}"] {
+        assert!(with(token).is_err(), "{token:?}");
+    }
+}
+
+#[test]
 fn what_is_signed_cannot_be_changed() {
     let request = get_object();
     for changed in [

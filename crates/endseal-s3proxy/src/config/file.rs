@@ -11,6 +11,7 @@ use serde::de::{Error as _, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::de::DeTable;
 
+use super::credentials::{CredentialSource, chain};
 use super::{Backend, Config, ConfigError, Keys, Limits, TlsFiles};
 use crate::access::{Client, Permissions, SecretAccessKey};
 use crate::bucket::{BucketNames, BucketRule, Buckets, EntityTags, Plaintext};
@@ -54,6 +55,8 @@ struct BackendTable {
     access_key: Option<String>,
     secret_key: Option<SecretAccessKey>,
     secret_key_file: Option<PathBuf>,
+    credentials: Option<CredentialSource>,
+    profile: Option<String>,
     ca_file: Option<PathBuf>,
     trailers: Option<bool>,
 }
@@ -161,6 +164,8 @@ impl BackendTable {
                 ("access_key", self.access_key.is_some()),
                 ("secret_key", self.secret_key.is_some()),
                 ("secret_key_file", self.secret_key_file.is_some()),
+                ("credentials", self.credentials.is_some()),
+                ("profile", self.profile.is_some()),
                 ("ca_file", self.ca_file.is_some()),
                 ("trailers", self.trailers.is_some()),
             ];
@@ -176,14 +181,20 @@ impl BackendTable {
             let value = environment(variable).or(in_file);
             value.ok_or_else(|| ConfigError::of(entry, "is missing"))
         };
-        let secret_key = environment("ENDSEAL_S3_BACKEND_SECRET_KEY")
-            .map(SecretAccessKey::new)
-            .or(in_file)
-            .ok_or_else(|| ConfigError::of("backend.secret_key_file", "is missing"))?;
+        let secret_key =
+            environment("ENDSEAL_S3_BACKEND_SECRET_KEY").map(SecretAccessKey::new).or(in_file);
+        let access_key = environment("ENDSEAL_S3_BACKEND_ACCESS_KEY").or(self.access_key);
         let url = required("backend.url", "ENDSEAL_S3_BACKEND_URL", self.url)?;
-        let access_key =
-            required("backend.access_key", "ENDSEAL_S3_BACKEND_ACCESS_KEY", self.access_key)?;
-        let default = Backend::new(&url, &access_key, secret_key);
+        let is_static = access_key.is_some() || secret_key.is_some();
+        let missing = |entry: &str| ConfigError::of(entry, "is missing");
+        let default = match chain(self.credentials, self.profile, is_static)? {
+            Some(chain) => Backend::with_chain(&url, chain),
+            None => Backend::new(
+                &url,
+                &access_key.ok_or_else(|| missing("backend.access_key"))?,
+                secret_key.ok_or_else(|| missing("backend.secret_key_file"))?,
+            ),
+        };
         Ok(Backend {
             region: self.region.unwrap_or(default.region),
             ca_file: self.ca_file.map(|path| secrets.folder.join(path)),

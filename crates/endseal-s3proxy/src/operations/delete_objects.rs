@@ -5,12 +5,13 @@ use endseal_s3_format::entity_tag;
 use endseal_s3_format::names::Names;
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::Target;
-use endseal_s3_protocol::sigv4::{PayloadHash, Signer};
+use endseal_s3_protocol::sigv4::PayloadHash;
 use endseal_s3_protocol::xml::{self, Change, Entry, Replacement, XmlError};
 use http::{HeaderMap, Method, Response};
 
 use super::{conditions, content, md5_tags};
 use crate::context::{Proxy, RequestContext};
+use crate::credentials::BackendSigner;
 use crate::forward::{late_error, read, with_document};
 use crate::headers;
 use crate::names::check_key;
@@ -86,7 +87,7 @@ pub(super) async fn delete_objects(
 /// As [`Proxy::send`].
 pub(super) async fn send(
     proxy: &Proxy,
-    signer: &Signer,
+    signer: &BackendSigner,
     target: &Target,
     mut headers: HeaderMap,
     document: Vec<u8>,

@@ -81,7 +81,7 @@ pub(crate) async fn post_object(
         }
     }
     let content = Content::plain(ContentSource::Form(Box::new(file)), len, fields.digests()?);
-    let signer = clients.signer(&form.access_key).unwrap_or_else(|| Arc::clone(own));
+    let signer = clients.signer(&form.access_key).unwrap_or_else(|| own.clone());
     let object_ref = ObjectRef { signer: &signer, bucket, key, version: None, is_stored: false };
     let stored = put_object::store(proxy, &object_ref, fields.headers()?, content).await?;
     answer::of(&fields, bucket, key, &stored)

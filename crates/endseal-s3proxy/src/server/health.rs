@@ -7,13 +7,16 @@ use crate::context::Proxy;
 use crate::transfer::Outgoing;
 
 impl Proxy {
-    /// Asks backend and key provider for an answer.
+    /// Asks backend and key provider for an answer, and the chain of credentials if there is one.
     ///
     /// # Errors
-    /// Which of them does not.
+    /// The name of the first that does not answer.
     pub async fn ready(&self) -> Result<(), &'static str> {
         if self.probe_backend().await.is_err() {
             return Err("the backend does not answer");
+        }
+        if self.signer.current().await.is_err() {
+            return Err("there are no credentials for the backend");
         }
         if self.probe_keys().await.is_err() {
             return Err("the key provider does not answer");

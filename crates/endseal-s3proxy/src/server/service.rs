@@ -137,7 +137,7 @@ impl Proxy {
             headers: head.headers,
             payload: verified.payload,
             operation,
-            signer: Arc::clone(signer.unwrap_or(&self.signer)),
+            signer: signer.unwrap_or(&self.signer).clone(),
             body: Some(body),
             client: Arc::clone(client),
         };

@@ -25,8 +25,14 @@ impl HttpClient for Client {
     }
 }
 
-/// All of a body, in a buffer that never grows.
-async fn whole(mut body: ResponseBody, max_len: usize) -> Result<Zeroizing<Vec<u8>>, HttpFailure> {
+/// Reads all of a body into a buffer that never grows.
+///
+/// # Errors
+/// If it has more than `max_len` bytes, or breaks off.
+pub(crate) async fn whole(
+    mut body: ResponseBody,
+    max_len: usize,
+) -> Result<Zeroizing<Vec<u8>>, HttpFailure> {
     let mut bytes = Zeroizing::new(Vec::with_capacity(max_len));
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
         let data = frame.map_err(|_| HttpFailure)?.into_data().unwrap_or_default();

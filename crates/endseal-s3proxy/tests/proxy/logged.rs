@@ -19,10 +19,10 @@ use crate::fixture::{SECRET, World, config, content, serve};
 
 /// Lines `target name=value …` of this thread's events.
 #[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Lines(Arc<Mutex<Vec<String>>>);
 
 impl Lines {
-    fn warnings(&self) -> Vec<String> {
+    pub(crate) fn warnings(&self) -> Vec<String> {
         let all = self.0.lock().unwrap();
         all.iter().filter(|line| line.starts_with("failure ")).cloned().collect()
     }

@@ -12,6 +12,8 @@ mod conditions;
 
 mod copies;
 mod cors;
+mod credential_servers;
+mod credentials;
 mod deploy;
 mod early_answers;
 mod faults;

@@ -12,7 +12,7 @@ use endseal_s3_format::{
 };
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::checksum::ChecksumValue;
-use endseal_s3_protocol::sigv4::{PayloadHash, Signer};
+use endseal_s3_protocol::sigv4::PayloadHash;
 use endseal_s3_protocol::xml;
 use endseal_s3_protocol::{Query, Target};
 use http::{HeaderMap, Method, StatusCode};
@@ -20,6 +20,7 @@ use http::{HeaderMap, Method, StatusCode};
 use super::upload::{Upload, of_own_key};
 use crate::content_checksum::shown;
 use crate::context::Proxy;
+use crate::credentials::BackendSigner;
 use crate::forward::read;
 use crate::operations::delete_objects;
 use crate::sealed_object::ObjectRef;
@@ -138,7 +139,7 @@ impl Upload<'_> {
 }
 
 /// Deletes what is recorded of the upload that the backend knows by this id. What stays is for who cleans.
-pub(super) async fn forget(proxy: &Proxy, signer: &Signer, bucket: &str, backend_id: &str) {
+pub(super) async fn forget(proxy: &Proxy, signer: &BackendSigner, bucket: &str, backend_id: &str) {
     if proxy.rule(bucket).records_uploads()
         && forget_all(proxy, signer, bucket, backend_id).await.is_err()
     {
@@ -148,7 +149,7 @@ pub(super) async fn forget(proxy: &Proxy, signer: &Signer, bucket: &str, backend
 
 async fn forget_all(
     proxy: &Proxy,
-    signer: &Signer,
+    signer: &BackendSigner,
     bucket: &str,
     backend_id: &str,
 ) -> Result<(), S3Error> {
@@ -242,7 +243,7 @@ pub(in crate::operations) async fn backends_marker(
 /// writes. A server may refuse what it would otherwise say is not there.
 async fn find(
     proxy: &Proxy,
-    signer: &Signer,
+    signer: &BackendSigner,
     bucket: &str,
     key: &str,
     most: usize,

@@ -1,0 +1,359 @@
+//! Credentials of the backend out of a chain: each of its sources, renewal, and sources that are broken.
+
+use core::time::Duration;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::time::{Instant, SystemTime};
+
+use endseal_s3proxy::Config;
+use endseal_s3proxy::config::Backend;
+use endseal_s3proxy::credentials::CredentialChain;
+use tokio::time::sleep;
+
+use crate::credential_servers::{CHAIN_SECRET, Source, Verifying, answer, in_millis, json};
+use crate::fixture::{Scratch, config, new_ring, serve};
+use crate::logged::Lines;
+
+const TOKEN: &str = "token+of/the=session";
+
+/// A configuration with this chain before that backend.
+fn chained(scratch: &Scratch, backend: &Verifying, chain: CredentialChain) -> Config {
+    let ring = scratch.0.join("ring");
+    new_ring(&ring);
+    config(Backend::with_chain(&backend.source.url(), chain), &ring)
+}
+
+fn environment(variables: &[(&str, &str)]) -> CredentialChain {
+    CredentialChain::new().with_environment(variables.iter().copied())
+}
+
+/// The access key and the token that the backend lets in with this chain.
+async fn used(chain: CredentialChain) -> (String, Option<String>) {
+    let (scratch, backend) = (Scratch::new(), Verifying::start().await);
+    let front = serve(&chained(&scratch, &backend, chain)).await;
+    front.client.ask("HEAD", "/bucket").await.expect(200);
+    let first = backend.let_in().remove(0);
+    (first.access_key, first.token)
+}
+
+fn owned(access_key: &str, token: Option<&str>) -> (String, Option<String>) {
+    (access_key.to_owned(), token.map(str::to_owned))
+}
+
+#[tokio::test]
+async fn credentials_of_the_environment_sign_with_their_session_token() {
+    let key = ("AWS_ACCESS_KEY_ID", "ENVIRONMENT");
+    let secret = ("AWS_SECRET_ACCESS_KEY", CHAIN_SECRET);
+    let token = ("AWS_SESSION_TOKEN", TOKEN);
+    let with_token = used(environment(&[key, secret, token])).await;
+    assert_eq!(with_token, owned("ENVIRONMENT", Some(TOKEN)));
+    assert_eq!(used(environment(&[key, secret])).await, owned("ENVIRONMENT", None));
+}
+
+#[tokio::test]
+async fn profiles_of_shared_files_are_found_by_name() {
+    let scratch = Scratch::new();
+    let (shared, settings) = (scratch.0.join("credentials"), scratch.0.join("config"));
+    let profile = |name: &str, key: &str| {
+        format!("[{name}]\naws_access_key_id = {key}\naws_secret_access_key = {CHAIN_SECRET}\n")
+    };
+    let both = profile("default", "DEFAULT") + &profile("other", "OTHER");
+    fs::write(&shared, both + &format!("aws_session_token = {TOKEN}\n")).unwrap();
+    fs::write(&settings, profile("profile third", "THIRD")).unwrap();
+    let files = [
+        ("AWS_SHARED_CREDENTIALS_FILE", shared.to_str().unwrap()),
+        ("AWS_CONFIG_FILE", settings.to_str().unwrap()),
+    ];
+    let by_variable = [files[0], files[1], ("AWS_PROFILE", "other")];
+    assert_eq!(used(environment(&files)).await, owned("DEFAULT", None));
+    assert_eq!(used(environment(&by_variable)).await, owned("OTHER", Some(TOKEN)));
+    let third = environment(&by_variable).with_profile("third");
+    assert_eq!(used(third).await, owned("THIRD", None));
+}
+
+#[tokio::test]
+async fn a_web_identity_is_exchanged_for_credentials() {
+    let scratch = Scratch::new();
+    let file = scratch.0.join("identity");
+    fs::write(&file, "identity-token").unwrap();
+    let (_, expiry) = in_millis(3_600_000);
+    let xml = format!(
+        "<AssumeRoleWithWebIdentityResponse xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\">\
+         <AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>IDENTITY</AccessKeyId>\
+         <SecretAccessKey>{CHAIN_SECRET}</SecretAccessKey><SessionToken>{TOKEN}</SessionToken>\
+         <Expiration>{expiry}</Expiration></Credentials></AssumeRoleWithWebIdentityResult>\
+         </AssumeRoleWithWebIdentityResponse>"
+    );
+    let sts = Source::start(move |_| answer("200 OK", &xml)).await;
+    let chain = environment(&[
+        ("AWS_WEB_IDENTITY_TOKEN_FILE", file.to_str().unwrap()),
+        ("AWS_ROLE_ARN", "arn:aws:iam::123456789012:role/proxy"),
+        ("AWS_ENDPOINT_URL_STS", &sts.url()),
+    ]);
+    assert_eq!(used(chain).await, owned("IDENTITY", Some(TOKEN)));
+    let asked = sts.asked();
+    assert_eq!((asked.len(), asked[0].method.as_str()), (1, "POST"));
+    for part in ["Action=AssumeRoleWithWebIdentity", "identity-token", "role%2Fproxy"] {
+        assert!(asked[0].body.contains(part), "{part}: {}", asked[0].body);
+    }
+}
+
+#[tokio::test]
+async fn an_instance_is_asked_by_imds_version_2() {
+    let (_, expiry) = in_millis(3_600_000);
+    let service = Source::start(move |asked| {
+        let has_token = asked.header("x-aws-ec2-metadata-token") == Some("metadata-token");
+        match (asked.method.as_str(), asked.target.as_str()) {
+            ("PUT", "/latest/api/token") => {
+                let head = "HTTP/1.1 200 OK\r\nx-aws-ec2-metadata-token-ttl-seconds: 21600\r\n";
+                format!("{head}content-length: 14\r\n\r\nmetadata-token").into_bytes()
+            }
+            ("GET", _) if !has_token => answer("401 Unauthorized", ""),
+            ("GET", "/latest/meta-data/iam/security-credentials/") => answer("200 OK", "role"),
+            ("GET", "/latest/meta-data/iam/security-credentials/role") => {
+                answer("200 OK", &json("INSTANCE", TOKEN, &expiry))
+            }
+            _ => answer("404 Not Found", ""),
+        }
+    });
+    let service = service.await;
+    let chain = environment(&[("AWS_EC2_METADATA_SERVICE_ENDPOINT", &service.url())]);
+    assert_eq!(used(chain).await, owned("INSTANCE", Some(TOKEN)));
+    let asked = service.asked();
+    let methods: Vec<&str> = asked.iter().map(|asked| asked.method.as_str()).collect();
+    assert_eq!(methods, ["PUT", "GET", "GET"]);
+    assert!(asked[0].header("x-aws-ec2-metadata-token-ttl-seconds").is_some());
+}
+
+/// A chain with the endpoint of a container, which gives what `answer` writes.
+async fn container(
+    answer: impl Fn(usize) -> Vec<u8> + Send + Sync + 'static,
+) -> (CredentialChain, Source) {
+    let count = AtomicUsize::new(0);
+    let source = Source::start(move |asked| {
+        assert_eq!(asked.header("authorization"), Some("Bearer of-the-container"));
+        answer(count.fetch_add(1, SeqCst))
+    });
+    let source = source.await;
+    let chain = environment(&[
+        ("AWS_CONTAINER_CREDENTIALS_FULL_URI", &format!("{}/role", source.url())),
+        ("AWS_CONTAINER_AUTHORIZATION_TOKEN", "Bearer of-the-container"),
+        ("AWS_EC2_METADATA_DISABLED", "true"),
+    ]);
+    (chain, source)
+}
+
+#[tokio::test]
+async fn credentials_are_renewed_before_they_expire_without_a_failed_request() {
+    // Access keys and their expiries.
+    let issued = Arc::<Mutex<Vec<(String, SystemTime)>>>::default();
+    let all = Arc::clone(&issued);
+    let (chain, _source) = container(move |number| {
+        let (time, expiry) = in_millis(1_200);
+        let key = format!("CONTAINER{number}");
+        all.lock().unwrap().push((key.clone(), time));
+        answer("200 OK", &json(&key, &format!("token-{number}"), &expiry))
+    })
+    .await;
+    let (scratch, backend) = (Scratch::new(), Verifying::start().await);
+    let front = serve(&chained(&scratch, &backend, chain)).await;
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_millis(1_800) {
+        front.client.ask("HEAD", "/bucket").await.expect(200);
+        sleep(Duration::from_millis(5)).await;
+    }
+    let (issued, let_in) = (issued.lock().unwrap().clone(), backend.let_in());
+    for request in &let_in {
+        let (number, (_, expiry)) =
+            issued.iter().enumerate().find(|(_, (key, _))| *key == request.access_key).unwrap();
+        assert!(request.at < *expiry + Duration::from_millis(100), "{request:?}");
+        assert_eq!(request.token, Some(format!("token-{number}")));
+    }
+    let keys: std::collections::BTreeSet<_> = let_in.iter().map(|it| &it.access_key).collect();
+    assert!(keys.len() >= 3, "{keys:?}");
+    // Not more often than half of their time.
+    assert!(issued.len() <= 5, "{issued:?}");
+}
+
+#[tokio::test]
+async fn credentials_that_cannot_be_renewed_serve_until_they_expire_and_then_answer_503() {
+    let (chain, source) = container(move |number| match number {
+        0 => answer("200 OK", &json("CONTAINER", TOKEN, &in_millis(1_500).1)),
+        _ => answer("404 Not Found", "{\"message\":\"not-for-the-log\"}"),
+    })
+    .await;
+    let lines = Lines::default();
+    let _until = tracing::subscriber::set_default(lines.clone());
+    let (scratch, backend) = (Scratch::new(), Verifying::start().await);
+    let front = serve(&chained(&scratch, &backend, chain)).await;
+    front.client.ask("HEAD", "/bucket").await.expect(200);
+    while source.asked().len() < 2 || lines.warnings().is_empty() {
+        sleep(Duration::from_millis(5)).await;
+    }
+    // The renewal failed, and the old ones are still good.
+    front.client.ask("HEAD", "/bucket").await.expect(200);
+    assert!(front.proxy.ready().await.is_ok());
+    sleep(Duration::from_millis(1_000)).await;
+    let refused = front.client.ask("GET", "/bucket").await.expect(503);
+    assert_eq!(refused.code(), "ServiceUnavailable");
+    assert!(front.proxy.ready().await.is_err());
+    let warnings = lines.warnings();
+    let cause = format!("{}: answered with 404", source.address);
+    let (renewal, request) = (&warnings[0], warnings.last().unwrap());
+    for line in [renewal, request] {
+        assert!(line.contains("kind=credentials") && line.contains(&cause), "{line}");
+    }
+    assert!(request.contains("bucket=bucket"), "{request}");
+    for secret in [CHAIN_SECRET, TOKEN, "of-the-container", "not-for-the-log"] {
+        assert!(!warnings.concat().contains(secret), "{secret}: {warnings:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_chain_that_has_no_credentials_at_first_is_asked_again() {
+    let is_up = Arc::new(AtomicBool::new(false));
+    let up = Arc::clone(&is_up);
+    let (chain, _source) = container(move |_| match up.load(SeqCst) {
+        true => answer("200 OK", &json("CONTAINER", TOKEN, &in_millis(3_600_000).1)),
+        false => answer("404 Not Found", ""),
+    })
+    .await;
+    let (scratch, backend) = (Scratch::new(), Verifying::start().await);
+    let front = serve(&chained(&scratch, &backend, chain)).await;
+    front.client.ask("HEAD", "/bucket").await.expect(503);
+    is_up.store(true, SeqCst);
+    // The first pause is at most a second.
+    let start = Instant::now();
+    while front.client.ask("HEAD", "/bucket").await.status != 200 {
+        assert!(start.elapsed() < Duration::from_secs(10));
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// The warning of a request whose chain has this web identity service.
+async fn with_sts(sts: &Source) -> String {
+    let scratch = Scratch::new();
+    let file = scratch.0.join("identity");
+    fs::write(&file, "identity-token").unwrap();
+    failed(environment(&[
+        ("AWS_WEB_IDENTITY_TOKEN_FILE", file.to_str().unwrap()),
+        ("AWS_ROLE_ARN", "arn:aws:iam::123456789012:role/proxy"),
+        ("AWS_ENDPOINT_URL_STS", &sts.url()),
+    ]))
+    .await
+}
+
+/// The warning of a request that fails for want of credentials.
+async fn failed(chain: CredentialChain) -> String {
+    let lines = Lines::default();
+    let _until = tracing::subscriber::set_default(lines.clone());
+    let (scratch, backend) = (Scratch::new(), Verifying::start().await);
+    let front = serve(&chained(&scratch, &backend, chain)).await;
+    front.client.ask("HEAD", "/bucket").await.expect(503);
+    assert_eq!(backend.let_in(), []);
+    lines.warnings().pop().unwrap()
+}
+
+#[tokio::test]
+async fn an_endless_answer_of_a_source_is_cut() {
+    let sts = Source::start(|_| {
+        let mut bytes = b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n".to_vec();
+        bytes.resize(64 * 1024 * 1024, b' ');
+        bytes
+    });
+    let told = with_sts(&sts.await).await;
+    assert!(told.contains("breaks off or is too long"), "{told}");
+}
+
+#[tokio::test]
+async fn a_redirect_of_a_source_is_not_followed() {
+    let elsewhere = Source::start(|_| answer("200 OK", "")).await;
+    let location = elsewhere.url();
+    let sts = Source::start(move |_| {
+        let head = format!("HTTP/1.1 307 Temporary Redirect\r\nlocation: {location}/\r\n");
+        format!("{head}content-length: 0\r\n\r\n").into_bytes()
+    });
+    let told = with_sts(&sts.await).await;
+    assert!(told.contains("answered with 307"), "{told}");
+    assert!(elsewhere.asked().is_empty());
+}
+
+#[tokio::test]
+async fn garbage_of_a_source_is_an_error_and_stays_out_of_the_log() {
+    let service = Source::start(|asked| match asked.method.as_str() {
+        "PUT" => {
+            let head = "HTTP/1.1 200 OK\r\nx-aws-ec2-metadata-token-ttl-seconds: 21600\r\n";
+            format!("{head}content-length: 14\r\n\r\nmetadata-token").into_bytes()
+        }
+        _ if asked.target.ends_with('/') => answer("200 OK", "role"),
+        // An error of the library that repeats the text in quotes.
+        _ => answer("200 OK", "{\"Code\":\"Success\",[\"SecretInGarbage\"]}"),
+    });
+    let service = service.await;
+    let told = failed(environment(&[("AWS_EC2_METADATA_SERVICE_ENDPOINT", &service.url())])).await;
+    assert!(told.contains("cannot be read"), "{told}");
+    assert!(!told.contains("Garbage"), "{told}");
+}
+
+#[tokio::test]
+async fn a_chain_without_a_source_says_so() {
+    let told = failed(environment(&[("AWS_EC2_METADATA_DISABLED", "true")])).await;
+    assert!(told.contains("no source of the chain has credentials"), "{told}");
+    let file = [
+        ("AWS_WEB_IDENTITY_TOKEN_FILE", "/nowhere/token"),
+        ("AWS_ROLE_ARN", "arn:aws:iam::123456789012:role/proxy"),
+    ];
+    let told = failed(environment(&file)).await;
+    assert!(told.contains("No such file"), "{told}");
+}
+
+#[tokio::test]
+async fn a_reload_goes_on_with_the_credentials_of_the_same_chain_alone() {
+    let (chain, source) = container(move |number| match number {
+        0 => answer("200 OK", &json("CONTAINER", TOKEN, &in_millis(3_600_000).1)),
+        _ => answer("404 Not Found", ""),
+    })
+    .await;
+    let (scratch, backend) = (Scratch::new(), Verifying::start().await);
+    let mut config = chained(&scratch, &backend, chain.clone());
+    let front = serve(&config).await;
+    front.client.ask("HEAD", "/bucket").await.expect(200);
+    let same = front.proxy.renewed(&config).unwrap();
+    while source.asked().len() < 2 {
+        sleep(Duration::from_millis(5)).await;
+    }
+    // The chain was asked anew, in vain.
+    assert!(same.ready().await.is_ok());
+    config.backend.credentials = Some(chain.with_profile("another"));
+    let other = front.proxy.renewed(&config).unwrap();
+    assert_eq!(other.ready().await, Err("there are no credentials for the backend"));
+}
+
+#[test]
+fn a_configuration_names_a_chain_or_an_access_key() {
+    let parse = |backend: &str| {
+        let text = format!(
+            "[backend]\nurl = \"http://127.0.0.1:1\"\n{backend}\n\
+             [keys]\nprovider = \"ring\"\nfile = \"ring\"\n"
+        );
+        Config::parse(&text, Path::new("/etc/x"), |_| None).map(|config| config.backend)
+    };
+    let chain = "credentials = \"chain\"";
+    assert!(parse(chain).unwrap().credentials == Some(CredentialChain::new()));
+    let with_profile = parse(&format!("{chain}\nprofile = \"backup\"")).unwrap().credentials;
+    assert!(with_profile == Some(CredentialChain::new().with_profile("backup")));
+    let key = "access_key = \"A\"\nsecret_key = \"B\"";
+    assert!(parse(key).unwrap().credentials.is_none());
+    for (backend, entry) in [
+        (format!("{chain}\n{key}"), "backend.credentials"),
+        (format!("{chain}\nsecret_key = \"B\""), "backend.credentials"),
+        (format!("profile = \"backup\"\n{key}"), "backend.profile"),
+        (String::new(), "backend.access_key"),
+    ] {
+        let error = parse(&backend).err().unwrap();
+        assert_eq!(error.entry(), entry, "{backend}");
+    }
+    assert!(parse("credentials = \"imds\"").is_err());
+}
