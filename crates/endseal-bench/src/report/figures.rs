@@ -213,6 +213,11 @@ impl<'a> Figures<'a> {
         if found.is_empty() { SUITES.iter().collect() } else { found }
     }
 
+    /// The noise floor of a suite; 0 if it was not measured.
+    pub(crate) fn noise_floor_of(&self, suite: &str) -> f64 {
+        self.record.noise_floor_of(suite).unwrap_or_default()
+    }
+
     /// "1.2 % (envelope), 0.41 % (codec)"; bare where one holds for all.
     pub(crate) fn noise_floors(&self) -> Option<String> {
         let record = self.record;

@@ -4,6 +4,9 @@ use super::document::{Document, Table, Text};
 use super::figures::{Case, Figures, OURS};
 use crate::words;
 
+/// The largest noise floor with which each figure decides.
+const DECISIVE: f64 = 0.05;
+
 /// A figure that the project wants to reach.
 pub(crate) struct Goal {
     pub(crate) what: String,
@@ -17,8 +20,10 @@ pub(crate) struct Goal {
 pub(crate) enum Measure {
     /// How many times faster `subject` is than `against`.
     Factor { case: Case, subject: &'static str, against: &'static str },
-    /// A share of one figure in another, such as bytes beside a peer's.
+    /// A share of one measured time in another.
     Share(Option<f64>),
+    /// A share of lengths, counts or memory, which no noise of the machine changes.
+    Exact(Option<f64>),
 }
 
 /// What it must be.
@@ -47,6 +52,11 @@ impl Goal {
         Self { what: what.into(), measure, bound, note: None }
     }
 
+    /// A share of lengths, counts or memory that must not be larger.
+    pub(crate) fn exactly(what: impl Into<String>, share: Option<f64>, bound: f64) -> Self {
+        Self { measure: Measure::Exact(share), ..Self::at_most(what, share, bound) }
+    }
+
     /// The figure and its interval; `None` if this run did not measure it.
     fn found(&self, figures: &Figures<'_>) -> Option<(f64, Option<[f64; 2]>)> {
         match &self.measure {
@@ -54,23 +64,23 @@ impl Goal {
                 let factor = figures.factor(case, subject, against)?;
                 Some((factor.median, factor.ci95))
             }
-            Measure::Share(share) => share.map(|share| (share, None)),
+            Measure::Share(share) | Measure::Exact(share) => share.map(|share| (share, None)),
         }
     }
 
-    fn judge(&self, figures: &Figures<'_>) -> Verdict {
-        let Some((median, ci95)) = self.found(figures) else { return Verdict::NotMeasured };
-        let [low, high] = ci95.unwrap_or([median, median]);
-        let (reached, within) = match self.bound {
-            Bound::AtLeast(bound) => (median >= bound, high >= bound),
-            Bound::AtMost(bound) => (median <= bound, low <= bound),
+    /// A figure within the noise floor of its bound decides nothing if that floor is above [`DECISIVE`].
+    fn judge(&self, figures: &Figures<'_>, floor: f64) -> Verdict {
+        let Some((median, _)) = self.found(figures) else { return Verdict::NotMeasured };
+        let (bound, reached) = match self.bound {
+            Bound::AtLeast(bound) => (bound, median >= bound),
+            Bound::AtMost(bound) => (bound, median <= bound),
             Bound::None => return Verdict::NoGoal,
         };
-        match (reached, within) {
-            (true, _) => Verdict::Reached,
-            (false, true) => Verdict::Within,
-            (false, false) => Verdict::Missed,
+        let exact = matches!(self.measure, Measure::Exact(_));
+        if !exact && floor > DECISIVE && (median / bound - 1.0).abs() <= floor {
+            return Verdict::NotDecided;
         }
+        if reached { Verdict::Reached } else { Verdict::Missed }
     }
 
     fn wanted(&self) -> String {
@@ -85,8 +95,8 @@ impl Goal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Reached,
-    /// The median misses it, the interval does not.
-    Within,
+    /// The noise of the machine is larger than the distance to the bound.
+    NotDecided,
     Missed,
     NotMeasured,
     NoGoal,
@@ -105,18 +115,18 @@ pub(crate) fn write(document: &mut Document, figures: &Figures<'_>) {
         if with_goals.len() > 1 {
             document.subsection(suite.name);
         }
-        if table(document, figures, goals) {
+        if table(document, figures, goals, figures.noise_floor_of(suite.name)) {
             suite.report.why_missed(document, figures);
         }
     }
 }
 
 /// Writes the table. Gives whether a goal was missed.
-fn table(document: &mut Document, figures: &Figures<'_>, goals: &[Goal]) -> bool {
+fn table(document: &mut Document, figures: &Figures<'_>, goals: &[Goal], noise_floor: f64) -> bool {
     let mut table = Table::new("", &["Goal", "wanted", "here", ""]);
     let mut missed = false;
     for goal in goals {
-        let verdict = goal.judge(figures);
+        let verdict = goal.judge(figures, noise_floor);
         missed |= verdict == Verdict::Missed;
         let here = match goal.found(figures) {
             // One percent matters in a share of nearly all.
@@ -128,7 +138,7 @@ fn table(document: &mut Document, figures: &Figures<'_>, goals: &[Goal]) -> bool
         };
         let verdict = match verdict {
             Verdict::Reached => Text::from("reached"),
-            Verdict::Within => Text::from("within the interval"),
+            Verdict::NotDecided => Text::from("not decided"),
             Verdict::Missed => Text::new().strong("missed"),
             Verdict::NotMeasured => Text::from("–"),
             Verdict::NoGoal => Text::from("no goal"),
@@ -151,10 +161,27 @@ mod tests {
     use super::*;
     use crate::record::Record;
 
-    fn share(share: Option<f64>, bound: Bound) -> Verdict {
-        let measure = Measure::Share(share);
+    fn judged(measure: Measure, bound: Bound, noise_floor: f64) -> Verdict {
         let goal = Goal { what: "bytes".into(), measure, bound, note: None };
-        goal.judge(&Figures::new(&Record::default()))
+        goal.judge(&Figures::new(&Record::default()), noise_floor)
+    }
+
+    fn share(share: Option<f64>, bound: Bound) -> Verdict {
+        judged(Measure::Share(share), bound, 0.05)
+    }
+
+    #[test]
+    fn a_figure_within_the_noise_of_its_bound_decides_nothing() {
+        let judged = |share, floor| judged(Measure::Share(Some(share)), Bound::AtMost(1.6), floor);
+        assert_eq!(judged(1.7, 0.05), Verdict::Missed);
+        assert_eq!(judged(1.7, 0.10), Verdict::NotDecided);
+        assert_eq!(judged(1.5, 0.10), Verdict::NotDecided);
+        assert_eq!(judged(1.4, 0.10), Verdict::Reached);
+        assert_eq!(judged(1.8, 0.10), Verdict::Missed);
+        let exact = Measure::Exact(Some(1.7));
+        let goal =
+            Goal { what: "bytes".into(), measure: exact, bound: Bound::AtMost(1.6), note: None };
+        assert_eq!(goal.judge(&Figures::new(&Record::default()), 0.5), Verdict::Missed);
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(super) fn goals(figures: &Figures<'_>) -> Vec<Goal> {
         });
     }
     let bytes = "Bytes of an encoding, of those of its fields";
-    goals.push(Goal::at_most(bytes, largest(figures), 1.01));
+    goals.push(Goal::exactly(bytes, largest(figures), 1.01));
     goals
 }
 

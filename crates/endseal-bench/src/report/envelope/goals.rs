@@ -32,7 +32,7 @@ pub(super) fn goals(figures: &Figures<'_>) -> Vec<Goal> {
         faster(100, "straight", 8.0),
         Goal::faster("Open it as one of 100, beside libsignal", open(100), "libsignal", 2.5),
         Goal::faster(format!("Open it as one of 100, beside {SEED}"), open(100), SEED, 15.0),
-        Goal::at_most("Bytes of one more person, of libsignal's", share, 0.53),
+        Goal::exactly("Bytes of one more person, of libsignal's", share, 0.53),
     ]
 }
 

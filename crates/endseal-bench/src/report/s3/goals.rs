@@ -59,12 +59,12 @@ pub(super) fn goals(figures: &Figures<'_>) -> Vec<Goal> {
     }
     goals.extend(of_memory(figures));
     let byte = |metric| median(figures, &one_byte(), OURS, metric);
-    goals.push(Goal::at_most(
+    goals.push(Goal::exactly(
         "One byte of 100 MB: bytes from the backend, of one chunk (16,400)",
         share(byte("backend_bytes"), Some(CHUNK)),
         1.0,
     ));
-    goals.push(Goal::at_most(
+    goals.push(Goal::exactly(
         "One byte of 100 MB: requests to the backend",
         byte("backend_requests"),
         1.0,
@@ -84,7 +84,7 @@ fn of_memory(figures: &Figures<'_>) -> Vec<Goal> {
         {
             let [one, several] = MEMORY_MB;
             let bound = if streams == 1 { one } else { several };
-            goals.push(Goal::at_most(
+            goals.push(Goal::exactly(
                 format!(
                     "Most memory, {} {way}, {}, of {} MB",
                     size_text(bytes),
@@ -95,7 +95,7 @@ fn of_memory(figures: &Figures<'_>) -> Vec<Goal> {
                 1.0,
             ));
         }
-        goals.push(Goal::at_most(
+        goals.push(Goal::exactly(
             format!("Most memory, {} {way}, beside {}", size_text(largest.0), size_text(least.0)),
             share(largest.1, least.1),
             ALIKE,

@@ -99,7 +99,7 @@ pub(super) fn goals(figures: &Figures<'_>) -> Vec<Goal> {
         share(&sending(), "wait_p99", WAIT_BOUND),
         1.0,
     ));
-    goals.push(Goal::at_most(
+    goals.push(Goal::exactly(
         "Memory of 5,000 messages in one transaction, of 32 MB",
         share(&memory(third, third.0), "rss_growth", MEMORY_BOUND),
         1.0,
