@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::{Instant, SystemTime};
 
-use endseal_s3proxy::Config;
+use endseal_s3proxy::admin::{Clean, Rewrap, Scrub, clean, rewrap, scrub};
 use endseal_s3proxy::config::Backend;
 use endseal_s3proxy::credentials::CredentialChain;
+use endseal_s3proxy::{Config, Proxy};
 use tokio::time::sleep;
 
 use crate::credential_servers::{CHAIN_SECRET, Source, Verifying, answer, in_millis, json};
-use crate::fixture::{Scratch, config, new_ring, serve};
+use crate::fixture::{Scratch, World, config, new_ring, serve};
 use crate::logged::Lines;
 
 const TOKEN: &str = "token+of/the=session";
@@ -329,6 +330,28 @@ async fn a_reload_goes_on_with_the_credentials_of_the_same_chain_alone() {
     config.backend.credentials = Some(chain.with_profile("another"));
     let other = front.proxy.renewed(&config).unwrap();
     assert_eq!(other.ready().await, Err("there are no credentials for the backend"));
+}
+
+#[tokio::test]
+async fn rewrap_scrub_and_clean_use_the_chain() {
+    let world = World::new();
+    let mut config = world.config();
+    let backend = &mut config.backend;
+    let key = core::mem::take(&mut backend.access_key);
+    let secret = world.folder.expose_secret_access_key();
+    backend.credentials =
+        Some(environment(&[("AWS_ACCESS_KEY_ID", &key), ("AWS_SECRET_ACCESS_KEY", secret)]));
+    let front = serve(&config).await;
+    front.client.ask("PUT", "/bucket").await.expect(200);
+    front.client.put("/bucket/key", b"content").await.expect(200);
+    // The first request of each is also the first of its chain.
+    let start = || Arc::new(Proxy::start(&config).unwrap());
+    let scrubbed = scrub(&start(), &Scrub::default(), |_| {}).await.unwrap();
+    assert_eq!((scrubbed.authentic, scrubbed.failed), (1, 0));
+    let rewrapped = rewrap(&start(), &Rewrap::default(), |_| {}).await.unwrap();
+    assert_eq!(rewrapped.buckets, 1);
+    let cleaned = clean(&start(), &Clean::default(), |_| {}).await.unwrap();
+    assert_eq!(cleaned.buckets, 1);
 }
 
 #[test]
