@@ -18,6 +18,10 @@ pub(super) fn reload(
 }
 
 fn renew(current: &Current, running: &Config, config: &Config) -> Result<(), String> {
+    // A configuration that is half written may have no `[tls]` yet.
+    if current.get().tls.is_some() && config.tls.is_none() {
+        return Err("tls: is taken away when the process starts again".to_owned());
+    }
     let proxy = current.proxy().renewed(config).map_err(|error| error.to_string())?;
     let next = Generation::new(Arc::new(proxy), config.tls.as_ref());
     current.replace(next.map_err(|error| error.to_string())?);
