@@ -15,6 +15,7 @@
 pub mod allocation;
 mod batch;
 pub mod calibration;
+pub mod case;
 pub mod clock;
 pub mod compare;
 mod duplex;
@@ -34,6 +35,7 @@ pub mod run;
 mod s3;
 pub mod schema;
 mod scratch;
+pub mod stations;
 pub mod stats;
 pub mod subject;
 pub mod suite;

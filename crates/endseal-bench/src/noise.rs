@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use crate::batch::Batch;
-use crate::run::{INPUTS, MIN_ROUNDS, OURS};
+use crate::case::{INPUTS, MIN_ROUNDS, OURS};
 use crate::stats::median;
 use crate::subject::{Subject, SubjectError};
 use crate::suite::{Case, Extent, Suite};

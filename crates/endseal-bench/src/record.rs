@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::case::Case;
+pub use crate::case::Params;
 use crate::environment::Environment;
-use crate::suite::Case;
 
 /// The schema that this version writes.
 pub const SCHEMA: &str = "endseal-bench/1";
@@ -94,9 +95,6 @@ pub struct SubjectInfo {
     #[serde(default)]
     pub properties: Vec<String>,
 }
-
-/// Parameters of a case, such as members and bytes.
-pub type Params = BTreeMap<String, u64>;
 
 /// One figure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -20,56 +20,15 @@ pub(crate) mod sessions;
 mod sizes;
 mod svg;
 pub(crate) mod transport;
+pub(crate) mod view;
 
-use document::{Document, Text};
+use document::Document;
 use figures::{Case, Figures};
-use goals::Goal;
+pub(crate) use view::{SuiteReport, View};
 
 use crate::record::{Params, Record, Row};
+use crate::stations::STATIONS;
 use crate::words;
-
-/// What a suite says in a report. The rest (banners, losses, all subjects beside each other, memory,
-/// method) is the same for all.
-pub(crate) trait SuiteReport: Sync {
-    /// What a reader of one paragraph should know.
-    fn summary(&self, figures: &Figures<'_>) -> Text;
-
-    /// Below "Headline figures".
-    fn headlines(&self, document: &mut Document, figures: &Figures<'_>);
-
-    /// What it set out to reach.
-    fn goals(&self, _: &Figures<'_>) -> Vec<Goal> {
-        Vec::new()
-    }
-
-    /// Why goals were missed, as far as the figures of the run tell.
-    fn why_missed(&self, _: &mut Document, _: &Figures<'_>) {}
-
-    /// Why `other` was ahead in a metric of a case, as far as that is not a matter of properties.
-    fn why_lost(&self, _case: &Case, _metric: &str, _other: &str) -> Option<&'static str> {
-        None
-    }
-
-    /// Sections of its own: published tables, growth.
-    fn sections(&self, document: &mut Document, figures: &Figures<'_>);
-
-    /// Whether subjects that do this case have properties at all: where none protects anything, they
-    /// do not differ in it.
-    fn protects(&self, _: &Case) -> bool {
-        true
-    }
-
-    /// The cases whose ratios are drawn.
-    fn main_cases(&self) -> Vec<Case> {
-        Vec::new()
-    }
-
-    /// Below "What each property costs".
-    fn prices(&self, _: &mut Document, _: &Figures<'_>) {}
-
-    /// Below "Sizes".
-    fn sizes(&self, _: &mut Document, _: &Figures<'_>) {}
-}
 
 /// `report.md`.
 #[must_use]
@@ -84,15 +43,15 @@ pub fn html(record: &Record) -> String {
 }
 
 fn document(record: &Record) -> Document {
-    let figures = Figures::new(record);
+    let figures = Figures::new(record, STATIONS.iter().map(|station| station.view).collect());
     let mut document = Document {
         title: "endseal bench: what end-to-end encryption costs".into(),
         ..Document::default()
     };
     front::write(&mut document, &figures);
     goals::write(&mut document, &figures);
-    for suite in figures.suites() {
-        suite.report.sections(&mut document, &figures);
+    for view in figures.views() {
+        view.report.sections(&mut document, &figures);
     }
     peers::write(&mut document, &figures);
     sizes::write(&mut document, &figures);

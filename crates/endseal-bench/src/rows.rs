@@ -1,9 +1,9 @@
 //! From the samples of a case to the rows and ratios of the record.
 
 use crate::allocation;
+use crate::case::OURS;
 use crate::clock::Elapsed;
 use crate::record::{Better, Ratio, Record, Row};
-use crate::run::OURS;
 use crate::stats::{Estimate, Shuffler, estimate};
 use crate::subject::{Extra, Prepared, SubjectError};
 use crate::suite::{Case, Suite};

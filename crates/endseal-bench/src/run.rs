@@ -6,6 +6,8 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use crate::batch::Batch;
 use crate::calibration;
+pub use crate::case::OURS;
+use crate::case::{INPUTS, MIN_ROUNDS};
 use crate::clock::Elapsed;
 use crate::environment::{CpuTimes, Environment};
 use crate::growth;
@@ -16,15 +18,8 @@ use crate::stats::{Shuffler, median};
 use crate::subject::{Prepared, Subject, SubjectError};
 use crate::suite::{Case, Extent, Suite};
 
-/// Inputs of a case that take turns.
-pub(crate) const INPUTS: u32 = 16;
-/// Fewer rounds give no interval worth its name.
-pub(crate) const MIN_ROUNDS: usize = 5;
 /// A subject whose process was lost so often is left out of the rest of the run.
 const MOST_LOSSES: usize = 2;
-/// The subject that others are compared with.
-pub const OURS: &str = "endseal";
-
 /// What a run reports while it goes on.
 pub trait Observer {
     /// Case `index` of `total` begins.

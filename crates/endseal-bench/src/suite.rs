@@ -2,10 +2,8 @@
 
 use core::ops::RangeInclusive;
 
-use crate::record::Params;
-use crate::report::SuiteReport;
-use crate::run::MIN_ROUNDS;
-use crate::subject::Subject;
+pub use crate::case::Case;
+use crate::case::MIN_ROUNDS;
 
 pub mod codec;
 pub mod envelope;
@@ -52,33 +50,8 @@ impl Extent {
     }
 }
 
-/// One case with its parameters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Case {
-    /// The suite.
-    pub suite: &'static str,
-    /// Its name in docs/spec/bench-peer.md.
-    pub case: &'static str,
-    /// Its parameters.
-    pub params: Params,
-}
-
-impl Case {
-    /// In words, for people who watch.
-    #[must_use]
-    pub fn describe(&self) -> String {
-        let params: Vec<_> =
-            self.params.iter().map(|(name, value)| format!("{value} {name}")).collect();
-        if params.is_empty() {
-            return format!("{} {}", self.suite, self.case);
-        }
-        format!("{} {}: {}", self.suite, self.case, params.join(", "))
-    }
-}
-
 /// One station's part of the benchmark. A new one is a module below this one that gives such a value,
-/// and its line in [`SUITES`].
+/// and its lines in [`SUITES`] and [`STATIONS`](crate::stations::STATIONS).
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Suite {
@@ -87,7 +60,6 @@ pub struct Suite {
     /// What it measures, for people.
     pub about: &'static str,
     pub(crate) cases: fn(Extent) -> Vec<Case>,
-    pub(crate) subjects: fn() -> Vec<Box<dyn Subject>>,
     /// Cases whose output has a length that deserves a row.
     pub(crate) sized: &'static [&'static str],
     /// Those of them that are not timed: a check tells all.
@@ -102,8 +74,6 @@ pub struct Suite {
     pub(crate) notes: &'static [(&'static str, &'static str)],
     /// Rounds of a case at least, however long they take, and at most, where the extent's are too many.
     pub(crate) rounds: fn(Extent, &Case) -> RangeInclusive<usize>,
-    /// Its part of the report.
-    pub(crate) report: &'static dyn SuiteReport,
 }
 
 /// For suites whose cases are short.
@@ -124,26 +94,20 @@ pub(crate) struct Growing {
 }
 
 /// All suites.
-pub static SUITES: &[Suite] =
-    &[envelope::SUITE, codec::SUITE, transport::SUITE, s3::SUITE, sessions::SUITE];
+pub static SUITES: &[&Suite] =
+    &[&envelope::SUITE, &codec::SUITE, &transport::SUITE, &s3::SUITE, &sessions::SUITE];
 
 impl Suite {
     /// The suite of that name.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
-        SUITES.iter().find(|suite| suite.name == name)
+        SUITES.iter().copied().find(|suite| suite.name == name)
     }
 
     /// Its cases.
     #[must_use]
     pub fn cases(&self, extent: Extent) -> Vec<Case> {
         (self.cases)(extent)
-    }
-
-    /// endseal's own subjects in it.
-    #[must_use]
-    pub fn subjects(&self) -> Vec<Box<dyn Subject>> {
-        (self.subjects)()
     }
 }
 

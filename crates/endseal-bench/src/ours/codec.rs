@@ -3,20 +3,17 @@
 use core::hint::black_box;
 use std::collections::BTreeMap;
 
+use crate::case::OURS;
 use crate::clock::{Elapsed, time};
 use crate::record::{Params, SubjectInfo};
-use crate::run::OURS;
 use crate::subject::{Checked, Prepared, Subject, SubjectError};
+use crate::suite::codec::DIRECT;
 
 mod layer;
 mod sample;
 
 use layer::{Layer, Pipeline};
 use sample::Size;
-pub(crate) use sample::raw_bytes;
-
-/// The subject without an AEAD of its own.
-pub(crate) const DIRECT: &str = "endseal-direct";
 
 /// Who can read what is made ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

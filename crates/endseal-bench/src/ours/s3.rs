@@ -11,6 +11,7 @@ use crate::clock::Elapsed;
 use crate::record::{Better, Params, SubjectInfo};
 use crate::s3::{COUNTERS, Failure, client, signer};
 use crate::subject::{Extra, Prepared, Subject, SubjectError};
+use crate::suite::s3::{DIRECT, GET, MEMORY, PASS_THROUGH, PUT, PUT_CHUNKED, RANGE, SEED, SMALL};
 
 mod check;
 mod line;
@@ -26,26 +27,6 @@ mod world;
 
 use shape::{Job, Shape};
 use world::World;
-
-/// The client speaks to the backend itself.
-pub(crate) const DIRECT: &str = "direct";
-/// A proxy that only passes on.
-pub(crate) const PASS_THROUGH: &str = "pass-through";
-/// The seed's shape.
-pub(crate) const SEED: &str = "seed-ctr";
-
-/// An object is stored.
-pub(crate) const PUT: &str = "put";
-/// An object is stored, in chunks with its checksum behind.
-pub(crate) const PUT_CHUNKED: &str = "put_chunked";
-/// An object is fetched.
-pub(crate) const GET: &str = "get";
-/// One byte of an object is fetched.
-pub(crate) const RANGE: &str = "range";
-/// Many short objects are stored or fetched.
-pub(crate) const SMALL: &str = "small";
-/// Untimed: the most memory that a process has.
-pub(crate) const MEMORY: &str = "memory";
 
 /// Which way objects take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,7 +55,7 @@ pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
 fn info(way: Way) -> SubjectInfo {
     let (subject, about, settings, properties): (_, _, _, &[&str]) = match way {
         Way::Endseal => (
-            crate::run::OURS,
+            crate::case::OURS,
             "endseal s3 serve with its defaults: signatures verified and made, a checksum behind each \
              upload, AES-256-GCM in chunks of 16 KiB, each authenticated before it is given out",
             "docs/spec/s3-object.md",

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::clock::Elapsed;
 use crate::record::{Better, Params, SubjectInfo};
 use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
+use crate::suite::sessions::{BARE, DECRYPT, MEMORY, SEND};
 
 mod bare;
 pub mod drain;
@@ -12,6 +13,7 @@ mod examine;
 pub(crate) mod folder;
 mod mls;
 mod pairwise;
+mod people;
 mod send;
 mod shape;
 mod world;
@@ -19,15 +21,6 @@ mod world;
 use folder::Failure;
 use shape::Shape;
 use world::World;
-
-/// The floor: no store, and one synchronisation.
-pub(crate) const BARE: &str = "bare";
-/// The case that is timed.
-pub(crate) const DECRYPT: &str = "decrypt_batch";
-/// Untimed: how much memory the same work takes.
-pub(crate) const MEMORY: &str = "memory";
-/// Untimed: what a message costs that is sent while a backlog is on its way.
-pub(crate) const SEND: &str = "send_during";
 
 /// Both subjects of the suite.
 pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
@@ -63,7 +56,7 @@ impl Sessions {
                      which messages were delivered; pairwise is Olm; with more than one thread, \
                      another one writes";
         let properties = [&PROPERTIES[..], &["durable"]].concat();
-        Self { info: info(crate::run::OURS, about, &properties) }
+        Self { info: info(crate::case::OURS, about, &properties) }
     }
 }
 

@@ -4,8 +4,7 @@ use super::SuiteReport;
 use super::document::{Document, Text};
 use super::figures::{Case, Factor, Figures, OURS};
 use super::goals::Goal;
-use crate::ours::codec::DIRECT;
-use crate::suite::codec::raw_of;
+use crate::suite::codec::{DIRECT, raw_of};
 use crate::words;
 
 mod beside;

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::View;
 use super::document::Text;
 use crate::record::{Growth, Params, Record, Row, SubjectInfo};
 use crate::stats::{Line, theil_sen};
+use crate::suite::Suite;
 use crate::suite::s3::{SERVER, SINK};
 use crate::suite::sessions::{MLS, PAIRWISE};
-use crate::suite::{SUITES, Suite};
 use crate::words;
 
 /// Our subject.
@@ -100,6 +101,7 @@ pub(crate) struct Factor {
 #[derive(Debug)]
 pub(crate) struct Figures<'a> {
     pub(crate) record: &'a Record,
+    views: Vec<View>,
     rows: BTreeMap<(Case, &'a str, &'a str), &'a Row>,
     ratios: BTreeMap<(Case, &'a str, &'a str), Factor>,
     /// What a subject says of itself, once for each suite where it says it so.
@@ -108,7 +110,7 @@ pub(crate) struct Figures<'a> {
 }
 
 impl<'a> Figures<'a> {
-    pub(crate) fn new(record: &'a Record) -> Self {
+    pub(crate) fn new(record: &'a Record, views: Vec<View>) -> Self {
         let row = |row: &'a Row| ((Case::of(row), &*row.subject, &*row.metric), row);
         let mut ratios = BTreeMap::new();
         for ratio in &record.ratios {
@@ -134,7 +136,7 @@ impl<'a> Figures<'a> {
         }
         let named = subjects.keys().copied();
         let names = named.chain(record.rows.iter().map(|row| &*row.subject)).collect();
-        Self { record, rows: record.rows.iter().map(row).collect(), ratios, subjects, names }
+        Self { record, views, rows: record.rows.iter().map(row).collect(), ratios, subjects, names }
     }
 
     /// One figure.
@@ -203,14 +205,19 @@ impl<'a> Figures<'a> {
     }
 
     /// The suites that this run was asked for or measured; all, if it says neither.
-    pub(crate) fn suites(&self) -> Vec<&'static Suite> {
+    pub(crate) fn views(&self) -> Vec<View> {
         let Record { arguments, rows, .. } = self.record;
-        let asked = |suite: &&Suite| {
-            arguments.suites.iter().any(|name| name == suite.name)
-                || rows.iter().any(|row| row.suite == suite.name)
+        let asked = |view: &&View| {
+            arguments.suites.iter().any(|name| name == view.suite.name)
+                || rows.iter().any(|row| row.suite == view.suite.name)
         };
-        let found: Vec<&Suite> = SUITES.iter().filter(asked).collect();
-        if found.is_empty() { SUITES.iter().collect() } else { found }
+        let found: Vec<View> = self.views.iter().filter(asked).copied().collect();
+        if found.is_empty() { self.views.clone() } else { found }
+    }
+
+    /// The part of a suite.
+    pub(crate) fn view(&self, suite: &str) -> Option<View> {
+        self.views.iter().find(|view| view.suite.name == suite).copied()
     }
 
     /// The noise floor of a suite; 0 if it was not measured.
@@ -221,15 +228,15 @@ impl<'a> Figures<'a> {
     /// "1.2 % (envelope), 0.41 % (codec)"; bare where one holds for all.
     pub(crate) fn noise_floors(&self) -> Option<String> {
         let record = self.record;
-        let suites = self.suites();
-        if record.noise_floors.is_empty() || suites.len() < 2 {
+        let views = self.views();
+        if record.noise_floors.is_empty() || views.len() < 2 {
             return record.noise_floor.map(words::fine_percent);
         }
-        let of = |suite: &&Suite| {
-            let floor = words::fine_percent(record.noise_floor_of(suite.name)?);
-            Some(format!("{floor} ({})", suite.name))
+        let of = |view: &View| {
+            let floor = words::fine_percent(record.noise_floor_of(view.suite.name)?);
+            Some(format!("{floor} ({})", view.suite.name))
         };
-        Some(words::list(&suites.iter().filter_map(of).collect::<Vec<_>>()))
+        Some(words::list(&views.iter().filter_map(of).collect::<Vec<_>>()))
     }
 
     /// All metrics that have a figure.
@@ -268,8 +275,7 @@ impl<'a> Figures<'a> {
 
     /// In what `other` differs from `subject` where both do this case.
     pub(crate) fn difference_at(&self, case: &Case, subject: &str, other: &str) -> Option<String> {
-        let protects = |suite: &Suite| suite.report.protects(case);
-        if Suite::find(&case.suite).is_some_and(|suite| !protects(suite)) {
+        if self.view(&case.suite).is_some_and(|view| !view.report.protects(case)) {
             return None;
         }
         self.difference_in(&case.suite, subject, other)

@@ -72,8 +72,8 @@ fn banners(document: &mut Document, record: &Record) {
 fn summary(figures: &Figures<'_>) -> Text {
     let record = figures.record;
     let mut text = Text::new();
-    for suite in figures.suites() {
-        text = text.join(suite.report.summary(figures)).say(" ");
+    for view in figures.views() {
+        text = text.join(view.report.summary(figures)).say(" ");
     }
     let measured: BTreeSet<&str> = record.rows.iter().map(|row| &*row.subject).collect();
     let measured = measured.len();
@@ -91,12 +91,12 @@ fn summary(figures: &Figures<'_>) -> Text {
 
 /// The headline figures of each suite, under its name where there are several.
 fn headlines(document: &mut Document, figures: &Figures<'_>) {
-    let suites = figures.suites();
-    for suite in &suites {
-        if suites.len() > 1 {
-            document.subsection(suite.name);
+    let views = figures.views();
+    for view in &views {
+        if views.len() > 1 {
+            document.subsection(view.suite.name);
         }
-        suite.report.headlines(document, figures);
+        view.report.headlines(document, figures);
     }
 }
 

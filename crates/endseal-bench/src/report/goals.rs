@@ -104,19 +104,19 @@ enum Verdict {
 
 /// The goals of all suites that were measured, and why some were missed.
 pub(crate) fn write(document: &mut Document, figures: &Figures<'_>) {
-    let suites = figures.suites();
-    let with_goals = suites.iter().map(|suite| (suite, suite.report.goals(figures)));
+    let views = figures.views();
+    let with_goals = views.iter().map(|view| (view, view.report.goals(figures)));
     let with_goals: Vec<_> = with_goals.filter(|(_, goals)| !goals.is_empty()).collect();
     if with_goals.is_empty() {
         return;
     }
     document.section("Goals");
-    for (suite, goals) in &with_goals {
+    for (view, goals) in &with_goals {
         if with_goals.len() > 1 {
-            document.subsection(suite.name);
+            document.subsection(view.suite.name);
         }
-        if table(document, figures, goals, figures.noise_floor_of(suite.name)) {
-            suite.report.why_missed(document, figures);
+        if table(document, figures, goals, figures.noise_floor_of(view.suite.name)) {
+            view.report.why_missed(document, figures);
         }
     }
 }
@@ -163,7 +163,7 @@ mod tests {
 
     fn judged(measure: Measure, bound: Bound, noise_floor: f64) -> Verdict {
         let goal = Goal { what: "bytes".into(), measure, bound, note: None };
-        goal.judge(&Figures::new(&Record::default()), noise_floor)
+        goal.judge(&Figures::new(&Record::default(), Vec::new()), noise_floor)
     }
 
     fn share(share: Option<f64>, bound: Bound) -> Verdict {
@@ -181,7 +181,7 @@ mod tests {
         let exact = Measure::Exact(Some(1.7));
         let goal =
             Goal { what: "bytes".into(), measure: exact, bound: Bound::AtMost(1.6), note: None };
-        assert_eq!(goal.judge(&Figures::new(&Record::default()), 0.5), Verdict::Missed);
+        assert_eq!(goal.judge(&Figures::new(&Record::default(), Vec::new()), 0.5), Verdict::Missed);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::document::{Block, Document, Span, Table, TableRow, Text};
 use super::markdown::plain;
-use super::svg::{self, Width};
+use super::svg::{self, Width, escape};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -150,22 +150,6 @@ fn span(span: &Span) -> String {
         Span::Absent(text) => format!("<span class=\"absent\">{}</span>", escape(text)),
         Span::Break => "<br>".into(),
     }
-}
-
-/// Takes away every meaning that HTML gives to a character, in text and in quoted attributes.
-pub(super) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out += "&amp;",
-            '<' => out += "&lt;",
-            '>' => out += "&gt;",
-            '"' => out += "&quot;",
-            '\'' => out += "&#39;",
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

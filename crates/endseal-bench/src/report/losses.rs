@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use super::document::{Document, Table, Text};
 use super::figures::{Case, Figures, OURS, axis, is_floor, is_ours, on_axis};
 use crate::record::{Better, Row};
-use crate::suite::Suite;
 use crate::words;
 
 pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
@@ -32,7 +31,12 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
             let what = if i == 0 { job.text() } else { job.text_again() };
             let difference = figures.difference_at(&job.case, &job.ours, &other);
             let much = lost.text(axis(&job.case.suite), difference.is_some());
-            table.row(vec![what, much, Text::from(&*other), why(&job, &other, difference)]);
+            table.row(vec![
+                what,
+                much,
+                Text::from(&*other),
+                why(figures, &job, &other, difference),
+            ]);
         }
     }
     document.table(table);
@@ -110,9 +114,10 @@ impl Lost {
 }
 
 /// What the other does less or more, then what else is known of the case.
-fn why(job: &Job, other: &str, difference: Option<String>) -> Text {
-    let known = Suite::find(&job.case.suite)
-        .and_then(|suite| suite.report.why_lost(&job.case, &job.metric, other));
+fn why(figures: &Figures<'_>, job: &Job, other: &str, difference: Option<String>) -> Text {
+    let known = figures
+        .view(&job.case.suite)
+        .and_then(|view| view.report.why_lost(&job.case, &job.metric, other));
     let difference = difference.map(|difference| format!("{}: {difference}", words::tame(other)));
     match (difference, known) {
         (None, None) => "not known".into(),

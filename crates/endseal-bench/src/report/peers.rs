@@ -31,8 +31,8 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
         document.table(matrix(figures, &suite, &cases));
     }
     document.section("What each property costs");
-    for suite in figures.suites() {
-        suite.report.prices(document, figures);
+    for view in figures.views() {
+        view.report.prices(document, figures);
     }
 }
 
@@ -61,9 +61,8 @@ fn matrix(figures: &Figures<'_>, suite: &str, cases: &[&Case]) -> Table {
         let value = case.params.get(axis(suite));
         table.head.push(value.map_or("here".into(), |value| on_axis(axis(suite), *value).into()));
     }
-    let protects = cases
-        .iter()
-        .find(|case| Suite::find(suite).is_none_or(|suite| suite.report.protects(case)));
+    let protects =
+        cases.iter().find(|case| figures.view(suite).is_none_or(|view| view.report.protects(case)));
     let takes_part =
         |subject: &&str| cases.iter().any(|case| figures.time(case, subject).is_some());
     let mut classes: BTreeMap<(usize, String), Vec<&str>> = BTreeMap::new();
@@ -135,7 +134,7 @@ fn cell(figures: &Figures<'_>, case: &Case, subject: &str) -> Text {
 fn bars(figures: &Figures<'_>) -> Option<Chart> {
     let mut groups = Vec::new();
     let mut description = Vec::new();
-    for case in figures.suites().into_iter().flat_map(|suite| suite.report.main_cases()) {
+    for case in figures.views().into_iter().flat_map(|view| view.report.main_cases()) {
         let mut bars: Vec<Bar> = figures
             .subjects()
             .into_iter()

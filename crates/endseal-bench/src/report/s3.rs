@@ -4,8 +4,8 @@ use super::SuiteReport;
 use super::document::{Document, Text};
 use super::figures::{Case, Figures, OURS};
 use super::goals::Goal;
-use crate::ours::s3::{GET, MEMORY, PUT, PUT_CHUNKED, RANGE, SEED, SMALL};
 use crate::record::Params;
+use crate::suite::s3::{GET, MEMORY, PUT, PUT_CHUNKED, RANGE, SEED, SMALL};
 use crate::suite::s3::{MB, SERVER, SINK, SIZES, chunked, memory, range, small, transfer};
 use crate::words;
 

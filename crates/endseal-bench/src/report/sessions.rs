@@ -4,8 +4,8 @@ use super::SuiteReport;
 use super::document::{Document, Text};
 use super::figures::{Case, Figures, OURS};
 use super::goals::Goal;
-use crate::ours::sessions::{BARE, DECRYPT, MEMORY, SEND};
 use crate::record::{Params, Row};
+use crate::suite::sessions::{BARE, DECRYPT, MEMORY, SEND};
 use crate::suite::sessions::{CHUNK, DEFAULT_CHUNK, GROUPS, SCENARIOS, groups, pairwise};
 use crate::words;
 

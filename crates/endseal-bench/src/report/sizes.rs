@@ -7,8 +7,8 @@ use crate::words;
 
 pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
     document.section("Sizes");
-    for suite in figures.suites() {
-        suite.report.sizes(document, figures);
+    for view in figures.views() {
+        view.report.sizes(document, figures);
     }
     document.section("Memory");
     memory(document, figures);

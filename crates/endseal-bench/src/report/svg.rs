@@ -4,7 +4,6 @@
 use core::fmt::Write as _;
 
 use super::chart::{Bars, Chart, Curves, LogAxis, MOST_SERIES, Quantity, Scale, Series, spread};
-use super::html::escape;
 use crate::words;
 
 /// Which screen.
@@ -34,6 +33,22 @@ pub(super) fn draw(chart: &Chart, id: &str, width: Width) -> String {
          aria-labelledby=\"{id}-t {id}-d\"><title id=\"{id}-t\">{title}</title>\
          <desc id=\"{id}-d\">{description}</desc>{body}</svg>\n"
     )
+}
+
+/// Takes away every meaning that HTML gives to a character, in text and in quoted attributes.
+pub(super) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '"' => out += "&quot;",
+            '\'' => out += "&#39;",
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// A text; `anchor` is `start`, `middle` or `end`.

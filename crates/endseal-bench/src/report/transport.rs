@@ -4,6 +4,7 @@ use super::SuiteReport;
 use super::document::{Document, Text};
 use super::figures::{Case, Figures, OURS};
 use super::goals::Goal;
+use crate::suite::transport::ETHERNET;
 use crate::words;
 
 mod goals;
@@ -15,8 +16,6 @@ pub(crate) struct TransportReport;
 
 /// Our other policy.
 const CLASSICAL: &str = "endseal-classical";
-/// Ours in packets as over Ethernet.
-pub(crate) const ETHERNET: &str = "endseal-ethernet";
 /// The same library without our layer, under both policies.
 const QUINN: &str = "quinn";
 /// What others made of the same library.

@@ -9,8 +9,8 @@ use std::time::{Instant, SystemTime};
 use endseal_s3_protocol::sigv4::{PayloadHash, Signer};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::content::Content;
-use super::{Failure, upload};
+use super::Failure;
+use super::content::{self, Content};
 
 /// Bytes read at once.
 const BUFFER: usize = 256 * 1024;
@@ -123,9 +123,9 @@ impl Connection {
         let mut short = head.to_vec();
         let mut at = 0;
         while at < content.len {
-            short.extend_from_slice(upload::chunk_line(content.len, at).as_bytes());
+            short.extend_from_slice(content::chunk_line(content.len, at).as_bytes());
             self.stream.write_all(&short)?;
-            let end = content.len.min(at + upload::CHUNK);
+            let end = content.len.min(at + content::CHUNK);
             while at < end {
                 let piece = content.from(at);
                 let len = usize::try_from(end - at).map_or(piece.len(), |len| len.min(piece.len()));

@@ -2,6 +2,9 @@
 
 use std::sync::OnceLock;
 
+/// Bytes of a chunk, as botocore has them.
+pub(crate) const CHUNK: u64 = 1 << 20;
+
 /// A prime: no boundary of chunks, segments or parts falls on the same place of two periods, so that
 /// pieces which changed places are noticed.
 const PERIOD: usize = 4_194_301;
@@ -57,6 +60,11 @@ impl Content {
         }
         true
     }
+}
+
+/// The line before the chunk that begins at `at`.
+pub(crate) fn chunk_line(len: u64, at: u64) -> String {
+    format!("{:x}\r\n", CHUNK.min(len - at))
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use std::thread;
 use tokio::net::TcpListener;
 
 use super::client::{Connection, head};
+use super::content::CHUNK;
 use super::content::Content;
-use super::upload::{CHUNK, Upload};
+use super::upload::Upload;
 use super::{COUNTERS, DROP, Failure, KEEP, listen, pass, seed, signer, sink};
 
 /// A server on a thread of its own, as long as the test's process lives.

@@ -7,10 +7,7 @@ use endseal_s3_protocol::sigv4::{PayloadHash, Signer};
 
 use super::Failure;
 use super::client::{Connection, head_of};
-use super::content::Content;
-
-/// Bytes of a chunk, as botocore has them.
-pub(crate) const CHUNK: u64 = 1 << 20;
+use super::content::{CHUNK, Content, chunk_line};
 
 /// The checksum that SDKs send if they are not told another.
 pub(crate) const SUM: ChecksumKind = ChecksumKind::Crc32;
@@ -71,9 +68,4 @@ pub(crate) fn sum_of(content: Content) -> String {
         at += piece.len() as u64;
     }
     hasher.finish().to_base64()
-}
-
-/// The line before the chunk that begins at `at`.
-pub(crate) fn chunk_line(len: u64, at: u64) -> String {
-    format!("{:x}\r\n", CHUNK.min(len - at))
 }

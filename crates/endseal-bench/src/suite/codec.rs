@@ -2,9 +2,10 @@
 //! sizes and three layers.
 
 use super::{Case, Extent, Growing, Suite};
-use crate::ours::codec::{DIRECT, raw_bytes};
-use crate::record::Params;
-use crate::run::OURS;
+use crate::case::{OURS, Params};
+
+/// The subject without an AEAD of its own.
+pub(crate) const DIRECT: &str = "endseal-direct";
 
 /// Sizes of the published tables: 8, 64 and 256 KB.
 pub(crate) const BYTES: [u64; 3] = [8192, 65_536, 262_144];
@@ -17,11 +18,10 @@ const PUBLISHED: [&str; 3] = ["encode", "decode", "roundtrip"];
 const SIZED: &str = "wire_size";
 
 /// The suite.
-pub(super) const SUITE: Suite = Suite {
+pub(crate) static SUITE: Suite = Suite {
     name: "codec",
     about: "a message encoded, sealed and framed, and back; station 2",
     cases,
-    subjects: crate::ours::codec::subjects,
     sized: &[SIZED],
     untimed: &[SIZED],
     compared: &[OURS, DIRECT],
@@ -29,7 +29,6 @@ pub(super) const SUITE: Suite = Suite {
     grows_by: &[Growing { parameter: "bytes", unit: 1024, one: "a KB", many: "number of bytes" }],
     notes: &[("decode_borrowed", BORROWED)],
     rounds: super::all_rounds,
-    report: &crate::report::codec::CodecReport,
 };
 
 const BORROWED: &str = "Strings and byte strings are slices of what was decoded, or, above layer 1, of \
@@ -77,6 +76,14 @@ fn case(case: &'static str, params: &[(&str, u64)]) -> Case {
 pub(crate) fn raw_of(params: &Params) -> Option<u64> {
     let (bytes, blob_percent) = (*params.get("bytes")?, *params.get("blob_percent")?);
     Some(raw_bytes(bytes, blob_percent))
+}
+
+/// What the raw fields beside text and blob have, without an attachment and with one.
+const FIELDS: [u64; 2] = [414, 441];
+
+/// What the fields of a message have together: strings as UTF-8, numbers as 4 or 8 bytes.
+pub(crate) fn raw_bytes(bytes: u64, blob_percent: u64) -> u64 {
+    bytes + FIELDS[usize::from(bytes * blob_percent / 100 > 0)]
 }
 
 #[cfg(test)]

@@ -2,18 +2,16 @@
 //! size.
 
 use super::{Case, Extent, Growing, Suite};
-use crate::record::Params;
-use crate::run::OURS;
+use crate::case::{OURS, Params};
 
 /// 1 KB as the published tables mean it.
 const KB: u64 = 1024;
 
 /// The suite.
-pub(super) const SUITE: Suite = Suite {
+pub(crate) static SUITE: Suite = Suite {
     name: "envelope",
     about: "one sender, a message or file sealed to a group; station 1",
     cases,
-    subjects: crate::ours::envelope::subjects,
     sized: &["seal"],
     untimed: &[],
     compared: &[OURS],
@@ -26,7 +24,6 @@ pub(super) const SUITE: Suite = Suite {
     }],
     notes: &[("seal_many", ALL_CPUS), ("open_many", ALL_CPUS)],
     rounds: super::all_rounds,
-    report: &crate::report::envelope::EnvelopeReport,
 };
 
 const ALL_CPUS: &str = "endseal, and those whose description says so, share the messages out among all \

@@ -3,9 +3,27 @@
 use core::ops::RangeInclusive;
 
 use super::{Case, Extent, Growing, Suite};
-use crate::ours::s3::{DIRECT, GET, MEMORY, PASS_THROUGH, PUT, PUT_CHUNKED, RANGE, SMALL};
-use crate::record::Params;
-use crate::run::{MIN_ROUNDS, OURS};
+use crate::case::{MIN_ROUNDS, OURS, Params};
+
+/// The client speaks to the backend itself.
+pub(crate) const DIRECT: &str = "direct";
+/// A proxy that only passes on.
+pub(crate) const PASS_THROUGH: &str = "pass-through";
+/// The seed's shape.
+pub(crate) const SEED: &str = "seed-ctr";
+
+/// An object is stored.
+pub(crate) const PUT: &str = "put";
+/// An object is stored, in chunks with its checksum behind.
+pub(crate) const PUT_CHUNKED: &str = "put_chunked";
+/// An object is fetched.
+pub(crate) const GET: &str = "get";
+/// One byte of an object is fetched.
+pub(crate) const RANGE: &str = "range";
+/// Many short objects are stored or fetched.
+pub(crate) const SMALL: &str = "small";
+/// Untimed: the most memory that a process has.
+pub(crate) const MEMORY: &str = "memory";
 
 /// 1 MB in the name of a case.
 pub(crate) const MB: u64 = 1 << 20;
@@ -32,11 +50,10 @@ pub(crate) const MEMORY_STREAM_BYTES: u64 = 64 * MB;
 pub(crate) const MEMORY_SIZES: [u64; 3] = [10 * MB, 1024 * MB, 5_000 * MB];
 
 /// The suite.
-pub(super) const SUITE: Suite = Suite {
+pub(crate) static SUITE: Suite = Suite {
     name: "s3",
     about: "objects of an S3 server behind a proxy that seals them; station 3",
     cases,
-    subjects: crate::ours::s3::subjects,
     sized: &[],
     untimed: &[MEMORY],
     compared: &[OURS],
@@ -49,7 +66,6 @@ pub(super) const SUITE: Suite = Suite {
     }],
     notes: &[(PUT, ALONE), (PUT_CHUNKED, ALONE), (GET, ALONE), (RANGE, ALONE), (SMALL, ALONE)],
     rounds,
-    report: &crate::report::s3::S3Report,
 };
 
 const ALONE: &str = "CPU time is that of the proxy's process alone, in user and system mode; without a \

@@ -1,9 +1,16 @@
 //! Station 5: backlogs of conversations, decrypted and kept, by how many messages are a transaction.
 
 use super::{Case, Extent, Growing, Suite};
-use crate::ours::sessions::{BARE, DECRYPT, MEMORY, SEND};
-use crate::record::Params;
-use crate::run::OURS;
+use crate::case::{OURS, Params};
+
+/// The floor: no store, and one synchronisation.
+pub(crate) const BARE: &str = "bare";
+/// The case that is timed.
+pub(crate) const DECRYPT: &str = "decrypt_batch";
+/// Untimed: how much memory the same work takes.
+pub(crate) const MEMORY: &str = "memory";
+/// Untimed: what a message costs that is sent while a backlog is on its way.
+pub(crate) const SEND: &str = "send_during";
 
 /// The seed's scenarios: messages, conversations.
 pub(crate) const SCENARIOS: [(u64, u64); 3] = [(2000, 1), (1000, 5), (5000, 6)];
@@ -22,12 +29,11 @@ pub(crate) const GROWING: [u64; 3] = [1000, 5000, 20_000];
 pub(crate) const DEFAULT_CHUNK: u64 = 256;
 
 /// The suite.
-pub(super) const SUITE: Suite = Suite {
+pub(crate) static SUITE: Suite = Suite {
     name: "sessions",
     about: "a backlog of conversations decrypted and kept, few or many messages a transaction; \
             station 5",
     cases,
-    subjects: crate::ours::sessions::subjects,
     sized: &[DECRYPT],
     untimed: &[MEMORY, SEND],
     compared: &[OURS],
@@ -40,7 +46,6 @@ pub(super) const SUITE: Suite = Suite {
     }],
     notes: &[(DECRYPT, KEPT)],
     rounds: super::all_rounds,
-    report: &crate::report::sessions::SessionsReport,
 };
 
 const KEPT: &str = "What is kept differs: endseal writes the states, the contents and the ids of all \

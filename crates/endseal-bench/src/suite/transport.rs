@@ -1,10 +1,10 @@
 //! Station 2, the wire: handshakes, echo, messages, bulk, and bytes on the socket.
 
 use super::{Case, Extent, Growing, Suite};
-use crate::record::Params;
-use crate::report::transport::ETHERNET;
-use crate::run::OURS;
+use crate::case::{OURS, Params};
 
+/// Ours in packets as over Ethernet.
+pub(crate) const ETHERNET: &str = "endseal-ethernet";
 /// 1 KB as the published tables mean it.
 const KB: u64 = 1024;
 
@@ -14,11 +14,10 @@ const AT_ONCE: u64 = 0;
 const COLLECTED: u64 = 64 * KB;
 
 /// The suite.
-pub(super) const SUITE: Suite = Suite {
+pub(crate) static SUITE: Suite = Suite {
     name: "transport",
     about: "two ends that know each other's keys, connected on one machine; station 2",
     cases,
-    subjects: crate::ours::transport::subjects,
     sized: &["wire_size"],
     untimed: &["wire_size"],
     compared: &[OURS, ETHERNET],
@@ -26,7 +25,6 @@ pub(super) const SUITE: Suite = Suite {
     grows_by: &[Growing { parameter: "bytes", unit: 1024, one: "a KB", many: "number of bytes" }],
     notes: &[("handshake", HANDSHAKE), ("messages", MESSAGES), ("bulk", BULK)],
     rounds: super::all_rounds,
-    report: &crate::report::transport::TransportReport,
 };
 
 const HANDSHAKE: &str = "Both ends are in one process, with a thread each, so that CPU time is that of \

@@ -2,6 +2,7 @@
 
 use endseal_bench::record::Params;
 use endseal_bench::report::{html, markdown};
+use endseal_bench::stations::Station;
 use endseal_bench::subject::SubjectError;
 use endseal_bench::suite::{Extent, Suite};
 use serde_json::{Value, json};
@@ -17,7 +18,7 @@ const MB: u64 = 1 << 20;
 #[test]
 fn what_there_is_not_is_unsupported_and_nothing_runs_without_a_program() {
     let suite = Suite::find("s3").unwrap();
-    for mut subject in suite.subjects() {
+    for mut subject in Station::find("s3").unwrap().subjects() {
         let name = subject.info().subject.clone();
         for (case, wrong) in [
             ("seal", params(&[("bytes", 5)])),

@@ -3,7 +3,8 @@
 use core::fmt::Write as _;
 
 use endseal_bench::peers::PEERS;
-use endseal_bench::suite::{Extent, SUITES};
+use endseal_bench::stations::STATIONS;
+use endseal_bench::suite::Extent;
 use serde_json::json;
 
 use crate::Outcome;
@@ -18,12 +19,13 @@ pub(crate) fn run(_: &Args) -> Result<Outcome, Failure> {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let mut ours = Vec::new();
-    for suite in SUITES {
+    for station in STATIONS {
+        let suite = station.suite;
         let _ = writeln!(text, "suite {}: {}", suite.name, suite.about);
         for extent in [Extent::Quick, Extent::Default, Extent::Full] {
             let _ = writeln!(text, "  {:8} {} cases", extent.name(), suite.cases(extent).len());
         }
-        for own in suite.subjects() {
+        for own in station.subjects() {
             let _ = writeln!(text, "  subject {}: {}", own.info().subject, own.info().about);
             ours.push(own.info().subject.clone());
         }
@@ -33,7 +35,7 @@ pub(crate) fn run(_: &Args) -> Result<Outcome, Failure> {
         let _ = writeln!(text, "peer {}: {}", peer.name, peer.about);
     }
     let json = json!({
-        "suites": SUITES.iter().map(|suite| suite.name).collect::<Vec<_>>(),
+        "suites": STATIONS.iter().map(|station| station.suite.name).collect::<Vec<_>>(),
         "subjects": ours,
         "peers": PEERS.iter().map(|peer| peer.name).collect::<Vec<_>>(),
     });

@@ -8,8 +8,9 @@ use std::time::Instant;
 use endseal_bench::peers::{PEERS, PeerProgram};
 use endseal_bench::record::{Arguments, Record, Skip};
 use endseal_bench::run::{OURS, Observer, Plan};
+use endseal_bench::stations::{STATIONS, Station};
 use endseal_bench::subject::Subject;
-use endseal_bench::suite::{Case, Extent, SUITES, Suite};
+use endseal_bench::suite::{Case, Extent};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 
@@ -60,15 +61,15 @@ pub(crate) fn run(args: &Args, shows_progress: bool) -> Result<Outcome, Failure>
         (_, true) => Extent::Full,
         _ => Extent::Default,
     };
-    let suites = wanted_suites(&args.suite)?;
+    let stations = wanted_stations(&args.suite)?;
     let arguments = Arguments {
         suites: args.suite.clone(),
         cases: args.case.clone(),
         peers: args.peers.clone(),
         subjects: args.subject.clone(),
     };
-    let plan = Plan { cases: wanted_cases(&args.case, &suites, extent)?, extent, arguments };
-    let (mut subjects, skipped) = subjects(args, &suites)?;
+    let plan = Plan { cases: wanted_cases(&args.case, &stations, extent)?, extent, arguments };
+    let (mut subjects, skipped) = subjects(args, &stations)?;
     nothing_skipped(args, &skipped)?;
     results::prepare(&args.out)?;
     let endseal = shipped::path(args.endseal.as_deref())?;
@@ -98,13 +99,13 @@ fn nothing_skipped(args: &Args, skipped: &[Skip]) -> Result<(), Failure> {
     }
 }
 
-fn wanted_suites(suites: &[String]) -> Result<Vec<&'static Suite>, Failure> {
+fn wanted_stations(suites: &[String]) -> Result<Vec<&'static Station>, Failure> {
     if suites.is_empty() {
-        return Ok(SUITES.iter().collect());
+        return Ok(STATIONS.iter().collect());
     }
     let find = |name: &String| {
-        Suite::find(name).ok_or_else(|| {
-            let names: Vec<_> = SUITES.iter().map(|suite| suite.name).collect();
+        Station::find(name).ok_or_else(|| {
+            let names: Vec<_> = STATIONS.iter().map(|station| station.suite.name).collect();
             Failure::usage(format!("there is no suite '{name}'"))
                 .hint(format!("there are: {}", names.join(", ")))
         })
@@ -112,8 +113,13 @@ fn wanted_suites(suites: &[String]) -> Result<Vec<&'static Suite>, Failure> {
     suites.iter().map(find).collect()
 }
 
-fn wanted_cases(names: &[String], suites: &[&Suite], extent: Extent) -> Result<Vec<Case>, Failure> {
-    let mut cases: Vec<Case> = suites.iter().flat_map(|suite| suite.cases(extent)).collect();
+fn wanted_cases(
+    names: &[String],
+    stations: &[&Station],
+    extent: Extent,
+) -> Result<Vec<Case>, Failure> {
+    let mut cases: Vec<Case> =
+        stations.iter().flat_map(|station| station.suite.cases(extent)).collect();
     if let Some(name) = names.iter().find(|name| !cases.iter().any(|case| case.case == **name)) {
         let mut known: Vec<&str> = cases.iter().map(|case| case.case).collect();
         known.sort_unstable();
@@ -127,8 +133,11 @@ fn wanted_cases(names: &[String], suites: &[&Suite], extent: Extent) -> Result<V
 
 /// Ours, and those of the peers that can be started.
 #[allow(clippy::type_complexity, reason = "two lists")]
-fn subjects(args: &Args, suites: &[&Suite]) -> Result<(Vec<Box<dyn Subject>>, Vec<Skip>), Failure> {
-    let mut subjects: Vec<_> = suites.iter().flat_map(|suite| suite.subjects()).collect();
+fn subjects(
+    args: &Args,
+    stations: &[&Station],
+) -> Result<(Vec<Box<dyn Subject>>, Vec<Skip>), Failure> {
+    let mut subjects: Vec<_> = stations.iter().flat_map(|station| station.subjects()).collect();
     let mut skipped = Vec::new();
     for name in &args.peers {
         let unknown = || {

@@ -88,14 +88,6 @@ pub(super) struct Size {
     pub(super) letter: bool,
 }
 
-/// What the raw fields beside text and blob have, without an attachment and with one.
-const FIELDS: [u64; 2] = [414, 441];
-
-/// What the fields of a message have together: strings as UTF-8, numbers as 4 or 8 bytes.
-pub(crate) fn raw_bytes(bytes: u64, blob_percent: u64) -> u64 {
-    bytes + FIELDS[usize::from(bytes * blob_percent / 100 > 0)]
-}
-
 /// The message of input `index`.
 pub(super) fn sample(index: u64, size: Size) -> Message {
     let mut random = SplitMix64(index);
@@ -198,6 +190,7 @@ mod tests {
     use sha2::{Digest, Sha256};
 
     use super::*;
+    use crate::suite::codec::raw_bytes;
 
     /// The raw bytes of all fields in the order of the specification's table.
     fn raw(message: &Message) -> Vec<u8> {

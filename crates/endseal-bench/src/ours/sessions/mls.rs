@@ -9,7 +9,7 @@ use endseal_session::group::{Group, GroupDevice, GroupKey, Suite};
 use endseal_session::{Certificate, DeviceKeys, Engine, Message};
 
 use super::folder::Failure;
-use super::world::{FIRST, NOW, Sender};
+use super::people::{FIRST, NOW, Sender};
 
 const NOW_SINCE_1970: Duration = Duration::from_millis(NOW);
 

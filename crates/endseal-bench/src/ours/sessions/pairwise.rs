@@ -9,7 +9,7 @@ use endseal_session::{
 };
 
 use super::folder::Failure;
-use super::world::{FIRST, NOW, Sender, address, sender};
+use super::people::{FIRST, NOW, Sender, address, sender};
 
 /// A session on which one message has gone each way.
 struct Person(OlmRatchet);

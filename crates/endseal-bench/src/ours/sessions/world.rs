@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use endseal_crypto::ed25519::{PublicKey, Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_session::{Address, BatchReport, DeviceId, Engine, Envelope, NewDevice, Outcome};
 use endseal_store::{OpenOptions, Protection, Store, Unlock};
 
 use super::folder::{self, Failure};
+use super::people::{NOW, RECEIVER, Sender, address, identity};
 use super::shape::{self, Shape};
 use super::{mls, pairwise};
 use crate::clock::{self, Elapsed};
@@ -16,11 +16,6 @@ use crate::scratch::Folder;
 
 /// Bytes of a message in plaintext.
 const CONTENT_BYTES: usize = 100;
-/// The receiver's identity; those of the senders follow.
-const RECEIVER: u8 = 1;
-/// Some time in 2026, in milliseconds since 1970.
-pub(super) const NOW: u64 = 1_790_000_000_000;
-
 /// A message as it is delivered.
 #[derive(Clone, Debug)]
 pub(super) struct Delivered {
@@ -43,12 +38,6 @@ pub(super) struct World {
     pub(super) shape: Shape,
     pub(super) folder: Folder,
     pub(super) backlogs: Vec<Backlog>,
-}
-
-/// Seals the messages of one conversation. Each backlog is sealed from the same state on.
-pub(super) trait Sender {
-    /// All of them, in order, from the state after the last common message.
-    fn seal_all(&mut self, contents: &[&[u8]]) -> Result<Vec<Vec<u8>>, Failure>;
 }
 
 impl World {
@@ -168,26 +157,4 @@ impl Names {
         };
         messages.iter().map(envelope).collect()
     }
-}
-
-/// The identity that sends in a pairwise conversation.
-pub(super) fn sender(conversation: usize) -> SigningKey {
-    let number = u8::try_from(conversation).unwrap_or(u8::MAX - 2) + RECEIVER + 1;
-    identity(number)
-}
-
-/// The device that sends in a pairwise conversation.
-pub(super) fn address(conversation: usize) -> Address {
-    let identity: PublicKey = *sender(conversation).public_key();
-    Address { identity, device: FIRST }
-}
-
-/// The number of every device here.
-pub(super) const FIRST: DeviceId = match DeviceId::new(1) {
-    Some(device) => device,
-    None => unreachable!(),
-};
-
-fn identity(number: u8) -> SigningKey {
-    SigningKey::from_seed(Seed::from_bytes(&[number; 32]))
 }

@@ -4,8 +4,7 @@ use super::super::document::Document;
 use super::super::figures::{Figures, OURS};
 use super::super::goals::{Bound, Goal, Measure};
 use super::{ARRAY, BASE64, KB8, KB256, letter, overhead, text};
-use crate::ours::codec::DIRECT;
-use crate::suite::codec::BYTES;
+use crate::suite::codec::{BYTES, DIRECT};
 use crate::words;
 
 const UNLIKE: &str = "The seed's method at its layer 3, which encrypts; ours at layer 3 for a connection \
@@ -90,7 +89,7 @@ mod tests {
     #[test]
     fn every_goal_names_a_case_of_the_suite() {
         let cases = Suite::find("codec").unwrap().cases(Extent::Quick);
-        let goals = goals(&Figures::new(&Record::default()));
+        let goals = goals(&Figures::new(&Record::default(), Vec::new()));
         let mut named = 0;
         for goal in goals {
             let Measure::Factor { case, .. } = goal.measure else { continue };

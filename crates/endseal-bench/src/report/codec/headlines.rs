@@ -4,8 +4,8 @@ use super::super::document::{Document, Table, Text};
 use super::super::figures::{Case, Figures, OURS};
 use super::super::front::time_text;
 use super::{ARRAY, BASE64, KB8, KB256, blob, bytes, bytes_text, letter, size, text};
-use crate::ours::codec::DIRECT;
 use crate::record::Row;
+use crate::suite::codec::DIRECT;
 use crate::words;
 
 /// What a line of the headline table shows.

@@ -4,7 +4,7 @@ use super::super::document::{Document, Table, Text};
 use super::super::figures::{Case, Figures, OURS};
 use super::super::front::time_text;
 use super::{KB8, KB256, bytes, size, text};
-use crate::ours::codec::DIRECT;
+use crate::suite::codec::DIRECT;
 use crate::words;
 
 const STEPS: [(&str, &str, u64); 4] = [

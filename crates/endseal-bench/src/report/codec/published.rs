@@ -2,8 +2,8 @@
 //! 2026-01-29 with its own titles and row names, and what was found to be wrong or unsaid in it.
 
 use super::{ARRAY, BASE64, KB8, KB64, KB256};
-use crate::ours::codec::DIRECT;
-use crate::run::OURS;
+use crate::case::OURS;
+use crate::suite::codec::DIRECT;
 
 /// Where it was published.
 pub(super) const SOURCE: &str = "https://github.com/dirvine/saorsa-core/blob/\

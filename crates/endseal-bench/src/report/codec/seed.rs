@@ -5,7 +5,7 @@ use super::super::figures::{Case, Figures, OURS};
 use super::super::front::time_text;
 use super::published::{CODEC, Figure, Line, REMARKS, SOURCE, SeedRow, SeedTable};
 use super::{ARRAY, BASE64, bytes, bytes_text};
-use crate::ours::codec::DIRECT;
+use crate::suite::codec::DIRECT;
 use crate::words;
 
 pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {

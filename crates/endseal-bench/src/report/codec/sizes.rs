@@ -4,8 +4,7 @@ use super::super::chart::{Bar, BarGroup, Bars, Chart, Scale};
 use super::super::document::{Document, Table, Text};
 use super::super::figures::{Figures, describe_params, is_floor, is_ours};
 use super::{KB8, bytes_text, overhead, size};
-use crate::ours::codec::DIRECT;
-use crate::suite::codec::{BYTES, raw_of};
+use crate::suite::codec::{BYTES, DIRECT, raw_of};
 use crate::words;
 
 pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {

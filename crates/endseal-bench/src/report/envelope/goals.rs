@@ -93,7 +93,7 @@ mod tests {
     fn every_goal_names_a_case_of_the_suite() {
         let cases =
             crate::suite::Suite::find("envelope").unwrap().cases(crate::suite::Extent::Quick);
-        for goal in goals(&Figures::new(&Record::default())) {
+        for goal in goals(&Figures::new(&Record::default(), Vec::new())) {
             let Measure::Factor { case, .. } = goal.measure else { continue };
             let found = cases.iter().any(|c| c.case == case.case && c.params == case.params);
             assert!(found, "{}", goal.what);

@@ -7,8 +7,8 @@ use super::{
     GET, PUT, SEED, SERVER, SINK, SIZES, in_chunks, median, object, one_byte, peak, share, short,
     size_text,
 };
-use crate::ours::s3::{PASS_THROUGH, SMALL};
 use crate::suite::s3::{MEMORY_SIZES, MEMORY_STREAM_BYTES, MEMORY_STREAMS};
+use crate::suite::s3::{PASS_THROUGH, SMALL};
 use crate::words;
 
 /// The peer whose cost per GB is a bound.
@@ -186,7 +186,7 @@ mod tests {
     fn every_goal_names_a_case_of_the_suite() {
         let cases = Suite::find("s3").unwrap().cases(Extent::Default);
         let record = Record::default();
-        let goals = goals(&Figures::new(&record));
+        let goals = goals(&Figures::new(&record, Vec::new()));
         assert_eq!(goals.len(), 8 + 2 + 3 + 8 + 2);
         for goal in goals {
             let Measure::Factor { case, .. } = goal.measure else { continue };

@@ -4,7 +4,7 @@ use super::super::chart::{Bar, BarGroup, Bars, Chart, Quantity, Scale};
 use super::super::document::{Document, Table, Text};
 use super::super::figures::{Case, Figures, OURS};
 use super::{GET, PUT, SEED, SERVER, SINK, SIZES, backend_text, median, object, size_text};
-use crate::ours::s3::{DIRECT, PASS_THROUGH};
+use crate::suite::s3::{DIRECT, PASS_THROUGH};
 use crate::words;
 
 /// MB a second up and down, by size: a proxy in Go before MinIO.

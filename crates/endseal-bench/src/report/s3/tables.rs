@@ -6,7 +6,7 @@ use super::{
     GET, PUT, SERVER, SINK, SIZES, backend_text, in_chunks, median, object, one_byte, peak, share,
     short, size_text,
 };
-use crate::ours::s3::{DIRECT, PASS_THROUGH};
+use crate::suite::s3::{DIRECT, PASS_THROUGH};
 use crate::suite::s3::{MEMORY_SIZES, MEMORY_STREAM_BYTES, MEMORY_STREAMS, STREAMS};
 use crate::words;
 

@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn every_goal_names_a_case_of_the_suite() {
         let cases = Suite::find("sessions").unwrap().cases(Extent::Quick);
-        let goals = goals(&Figures::new(&Record::default()));
+        let goals = goals(&Figures::new(&Record::default(), Vec::new()));
         assert_eq!(goals.len(), 20);
         for goal in goals {
             let Measure::Factor { case, .. } = goal.measure else { continue };

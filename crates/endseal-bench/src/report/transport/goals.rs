@@ -173,7 +173,7 @@ mod tests {
         let cases =
             crate::suite::Suite::find("transport").unwrap().cases(crate::suite::Extent::Quick);
         let record = Record::default();
-        let goals = goals(&Figures::new(&record));
+        let goals = goals(&Figures::new(&record, Vec::new()));
         assert_eq!(goals.len(), 20);
         for goal in goals {
             let Measure::Factor { case, .. } = goal.measure else { continue };

@@ -1,0 +1,38 @@
+//! Cases and the constants that all parts of a run share.
+
+use std::collections::BTreeMap;
+
+/// The subject that others are compared with.
+pub const OURS: &str = "endseal";
+
+/// Inputs of a case that take turns.
+pub(crate) const INPUTS: u32 = 16;
+/// Fewer rounds give no interval worth its name.
+pub(crate) const MIN_ROUNDS: usize = 5;
+/// Parameters of a case, such as members and bytes.
+pub type Params = BTreeMap<String, u64>;
+
+/// One case with its parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Case {
+    /// The suite.
+    pub suite: &'static str,
+    /// Its name in docs/spec/bench-peer.md.
+    pub case: &'static str,
+    /// Its parameters.
+    pub params: Params,
+}
+
+impl Case {
+    /// In words, for people who watch.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let params: Vec<_> =
+            self.params.iter().map(|(name, value)| format!("{value} {name}")).collect();
+        if params.is_empty() {
+            return format!("{} {}", self.suite, self.case);
+        }
+        format!("{} {}: {}", self.suite, self.case, params.join(", "))
+    }
+}
