@@ -24,6 +24,10 @@ impl SecretAccessKey {
         Self(Arc::new(Zeroizing::new(secret)))
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The secret as it verifies and signs.
     #[must_use]
     pub fn to_key(&self) -> SecretKey {

@@ -273,6 +273,8 @@ fn a_secret_in_a_broken_configuration_is_not_told() {
         ("secret_key = \"", "secret_key = "),
         ("\"0123456789\"", "123456789"),
         ("\"0123456789\"", "12345.6789"),
+        ("\"0123456789\"", "12345678901234567890123"),
+        ("\"0123456789\"", "0xd12345678901234567890123"),
     ] {
         scratch.write("s3.toml", good.replace(from, to));
         let ran = s3(&["clean", "--config", "s3.toml"], &scratch);

@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-/// An entry of a configuration that cannot be used. It holds no value of the file: that may be a secret.
+/// An entry of a configuration that cannot be used. It holds no secret of the file: names of
+/// entries, of choices and of files may stand in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
     entry: String,

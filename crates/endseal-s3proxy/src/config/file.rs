@@ -138,6 +138,11 @@ impl File {
             secret_files: secrets.read,
             ..Config::new(backend, self.keys.below(folder), clients?)
         };
+        let mut access_keys: Vec<_> = config.clients.iter().map(Client::access_key).collect();
+        access_keys.sort_unstable();
+        if access_keys.windows(2).any(|pair| pair.first() == pair.last()) {
+            return Err(ConfigError::of("client.access_key", "stands twice"));
+        }
         if config.backend.folder.is_some() && config.clients.iter().any(Client::is_mapped) {
             return Err(ConfigError::of("client.backend_access_key", "excludes backend.folder"));
         }
@@ -149,6 +154,11 @@ fn address(entry: &str, text: Option<String>) -> Result<Option<SocketAddr>, Conf
     text.map(|text| text.parse()).transpose().map_err(|_| {
         ConfigError::of(entry, "expected an address and port, for example 127.0.0.1:9000")
     })
+}
+
+/// An empty key would be one that everybody knows.
+fn not_empty(entry: &str, text: Option<&str>) -> Result<(), ConfigError> {
+    if text == Some("") { Err(ConfigError::of(entry, "is empty")) } else { Ok(()) }
 }
 
 impl BackendTable {
@@ -184,6 +194,10 @@ impl BackendTable {
         let secret_key =
             environment("ENDSEAL_S3_BACKEND_SECRET_KEY").map(SecretAccessKey::new).or(in_file);
         let access_key = environment("ENDSEAL_S3_BACKEND_ACCESS_KEY").or(self.access_key);
+        not_empty("backend.access_key", access_key.as_deref())?;
+        if secret_key.as_ref().is_some_and(SecretAccessKey::is_empty) {
+            return Err(ConfigError::of("backend.secret_key", "is empty"));
+        }
         let url = required("backend.url", "ENDSEAL_S3_BACKEND_URL", self.url)?;
         let is_static = access_key.is_some() || secret_key.is_some();
         let missing = |entry: &str| ConfigError::of(entry, "is missing");
@@ -224,6 +238,8 @@ impl ClientTable {
         let secret = secrets
             .read("client.secret_key", self.secret_key, self.secret_key_file)?
             .ok_or_else(|| ConfigError::of("client.secret_key_file", "is missing"))?;
+        not_empty("client.access_key", Some(&self.access_key))?;
+        not_empty("client.backend_access_key", self.backend_access_key.as_deref())?;
         let mut client = Client::new(&self.access_key, secret);
         if let Some(buckets) = self.buckets {
             if buckets.is_empty() {
@@ -300,6 +316,9 @@ impl SecretFiles<'_> {
         secret: Option<SecretAccessKey>,
         file: Option<PathBuf>,
     ) -> Result<Option<SecretAccessKey>, ConfigError> {
+        if secret.as_ref().is_some_and(SecretAccessKey::is_empty) {
+            return Err(ConfigError::of(entry, "is empty"));
+        }
         let Some(file) = file else { return Ok(secret) };
         let error = |message: String| ConfigError::of(format!("{entry}_file"), message);
         if secret.is_some() {
@@ -342,6 +361,14 @@ impl<'de> Deserialize<'de> for SecretAccessKey {
             }
 
             fn visit_u64<E: serde::de::Error>(self, _: u64) -> Result<Self::Value, E> {
+                Err(E::custom("expected a string"))
+            }
+
+            fn visit_i128<E: serde::de::Error>(self, _: i128) -> Result<Self::Value, E> {
+                Err(E::custom("expected a string"))
+            }
+
+            fn visit_u128<E: serde::de::Error>(self, _: u128) -> Result<Self::Value, E> {
                 Err(E::custom("expected a string"))
             }
 

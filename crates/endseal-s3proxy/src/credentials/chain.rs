@@ -3,9 +3,13 @@
 use std::collections::HashMap;
 use std::time::SystemTime;
 
+use aws_config::profile::ProfileFileCredentialsProvider;
+use aws_config::provider_config::ProviderConfig;
 use aws_config::{BehaviorVersion, Region};
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::ProvideCredentials as _;
+use aws_credential_types::provider::error::CredentialsError;
+use aws_runtime::env_config::file::{EnvConfigFileKind, EnvConfigFiles};
 use aws_smithy_types::retry::RetryConfig;
 use endseal_s3_protocol::sigv4::{SecretKey, Signer};
 
@@ -36,7 +40,8 @@ impl CredentialChain {
         Self::default()
     }
 
-    /// The same chain with this profile instead of the one that `AWS_PROFILE` names.
+    /// This profile of the shared files, and no other source: a chain would go on to another account if
+    /// there is no such profile.
     #[must_use]
     pub fn with_profile(mut self, profile: &str) -> Self {
         self.profile = Some(profile.to_owned());
@@ -59,14 +64,14 @@ impl CredentialChain {
     /// # Errors
     /// The cause, without anything that a source answered.
     pub(super) async fn ask(&self, region: &str, connector: &Connector) -> Result<Issued, String> {
+        if let Some(profile) = &self.profile {
+            return self.ask_profile(profile, region, connector).await;
+        }
         // The caller tries again by itself.
         let mut loader = aws_config::defaults(BehaviorVersion::latest())
             .region(Region::new(region.to_owned()))
             .retry_config(RetryConfig::disabled())
             .http_client(connector.clone());
-        if let Some(profile) = &self.profile {
-            loader = loader.profile_name(profile);
-        }
         if let Some(environment) = &self.environment {
             loader = loader.env(environment.clone().into());
         }
@@ -77,12 +82,49 @@ impl CredentialChain {
             Err(error) => Err(failure::cause(&error, connector.last_failure())),
         }
     }
+
+    async fn ask_profile(
+        &self,
+        profile: &str,
+        region: &str,
+        connector: &Connector,
+    ) -> Result<Issued, String> {
+        let config = ProviderConfig::default()
+            .with_behavior_version(Some(BehaviorVersion::latest()))
+            .with_region(Some(Region::new(region.to_owned())))
+            .with_retry_config(RetryConfig::disabled())
+            .with_http_client(connector.clone());
+        let mut provider =
+            ProfileFileCredentialsProvider::builder().configure(&config).profile_name(profile);
+        if let Some(environment) = &self.environment {
+            let files = [
+                ("AWS_CONFIG_FILE", EnvConfigFileKind::Config),
+                ("AWS_SHARED_CREDENTIALS_FILE", EnvConfigFileKind::Credentials),
+            ];
+            let files =
+                files.into_iter().filter_map(|(name, kind)| Some((kind, environment.get(name)?)));
+            let files = files
+                .fold(EnvConfigFiles::builder(), |files, (kind, path)| files.with_file(kind, path));
+            provider = provider.profile_files(files.build());
+        }
+        match provider.build().provide_credentials().await {
+            Ok(credentials) => issued(&credentials, region),
+            Err(CredentialsError::CredentialsNotLoaded(_)) => {
+                Err("the profile has no credentials".to_owned())
+            }
+            Err(error) => Err(failure::cause(&error, connector.last_failure())),
+        }
+    }
 }
 
 fn issued(credentials: &Credentials, region: &str) -> Result<Issued, String> {
     let expiry = credentials.expiry();
     if expiry.is_some_and(|expiry| expiry <= SystemTime::now()) {
         return Err("the credentials of the source have expired".to_owned());
+    }
+    let is_text = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
+    if !is_text(credentials.access_key_id()) || credentials.secret_access_key().is_empty() {
+        return Err("the access key or its secret is empty or cannot stand in a header".to_owned());
     }
     let secret = SecretKey::new(credentials.secret_access_key().to_owned());
     let access_key = credentials.access_key_id().to_owned();

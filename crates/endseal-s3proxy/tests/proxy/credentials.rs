@@ -72,6 +72,18 @@ async fn profiles_of_shared_files_are_found_by_name() {
     assert_eq!(used(environment(&by_variable)).await, owned("OTHER", Some(TOKEN)));
     let third = environment(&by_variable).with_profile("third");
     assert_eq!(used(third).await, owned("THIRD", None));
+    let of_machine = [
+        files[0],
+        files[1],
+        ("AWS_ACCESS_KEY_ID", "MACHINE"),
+        ("AWS_SECRET_ACCESS_KEY", CHAIN_SECRET),
+    ];
+    assert_eq!(used(environment(&of_machine)).await, owned("MACHINE", None));
+    let third = environment(&of_machine).with_profile("third");
+    assert_eq!(used(third).await, owned("THIRD", None));
+    // A profile that is mistyped is none, and no other account is used in its place.
+    let told = failed(environment(&of_machine).with_profile("thrid")).await;
+    assert!(told.contains("the profile has no credentials"), "{told}");
 }
 
 #[tokio::test]

@@ -66,6 +66,24 @@ fn a_configuration_can_name_a_folder_instead_of_a_server() {
     let mapped = "backend_access_key = \"B\"\nbackend_secret_key = \"c\"";
     let mapped = read("folder = \"x\"", mapped).err().unwrap();
     assert_eq!(mapped.entry(), "client.backend_access_key");
+    let twice = "[[client]]\naccess_key = \"A\"\nsecret_key = \"another\"";
+    assert_eq!(read("folder = \"x\"", twice).err().unwrap().entry(), "client.access_key");
+    let server = "url = \"http://h\"\naccess_key = \"B\"\nsecret_key = \"c\"";
+    assert!(read(server, "").is_ok());
+    for (backend, client, entry) in [
+        (server, "[[client]]\naccess_key = \"C\"\nsecret_key = \"\"", "client.secret_key"),
+        (server, "[[client]]\naccess_key = \"\"\nsecret_key = \"c\"", "client.access_key"),
+        (&*server.replace("\"B\"", "\"\""), "", "backend.access_key"),
+        (&*server.replace("\"c\"", "\"\""), "", "backend.secret_key"),
+        (
+            server,
+            "backend_access_key = \"\"\nbackend_secret_key = \"c\"",
+            "client.backend_access_key",
+        ),
+    ] {
+        let error = read(backend, client).err().unwrap_or_else(|| panic!("{entry}"));
+        assert_eq!(error.entry(), entry);
+    }
     let unknown = read("folder = \"x\"", "[metric]\nlisten = \"here\"").err().unwrap();
     assert!(unknown.to_string().contains("unknown field `metric`"), "{unknown}");
 }
