@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How names of files and directories begin that are the bench's own, in places that others use, too.
+/// Prefix of the names of the benchmark's files and directories in shared places.
 pub(crate) const PREFIX: &str = "endseal-bench-";
 
 /// A directory of its own, removed at the end.

@@ -18,16 +18,16 @@ impl core::fmt::Debug for View {
     }
 }
 
-/// What a suite says in a report. The rest (banners, losses, all subjects beside each other, memory,
+/// The part of a report that a suite writes. The rest (banners, losses, all subjects beside each other, memory,
 /// method) is the same for all.
 pub(crate) trait SuiteReport: Sync {
-    /// What a reader of one paragraph should know.
+    /// The summary, for a reader of one paragraph.
     fn summary(&self, figures: &Figures<'_>) -> Text;
 
     /// Below "Headline figures".
     fn headlines(&self, document: &mut Document, figures: &Figures<'_>);
 
-    /// What it set out to reach.
+    /// The goals of the suite.
     fn goals(&self, _: &Figures<'_>) -> Vec<Goal> {
         Vec::new()
     }
@@ -43,7 +43,7 @@ pub(crate) trait SuiteReport: Sync {
     /// Sections of its own: published tables, growth.
     fn sections(&self, document: &mut Document, figures: &Figures<'_>);
 
-    /// Whether subjects that do this case have properties at all: where none protects anything, they
+    /// Returns true if subjects that do this case have properties at all: where none protects anything, they
     /// do not differ in it.
     fn protects(&self, _: &Case) -> bool {
         true

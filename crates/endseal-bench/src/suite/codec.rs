@@ -78,10 +78,10 @@ pub(crate) fn raw_of(params: &Params) -> Option<u64> {
     Some(raw_bytes(bytes, blob_percent))
 }
 
-/// What the raw fields beside text and blob have, without an attachment and with one.
+/// Bytes of the raw fields beside text and blob, without an attachment and with one.
 const FIELDS: [u64; 2] = [414, 441];
 
-/// What the fields of a message have together: strings as UTF-8, numbers as 4 or 8 bytes.
+/// Bytes of the fields of a message together: strings as UTF-8, numbers as 4 or 8 bytes.
 pub(crate) fn raw_bytes(bytes: u64, blob_percent: u64) -> u64 {
     bytes + FIELDS[usize::from(bytes * blob_percent / 100 > 0)]
 }

@@ -19,7 +19,7 @@ pub enum UnknownSenders {
     Refused,
 }
 
-/// What all conversations share while they are worked on.
+/// State that all conversations share while they are worked on.
 pub(super) struct AcceptContext<A: PairwiseAccount> {
     account: Arc<Mutex<AccountSlot<A>>>,
     pub(super) strangers: UnknownSenders,

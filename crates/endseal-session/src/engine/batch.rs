@@ -79,7 +79,7 @@ impl<A: PairwiseAccount> StateCache<A> {
         }
     }
 
-    /// What the conversations share.
+    /// State that the conversations share.
     pub(super) fn accept_context(&self) -> AcceptContext<A> {
         let (account, budget) = (Arc::clone(&self.account), Arc::clone(&self.budget));
         AcceptContext::new(account, self.strangers, self.own, budget)

@@ -121,7 +121,7 @@ impl BatchDedup {
     }
 
     /// A block of so many messages begins.
-    fn between_commits(&mut self, messages: usize) {
+    fn begin(&mut self, messages: usize) {
         self.block += 1;
         let oldest = self.block - 1;
         self.ids.retain(|_, known| known.block >= oldest);
@@ -203,7 +203,7 @@ impl<A: PairwiseAccount> ConversationState<A> {
         tasks: Vec<Task<'e>>,
         accept_context: &AcceptContext<A>,
     ) -> Vec<Entry<'e>> {
-        dedup.between_commits(tasks.len());
+        dedup.begin(tasks.len());
         let mut entries = Vec::with_capacity(tasks.len());
         let last = tasks.last().map(|it| it.index);
         let budget = &*accept_context.budget;

@@ -14,7 +14,7 @@ use crate::PairwiseAccount;
 
 /// What the caller and the threads share.
 pub(super) struct WorkerPool<'e, A: PairwiseAccount> {
-    store_access: Mutex<WorkQueue<'e, A>>,
+    queue: Mutex<WorkQueue<'e, A>>,
     /// There is work, or none will come any more.
     work_came: Condvar,
     /// Something was done.
@@ -40,11 +40,7 @@ impl<A: PairwiseAccount> Drop for PoolGuard<'_, '_, A> {
 impl<'e, A: PairwiseAccount> WorkerPool<'e, A> {
     pub(super) fn new() -> Self {
         let table = WorkQueue { todo: VecDeque::new(), done: Vec::new(), panic: None, over: false };
-        Self {
-            store_access: Mutex::new(table),
-            work_came: Condvar::new(),
-            done_came: Condvar::new(),
-        }
+        Self { queue: Mutex::new(table), work_came: Condvar::new(), done_came: Condvar::new() }
     }
 
     /// Starts `threads` threads, which end with the [engagement](Self::engage).
@@ -128,6 +124,6 @@ impl<'e, A: PairwiseAccount> WorkerPool<'e, A> {
 
     fn lock(&self) -> MutexGuard<'_, WorkQueue<'e, A>> {
         // Nothing panics while it holds the lock, and what it guards is whole at any time.
-        self.store_access.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

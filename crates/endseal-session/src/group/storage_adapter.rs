@@ -17,13 +17,13 @@ use super::skipped_key_budget::{Generation, SkippedKeyBudget};
 pub(super) type Epochs = BTreeMap<u64, Arc<Zeroizing<Vec<u8>>>>;
 
 /// A table shared with the library. All copies of a group share one, so whoever lays something on
-/// it holds the *turn* until it is taken away.
+/// it holds the `exclusive` lock until it is taken away.
 #[derive(Clone)]
 pub(super) struct StorageAdapter(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    between_commits: Mutex<()>,
+    exclusive: Mutex<()>,
     table: Mutex<Table>,
     keys: Mutex<Keys>,
 }
@@ -73,7 +73,7 @@ impl StorageAdapter {
     /// Does `work` with `table` laid out, and gives back what lies there afterwards.
     pub(super) fn with<T>(&self, table: Table, work: impl FnOnce() -> T) -> (T, Table) {
         // A panic of the library leaves a table that the next turn overwrites.
-        let _turn = self.0.between_commits.lock().unwrap_or_else(PoisonError::into_inner);
+        let _exclusive = self.0.exclusive.lock().unwrap_or_else(PoisonError::into_inner);
         *self.table() = table;
         let result = work();
         let table = core::mem::take(&mut *self.table());
