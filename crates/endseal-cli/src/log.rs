@@ -19,7 +19,7 @@ use tracing_subscriber::{Layer as _, fmt, registry};
 const WAITING: usize = 2_048;
 
 /// Time for the lines that wait when the process ends.
-const AT_THE_END: Duration = Duration::from_secs(1);
+pub(crate) const AT_THE_END: Duration = Duration::from_secs(1);
 
 /// The least level of what is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -264,6 +264,44 @@ fn requests_are_answered_while_nobody_reads_the_log() {
 }
 
 #[test]
+fn a_server_whose_log_nobody_reads_ends() {
+    let scratch = configured();
+    let text = std::fs::read_to_string(scratch.path("s3.toml")).unwrap();
+    scratch.write("s3.toml", format!("{text}[limits]\ndrain = 1\n"));
+    let mut command = program();
+    command.current_dir(scratch.folder()).args(["s3", "serve", "--config", "s3.toml"]);
+    command.args(["--listen", "127.0.0.1:0"]);
+    // Full to the last byte: shorter lines than the first that waits have no room either.
+    let (unread, err) = std::io::pipe().unwrap();
+    let mut filler = err.try_clone().unwrap();
+    let filling = std::thread::spawn(move || drop(filler.write_all(&[b' '; 1 << 20])));
+    let mut child = command.stdout(Stdio::piped()).stderr(err).spawn().unwrap();
+    drop(command);
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("listening at http://").unwrap();
+    let stream = TcpStream::connect(address).unwrap();
+    // A request that is cut when the time to drain is over, which is a failure to tell of.
+    write!(&stream, "PUT /bucket/key HTTP/1.1\r\nhost: h\r\ncontent-length: 9\r\n\r\n").unwrap();
+    std::thread::sleep(core::time::Duration::from_millis(300));
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let patience = std::time::Instant::now() + core::time::Duration::from_secs(30);
+    let ended = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break Some(status),
+            None if std::time::Instant::now() > patience => break None,
+            None => std::thread::sleep(core::time::Duration::from_millis(20)),
+        }
+    };
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop(unread);
+    filling.join().unwrap();
+    assert_eq!(ended.expect("it ends").code(), Some(3));
+}
+
+#[test]
 fn a_secret_in_a_broken_configuration_is_not_told() {
     let scratch = configured();
     let good = std::fs::read_to_string(scratch.path("s3.toml")).unwrap();

@@ -2,6 +2,7 @@
 
 use core::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::{process, thread};
 
 use endseal_s3proxy::set_up::{self, SetUp};
 use endseal_s3proxy::{Config, Listening, RunError, StartError};
@@ -60,10 +61,21 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     if let Some(failure) = untold {
         return Err(failure);
     }
-    match outcome.map_err(failure)? {
-        0 => Ok(Outcome::default()),
-        cut => Err(Failure::new(Kind::Environment, format!("{cut} connections were cut"))),
-    }
+    let failure = match outcome {
+        Ok(0) => return Ok(Outcome::default()),
+        Ok(cut) => Failure::new(Kind::Environment, format!("{cut} connections were cut")),
+        Err(error) => failure(error),
+    };
+    exit_in_time(failure.kind);
+    Err(failure)
+}
+
+/// Ends the process with the code of a failure, even if standard error has no room for its text.
+fn exit_in_time(kind: Kind) {
+    thread::spawn(move || {
+        thread::sleep(2 * log::AT_THE_END);
+        process::exit(kind.code().into());
+    });
 }
 
 /// The configuration as it is now, for who asks for it by SIGHUP.
