@@ -1,23 +1,15 @@
-// The benchmark peer in Node.js: JSON lines over standard input and output, as
-// docs/spec/bench-peer.md says.
+// The benchmark peer in JavaScript: JSON lines over standard input and output, as
+// docs/spec/bench-peer.md says. Node.js runs all subjects; Bun runs those of the published baseline.
 
 import * as envelope from './envelope.mjs';
 import { Unsupported } from './parameters.mjs';
+import { RUNTIME } from './runtime.mjs';
 import * as sessions from './sessions.mjs';
 
 const PROTOCOL = 1;
 const LINE_LIMIT = 1 << 20;
 const HANDLE_LIMIT = 256;
 const ITERATION_LIMIT = 1_000_000;
-const SUBJECTS = [
-  'seed-noble',
-  'seed-noble-json',
-  'seed-native',
-  'libsignal',
-  'libsodium-sealed-box',
-  'libsodium-sealed-box-x25519',
-  'core-crypto',
-];
 
 /** A request that is not understood. */
 class Misunderstood extends Error {}
@@ -32,9 +24,9 @@ const operations = {
     }
     return {
       protocol: PROTOCOL,
-      peer: 'node',
-      runtime: `Node.js ${process.versions.node}`,
-      subjects: [...subjects.values()].map(description),
+      peer: RUNTIME.peer,
+      runtime: RUNTIME.runtime,
+      subjects: [...subjects].map(description),
     };
   },
 
@@ -75,8 +67,10 @@ const operations = {
   },
 };
 
-function description({ subject, about, versions, settings, properties }) {
-  return { subject, about, versions, settings, properties };
+function description([subject, { about, versions, settings, properties }]) {
+  return {
+    subject, about, versions: { ...versions, ...RUNTIME.versions }, settings, properties,
+  };
 }
 
 /** A job: either a `step`, which is timed here, or `measure`, which times itself. */
@@ -197,9 +191,9 @@ async function* lines(stream) {
 /** Loads the subjects whose packages are installed; the others are named once, for people. */
 async function load() {
   const found = new Map();
-  for (const name of SUBJECTS) {
+  for (const name of RUNTIME.subjects) {
     try {
-      found.set(name, (await import(`./subjects/${name}.mjs`)).default);
+      found.set(name + RUNTIME.suffix, (await import(`./subjects/${name}.mjs`)).default);
     } catch (error) {
       process.stderr.write(`subject ${name} is left out: ${oneLine(error, 500)}\n`);
     }

@@ -26,6 +26,11 @@ const SUBJECTS = [
   'libsodium-sealed-box-x25519',
   'core-crypto',
 ];
+const BUN_SUBJECTS = ['seed-noble-bun', 'seed-noble-json-bun', 'seed-native-bun'];
+/** Bun as npm installs it for this CPU. */
+const BUN = join(
+  HERE, `node_modules/@oven/bun-linux-${process.arch === 'arm64' ? 'aarch64' : 'x64'}/bin/bun`,
+);
 /** Those of the suite `envelope`. */
 const SEALERS = SUBJECTS.filter((subject) => subject !== 'core-crypto');
 // 158 bytes a member, 48 of them in what names it; 1 KB in base64url; the rest are fixed names.
@@ -43,9 +48,9 @@ const children = new Set();
 // A failed test leaves its peer waiting for more.
 after(() => children.forEach((child) => child.kill()));
 
-function start(folder = HERE, environment = {}) {
+function start(folder = HERE, environment = {}, program = process.execPath) {
   const env = { ...process.env, ...environment };
-  const child = spawn(process.execPath, ['main.mjs'], { cwd: folder, env });
+  const child = spawn(program, ['main.mjs'], { cwd: folder, env });
   children.add(child);
   const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const ended = new Promise((resolve) => child.on('close', resolve));
@@ -70,17 +75,23 @@ function start(folder = HERE, environment = {}) {
   };
 }
 
-test('every_case_of_every_subject_is_checked_run_and_released', async () => {
-  const peer = start();
+test('every_case_of_every_subject_is_checked_run_and_released', () =>
+  everyCase(start(), SUBJECTS, SEALERS));
+
+test('bun_runs_the_subjects_of_the_published_baseline', () =>
+  everyCase(start(HERE, {}, BUN), BUN_SUBJECTS, BUN_SUBJECTS));
+
+async function everyCase(peer, subjects, sealers) {
   const hello = await peer.ask({ op: 'hello', protocol: 1 });
-  assert.deepEqual(hello.subjects.map(({ subject }) => subject), SUBJECTS);
+  assert.deepEqual(hello.subjects.map(({ subject }) => subject), subjects);
   for (const { subject, properties } of hello.subjects) {
-    if (!SEALERS.includes(subject)) {
+    if (!sealers.includes(subject)) {
       continue;
     }
+    const known = subject.replace(/-bun$/, '');
     for (const members of [1, 5, 100]) {
       for (const name of CASES) {
-        if (subject === 'seed-noble-json' && name.startsWith('seal')) {
+        if (known === 'seed-noble-json' && name.startsWith('seal')) {
           continue;
         }
         const count = name.endsWith('many') ? { count: 3 } : {};
@@ -93,7 +104,7 @@ test('every_case_of_every_subject_is_checked_run_and_released', async () => {
         const check = await peer.ask({ op: 'check', handle });
         assert.equal(check.round_trip, true, at);
         assert.equal(check.tamper_refused, properties.includes('authenticated') || null, at);
-        assert.equal(check.sealed_bytes, SIZES[subject]?.(members) ?? check.sealed_bytes, at);
+        assert.equal(check.sealed_bytes, SIZES[known]?.(members) ?? check.sealed_bytes, at);
         assert.ok(check.sealed_bytes > 1024 + 32 * members, at);
         for (const iterations of [1, 3]) {
           const run = await peer.ask({ op: 'run', handle, iterations });
@@ -106,7 +117,7 @@ test('every_case_of_every_subject_is_checked_run_and_released', async () => {
     }
   }
   assert.deepEqual(await peer.end(), { code: 0, errors: '', more: undefined });
-});
+}
 
 test('empty_and_large_contents_are_sealed', async () => {
   const peer = start();

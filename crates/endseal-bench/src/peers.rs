@@ -37,6 +37,8 @@ struct Speaker {
     arguments: &'static [&'static str],
     /// Its folder below that of the peers.
     folder: &'static str,
+    /// What `cargo xtask peers` calls the recipe that makes it.
+    recipe: &'static str,
     /// What must be in the folder.
     needs: &'static str,
     /// What it was to be built from.
@@ -51,6 +53,13 @@ struct Installed {
     subjects: fn(&Path) -> Vec<Box<dyn Subject>>,
 }
 
+/// Bun as the package manager installs it, for the CPU of this machine.
+const BUN: &str = if cfg!(target_arch = "aarch64") {
+    "node_modules/@oven/bun-linux-aarch64/bin/bun"
+} else {
+    "node_modules/@oven/bun-linux-x64/bin/bun"
+};
+
 /// All peers.
 pub const PEERS: &[PeerProgram] = &[
     PeerProgram {
@@ -60,7 +69,20 @@ pub const PEERS: &[PeerProgram] = &[
             program: "node",
             arguments: &["main.mjs"],
             folder: "node",
+            recipe: "node",
             needs: "node_modules",
+            lockfile: Lockfile::Npm,
+        }),
+    },
+    PeerProgram {
+        name: "bun",
+        about: "the seed's method in Bun, the runtime of its published figures",
+        kind: Kind::Protocol(Speaker {
+            program: BUN,
+            arguments: &["main.mjs"],
+            folder: "node",
+            recipe: "node",
+            needs: BUN,
             lockfile: Lockfile::Npm,
         }),
     },
@@ -72,6 +94,7 @@ pub const PEERS: &[PeerProgram] = &[
             program: "target/release/endseal-peers",
             arguments: &[],
             folder: "rust",
+            recipe: "rust",
             needs: "target/release/endseal-peers",
             lockfile: Lockfile::Cargo,
         }),
@@ -83,6 +106,7 @@ pub const PEERS: &[PeerProgram] = &[
             program: "target/release/endseal-peers-iroh",
             arguments: &[],
             folder: "rust-iroh",
+            recipe: "iroh",
             needs: "target/release/endseal-peers-iroh",
             lockfile: Lockfile::Cargo,
         }),
@@ -95,6 +119,7 @@ pub const PEERS: &[PeerProgram] = &[
             // The heap would grow to a quarter of the memory before anything is collected.
             arguments: &["-Xmx512m", "-jar", "target/endseal-peers-jvm.jar"],
             folder: "jvm",
+            recipe: "jvm",
             needs: "target/endseal-peers-jvm.jar",
             lockfile: Lockfile::Maven,
         }),
@@ -128,7 +153,7 @@ impl PeerProgram {
     #[must_use]
     pub fn remedy(&self) -> String {
         match self.kind {
-            Kind::Protocol(_) => format!("cargo xtask peers {}", self.name),
+            Kind::Protocol(speaker) => format!("cargo xtask peers {}", speaker.recipe),
             Kind::Installed(installed) => installed.remedy.to_owned(),
         }
     }

@@ -1,4 +1,4 @@
-// The seed's method as fast as Node.js can do it: X25519 and AES-GCM of node:crypto (OpenSSL) and
+// The seed's method as fast as the runtime can do it: X25519 and AES-GCM of node:crypto (OpenSSL) and
 // base64url of Buffer. Only the conversion of Ed25519 keys, which OpenSSL does not have, is
 // @noble's.
 //
@@ -18,6 +18,9 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { versions } from '../packages.mjs';
 import * as format from '../seed-format.mjs';
 
+/** The library behind node:crypto: Bun has BoringSSL. */
+const { boringssl, openssl } = process.versions;
+const CRYPTO = process.versions.bun ? { boringssl } : { openssl };
 const SPKI = Buffer.from('302a300506032b656e032100', 'hex');
 const PKCS8 = Buffer.from('302e020100300506032b656e04220420', 'hex');
 const CIPHER = 'aes-256-gcm';
@@ -77,7 +80,7 @@ export default {
   about:
     "the seed's method on node:crypto, @noble/curves only to convert keys; an object, its JSON " +
     'not timed; many: one after the other, since node:crypto works in its one thread',
-  versions: { openssl: process.versions.openssl, ...versions('@noble/curves') },
+  versions: { ...CRYPTO, ...versions('@noble/curves') },
   settings: 'https://nodejs.org/docs/latest-v20.x/api/crypto.html',
   ...format.methods(crypto),
   sealInput,

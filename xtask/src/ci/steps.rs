@@ -256,7 +256,7 @@ fn node_peer(root: &Path) -> Vec<Job> {
         Job::Chore(|root| peers::command(root, &["node".to_owned()])),
         cargo(&format!(
             "{RUN_BENCH} --quick --quiet --strict --suite envelope --case open,open_many \
-                 --peers node --out target/bench-peers"
+                 --peers node,bun --out target/bench-peers"
         )),
     ]
 }
