@@ -15,7 +15,7 @@ use crate::cmd;
 use crate::failure::{self, Failure, Kind};
 use crate::hints;
 use crate::json::Value;
-use crate::recipients::redacted;
+use crate::typed::redacted;
 
 /// What a command has to say when it is done.
 #[derive(Debug, Default)]

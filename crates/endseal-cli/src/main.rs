@@ -23,6 +23,7 @@ mod progress;
 mod recipients;
 mod terminal;
 mod time;
+mod typed;
 
 use std::process::ExitCode;
 

@@ -17,7 +17,7 @@ use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
 use crate::output::{AtTerminal, Input, Output};
-use crate::{passphrase, recipients};
+use crate::{passphrase, recipients, typed};
 
 /// Keep groups: lists of members, signed by their owner, epoch by epoch
 ///
@@ -297,7 +297,7 @@ fn parse_member(text: &str, ctx: &Ctx) -> Result<Member, Failure> {
         None => (text, recipients::person(text, ctx)?),
     };
     let name = Name::new(name).map_err(|error| {
-        Failure::usage(format!("'{}' is not a name", recipients::shown(name)))
+        Failure::usage(format!("'{}' is not a name", typed::shown(name)))
             .because(&error)
             .hint("a member who is not a contact needs a name: NAME=IDENTITY")
     })?;

@@ -24,7 +24,7 @@ use crate::failure::Failure;
 use crate::json;
 use crate::output::DASH;
 use crate::printable::printable;
-use crate::recipients;
+use crate::typed;
 
 /// Hold conversations in groups (MLS), whose messages travel in session files
 ///
@@ -133,7 +133,7 @@ fn create(
     ctx: &mut Ctx,
 ) -> Result<Outcome, Failure> {
     if !(1..=MAX_GROUP_ID_LEN).contains(&name.len()) || printable(name) != name {
-        let shown = recipients::shown(name);
+        let shown = typed::shown(name);
         return Err(Failure::usage(format!("'{shown}' is not the name of a group"))
             .hint("1 to 63 bytes that a terminal shows"));
     }
@@ -159,12 +159,10 @@ impl Known {
         match (found.pop(), found.is_empty()) {
             (Some(id), true) => Ok(Self { id, name: name.to_owned() }),
             (Some(_), false) => {
-                Err(Failure::usage(format!("'{}' names several groups", recipients::shown(name))))
+                Err(Failure::usage(format!("'{}' names several groups", typed::shown(name))))
             }
-            (None, _) => {
-                Err(Failure::usage(format!("there is no group '{}'", recipients::shown(name)))
-                    .hint("endseal session group list shows all groups"))
-            }
+            (None, _) => Err(Failure::usage(format!("there is no group '{}'", typed::shown(name)))
+                .hint("endseal session group list shows all groups")),
         }
     }
 
