@@ -75,7 +75,8 @@ pub(crate) fn fit(text: &str) -> bool {
     running().is_none_or(|(own, all)| unknown(text, Some(&own), &all).is_empty())
 }
 
-fn all() -> Command {
+/// All commands.
+pub(crate) fn all() -> Command {
     let mut all = Cli::command();
     // Options of every command are known to each from here on.
     all.build();

@@ -6,6 +6,8 @@
 
 mod args;
 mod cmd;
+#[cfg(test)]
+mod conventions;
 mod ctx;
 mod exposed;
 mod failure;

@@ -211,7 +211,7 @@ pub(crate) fn bind(address: SocketAddr, error: &BindError) -> Failure {
     let failure = Failure::new(Kind::Environment, format!("cannot use {address}"));
     let failure = failure.because(error);
     match error {
-        BindError::Socket(_) => failure.hint("choose another one with --address"),
+        BindError::Socket(_) => failure.hint("choose another one with --listen"),
         _ => failure,
     }
 }

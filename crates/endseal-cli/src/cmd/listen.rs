@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// Where to listen; 0.0.0.0:4433 is reachable from other machines
     #[arg(long, value_name = "IP:PORT")]
     #[arg(default_value_t = SocketAddr::from(([127, 0, 0, 1], DEFAULT_PORT)))]
-    address: SocketAddr,
+    listen: SocketAddr,
     /// Folder of received files; it is made if it is missing
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
@@ -67,10 +67,10 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     drop(identity);
     let printer = Rc::new(Printer::new(ctx, peers, args.once));
     network::run(async |mut interrupt| {
-        let bound = Endpoint::bind(args.address, &key, Policy::default(), Accept::pinned(accepted));
-        let endpoint = bound.map_err(|error| network::bind(args.address, &error))?;
+        let bound = Endpoint::bind(args.listen, &key, Policy::default(), Accept::pinned(accepted));
+        let endpoint = bound.map_err(|error| network::bind(args.listen, &error))?;
         let address = endpoint.local_address().map_err(|error| {
-            network::bind(args.address, &endseal_transport::BindError::Socket(error))
+            network::bind(args.listen, &endseal_transport::BindError::Socket(error))
         })?;
         printer.listening(PeerIdText::from(key.peer_id()), address)?;
         let outcome = loop {

@@ -37,8 +37,8 @@ pub(crate) struct Args {
     /// What to send [default: standard input]
     file: Option<PathBuf>,
     /// Send each line as a message of its own
-    #[arg(short, long, conflicts_with = "name")]
-    messages: bool,
+    #[arg(long, conflicts_with = "name")]
+    lines: bool,
     /// What the file is called there [default: its name; stdin]
     #[arg(long, value_name = "NAME")]
     name: Option<FileName>,
@@ -50,14 +50,14 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let home = ctx.home()?;
     let peer = args.to.peer.find(&home.peers()?)?;
     let path = args.file.as_deref().filter(|path| path.as_os_str() != DASH);
-    let name = if args.messages { None } else { Some(name(args.name.clone(), path)?) };
+    let name = if args.lines { None } else { Some(name(args.name.clone(), path)?) };
     let input = Input::open(path, ctx)?;
     let identity = passphrase::unlock(ctx, &home)?;
     let key = TransportKey::new(&identity);
     let own = *identity.public().ed25519().as_bytes();
-    let total = input.len.filter(|_| !args.messages);
+    let total = input.len.filter(|_| !args.lines);
     let mut progress = Progress::new(ctx, "sending", total);
-    let wanted = !args.messages;
+    let wanted = !args.lines;
     let mut progress = |at| {
         if wanted {
             progress.at(at);

@@ -97,7 +97,7 @@ struct Fate {
 fn receiver_dies(moment: &str, without: &str) -> Fate {
     let scene = Scene::new();
     let [alice, bob] = Person::two_peers(&scene.scratch);
-    let args = ["listen", "--address", "127.0.0.1:0", "--dir", "inbox"];
+    let args = ["listen", "--listen", "127.0.0.1:0", "--dir", "inbox"];
     let mut listener = Listener::of(scene.dying(bob.command(&args), moment, without));
     let ran: Ran = alice.run(&[&["send", &listener.address, "file"][..], &HASTY].concat());
     let told = ran.code == 0;
@@ -168,7 +168,7 @@ fn a_receiver_whose_folder_cannot_be_synced_does_not_say_stored() {
     for (without, failing) in [("", "fsync:1"), ("", "fsync:2"), ("unnamed", "fsync:2")] {
         let scene = Scene::new();
         let [alice, bob] = Person::two_peers(&scene.scratch);
-        let args = ["listen", "--address", "127.0.0.1:0", "--dir", "inbox"];
+        let args = ["listen", "--listen", "127.0.0.1:0", "--dir", "inbox"];
         let mut command = scene.dying(bob.command(&args), "", without);
         command.env("FAIL", failing);
         let mut listener = Listener::of(command);

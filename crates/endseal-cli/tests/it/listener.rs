@@ -25,7 +25,7 @@ pub(crate) struct Listener {
 impl Listener {
     /// Begins to listen with those further arguments.
     pub(crate) fn start(person: &Person<'_>, args: &[&str]) -> Self {
-        Self::of(person.command(&[&["listen", "--address", "127.0.0.1:0"], args].concat()))
+        Self::of(person.command(&[&["listen", "--listen", "127.0.0.1:0"], args].concat()))
     }
 
     pub(crate) fn of(mut command: Command) -> Self {

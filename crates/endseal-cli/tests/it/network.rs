@@ -57,7 +57,7 @@ fn a_file_arrives_whichever_of_the_two_listens() {
 fn one_listener_takes_files_of_every_kind() {
     let scratch = Scratch::new();
     let [alice, bob] = Person::two_peers(&scratch);
-    let args = ["--json", "listen", "--address", "127.0.0.1:0", "--dir", "inbox"];
+    let args = ["--json", "listen", "--listen", "127.0.0.1:0", "--dir", "inbox"];
     let mut listener = Listener::of(bob.command(&args));
     let at = listener.address.clone();
     let mut event = || -> Value { serde_json::from_str(&listener.line()).unwrap() };
@@ -73,7 +73,7 @@ fn one_listener_takes_files_of_every_kind() {
     alice.feed(&["send", &at], b"x").ok();
     assert_eq!(event()["name"], "stdin");
     assert_eq!(inbox(&scratch), ["empty", "piped", "stdin"]);
-    alice.feed(&["send", &at, "-m"], b"hello\n").ok();
+    alice.feed(&["send", &at, "--lines"], b"hello\n").ok();
     let hello = event();
     assert_eq!((&hello["event"], &hello["text"]), (&"message".into(), &"hello".into()));
     assert_eq!(event()["count"], 1);
@@ -105,7 +105,7 @@ fn a_missing_folder_of_received_files_is_made() {
     assert_eq!(listener.end().0, Some(0));
     assert_eq!(scratch.read("new/folder/notes"), b"yours");
     for not_a_folder in ["notes", "notes/below"] {
-        let ran = bob.run(&["listen", "--address", "127.0.0.1:0", "--dir", not_a_folder]);
+        let ran = bob.run(&["listen", "--listen", "127.0.0.1:0", "--dir", not_a_folder]);
         let ran = ran.fails(3, &format!("cannot use the folder '{not_a_folder}'"));
         assert!(ran.err.contains("because: "), "{}", ran.err);
     }
@@ -133,7 +133,7 @@ fn ten_thousand_messages_arrive_in_order() {
     let at = listener.address.clone();
     let sender = std::thread::scope(|scope| {
         let sent =
-            scope.spawn(|| alice.feed(&["--json", "send", &at, "--messages"], lines.as_bytes()));
+            scope.spawn(|| alice.feed(&["--json", "send", &at, "--lines"], lines.as_bytes()));
         for i in 0..10_000 {
             assert_eq!(listener.line(), format!("alice> message {i}"));
         }
@@ -150,13 +150,13 @@ fn messages_cannot_command_a_terminal() {
     let [alice, bob] = Person::two_peers(&scratch);
     let mut listener = Listener::start(&bob, &[]);
     let text = "\u{1b}[2Jbob sent x\r\u{202e}\n\nlast, without a line end";
-    alice.feed(&["send", "-m", &listener.address], text.as_bytes()).ok();
+    alice.feed(&["send", "--lines", &listener.address], text.as_bytes()).ok();
     assert_eq!(listener.line(), "alice> \u{fffd}[2Jbob sent x\u{fffd}\u{fffd}");
     assert_eq!(listener.line(), "alice> ");
     assert_eq!(listener.line(), "alice> last, without a line end");
     // No message at all is a series, too.
-    alice.feed(&["send", "-m", &listener.address], b"").ok();
-    let ran = alice.feed(&["send", "-m", &listener.address], b"good\n\xff\n");
+    alice.feed(&["send", "--lines", &listener.address], b"").ok();
+    let ran = alice.feed(&["send", "--lines", &listener.address], b"good\n\xff\n");
     ran.fails(3, "line 2 is not text in UTF-8");
 }
 
@@ -209,7 +209,7 @@ fn a_full_disk_leaves_nothing_and_is_told_to_both() {
     let [alice, bob] = Person::two_peers(&scratch);
     scratch.write("large", content(4 << 20));
     let mut command = program_with_limit(&bob);
-    command.args(["listen", "--once", "--address", "127.0.0.1:0", "--dir", "inbox"]);
+    command.args(["listen", "--once", "--listen", "127.0.0.1:0", "--dir", "inbox"]);
     let mut listener = Listener::of(command);
     alice.run(&["send", &listener.address, "large"]).fails(3, "the peer could not store the file");
     let (code, _, err) = listener.end();

@@ -138,13 +138,14 @@ fn empty_buckets_are_complete_and_clean() {
             .to_string()
     };
     scratch.write("place", place(2));
-    let damaged = s3(&["scrub", "--config", "s3.toml", "--resume", "place", "--json"], &scratch);
+    let damaged =
+        s3(&["scrub", "--config", "s3.toml", "--checkpoint", "place", "--json"], &scratch);
     assert_eq!((damaged.code, &damaged.json()["not_authentic_before"]), (1, &Value::from(2)));
     scratch.write("place", place(0));
-    s3(&["scrub", "--config", "s3.toml", "--resume", "place"], &scratch).ok();
+    s3(&["scrub", "--config", "s3.toml", "--checkpoint", "place"], &scratch).ok();
     assert!(!scratch.folder().join("place").exists(), "the run came to its end");
     scratch.write("place", "{}");
-    let odd = s3(&["scrub", "--config", "s3.toml", "--resume", "place"], &scratch);
+    let odd = s3(&["scrub", "--config", "s3.toml", "--checkpoint", "place"], &scratch);
     odd.fails(3, "holds no place");
     // A run for other objects would take those before the place for read.
     scratch.write("place", place(0));
@@ -154,7 +155,7 @@ fn empty_buckets_are_complete_and_clean() {
         &["--config", "s3.toml", "--prefix", "0"],
         &["--config", "other.toml"],
     ] {
-        let run = [&["scrub", "--resume", "place"][..], other].concat();
+        let run = [&["scrub", "--checkpoint", "place"][..], other].concat();
         s3(&run, &scratch).fails(3, "holds the place of a run for other objects");
         assert!(scratch.folder().join("place").exists());
     }

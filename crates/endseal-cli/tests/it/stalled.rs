@@ -23,7 +23,7 @@ fn freeze(listener: &Listener) {
 fn a_listener_that_freezes_in_the_middle_is_given_up() {
     let scratch = Scratch::new();
     let [alice, bob] = Person::two_peers(&scratch);
-    for args in [&["--name", "half"][..], &["--messages"]] {
+    for args in [&["--name", "half"][..], &["--lines"]] {
         let listener = Listener::start(&bob, &["--dir", "inbox"]);
         let mut sender = alice
             .command(&[&["send", &listener.address, "--idle", "1"], args].concat())

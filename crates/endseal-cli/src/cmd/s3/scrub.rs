@@ -16,13 +16,13 @@ use crate::failure::{Failure, Kind};
 use crate::json::{self, Value};
 use crate::progress::Progress;
 
-/// Shortest time between two writes of the file of `--resume`.
+/// Shortest time between two writes of the file of `--checkpoint`.
 const PERIOD: Duration = Duration::from_secs(5);
 
 /// Read every object to its end and authenticate it, so that damage is known in time
 ///
 /// Header, record, all of the content and sealed metadata are authenticated; nothing is written to the server.
-/// Of buckets with versions the current ones are read. With --resume a run that was interrupted goes on where
+/// Of buckets with versions the current ones are read. With --checkpoint a run that was interrupted goes on where
 /// it was, and counts what it found before; one for another bucket, prefix or configuration is refused. The place stays before the first object that could not be read. The
 /// exit code is 1 if an object is not authentic, not sealed where that is forbidden, or could not be read.
 #[derive(clap::Args, Debug)]
@@ -42,11 +42,12 @@ pub(crate) struct Args {
     jobs: u16,
     /// Keep the place in this file, begin there if it exists, and remove it at the end
     #[arg(long, value_name = "FILE")]
-    resume: Option<PathBuf>,
+    checkpoint: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let place = args.resume.as_deref().map(|file| read_place(file, args)).transpose()?.flatten();
+    let place =
+        args.checkpoint.as_deref().map(|file| read_place(file, args)).transpose()?.flatten();
     let (after, found_before) = place.map_or((None, 0), |(after, found)| (Some(after), found));
     let (runtime, proxy) = configuration::start(&args.config, ctx)?;
     let mut options = Scrub::default();
@@ -82,7 +83,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         }
         ScrubEvent::Checkpoint(place) if written.elapsed() >= PERIOD => {
             written = Instant::now();
-            if let Some(file) = &args.resume
+            if let Some(file) = &args.checkpoint
                 && let Err(error) = write_place(file, place, damaged, args)
             {
                 unwritten.get_or_insert(error);
@@ -100,7 +101,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     if let Some(error) = unwritten {
         ctx.note(&format!("the place was not kept: {error}"));
     }
-    if let Some(file) = args.resume.as_ref().filter(|_| report.failed == 0) {
+    if let Some(file) = args.checkpoint.as_ref().filter(|_| report.failed == 0) {
         // It is missing if the run was short.
         let _ = fs::remove_file(file);
     }

@@ -21,13 +21,13 @@ use crate::log::{self, Level};
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The configuration, in TOML
-    #[arg(long, value_name = "FILE", required_unless_present = "folder")]
+    #[arg(long, value_name = "FILE", required_unless_present = "dir")]
     pub(crate) config: Option<PathBuf>,
     /// Keep the sealed objects in this folder, without a configuration or another server. What is missing is made: the folder, a key ring, and credentials
     #[arg(long, value_name = "DIR", conflicts_with = "config")]
-    pub(crate) folder: Option<PathBuf>,
+    pub(crate) dir: Option<PathBuf>,
     /// Where to listen, instead of what the configuration says
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "IP:PORT")]
     pub(crate) listen: Option<SocketAddr>,
     /// Least level of what is told on standard error: each request is `info`, each failure with its cause `warn`
     #[arg(long, value_name = "LEVEL", default_value = "info")]
@@ -35,7 +35,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let (config, words) = match (&args.folder, &args.config) {
+    let (config, words) = match (&args.dir, &args.config) {
         (Some(folder), _) => of_folder(folder, args.listen, ctx)?,
         (None, Some(file)) => {
             let mut config = configuration::read(file, ctx)?;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             (config, None)
         }
         (None, None) => {
-            return Err(Failure::usage("neither --config nor --folder is given"));
+            return Err(Failure::usage("neither --config nor --dir is given"));
         }
     };
     let level = if ctx.global.quiet { Level::Off } else { args.log };
@@ -80,10 +80,10 @@ fn exit_in_time(kind: Kind) {
 
 /// The configuration as it is now, for who asks for it by SIGHUP.
 fn read_again(args: &Args) -> Result<Config, Failure> {
-    let mut config = match (&args.folder, &args.config) {
+    let mut config = match (&args.dir, &args.config) {
         (Some(folder), _) => set_up::set_up(folder, args.listen).map_err(unusable)?.config,
         (None, Some(file)) => configuration::parse(file)?,
-        (None, None) => return Err(Failure::usage("neither --config nor --folder is given")),
+        (None, None) => return Err(Failure::usage("neither --config nor --dir is given")),
     };
     config.listen = args.listen.unwrap_or(config.listen);
     Ok(config)

@@ -21,7 +21,7 @@ use crate::output::DASH;
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// How many
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=1000))]
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=1000))]
     count: u16,
     /// A fallback bundle besides
     #[arg(long)]

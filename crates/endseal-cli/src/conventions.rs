@@ -1,0 +1,67 @@
+//! Conventions that all commands keep, tested on the tree of commands.
+
+use std::collections::BTreeMap;
+
+use clap::{Arg, Command};
+
+use crate::hints;
+
+/// Calls `check` with each command that a user sees, and its name with those of the commands above it.
+fn each(command: &Command, name: &str, check: &mut impl FnMut(&str, &Command)) {
+    check(name, command);
+    for below in command.get_subcommands().filter(|it| !it.is_hide_set() && !is_help(it)) {
+        let name = format!("{name} {}", below.get_name());
+        each(below, name.trim_start(), check);
+    }
+}
+
+fn is_help(command: &Command) -> bool {
+    command.get_name() == "help"
+}
+
+fn each_argument(check: &mut impl FnMut(&str, &Arg)) {
+    each(&hints::all(), "", &mut |name, command| {
+        for argument in command.get_arguments() {
+            check(name, argument);
+        }
+    });
+}
+
+/// Value name of an option that takes a value.
+fn value_name(argument: &Arg) -> Option<String> {
+    argument.get_action().takes_values().then(|| {
+        argument.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect()
+    })
+}
+
+#[test]
+fn one_thing_has_one_name() {
+    let (mut forms, mut shorts) = (BTreeMap::new(), BTreeMap::new());
+    let mut wrong = Vec::new();
+    each_argument(&mut |command, argument| {
+        let Some(long) = argument.get_long() else { return };
+        let value = value_name(argument);
+        let expected = match value.as_deref() {
+            Some("IP:PORT") => &["listen"][..],
+            Some("DIR") => &["home", "dir"],
+            _ => &[],
+        };
+        if !expected.is_empty() && !expected.contains(&long) {
+            wrong.push(format!("{command} --{long}: {expected:?}"));
+        }
+        let form = (argument.get_short(), value.is_some());
+        if *forms.entry(long.to_owned()).or_insert(form) != form {
+            wrong.push(format!("{command} --{long}: another form elsewhere"));
+        }
+        if let Some(short) = argument.get_short() {
+            let first = shorts.entry(short).or_insert_with(|| long.to_owned());
+            if first != long {
+                wrong.push(format!("{command} -{short}: --{long} and --{first}"));
+            }
+        }
+        if ["address", "folder", "messages", "out"].contains(&long) {
+            wrong.push(format!("{command} --{long}: another word elsewhere"));
+        }
+    });
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
