@@ -15,9 +15,9 @@ pub(crate) mod declare {
 
     pub(crate) use crate::error::{DecodeError, EncodeError};
     pub(crate) use crate::schema::contract::{FieldContract, MessageContract, Presence};
-    pub(crate) use crate::schema::field::Place;
     pub(crate) use crate::schema::message::message;
     pub(crate) use crate::schema::oneof::oneof;
+    pub(crate) use crate::schema::place::Place;
     pub(crate) use crate::schema::unknown::{Unknown, UnknownView};
     pub(crate) use crate::schema::{
         Bool, Boxed, Bytes, Choice, Field, Fixed, Implicit, Later, Nested, OneOf, Open, Optional,

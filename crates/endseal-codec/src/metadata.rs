@@ -6,9 +6,9 @@ use core::fmt;
 
 use crate::error::{DecodeError, EncodeError};
 use crate::schema::contract::{FieldContract, MessageContract, Presence, Type};
-use crate::schema::field::Place;
 use crate::schema::list::List;
 use crate::schema::message::message;
+use crate::schema::place::Place;
 use crate::schema::unknown::UnknownView;
 use crate::schema::{Bytes, Field, Nested, Required, Schema, Seen, Text, Value, Written};
 use crate::wire::{Reader, Sink, WireType};

@@ -7,6 +7,7 @@ pub(crate) mod list;
 pub(crate) mod message;
 pub(crate) mod oneof;
 pub(crate) mod oneof_field;
+pub(crate) mod place;
 pub(crate) mod unknown;
 pub(crate) mod value;
 

@@ -17,8 +17,6 @@ use crate::tree::Tree;
 const ALLOWED: &[(&str, usize)] = &[
     ("endseal-bench", 3),
     ("endseal-cli", 52),
-    ("endseal-codec", 2),
-    ("endseal-crypto", 3),
     ("endseal-envelope", 2),
     ("endseal-node", 4),
     ("endseal-s3-protocol", 2),

@@ -7,19 +7,9 @@ use core::marker::PhantomData;
 use super::Value;
 use super::contract::{FieldContract, Presence};
 use super::list::List;
+use super::place::Place;
 use crate::error::{DecodeError, EncodeError};
 use crate::wire::{Reader, Sink, WireType};
-
-/// Where a value that is about to be read stands.
-#[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
-    /// The number in its tag.
-    pub(crate) number: u8,
-    /// The first number of the field; another one than `number` in a `oneof` only.
-    pub(crate) first: u8,
-    /// The message from the tag on.
-    pub(crate) from: &'a [u8],
-}
 
 /// A kind of field. It is never made; it names the functions.
 pub trait Field {

@@ -5,7 +5,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use super::Value;
-use super::field::Place;
+use super::place::Place;
 use crate::error::DecodeError;
 use crate::wire::Reader;
 

@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use super::contract::{FieldContract, Presence};
-use super::field::{Place, TAG_LEN};
+use super::field::TAG_LEN;
+use super::place::Place;
 use super::{Choice, Field};
 use crate::error::{DecodeError, EncodeError};
 use crate::wire::{Reader, Sink, WireType};

@@ -20,6 +20,7 @@ mod inversion;
 mod ladder;
 mod lane;
 mod lanes;
+mod limb;
 #[cfg(test)]
 mod tests;
 mod wipe;

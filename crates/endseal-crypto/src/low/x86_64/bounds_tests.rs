@@ -1,10 +1,9 @@
 //! Proofs of the bounds: the field arithmetic and the ladder on intervals that hold every value a caller
 //! may pass. Each operation asserts its own bounds (`field.rs`); a wrong one panics.
 
-use super::field::{
-    Columns, Reduced, Table, add_small_multiple, bounds, limb_mask, multiply, square, top_mask,
-};
+use super::field::{Columns, Reduced, Table, add_small_multiple, bounds, multiply, square};
 use super::ladder::{Point, double, end, start, step};
+use super::limb::{limb_mask, top_mask};
 use super::tests::with_ifma;
 use crate::low::cpu::HaveIfma;
 use crate::low::interval::Interval;

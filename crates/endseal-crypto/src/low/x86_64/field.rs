@@ -8,32 +8,10 @@ use core::arch::x86_64::{
 };
 
 use super::lane::Lane;
+use super::limb::{LimbBounds, limb_mask, top_mask};
 use super::{field51, field52};
 
-pub(super) const fn limb_mask(bits: u32) -> u64 {
-    (1 << bits) - 1
-}
-
-/// Limb 4 ends at bit 255.
-pub(super) const fn top_mask(bits: u32) -> u64 {
-    (1 << (255 - 4 * bits)) - 1
-}
-
-/// What bounds the limbs between the operations of one radix; columns in units of 2^52.
-pub(super) struct Bounds {
-    /// Limbs 0 to 3 and limb 4 that were carried: none is above.
-    pub(super) reduced: [u64; 2],
-    /// Columns of products and squares: all are below.
-    pub(super) product: u64,
-    /// The same with the bias.
-    pub(super) biased: u64,
-    /// What may be subtracted from biased columns.
-    pub(super) subtracted: u64,
-    /// What may be carried.
-    pub(super) carried: u64,
-}
-
-pub(super) const fn bounds(bits: u32) -> Bounds {
+pub(super) const fn bounds(bits: u32) -> LimbBounds {
     match bits {
         51 => field51::BOUNDS,
         _ => field52::BOUNDS,

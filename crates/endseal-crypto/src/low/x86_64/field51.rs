@@ -32,8 +32,8 @@
 //! Column 0 is the largest: 124.5. The bias adds 152 to each, before or after it is multiplied by 19: a
 //! column of a sum of two products is below 402 * 2^52, and all intermediate ones below 2^61.
 
-use super::field::{Bounds, limb_mask};
 use super::lane::Lane;
+use super::limb::{LimbBounds, limb_mask};
 
 const MASK: u64 = limb_mask(51);
 /// 8 * 2p in limbs of nearly 8 * 2^52, for the columns that are folded: even, because some are doubled.
@@ -49,7 +49,7 @@ pub(super) const BIAS: [u64; 5] = [
     19 * UPPER_BIAS[4],
 ];
 
-pub(super) const BOUNDS: Bounds = Bounds {
+pub(super) const BOUNDS: LimbBounds = LimbBounds {
     reduced: [(1 << 51) + (1 << 15); 2],
     product: 125,
     biased: 277,

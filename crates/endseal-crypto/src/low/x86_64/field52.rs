@@ -15,14 +15,14 @@
 //! With a limb 4 of x and y of at most 2^47 + 2^6, the ninth column of a product is at most
 //! 2^42 + 2^4, and 608 times that below 2^52: folding it once is enough.
 
-use super::field::{Bounds, limb_mask, top_mask};
 use super::lane::Lane;
+use super::limb::{LimbBounds, limb_mask, top_mask};
 
 const MASK: u64 = limb_mask(52);
 /// 16 * 32p, in limbs of nearly 16 * 2^52.
 pub(super) const BIAS: [u64; 5] = [(MASK - 607) << 4, MASK << 4, MASK << 4, MASK << 4, MASK << 4];
 
-pub(super) const BOUNDS: Bounds = Bounds {
+pub(super) const BOUNDS: LimbBounds = LimbBounds {
     // Bits 52 and above of limbs 0 to 3 mean nothing.
     reduced: [u64::MAX, (1 << 47) + (1 << 6)],
     product: 11,

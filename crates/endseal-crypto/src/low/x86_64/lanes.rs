@@ -4,7 +4,8 @@ use core::arch::x86_64::{__m512i, _mm512_load_si512, _mm512_store_si512};
 
 use zeroize::Zeroize;
 
-use super::field::{Columns, Reduced, limb_mask, top_mask};
+use super::field::{Columns, Reduced};
+use super::limb::{limb_mask, top_mask};
 
 /// Five limbs of `BITS` bits of eight numbers.
 #[derive(Clone, Copy)]

@@ -5,11 +5,10 @@ use alloc::vec::Vec;
 use core::array;
 
 use super::edwards::D;
-use super::field::{
-    Columns, Table, add_small_multiple, bounds, limb_mask, multiply, square, top_mask,
-};
+use super::field::{Columns, Table, add_small_multiple, bounds, multiply, square};
 use super::inversion::{Fractions, RUN};
 use super::lanes::Lanes;
+use super::limb::{limb_mask, top_mask};
 use crate::low::cpu::HaveIfma;
 use crate::low::field25519::Element;
 use crate::low::reference25519::{P, multiply_add, of_limbs, random_words};
