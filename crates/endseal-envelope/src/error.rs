@@ -6,6 +6,7 @@ use endseal_crypto::ed25519;
 use endseal_crypto::random::RandomError;
 use endseal_crypto::segment::Unauthentic;
 
+use crate::limits::MAX_SLOTS;
 use crate::suite::Suite;
 
 /// Why a list of keys is not a list of recipients.
@@ -37,7 +38,7 @@ impl fmt::Display for RecipientsError {
             }
             Self::Empty => f.write_str("there is no recipient"),
             Self::Key { index, reason } => write!(f, "recipient {index}: {reason}"),
-            Self::TooMany => write!(f, "more than {} recipients", crate::MAX_SLOTS),
+            Self::TooMany => write!(f, "more than {} recipients", MAX_SLOTS),
         }
     }
 }
@@ -126,7 +127,7 @@ impl fmt::Display for OpenError {
             }
             Self::TooOld => f.write_str("the message is older than allowed"),
             Self::TooManySlots(n) => {
-                write!(f, "{n} slots are more than the limit of {}", crate::MAX_SLOTS)
+                write!(f, "{n} slots are more than the limit of {MAX_SLOTS}")
             }
             Self::TooNew => f.write_str("the message is dated in the future"),
             Self::UnsupportedSuite(id) => write!(f, "suite {id} is not known to this version"),

@@ -4,6 +4,7 @@ use endseal_crypto::segment::{COMMITMENT_LEN, SALT_LEN};
 use endseal_crypto::{hash, label, x25519};
 
 use crate::error::{Malformed, OpenError};
+use crate::limits::MAX_SLOTS;
 use crate::suite::Suite;
 
 /// Length of the fixed header.
@@ -12,10 +13,6 @@ pub(crate) const HEADER_LEN: usize = 100;
 const DIGESTED_LEN: usize = 64;
 const MAGIC: [u8; 4] = [0xe5, b'e', b'n', b'v'];
 const VERSION: u8 = 1;
-/// Slots in one envelope at most: 2^20.
-pub const MAX_SLOTS: usize = 1 << 20;
-/// Length of a context at most.
-pub const MAX_CONTEXT_LEN: usize = 1024;
 
 /// The fixed header, valid.
 #[derive(Clone, Copy, Debug)]

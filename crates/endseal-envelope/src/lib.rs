@@ -148,6 +148,7 @@ mod error;
 pub mod hazmat;
 mod header;
 mod kem;
+mod limits;
 mod open;
 mod policy;
 mod prelude;
@@ -163,7 +164,7 @@ mod writer;
 
 pub use envelope::Envelope;
 pub use error::{Malformed, OpenError, RecipientsError, SealError};
-pub use header::{MAX_CONTEXT_LEN, MAX_SLOTS};
+pub use limits::{MAX_CONTEXT_LEN, MAX_SLOTS};
 pub use open::{Opened, Opener};
 pub use policy::{Policy, ReplayCache};
 #[cfg(feature = "std")]

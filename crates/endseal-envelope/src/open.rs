@@ -12,7 +12,7 @@ use endseal_crypto::{ed25519, hash, x25519};
 
 use crate::envelope::Envelope;
 use crate::error::OpenError;
-use crate::header::MAX_CONTEXT_LEN;
+use crate::limits::MAX_CONTEXT_LEN;
 use crate::policy::Policy;
 use crate::prelude::{self, BLOCK_LEN, Claim, PRELUDE_LEN, Prelude, Transcript};
 use crate::seal::PIECE_LEN;

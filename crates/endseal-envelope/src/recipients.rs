@@ -6,8 +6,8 @@ use endseal_crypto::identity::PublicIdentity;
 use endseal_crypto::{ed25519, hash, x25519};
 
 use crate::error::{RecipientsError, SealError};
-use crate::header::MAX_SLOTS;
 use crate::kem::Kem;
+use crate::limits::MAX_SLOTS;
 use crate::suite::Suite;
 
 /// A list of recipients, without duplicates, in an order of its own.

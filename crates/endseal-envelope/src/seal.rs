@@ -9,8 +9,9 @@ use endseal_crypto::segment::{KeySource, SealKeys, SliceSealer, chunks_len};
 use endseal_crypto::{hash, hazmat, x25519};
 
 use crate::error::SealError;
-use crate::header::{HEADER_LEN, Header, MAX_CONTEXT_LEN, MAX_SLOTS};
+use crate::header::{HEADER_LEN, Header};
 use crate::kem::Kem;
+use crate::limits::{MAX_CONTEXT_LEN, MAX_SLOTS};
 use crate::prelude::{BLOCK_LEN, Prelude, Transcript, stream_len};
 use crate::recipients::Recipients;
 use crate::secrets::{EnvelopeSecrets, Hedge};

@@ -17,7 +17,6 @@ use crate::tree::Tree;
 const ALLOWED: &[(&str, usize)] = &[
     ("endseal-bench", 3),
     ("endseal-cli", 52),
-    ("endseal-envelope", 2),
     ("endseal-node", 4),
     ("endseal-s3-protocol", 2),
     ("endseal-s3proxy", 2),
