@@ -18,8 +18,6 @@ const ALLOWED: &[(&str, usize)] = &[
     ("endseal-bench", 3),
     ("endseal-cli", 52),
     ("endseal-node", 4),
-    ("endseal-s3-protocol", 2),
-    ("endseal-s3proxy", 2),
     ("endseal-session", 13),
     ("endseal-store", 8),
     ("endseal-transport", 3),

@@ -3,7 +3,7 @@
 use super::SignatureError;
 use super::ascii::{split, split_once};
 use super::canonical::ALGORITHM;
-use super::payload::digest;
+use super::hex::digest;
 use super::scope::Scope;
 
 /// Longest header, and list of signed headers.

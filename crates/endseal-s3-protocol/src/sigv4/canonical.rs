@@ -6,7 +6,7 @@ use endseal_crypto::sha256;
 use http::HeaderMap;
 use memchr::memchr2;
 
-use super::payload::hex_digits;
+use super::hex::hex_digits;
 use super::scope::Scope;
 use super::timestamp::Basic;
 use super::uri;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use endseal_crypto::sha256;
 
-use super::payload::hex;
+use super::hex::hex;
 use super::scope::Scope;
 use super::secret::SigningKey;
-use super::{Payload, PayloadHash, Timestamp};
+use super::timestamp::Timestamp;
 
 /// `SHA-256("")`: the place of headers that a chunk does not have.
 const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -53,18 +53,5 @@ impl ChunkSigner {
 impl fmt::Debug for ChunkSigner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ChunkSigner")
-    }
-}
-
-impl PayloadHash {
-    /// What the content is once the request's signature is known.
-    pub(super) fn with_seed(self, seed: impl FnOnce() -> ChunkSigner) -> Payload {
-        match self {
-            Self::Unsigned => Payload::Unsigned,
-            Self::Sha256(digest) => Payload::Sha256(digest),
-            Self::Streaming => Payload::StreamingSigned { seed: seed(), trailer: false },
-            Self::StreamingTrailer => Payload::StreamingSigned { seed: seed(), trailer: true },
-            Self::StreamingUnsignedTrailer => Payload::StreamingUnsignedTrailer,
-        }
     }
 }

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use endseal_crypto::secret::constant_time_eq;
 
 use super::canonical::ALGORITHM;
-use super::payload::digest;
+use super::hex::digest;
 use super::scope::Scope;
 use super::{Policy, SecretKeys, SignatureError, Timestamp, Verifier};
 

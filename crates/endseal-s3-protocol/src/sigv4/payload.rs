@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::{ChunkSigner, SignatureError, uri};
+use super::chunk::ChunkSigner;
+use super::error::SignatureError;
+use super::hex::{digest, hex};
 
 /// The value of `x-amz-content-sha256`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +53,17 @@ impl PayloadHash {
             _ => Self::WORDS.iter().find(|(word, _)| word == self).map_or("", |it| it.1).into(),
         }
     }
+
+    /// Returns the payload of a request whose signature is known; `seed` makes the signer of its chunks.
+    pub(super) fn with_seed(self, seed: impl FnOnce() -> ChunkSigner) -> Payload {
+        match self {
+            Self::Unsigned => Payload::Unsigned,
+            Self::Sha256(digest) => Payload::Sha256(digest),
+            Self::Streaming => Payload::StreamingSigned { seed: seed(), trailer: false },
+            Self::StreamingTrailer => Payload::StreamingSigned { seed: seed(), trailer: true },
+            Self::StreamingUnsignedTrailer => Payload::StreamingUnsignedTrailer,
+        }
+    }
 }
 
 /// How the content of a verified request is to be taken.
@@ -87,47 +100,6 @@ impl Payload {
     pub fn is_streaming(&self) -> bool {
         matches!(self, Self::StreamingSigned { .. } | Self::StreamingUnsignedTrailer)
     }
-}
-
-pub(crate) fn hex(bytes: &[u8; 32]) -> String {
-    // Digits are UTF-8.
-    str::from_utf8(&hex_digits(bytes)).unwrap_or_default().to_owned()
-}
-
-/// The digits of [`hex`].
-pub(super) fn hex_digits(bytes: &[u8; 32]) -> [u8; 64] {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut out = [0; 64];
-    for (pair, byte) in out.as_chunks_mut().0.iter_mut().zip(bytes) {
-        *pair = [byte >> 4, byte & 15].map(|half| DIGITS[usize::from(half)]);
-    }
-    out
-}
-
-/// Of each hexadecimal digit what it stands for; of others more than any of them.
-const HALVES: [u8; 256] = {
-    let mut halves = [0xff; 256];
-    let mut byte = u8::MIN;
-    while byte < u8::MAX {
-        if let Some(half) = uri::digit(byte) {
-            halves[byte as usize] = half;
-        }
-        byte += 1;
-    }
-    halves
-};
-
-/// 64 hexadecimal digits.
-pub(crate) fn digest(text: &[u8]) -> Option<[u8; 32]> {
-    let digits: &[u8; 64] = text.try_into().ok()?;
-    let mut out = [0; 32];
-    let mut all = 0;
-    for (byte, pair) in out.iter_mut().zip(digits.as_chunks().0) {
-        let [high, low] = pair.map(|digit| HALVES[usize::from(digit)]);
-        *byte = high << 4 | low & 15;
-        all |= high | low;
-    }
-    (all < 16).then_some(out)
 }
 
 #[cfg(test)]

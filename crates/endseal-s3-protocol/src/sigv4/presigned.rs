@@ -1,7 +1,7 @@
 //! The signature in the query: `X-Amz-Algorithm`, `X-Amz-Credential`, `X-Amz-Date` …
 
 use super::canonical::ALGORITHM;
-use super::payload::digest;
+use super::hex::digest;
 use super::{SignatureError, Timestamp, uri};
 
 /// 7 days.

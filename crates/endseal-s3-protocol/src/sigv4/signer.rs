@@ -11,7 +11,7 @@ use http::header::{AUTHORIZATION, DATE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::canonical::{ALGORITHM, Canonical, Target};
-use super::payload::{hex, hex_digits};
+use super::hex::{hex, hex_digits};
 use super::presigned::{MAX_EXPIRES, SIGNATURE};
 use super::scope::Scope;
 use super::secret::SigningKey;

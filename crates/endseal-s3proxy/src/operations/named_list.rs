@@ -9,6 +9,7 @@
 mod key_codec;
 mod list_request;
 mod page;
+mod position;
 mod recorded;
 
 use std::sync::atomic::Ordering::Relaxed;
@@ -17,8 +18,9 @@ use http::response::Parts;
 use http::{Method, Response};
 
 pub(super) use self::key_codec::KeyCodec;
-use self::list_request::{Kind, ListRequest, Position};
+use self::list_request::{Kind, ListRequest};
 use self::page::{Item, Page};
+use self::position::Position;
 pub(super) use self::recorded::kind_of as recorded_kind_of;
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::Target;

@@ -3,7 +3,7 @@
 use endseal_s3_format::names::Names;
 use endseal_s3_protocol::S3Error;
 
-use super::list_request::Position;
+use super::position::Position;
 use crate::names::name_error;
 
 /// How keys of clients are spelt at the backend.

@@ -6,7 +6,8 @@ use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::xml::{self, EntryKind, ListHead};
 
 use super::KeyCodec;
-use super::list_request::{ListRequest, Position};
+use super::list_request::ListRequest;
+use super::position::Position;
 use crate::names::is_reserved;
 
 /// An entry of a page.
@@ -140,7 +141,8 @@ mod tests {
     use endseal_s3_protocol::Query;
 
     use super::super::KeyCodec;
-    use super::super::list_request::{Kind, ListRequest, Position};
+    use super::super::list_request::{Kind, ListRequest};
+    use super::super::position::Position;
     use super::Page;
 
     fn names() -> Names {
