@@ -17,7 +17,6 @@ use crate::tree::Tree;
 const ALLOWED: &[(&str, usize)] = &[
     ("endseal-bench", 3),
     ("endseal-cli", 52),
-    ("endseal-node", 4),
     ("endseal-session", 13),
     ("endseal-store", 8),
     ("endseal-transport", 3),

@@ -7,7 +7,7 @@ use endseal_transport::{Connection, Frame, FrameReceiver, FrameSender, Kind};
 
 use super::error::SendError;
 use super::refusal::Refusal;
-use super::serve::Request;
+use super::request::Request;
 use super::stall::{StallTimeout, taken};
 
 /// Longest payload that is sent back.

@@ -9,10 +9,12 @@ use tokio::time;
 
 use super::arrival::Arrival;
 use super::error::ReceiveMessagesError;
+use super::inbox::Inbox;
 use super::receipts::DueReceipts;
 use super::receive_file::told;
+use super::reception::Reception;
 use super::refusal::Refusal;
-use super::serve::{Inbox, Reception, Request};
+use super::request::Request;
 use super::stall::taken;
 
 /// Messages wait so long for company on their receipt.

@@ -1,68 +1,19 @@
 //! Answering a peer.
 
-use alloc::sync::Arc;
-use core::time::Duration;
-use std::io;
-use std::path::PathBuf;
-
-use endseal_codec::{Codec as _, ContentView, Limits, Message, RichMessageView};
+use endseal_codec::{Codec as _, ContentView, Limits, Message};
 use endseal_transport::{
-    CloseCode, Connection, Frame, FrameReceiver, FrameSender, Kind, PeerId, ReceiveError,
+    CloseCode, Connection, Frame, FrameReceiver, FrameSender, Kind, ReceiveError,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::echo::echo;
-use super::error::{ReceiveFileError, ReceiveMessagesError, SendError};
-use super::quota::TransferQuota;
-use super::receive_file::{Stored, receive_file};
+use super::error::SendError;
+use super::inbox::Inbox;
+use super::receive_file::receive_file;
 use super::receive_messages::receive_messages;
-
-/// What is accepted, and where it goes.
-#[derive(Clone, Debug)]
-#[allow(clippy::exhaustive_structs, reason = "settings; a new one is a decision for its user")]
-pub struct Reception {
-    /// The folder of received files.
-    pub folder: PathBuf,
-    /// Most bytes of a file.
-    pub max_size: u64,
-    /// Bounds on the unfinished files of each peer. Shared by all connections of a receiver.
-    pub quota: Arc<TransferQuota>,
-    /// Timeout for the next frame of a file, and for an answer that the peer does not take. A sender may
-    /// wait for its own input for so long.
-    pub stall: Duration,
-    /// The Ed25519 public key of who receives: stands in receipts.
-    pub own: [u8; 32],
-    /// Milliseconds since 1970.
-    pub now: fn() -> u64,
-}
-
-/// Who is told what a peer sends. Calls may block: the transport has threads of its own.
-pub trait Inbox {
-    /// So many bytes of a file are there.
-    fn progress(&self, peer: PeerId, received: u64);
-
-    /// A file is done with, well or badly, and the sender knows if it can.
-    fn file(&self, peer: PeerId, outcome: Result<Stored, ReceiveFileError>);
-
-    /// A message has arrived. Its `sender` is the peer's word.
-    ///
-    /// # Errors
-    /// If it cannot be handed over: the sender gets no receipt, and no more is received from it.
-    fn message(&self, peer: PeerId, message: &RichMessageView<'_>) -> io::Result<()>;
-
-    /// All messages so far are about to be confirmed.
-    ///
-    /// # Errors
-    /// As for [`message`](Self::message).
-    fn flush(&self) -> io::Result<()>;
-
-    /// A series of messages is done with: their number, or why it ended.
-    fn messages(&self, peer: PeerId, outcome: Result<u64, ReceiveMessagesError>);
-}
-
-/// The first frame of an exchange, the rest of it, and the direction of the answers.
-pub(super) type Request = (Frame, FrameReceiver, FrameSender);
+use super::reception::Reception;
+use super::request::Request;
 
 /// An exchange whose first frame has come, or never will.
 type Begun = (Result<Option<Frame>, ReceiveError>, FrameReceiver, FrameSender);
