@@ -11,8 +11,8 @@ use quinn::{Connecting, SendStream, StoppedError, ZeroRttAccepted};
 use tokio::sync::watch;
 use tokio::time;
 
+use crate::connect_attempt::ConnectAttempt;
 use crate::connection::{Connection, begin_control};
-use crate::endpoint::ConnectAttempt;
 use crate::error::{ConnectError, SendError};
 use crate::frame::Frame;
 use crate::handshake::EarlyData;

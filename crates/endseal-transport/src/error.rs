@@ -4,8 +4,9 @@ use core::fmt;
 use std::io;
 
 use endseal_codec::frame::FrameError;
+use quinn::ConnectionError;
 
-use crate::close::{CloseCode, Closed};
+use crate::close::{ALERT_ACCESS_DENIED, CloseCode, Closed};
 
 /// Why no endpoint was made.
 #[derive(Debug)]
@@ -122,6 +123,48 @@ impl fmt::Display for ConnectError {
 }
 
 impl core::error::Error for ConnectError {}
+
+impl From<ConnectionError> for ConnectError {
+    fn from(error: ConnectionError) -> Self {
+        // Alerts of TLS 1.3 (RFC 8446, 6.2) as QUIC carries them, and the code of a server that
+        // takes no connection (RFC 9000, 20.1).
+        const ACCESS_DENIED: u64 = ALERT_ACCESS_DENIED;
+        const DECRYPT_ERROR: u64 = 0x100 + 51;
+        const NOTHING_IN_COMMON: [u64; 7] = [
+            0x100 + 40,  // handshake_failure
+            0x100 + 43,  // unsupported_certificate
+            0x100 + 47,  // illegal_parameter
+            0x100 + 70,  // protocol_version
+            0x100 + 71,  // insufficient_security
+            0x100 + 109, // missing_extension
+            0x100 + 120, // no_application_protocol
+        ];
+        const CONNECTION_REFUSED: u64 = 2;
+        match error {
+            ConnectionError::TransportError(own) => match u64::from(own.code) {
+                ACCESS_DENIED | DECRYPT_ERROR => Self::WrongPeer,
+                code if NOTHING_IN_COMMON.contains(&code) => Self::Policy,
+                _ => Self::Protocol(own.to_string()),
+            },
+            ConnectionError::ConnectionClosed(close) => match u64::from(close.error_code) {
+                ACCESS_DENIED | DECRYPT_ERROR => Self::Refused,
+                CONNECTION_REFUSED => Self::Busy,
+                code if NOTHING_IN_COMMON.contains(&code) => Self::Policy,
+                _ => Self::Protocol(close.to_string()),
+            },
+            ConnectionError::ApplicationClosed(close) => {
+                match CloseCode::of_number(close.error_code.into_inner()) {
+                    CloseCode::Refused => Self::Refused,
+                    CloseCode::Busy => Self::Busy,
+                    code => Self::Protocol(code.to_string()),
+                }
+            }
+            ConnectionError::TimedOut => Self::TimedOut,
+            ConnectionError::LocallyClosed => Self::EndpointClosed,
+            other => Self::Protocol(other.to_string()),
+        }
+    }
+}
 
 /// Why a frame was not sent. Nothing of it was, unless [`Self::Closed`] or [`Self::Stopped`].
 #[derive(Clone, Debug, PartialEq, Eq)]

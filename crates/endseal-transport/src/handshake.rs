@@ -1,7 +1,10 @@
-//! What a handshake came to.
+//! Results of a handshake.
 
 use core::time::Duration;
 use std::time::Instant;
+
+use endseal_crypto::peer_id::PeerId;
+use quinn::rustls::pki_types::CertificateDer;
 
 use crate::policy::{CodePoint, Policy};
 
@@ -44,6 +47,12 @@ pub enum EarlyData {
 pub(crate) fn is_complete(quinn: &quinn::Connection) -> bool {
     // TLS exports key material of a complete handshake only, and no key is used here.
     quinn.export_keying_material(&mut [0], b"EXPORTER-endseal-complete", b"").is_ok()
+}
+
+/// Returns the id of the key that the other side has proved.
+pub(crate) fn peer_of(quinn: &quinn::Connection) -> Option<PeerId> {
+    let chain = quinn.peer_identity()?.downcast::<Vec<CertificateDer<'static>>>().ok()?;
+    chain.first().map(|spki| PeerId::of_spki(spki))
 }
 
 impl HandshakeInfo {

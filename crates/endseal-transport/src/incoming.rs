@@ -9,9 +9,9 @@ use tokio::time;
 
 use crate::close::CloseCode;
 use crate::connection::{Connection, open_control};
-use crate::endpoint::{Shared, peer_of};
 use crate::half_open::{Admission, HalfOpenSlot};
-use crate::handshake::{EarlyData, HandshakeInfo, is_complete};
+use crate::handshake::{EarlyData, HandshakeInfo, is_complete, peer_of};
+use crate::shared::Shared;
 use crate::statistics::Counters;
 
 /// Takes handshakes until the endpoint is closed.
