@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension as _, Row};
 
 use crate::error::StoreError;
-use crate::transaction::{ReadTransaction, WriteTransaction};
+use crate::store::transaction::{ReadTransaction, WriteTransaction};
 use crate::{limits, rows};
 
 /// A reference to an address, of one store: rows of messages carry it instead of 36 bytes.

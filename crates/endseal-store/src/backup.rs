@@ -15,7 +15,7 @@ use crate::key_file::{self, StoreKey, Unlock};
 use crate::lock::Lock;
 use crate::store::{Housekeeping, Store};
 use crate::trouble::Note;
-use crate::{assembly, check, database, meta, schema};
+use crate::{assembly, database, integrity, meta, schema};
 
 impl Store {
     /// Copies the store, as it was committed last, into a new directory `to`: the database under the same
@@ -101,7 +101,7 @@ fn adopt(new: &Path, key: &StoreKey) -> Result<(), RestoreError> {
     Note::follow_none();
     let backup = |error: OpenStoreError| RestoreError::Backup(error);
     let path = new.join(DATABASE);
-    let has_salt = check::has_salt(&path, key).map_err(|error| backup(error.into()))?;
+    let has_salt = integrity::has_salt(&path, key).map_err(|error| backup(error.into()))?;
     if !has_salt {
         return Err(backup(OpenStoreError::Damaged(Finding::Page(1))));
     }
@@ -112,7 +112,7 @@ fn adopt(new: &Path, key: &StoreKey) -> Result<(), RestoreError> {
         return Err(RestoreError::Log);
     }
     let mut findings = Vec::new();
-    check::structure(&connection, &mut findings).map_err(|error| match error {
+    integrity::structure(&connection, &mut findings).map_err(|error| match error {
         StoreError::Full => RestoreError::Place(CreateStoreError::Full),
         StoreError::Io(error) => backup(OpenStoreError::Io(error)),
         other => backup(OpenStoreError::Io(io::Error::other(other))),

@@ -3,7 +3,7 @@
 use rusqlite::OptionalExtension as _;
 
 use crate::error::StoreError;
-use crate::transaction::{ReadTransaction, WriteTransaction};
+use crate::store::transaction::{ReadTransaction, WriteTransaction};
 use crate::{limits, rows};
 
 /// A reference to a conversation, of one store.

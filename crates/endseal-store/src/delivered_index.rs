@@ -14,7 +14,7 @@ use rusqlite::Connection;
 
 use crate::error::{Finding, StoreError};
 use crate::limits::MAX_NAME_LEN;
-use crate::messages::Seen;
+use crate::seen::Seen;
 use crate::{limits, rows};
 use pack::Mark;
 

@@ -6,11 +6,11 @@ use std::io;
 use endseal_crypto::argon2id::NoMemory;
 use endseal_crypto::random::RandomError;
 
-use crate::schema;
+use crate::format::VERSION;
 
 pub(crate) mod convert;
 mod copy;
-mod finding;
+pub(crate) mod finding;
 
 pub use copy::{BackupError, ReprotectError, RestoreError};
 pub use finding::Finding;
@@ -173,7 +173,7 @@ impl fmt::Display for OpenStoreError {
             Self::Missing => f.write_str("there is no store, or not its key file"),
             Self::NoMemory => f.write_str(NO_MEMORY),
             Self::OtherVersion(version) => {
-                write!(f, "the store has version {version}; this program reads {}", schema::VERSION)
+                write!(f, "the store has version {version}; this program reads {}", VERSION)
             }
         }
     }

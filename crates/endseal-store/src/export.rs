@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use endseal_crypto::secret::Zeroizing;
 
 use crate::error::StoreError;
-use crate::transaction::ReadTransaction;
+use crate::store::transaction::ReadTransaction;
 
 impl ReadTransaction<'_> {
     /// Writes the messages of the inbox to `out`, one JSON object a line; how many. Names, identities

@@ -5,7 +5,7 @@ use rusqlite::OptionalExtension as _;
 
 use crate::error::StoreError;
 use crate::session::SessionStatus;
-use crate::transaction::{ReadTransaction, WriteTransaction};
+use crate::store::transaction::{ReadTransaction, WriteTransaction};
 use crate::{limits, rows};
 
 /// A group's state.

@@ -7,7 +7,7 @@ use endseal_crypto::segment;
 
 use crate::delivered_index;
 use crate::error::OpenStoreError;
-use crate::inbox::pack::{Before, Messages};
+use crate::inbox_table::pack::{Before, Messages};
 use crate::key_file::{self, Protection, StoreKey, Unlock};
 use crate::store::{Housekeeping, OpenOptions};
 

@@ -38,8 +38,11 @@ mod delivered_index;
 mod directory;
 mod error;
 mod export;
+mod format;
 mod group;
 mod inbox;
+mod inbox_table;
+mod integrity;
 mod key_file;
 mod limits;
 mod lock;
@@ -51,12 +54,12 @@ mod prune;
 mod record;
 mod rows;
 mod schema;
+mod seen;
 mod session;
 mod statistics;
 mod store;
 #[cfg(test)]
 mod tests;
-mod transaction;
 mod trouble;
 mod varint;
 mod walk;
@@ -72,14 +75,15 @@ pub use error::{
 pub use group::GroupRow;
 pub use inbox::InboxRow;
 pub use key_file::{OuterKey, Protection, ProtectionKind, Unlock};
-pub use messages::{Messages, NewMessage, Seen};
+pub use messages::{Messages, NewMessage};
 pub use outbox::{OutboxRow, OutboxState};
 pub use parked::{ParkedRow, ParkedTotal};
 pub use prune::{PrunePosition, Pruned, Unused};
+pub use seen::Seen;
 pub use session::{SessionRow, SessionStatus, SessionSummary};
 pub use statistics::Statistics;
+pub use store::transaction::{ReadTransaction, WriteTransaction};
 pub use store::{OpenOptions, Store};
-pub use transaction::{ReadTransaction, WriteTransaction};
 
 /// Largest sizes that a store takes.
 pub mod limit {

@@ -9,8 +9,9 @@ use crate::address::AddressRef;
 use crate::conversation::ConversationRef;
 use crate::delivered_index::Known;
 use crate::error::StoreError;
-use crate::inbox::pack::{Origin, Packed};
-use crate::transaction::WriteTransaction;
+use crate::inbox_table::pack::{Origin, Packed};
+use crate::seen::Seen;
+use crate::store::transaction::WriteTransaction;
 use crate::{limits, rows};
 
 /// Delivers messages in a transaction. It holds its statements, so that a message costs no look-up of
@@ -42,17 +43,6 @@ pub struct NewMessage<'a> {
     pub digest: &'a [u8; 16],
     /// What it says.
     pub plaintext: &'a [u8],
-}
-
-/// A message that was delivered before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Seen {
-    /// Its number in the inbox, whether or not it is there still.
-    pub seq: u64,
-    /// What its deliverer gave as the digest of its ciphertext. Another ciphertext under the same id is not
-    /// the same message.
-    pub digest: [u8; 16],
 }
 
 impl WriteTransaction<'_> {

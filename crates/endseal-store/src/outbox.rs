@@ -5,7 +5,7 @@ use rusqlite::types::ValueRef;
 use crate::address::AddressRef;
 use crate::conversation::ConversationRef;
 use crate::error::StoreError;
-use crate::transaction::{ReadTransaction, WriteTransaction};
+use crate::store::transaction::{ReadTransaction, WriteTransaction};
 use crate::{limits, rows};
 
 /// A ciphertext to be sent, as often as it takes, and never made anew.

@@ -3,7 +3,7 @@
 use crate::conversation::ConversationRef;
 use crate::error::StoreError;
 use crate::messages::Messages;
-use crate::transaction::{ReadTransaction, WriteTransaction};
+use crate::store::transaction::{ReadTransaction, WriteTransaction};
 use crate::{limits, rows};
 
 /// A parked ciphertext.

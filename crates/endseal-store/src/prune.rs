@@ -6,8 +6,8 @@ use rusqlite::OptionalExtension as _;
 
 use crate::address::AddressRef;
 use crate::error::StoreError;
-use crate::transaction::{ReadTransaction, WriteTransaction};
-use crate::{delivered_index, inbox, rows};
+use crate::store::transaction::{ReadTransaction, WriteTransaction};
+use crate::{delivered_index, inbox_table, rows};
 
 /// Place in the tombstones from which [`WriteTransaction::prune_seen`] goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl WriteTransaction<'_> {
         self.note_recent();
         let mut removed = 0;
         for (conversation, message, seq) in &found {
-            if *seq < below && !inbox::is_waiting(self.connection()?, *seq)? {
+            if *seq < below && !inbox_table::is_waiting(self.connection()?, *seq)? {
                 delete.execute((conversation, message))?;
                 removed += 1;
             }
@@ -125,7 +125,7 @@ impl WriteTransaction<'_> {
         delivered_index::each(connection, |mark, _| {
             conversations.insert(mark.conversation);
         })?;
-        inbox::each(connection, |message| {
+        inbox_table::each(connection, |message| {
             conversations.insert(message.origin.conversation);
             senders.insert(message.origin.sender);
         })?;
@@ -157,7 +157,7 @@ impl WriteTransaction<'_> {
     pub fn remove_address(&self, address: AddressRef) -> Result<bool, StoreError> {
         self.write_inbox()?;
         let mut is_sender = false;
-        inbox::each(self.connection()?, |message| {
+        inbox_table::each(self.connection()?, |message| {
             is_sender |= message.origin.sender == address.0;
         })?;
         let mut select = self.statement("SELECT 1 FROM outbox WHERE recipient = ?1 LIMIT 1")?;

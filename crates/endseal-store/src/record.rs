@@ -4,7 +4,7 @@ use endseal_crypto::secret::Zeroizing;
 use rusqlite::OptionalExtension as _;
 
 use crate::error::StoreError;
-use crate::transaction::{ReadTransaction, WriteTransaction};
+use crate::store::transaction::{ReadTransaction, WriteTransaction};
 use crate::{limits, rows};
 
 impl ReadTransaction<'_> {

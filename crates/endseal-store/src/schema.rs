@@ -3,12 +3,7 @@
 use rusqlite::{Connection, Error};
 
 use crate::error::{Finding, OpenStoreError};
-
-/// `esl1`.
-pub(crate) const APPLICATION_ID: i32 = 0x6573_6c31;
-
-/// Version of the format, in `user_version`. No earlier one was released, and none is read.
-pub(crate) const VERSION: i32 = 4;
+use crate::format::{APPLICATION_ID, VERSION};
 
 /// Makes the tables in an empty database.
 pub(crate) fn make(connection: &mut Connection) -> Result<(), Error> {

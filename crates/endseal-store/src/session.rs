@@ -5,7 +5,7 @@ use rusqlite::Row;
 
 use crate::address::{AddressRef, one};
 use crate::error::StoreError;
-use crate::transaction::{ReadTransaction, WriteTransaction};
+use crate::store::transaction::{ReadTransaction, WriteTransaction};
 use crate::{limits, rows};
 
 /// What a session or a group may be used for.

@@ -5,7 +5,7 @@ use std::fs;
 use crate::directory::{DATABASE, LOG};
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::{delivered_index, inbox, rows};
+use crate::{delivered_index, inbox_table, rows};
 
 /// What a store holds, in numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Store {
             .iter()
             .map(|table| {
                 if *table == INBOX {
-                    return Ok((*table, inbox::len(connection)?));
+                    return Ok((*table, inbox_table::len(connection)?));
                 }
                 let rows = number(&format!("SELECT count(*) FROM {table}"))?;
                 Ok((*table, if *table == SEEN { rows + packed } else { rows }))

@@ -1,5 +1,7 @@
 //! Making, opening and closing a store.
 
+pub(crate) mod transaction;
+
 use core::cell::{Cell, RefCell, RefMut};
 use core::time::Duration;
 use std::fs;
@@ -15,9 +17,9 @@ use crate::directory::{self, DATABASE, KEY, LOCK, LOG};
 use crate::error::{CreateStoreError, Finding, OpenStoreError, ReprotectError, StoreError};
 use crate::key_file::{self, Protection, ProtectionKind, StoreKey, Unlock};
 use crate::lock::Lock;
-use crate::transaction::{Durability, ReadTransaction, WriteTransaction};
 use crate::trouble::{Note, Trouble};
-use crate::{assembly, check, database, meta, schema};
+use crate::{assembly, database, integrity, meta, schema};
+use transaction::{Durability, ReadTransaction, WriteTransaction};
 
 /// An open store: the only one of its directory, on this machine, until it is closed.
 ///
@@ -37,7 +39,7 @@ pub struct Store {
     generation: u64,
     /// Generation in the database, which commits raise.
     latest_generation: u64,
-    pub(crate) restored: bool,
+    restored: bool,
     restorations: u64,
     /// Mode of the connection: that of the last transaction that wrote.
     durability: Durability,
@@ -47,7 +49,7 @@ pub struct Store {
     /// The messages that were delivered last, once they were asked for.
     recent: RefCell<Option<DeliveredIndex>>,
     /// Whether no message has a number that was not given out.
-    pub(crate) numbers_checked: Cell<bool>,
+    numbers_checked: Cell<bool>,
 }
 
 /// How a store is opened.
@@ -505,14 +507,14 @@ impl Opened {
     fn new(directory: &Path, key: &StoreKey, lock: &mut Lock) -> Result<Self, OpenStoreError> {
         database::settle_log(&directory.join(LOG))?;
         // Before SQLite opens it: closing a file gives up all locks that the process has on it.
-        if !check::has_salt(&directory.join(DATABASE), key)? {
+        if !integrity::has_salt(&directory.join(DATABASE), key)? {
             return Err(OpenStoreError::Damaged(Finding::Page(1)));
         }
         let mut connection = database::open(&directory.join(DATABASE), key)?;
         schema::check(&connection)?;
         let before = meta::number(&connection, meta::GENERATION)?;
         if lock.is_damaged()? {
-            if let Some(finding) = check::quick(&connection)? {
+            if let Some(finding) = integrity::quick(&connection)? {
                 return Err(OpenStoreError::Damaged(finding));
             }
             lock.set_damaged(false)?;

@@ -5,7 +5,7 @@ use endseal_crypto::secret::Zeroizing;
 use crate::address::{AddressRef, AddressRow};
 use crate::conversation::ConversationRef;
 use crate::error::StoreError;
-use crate::transaction::{ReadTransaction, WriteTransaction};
+use crate::store::transaction::{ReadTransaction, WriteTransaction};
 use crate::{address, rows};
 
 impl ReadTransaction<'_> {

@@ -21,6 +21,16 @@ pub enum Finding {
     },
 }
 
+/// Rule of messages in the inbox and of those delivered before.
+pub(crate) const NUMBER_ABOVE: &str = "a message with a number that was not given out";
+
+impl Finding {
+    /// Returns the finding for one message that breaks [`NUMBER_ABOVE`].
+    pub(crate) fn number_above() -> Self {
+        Self::Rows { rule: NUMBER_ABOVE, count: 1 }
+    }
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

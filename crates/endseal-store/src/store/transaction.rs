@@ -5,13 +5,13 @@ use core::ops::Deref;
 
 use rusqlite::{CachedStatement, Connection};
 
+use super::Store;
 use crate::delivered_index::{self, DeliveredIndex};
-use crate::error::StoreError;
 use crate::error::convert::is_full;
-use crate::inbox::pack::Packed;
-use crate::inbox::{self, Changes};
-use crate::store::Store;
-use crate::{check, meta};
+use crate::error::{Finding, StoreError};
+use crate::inbox_table::pack::Packed;
+use crate::inbox_table::{self, Changes};
+use crate::meta;
 
 /// Fsync of a commit. A transaction has it from its begin, and nothing changes it afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,8 +180,8 @@ impl<'s> ReadTransaction<'s> {
     /// Before numbers are given out: that none above them is taken.
     pub(crate) fn begin_numbers(&self) -> Result<(), StoreError> {
         if !self.store.numbers_checked.get() {
-            if inbox::last(self.connection()?)? > self.seq()? {
-                return Err(StoreError::Damaged(check::number_above()));
+            if inbox_table::last(self.connection()?)? > self.seq()? {
+                return Err(StoreError::Damaged(Finding::number_above()));
             }
             self.store.numbers_checked.set(true);
         }
@@ -195,6 +195,11 @@ impl<'s> ReadTransaction<'s> {
     ) -> Result<(), StoreError> {
         let (connection, mut inbox) = (self.connection()?, self.inbox.borrow_mut());
         messages.try_for_each(|message| inbox.add(connection, &message))
+    }
+
+    /// Writes what was delivered and consumed, before the inbox is read or the transaction committed.
+    pub(crate) fn write_inbox(&self) -> Result<(), StoreError> {
+        self.inbox.borrow_mut().write(self.connection()?)
     }
 
     /// The messages that were delivered last, to be looked through or added to.

@@ -1,0 +1,12 @@
+//! Messages that were delivered before.
+
+/// A message that was delivered before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Seen {
+    /// Its number in the inbox, whether or not it is there still.
+    pub seq: u64,
+    /// What its deliverer gave as the digest of its ciphertext. Another ciphertext under the same id is not
+    /// the same message.
+    pub digest: [u8; 16],
+}
