@@ -8,12 +8,15 @@ mod commit_budget;
 mod conversation;
 mod conversation_state;
 mod correspondent;
+mod delivery_kind;
 mod device;
+mod dropped_session;
 mod inbox;
 mod local_store;
 mod notice;
 mod order;
 mod outbox;
+mod outgoing_message;
 mod pipeline;
 mod progress;
 mod prune;
@@ -21,9 +24,11 @@ mod records;
 mod references;
 mod seal;
 mod store_access;
+mod store_request;
 mod store_session;
 mod task;
 mod transaction;
+mod watch;
 mod worker_pool;
 
 use core::ops::ControlFlow;
@@ -39,18 +44,20 @@ use conversation_state::{ParkingBudget, Reason};
 use device::Device;
 use local_store::LocalStore;
 use order::Order;
-use progress::{Progress, Watch};
+use progress::Progress;
 use prune::Walk;
 use references::References;
+use watch::{Watch, Watcher};
 
 pub use accept_context::UnknownSenders;
 pub use correspondent::Correspondent;
 pub use inbox::{ConversationId, Inbox, Received, ReceivedKind};
 pub use notice::Notice;
-pub use outbox::{Outbox, Outgoing, OutgoingKind, Pending};
-pub use progress::{BetweenCommits, ChunkReport};
+pub use outbox::{Outbox, Outgoing, Pending};
+pub use outgoing_message::OutgoingKind;
 pub use prune::{PrunePolicy, Pruned};
 pub use transaction::{EngineTransaction, GroupSummary, JoinedGroup, ParkedMessage, SentToAll};
+pub use watch::{BetweenCommits, ChunkReport};
 
 use crate::group::{GroupDevice, GroupKey};
 use crate::olm::OlmAccount;
@@ -390,7 +397,7 @@ impl<A: PairwiseAccount> Engine<A> {
         &mut self,
         envelopes: &[Envelope<'_>],
         options: &BatchOptions,
-        watcher: Option<&mut progress::Watcher<'_, A>>,
+        watcher: Option<&mut Watcher<'_, A>>,
     ) -> Result<BatchReport, BatchError> {
         let nothing = |cause| BatchError { done: BatchReport::default(), cause };
         let order = Order::of::<A::Ratchet>(envelopes);

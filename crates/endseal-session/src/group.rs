@@ -4,6 +4,7 @@
 //! Nothing here touches a file, a clock or a thread. States go in and out as bytes, which the caller
 //! stores encrypted and in the transaction of the messages that moved them.
 
+mod config;
 mod credential;
 mod device;
 mod error;
@@ -13,8 +14,10 @@ mod opened;
 mod provider;
 mod rollback;
 mod rules;
+mod signatures;
 mod skipped_key_budget;
 mod state;
+mod state_fields;
 mod storage_adapter;
 mod suite;
 #[cfg(test)]
@@ -38,7 +41,7 @@ pub use self::rules::{MAX_ADD_LEN, MAX_MEMBERS};
 pub use self::state::{EpochState, GroupChanges};
 pub use self::suite::Suite;
 
-use self::device::Config;
+use self::config::Config;
 use self::mls_state::{Failed, MlsState};
 use self::rollback::Rollback;
 use self::rules::Refused;

@@ -2,6 +2,7 @@
 
 mod error;
 pub mod olm;
+mod ratchet_body;
 
 use endseal_crypto::random::RandomError;
 use endseal_crypto::{ed25519, x25519};
@@ -12,6 +13,7 @@ use crate::certificate::Certificate;
 use crate::message::SessionTag;
 
 pub use error::{AcceptError, BeginError, OpenError, SealError, StateError, WrongCertificate};
+pub use ratchet_body::RatchetBody;
 
 /// A Double Ratchet between two devices. [`open`](Self::open) and [`seal`](Self::seal) change `self`
 /// only when they succeed.
@@ -172,16 +174,6 @@ pub struct AccountKeys {
     pub agreement: x25519::PublicKey,
     /// Signs prekeys.
     pub signing: ed25519::PublicKey,
-}
-
-/// What a ratchet takes from a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(clippy::exhaustive_enums, reason = "the kinds of the format")]
-pub enum RatchetBody<'a> {
-    /// Of a pre-key message: the message and what its session began with.
-    Prekey(&'a [u8]),
-    /// The message alone.
-    Ratchet(&'a [u8]),
 }
 
 /// The place of a message in its session.

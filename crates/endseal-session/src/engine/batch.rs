@@ -13,10 +13,10 @@ use super::body_digest::Recognizer;
 use super::changeset::Changeset;
 use super::conversation::Conversation;
 use super::conversation_state::{
-    BatchDedup, ConversationState, DirectConversation, GroupConversation, ParkingBudget,
+    BatchDedup, ConversationState, DirectConversation, GroupConversation, Loaded, ParkingBudget,
     parked_outcome, parked_row,
 };
-use super::store_access::{Load, Loaded, Question, Write};
+use super::store_request::{Load, Question, Write};
 use super::task::{Entry, Opened, Task};
 use endseal_store::Seen;
 

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use endseal_crypto::secret::Zeroizing;
 use endseal_store::{SessionRow, SessionStatus};
 
-use super::conversation_state::DroppedSession;
+use super::dropped_session::DroppedSession;
 use crate::Address;
 use crate::group::GroupChanges;
 

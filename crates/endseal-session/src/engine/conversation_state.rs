@@ -3,27 +3,28 @@
 
 mod direct_conversation;
 mod group_conversation;
+mod loaded;
 mod parking;
 mod parking_budget;
 mod reached;
+mod reason;
 
 use alloc::vec::Vec;
 use core::borrow::Borrow;
 use core::hash::{Hash, Hasher};
 use std::collections::HashMap;
 
-pub(super) use direct_conversation::{
-    DirectConversation, DroppedSession, RemoteDevice, Seen, SessionSlot, Shown,
-};
+pub(super) use direct_conversation::{DirectConversation, RemoteDevice, Seen, SessionSlot, Shown};
 pub(super) use group_conversation::GroupConversation;
-pub(super) use parking::{Parked, Parking, Reason, outcome as parked_outcome, row as parked_row};
+pub(super) use loaded::Loaded;
+pub(super) use parking::{Parked, Parking, outcome as parked_outcome, row as parked_row};
 pub(super) use parking_budget::ParkingBudget;
 use reached::Reached;
+pub(super) use reason::Reason;
 
 use super::accept_context::AcceptContext;
 use super::body_digest::{BodyDigest, Recognizer, is_same};
 use super::changeset::Changeset;
-use super::store_access::Loaded;
 use super::task::{Entry, Opened, Task};
 use crate::envelope::MAX_ID_LEN;
 use crate::{EngineError, Failure, PairwiseAccount, Ratchet};

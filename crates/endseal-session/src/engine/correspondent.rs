@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use endseal_store::{ReadTransaction, SessionStatus};
 
-use super::store_session::address_of;
+use super::references::address_of;
 use crate::{Address, EngineError};
 
 /// A device that this one knows.

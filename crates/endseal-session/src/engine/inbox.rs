@@ -7,16 +7,9 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_store::{InboxRow, ReadTransaction};
 
 use super::conversation::{self, Conversation};
-use super::store_session::address_of;
+use super::delivery_kind::{KIND_CHANGE, KIND_PROPOSAL, KIND_TEXT};
+use super::references::address_of;
 use crate::{Address, Engine, EngineError, PairwiseAccount};
-
-/// In the store: a text.
-pub(super) const KIND_TEXT: u8 = 0;
-/// In the store: a change of a group.
-pub(super) const KIND_CHANGE: u8 = 1;
-
-/// In the store: a proposal to change a group.
-pub(super) const KIND_PROPOSAL: u8 = 2;
 
 /// A message that arrived.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]

@@ -6,10 +6,12 @@ use super::batch::Batch;
 use super::changeset::Changeset;
 use super::commit_budget::CommitBudget;
 use super::conversation_state::RemoteDevice;
-use super::progress::{Progress, Watch};
+use super::outgoing_message::OutgoingMessage;
+use super::progress::Progress;
 use super::references::References;
-use super::store_access::{OutgoingMessage, StoreAccess};
+use super::store_access::StoreAccess;
 use super::store_session::{StoreSession, load_partner};
+use super::watch::Watch;
 use crate::group::GroupDevice;
 use crate::{Address, BatchOptions, Durability, EngineError, PairwiseAccount};
 

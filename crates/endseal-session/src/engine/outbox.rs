@@ -2,10 +2,9 @@
 
 use alloc::vec::Vec;
 
-use endseal_store::OutboxState;
-
 use super::inbox::{ConversationId, conversation_id};
-use super::store_session::address_of;
+use super::outgoing_message::OutgoingKind;
+use super::references::address_of;
 use crate::{Address, Engine, EngineError, PairwiseAccount};
 
 /// A ciphertext that may leave: the state that made it is in the store.
@@ -16,33 +15,6 @@ pub struct Outgoing {
     pub number: u64,
     /// The ciphertext.
     pub body: Vec<u8>,
-}
-
-/// Kind of a ciphertext in the outbox.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum OutgoingKind {
-    /// A message, to be delivered as an [`Envelope`](crate::Envelope).
-    Message,
-    /// A message that changes a group, likewise.
-    Commit,
-    /// A welcome, for [`join_group`](crate::EngineTransaction::join_group) of its recipient.
-    Welcome,
-}
-
-impl OutgoingKind {
-    /// Number in the store, and relation to a pending commit.
-    pub(super) fn to_row(self) -> (u8, OutboxState) {
-        match self {
-            Self::Message => (0, OutboxState::Free),
-            Self::Commit => (1, OutboxState::Proposes),
-            Self::Welcome => (2, OutboxState::Held),
-        }
-    }
-
-    fn from_number(number: u8) -> Option<Self> {
-        [Self::Message, Self::Commit, Self::Welcome].into_iter().find(|it| it.to_row().0 == number)
-    }
 }
 
 /// A ciphertext that waits.

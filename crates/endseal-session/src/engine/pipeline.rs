@@ -15,9 +15,12 @@ use super::changeset::Changeset;
 use super::commit_budget::CommitBudget;
 use super::conversation_state::RemoteDevice;
 use super::local_store::{LocalStore, begin};
-use super::progress::{Progress, Watch};
-use super::store_access::{Answer, OutgoingMessage, Question, StoreAccess, Write};
+use super::outgoing_message::OutgoingMessage;
+use super::progress::Progress;
+use super::store_access::StoreAccess;
+use super::store_request::{Answer, Question, Write};
 use super::store_session::StoreSession;
+use super::watch::Watch;
 use super::worker_pool::WorkerPool;
 use crate::{Address, BatchOptions, Durability, EngineError, PairwiseAccount};
 

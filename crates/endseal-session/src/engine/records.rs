@@ -7,7 +7,7 @@ use endseal_crypto::{ed25519, hash};
 use endseal_store::{GroupRow, ReadTransaction, SessionStatus, WriteTransaction};
 
 use super::changeset::GroupStates;
-use super::conversation_state::DroppedSession;
+use super::dropped_session::DroppedSession;
 use crate::fields::Fields;
 use crate::group::{EpochState, Group, GroupDevice, PAST_EPOCHS};
 use crate::{Address, DeviceId, EngineError, SessionTag};

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use endseal_crypto::ed25519;
 use endseal_store::{AddressRef, ConversationRef, ReadTransaction, WriteTransaction};
 
 use super::conversation::Conversation;
-use crate::{Address, EngineError};
+use crate::{Address, DeviceId, EngineError};
 
 /// Numbers that are remembered at most: a backlog has few conversations, and asking again is cheap.
 const MAX: usize = 4_096;
@@ -94,4 +95,19 @@ impl References {
         }
         self.addresses.insert(address, reference);
     }
+}
+
+/// Returns the address of a reference.
+///
+/// # Errors
+/// [`EngineError::Damaged`] if the store has no such address, or one that is none.
+pub(super) fn address_of(
+    transaction: &ReadTransaction<'_>,
+    reference: AddressRef,
+) -> Result<Address, EngineError> {
+    let row = transaction.address(reference)?.ok_or(EngineError::Damaged("address"))?;
+    let identity = ed25519::PublicKey::from_bytes(&row.identity)
+        .map_err(|_| EngineError::Damaged("identity"))?;
+    let device = DeviceId::new(row.device).ok_or(EngineError::Damaged("device"))?;
+    Ok(Address { identity, device })
 }

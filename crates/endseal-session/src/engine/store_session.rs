@@ -3,20 +3,20 @@
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use endseal_crypto::ed25519;
 use endseal_store::{
     AddressRef, ConversationRef, Messages, NewMessage, ReadTransaction, WriteTransaction,
 };
 
 use super::changeset::Changeset;
 use super::conversation::Conversation;
-use super::conversation_state::{Parked, RemoteDevice, Seen, SessionSlot};
+use super::conversation_state::{Loaded, Parked, RemoteDevice, Seen, SessionSlot};
 use super::notice;
+use super::outgoing_message::OutgoingMessage;
 use super::records;
 use super::references::References;
-use super::store_access::{Answer, Load, Loaded, OutgoingMessage, Question, Write};
+use super::store_request::{Answer, Load, Question, Write};
 use crate::group::GroupDevice;
-use crate::{Address, Certificate, DeviceId, EngineError, Ratchet, SessionTag};
+use crate::{Address, Certificate, EngineError, Ratchet, SessionTag};
 
 /// See the module.
 pub(super) struct StoreSession<'t, 's, R> {
@@ -380,15 +380,3 @@ struct Recent<'w> {
 
 /// As many as are looked through.
 const RECENT: usize = 8;
-
-/// The address of a row.
-pub(super) fn address_of(
-    transaction: &ReadTransaction<'_>,
-    reference: AddressRef,
-) -> Result<Address, EngineError> {
-    let row = transaction.address(reference)?.ok_or(EngineError::Damaged("address"))?;
-    let identity = ed25519::PublicKey::from_bytes(&row.identity)
-        .map_err(|_| EngineError::Damaged("identity"))?;
-    let device = DeviceId::new(row.device).ok_or(EngineError::Damaged("device"))?;
-    Ok(Address { identity, device })
-}

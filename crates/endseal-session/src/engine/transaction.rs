@@ -13,12 +13,13 @@ use super::conversation::Conversation;
 use super::conversation_state::{ConversationState, RemoteDevice, Shown};
 use super::device::Device;
 use super::inbox::{Received, received};
-use super::outbox::{Outgoing, OutgoingKind};
+use super::outbox::Outgoing;
+use super::outgoing_message::{OutgoingKind, OutgoingMessage};
 use super::records;
-use super::references::References;
+use super::references::{References, address_of};
 use super::seal::seal;
-use super::store_access::{OutgoingMessage, Question, Write};
-use super::store_session::{StoreSession, address_of};
+use super::store_request::{Question, Write};
+use super::store_session::StoreSession;
 use crate::{
     Address, EngineError, Envelope, Outcome, PairwiseAccount, PrekeyBundle, PrekeyKind, Ratchet,
     SendError, SessionInfo,

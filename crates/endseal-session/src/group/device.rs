@@ -6,16 +6,13 @@ use core::time::Duration;
 use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::random::{Random, RandomError};
 use endseal_crypto::secret::Zeroizing;
-use mls_rs::client_builder::{
-    BaseConfig, WithCryptoProvider, WithGroupStateStorage, WithIdentityProvider,
-    WithKeyPackageRepo, WithMlsRules,
-};
 use mls_rs::crypto::SignatureSecretKey;
 use mls_rs::mls_rs_codec::{MlsDecode, MlsEncode};
 use mls_rs::time::MlsTime;
 use mls_rs::{Client, ExtensionList, MlsMessage};
 use mls_rs_core::key_package::KeyPackageData;
 
+use super::config::Config;
 use super::credential::{self, Credentials};
 use super::error::{GroupError, StateError};
 use super::mls_state::MlsState;
@@ -31,18 +28,6 @@ use crate::certificate::Certificate;
 /// How long a key package may be used. Longer ones are refused by other implementations.
 pub(super) const LIFETIME: Duration = Duration::from_secs(84 * 24 * 60 * 60);
 const VERSION: u8 = 1;
-
-/// What the MLS library is told about us.
-pub(super) type Config = WithKeyPackageRepo<
-    StorageAdapter,
-    WithGroupStateStorage<
-        StorageAdapter,
-        WithMlsRules<
-            Rules,
-            WithIdentityProvider<Credentials, WithCryptoProvider<Provider, BaseConfig>>,
-        >,
-    >,
->;
 
 /// The key with which a device signs in groups. Its public key stands in the certificate.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]

@@ -13,12 +13,12 @@ use mls_rs::group::{
     ProposalSender, ReceivedMessage,
 };
 
-use super::device::Config;
+use super::config::Config;
 use super::error::{GAP, OpenError, StateError};
 use super::header::{Content, GroupHeader};
 use super::opened::{Change, Opened, Proposed};
-use super::provider::Signatures;
 use super::rules::MAX_MEMBERS;
+use super::signatures::Signatures;
 use super::skipped_key_budget::MAX_MISSING;
 use super::state::{EpochState, GroupChanges, GroupMeta, OwnCommit, Pending};
 use super::storage_adapter::{Epochs, StorageAdapter, Table, Watch};

@@ -1,9 +1,7 @@
 //! The cryptography of groups: AWS-LC does the work, signatures are judged by our rules and, where
 //! asked for, together.
 
-use alloc::collections::BTreeMap;
-
-use endseal_crypto::ed25519::{self, Signature, Signed, VerifyingKey};
+use endseal_crypto::ed25519::Signature;
 use endseal_crypto::secret::Zeroizing;
 use mls_rs::crypto::{
     HpkeCiphertext, HpkePsk, HpkePublicKey, HpkeSecretKey, SignaturePublicKey, SignatureSecretKey,
@@ -13,9 +11,6 @@ use mls_rs_crypto_awslc::{AwsLcCipherSuite, AwsLcCryptoError, AwsLcCryptoProvide
 
 use super::storage_adapter::StorageAdapter;
 use super::suite::Suite;
-
-/// Keys kept decoded; a group with more senders decodes some again.
-const MAX_KEYS: usize = 128;
 
 /// The library's cryptography for some suites.
 #[derive(Clone)]
@@ -56,46 +51,6 @@ pub(super) struct SuiteProvider {
     storage_adapter: StorageAdapter,
 }
 
-/// Signatures of messages that are opened together: none was verified yet.
-#[derive(Clone, Default)]
-pub(super) struct Signatures(Vec<Collected>);
-
-#[derive(Clone)]
-struct Collected {
-    key: VerifyingKey,
-    message: Vec<u8>,
-    signature: Signature,
-}
-
-impl Signatures {
-    /// Whether every signature is one of its key and message. The verdict is that of one by one.
-    pub(super) fn verify(&self) -> bool {
-        let mut all = Vec::with_capacity(self.0.len());
-        for Collected { key, message, signature } in &self.0 {
-            all.push(Signed { key, message, signature });
-        }
-        ed25519::verify_many(&all).is_ok()
-    }
-}
-
-/// Keys of senders, decoded.
-#[derive(Default)]
-pub(super) struct Keys(BTreeMap<[u8; 32], VerifyingKey>);
-
-impl Keys {
-    fn decoded(&mut self, key: &[u8; 32]) -> Option<VerifyingKey> {
-        if let Some(key) = self.0.get(key) {
-            return Some(key.clone());
-        }
-        let decoded = VerifyingKey::from_bytes(key).ok()?;
-        if self.0.len() >= MAX_KEYS {
-            self.0.clear();
-        }
-        self.0.insert(*key, decoded.clone());
-        Some(decoded)
-    }
-}
-
 impl CipherSuiteProvider for SuiteProvider {
     type Error = AwsLcCryptoError;
     type HpkeContextS = <AwsLcCipherSuite as CipherSuiteProvider>::HpkeContextS;
@@ -116,7 +71,7 @@ impl CipherSuiteProvider for SuiteProvider {
         let key =
             self.storage_adapter.keys().decoded(key).ok_or(AwsLcCryptoError::InvalidKeyData)?;
         if let Some(signatures) = &mut self.storage_adapter.table().signatures {
-            signatures.0.push(Collected { key, message: data.to_vec(), signature });
+            signatures.add(key, data.to_vec(), signature);
             return Ok(());
         }
         key.verify(data, &signature).map_err(|_| invalid)

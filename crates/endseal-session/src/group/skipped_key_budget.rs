@@ -7,7 +7,7 @@
 use alloc::collections::BTreeMap;
 
 use super::error::StateError;
-use super::state::{flag, take};
+use super::state_fields::{flag, take};
 
 /// Keys of missing messages that are kept in a group: about 6 MiB. A commit brings new ratchets.
 pub(super) const MAX_MISSING: u32 = 65_536;

@@ -4,6 +4,7 @@ use endseal_crypto::secret::Zeroizing;
 
 use super::error::StateError;
 use super::skipped_key_budget::SkippedKeyBudget;
+use super::state_fields::{flag, take};
 
 const VERSION: u8 = 1;
 
@@ -106,19 +107,5 @@ impl GroupMeta {
         let proposals = u64::from_le_bytes(take(&mut rest)?);
         let skipped_keys = SkippedKeyBudget::decode(&mut rest)?;
         Ok((Self { pending, is_removed, own_commits, skipped_keys, proposals }, rest))
-    }
-}
-
-pub(super) fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], StateError> {
-    let (taken, after) = rest.split_first_chunk().ok_or(StateError)?;
-    *rest = after;
-    Ok(*taken)
-}
-
-pub(super) fn flag(rest: &mut &[u8]) -> Result<bool, StateError> {
-    match take(rest)? {
-        [0] => Ok(false),
-        [1] => Ok(true),
-        _ => Err(StateError),
     }
 }

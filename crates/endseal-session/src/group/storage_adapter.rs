@@ -10,7 +10,7 @@ use mls_rs::{GroupStateStorage, KeyPackageStorage};
 use mls_rs_core::group::{EpochRecord, GroupState};
 use mls_rs_core::key_package::KeyPackageData;
 
-use super::provider::{Keys, Signatures};
+use super::signatures::{Keys, Signatures};
 use super::skipped_key_budget::{Generation, SkippedKeyBudget};
 
 /// States of past epochs by number. They are shared between the copies of a group.

@@ -12,7 +12,8 @@ use super::{BatchDedup, Occasion, Parked, Reason};
 use crate::engine::accept_context::{AcceptContext, Own, UnknownSenders};
 use crate::engine::body_digest::BodyDigest;
 use crate::engine::changeset::Changeset;
-use crate::engine::inbox::KIND_TEXT;
+use crate::engine::delivery_kind::KIND_TEXT;
+use crate::engine::dropped_session::DroppedSession;
 use crate::engine::task::{Delivery, Entry, Opened, Task};
 use crate::fields::Fields;
 use crate::{
@@ -58,14 +59,6 @@ pub(in crate::engine) struct RemoteDevice<R> {
     pub(in crate::engine) forgotten: Vec<DroppedSession>,
     /// True if `forgotten` has changed since the last writing.
     pub(in crate::engine) forgotten_changed: bool,
-}
-
-/// A session that was dropped.
-#[derive(Clone, Copy)]
-pub(in crate::engine) struct DroppedSession {
-    pub(in crate::engine) tag: SessionTag,
-    /// Number that the inbox would have given out next when this was written; `None` before.
-    pub(in crate::engine) number: Option<u64>,
 }
 
 /// A certificate that was verified.

@@ -9,7 +9,7 @@ use super::parking::MAX_AHEAD;
 use super::{BatchDedup, Parked, Parking, ParkingBudget, Reason};
 use crate::engine::body_digest::BodyDigest;
 use crate::engine::changeset::{Changeset, GroupStates};
-use crate::engine::inbox::{KIND_CHANGE, KIND_PROPOSAL, KIND_TEXT};
+use crate::engine::delivery_kind::{KIND_CHANGE, KIND_PROPOSAL, KIND_TEXT};
 use crate::engine::notice;
 use crate::engine::task::{Delivery, Entry, Opened, Task};
 use crate::group::{self, Content, Group, OpenError};

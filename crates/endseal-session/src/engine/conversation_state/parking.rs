@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use endseal_store::ParkedRow;
 
 use super::parking_budget::{ParkingBudget, Pool};
+use super::reason::{Reason, TOO_FAR};
 use crate::engine::task::{Opened, Task};
 use crate::{Failure, Outcome};
 
@@ -28,8 +29,6 @@ pub(super) const MAX_AHEAD: u64 = 32;
 /// The latest epoch that the store can hold. No group reaches it.
 const MAX_EPOCH: u64 = u64::MAX >> 1;
 
-const TOO_FAR: Reason = Reason::Unopened(Failure::TooFarAhead);
-
 /// Parked messages of one conversation, in the order of arrival.
 pub(in crate::engine) struct Parking {
     rows: VecDeque<Parked>,
@@ -50,61 +49,6 @@ pub(in crate::engine) struct Parked {
     /// Epoch of a group that the message names, unauthenticated; 0 outside groups.
     pub(in crate::engine) epoch: u64,
     pub(in crate::engine) body: Vec<u8>,
-}
-
-/// Reason for which a message is parked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Reason {
-    LaterEpoch,
-    /// A failure that may pass.
-    Unopened(Failure),
-}
-
-impl Reason {
-    /// The reason that a failure is, if it may pass by itself.
-    pub(super) fn of(failure: Failure) -> Option<Self> {
-        let passes = matches!(
-            failure,
-            Failure::NoGroup | Failure::Stranger | Failure::TooFarAhead | Failure::Damaged
-        );
-        passes.then_some(Self::Unopened(failure))
-    }
-
-    /// Number in the store (docs/spec/store.md, "Schema").
-    fn number(self) -> u8 {
-        match self {
-            Self::Unopened(Failure::NoGroup) => 2,
-            Self::Unopened(Failure::Stranger) => 3,
-            Self::Unopened(Failure::TooFarAhead) => 4,
-            Self::Unopened(Failure::Damaged) => 5,
-            // No other failure is parked.
-            Self::LaterEpoch | Self::Unopened(_) => 1,
-        }
-    }
-
-    /// The reason of a number. A message with an unknown one is tried again like any that could not be
-    /// read.
-    pub(in crate::engine) fn from_number(number: u8) -> Self {
-        match number {
-            1 => Self::LaterEpoch,
-            2 => Self::Unopened(Failure::NoGroup),
-            3 => Self::Unopened(Failure::Stranger),
-            4 => TOO_FAR,
-            _ => Self::Unopened(Failure::Damaged),
-        }
-    }
-
-    pub(in crate::engine) fn pool(self) -> Pool {
-        match self {
-            Self::Unopened(Failure::NoGroup | Failure::Stranger) => Pool::Unknown,
-            _ => Pool::Known,
-        }
-    }
-
-    /// Returns true if it may never pass, so that the message is deleted when it is old.
-    pub(in crate::engine) fn ages(self) -> bool {
-        self == TOO_FAR || self.pool() == Pool::Unknown
-    }
 }
 
 impl Parked {

@@ -11,9 +11,9 @@ use super::{EngineTransaction, load, remote_device};
 use crate::engine::batch::StateCache;
 use crate::engine::conversation::Conversation;
 use crate::engine::conversation_state::{ConversationState, GroupConversation, Occasion};
-use crate::engine::outbox::{Outgoing, OutgoingKind};
+use crate::engine::outbox::Outgoing;
+use crate::engine::outgoing_message::{OutgoingKind, OutgoingMessage};
 use crate::engine::records::{self, UsedKeyPackage};
-use crate::engine::store_access::OutgoingMessage;
 use crate::engine::store_session::StoreSession;
 use crate::group::{Change, Commit, Group, GroupDevice, GroupError, MAX_WELCOME_LEN, Suite};
 use crate::{

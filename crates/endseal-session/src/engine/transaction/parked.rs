@@ -7,7 +7,7 @@ use crate::engine::batch::Batch;
 use crate::engine::conversation::Conversation;
 use crate::engine::conversation_state::Occasion;
 use crate::engine::inbox::ConversationId;
-use crate::engine::store_access::Write;
+use crate::engine::store_request::Write;
 use crate::{Address, DeviceId, EngineError, Outcome, PairwiseAccount, Released};
 
 /// A parked message.

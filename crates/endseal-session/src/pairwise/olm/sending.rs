@@ -4,11 +4,13 @@
 //! Such a value can be read only from a format that says of every value what it is, which postcard
 //! does not. So it is read here, by the fields that vodozemac 0.11 writes, and handed on as a map.
 
+use postcard::de_flavors::Slice;
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{Deserialize, Deserializer, IntoDeserializer, Visitor};
 use zeroize::Zeroizing;
 
-use super::state::Reader;
+/// Reader of a pickle.
+pub(super) type Reader<'de> = postcard::Deserializer<'de, Slice<'de>>;
 
 pub(super) struct SendingRatchet<'a, 'de>(pub(super) &'a mut Reader<'de>);
 

@@ -6,7 +6,6 @@
 //! What is saved is wiped, and so is what is read here. The library buffers the sending ratchet once
 //! more while it reads it, and does not wipe that.
 
-use postcard::de_flavors::Slice;
 use postcard::ser_flavors::Flavor;
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
@@ -15,7 +14,7 @@ use zeroize::Zeroizing;
 
 use endseal_crypto::x25519::SecretKey;
 
-use super::sending::SendingRatchet;
+use super::sending::{Reader, SendingRatchet};
 use crate::pairwise::StateError;
 
 const VERSION: u8 = 1;
@@ -23,8 +22,6 @@ const VERSION: u8 = 1;
 /// A session with five chains and no kept keys fits without growing. Not more, because the room is wiped
 /// byte by byte.
 const USUAL_LEN: usize = 576;
-
-pub(super) type Reader<'de> = postcard::Deserializer<'de, Slice<'de>>;
 
 #[allow(clippy::expect_used, reason = "the message is the proof")]
 pub(super) fn save(pickle: &impl Serialize) -> Zeroizing<Vec<u8>> {

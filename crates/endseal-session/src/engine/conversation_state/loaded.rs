@@ -1,0 +1,21 @@
+//! States of a conversation in the store.
+
+use alloc::vec::Vec;
+
+use endseal_store::SessionStatus;
+
+use super::direct_conversation::RemoteDevice;
+use super::parking::Parked;
+use crate::DeviceId;
+use crate::group::Group;
+
+/// State of a device or group in the store, or the parked messages of a conversation.
+pub(in crate::engine) enum Loaded<R> {
+    RemoteDevice(Box<RemoteDevice<R>>),
+    /// A device with a row that cannot be read.
+    DamagedPartner(DeviceId),
+    Group(Option<(Group, SessionStatus)>),
+    /// A group with a row that cannot be read.
+    DamagedGroup,
+    Parked(Vec<Parked>),
+}

@@ -1,0 +1,62 @@
+//! Reasons for which messages are parked.
+
+use super::parking_budget::Pool;
+use crate::Failure;
+
+/// Reason of a message that is too far ahead in its chain.
+pub(super) const TOO_FAR: Reason = Reason::Unopened(Failure::TooFarAhead);
+
+/// Reason for which a message is parked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Reason {
+    LaterEpoch,
+    /// A failure that may pass.
+    Unopened(Failure),
+}
+
+impl Reason {
+    /// The reason that a failure is, if it may pass by itself.
+    pub(super) fn of(failure: Failure) -> Option<Self> {
+        let passes = matches!(
+            failure,
+            Failure::NoGroup | Failure::Stranger | Failure::TooFarAhead | Failure::Damaged
+        );
+        passes.then_some(Self::Unopened(failure))
+    }
+
+    /// Number in the store (docs/spec/store.md, "Schema").
+    pub(super) fn number(self) -> u8 {
+        match self {
+            Self::Unopened(Failure::NoGroup) => 2,
+            Self::Unopened(Failure::Stranger) => 3,
+            Self::Unopened(Failure::TooFarAhead) => 4,
+            Self::Unopened(Failure::Damaged) => 5,
+            // No other failure is parked.
+            Self::LaterEpoch | Self::Unopened(_) => 1,
+        }
+    }
+
+    /// The reason of a number. A message with an unknown one is tried again like any that could not be
+    /// read.
+    pub(in crate::engine) fn from_number(number: u8) -> Self {
+        match number {
+            1 => Self::LaterEpoch,
+            2 => Self::Unopened(Failure::NoGroup),
+            3 => Self::Unopened(Failure::Stranger),
+            4 => TOO_FAR,
+            _ => Self::Unopened(Failure::Damaged),
+        }
+    }
+
+    pub(in crate::engine) fn pool(self) -> Pool {
+        match self {
+            Self::Unopened(Failure::NoGroup | Failure::Stranger) => Pool::Unknown,
+            _ => Pool::Known,
+        }
+    }
+
+    /// Returns true if it may never pass, so that the message is deleted when it is old.
+    pub(in crate::engine) fn ages(self) -> bool {
+        self == TOO_FAR || self.pool() == Pool::Unknown
+    }
+}

@@ -1,0 +1,44 @@
+//! Ciphertexts for the outbox.
+
+use alloc::vec::Vec;
+
+use endseal_store::OutboxState;
+
+use super::conversation::Conversation;
+use crate::Address;
+
+/// Kind of a ciphertext in the outbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OutgoingKind {
+    /// A message, to be delivered as an [`Envelope`](crate::Envelope).
+    Message,
+    /// A message that changes a group, likewise.
+    Commit,
+    /// A welcome, for [`join_group`](crate::EngineTransaction::join_group) of its recipient.
+    Welcome,
+}
+
+impl OutgoingKind {
+    /// Number in the store, and relation to a pending commit.
+    pub(super) fn to_row(self) -> (u8, OutboxState) {
+        match self {
+            Self::Message => (0, OutboxState::Free),
+            Self::Commit => (1, OutboxState::Proposes),
+            Self::Welcome => (2, OutboxState::Held),
+        }
+    }
+
+    /// Returns the kind of a number in the store.
+    pub(super) fn from_number(number: u8) -> Option<Self> {
+        [Self::Message, Self::Commit, Self::Welcome].into_iter().find(|it| it.to_row().0 == number)
+    }
+}
+
+/// A ciphertext for the outbox.
+pub(super) struct OutgoingMessage {
+    pub(super) conversation: Conversation,
+    pub(super) recipient: Option<Address>,
+    pub(super) kind: OutgoingKind,
+    pub(super) body: Vec<u8>,
+}
