@@ -65,3 +65,36 @@ fn one_thing_has_one_name() {
     });
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+#[test]
+fn durations_have_one_syntax() {
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    each_argument(&mut |command, argument| {
+        let Some(long) = argument.get_long() else { return };
+        if value_name(argument).is_some_and(|name| ["SECONDS", "DAYS"].contains(&&*name)) {
+            wrong.push(format!("{command} --{long}: not TIME"));
+        }
+        let is_time = ["wait", "idle", "timeout", "older-than", "days"].contains(&long);
+        if !is_time && value_name(argument).as_deref() != Some("TIME") {
+            return;
+        }
+        count += 1;
+        let parse = |typed: &str| {
+            let alone = Command::new("alone").arg(argument.clone());
+            alone.try_get_matches_from(["alone", &format!("--{long}={typed}")])
+        };
+        if let Err(error) = parse("600s") {
+            // Some are longer.
+            let error = error.to_string();
+            if !error.contains("expected 1d to") {
+                wrong.push(format!("{command} --{long}: {error}"));
+            }
+        }
+        match parse("10").map_err(|error| error.to_string()) {
+            Err(error) if error.contains("expected a number and s, m, h, d or w") => {}
+            other => wrong.push(format!("{command} --{long}: {other:?}")),
+        }
+    });
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(count >= 8, "{count}");
+}

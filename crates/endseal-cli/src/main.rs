@@ -9,6 +9,7 @@ mod cmd;
 #[cfg(test)]
 mod conventions;
 mod ctx;
+mod duration;
 mod exposed;
 mod failure;
 mod harden;

@@ -18,6 +18,7 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinSet, LocalSet};
 use tokio::time;
 
+use crate::duration::{self, HOUR, MINUTE, SECOND};
 use crate::failure::{Failure, Kind};
 use crate::peer_address::PeerAddress;
 
@@ -29,19 +30,19 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// Timeouts of a command that calls a peer.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub(crate) struct Timeouts {
-    /// Give up if nobody has answered after so long
-    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..=600))]
-    timeout: u16,
-    /// Give up if the peer stands still for so long
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..=3600))]
-    idle: u16,
+    /// Give up if the peer has not answered after this time
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    #[arg(value_parser = duration::between(SECOND, 10 * MINUTE))]
+    timeout: Duration,
+    /// Give up if the peer stands still for this time
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    #[arg(value_parser = duration::between(SECOND, HOUR))]
+    idle: Duration,
 }
 
 impl From<Timeouts> for transfer::StallTimeout {
     fn from(timeouts: Timeouts) -> Self {
-        Self::new(Duration::from_secs(timeouts.idle.into()))
+        Self::new(timeouts.idle)
     }
 }
 
@@ -129,9 +130,8 @@ async fn dial(
     key: &TransportKey,
     address: &PeerAddress,
     peer: PeerId,
-    Timeouts { timeout, .. }: Timeouts,
+    Timeouts { timeout: patience, .. }: Timeouts,
 ) -> Result<(Endpoint, Connection), Failure> {
-    let patience = Duration::from_secs(timeout.into());
     let found = time::timeout(patience, address.resolve()).await;
     let found =
         found.map_err(|_| Failure::new(Kind::Environment, "cannot find the host in time"))?;
@@ -198,8 +198,8 @@ fn refused(remote: SocketAddr, error: &ConnectError, patience: Duration) -> Fail
             failure.hint("the other side must know you: endseal peers add NAME PEERID, there")
         }
         ConnectError::TimedOut => failure.hint(format!(
-            "waited {} s: does endseal listen run there, and does UDP get through?",
-            patience.as_secs()
+            "waited {}: does endseal listen run there, and does UDP get through?",
+            duration::text(patience)
         )),
         ConnectError::Busy => failure.hint("try again later"),
         _ => failure,

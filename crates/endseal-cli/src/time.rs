@@ -1,6 +1,4 @@
-//! Times as people and programs read them (RFC 3339, UTC), and spans of time as people write them.
-
-use core::time::Duration;
+//! Points in time as people and programs read them (RFC 3339, UTC).
 
 /// Milliseconds since 1970-01-01T00:00:00Z, to the second.
 pub(crate) fn rfc3339(milliseconds: u64) -> String {
@@ -8,26 +6,6 @@ pub(crate) fn rfc3339(milliseconds: u64) -> String {
     let (year, month, day) = date(seconds / 86_400);
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
-/// Reads a number and a unit: `90s`, `30m`, `12h`, `7d`, `2w`.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let seconds = |unit| match unit {
-        's' => Some(1),
-        'm' => Some(60),
-        'h' => Some(3_600),
-        'd' => Some(86_400),
-        'w' => Some(604_800),
-        _ => None,
-    };
-    let wrong = || "expected a number and s, m, h, d or w, for example 7d".to_owned();
-    let unit = text.chars().last().and_then(seconds).ok_or_else(wrong)?;
-    let number = &text[..text.len() - 1];
-    if !number.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(wrong());
-    }
-    let number: u64 = number.parse().map_err(|_| wrong())?;
-    number.checked_mul(unit).map(Duration::from_secs).ok_or_else(wrong)
 }
 
 /// Year, month and day of a day since 1970-01-01: "days to civil" of Howard Hinnant's chrono-compatible
@@ -47,9 +25,7 @@ fn date(days: u64) -> (u64, u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use core::time::Duration;
-
-    use super::{duration, rfc3339};
+    use super::rfc3339;
 
     #[test]
     fn known_times() {
@@ -68,34 +44,5 @@ mod tests {
     #[test]
     fn no_time_overflows() {
         assert!(rfc3339(u64::MAX).ends_with('Z'));
-    }
-
-    #[test]
-    fn spans_have_a_unit() {
-        for (text, seconds) in [
-            ("0s", 0),
-            ("90s", 90),
-            ("30m", 1_800),
-            ("12h", 43_200),
-            ("7d", 604_800),
-            ("2w", 1_209_600),
-        ] {
-            assert_eq!(duration(text), Ok(Duration::from_secs(seconds)), "{text}");
-        }
-        for bad in [
-            "",
-            "7",
-            "d",
-            "-1d",
-            "+1d",
-            "1.5h",
-            "7 d",
-            "7D",
-            "99999999999999999999s",
-            "9999999999999999999w",
-            "7\u{e4}",
-        ] {
-            assert!(duration(bad).is_err(), "{bad}");
-        }
     }
 }

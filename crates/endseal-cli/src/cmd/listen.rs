@@ -11,6 +11,7 @@ use endseal_transport::{Accept, CloseCode, Endpoint, PeerId, Policy, TransportKe
 use tokio::task::spawn_local;
 
 use crate::ctx::{self, Ctx, Outcome};
+use crate::duration::{self, SECOND, WEEK};
 use crate::failure::{Failure, Kind};
 use crate::inbox::Printer;
 use crate::network;
@@ -40,10 +41,10 @@ pub(crate) struct Args {
     /// Most bytes of a file; K, M, G and T are powers of 1,024
     #[arg(long, value_name = "BYTES", default_value = "16G", value_parser = bytes)]
     max_size: u64,
-    /// Give a file up of which nothing came for so long
-    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
-    idle: u16,
+    /// Give up a file if nothing of it came for this time
+    #[arg(long, value_name = "TIME", default_value = "10m")]
+    #[arg(value_parser = duration::between(SECOND, WEEK))]
+    idle: Duration,
 }
 
 /// Unfinished files of one peer.
@@ -60,7 +61,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         folder: args.dir.clone(),
         max_size: args.max_size,
         quota: TransferQuota::new(MAX_UNFINISHED, args.max_size),
-        stall: Duration::from_secs(args.idle.into()),
+        stall: args.idle,
         own: *identity.public().ed25519().as_bytes(),
         now: ctx::now,
     };

@@ -24,6 +24,7 @@ use endseal_node::Home;
 use endseal_session::{Correspondent, DeviceId, Engine};
 
 use crate::ctx::{Ctx, Outcome};
+use crate::duration::{self, WEEK};
 use crate::failure::{Failure, Kind};
 use crate::terminal::Terminal;
 use crate::{passphrase, recipients};
@@ -45,15 +46,10 @@ pub(crate) struct Args {
 /// How the store is opened.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub(crate) struct StoreArgs {
-    /// Wait so many seconds for another process that has the store open
-    #[arg(long, global = true, value_name = "SECONDS", default_value_t = 0)]
-    wait: u32,
-}
-
-impl StoreArgs {
-    pub(crate) fn wait(self) -> Duration {
-        Duration::from_secs(self.wait.into())
-    }
+    /// Wait for another process that has the store open, at most this time
+    #[arg(long, global = true, value_name = "TIME", default_value = "0s")]
+    #[arg(value_parser = duration::between(Duration::ZERO, WEEK))]
+    pub(crate) wait: Duration,
 }
 
 #[derive(Debug, Subcommand)]
@@ -77,7 +73,7 @@ enum Command {
 }
 
 pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let wait = args.store.wait();
+    let wait = args.store.wait;
     match args.command {
         Command::Bundle(args) => bundle::run(&args, wait, ctx),
         Command::Begin(args) => begin::run(&args, wait, ctx),

@@ -63,7 +63,7 @@ enum Command {
 }
 
 pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let wait = args.store.wait();
+    let wait = args.store.wait;
     match args.command {
         Command::Check { read_data } => {
             check(if read_data { Depth::ReadData } else { Depth::Structure }, wait, ctx)

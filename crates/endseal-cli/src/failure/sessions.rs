@@ -49,7 +49,7 @@ impl Failure {
     fn opening(self, error: &OpenStoreError) -> Self {
         match error {
             OpenStoreError::Locked => Self { kind: Kind::Environment, ..self }
-                .hint("try again when it has ended, or wait for it with --wait SECONDS"),
+                .hint("try again when it has ended, or wait for it with --wait TIME"),
             OpenStoreError::Authentication => self.hint(
                 "it was made with another identity (perhaps one that is kept as \
                  identity.endseal.old-N), or its key file was changed; nothing was changed now",

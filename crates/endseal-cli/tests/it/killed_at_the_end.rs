@@ -14,7 +14,7 @@ use crate::scratch::Scratch;
 
 const CONTENT: &[u8] = &[0x65; 3_000];
 /// A receiver that is gone is given up soon.
-const HASTY: [&str; 4] = ["--timeout", "2", "--idle", "1"];
+const HASTY: [&str; 4] = ["--timeout", "2s", "--idle", "1s"];
 /// More calls than a transfer of that content makes.
 const MANY: usize = 200;
 /// Transfers that are played at once: most of their time they wait.

@@ -194,7 +194,7 @@ fn nobody_listening_is_an_error_in_bounded_time() {
     let [alice, _] = Person::two_peers(&scratch);
     let begun = Instant::now();
     // The port of "discard", which no test of ours opens.
-    let ran = alice.run(&["ping", "bob@127.0.0.1:9", "--timeout", "1"]);
+    let ran = alice.run(&["ping", "bob@127.0.0.1:9", "--timeout", "1s"]);
     ran.fails(3, "nobody answers");
     assert!(begun.elapsed() < Duration::from_secs(6));
     alice.run(&["ping", "bob@host.invalid"]).fails(3, "cannot find 'host.invalid'");

@@ -300,7 +300,7 @@ fn old_notes_and_key_packages_are_pruned() {
     let pruned = bob.run(&["--json", "session", "prune", "--strangers"]).ok().json();
     let nothing = [&pruned["tombstones"], &pruned["key_packages"], &pruned["sessions"]];
     assert_eq!(nothing, [&Value::from(0); 3]);
-    bob.run(&["session", "prune", "--days", "0"]).fails(2, "");
+    bob.run(&["session", "prune", "--older-than", "0s"]).fails(2, "expected 1d to");
     talk(&alice, "team", &[&bob]);
     assert_eq!(
         bob.run(&["session", "prune"]).ok().text(),

@@ -218,7 +218,7 @@ fn one_process_at_a_time_has_the_store() {
     assert!(ran.err.contains("another process has the store open"), "{}", ran.err);
     assert!(ran.err.contains("--wait"), "{}", ran.err);
     drop(stdin);
-    alice.run(&["session", "--wait", "60", "list"]).ok();
+    alice.run(&["session", "--wait", "60s", "list"]).ok();
     assert!(child.wait().unwrap().success());
 }
 

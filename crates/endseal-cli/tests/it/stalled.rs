@@ -26,7 +26,7 @@ fn a_listener_that_freezes_in_the_middle_is_given_up() {
     for args in [&["--name", "half"][..], &["--lines"]] {
         let listener = Listener::start(&bob, &["--dir", "inbox"]);
         let mut sender = alice
-            .command(&[&["send", &listener.address, "--idle", "1"], args].concat())
+            .command(&[&["send", &listener.address, "--idle", "1s"], args].concat())
             .stdin(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

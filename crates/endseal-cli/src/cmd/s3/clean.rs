@@ -8,11 +8,11 @@ use endseal_s3proxy::admin::{self, Clean, CleanEvent, CleanReport};
 use super::configuration;
 use super::problems::Problems;
 use crate::ctx::{Ctx, Outcome};
+use crate::duration::{self, WEEK};
 use crate::failure::{Failure, Kind};
 use crate::json::{self, Value};
 use crate::printable::printable;
 use crate::progress::Progress;
-use crate::time;
 
 /// Remove what uploads left that nobody will complete
 ///
@@ -28,8 +28,9 @@ pub(crate) struct Args {
     /// This bucket alone, and not all that the server shows the proxy
     #[arg(long)]
     bucket: Option<String>,
-    /// How long nothing may have happened to an upload: a number and s, m, h, d or w
-    #[arg(long, value_name = "TIME", default_value = "7d", value_parser = time::duration)]
+    /// Time since something last happened to an upload
+    #[arg(long, value_name = "TIME", default_value = "7d")]
+    #[arg(value_parser = duration::between(Duration::ZERO, 5_000 * WEEK))]
     older_than: Duration,
     /// Only tell what would be removed
     #[arg(long)]

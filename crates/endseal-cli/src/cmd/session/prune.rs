@@ -6,22 +6,22 @@ use endseal_session::{PrunePolicy, Pruned};
 
 use super::{plural, unlock, work_and_close};
 use crate::ctx::{Ctx, Outcome};
+use crate::duration::{self, DAY, WEEK};
 use crate::failure::Failure;
 use crate::json;
 
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-
 /// Delete what is old: notes by which repeated messages are recognised, parked messages, key packages
 ///
-/// A note is deleted when its message was taken from the inbox and is older than --days; a message that
+/// A note is deleted when its message was taken from the inbox and is older than --older-than; a message that
 /// comes again after that is refused, since its key is gone. Key packages go 30 days after their lifetime,
 /// messages of unknown groups and people after 30 days.
 /// Sessions with a replaced device end after 7 days. Age counts from the first run: run it from time to time.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Age of notes in days: longer than a message may be on its way
-    #[arg(long, value_name = "N", default_value_t = 90, value_parser = clap::value_parser!(u16).range(1..))]
-    days: u16,
+    /// Age of notes that are deleted: longer than a message may be on its way
+    #[arg(long, value_name = "TIME", default_value = "90d")]
+    #[arg(value_parser = duration::between(DAY, 5_000 * WEEK))]
+    older_than: Duration,
     /// Delete sessions too with those who are not verified and of whom no message is left
     #[arg(long)]
     strangers: bool,
@@ -29,8 +29,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let now = Duration::from_millis(ctx.now);
-    let age = DAY * u32::from(args.days);
-    let policy = PrunePolicy::new(now).tombstones(age).strangers(args.strangers);
+    let policy = PrunePolicy::new(now).tombstones(args.older_than).strangers(args.strangers);
     let (home, identity) = unlock(ctx)?;
     let mut engine = home.sessions(&identity, wait)?;
     drop(identity);
