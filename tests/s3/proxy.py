@@ -35,7 +35,7 @@ def new_ring(binary, path):
 
 def new_name_secret(binary, path):
     """Makes a name secret; the proxies of one bucket share it."""
-    return command(binary, "key", "names", path)["check"]
+    return command(binary, "names", "init", path)["check"]
 
 
 def command(binary, *arguments, expect=0):

@@ -57,15 +57,20 @@ enum Command {
         #[command(flatten)]
         pq: Pq,
     },
-    /// Remove members; with none, only begin an epoch with a new key
+    /// Remove members
     Remove {
         /// Which group
         group: Name,
         /// Names in the group
+        #[arg(required = true)]
         members: Vec<Name>,
-        /// Begin an epoch though nobody is removed
-        #[arg(long, required_unless_present = "members")]
-        new_key: bool,
+        #[command(flatten)]
+        pq: Pq,
+    },
+    /// Begin a new epoch with a new key and the same members
+    Rotate {
+        /// Which group
+        group: Name,
         #[command(flatten)]
         pq: Pq,
     },
@@ -119,7 +124,8 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             }
             change(&group, &changes, pq, &home, ctx)
         }
-        Command::Remove { group, members, new_key: _, pq } => {
+        Command::Rotate { group, pq } => change(&group, &RosterChanges::new(), pq, &home, ctx),
+        Command::Remove { group, members, pq } => {
             let mut changes = RosterChanges::new();
             for member in members {
                 changes.remove(member);

@@ -3,6 +3,7 @@
 mod clean;
 mod configuration;
 mod key;
+mod names;
 mod problems;
 mod rewrap;
 mod scrub;
@@ -26,6 +27,7 @@ pub(crate) struct Args {
 enum Command {
     Serve(serve::Args),
     Key(key::Args),
+    Names(names::Args),
     Rewrap(rewrap::Args),
     Scrub(scrub::Args),
     Clean(clean::Args),
@@ -35,6 +37,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     match &args.command {
         Command::Serve(args) => serve::run(args, ctx),
         Command::Key(args) => key::run(args, ctx),
+        Command::Names(args) => names::run(args),
         Command::Rewrap(args) => rewrap::run(args, ctx),
         Command::Scrub(args) => scrub::run(args, ctx),
         Command::Clean(args) => clean::run(args, ctx),

@@ -48,7 +48,7 @@ fn a_group_with_a_short_identity_is_not_post_quantum_and_that_is_told() {
     assert!(ran.err.starts_with("warning: the group's key is not sealed against quantum"));
     assert!(ran.err.contains("is not known of carol\n"), "{}", ran.err);
 
-    alice.run(&["group", "remove", "team", "--new-key", "--pq"]).fails(2, refused);
+    alice.run(&["group", "rotate", "team", "--pq"]).fails(2, refused);
     let ran = alice.run(&["group", "remove", "team", "carol", "--pq"]).ok();
     assert!(!ran.err.contains("warning"), "{}", ran.err);
     alice.run(&["group", "add", "team", "carol", "--pq"]).fails(2, refused);
@@ -148,6 +148,6 @@ fn members_are_added_by_name_or_identity() {
     alice.run(&["group", "remove", "team", "eve"]).fails(2, "eve is not a member");
     alice.run(&["group", "create", "team", "bob"]).fails(2, "there is a group 'team' already");
     assert_eq!(alice.run(&["group", "remove", "team"]).code, 2);
-    let ran = alice.run(&["group", "remove", "team", "--new-key"]).ok();
+    let ran = alice.run(&["group", "rotate", "team"]).ok();
     assert_eq!(ran.text(), "group team, epoch 3, 4 members\n");
 }

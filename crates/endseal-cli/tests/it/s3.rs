@@ -103,10 +103,10 @@ fn a_key_is_taken_out_by_its_whole_id_and_the_ring_is_kept_beside() {
 #[test]
 fn a_name_secret_is_made_once() {
     let scratch = configured();
-    let made = s3(&["key", "names", "names.secret", "--json"], &scratch).ok().json();
+    let made = s3(&["names", "init", "names.secret", "--json"], &scratch).ok().json();
     let text = std::fs::read_to_string(scratch.folder().join("names.secret")).unwrap();
     assert!(text.ends_with(&format!(" {}\n", made["check"].as_str().unwrap())), "{made}");
-    s3(&["key", "names", "names.secret"], &scratch).fails(3, "already");
+    s3(&["names", "init", "names.secret"], &scratch).fails(3, "already");
     let same = std::fs::read_to_string(scratch.folder().join("names.secret")).unwrap();
     assert_eq!(same, text);
     // The ring is no name secret, and a proxy without one does not start.

@@ -7,7 +7,6 @@ use clap::Subcommand;
 use endseal_crypto::random::OsRandom;
 use endseal_kms::ring::{Protection, RingFile};
 use endseal_kms::{KeyId, Ring};
-use endseal_s3proxy::names::name_secret::NameSecretFile;
 
 use crate::ctx::{self, Ctx, Outcome};
 use crate::exposed;
@@ -16,7 +15,7 @@ use crate::json::{self, Value};
 use crate::printable::printable;
 use crate::time;
 
-/// Make and change the key ring that wraps the keys of objects, and make secrets for names
+/// Make and change the key ring that wraps the keys of objects
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -46,11 +45,6 @@ enum Command {
         file: PathBuf,
         /// The whole id of the key, as `list` shows it; never the one that wraps
         id: String,
-    },
-    /// Make a secret that names in buckets are encrypted under (name_secret_file in the configuration). Without it nobody finds an object again: keep a copy where the objects are not. Lists then have the order of encrypted names, which `aws s3 sync` does not bear
-    Names {
-        /// A file that is not there yet
-        file: PathBuf,
     },
 }
 
@@ -88,15 +82,6 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             Ok(shown(&ring))
         }
         Command::Remove { file, id } => remove(file, id, ctx),
-        Command::Names { file } => {
-            let secret = NameSecretFile::at(file).create(&mut OsRandom).map_err(|error| {
-                let what = format!("cannot make {}", file.display());
-                Failure::new(Kind::Environment, what).because(&error)
-            })?;
-            let check = secret.check();
-            let json = json::object([("check", Value::from(check.as_str()))]);
-            Ok(Outcome::new(format!("{check}\n"), json))
-        }
     }
 }
 
