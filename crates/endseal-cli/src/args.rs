@@ -8,8 +8,8 @@ use crate::cmd;
 
 /// Seal files to people and groups, open them, and send them between machines
 ///
-/// An identity is made once (endseal init). Its public half, one line of text, is what others seal to.
-/// Only those a file is sealed to can open it; they, and nobody else, learn who sealed it.
+/// endseal init makes an identity. Others need its public half, one line of text, to seal files to you.
+/// Only the recipients of a file can open it, and only they learn who sealed it.
 #[derive(Debug, Parser)]
 #[command(name = "endseal", version, after_help = AFTER_HELP, subcommand_required = true)]
 #[command(max_term_width = 100)]
@@ -24,7 +24,9 @@ pub(crate) struct Cli {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {
-    /// State directory [default: $ENDSEAL_HOME, or endseal in $XDG_DATA_HOME or ~/.local/share]
+    /// State directory [default: $ENDSEAL_HOME, or ~/.local/share/endseal]
+    ///
+    /// If $XDG_DATA_HOME is set, the default is its subfolder endseal.
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) home: Option<PathBuf>,
     /// Print one JSON object instead of text; errors too, on standard error

@@ -98,3 +98,23 @@ fn durations_have_one_syntax() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(count >= 8, "{count}");
 }
+
+#[test]
+fn short_help_is_one_line() {
+    const WIDEST: usize = 80;
+    let mut wrong = Vec::new();
+    let mut check = |name: &str, help: Option<String>| {
+        let help = help.unwrap_or_default();
+        if help.is_empty() || help.contains('\n') || help.chars().count() > WIDEST {
+            wrong.push(format!("{name}: {} characters: {help}", help.chars().count()));
+        }
+    };
+    each(&hints::all(), "", &mut |name, command| {
+        check(name, command.get_about().map(ToString::to_string));
+        for argument in command.get_arguments() {
+            let help = argument.get_help().map(ToString::to_string);
+            check(&format!("{name} {}", argument.get_id()), help);
+        }
+    });
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

@@ -11,7 +11,7 @@ use crate::json::Value;
 /// Print the completions for a shell
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Which shell
+    /// The shell
     shell: Shell,
 }
 

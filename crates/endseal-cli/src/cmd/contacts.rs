@@ -22,29 +22,31 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Add somebody
+    /// Add a contact
     Add {
         /// a-z, 0-9, '.', '_' and '-'
         name: Name,
-        /// What they printed with endseal id show
+        /// The identity, as endseal id show prints it
         identity: String,
-        /// Replace the identity of that name; a long identity completes the short one without it
+        /// Replace the identity of that name
+        ///
+        /// A long identity completes the short one of the same key without this option.
         #[arg(short, long)]
         force: bool,
     },
-    /// Remove somebody
+    /// Remove a contact
     Remove {
-        /// Whom
+        /// The name
         name: Name,
     },
-    /// Give somebody another name
+    /// Give a contact another name
     Rename {
         /// The old name
         from: Name,
         /// The new name
         to: Name,
     },
-    /// List everybody
+    /// List all contacts
     List {
         /// Print long identities where they are known
         #[arg(long)]

@@ -16,15 +16,15 @@ use crate::json::{self, Value};
 
 const DEFAULT_FILE: &str = "README.md";
 
-/// See it work: four people, one file, one removed member, two flipped bits
+/// Show it at work: four people, one file, a removed member, two flipped bits
 ///
 /// Everything happens in a temporary folder, with the functions that the other commands use.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Leave the folder behind, to look into it
+    /// Keep the temporary folder
     #[arg(long)]
     keep: bool,
-    /// What to seal [default: README.md, or the program itself where there is none]
+    /// The file to seal [default: README.md, or else the program itself]
     file: Option<PathBuf>,
 }
 

@@ -21,9 +21,9 @@ use crate::{passphrase, recipients, typed};
 
 /// Keep groups: lists of members, signed by their owner, epoch by epoch
 ///
-/// Each change begins a new epoch with a new key, sealed to those who are members then. Send the
-/// roster (group export) to the members, who take it with group import. Whoever was removed keeps what
-/// was sealed to them before.
+/// Each change begins a new epoch with a new key, which is sealed to the members of that epoch. Send the
+/// roster (group export) to the members, who import it (group import). A removed member can still open
+/// files that were sealed before.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -32,7 +32,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Found a group; you are its owner and a member
+    /// Create a group; you are its owner and a member
     Create {
         /// a-z, 0-9, '.', '_' and '-'
         group: Name,
@@ -49,7 +49,7 @@ enum Command {
     },
     /// Add members
     Add {
-        /// Which group
+        /// The group
         group: Name,
         /// Contacts, or NAME=IDENTITY
         #[arg(required = true)]
@@ -59,7 +59,7 @@ enum Command {
     },
     /// Remove members
     Remove {
-        /// Which group
+        /// The group
         group: Name,
         /// Names in the group
         #[arg(required = true)]
@@ -69,21 +69,21 @@ enum Command {
     },
     /// Begin a new epoch with a new key and the same members
     Rotate {
-        /// Which group
+        /// The group
         group: Name,
         #[command(flatten)]
         pq: Pq,
     },
     /// Show the members
     Show {
-        /// Which group
+        /// The group
         group: Name,
     },
     /// List all groups
     List,
     /// Write the signed roster, for the members
     Export {
-        /// Which group
+        /// The group
         group: Name,
         /// Write to a file [default: standard output]
         #[arg(short, long, value_name = "FILE")]
@@ -92,7 +92,9 @@ enum Command {
         #[arg(short, long)]
         force: bool,
     },
-    /// Take a roster; its owner must be you or a contact, its epoch later than the one known
+    /// Import the roster of a group
+    ///
+    /// Its owner must be you or a contact, and its epoch later than the known one.
     Import {
         /// The roster [default: standard input]
         file: Option<PathBuf>,
@@ -104,8 +106,10 @@ enum Command {
 
 #[derive(clap::Args, Clone, Copy, Debug)]
 struct Pq {
-    /// Refuse the change unless the long identity of every member is known, so that the group's key is
-    /// sealed against quantum computers too
+    /// Require the long identity of every member
+    ///
+    /// The group's key is post-quantum only if all members have long identities. With this option the
+    /// command fails otherwise.
     #[arg(long = "pq")]
     required: bool,
 }

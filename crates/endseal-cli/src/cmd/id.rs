@@ -32,13 +32,15 @@ enum Command {
         /// Print the long form, which post-quantum sealing needs
         #[arg(long)]
         pq: bool,
-        /// Print the peer id instead, by which other machines know this one; asks for the passphrase
+        /// Print the peer id, by which other machines know this one
+        ///
+        /// The peer id is derived from the secret key, so that the passphrase is needed.
         #[arg(long, conflicts_with = "pq")]
         peer: bool,
     },
     /// Print the secret identity, to move it to another machine
     Export {
-        /// Yes, the secret: whoever sees it is you
+        /// Confirm that the secret is exported: anyone who has it has your identity
         #[arg(long, required = true)]
         secret: bool,
         /// Write to a file that only you can read
@@ -48,7 +50,7 @@ enum Command {
         #[arg(short, long)]
         force: bool,
     },
-    /// Take a secret identity that was exported; from a file or standard input
+    /// Import a secret identity that was exported
     Import {
         #[command(flatten)]
         protection: Protection,

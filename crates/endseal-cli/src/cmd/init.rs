@@ -10,7 +10,9 @@ use crate::failure::{Failure, Kind};
 use crate::json;
 use crate::passphrase;
 
-/// Make an identity, and the state directory if there is none; print the public identity
+/// Make an identity and print its public half
+///
+/// The state directory is made if it is missing.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]

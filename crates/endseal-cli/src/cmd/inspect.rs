@@ -9,10 +9,10 @@ use crate::failure::Failure;
 use crate::json;
 use crate::output::Input;
 
-/// Show what a stranger can learn of a sealed file; needs no key
+/// Show what a sealed file reveals without a key
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// What to look at [default: standard input]
+    /// The sealed file [default: standard input]
     input: Option<PathBuf>,
 }
 

@@ -19,20 +19,20 @@ use crate::output;
 use crate::passphrase;
 use crate::peer_address::{DEFAULT_PORT, PeerArg};
 
-/// Receive files and messages from peers that you know
+/// Receive files and messages from known peers
 ///
-/// Prints PEERID@ADDRESS, which others give to endseal send and endseal ping, and then a line for each
-/// file and message. Files go to a folder, whole or not at all, and replace nothing.
+/// Prints PEERID@ADDRESS, which others give to endseal send and endseal ping, then a line for each file and
+/// message. Files appear in a folder, whole or not at all, and replace nothing.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Where to listen; 0.0.0.0:4433 is reachable from other machines
+    /// Address to listen on; 0.0.0.0:4433 is reachable from other machines
     #[arg(long, value_name = "IP:PORT")]
     #[arg(default_value_t = SocketAddr::from(([127, 0, 0, 1], DEFAULT_PORT)))]
     listen: SocketAddr,
     /// Folder of received files; it is made if it is missing
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
-    /// Accept only this one of endseal peers, or this peer id; repeatable [default: all of endseal peers]
+    /// Accept only this peer; repeatable [default: all of endseal peers]
     #[arg(long, value_name = "NAME|PEERID")]
     from: Vec<PeerArg>,
     /// End after one file or series of messages; its failure is the exit code

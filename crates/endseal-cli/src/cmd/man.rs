@@ -15,7 +15,7 @@ use crate::output::make_folder;
 /// Print the manual page, or write those of all commands into a folder
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The folder; it is made if it is missing
+    /// Folder of the pages; it is made if it is missing
     folder: Option<PathBuf>,
     /// Replace pages that are there
     #[arg(short, long)]

@@ -17,12 +17,12 @@ use crate::{json, passphrase, recipients, time};
 
 /// Open a file, or standard input, that was sealed to you
 ///
-/// The sender is told on standard error: the name of a contact, or a key that is not known. With -o
-/// the file appears when all of it was authentic. To standard output content goes block by block after
-/// it was verified: do not use it before the exit code is 0.
+/// Standard error shows the sender: the name of a contact, or an unknown key. With -o the file appears
+/// only if all of it is authentic. Standard output receives each block after it was verified: do not use
+/// the content unless the exit code is 0.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Open only what this contact or identity sealed; repeatable
+    /// Accept only files of this contact or identity; repeatable
     #[arg(long, value_name = "NAME|IDENTITY")]
     from: Vec<String>,
     /// Write to a file [default: standard output]
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// Replace the file
     #[arg(short, long)]
     force: bool,
-    /// What to open [default: standard input]
+    /// The sealed file [default: standard input]
     input: Option<PathBuf>,
 }
 

@@ -13,8 +13,8 @@ use crate::json::{self, Value};
 
 /// Keep the ids of machines that may connect, under names
 ///
-/// A list of its own, apart from the contacts: to whom you seal says nothing about whose machines may
-/// connect to yours.
+/// The list is separate from the contacts: a person to whom you seal files may not connect to this machine
+/// by that.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -27,7 +27,7 @@ enum Command {
     Add {
         /// a-z, 0-9, '.', '_' and '-'
         name: Name,
-        /// What it printed with endseal id show --peer
+        /// The peer id, as endseal id show --peer prints it
         peer_id: PeerIdText,
         /// Replace the peer of that name
         #[arg(short, long)]
@@ -35,7 +35,7 @@ enum Command {
     },
     /// Remove a peer: the next endseal listen refuses it
     Remove {
-        /// Which
+        /// The name
         name: Name,
     },
     /// List all peers

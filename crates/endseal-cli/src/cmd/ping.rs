@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// A name of endseal peers or a peer id, and where it listens
     #[arg(value_name = "PEER@HOST[:PORT]")]
     to: PeerAddress,
-    /// How many echoes
+    /// Number of echoes
     #[arg(short, long, value_name = "N", default_value_t = 10)]
     #[arg(value_parser = clap::value_parser!(u32).range(..=100_000))]
     count: u32,

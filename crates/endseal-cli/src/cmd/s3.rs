@@ -14,9 +14,9 @@ use clap::Subcommand;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 
-/// Put encryption between S3 clients and an S3 server
+/// Encrypt the objects of S3 clients before an S3 server
 ///
-/// The server sees sealed objects only; clients notice nothing but other entity tags.
+/// The server stores encrypted objects only. docs/s3.md lists the differences that clients notice.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(subcommand)]

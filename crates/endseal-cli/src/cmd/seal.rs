@@ -17,9 +17,9 @@ use crate::recipients::{self, RecipientArgs};
 
 /// Seal a file, or standard input, to people and groups
 ///
-/// Only those who are named can open it, not even you: see --to-self. It is signed with your identity,
-/// which the recipients see and nobody else. The length of the content shows, and the number of
-/// recipients, unless --hide-count.
+/// Only the recipients can open it. You cannot, unless you add --to-self. The file is signed with your
+/// identity, which only the recipients see. The length of the content is visible, and so is the number of
+/// recipients without --hide-count.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -27,14 +27,17 @@ pub(crate) struct Args {
     /// Seal to yourself too
     #[arg(long, help_heading = "Recipients", conflicts_with = "anonymous")]
     to_self: bool,
-    /// Encrypt the key of the content in this suite [default: x25519-mlkem768 if the long
-    /// identity of every recipient is known, otherwise x25519]
+    /// Suite that encrypts the content's key [default: the best for all recipients]
+    ///
+    /// The default is x25519-mlkem768 if the long identity of every recipient is known, otherwise x25519.
     #[arg(long, value_enum, value_name = "SUITE")]
     suite: Option<Suite>,
     /// Hide the number of recipients among 8, 16, 32, ...
     #[arg(long)]
     hide_count: bool,
-    /// Sign with a key made for this file: nobody learns who sealed it, nor can rely on it
+    /// Sign with a key made for this file alone, so that the sender stays unknown
+    ///
+    /// Recipients cannot tell who sealed the file.
     #[arg(long)]
     anonymous: bool,
     /// Write to a file [default: standard output]
@@ -43,7 +46,7 @@ pub(crate) struct Args {
     /// Replace the file
     #[arg(short, long)]
     force: bool,
-    /// What to seal [default: standard input]
+    /// The file to seal [default: standard input]
     input: Option<PathBuf>,
 }
 

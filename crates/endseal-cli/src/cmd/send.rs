@@ -26,20 +26,20 @@ const AHEAD: usize = 256;
 
 /// Send a file, or messages, to a peer that listens
 ///
-/// Over post-quantum QUIC, to the peer that was named and to nobody else. Exit code 0 says that the peer
-/// has all of it: the file on its disk, or every message in its program. The connection protects it; it
-/// is not sealed beyond that.
+/// Connects by post-quantum QUIC to the named peer only. Exit code 0 means that the peer has all of it: the
+/// file on its disk, or every message in its program. The content is protected on the way only: to keep it
+/// sealed on the other disk, seal it first.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// A name of endseal peers or a peer id, and where it listens
     #[arg(value_name = "PEER@HOST[:PORT]")]
     to: PeerAddress,
-    /// What to send [default: standard input]
+    /// The file [default: standard input]
     file: Option<PathBuf>,
     /// Send each line as a message of its own
     #[arg(long, conflicts_with = "name")]
     lines: bool,
-    /// What the file is called there [default: its name; stdin]
+    /// Name of the file at the peer [default: its name, or stdin]
     #[arg(long, value_name = "NAME")]
     name: Option<FileName>,
     #[command(flatten)]

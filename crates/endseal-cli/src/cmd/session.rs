@@ -29,12 +29,13 @@ use crate::failure::{Failure, Kind};
 use crate::terminal::Terminal;
 use crate::{passphrase, recipients};
 
-/// Hold conversations whose keys move on with every message, and carry their messages in files
+/// Exchange messages with forward secrecy, carried in files
 ///
-/// What was received cannot be opened again with what is kept. The other side hands out a bundle
-/// (session bundle); with it you begin (session begin). Messages travel in session files: session send
-/// writes one, session receive reads it into the inbox. The store is in the state directory, under a key
-/// that follows from the identity; the first bundle, key package, session or group makes it.
+/// Each message has its own key, which is erased after decryption. The other side hands out a bundle
+/// (session bundle), with which you begin a session (session begin). session send writes messages to a
+/// session file, session receive reads the file into the inbox. The store is in the state directory,
+/// encrypted under a key derived from the identity. The first bundle, key package, session or group
+/// creates it.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -61,7 +62,7 @@ enum Command {
     Inbox(inbox::Args),
     /// List the devices that are known, and the sessions with them
     List,
-    /// Show the sessions with somebody
+    /// Show the sessions with a person
     Show {
         /// Contact or identity
         name: String,

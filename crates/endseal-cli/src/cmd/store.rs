@@ -26,7 +26,9 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Look for damage; nothing is repaired. The exit code is 1 if there is some
+    /// Look for damage, without repairing it
+    ///
+    /// The exit code is 1 if there is damage.
     Check {
         /// Read and authenticate every byte, in use or not
         #[arg(long)]
@@ -34,24 +36,26 @@ enum Command {
     },
     /// Copy the store into a new folder, under the same key
     ///
-    /// The copy opens with the same identity: back that up, too. It is marked, so that it never sends by
-    /// mistake: after restoring it, sessions must be reset.
+    /// The copy opens with the same identity: back up the identity, too. After restoring it, sessions only
+    /// receive until they are reset.
     Backup {
         /// A folder that is not there yet
         dir: PathBuf,
     },
-    /// Make the store from a backup or a plain copy of its folder, where there is none
+    /// Restore the store from a backup or a plain copy of its folder
     ///
-    /// The write-ahead log of a plain copy is taken in; if a commit in it does not read, nothing is restored.
-    /// Sessions only receive until they are reset: the keys that would come next may have been used after
-    /// the copy was made.
+    /// No store may exist. The write-ahead log of a plain copy is applied; if a commit in it is damaged,
+    /// nothing is restored. Sessions only receive until they are reset, because their next keys may have
+    /// been used after the copy was made.
     Restore {
         /// The folder of the backup or copy
         dir: PathBuf,
     },
-    /// Say how large it is, and what it holds
+    /// Show the size of the store and its number of entries
     Stats,
-    /// Write the messages of the inbox in plaintext, one JSON object a line, all bytes in hexadecimal
+    /// Write the messages of the inbox in plaintext
+    ///
+    /// Each line is a JSON object; ids and contents are hexadecimal.
     Export {
         /// Write to a file [default: standard output]
         #[arg(short, long, value_name = "FILE")]

@@ -14,25 +14,25 @@ use crate::json::{self, Value};
 use crate::printable::printable;
 use crate::progress::Progress;
 
-/// Remove what uploads left that nobody will complete
+/// Remove abandoned uploads and their parts
 ///
-/// Aborts unfinished uploads of which nothing was uploaded for long, whoever began them, and deletes
-/// their parked parts and records, and those of uploads that are gone. Never touches an upload that goes on, nor an
-/// object. Can be interrupted and run again; a lifecycle rule of the bucket does the same by age alone.
+/// Aborts unfinished uploads of all clients that are idle for --older-than, and deletes their parked parts
+/// and records, and those of uploads that are gone. It touches neither active uploads nor objects. The
+/// command can be interrupted and run again. A lifecycle rule of the bucket does the same by age alone.
 /// The exit code is 1 if something could not be removed.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The proxy's configuration, in TOML
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
-    /// This bucket alone, and not all that the server shows the proxy
+    /// Only this bucket [default: all that the server lists]
     #[arg(long)]
     bucket: Option<String>,
     /// Time since something last happened to an upload
     #[arg(long, value_name = "TIME", default_value = "7d")]
     #[arg(value_parser = duration::between(Duration::ZERO, 5_000 * WEEK))]
     older_than: Duration,
-    /// Only tell what would be removed
+    /// Only list what would be removed
     #[arg(long)]
     dry_run: bool,
 }

@@ -24,12 +24,16 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Make a ring with one key. Whoever has the file reads every object: keep a copy where the objects are not
+    /// Make a ring with one key
+    ///
+    /// Anyone who has the file can read every object. Keep a copy in another place than the objects.
     New {
-        /// A file that is not there yet
+        /// A file that does not exist yet
         file: PathBuf,
     },
-    /// Add a key, which wraps from now on; the others still open. Proxies read it when they start
+    /// Add a key, which wraps from now on
+    ///
+    /// The other keys still open objects. Restart the proxies to use the new key.
     Rotate {
         /// The ring
         file: PathBuf,
@@ -39,7 +43,11 @@ enum Command {
         /// The ring
         file: PathBuf,
     },
-    /// Take a key out that wraps no object any more, as a run of `endseal s3 rewrap` says that has nothing to do. Objects that it does wrap are lost without it, older versions and copies elsewhere too. The ring as it was is kept beside
+    /// Remove a retired key
+    ///
+    /// Run endseal s3 rewrap first, until it has nothing to do: objects that are still wrapped with this
+    /// key become unreadable, also older versions and copies in other places. A copy of the ring is kept
+    /// next to it.
     Remove {
         /// The ring
         file: PathBuf,

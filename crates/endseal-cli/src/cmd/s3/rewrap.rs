@@ -11,33 +11,35 @@ use crate::failure::{Failure, Kind};
 use crate::json::{self, Value};
 use crate::progress::Progress;
 
-/// Wrap the keys of objects under the newest key, without touching what is sealed
+/// Wrap the keys of all objects under the newest key, without encrypting them again
 ///
-/// After a rotation: first let every proxy read the new key (restart it), then run this, until it says
-/// that nothing is left. Each object is copied onto itself by the server with another header; what is
-/// written meanwhile stays as it was written. Can be interrupted and run again. Of buckets with versions
-/// the current ones are seen to; older ones keep their key. Copies have no access control lists of their
-/// own, and entity tags of objects that were uploaded in parts change. The exit code is 1 if something
-/// is left to do.
+/// After a rotation, first restart every proxy, so that it has the new key. Then run this until nothing
+/// is left. The server copies each object onto itself with a new header. Objects that are written
+/// meanwhile stay as they were written. The command can be interrupted and run again. In buckets with
+/// versions only current versions are wrapped; older ones keep their key. Copies lose access control lists
+/// of their own, and entity tags of objects that were uploaded in parts change. The exit code is 1 if
+/// something is left to do.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The proxy's configuration, in TOML
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
-    /// This bucket alone, and not all that the server shows the proxy
+    /// Only this bucket [default: all that the server lists]
     #[arg(long)]
     bucket: Option<String>,
-    /// Only objects whose keys begin so
+    /// Only objects whose keys begin with this
     #[arg(long, default_value = "")]
     prefix: String,
     /// Objects at once
     #[arg(long, value_name = "NUMBER", default_value_t = 8,
           value_parser = clap::value_parser!(u16).range(1..=128))]
     jobs: u16,
-    /// Also at a server that does not heed If-Match of copies: what somebody writes there at the moment of a copy is lost
+    /// Also copy at servers that ignore If-Match of copies
+    ///
+    /// At such a server, a write of a client at the moment of a copy is lost.
     #[arg(long)]
     while_nobody_writes: bool,
-    /// Only tell how many would be wrapped: their keys are opened, nothing is written
+    /// Only count the objects; their keys are opened, nothing is written
     #[arg(long)]
     dry_run: bool,
 }

@@ -19,28 +19,29 @@ use crate::progress::Progress;
 /// Shortest time between two writes of the file of `--checkpoint`.
 const PERIOD: Duration = Duration::from_secs(5);
 
-/// Read every object to its end and authenticate it, so that damage is known in time
+/// Read and authenticate every object, to find damage
 ///
-/// Header, record, all of the content and sealed metadata are authenticated; nothing is written to the server.
-/// Of buckets with versions the current ones are read. With --checkpoint a run that was interrupted goes on where
-/// it was, and counts what it found before; one for another bucket, prefix or configuration is refused. The place stays before the first object that could not be read. The
-/// exit code is 1 if an object is not authentic, not sealed where that is forbidden, or could not be read.
+/// Header, record, all of the content and sealed metadata are authenticated. Nothing is written to the
+/// server. In buckets with versions only current versions are read. With --checkpoint an interrupted run
+/// continues, and counts the objects it found before; a checkpoint of another bucket, prefix or
+/// configuration is refused. It stays before the first object that could not be read. The exit code is 1
+/// if an object is not authentic, could not be read, or is not sealed where that is forbidden.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The proxy's configuration, in TOML
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
-    /// This bucket alone, and not all that the server shows the proxy
+    /// Only this bucket [default: all that the server lists]
     #[arg(long)]
     bucket: Option<String>,
-    /// Only objects whose keys begin so
+    /// Only objects whose keys begin with this
     #[arg(long, default_value = "")]
     prefix: String,
     /// Objects at once
     #[arg(long, value_name = "NUMBER", default_value_t = 8,
           value_parser = clap::value_parser!(u16).range(1..=128))]
     jobs: u16,
-    /// Keep the place in this file, begin there if it exists, and remove it at the end
+    /// Keep the place in this file, continue there, and remove it at the end
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
 }

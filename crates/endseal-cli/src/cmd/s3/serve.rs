@@ -14,22 +14,26 @@ use crate::failure::{Failure, Kind};
 use crate::json;
 use crate::log::{self, Level};
 
-/// Serve S3, and keep what is sealed at another S3 server
+/// Serve S3, and store encrypted objects at another S3 server
 ///
-/// Ends when it is interrupted, after the requests on their way. Any number of proxies can stand before
-/// one server: they share nothing but the keys.
+/// An interrupt ends it after the requests on their way. Any number of proxies can stand before one
+/// server: they share only the keys. SIGHUP has the configuration read again.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The configuration, in TOML
     #[arg(long, value_name = "FILE", required_unless_present = "dir")]
     pub(crate) config: Option<PathBuf>,
-    /// Keep the sealed objects in this folder, without a configuration or another server. What is missing is made: the folder, a key ring, and credentials
+    /// Keep the encrypted objects in this folder, without another server
+    ///
+    /// The folder, a key ring and credentials are made if they are missing.
     #[arg(long, value_name = "DIR", conflicts_with = "config")]
     pub(crate) dir: Option<PathBuf>,
-    /// Where to listen, instead of what the configuration says
+    /// Address to listen on, instead of that of the configuration
     #[arg(long, value_name = "IP:PORT")]
     pub(crate) listen: Option<SocketAddr>,
-    /// Least level of what is told on standard error: each request is `info`, each failure with its cause `warn`
+    /// Least severe events that are logged on standard error
+    ///
+    /// Each request is `info`, each failure with its cause is `warn`.
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub(crate) log: Level,
 }

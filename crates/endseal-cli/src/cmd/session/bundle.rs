@@ -15,15 +15,15 @@ use crate::output::DASH;
 
 /// Write prekey bundles, with which others begin sessions with this device
 ///
-/// A bundle is not secret. Give each to one person, who begins with it once. A fallback bundle serves
-/// anybody, and is replaced after 7 days; the one before serves as long again. Sessions that begin with it
-/// are less protected until you answer. If a run is interrupted, the next one writes the same bundles.
+/// A bundle is not secret. Give each to one person, who begins one session with it. A fallback bundle
+/// works for any number of people. It is replaced after 7 days and valid for 7 more. Sessions that begin
+/// with it are less protected until you answer. An interrupted run writes the same bundles next time.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// How many
+    /// Number of bundles
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=1000))]
     count: u16,
-    /// A fallback bundle besides
+    /// Also write a fallback bundle
     #[arg(long)]
     fallback: bool,
     /// A file for one bundle, or a folder for any number

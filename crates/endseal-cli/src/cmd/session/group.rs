@@ -28,15 +28,15 @@ use crate::typed;
 
 /// Hold conversations in groups (MLS), whose messages travel in session files
 ///
-/// A device hands out a key package; a member adds the device with it, and writes a welcome, which the
-/// device takes with session receive. Texts and changes go to all members, who read them with session
+/// A device hands out a key package. A member adds the device with it and writes a welcome, which the
+/// device reads with session receive. Texts and changes go to all members, who read them with session
 /// receive too.
 ///
-/// A change (add, remove, update) is a commit, and pending at first: of two commits that members make at
-/// the same time one holds, and all must take the same one. Accept yours when it is certain that it comes
-/// first, or receive its file where the order of files is the same for all. If another member's commit
-/// is received before, yours is taken back. The welcome is written when the commit was accepted. Where no
-/// other device is in the group, that is at once.
+/// A change (add, remove, update) is a commit, and pending at first. If two members commit at the same
+/// time, all members must take the same commit. Accept yours when it is certain that it comes first, or
+/// receive its file if the order of files is the same for all. If another member's commit is received
+/// before, yours is discarded. The welcome is written when the commit was accepted. If no other device is
+/// in the group, that is at once.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -56,17 +56,19 @@ enum Command {
     },
     Add(change::Add),
     Remove(change::Remove),
-    /// Renew the keys of this device, and do what members have proposed
+    /// Renew the keys of this device, and commit the proposals of members
     Update {
-        /// Which group
+        /// The group
         group: String,
         #[command(flatten)]
         out: Out,
     },
     Accept(change::Accept),
-    /// Take the pending commit back, because it was not given to anybody or another one came first
+    /// Discard the pending commit
+    ///
+    /// Use it if no member has the commit, or if another commit came first.
     Discard {
-        /// Which group
+        /// The group
         group: String,
     },
     Send(send::Args),
@@ -76,7 +78,7 @@ enum Command {
     List,
     /// Show the members
     Members {
-        /// Which group
+        /// The group
         group: String,
     },
 }

@@ -21,11 +21,13 @@ const PAGE: usize = 64;
 
 /// Print the messages of the inbox
 ///
-/// One is "NAME> text"; further lines of a text are indented, and what commands a terminal is replaced.
-/// With --json each message is one object on its own line, exactly as it was sent.
+/// Each message is "NAME> text". Further lines of a text are indented, and control characters are
+/// replaced. With --json each message is one object on its own line, exactly as it was sent.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Delete each message once it was written: with -o, when the file is on the disk under its name
+    /// Delete each message after it was written
+    ///
+    /// With -o, messages are deleted after the file is on the disk under its name.
     #[arg(long)]
     take: bool,
     /// Write to a file [default: standard output]

@@ -10,19 +10,19 @@ use crate::duration::{self, DAY, WEEK};
 use crate::failure::Failure;
 use crate::json;
 
-/// Delete what is old: notes by which repeated messages are recognised, parked messages, key packages
+/// Delete old notes of received messages, parked messages and key packages
 ///
-/// A note is deleted when its message was taken from the inbox and is older than --older-than; a message that
-/// comes again after that is refused, since its key is gone. Key packages go 30 days after their lifetime,
-/// messages of unknown groups and people after 30 days.
-/// Sessions with a replaced device end after 7 days. Age counts from the first run: run it from time to time.
+/// Notes recognise repeated messages. A note is deleted if its message was taken from the inbox and is
+/// older than --older-than. Its message is then refused if it comes again, because its key is gone. Key
+/// packages are deleted 30 days after their lifetime, messages of unknown groups and people after 30 days,
+/// sessions with a replaced device after 7 days. Age counts from the first run: run it from time to time.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Age of notes that are deleted: longer than a message may be on its way
     #[arg(long, value_name = "TIME", default_value = "90d")]
     #[arg(value_parser = duration::between(DAY, 5_000 * WEEK))]
     older_than: Duration,
-    /// Delete sessions too with those who are not verified and of whom no message is left
+    /// Also delete sessions with unverified people that have no message left
     #[arg(long)]
     strangers: bool,
 }

@@ -21,7 +21,7 @@ use crate::progress::Progress;
 /// Most threads that decrypt: beyond, the store is what limits.
 const MAX_THREADS: usize = 4;
 
-/// Take the messages of session files into the inbox
+/// Decrypt the messages of session files into the inbox
 ///
 /// Each message that was opened is in the store before it is counted. The same file can be read again,
 /// also after the process was killed in the middle: nothing is delivered twice. The exit code is 1 if a

@@ -10,10 +10,10 @@ use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
 
-/// Send no more on the sessions with somebody, and only receive
+/// Stop sending on the sessions with a person; they still receive
 ///
-/// After that a new session is begun with a new bundle of theirs. It is what a store that was restored
-/// from a backup needs, and what helps if messages of a device cannot be opened any more.
+/// Then begin a new session with a new bundle of theirs. A store that was restored from a backup needs
+/// this. It also helps if messages of a device cannot be opened any more.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Contact or identity

@@ -14,12 +14,12 @@ use crate::failure::Failure;
 use crate::json;
 use crate::output::{DASH, Input};
 
-/// Encrypt a text, or each line of one, and write the messages to a session file
+/// Encrypt a text for a person, into a session file
 ///
-/// All texts are encrypted in one transaction, to each device of the person that there is a session
-/// with. Messages leave the outbox when the file is durable under its name. If the process is killed
-/// before, they wait: --resume writes them, and whoever receives one twice sees it once. Until then
-/// no others are sent to the same person, so that nothing is encrypted twice by mistake.
+/// All texts are encrypted in one transaction, for each device of the person that has a session with this
+/// one. Messages leave the outbox when the file is durable under its name. If the process is killed
+/// before, they wait, and --resume writes them. A message that is received twice is shown once. While
+/// messages wait, new ones to the same person are refused, so that nothing is encrypted twice by mistake.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Contact or identity
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// Each line is a text
     #[arg(long, conflicts_with = "resume")]
     lines: bool,
-    /// Write what waits from a run that did not end well, and encrypt nothing
+    /// Write messages that wait from an interrupted run, and encrypt nothing
     #[arg(long)]
     resume: bool,
     /// Only to this device

@@ -9,17 +9,18 @@ use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
 
-/// Print the safety number, which is the same on both sides unless somebody stands between
+/// Print the safety number of a contact, to compare it with theirs
 ///
-/// Compare the digits by voice or in person, then say so with --confirm.
+/// Both sides have the same number unless a third party stands between them. Compare the digits by voice
+/// or in person, then record that with --confirm.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Contact or identity
     name: String,
-    /// You have compared it, and it is the same
+    /// Record that the numbers were compared and are the same
     #[arg(long)]
     confirm: bool,
-    /// Take that back
+    /// Remove that record
     #[arg(long, conflicts_with = "confirm")]
     unconfirm: bool,
 }

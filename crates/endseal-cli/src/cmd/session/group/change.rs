@@ -21,7 +21,7 @@ use crate::output::Input;
 /// where this device is alone in the group, the welcome instead, for the new members.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Add {
-    /// Which group
+    /// The group
     group: String,
     /// Contact or identity
     name: String,
@@ -35,7 +35,7 @@ pub(crate) struct Add {
 /// Remove all devices of a person
 #[derive(clap::Args, Debug)]
 pub(crate) struct Remove {
-    /// Which group
+    /// The group
     group: String,
     /// Contact or identity
     name: String,
@@ -52,7 +52,7 @@ pub(crate) struct Remove {
 /// pending commit, writes a welcome that waits still.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Accept {
-    /// Which group
+    /// The group
     group: String,
     /// The session file of the welcome
     #[arg(short, long, value_name = "FILE")]

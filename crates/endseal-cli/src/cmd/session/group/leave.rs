@@ -10,22 +10,23 @@ use crate::json;
 
 /// Propose to the others that this device leaves
 ///
-/// The file is for the members. This device is in the group until one of them has made a commit (update),
-/// and sends no text from now on. Then forget the group; that need not wait.
+/// The file is for the members. This device stays in the group until one of them makes a commit (update),
+/// but sends no more texts. It can forget the group at once.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Leave {
-    /// Which group
+    /// The group
     group: String,
     #[command(flatten)]
     out: Out,
 }
 
-/// Delete a group: its keys, what is parked for it, and a pending commit with its welcomes
+/// Delete a group from this device
 ///
-/// The others do not learn of it: leave first. Texts of the group stay in the inbox.
+/// Deletes its keys, messages parked for it, and a pending commit with its welcomes. Texts of the group
+/// stay in the inbox. The other members do not learn of it: leave the group first.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Forget {
-    /// Which group
+    /// The group
     group: String,
     /// Do not ask
     #[arg(short, long)]

@@ -13,13 +13,13 @@ use crate::failure::Failure;
 use crate::json;
 use crate::output::Input;
 
-/// Encrypt a text, or each line of one, for the members, and write the messages to a session file
+/// Encrypt a text for the members of a group, into a session file
 ///
-/// As session send: messages leave the outbox when the file is durable under its name, and --resume writes
-/// what waits from a run that did not end well, a commit too.
+/// As in session send, messages leave the outbox when the file is durable under its name. --resume writes
+/// messages and commits that wait from an interrupted run.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Which group
+    /// The group
     group: String,
     /// The text [default: standard input]
     #[arg(conflicts_with = "resume")]
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// Each line is a text
     #[arg(long, conflicts_with = "resume")]
     lines: bool,
-    /// Write what waits from a run that did not end well, and encrypt nothing
+    /// Write messages that wait from an interrupted run, and encrypt nothing
     #[arg(long)]
     resume: bool,
     #[command(flatten)]
