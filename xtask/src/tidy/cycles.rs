@@ -14,7 +14,7 @@ use crate::source;
 use crate::tree::Tree;
 
 /// Modules in the largest cycle of crates that are still to be cleaned. Numbers only shrink.
-const ALLOWED: &[(&str, usize)] =
+const ALLOWED: &[(&str, usize)] = &[("endseal-bench", 3), ("endseal-cli", 52)];
 
 /// Re-exports that are followed from one name; a longer chain can only be a cycle.
 const MAX_REEXPORTS: usize = 16;
