@@ -4,6 +4,7 @@
 //     seal(group, content) -> envelope              or a promise of it
 //     open(group, index, delivered) -> content      throws if it must not be read
 //     tamper(delivered) -> delivered                with one bit of the sealed content changed
+//     steps(group, index, content) -> {name: ns}    what each step took, if it tells (`breakdown`)
 //
 // and, where a subject needs them: `content(bytes)`, if it seals text; `size(envelope)`, if that is
 // neither bytes nor a string; `cases` and `limits`, if it has not all; `sealInput`, a faster `seal`
@@ -21,13 +22,15 @@ const CASES = {
   seal: { params: ['members', 'bytes'], make: sealing },
   seal_many: { params: ['members', 'bytes', 'count'], make: sealing },
   open: { params: ['members', 'bytes'], make: opening },
+  breakdown: { params: ['members', 'bytes'], make: breakdown },
   open_many: { params: ['members', 'bytes', 'count'], make: opening },
 };
 
 /** Makes keys and inputs of a case: `step(n)` is the work of one iteration, `check()` proves it. */
 export async function prepare(subject, name, params, inputs) {
   const found = Object.hasOwn(CASES, name) ? CASES[name] : null;
-  if (!found || subject.cases?.includes(name) === false) {
+  const lacks = name === 'breakdown' ? !subject.steps : subject.cases?.includes(name) === false;
+  if (!found || lacks) {
     throw new Unsupported(`there is no case ${name}`);
   }
   within({ ...params, inputs }, [...found.params, 'inputs'], { ...LIMITS, ...subject.limits });
@@ -66,6 +69,31 @@ async function opening(subject, group, contents, { members, count }) {
   return {
     step: count === undefined ? one : many(one, count, false),
     check: () => proof(subject, group, members, contents[0], inputs[0]),
+  };
+}
+
+/** How often steps are timed, and how many times before that to let the runtime compile. */
+const STEP_ROUNDS = 15;
+const STEP_WARM_UP = 10;
+
+/** Untimed by the harness: `check` tells what each step took. */
+function breakdown(subject, group, contents, { members }) {
+  const sealed = sealing(subject, group, contents, { members });
+  return {
+    step() {
+      throw new Unsupported('its steps are told by check');
+    },
+    async check() {
+      const figures = {};
+      for (let round = 0; round < STEP_WARM_UP + STEP_ROUNDS; round += 1) {
+        const content = contents[round % contents.length];
+        const found = await subject.steps(group, middle(members), content);
+        for (const [name, ns] of Object.entries(round < STEP_WARM_UP ? {} : found)) {
+          (figures[name] ??= []).push(Math.round(ns));
+        }
+      }
+      return { ...(await sealed.check()), figures };
+    },
   };
 }
 

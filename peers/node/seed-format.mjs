@@ -86,6 +86,54 @@ export function tamper(message) {
   return { ...message, encryptedContent: sealed.toString('base64url') };
 }
 
+/**
+ * What each step of sealing and opening took in nanoseconds, and both without clocks between steps.
+ * Steps are the calls of `crypto`; the rest of a total is what lies between them.
+ */
+export async function steps(crypto, group, index, text) {
+  const reader = group.readers[index];
+  const found = {};
+  const add = (name, start) => {
+    found[name] = (found[name] ?? 0) + Number(process.hrtime.bigint() - start);
+  };
+  const timed = (name, work) => (...given) => {
+    const start = process.hrtime.bigint();
+    const result = work(...given);
+    if (result instanceof Promise) {
+      return result.finally(() => add(name(...given), start));
+    }
+    add(name(...given), start);
+    return result;
+  };
+  const whole = async (name, work) => {
+    const start = process.hrtime.bigint();
+    const result = await work();
+    add(name, start);
+    return result;
+  };
+  const watched = (direction) => {
+    const named = (step) => () => `${direction}_${step}`;
+    // The content alone has associated data.
+    const cipher = (_key, _nonce, _bytes, context) =>
+      `${direction}_${context ? 'content' : 'wrap'}`;
+    return {
+      ...crypto,
+      convertPublic: timed(named('conversion'), crypto.convertPublic),
+      convertSecret: timed(named('conversion'), crypto.convertSecret),
+      agree: timed(named('agreement'), crypto.agree),
+      encrypt: timed(cipher, crypto.encrypt),
+      decrypt: timed(cipher, crypto.decrypt),
+      encode: timed(named('encoding'), crypto.encode),
+      decode: timed(named('encoding'), crypto.decode),
+    };
+  };
+  const message = await whole('seal_total', () => seal(crypto, group, text));
+  await seal(watched('seal'), group, text);
+  await whole('open_total', () => open(crypto, group, reader, message));
+  await open(watched('open'), group, reader, message);
+  return found;
+}
+
 /** The length of `message` as it is sent. */
 export function size(message) {
   return Buffer.byteLength(JSON.stringify(message));
@@ -105,6 +153,7 @@ export function methods(crypto) {
     open: (group, index, message) => open(crypto, group, group.readers[index], message),
     tamper,
     size,
+    steps: (group, index, text) => steps(crypto, group, index, text),
   };
 }
 

@@ -119,6 +119,27 @@ async function everyCase(peer, subjects, sealers) {
   assert.deepEqual(await peer.end(), { code: 0, errors: '', more: undefined });
 }
 
+test('steps_of_the_baseline_are_told_and_add_up', async () => {
+  const peer = start();
+  const params = { members: 20, bytes: 10240 };
+  const request = { op: 'prepare', subject: 'seed-noble', case: 'breakdown', params, inputs: 2 };
+  const { handle } = await peer.ask(request);
+  const { round_trip: roundTrip, figures } = await peer.ask({ op: 'check', handle });
+  assert.equal(roundTrip, true);
+  const steps = ['content', 'conversion', 'agreement', 'wrap', 'encoding'];
+  for (const direction of ['seal', 'open']) {
+    const least = (step) => Math.min(...figures[`${direction}_${step}`]);
+    const sum = steps.map(least).reduce((a, b) => a + b);
+    const share = sum / least('total');
+    assert.ok(share > 0.5 && share < 2, `${direction}: ${share}`);
+  }
+  assert.equal((await peer.ask({ op: 'run', handle, iterations: 1 })).error, 'unsupported');
+  for (const subject of ['libsignal', 'libsodium-sealed-box', 'seed-noble-json']) {
+    assert.equal((await peer.ask({ ...request, subject })).error, 'unsupported', subject);
+  }
+  assert.equal((await peer.end()).code, 0);
+});
+
 test('empty_and_large_contents_are_sealed', async () => {
   const peer = start();
   for (const subject of SEALERS) {

@@ -11,6 +11,7 @@ use crate::error::SealError;
 use crate::seal::{Sealer, first_block_digest};
 use crate::secrets::EnvelopeSecrets;
 use crate::slot::{Material, StreamSeed};
+use crate::steps::unmarked;
 
 /// Values that are otherwise random.
 #[derive(Clone, Copy)]
@@ -48,6 +49,6 @@ pub fn seal(
     let len = sealer.sealed_len(content.len() as u64)?;
     let mut out = vec![0; usize::try_from(len).map_err(|_| SealError::ContentTooLong)?];
     let digest = first_block_digest(content);
-    sealer.assemble(&secrets, content, &digest, &mut out)?;
+    sealer.assemble(&secrets, content, &digest, &mut out, &mut unmarked)?;
     Ok(out)
 }

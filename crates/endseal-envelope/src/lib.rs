@@ -158,6 +158,8 @@ mod recipients;
 mod seal;
 mod secrets;
 mod slot;
+#[doc(hidden)]
+pub mod steps;
 mod suite;
 #[cfg(feature = "std")]
 mod writer;

@@ -17,6 +17,7 @@ use crate::policy::Policy;
 use crate::prelude::{self, BLOCK_LEN, Claim, PRELUDE_LEN, Prelude, Transcript};
 use crate::seal::PIECE_LEN;
 use crate::slot::Unwrapper;
+use crate::steps::{Step, unmarked};
 use crate::suite::Suite;
 
 /// An opened envelope: all of it is authentic. `Debug` prints the length of the content, not the
@@ -71,15 +72,32 @@ impl<'a> Opener<'a> {
     /// # Errors
     /// [`OpenError`]; nothing of the content is given.
     pub fn open(&self, envelope: &[u8], policy: &mut Policy<'_>) -> Result<Opened, OpenError> {
+        self.open_marked(envelope, policy, &mut unmarked)
+    }
+
+    /// [`open`](Self::open), which calls `mark` at the end of each step.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    #[doc(hidden)]
+    pub fn open_marked(
+        &self,
+        envelope: &[u8],
+        policy: &mut Policy<'_>,
+        mark: &mut impl FnMut(Step),
+    ) -> Result<Opened, OpenError> {
         self.check_context()?;
         let envelope = Envelope::parse_accepted(envelope, policy)?;
+        mark(Step::Lookup);
         let shared = self
             .identity
             .agreement()
             .agree(&envelope.header.ephemeral)
             .map_err(|_| OpenError::Authentication)?;
-        let body = self.decrypt(&envelope, shared.expose_secret())?;
+        mark(Step::Agreement);
+        let body = self.decrypt(&envelope, shared.expose_secret(), mark)?;
         let sender = body.check()?;
+        mark(Step::Signature);
         body.finish(sender, policy)
     }
 
@@ -106,7 +124,7 @@ impl<'a> Opener<'a> {
             .map(|envelope| {
                 let envelope = envelope?;
                 let shared = shared.next().and_then(Result::ok).ok_or(OpenError::Authentication)?;
-                self.decrypt(&envelope, shared)
+                self.decrypt(&envelope, shared, &mut unmarked)
             })
             .collect();
         let verdicts = verify_bodies(&bodies);
@@ -138,20 +156,33 @@ impl<'a> Opener<'a> {
     }
 
     /// Finds the slot and decrypts; signatures are left to be checked.
-    fn decrypt(&self, envelope: &Envelope<'_>, shared: &[u8; 32]) -> Result<Body, OpenError> {
+    fn decrypt(
+        &self,
+        envelope: &Envelope<'_>,
+        shared: &[u8; 32],
+        mark: &mut impl FnMut(Step),
+    ) -> Result<Body, OpenError> {
         let unwrapper = self.unwrapper(&envelope.header, shared);
-        let keys = find_keys(envelope, &unwrapper)?;
-        Body::decrypt(envelope, unwrapper.header_digest(), keys)
+        mark(Step::Wrap);
+        let keys = find_keys(envelope, &unwrapper, mark)?;
+        Body::decrypt(envelope, unwrapper.header_digest(), keys, mark)
     }
 }
 
-fn find_keys(envelope: &Envelope<'_>, unwrapper: &Unwrapper<'_>) -> Result<ChunkKeys, OpenError> {
+fn find_keys(
+    envelope: &Envelope<'_>,
+    unwrapper: &Unwrapper<'_>,
+    mark: &mut impl FnMut(Step),
+) -> Result<ChunkKeys, OpenError> {
     // The tag is in the envelope; the time of the search says about where.
     let tag = declassify(unwrapper.tag());
     let first = envelope.tags.partition_point(|other| *other < tag);
     let tags = envelope.tags[first..].iter().take_while(|other| **other == tag);
     let own = (first..).zip(tags).map(|(index, _)| envelope.body(index));
-    unwrapper.find(own, envelope.tries).ok_or(OpenError::Authentication)
+    mark(Step::Lookup);
+    let keys = unwrapper.find(own, envelope.tries).ok_or(OpenError::Authentication);
+    mark(Step::Wrap);
+    keys
 }
 
 /// A decrypted envelope whose signatures have not been checked.
@@ -167,6 +198,7 @@ impl Body {
         envelope: &Envelope<'_>,
         header_digest: &[u8; hash::LEN],
         keys: ChunkKeys,
+        mark: &mut impl FnMut(Step),
     ) -> Result<Self, OpenError> {
         let mut opener = SliceOpener::new(keys, envelope.chunks)?;
         let content_len = prelude::content_len(opener.remaining() as u64)
@@ -186,7 +218,9 @@ impl Body {
             let mut digest = hash::Digest::new();
             for piece in block.chunks_mut(PIECE_LEN) {
                 opener.pull(piece)?;
+                mark(Step::Content);
                 digest.update(piece);
+                mark(Step::Signature);
             }
             let mut signature = [0; ed25519::Signature::LEN];
             opener.pull(&mut signature)?;
@@ -299,7 +333,7 @@ pub(crate) mod tests {
         let envelope = Envelope::parse(envelope).expect("an envelope");
         let shared = reader.agreement().agree(&envelope.header.ephemeral).expect("a secret");
         let unwrapper = opener.unwrapper(&envelope.header, shared.expose_secret());
-        drop(find_keys(&envelope, &unwrapper));
+        drop(find_keys(&envelope, &unwrapper, &mut unmarked));
         unwrapper.work.get()
     }
 

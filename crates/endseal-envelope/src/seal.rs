@@ -16,6 +16,7 @@ use crate::prelude::{BLOCK_LEN, Prelude, Transcript, stream_len};
 use crate::recipients::Recipients;
 use crate::secrets::{EnvelopeSecrets, Hedge};
 use crate::slot::Slots;
+use crate::steps::{Step, unmarked};
 use crate::suite::Suite;
 
 /// Padding of the number of recipients.
@@ -125,9 +126,26 @@ impl<'a> Sealer<'a> {
         out: &mut [u8],
         random: &mut impl Random,
     ) -> Result<Vec<u32>, SealError> {
+        self.seal_marked(content, out, random, &mut unmarked)
+    }
+
+    /// [`seal_into`](Self::seal_into), which calls `mark` at the end of each step.
+    ///
+    /// # Errors
+    /// [`SealError`].
+    #[doc(hidden)]
+    pub fn seal_marked(
+        &self,
+        content: &[u8],
+        out: &mut [u8],
+        random: &mut impl Random,
+        mark: &mut impl FnMut(Step),
+    ) -> Result<Vec<u32>, SealError> {
         let digest = first_block_digest(content);
+        mark(Step::Signature);
         let secrets = self.secrets(random, &digest, content.len() as u64)?;
-        self.assemble(&secrets, content, &digest, out)
+        mark(Step::Keys);
+        self.assemble(&secrets, content, &digest, out, mark)
     }
 
     pub(crate) fn secrets(
@@ -161,6 +179,7 @@ impl<'a> Sealer<'a> {
         &self,
         secrets: &EnvelopeSecrets,
         out: &mut [u8],
+        mark: &mut impl FnMut(Step),
     ) -> Result<AfterSlots, SealError> {
         if self.context.len() > MAX_CONTEXT_LEN {
             return Err(SealError::ContextTooLong);
@@ -173,6 +192,7 @@ impl<'a> Sealer<'a> {
         let platform = self.platform.unwrap_or_else(x25519::Platform::detect);
         let keys = self.recipients.agreement_keys();
         let (ephemeral, shared) = secrets.ephemeral.agree_once_on(platform, keys);
+        mark(Step::Agreement);
         let mut header = Header {
             suite: self.suite,
             ephemeral,
@@ -186,9 +206,11 @@ impl<'a> Sealer<'a> {
         let source = KeySource::new(&key);
         let (chunk_keys, commitment) = hazmat::seal_keys(&source, &secrets.salt, &header_digest);
         header.commitment = commitment;
+        mark(Step::Keys);
         let (fixed, slots_out) =
             out.split_at_mut_checked(HEADER_LEN).ok_or(SealError::BufferLength)?;
         fixed.copy_from_slice(&header.encode());
+        mark(Step::Encoding);
         let slots = Slots {
             suite: self.suite,
             header_digest: &header_digest,
@@ -199,7 +221,7 @@ impl<'a> Sealer<'a> {
             total,
             stream: &secrets.stream,
         };
-        let positions = slots.write(slots_out)?;
+        let positions = slots.write(slots_out, mark)?;
         let prelude = Prelude {
             sender: *self.sender.signing().public_key().as_bytes(),
             message_id: secrets.message_id,
@@ -207,6 +229,7 @@ impl<'a> Sealer<'a> {
         }
         .encode();
         let transcript = Transcript::new(&header_digest, &commitment, &prelude);
+        mark(Step::Encoding);
         Ok(AfterSlots { keys: chunk_keys, prelude, transcript, positions })
     }
 
@@ -216,13 +239,14 @@ impl<'a> Sealer<'a> {
         content: &[u8],
         first_block_digest: &[u8; hash::LEN],
         out: &mut [u8],
+        mark: &mut impl FnMut(Step),
     ) -> Result<Vec<u32>, SealError> {
         if Ok(out.len() as u64) != self.sealed_len(content.len() as u64) {
             return Err(SealError::BufferLength);
         }
         let slots_len = self.total_slots() * self.suite.slot_len();
         let (start, chunks) = out.split_at_mut(HEADER_LEN + slots_len);
-        let headed = self.begin(secrets, start)?;
+        let headed = self.begin(secrets, start, mark)?;
         let mut sealer = SliceSealer::new(headed.keys, chunks);
         sealer.push(&headed.prelude);
         let (full, last) = content.as_chunks::<BLOCK_LEN>();
@@ -232,15 +256,20 @@ impl<'a> Sealer<'a> {
             let mut digest = hash::Digest::new();
             for piece in block.chunks(PIECE_LEN) {
                 sealer.push(piece);
+                mark(Step::Content);
                 if index > 0 {
                     digest.update(piece);
+                    mark(Step::Signature);
                 }
             }
             let digest = if index == 0 { *first_block_digest } else { digest.finish() };
             let message = headed.transcript.block(index, is_last, &digest);
-            sealer.push(self.sender.signing().sign(&message).as_bytes());
+            let signature = self.sender.signing().sign(&message);
+            mark(Step::Signature);
+            sealer.push(signature.as_bytes());
         }
         sealer.finish();
+        mark(Step::Content);
         Ok(headed.positions)
     }
 }

@@ -12,6 +12,7 @@ use endseal_crypto::{hash, hazmat, label, mlkem768, x25519};
 use crate::error::SealError;
 use crate::header::Header;
 use crate::kem::Kem;
+use crate::steps::Step;
 use crate::suite::{Suite, TAG_LEN};
 
 /// Bodies that a reader tries at most.
@@ -111,15 +112,21 @@ impl StreamSeed {
 
 impl Slots<'_> {
     /// Writes tags and bodies into `out`. Returns, for each key, the index of its slot.
-    pub(crate) fn write(&self, out: &mut [u8]) -> Result<Vec<u32>, SealError> {
+    pub(crate) fn write(
+        &self,
+        out: &mut [u8],
+        mark: &mut impl FnMut(Step),
+    ) -> Result<Vec<u32>, SealError> {
         let (tags, bodies) = out.split_at_mut(self.total * TAG_LEN);
         let (tags, _) = tags.as_chunks_mut::<TAG_LEN>();
         let masks = self.masks()?;
+        mark(Step::Wrap);
         let mut order: Vec<(u128, u32)> =
             (0..).zip(&masks).map(|(i, m)| (sort_key(m), i)).collect();
         // The order of the slots shows in the envelope, and not whose they are.
         order.iter_mut().for_each(|entry| *entry = declassify(*entry));
         order.sort_unstable();
+        mark(Step::Sort);
         let decoy_kem = self.decoy_kem();
         let mut positions = vec![0; self.keys.len()];
         let slots = tags.iter_mut().zip(bodies.chunks_exact_mut(self.suite.body_len()));
@@ -132,6 +139,7 @@ impl Slots<'_> {
             }
             self.write_body(index, mask, decoy_kem.as_ref(), body);
         }
+        mark(Step::Wrap);
         Ok(positions)
     }
 

@@ -11,6 +11,7 @@ use crate::error::SealError;
 use crate::header::HEADER_LEN;
 use crate::prelude::{BLOCK_LEN, Transcript};
 use crate::seal::Sealer;
+use crate::steps::unmarked;
 
 impl<'a> Sealer<'a> {
     /// Begins an envelope on `inner`: writes header and slots, then seals what is written.
@@ -28,7 +29,7 @@ impl<'a> Sealer<'a> {
     ) -> io::Result<SealWriter<'a, W>> {
         let secrets = self.secrets(random, &[0; hash::LEN], u64::MAX).map_err(invalid)?;
         let mut start = vec![0; HEADER_LEN + self.total_slots() * self.suite.slot_len()];
-        let headed = self.begin(&secrets, &mut start).map_err(invalid)?;
+        let headed = self.begin(&secrets, &mut start, &mut unmarked).map_err(invalid)?;
         inner.write_all(&start)?;
         let mut segments = segment::SealWriter::from_keys(headed.keys, inner);
         segments.write_all(&headed.prelude)?;

@@ -12,6 +12,7 @@ export default {
   subject: 'seed-noble-json',
   about: 'seed-noble opening a message from its JSON, as it arrives; many: Promise.all',
   cases: ['open', 'open_many'],
+  steps: undefined,
   deliver: (_group, _index, message) => JSON.stringify(message),
   open: (group, index, text) => noble.open(group, index, JSON.parse(text)),
   tamper: (text) => JSON.stringify(noble.tamper(JSON.parse(text))),

@@ -12,10 +12,14 @@ use endseal_envelope::{Opener, Policy, Recipients, Sealer, Suite};
 use crate::record::{Params, SubjectInfo};
 use crate::subject::{Checked, Prepared, Subject, SubjectError};
 
+mod breakdown;
 mod open;
+mod relay;
 mod seal;
 
+use breakdown::Breakdown;
 use open::{Open, OpenMany};
+use relay::OnTheWay;
 use seal::{Seal, SealMany};
 
 /// Form of the envelope.
@@ -107,6 +111,16 @@ impl Subject for Envelope {
         match (case, self.form) {
             ("seal", _) => Ok(Box::new(Seal { material, next: 0 })),
             ("seal_many", _) => Ok(Box::new(SealMany { material, count, threads, next: 0 })),
+            ("relay", Form::Default | Form::Hybrid) => {
+                Ok(Box::new(OnTheWay::new(material, param(params, "delay_ms")?)))
+            }
+            ("relay", _) => {
+                Err(SubjectError::Unsupported("its way is that of the default form".into()))
+            }
+            ("breakdown", Form::Default) => Ok(Box::new(Breakdown { material })),
+            ("breakdown", _) => {
+                Err(SubjectError::Unsupported("its steps are those of the default form".into()))
+            }
             ("open", Form::Default | Form::Compact | Form::Hybrid) => {
                 let envelopes = material.seal_all()?;
                 Ok(Box::new(Open { material, envelopes, next: 0 }))

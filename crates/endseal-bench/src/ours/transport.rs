@@ -171,7 +171,7 @@ impl From<Fault> for SubjectError {
 }
 
 /// Three keys: of the two ends, and of somebody else.
-struct Endseal {
+pub(crate) struct Endseal {
     policy: Policy,
     limits: Limits,
     client: TransportKey,
@@ -179,18 +179,18 @@ struct Endseal {
     stranger: TransportKey,
 }
 
-struct Dialer {
+pub(crate) struct Dialer {
     endpoint: Endpoint,
     server: PeerId,
 }
 
-struct Exchange {
+pub(crate) struct Exchange {
     sender: FrameSender,
     receiver: FrameReceiver,
 }
 
 impl Endseal {
-    fn new(policy: Policy, limits: Limits) -> Self {
+    pub(crate) fn new(policy: Policy, limits: Limits) -> Self {
         let key = |n: u8| {
             let seeds = (Seed::from_bytes(&[n; 32]), mlkem768::Seed::from_bytes(&[!n; 64]));
             let identity = Identity::from_seeds(seeds.0, seeds.1);

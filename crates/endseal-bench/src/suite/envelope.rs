@@ -7,13 +7,21 @@ use crate::case::{OURS, Params};
 /// 1 KB as the published tables mean it.
 const KB: u64 = 1024;
 
+/// Untimed: what each step of sealing and of opening takes.
+pub(crate) const BREAKDOWN: &str = "breakdown";
+
+/// Untimed: a message sealed, carried over a path that delays, and opened.
+pub(crate) const RELAY: &str = "relay";
+/// One-way delays of the published scenarios, in ms.
+pub(crate) const DELAYS_MS: [u64; 2] = [50, 200];
+
 /// The suite.
 pub(crate) static SUITE: Suite = Suite {
     name: "envelope",
     about: "one sender, a message or file sealed to a group; station 1",
     cases,
     sized: &["seal"],
-    untimed: &[],
+    untimed: &[BREAKDOWN, RELAY],
     compared: &[OURS],
     floors: &[],
     grows_by: &[Growing {
@@ -22,12 +30,24 @@ pub(crate) static SUITE: Suite = Suite {
         one: "a member",
         many: "number of members",
     }],
-    notes: &[("seal_many", ALL_CPUS), ("open_many", ALL_CPUS)],
+    notes: &[
+        ("seal_many", ALL_CPUS),
+        ("open_many", ALL_CPUS),
+        (BREAKDOWN, STEPS),
+        (RELAY, ON_THE_WAY),
+    ],
     rounds: super::all_rounds,
 };
 
 const ALL_CPUS: &str = "endseal, and those whose description says so, share the messages out among all \
      CPUs; the others take one after the other.";
+
+const STEPS: &str = "Each step of endseal is timed between marks in one call of its own; the total is a call \
+     without marks. Conversion of Ed25519 keys is done once for a list of recipients and is not in \
+     endseal's total; it is in that of the baseline.";
+
+const ON_THE_WAY: &str = "A relay holds each datagram back for the delay, each way. The connection is open, in the policy \
+     X25519MLKEM768 and ML-DSA-65; total_delay is from the call that seals until the middle recipient has the content.";
 
 fn cases(extent: Extent) -> Vec<Case> {
     let mut cases = Vec::new();
@@ -56,6 +76,15 @@ fn cases(extent: Extent) -> Vec<Case> {
         cases.push(case("seal", &[("members", 3), ("bytes", 16 * KB * KB)]));
         cases.push(case("open", &[("members", 3), ("bytes", 16 * KB * KB)]));
     }
+    // Small, medium and large teams of the published scenarios.
+    for delay in DELAYS_MS {
+        for members in [5, 25, 100] {
+            let params = [("members", members), ("bytes", KB), ("delay_ms", delay)];
+            cases.push(case(RELAY, &params));
+        }
+    }
+    // The published breakdown.
+    cases.push(case(BREAKDOWN, &[("members", 100), ("bytes", 10 * KB)]));
     cases.push(case("seal_many", &[("members", 25), ("bytes", KB), ("count", 10)]));
     let counts: &[u64] = if extent == Extent::Quick { &[100] } else { &[100, 1000] };
     for &count in counts {

@@ -4,6 +4,7 @@
 
 mod codec;
 mod compare;
+mod envelope;
 mod fixture;
 mod peers;
 mod program;

@@ -6,6 +6,7 @@ mod insider;
 mod properties;
 mod relay;
 mod replay;
+mod steps;
 mod streams;
 mod suites;
 mod tamper;
