@@ -1,7 +1,7 @@
 //! Inputs: those that come from the test vectors, and those that were found and kept.
 //!
-//! Kept inputs of a target are one file, `corpus/<target>`: for each its length (`u32`, little endian) and
-//! its bytes. So thousands of inputs are a few files.
+//! Kept inputs of a target are one file, `corpus/<target>`: for each its length (`u32`, little
+//! endian) and its bytes. So thousands of inputs are a few files.
 
 use std::fs;
 use std::io;

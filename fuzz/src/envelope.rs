@@ -45,8 +45,8 @@ fn sealed(suite: Suite, content: &[u8]) -> Vec<u8> {
     sealer.seal(content, &mut Fixed(1)).expect("the source does not fail")
 }
 
-/// An even first byte: the rest is an envelope. An odd one: a suite, edits of four bytes (offset, value),
-/// then content, which is sealed and edited: it opens to the content or not at all.
+/// An even first byte: the rest is an envelope. An odd one: a suite, edits of four bytes (offset,
+/// value), then content, which is sealed and edited: it opens to the content or not at all.
 fn input(data: &[u8]) -> (Vec<u8>, Option<Vec<u8>>) {
     let (mode, data) = choice(data);
     if mode % 2 == 0 {

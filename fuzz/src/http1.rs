@@ -1,4 +1,5 @@
-//! Where requests end in a stream (RFC 9112, sections 2 to 7), for comparison. It takes what RFC 9112 lets a server take.
+//! Where requests end in a stream (RFC 9112, sections 2 to 7), for comparison. It takes what RFC
+//! 9112 lets a server take.
 
 /// How the content of a request ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

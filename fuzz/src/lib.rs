@@ -1,5 +1,5 @@
-//! The fuzz targets of endseal, as functions: `fuzz_targets/` hands them the fuzzer's inputs, `replay`
-//! the kept corpus.
+//! The fuzz targets of endseal, as functions: `fuzz_targets/` hands them the fuzzer's inputs,
+//! `replay` the kept corpus.
 //!
 //! A target panics on a fault: a decoder that accepts what its encoder does not write, two
 //! implementations that disagree, a panic below. `cargo xtask long` runs each for ten minutes,

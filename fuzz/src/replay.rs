@@ -1,7 +1,7 @@
 //! Replays all inputs of all targets: `cargo run --bin replay`. It needs no fuzzer.
 //!
-//! `replay unpack TARGET FOLDER` writes the inputs of a target to files, `replay keep TARGET FOLDER` keeps
-//! those that the fuzzer has minimised.
+//! `replay unpack TARGET FOLDER` writes the inputs of a target to files, `replay keep TARGET
+//! FOLDER` keeps those that the fuzzer has minimised.
 
 use std::io;
 use std::panic::catch_unwind;

@@ -117,7 +117,8 @@ pub fn s3_authorization(data: &[u8]) {
 /// Documents: every reader ends, and rewriting is stable.
 pub fn s3_xml(data: &[u8]) {
     let _ = xml::root_name(data);
-    // XML 1.0 has no control characters, and readers differ: tags that hold one are refused before they are written.
+    // XML 1.0 has no control characters, and readers differ: tags that hold one are refused before
+    // they are written.
     let is_text = !data.iter().any(|byte| *byte < 0x20 && !b"\t\r\n".contains(byte));
     if let Ok(parts) = xml::read_complete(data)
         && is_text

@@ -1,4 +1,5 @@
-//! Streams of requests to a proxy that runs: each has one answer, and no content is taken for a request.
+//! Streams of requests to a proxy that runs: each has one answer, and no content is taken for a
+//! request.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -27,8 +28,8 @@ const LATE: Duration = Duration::from_secs(20);
 /// Lines that sign the request above them stand in inputs as this line.
 const SIGNED: &[u8] = b"@\r\n";
 
-/// Streams of requests. The first byte is the length of the pieces that are sent, 0 for all at once; a line `@` becomes
-/// the lines that sign the request whose first line is above it.
+/// Streams of requests. The first byte is the length of the pieces that are sent, 0 for all at
+/// once; a line `@` becomes the lines that sign the request whose first line is above it.
 ///
 /// A parser that knows no HTTP but the framing of RFC 9112 says where each request ends.
 pub fn s3_requests(data: &[u8]) {
@@ -132,7 +133,8 @@ fn serve(config: &Config, listener: TcpListener) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let (_stop, stopped) = tokio::sync::watch::channel(false);
     runtime.expect("a runtime").block_on(async {
-        // The fuzzer's own main leaves the signal as it is, and whoever writes to a client that is gone dies of it.
+        // The fuzzer's own main leaves the signal as it is, and whoever writes to a client that is
+        // gone dies of it.
         let _pipe = signal(SignalKind::pipe()).expect("a handler");
         let proxy = Proxy::start(config);
         let server = Server::new(Arc::new(proxy.expect("it starts")), None).expect("a server");

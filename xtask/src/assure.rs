@@ -1,7 +1,8 @@
-//! `cargo xtask assure`: the short forms of the checks that no other step has, in at most eight minutes.
+//! `cargo xtask assure`: the short forms of the checks that no other step has, in at most eight
+//! minutes.
 //!
-//! Each prints one line: what, how many, failures. A missing tool is a failure, because a check that did
-//! not run has found nothing. `.ci/run` installs the tools.
+//! Each prints one line: what, how many, failures. A missing tool is a failure, because a check
+//! that did not run has found nothing. `.ci/run` installs the tools.
 
 mod disassembly;
 pub(crate) mod miri;
@@ -79,8 +80,8 @@ pub(crate) fn run(place: &Place<'_>, arguments: &[String]) -> Result<bool, Strin
     Ok(passed)
 }
 
-/// The field arithmetic on intervals. Without AVX-512 IFMA the tests of the vector kernels do nothing;
-/// `ENDSEAL_REQUIRE` makes that a failure.
+/// The field arithmetic on intervals. Without AVX-512 IFMA the tests of the vector kernels do
+/// nothing; `ENDSEAL_REQUIRE` makes that a failure.
 fn limb_bounds(place: &Place<'_>) -> Result<Count, String> {
     let words = "test --package endseal-crypto --lib --locked --quiet -- bounds";
     let output = output_of(&mut place.cargo(words))?;

@@ -1,4 +1,5 @@
-//! `cargo xtask long`: what takes too long for each change. Its result is committed as `docs/assurance.md`.
+//! `cargo xtask long`: what takes too long for each change. Its result is committed as
+//! `docs/assurance.md`.
 
 use std::fs;
 use std::path::Path;

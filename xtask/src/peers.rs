@@ -5,8 +5,8 @@
 use std::path::Path;
 use std::process::Command;
 
-/// A peer, its folder below `peers/`, and what makes it ready: programs with their arguments, one after
-/// the other.
+/// A peer, its folder below `peers/`, and what makes it ready: programs with their arguments, one
+/// after the other.
 struct Recipe {
     name: &'static str,
     folder: &'static str,

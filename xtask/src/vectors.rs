@@ -1,8 +1,8 @@
 //! Test vectors are generated, so that they can be generated again.
 //!
 //! A crate that owns a specification has `examples/vectors.rs`, as the example `<crate>-vectors`: a
-//! program that takes a folder and writes `<folder>/<specification>/<scenario>.json`. The same inputs
-//! give the same bytes.
+//! program that takes a folder and writes `<folder>/<specification>/<scenario>.json`. The same
+//! inputs give the same bytes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

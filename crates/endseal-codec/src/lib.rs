@@ -9,14 +9,14 @@
 //! | store messages, or let others pass them on | [`frame::StoredFrame`], [`frame::ReplayWindow`] |
 //!
 //! The encoding is Protocol Buffers; `proto/endseal/v1/message.proto` is the contract, and
-//! `docs/spec/codec.md` and `docs/spec/frame.md` say what it cannot. Readers are strict: they accept
-//! one form of a number, one occurrence of a field, lengths and counts within bounds. What they
-//! accept has one meaning, and costs at most twice its size and 4,096 bytes of heap.
+//! `docs/spec/codec.md` and `docs/spec/frame.md` say what it cannot. Readers are strict: they
+//! accept one form of a number, one occurrence of a field, lengths and counts within bounds. What
+//! they accept has one meaning, and costs at most twice its size and 4,096 bytes of heap.
 //!
-//! Messages are declared by the kinds of their fields, and documentation shows these: an owned message
-//! holds `Fixed<N>` as `[u8; N]`, `Bytes` as `Box<[u8]>`, `Text` as `Box<str>`, numbers and `Nested`
-//! messages as they are, `Optional` as `Option`, `Repeated` as `Vec`. A view holds slices and
-//! [`List`]s. The numbers are bounds, of lengths and of counts.
+//! Messages are declared by the kinds of their fields, and documentation shows these: an owned
+//! message holds `Fixed<N>` as `[u8; N]`, `Bytes` as `Box<[u8]>`, `Text` as `Box<str>`, numbers and
+//! `Nested` messages as they are, `Optional` as `Option`, `Repeated` as `Vec`. A view holds slices
+//! and [`List`]s. The numbers are bounds, of lengths and of counts.
 //!
 //! Nothing here encrypts, signs or reads a clock: functions that need it take a closure.
 //!

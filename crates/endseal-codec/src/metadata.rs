@@ -44,8 +44,8 @@ impl Metadata {
         self.entries.get(index).map(|entry| &*entry.value)
     }
 
-    /// Sets the value of a key, and returns the one that it had. Bounds (32 entries, keys of 1 to 64
-    /// bytes, values of at most 4,096) are checked when the message is encoded.
+    /// Sets the value of a key, and returns the one that it had. Bounds (32 entries, keys of 1 to
+    /// 64 bytes, values of at most 4,096) are checked when the message is encoded.
     pub fn insert(&mut self, key: &str, value: impl Into<Box<[u8]>>) -> Option<Box<[u8]>> {
         let value = value.into();
         match self.find(key) {

@@ -104,9 +104,9 @@ impl<T> Sealed<T> {
 }
 
 impl<T: Codec> Sealed<T> {
-    /// Encodes `message` and hands the encoding to `seal`, which appends the ciphertext to `out`. It
-    /// must authenticate what it encrypts, and bind `context` if the scheme does. The encoding is wiped
-    /// afterwards; `message` is the caller's to wipe.
+    /// Encodes `message` and hands the encoding to `seal`, which appends the ciphertext to `out`.
+    /// It must authenticate what it encrypts, and bind `context` if the scheme does. The encoding
+    /// is wiped afterwards; `message` is the caller's to wipe.
     ///
     /// # Errors
     /// [`SealError::Encode`] if a reader would refuse the message (in front of or behind the
@@ -132,9 +132,9 @@ impl<T: Codec> Sealed<T> {
         Ok(Self::from_message(message))
     }
 
-    /// Hands context and ciphertext to `open`, which appends the plaintext to `out`, and decodes it.
-    /// `open` must fail if the ciphertext is not authentic. `out` has room for as many bytes as the
-    /// ciphertext has, and is wiped afterwards; the decoded message is the caller's to wipe.
+    /// Hands context and ciphertext to `open`, which appends the plaintext to `out`, and decodes
+    /// it. `open` must fail if the ciphertext is not authentic. `out` has room for as many bytes as
+    /// the ciphertext has, and is wiped afterwards; the decoded message is the caller's to wipe.
     ///
     /// # Errors
     /// [`OpenError::Open`] if `open` fails, [`OpenError::Decode`] if the plaintext is no `T`.
@@ -149,8 +149,8 @@ impl<T: Codec> Sealed<T> {
         T::decode(&plaintext, limits).map_err(OpenError::Decode)
     }
 
-    /// [`Self::decode`] and [`Self::open_with`] in one, without a copy of the ciphertext: for a reader
-    /// that does not keep the sealed form. `open` gets the scheme as well.
+    /// [`Self::decode`] and [`Self::open_with`] in one, without a copy of the ciphertext: for a
+    /// reader that does not keep the sealed form. `open` gets the scheme as well.
     ///
     /// # Errors
     /// As both; [`OpenError::Sealed`] if the payload is no `SealedMessage`.
@@ -177,8 +177,8 @@ impl<T: Codec> Sealed<T> {
     }
 }
 
-/// Room for the plaintext. It is no longer than its ciphertext under any cipher that does not compress,
-/// so it is not moved while it is written, and no copy stays where it was.
+/// Room for the plaintext. It is no longer than its ciphertext under any cipher that does not
+/// compress, so it is not moved while it is written, and no copy stays where it was.
 fn room_for(ciphertext: &[u8]) -> Zeroizing<Vec<u8>> {
     Zeroizing::new(Vec::with_capacity(ciphertext.len()))
 }

@@ -1,7 +1,8 @@
-//! GB/s of one core for sealed chunks: sealed, opened to another buffer, and opened within their own.
+//! GB/s of one core for sealed chunks: sealed, opened to another buffer, and opened within their
+//! own.
 //!
-//! `cargo bench -p endseal-crypto --bench chunks`. Medians of rounds in which all take turns. Sealed bytes
-//! were just written each time, as by a socket.
+//! `cargo bench -p endseal-crypto --bench chunks`. Medians of rounds in which all take turns.
+//! Sealed bytes were just written each time, as by a socket.
 
 #![allow(clippy::print_stdout, clippy::expect_used, reason = "a program that prints its figures")]
 

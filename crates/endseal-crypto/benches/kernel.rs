@@ -1,5 +1,5 @@
-//! Microseconds a point of the batch kernel beside two libraries, and of both kernels side by side; and
-//! the paired ratios.
+//! Microseconds a point of the batch kernel beside two libraries, and of both kernels side by side;
+//! and the paired ratios.
 //!
 //! `cargo bench -p endseal-crypto --bench kernel`. Rounds interleave all subjects; a figure is the
 //! median over rounds, a ratio the median of the ratios within each round.

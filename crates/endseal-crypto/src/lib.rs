@@ -22,9 +22,9 @@
 //! ends, `high` what is exported. Nothing calls upward.
 //!
 //! # Crate features
-//! * `std` (default): aws-lc-rs does most of the work, `OsRandom`, `Read`/`Write` adaptors, RSA-OAEP, SHA-256 and
-//!   older hashes exist. Without it RustCrypto and dalek do the same work for `no_std + alloc`. Equal arguments, randomness
-//!   among them, give equal bytes in both.
+//! * `std` (default): aws-lc-rs does most of the work, `OsRandom`, `Read`/`Write` adaptors,
+//!   RSA-OAEP, SHA-256 and older hashes exist. Without it RustCrypto and dalek do the same work for
+//!   `no_std + alloc`. Equal arguments, randomness among them, give equal bytes in both.
 //!
 //! # What is not promised
 //! Secrets are wiped when dropped, but copies that the compiler made in registers or on the stack

@@ -1,5 +1,5 @@
-//! Secrets leave no copy on the heap when they are dropped: this process reads its own memory. One test in a program of
-//! its own, so that nothing else runs meanwhile.
+//! Secrets leave no copy on the heap when they are dropped: this process reads its own memory. One
+//! test in a program of its own, so that nothing else runs meanwhile.
 #![cfg(all(feature = "std", target_os = "linux"))]
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "these are tests")]
 
@@ -13,7 +13,8 @@ use endseal_crypto::{
     aes_siv, argon2id, ed25519, hazmat, hkdf, key_wrap, mldsa65, mlkem768, sha256, x25519,
 };
 
-/// Bytes of a mark that are looked for; what an allocator writes into free memory is at its beginning.
+/// Bytes of a mark that are looked for; what an allocator writes into free memory is at its
+/// beginning.
 const TAIL: usize = 16;
 
 /// The 32 bytes of secret `n`, of which no two have 8 in common.
@@ -27,8 +28,8 @@ fn secret(n: u64) -> [u8; 32] {
     bytes
 }
 
-/// Number of marks in writable memory that has no name or is the heap, this thread's stack excepted. The
-/// list is read in pieces to the stack, as are the pages: nothing is allocated.
+/// Number of marks in writable memory that has no name or is the heap, this thread's stack
+/// excepted. The list is read in pieces to the stack, as are the pages: nothing is allocated.
 fn marks(mark: &[u8; TAIL]) -> usize {
     let memory = File::open("/proc/self/mem").unwrap();
     let here = black_box(&raw const memory).addr();

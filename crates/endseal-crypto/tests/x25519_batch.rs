@@ -72,8 +72,8 @@ fn plus(mut base: Bytes, add: u8) -> Bytes {
     base
 }
 
-/// 0..=20 and p-20..2^255 with all non-canonical values, the points of low order of curve and twist,
-/// limbs full or empty in radix 2^51 and 2^52; each with bit 255 clear and set.
+/// 0..=20 and p-20..2^255 with all non-canonical values, the points of low order of curve and
+/// twist, limbs full or empty in radix 2^51 and 2^52; each with bit 255 clear and set.
 fn edges() -> Vec<Bytes> {
     let mut edges: Vec<_> = (0..=20).map(|i| plus([0; 32], i)).collect();
     let p_minus_20 = hex("d9ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f");

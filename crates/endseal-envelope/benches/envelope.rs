@@ -128,7 +128,8 @@ fn sealing(rounds: usize) {
 }
 
 /// What one would build from good libraries: one ephemeral key, dalek's conversion, an agreement by
-/// aws-lc-rs, HKDF and an AES-GCM wrap for each recipient. Neither signed nor are recipients hidden.
+/// aws-lc-rs, HKDF and an AES-GCM wrap for each recipient. Neither signed nor are recipients
+/// hidden.
 fn straight(keys: &[[u8; 32]], content: &[u8]) -> Vec<u8> {
     let mut random = [0; 64];
     OsRandom.fill(&mut random).expect("the system gives randomness");

@@ -1,5 +1,5 @@
-//! Sealing with given "random" values, for test vectors. Two envelopes that share a salt and a key or
-//! an ephemeral secret give away their contents.
+//! Sealing with given "random" values, for test vectors. Two envelopes that share a salt and a key
+//! or an ephemeral secret give away their contents.
 
 use alloc::vec;
 use alloc::vec::Vec;

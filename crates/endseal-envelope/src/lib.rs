@@ -1,9 +1,10 @@
 //! One message or file to many recipients: hidden, signed, stateless.
 //!
-//! The format is docs/spec/envelope.md. A recipient is an Ed25519 public key; it costs 36 bytes and,
-//! on a CPU with AVX-512 IFMA, a few microseconds. With an ML-KEM-768 key it costs 1,124 bytes, and the
-//! content stays secret when quantum computers exist. The sender is known to the recipients only, and
-//! each 4 MiB of content are signed, so that no recipient can alter what another one reads.
+//! The format is docs/spec/envelope.md. A recipient is an Ed25519 public key; it costs 36 bytes
+//! and, on a CPU with AVX-512 IFMA, a few microseconds. With an ML-KEM-768 key it costs 1,124
+//! bytes, and the content stays secret when quantum computers exist. The sender is known to the
+//! recipients only, and each 4 MiB of content are signed, so that no recipient can alter what
+//! another one reads.
 //!
 //! ```
 //! use endseal_crypto::identity::Identity;
@@ -30,8 +31,8 @@
 //! ```
 //!
 //! # Streams
-//! [`Sealer::writer`] and [`Opener::reader`] (feature `std`) hold a chunk and a block in memory. A reader
-//! releases verified blocks; the content is complete when `read` has returned 0.
+//! [`Sealer::writer`] and [`Opener::reader`] (feature `std`) hold a chunk and a block in memory. A
+//! reader releases verified blocks; the content is complete when `read` has returned 0.
 //!
 //! ```
 //! # use endseal_crypto::{identity::Identity, random::OsRandom};
@@ -57,8 +58,9 @@
 //! ```
 //!
 //! # Policy and backlog
-//! A [`Policy`] refuses authentic envelopes by suite, sender, age or as replays. [`Opener::open_many`]
-//! opens many envelopes for one reader at a fraction of the cost of one by one.
+//! A [`Policy`] refuses authentic envelopes by suite, sender, age or as replays.
+//! [`Opener::open_many`] opens many envelopes for one reader at a fraction of the cost of one by
+//! one.
 //!
 //! ```
 //! # use std::collections::HashSet;
@@ -119,7 +121,8 @@
 //! let mut envelope = vec![0; usize::try_from(sealer.sealed_len(7)?)?];
 //! let positions = sealer.seal_into(b"at noon", &mut envelope, &mut OsRandom)?;
 //!
-//! let bobs = recipients.keys().position(|key| key == bob.public().ed25519()).ok_or("a recipient")?;
+//! let key = bob.public().ed25519();
+//! let bobs = recipients.keys().position(|it| it == key).ok_or("a recipient")?;
 //! let view = Envelope::parse(&envelope)?.view(positions[bobs] as usize).ok_or("a slot")?;
 //! assert!(view.len() < envelope.len());
 //! let opened = Opener::new(&bob, context).open(&view, &mut Policy::new())?;

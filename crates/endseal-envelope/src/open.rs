@@ -102,9 +102,9 @@ impl<'a> Opener<'a> {
     }
 
     /// Opens many envelopes: the agreements go through the batch kernel, and the signatures are
-    /// verified in one sum. Each has its own outcome, the same as [`open`](Self::open) gives in this
-    /// order: of two copies of one envelope the second is [`OpenError::Replayed`], if the policy has a
-    /// replay cache.
+    /// verified in one sum. Each has its own outcome, the same as [`open`](Self::open) gives in
+    /// this order: of two copies of one envelope the second is [`OpenError::Replayed`], if the
+    /// policy has a replay cache.
     pub fn open_many(
         &self,
         envelopes: &[&[u8]],
@@ -253,8 +253,8 @@ impl Body {
     }
 }
 
-/// The sender of each body, if its signatures are right; those that failed before have their verdict
-/// already.
+/// The sender of each body, if its signatures are right; those that failed before have their
+/// verdict already.
 fn verify_bodies(bodies: &[Result<Body, OpenError>]) -> Vec<Result<ed25519::PublicKey, OpenError>> {
     // Each sender is decoded once, however many envelopes it sent.
     let mut senders = BTreeMap::new();

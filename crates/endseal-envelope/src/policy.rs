@@ -49,8 +49,8 @@ impl<'a> Policy<'a> {
         Self::default()
     }
 
-    /// Opens only envelopes of one of these suites. The suite is public: others are refused before any
-    /// key is used, with [`OpenError::SuiteNotAccepted`].
+    /// Opens only envelopes of one of these suites. The suite is public: others are refused before
+    /// any key is used, with [`OpenError::SuiteNotAccepted`].
     #[must_use]
     pub fn suites(self, suites: impl IntoIterator<Item = Suite>) -> Self {
         Self { suites: Some(suites.into_iter().collect()), ..self }

@@ -20,8 +20,8 @@ impl Opener<'_> {
     /// Begins to open the envelope on `inner`: finds the slot, and opens and verifies the first
     /// block, so that the sender is known and was judged by `policy` before anything is given.
     ///
-    /// A replay cache remembers the message when the last block was verified, before any byte of that
-    /// block is given.
+    /// A replay cache remembers the message when the last block was verified, before any byte of
+    /// that block is given.
     ///
     /// Memory: one block (4 MiB) and the bodies of at most 16 slots, however many there are.
     ///
@@ -55,8 +55,8 @@ impl Opener<'_> {
 
 /// Gives the content of an envelope. Every byte was authenticated, and signed by the sender.
 ///
-/// The bytes that were read are a prefix of the content until `read` has returned 0: the caller MUST
-/// NOT treat them as complete before, and MUST report an error that comes later.
+/// The bytes that were read are a prefix of the content until `read` has returned 0: the caller
+/// MUST NOT treat them as complete before, and MUST report an error that comes later.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct OpenReader<'p, R: Read> {
     blocks: Blocks<R>,
@@ -173,8 +173,8 @@ impl<R: Read> Blocks<R> {
         Self { segments, transcript, block, start: 0, end: 0, index: 0, state: State::Open }
     }
 
-    /// Reads the next block; the caller MUST check its claim, or call [`Self::fail`], before it gives
-    /// anything.
+    /// Reads the next block; the caller MUST check its claim, or call [`Self::fail`], before it
+    /// gives anything.
     fn next(&mut self) -> io::Result<Claim> {
         let len = fill(&mut self.segments, &mut self.block).map_err(opaque)?;
         let last = len < SIGNED_BLOCK_LEN;

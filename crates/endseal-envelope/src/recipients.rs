@@ -39,7 +39,8 @@ impl Recipients {
         Self::new(keys.into_iter().map(|ed25519| Recipient { ed25519, kem: None }).collect())
     }
 
-    /// Takes public identities. Those in the short form have no ML-KEM-768 key: see [`suite`](Self::suite).
+    /// Takes public identities. Those in the short form have no ML-KEM-768 key: see
+    /// [`suite`](Self::suite).
     ///
     /// # Errors
     /// [`RecipientsError`].
@@ -53,7 +54,8 @@ impl Recipients {
         Self::new(entries.collect())
     }
 
-    /// Entries beyond [`MAX_SLOTS`] are an error before equal ones are joined: the callers read no more.
+    /// Entries beyond [`MAX_SLOTS`] are an error before equal ones are joined: the callers read no
+    /// more.
     fn new(entries: Vec<Recipient>) -> Result<Self, RecipientsError> {
         if entries.len() > MAX_SLOTS {
             return Err(RecipientsError::TooMany);
@@ -94,9 +96,9 @@ impl Recipients {
         self.entries.len()
     }
 
-    /// Best suite that all of them have the keys of: [`Suite::X25519MlKem768`] if each has an ML-KEM-768
-    /// key, otherwise [`Suite::X25519`]. A [`Sealer`](crate::Sealer) uses the latter only if it was
-    /// [chosen](crate::Sealer::suite).
+    /// Best suite that all of them have the keys of: [`Suite::X25519MlKem768`] if each has an
+    /// ML-KEM-768 key, otherwise [`Suite::X25519`]. A [`Sealer`](crate::Sealer) uses the latter
+    /// only if it was [chosen](crate::Sealer::suite).
     #[must_use]
     pub fn suite(&self) -> Suite {
         self.suite

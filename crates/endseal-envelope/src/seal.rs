@@ -44,12 +44,12 @@ pub struct Sealer<'a> {
 }
 
 impl<'a> Sealer<'a> {
-    /// From `sender` to `recipients`, in the suite [`Suite::X25519MlKem768`], without decoys and without
-    /// a time.
+    /// From `sender` to `recipients`, in the suite [`Suite::X25519MlKem768`], without decoys and
+    /// without a time.
     ///
-    /// `context` separates applications, and is not sent: the reader MUST give the same one. It names
-    /// the application and protocol first, for example `example.org/chat@v1`, and may go on with the
-    /// room or the digest of a roster. It has [`MAX_CONTEXT_LEN`] bytes at most.
+    /// `context` separates applications, and is not sent: the reader MUST give the same one. It
+    /// names the application and protocol first, for example `example.org/chat@v1`, and may go on
+    /// with the room or the digest of a roster. It has [`MAX_CONTEXT_LEN`] bytes at most.
     #[must_use]
     pub fn new(sender: &'a Identity, recipients: &'a Recipients, context: &'a [u8]) -> Self {
         Self {
@@ -69,10 +69,11 @@ impl<'a> Sealer<'a> {
         Self { time: milliseconds, ..self }
     }
 
-    /// Chooses the suite. The default needs an ML-KEM-768 key of every recipient, and sealing fails with
-    /// [`SealError::NoMlKemKey`] without one. [`Recipients::suite`] is the best that all recipients have the
-    /// keys of. A caller that chooses it SHOULD tell its user if it is classical: whoever hands out an
-    /// identity without its ML-KEM-768 key decides on the secrecy of what is sealed to all.
+    /// Chooses the suite. The default needs an ML-KEM-768 key of every recipient, and sealing fails
+    /// with [`SealError::NoMlKemKey`] without one. [`Recipients::suite`] is the best that all
+    /// recipients have the keys of. A caller that chooses it SHOULD tell its user if it is
+    /// classical: whoever hands out an identity without its ML-KEM-768 key decides on the secrecy
+    /// of what is sealed to all.
     #[must_use]
     pub fn suite(self, suite: Suite) -> Self {
         Self { suite, ..self }
@@ -115,8 +116,8 @@ impl<'a> Sealer<'a> {
     }
 
     /// Seals `content` into `out`, which has exactly [`sealed_len`](Self::sealed_len) bytes. Gives
-    /// the index of the slot of each recipient, in the order of [`Recipients::keys`]: to be told only
-    /// to a delivery service that is trusted to cut views.
+    /// the index of the slot of each recipient, in the order of [`Recipients::keys`]: to be told
+    /// only to a delivery service that is trusted to cut views.
     ///
     /// # Errors
     /// [`SealError`]; `out` is to be thrown away then.
@@ -274,7 +275,8 @@ impl<'a> Sealer<'a> {
     }
 }
 
-/// Content is hashed and encrypted in pieces of this length, so that the second finds it in the cache.
+/// Content is hashed and encrypted in pieces of this length, so that the second finds it in the
+/// cache.
 pub(crate) const PIECE_LEN: usize = 256 << 10;
 
 /// Content of one envelope at most.

@@ -207,8 +207,9 @@ fn sort_key(mask: &Mask) -> u128 {
 
 /// Checks the order of tags, and finds the longest run of equal ones.
 ///
-/// Every reader of an envelope tries that many bodies: the number is public and the same for all, so that slots which
-/// a relay adds do not tell by the work whose tag they carry. Tags that a sealer wrote are different but for chance.
+/// Every reader of an envelope tries that many bodies: the number is public and the same for all,
+/// so that slots which a relay adds do not tell by the work whose tag they carry. Tags that a
+/// sealer wrote are different but for chance.
 #[derive(Default)]
 pub(crate) struct TagRuns {
     previous: [u8; TAG_LEN],
@@ -296,11 +297,11 @@ impl<'a> Unwrapper<'a> {
         &self.header_digest
     }
 
-    /// Tries `tries` bodies, of which `own` are those with this reader's tag, and the others are fixed. Returns the
-    /// keys of the first that is the reader's.
+    /// Tries `tries` bodies, of which `own` are those with this reader's tag, and the others are
+    /// fixed. Returns the keys of the first that is the reader's.
     ///
-    /// All are tried, also behind the right one: the work depends on `tries` alone, which is the same for every
-    /// reader. Decapsulation takes the same time for every ciphertext.
+    /// All are tried, also behind the right one: the work depends on `tries` alone, which is the
+    /// same for every reader. Decapsulation takes the same time for every ciphertext.
     pub(crate) fn find<'b>(
         &self,
         own: impl Iterator<Item = &'b [u8]>,
@@ -374,7 +375,8 @@ mod tests {
             mask.0[at] = byte;
             mask
         };
-        // The index of a recipient decides nothing: a difference in any of the 12 bytes comes first.
+        // The index of a recipient decides nothing: a difference in any of the 12 bytes comes
+        // first.
         for at in 0..12 {
             assert!(sort_key(&mask(at, 1)) < sort_key(&mask(at, 0x80)), "{at}");
         }

@@ -17,8 +17,8 @@ impl<'a> Sealer<'a> {
     /// Begins an envelope on `inner`: writes header and slots, then seals what is written.
     ///
     /// The hedge of the randomness does not cover the content, which is not known yet: a source of
-    /// randomness that repeats itself gives two streams of one sender to the same recipients the same
-    /// keys, if their [times](Sealer::time), suites and contexts are equal.
+    /// randomness that repeats itself gives two streams of one sender to the same recipients the
+    /// same keys, if their [times](Sealer::time), suites and contexts are equal.
     ///
     /// # Errors
     /// Those of `inner`; [`SealError`] inside an error of kind `InvalidInput`.

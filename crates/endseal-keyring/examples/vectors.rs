@@ -45,7 +45,8 @@ fn payload(ed25519: &[u8; 32], kem: &[u8], signature: &[u8]) -> Vec<u8> {
     [ed25519, kem, signature].concat()
 }
 
-/// `owner(1)` with the ML-KEM-768 key and the signature of `owner(2)`: what Mallory hands out as Alice.
+/// `owner(1)` with the ML-KEM-768 key and the signature of `owner(2)`: what Mallory hands out as
+/// Alice.
 fn kem_key_of_another() -> String {
     let (alice, mallory) = (owner(1), owner(2));
     let kem = mallory.public().signed_kem_key().expect("identities here have both keys");

@@ -1,4 +1,5 @@
-//! Names of one's own choice for what others handed out (docs/spec/identity.md, "Contacts" and "Peers").
+//! Names of one's own choice for what others handed out (docs/spec/identity.md, "Contacts" and
+//! "Peers").
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -138,8 +139,8 @@ impl<T: Listed> AddressBook<T> {
     /// Gives an entry another name.
     ///
     /// # Errors
-    /// If there is no such entry, the new name is another's, or the address book is full. Nothing was
-    /// changed then.
+    /// If there is no such entry, the new name is another's, or the address book is full. Nothing
+    /// was changed then.
     pub fn rename(&mut self, from: &Name, to: Name) -> Result<(), ChangeBookError> {
         let entry = self.by_name.get(from).ok_or(ChangeBookError::Unknown)?;
         if *from != to && self.by_name.contains_key(&to) {

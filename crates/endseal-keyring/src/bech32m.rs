@@ -1,8 +1,8 @@
 //! Bech32m (BIP 350) for payloads of a known length, in one case only.
 //!
-//! Own code, because the lengths here are beyond what BIP 350 allows, each form has exactly one case,
-//! and secrets pass through it: no branch and no address depends on a payload. The error of a text that
-//! is refused shows the place of one wrong character, and nothing of the others.
+//! Own code, because the lengths here are beyond what BIP 350 allows, each form has exactly one
+//! case, and secrets pass through it: no branch and no address depends on a payload. The error of a
+//! text that is refused shows the place of one wrong character, and nothing of the others.
 
 use alloc::string::String;
 use core::hint::black_box;
@@ -42,8 +42,8 @@ pub(crate) const fn data_len(payload: usize) -> usize {
     (payload * 8).div_ceil(5) + CHECKSUM_LEN
 }
 
-/// Appends data part and checksum of `payload` to `out`. `prefix` is the human-readable part in lower
-/// case, without the separator.
+/// Appends data part and checksum of `payload` to `out`. `prefix` is the human-readable part in
+/// lower case, without the separator.
 pub(crate) fn encode(prefix: &str, payload: &[u8], case: Case, out: &mut String) {
     let mut checksum = Checksum::new(prefix);
     let mut push = |value: u8| out.push(char::from(character(value, case)));
@@ -161,8 +161,8 @@ fn is_below(a: u8, b: u8) -> u8 {
 
 /// The character of a value below 32.
 ///
-/// The black box keeps the shift apart from the mask: the compiler would join them to a bit test, which
-/// valgrind takes for a look-up.
+/// The black box keeps the shift apart from the mask: the compiler would join them to a bit test,
+/// which valgrind takes for a look-up.
 fn character(value: u8, case: Case) -> u8 {
     let shifted = |i: usize| black_box(CHARACTER_BITS[i].wrapping_shr(value.into()));
     let bit = |i: usize| (shifted(i) & 1).to_le_bytes()[0] << i;
@@ -180,8 +180,8 @@ fn value(c: u8) -> Option<u8> {
     declassify(black_box(value) & HAS_VALUE != 0).then_some(value & 0x1f)
 }
 
-/// Bit `value` of number i is bit i of the value's character, in lower case. Shifts take the same time for
-/// all values; look-ups in [`ALPHABET`] need not.
+/// Bit `value` of number i is bit i of the value's character, in lower case. Shifts take the same
+/// time for all values; look-ups in [`ALPHABET`] need not.
 const CHARACTER_BITS: [u32; 7] = {
     let mut bits = [0; 7];
     let mut value = 0;
@@ -196,8 +196,8 @@ const CHARACTER_BITS: [u32; 7] = {
     bits
 };
 
-/// Bit `index` of number i is bit i of the value of a character, [`HAS_VALUE`] included. The index is the
-/// character's five lower bits and its bit 6.
+/// Bit `index` of number i is bit i of the value of a character, [`HAS_VALUE`] included. The index
+/// is the character's five lower bits and its bit 6.
 const VALUE_BITS: [u64; 6] = {
     let mut bits = [0; 6];
     let mut value = 0;
@@ -261,8 +261,9 @@ mod tests {
         assert_eq!(payload_of(&ones), Err(DecodeError::Padding));
     }
 
-    /// The invalid ones whose fault is in what is decoded here. Prefixes are constants of this crate, so
-    /// that those with a wrong prefix have no counterpart, and lengths are those of the forms.
+    /// The invalid ones whose fault is in what is decoded here. Prefixes are constants of this
+    /// crate, so that those with a wrong prefix have no counterpart, and lengths are those of the
+    /// forms.
     #[test]
     fn the_invalid_strings_of_bip_350_are_refused() {
         for (text, error) in [

@@ -39,9 +39,9 @@ pub struct IdentityFile {
 impl IdentityFile {
     /// Seals an identity under a passphrase.
     ///
-    /// `key = BLAKE3-derive("endseal/identity-file@v1 file key", Argon2id(passphrase, salt) || header)`,
-    /// and the seeds are a message of C2SP chunked encryption under `key`. It takes as long as
-    /// `params` say: about 0.16 s as recommended.
+    /// `key = BLAKE3-derive("endseal/identity-file@v1 file key", Argon2id(passphrase, salt) ||
+    /// header)`, and the seeds are a message of C2SP chunked encryption under `key`. It takes as
+    /// long as `params` say: about 0.16 s as recommended.
     ///
     /// The caller MUST write [`Self::as_bytes`] to a place that only the owner reads, and MUST NOT
     /// overwrite another identity with it.
@@ -205,8 +205,8 @@ mod tests {
         out
     }
 
-    /// The intermediate values of docs/spec/identity.md, "Test vectors", which were computed a second
-    /// time with the reference implementations of Argon2 and BLAKE3.
+    /// The intermediate values of docs/spec/identity.md, "Test vectors", which were computed a
+    /// second time with the reference implementations of Argon2 and BLAKE3.
     #[test]
     fn keys_are_those_of_the_specification() {
         let vector = include_str!("../../../vectors/identity/file-minimum.json");

@@ -185,8 +185,8 @@ impl Unchecked {
         Ok(checked.pop().expect("one gives one"))
     }
 
-    /// Checks keys and signatures of many, for a fraction of the cost of one by one. The error has the
-    /// index.
+    /// Checks keys and signatures of many, for a fraction of the cost of one by one. The error has
+    /// the index.
     pub(crate) fn check_many(
         many: Vec<Self>,
     ) -> Result<Vec<PublicIdentity>, (usize, ParseIdentityError)> {

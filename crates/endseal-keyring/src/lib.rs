@@ -1,5 +1,5 @@
-//! Who is who: the text forms of identities, identity files under a passphrase, the address book and
-//! the signed rosters of groups. Pure formats: no files, no clock, no sockets.
+//! Who is who: the text forms of identities, identity files under a passphrase, the address book
+//! and the signed rosters of groups. Pure formats: no files, no clock, no sockets.
 //!
 //! | to do this | use |
 //! |---|---|
@@ -11,8 +11,9 @@
 //! | the same with the machines that may connect | [`Peers`] |
 //! | say who belongs to a group, epoch by epoch | [`roster`] |
 //!
-//! The formats are specified in `docs/spec/identity.md` and `docs/spec/roster.md`. A decoder accepts
-//! exactly what the encoder writes; the address book alone, which people edit, is read leniently.
+//! The formats are specified in `docs/spec/identity.md` and `docs/spec/roster.md`. A decoder
+//! accepts exactly what the encoder writes; the address book alone, which people edit, is read
+//! leniently.
 //!
 //! # Crate features
 //! * `std` (default): passes `std` on to `endseal-crypto`. Results are the same bytes without it.

@@ -1,7 +1,7 @@
 //! The line format that identity files and rosters share (docs/spec/identity.md, "Line format").
 //!
-//! `endseal <kind> v<version>`, then `<field> <value>` lines in a fixed order, each ended by one line
-//! feed; printable ASCII only.
+//! `endseal <kind> v<version>`, then `<field> <value>` lines in a fixed order, each ended by one
+//! line feed; printable ASCII only.
 
 use core::fmt;
 
@@ -21,8 +21,8 @@ pub(crate) enum OpenLinesError {
 }
 
 impl<'a> Lines<'a> {
-    /// Checks the first line, and that all bytes are of the format. `magic` is the first line without
-    /// its `v1`.
+    /// Checks the first line, and that all bytes are of the format. `magic` is the first line
+    /// without its `v1`.
     #[allow(clippy::expect_used)]
     pub(crate) fn open(
         bytes: &'a [u8],

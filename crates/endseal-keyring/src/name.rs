@@ -8,8 +8,9 @@ use crate::identity_text;
 
 /// A name: 1 to 64 characters of `a-z`, `0-9`, `.`, `_` and `-`, the first a letter, digit or `_`.
 ///
-/// A name can stand on a command line or be the name of a file, and none can be taken for an identity.
-/// Letters that look like others are few (`l` and `1`, `0` and `o`), as all are ASCII in lower case.
+/// A name can stand on a command line or be the name of a file, and none can be taken for an
+/// identity. Letters that look like others are few (`l` and `1`, `0` and `o`), as all are ASCII in
+/// lower case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(Box<str>);
 

@@ -7,8 +7,8 @@ use endseal_crypto::secret::Zeroizing;
 
 /// What a person knows and an identity file is sealed under. Wiped when dropped.
 ///
-/// The bytes are those of the text in UTF-8 and are not normalised: where a keyboard gives `ö` as one
-/// character and another one as two, the passphrase differs. Strength is not judged here.
+/// The bytes are those of the text in UTF-8 and are not normalised: where a keyboard gives `ö` as
+/// one character and another one as two, the passphrase differs. Strength is not judged here.
 ///
 /// ```compile_fail,E0277
 /// println!("{:?}", endseal_keyring::Passphrase::new("correct horse").unwrap());

@@ -1,6 +1,6 @@
-//! How a passphrase protects the secret in a file of text: a line with Argon2id's parameters and salt, and
-//! one message of C2SP chunked encryption. Identity files and key rings have it in common; the label and
-//! the lines before the secret are their own.
+//! How a passphrase protects the secret in a file of text: a line with Argon2id's parameters and
+//! salt, and one message of C2SP chunked encryption. Identity files and key rings have it in
+//! common; the label and the lines before the secret are their own.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -58,8 +58,8 @@ impl Protection {
         self.params
     }
 
-    /// `BLAKE3-derive(label, Argon2id(passphrase, salt) || header)`, with the lines before the secret as
-    /// the header. It takes as long as [`Self::params`] say.
+    /// `BLAKE3-derive(label, Argon2id(passphrase, salt) || header)`, with the lines before the
+    /// secret as the header. It takes as long as [`Self::params`] say.
     ///
     /// # Errors
     /// [`NoMemory`].

@@ -5,8 +5,8 @@
 //!       ┌── roster.next_epoch(changes) <── Roster <── draft.sign(owner, sealed epoch key) <────┘
 //! ```
 //!
-//! A [`Roster`] is signed by the owner it names. Whoever reads one MUST also check that it is the owner
-//! of that group ([`Roster::owner`]), and MUST keep the newest roster and refuse older ones
+//! A [`Roster`] is signed by the owner it names. Whoever reads one MUST also check that it is the
+//! owner of that group ([`Roster::owner`]), and MUST keep the newest roster and refuse older ones
 //! ([`Roster::follows`], [`Roster::supersedes`]).
 
 use alloc::boxed::Box;
@@ -77,8 +77,8 @@ impl Roster {
         parse::parse(bytes)
     }
 
-    /// The draft of the next epoch: the same group with those changes. Without any, it is a change of
-    /// the epoch key alone.
+    /// The draft of the next epoch: the same group with those changes. Without any, it is a change
+    /// of the epoch key alone.
     ///
     /// # Errors
     /// [`ChangeRosterError`] if somebody is removed who is no member, or the result is not a valid
@@ -104,8 +104,8 @@ impl Roster {
     }
 
     /// Checks that this is a later epoch of the same group and owner as `known`, which the caller
-    /// trusts, though epochs between them may be missing. Where none is missing, it checks the same as
-    /// [`Self::follows`].
+    /// trusts, though epochs between them may be missing. Where none is missing, it checks the same
+    /// as [`Self::follows`].
     ///
     /// # Errors
     /// [`RosterChainError`], which says what does not fit.
@@ -137,8 +137,8 @@ impl Roster {
         self.head.previous.as_ref()
     }
 
-    /// Who signed. The caller MUST check that it is the owner of the group: anybody can sign a roster
-    /// with a group's name and id.
+    /// Who signed. The caller MUST check that it is the owner of the group: anybody can sign a
+    /// roster with a group's name and id.
     #[must_use]
     pub fn owner(&self) -> &ed25519::PublicKey {
         &self.head.owner
@@ -162,8 +162,8 @@ impl Roster {
         self.members().iter().find(|member| member.identity().ed25519() == key)
     }
 
-    /// The envelope with the [`EpochKey`]. It opens under [`Self::context`] only, and the caller MUST
-    /// check that the owner is its sender.
+    /// The envelope with the [`EpochKey`]. It opens under [`Self::context`] only, and the caller
+    /// MUST check that the owner is its sender.
     #[must_use]
     pub fn sealed_epoch_key(&self) -> &[u8] {
         &self.sealed_epoch_key

@@ -1,4 +1,5 @@
-//! The text form of a secret identity, for moving it by hand (docs/spec/identity.md, "Secret text").
+//! The text form of a secret identity, for moving it by hand (docs/spec/identity.md, "Secret
+//! text").
 
 use alloc::string::String;
 use core::fmt;
@@ -38,12 +39,14 @@ impl SecretPayload {
 
 /// A secret identity as text, `ENDSEAL-SECRET-1…`: all of it, protected by nothing.
 ///
-/// The caller MUST NOT log it, pass it as an argument of a process or keep it; the place of a secret
-/// identity at rest is an [`IdentityFile`](crate::IdentityFile). It cannot be printed by mistake:
+/// The caller MUST NOT log it, pass it as an argument of a process or keep it; the place of a
+/// secret identity at rest is an [`IdentityFile`](crate::IdentityFile). It cannot be printed by
+/// mistake:
 ///
 /// ```compile_fail,E0277
 /// # let (a, b) = ([1; 32], [2; 64]);
-/// # let seeds = (endseal_crypto::ed25519::Seed::from_bytes(&a), endseal_crypto::mlkem768::Seed::from_bytes(&b));
+/// # use endseal_crypto::{ed25519, mlkem768};
+/// # let seeds = (ed25519::Seed::from_bytes(&a), mlkem768::Seed::from_bytes(&b));
 /// let identity = endseal_crypto::identity::Identity::from_seeds(seeds.0, seeds.1);
 /// println!("{:?}", endseal_keyring::SecretText::encode(&identity));
 /// ```

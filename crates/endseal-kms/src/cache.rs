@@ -1,11 +1,12 @@
 //! Another provider, asked as seldom as can be.
 //!
-//! Keys that were opened stay in memory for a bounded time, so that a provider that is down stops only
-//! what it has not answered lately. Many requests for one key ask once. When a provider fails several
-//! times in a row, it is left alone for a while, and who asks hears at once that it is not available.
+//! Keys that were opened stay in memory for a bounded time, so that a provider that is down stops
+//! only what it has not answered lately. Many requests for one key ask once. When a provider fails
+//! several times in a row, it is left alone for a while, and who asks hears at once that it is not
+//! available.
 //!
-//! For providers that are far away or slow. A ring opens a key in less time than a look into the cache
-//! takes.
+//! For providers that are far away or slow. A ring opens a key in less time than a look into the
+//! cache takes.
 
 use alloc::sync::{Arc, Weak};
 use core::fmt;
@@ -196,7 +197,8 @@ impl Inner {
     }
 }
 
-/// A question on its way. Dropped before its end, as a runtime does that shuts down, it leaves nothing.
+/// A question on its way. Dropped before its end, as a runtime does that shuts down, it leaves
+/// nothing.
 struct Flight {
     inner: Arc<Inner>,
     digest: Digest,
@@ -309,8 +311,8 @@ impl Drop for Trial<'_> {
     }
 }
 
-/// `BLAKE3-derive(label, |key id| || key id || |context| || context || wrapped)`: what is found in the
-/// cache was asked for with exactly these bytes.
+/// `BLAKE3-derive(label, |key id| || key id || |context| || context || wrapped)`: what is found in
+/// the cache was asked for with exactly these bytes.
 fn digest(key_id: &KeyId, context: &[u8], wrapped: &[u8]) -> Digest {
     let id = key_id.as_str().as_bytes();
     let (id_len, context_len) =

@@ -16,12 +16,13 @@ pub type Pending<'a> =
 pub trait HttpClient: Send + Sync {
     /// Sends a request and returns its response with the whole body, of at most `max_len` bytes.
     ///
-    /// The URI is a path on the server. The buffer of the body never grows, so that no copy of a secret stays
-    /// behind.
+    /// The URI is a path on the server. The buffer of the body never grows, so that no copy of a
+    /// secret stays behind.
     fn send(&self, request: Request<Bytes>, max_len: usize) -> Pending<'_>;
 }
 
-/// There is no response: the server cannot be reached, is too slow, or its response breaks off or is too long.
+/// There is no response: the server cannot be reached, is too slow, or its response breaks off or
+/// is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "causes are the client's to log")]
 pub struct HttpFailure;

@@ -8,8 +8,8 @@
 //! | [`Several`] | the first of several | theirs |
 //! | [`Cached`] | another provider, asked as seldom as can be | memory, for a bounded time |
 //!
-//! The *context* is what a wrapped key is bound to (docs/spec/s3-object.md, "Place"). Every provider
-//! authenticates it, and gives a content key back under the same context only.
+//! The *context* is what a wrapped key is bound to (docs/spec/s3-object.md, "Place"). Every
+//! provider authenticates it, and gives a content key back under the same context only.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::std_instead_of_alloc,
@@ -64,8 +64,8 @@ pub trait KeyProvider: Send + Sync {
     /// Whether [`Self::unwrap`] could open what is wrapped under that id.
     fn knows(&self, key_id: &KeyId) -> bool;
 
-    /// Whether what was wrapped under `key_id` is as new as `sample`, which [`Self::wrap`] made just
-    /// now: of the same key, and the same version of that key where keys have versions.
+    /// Whether what was wrapped under `key_id` is as new as `sample`, which [`Self::wrap`] made
+    /// just now: of the same key, and the same version of that key where keys have versions.
     fn is_as_new(&self, key_id: &str, wrapped: &[u8], sample: &Wrapped) -> bool {
         let _ = wrapped;
         key_id == sample.key_id.as_str()
@@ -133,7 +133,8 @@ impl ProviderKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProviderError {
-    /// The wrapped key was changed, or belongs to another context or key. One error for all of them.
+    /// The wrapped key was changed, or belongs to another context or key. One error for all of
+    /// them.
     Unauthentic,
     /// No key of that id is here: it was removed, or the object is from elsewhere.
     UnknownKey,
@@ -161,12 +162,12 @@ impl fmt::Display for ProviderError {
 
 impl core::error::Error for ProviderError {}
 
-/// Whether a provider does what it must: it opens what it wrapped, and not under another context. For
-/// the start of a server, and for its answer whether it is ready.
+/// Whether a provider does what it must: it opens what it wrapped, and not under another context.
+/// For the start of a server, and for its answer whether it is ready.
 ///
 /// # Errors
-/// The provider's; [`ProviderError::Refused`] if it does not bind the context, as an old server does
-/// that ignores what it does not know.
+/// The provider's; [`ProviderError::Refused`] if it does not bind the context, as an old server
+/// does that ignores what it does not know.
 pub async fn check(provider: &dyn KeyProvider) -> Result<(), ProviderError> {
     let key = ContentKey::try_init_with(|out| OsRandom.fill(out))
         .map_err(|_| ProviderError::Unavailable { retry_after: UNAVAILABLE_FOR })?;

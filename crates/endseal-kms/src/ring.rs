@@ -1,7 +1,7 @@
 //! A local key ring: AES-256 keys in a file (docs/spec/s3-key-ring.md).
 //!
-//! A ring that is sealed under a passphrase is the provider "passphrase" as well: there is no key made
-//! of a passphrase alone, because such a key could not be rotated.
+//! A ring that is sealed under a passphrase is the provider "passphrase" as well: there is no key
+//! made of a passphrase alone, because such a key could not be rotated.
 
 use core::fmt;
 
@@ -67,7 +67,8 @@ impl Ring {
         Ok(Self { keys: vec![RingKey::generate(now, random)?] })
     }
 
-    /// Adds a new key, which wraps from now on. The caller MUST make the ring durable before it does.
+    /// Adds a new key, which wraps from now on. The caller MUST make the ring durable before it
+    /// does.
     ///
     /// # Errors
     /// [`AddKeyError`].

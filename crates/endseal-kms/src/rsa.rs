@@ -29,11 +29,12 @@ enum Kind {
 }
 
 impl RsaKey {
-    /// Reads PEM or DER: `PRIVATE KEY` (PKCS#8, not encrypted) or `PUBLIC KEY`. The caller MUST wipe
-    /// `bytes`.
+    /// Reads PEM or DER: `PRIVATE KEY` (PKCS#8, not encrypted) or `PUBLIC KEY`. The caller MUST
+    /// wipe `bytes`.
     ///
     /// The id is `rsa-` and 16 digits in hexadecimal, the first 8 bytes of BLAKE3-derive(
-    /// "endseal/s3-proxy@v1 rsa key id", `SubjectPublicKeyInfo`): the same for both halves of a key.
+    /// "endseal/s3-proxy@v1 rsa key id", `SubjectPublicKeyInfo`): the same for both halves of a
+    /// key.
     ///
     /// # Errors
     /// [`ReadRsaKeyError`].

@@ -1,14 +1,17 @@
 //! The transit engine of HashiCorp Vault and of OpenBao: the wrapping key never leaves the server.
 //!
 //! ```text
-//! POST /v1/<mount>/encrypt/<key>  {"plaintext": base64(content key), "associated_data": base64(context)}
-//! POST /v1/<mount>/decrypt/<key>  {"ciphertext": wrapped, "associated_data": base64(context)}
+//! POST /v1/<mount>/encrypt/<key>
+//!     {"plaintext": base64(content key), "associated_data": base64(context)}
+//! POST /v1/<mount>/decrypt/<key>
+//!     {"ciphertext": wrapped, "associated_data": base64(context)}
 //! ```
 //!
-//! The wrapped key is the server's text, `vault:v<version>:<base64>`; it says under which version of the
-//! key it was made, so that a rotation on the server needs nothing here. The key must be of a type that
-//! takes associated data: `aes256-gcm96` (the default), `aes128-gcm96` or `chacha20-poly1305`, and not
-//! `derived`. [`check`](crate::check) finds a server that ignores them.
+//! The wrapped key is the server's text, `vault:v<version>:<base64>`; it says under which version
+//! of the key it was made, so that a rotation on the server needs nothing here. The key must be of
+//! a type that takes associated data: `aes256-gcm96` (the default), `aes128-gcm96` or
+//! `chacha20-poly1305`, and not `derived`. [`check`](crate::check) finds a server that ignores
+//! them.
 //!
 //! What we hold of content keys and tokens is wiped. The buffers of HTTP and TLS are not.
 

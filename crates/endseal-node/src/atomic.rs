@@ -35,11 +35,11 @@ pub enum Readers {
 
 /// A file that has no name yet, or a temporary one beside its destination.
 ///
-/// [`commit`](Self::commit) gives it its name. Dropped before, it is gone. So a full disk, a failure or
-/// a refused envelope leaves the destination absent or as it was.
+/// [`commit`](Self::commit) gives it its name. Dropped before, it is gone. So a full disk, a
+/// failure or a refused envelope leaves the destination absent or as it was.
 ///
-/// Where the file system can hold files without a name (Linux, `O_TMPFILE`), a process that is killed leaves
-/// nothing behind either. Elsewhere it leaves `.endseal-PROCESS-N.tmp`.
+/// Where the file system can hold files without a name (Linux, `O_TMPFILE`), a process that is
+/// killed leaves nothing behind either. Elsewhere it leaves `.endseal-PROCESS-N.tmp`.
 #[derive(Debug)]
 pub struct AtomicFile {
     file: File,
@@ -53,8 +53,8 @@ impl AtomicFile {
     /// Begins the file that will be `destination`.
     ///
     /// # Errors
-    /// [`FileError::Exists`] at once, so that no work is done in vain; [`FileError::NotARegularFile`]
-    /// for a folder or device; those of the file system.
+    /// [`FileError::Exists`] at once, so that no work is done in vain;
+    /// [`FileError::NotARegularFile`] for a folder or device; those of the file system.
     pub fn create(
         destination: &Path,
         existing: Existing,
@@ -87,7 +87,8 @@ impl AtomicFile {
         &self.destination
     }
 
-    /// Brings what was written so far to the disk, so that less is left for [`commit`](Self::commit).
+    /// Brings what was written so far to the disk, so that less is left for
+    /// [`commit`](Self::commit).
     ///
     /// # Errors
     /// Those of the file system.
@@ -111,8 +112,8 @@ impl AtomicFile {
     /// [`Self::commit`] after which the name outlives a power failure, too.
     ///
     /// # Errors
-    /// As [`Self::commit`], and if the folder cannot be synchronised. A new file is removed then: it has
-    /// no name that could be lost later. One that has replaced another keeps its name.
+    /// As [`Self::commit`], and if the folder cannot be synchronised. A new file is removed then:
+    /// it has no name that could be lost later. One that has replaced another keeps its name.
     pub fn commit_durably(mut self) -> Result<(), FileError> {
         self.name().map_err(|source| FileError::io("write", &self.destination, source))?;
         self.sync_folder().map_err(|source| {
@@ -161,8 +162,8 @@ impl AtomicFile {
         }
     }
 
-    /// Some network file systems have neither: reserve the name, then rename over the reservation. A
-    /// crash between the two leaves an empty file, nothing of anybody's is lost.
+    /// Some network file systems have neither: reserve the name, then rename over the reservation.
+    /// A crash between the two leaves an empty file, nothing of anybody's is lost.
     fn rename_over_reservation(&mut self) -> io::Result<()> {
         OpenOptions::new().write(true).create_new(true).open(&self.destination)?;
         self.rename().inspect_err(|_| {
@@ -212,8 +213,8 @@ pub fn write_file(
     file.commit()
 }
 
-/// Where the file really goes, and the permissions of the one that it replaces. A link is followed, so
-/// that what it points to is replaced and not the link.
+/// Where the file really goes, and the permissions of the one that it replaces. A link is followed,
+/// so that what it points to is replaced and not the link.
 fn resolve(
     destination: &Path,
     existing: Existing,

@@ -1,8 +1,8 @@
 //! The demonstration: four people, one file, one removed member, two flipped bytes.
 //!
-//! Nothing is staged: four state directories are made in a folder, files are written and read by the
-//! functions that the commands use, and each expectation is checked. What must be refused and is not
-//! makes the demonstration fail.
+//! Nothing is staged: four state directories are made in a folder, files are written and read by
+//! the functions that the commands use, and each expectation is checked. What must be refused and
+//! is not makes the demonstration fail.
 
 use core::time::Duration;
 use std::fs;
@@ -60,8 +60,8 @@ pub struct Step {
     pub time: Duration,
 }
 
-/// Runs the demonstration in `folder`, which must be empty, with the file `input`. `show` is told of
-/// each step when it is over; the first that fails is the last.
+/// Runs the demonstration in `folder`, which must be empty, with the file `input`. `show` is told
+/// of each step when it is over; the first that fails is the last.
 pub fn run(folder: &Path, input: &Path, kdf: KdfParams, show: &mut dyn FnMut(&Step)) -> Vec<Step> {
     let mut demo = Demo { folder, input, kdf, steps: Vec::new(), show };
     // The failed step tells.

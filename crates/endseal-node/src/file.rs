@@ -30,7 +30,8 @@ pub enum SealFileError {
     Seal(SealError),
 }
 
-/// Why a stream was not opened. What was written is a prefix of the content, and is to be thrown away.
+/// Why a stream was not opened. What was written is a prefix of the content, and is to be thrown
+/// away.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenFileError {

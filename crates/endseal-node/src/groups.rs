@@ -1,7 +1,7 @@
 //! Groups: the rosters that are known, epoch by epoch.
 //!
-//! `groups/NAME/EPOCH.roster`: nothing is replaced, so that the history stays and the newest epoch is
-//! the largest number. NAME is this side's name of the group, by default the owner's.
+//! `groups/NAME/EPOCH.roster`: nothing is replaced, so that the history stays and the newest epoch
+//! is the largest number. NAME is this side's name of the group, by default the owner's.
 
 use std::fs;
 use std::io;
@@ -120,8 +120,8 @@ impl Groups<'_> {
         Ok(roster)
     }
 
-    /// Begins the next epoch of a group, with a fresh epoch key that only those who are members then
-    /// can open.
+    /// Begins the next epoch of a group, with a fresh epoch key that only those who are members
+    /// then can open.
     ///
     /// # Errors
     /// [`GroupError`].
@@ -142,9 +142,9 @@ impl Groups<'_> {
         Ok(roster)
     }
 
-    /// Takes a roster from somebody else. A group is known by its id: its roster must come after the
-    /// newest one under whatever name it has here. For another group `trusted` is asked whether its
-    /// owner is trusted.
+    /// Takes a roster from somebody else. A group is known by its id: its roster must come after
+    /// the newest one under whatever name it has here. For another group `trusted` is asked whether
+    /// its owner is trusted.
     ///
     /// # Errors
     /// [`ImportError`].
@@ -239,8 +239,8 @@ pub fn epoch_key(identity: &Identity, roster: &Roster) -> Result<EpochKey, Group
     key.map(EpochKey::from_bytes).map_err(|_| GroupError::EpochKeyLength)
 }
 
-/// Seals a fresh epoch key to the members of a draft and signs it. The suite is hybrid if each member has
-/// the key for it: callers tell the owner who has none (docs/spec/roster.md).
+/// Seals a fresh epoch key to the members of a draft and signs it. The suite is hybrid if each
+/// member has the key for it: callers tell the owner who has none (docs/spec/roster.md).
 fn sign(draft: RosterDraft, owner: &Identity) -> Result<Roster, GroupError> {
     let key = EpochKey::generate(&mut OsRandom, owner, &draft).map_err(|_| GroupError::Random)?;
     let identities = draft.members().iter().map(Member::identity);

@@ -64,8 +64,8 @@ impl Home {
     /// Takes a directory that is there.
     ///
     /// # Errors
-    /// [`HomeError::Missing`], [`HomeError::NotADirectory`], and [`FileError::Loose`] if others than
-    /// its owner can use it.
+    /// [`HomeError::Missing`], [`HomeError::NotADirectory`], and [`FileError::Loose`] if others
+    /// than its owner can use it.
     pub fn open(path: &Path) -> Result<Self, HomeError> {
         let metadata = match fs::metadata(path) {
             Ok(metadata) => metadata,
@@ -90,7 +90,8 @@ impl Home {
         &self.0
     }
 
-    /// Waits until no other process changes the directory, and keeps them waiting while the lock lives.
+    /// Waits until no other process changes the directory, and keeps them waiting while the lock
+    /// lives.
     ///
     /// # Errors
     /// Those of the file system.
@@ -178,8 +179,8 @@ pub(crate) fn write_private(path: &Path, content: &[u8]) -> Result<(), FileError
     write_file(path, content, Existing::Replace, Readers::Owner)
 }
 
-/// Gives a file a second name that is free, `NAME.old-1` and so on, so that replacing it loses nothing.
-/// `None` if there is no such file.
+/// Gives a file a second name that is free, `NAME.old-1` and so on, so that replacing it loses
+/// nothing. `None` if there is no such file.
 pub(crate) fn keep_aside(path: &Path) -> Result<Option<PathBuf>, FileError> {
     for number in 1..=MAX_ASIDE {
         let mut aside = path.as_os_str().to_owned();

@@ -71,8 +71,8 @@ impl Inspection {
     }
 }
 
-/// Looks at the start of `input` and gives it back whole: so that nobody has to unlock an identity to
-/// learn that a file is no envelope.
+/// Looks at the start of `input` and gives it back whole: so that nobody has to unlock an identity
+/// to learn that a file is no envelope.
 ///
 /// # Errors
 /// [`OpenFileError::Envelope`] if it is none, [`OpenFileError::Input`] if it cannot be read.

@@ -1,7 +1,7 @@
 //! The store of the state directory, and the sessions in it.
 //!
-//! The store is `store/`, under a key that follows from the identity's secrets: whoever opens the identity
-//! opens the store ([`Identity::store_key`]).
+//! The store is `store/`, under a key that follows from the identity's secrets: whoever opens the
+//! identity opens the store ([`Identity::store_key`]).
 
 mod error;
 mod receive;
@@ -61,9 +61,9 @@ impl Home {
         own(Engine::open(self.store(identity, wait)?)?, identity)
     }
 
-    /// Opens the store, making it if there is none, and a device in it if there is none: `device`, or a
-    /// random number that no other device of the identity is likely to have. `now` is in milliseconds
-    /// since 1970.
+    /// Opens the store, making it if there is none, and a device in it if there is none: `device`,
+    /// or a random number that no other device of the identity is likely to have. `now` is in
+    /// milliseconds since 1970.
     ///
     /// # Errors
     /// [`SessionsError`]; [`SessionsError::OtherDevice`] if there is a device of another number.
@@ -129,7 +129,8 @@ pub fn is_verified(
     known.iter().any(|it| it.verified && it.address.identity == *identity)
 }
 
-/// The key fits, so the store was made with these secrets; what it says of itself is checked all the same.
+/// The key fits, so the store was made with these secrets; what it says of itself is checked all
+/// the same.
 fn own(engine: Engine, identity: &Identity) -> Result<Engine, SessionsError> {
     if engine.address().identity != *identity.public().ed25519() {
         return Err(EngineError::Damaged("the device is of another identity").into());

@@ -1,9 +1,9 @@
 //! A folder as the backend: a small S3 server inside the process, so that one command serves S3
 //! without another server.
 //!
-//! It listens at a port of the loopback interface, for one access key that is drawn at its start and
-//! that nobody but the proxy knows; to the proxy it is a backend as any other. It is made for one
-//! machine: whole, durable and bounded in memory, but not for speed.
+//! It listens at a port of the loopback interface, for one access key that is drawn at its start
+//! and that nobody but the proxy knows; to the proxy it is a backend as any other. It is made for
+//! one machine: whole, durable and bounded in memory, but not for speed.
 //!
 //! # What lies where
 //! | path | what |
@@ -20,8 +20,8 @@
 //! Data are written, and forced to the disk, before the object's entry refers to them; the entry is
 //! replaced by one `rename`. So an object is the old one or the new one, and a body that breaks off
 //! leaves nothing. Conditions are checked under the same lock under which the entry is replaced.
-//! Data and entries never change, but are replaced: who reads an object reads that object to its end.
-//! What a killed process left is found by `pending` and tidied up at the next start.
+//! Data and entries never change, but are replaced: who reads an object reads that object to its
+//! end. What a killed process left is found by `pending` and tidied up at the next start.
 //!
 //! Entity tags are random, not digests of the content. There are no versions, tags of objects,
 //! access control lists or locks.

@@ -1,4 +1,5 @@
-//! A small HTTP/1.1 server for few clients that are known: the folder's proxy, and who reads metrics.
+//! A small HTTP/1.1 server for few clients that are known: the folder's proxy, and who reads
+//! metrics.
 
 use core::convert::Infallible;
 use core::future::Future;

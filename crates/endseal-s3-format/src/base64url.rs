@@ -40,7 +40,8 @@ mod tests {
                 assert_eq!(decode(&text, bytes.len() - 1), Err(Unauthentic));
             }
         }
-        // Padding, the other alphabet, blanks, a length that nothing has, bits behind the last byte.
+        // Padding, the other alphabet, blanks, a length that nothing has, bits behind the last
+        // byte.
         for text in
             ["AA==", "AA=", "A", "AAAAA", "A+AA", "A/AA", " AAA", "AAA\n", "AB", "AAB", "\u{e9}"]
         {

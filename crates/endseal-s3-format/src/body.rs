@@ -23,7 +23,8 @@ impl Header {
     /// no other way to a [`WholeSealer`]: two contents under one header would share their nonces.
     ///
     /// `key` MUST be uniformly random and drawn for this object; `wrapped` is what the provider's
-    /// key `key_id` made of it with [`Place::wrap_context`](crate::Place::wrap_context) of `binding`.
+    /// key `key_id` made of it with [`Place::wrap_context`](crate::Place::wrap_context) of
+    /// `binding`.
     ///
     /// # Errors
     /// [`HeaderError`] for a length, key id or wrapped key beyond the limits, or if `random` fails.
@@ -68,8 +69,8 @@ impl WholeSealer {
         Self { content: ContentSealer::new(keys, plaintext_len), source, tail, plaintext_len }
     }
 
-    /// Seals the next content to the end of `out`, in chunks of 16 KiB; what does not fill one waits
-    /// for the next call.
+    /// Seals the next content to the end of `out`, in chunks of 16 KiB; what does not fill one
+    /// waits for the next call.
     ///
     /// # Errors
     /// [`SealError::Length`] if more comes than the header says; nothing of `data` is sealed then.
@@ -79,8 +80,8 @@ impl WholeSealer {
 
     /// The value of the metadata entry `endseal-md5`: what the MD5 of the content is to be.
     ///
-    /// The caller MUST compare it with the content before [`finish`](Self::finish), and not call that if it
-    /// is another one.
+    /// The caller MUST compare it with the content before [`finish`](Self::finish), and not call
+    /// that if it is another one.
     ///
     /// # Errors
     /// [`SealError::Random`].
@@ -106,7 +107,8 @@ impl WholeSealer {
     /// ([`sealed_len`](crate::size::sealed_len)). The duty is that of [`finish`](Self::finish).
     ///
     /// # Errors
-    /// [`SealError::Length`] if content or `out` are not as long as the header says, or something was pushed before.
+    /// [`SealError::Length`] if content or `out` are not as long as the header says, or something
+    /// was pushed before.
     pub fn seal(
         self,
         content: &[u8],

@@ -67,8 +67,8 @@ impl ContentSealer {
         Ok(())
     }
 
-    /// Seals all of the content at once, before which nothing was pushed, without a copy of any of it. `out` MUST have
-    /// as many bytes as its chunks.
+    /// Seals all of the content at once, before which nothing was pushed, without a copy of any of
+    /// it. `out` MUST have as many bytes as its chunks.
     pub(super) fn seal_whole(mut self, data: &[u8], out: &mut [u8]) -> Result<(), SealError> {
         let fits = chunks_len(data.len() as u64) == Some(out.len() as u64);
         if !fits || data.len() as u64 != self.remaining || !self.pending.is_empty() {
@@ -108,8 +108,8 @@ fn seal(
 pub struct Taken {
     /// Sealed bytes that it needs no more.
     pub sealed: usize,
-    /// Bytes of content that lie at the start of the buffer now, all of them authentic. Between them and what was
-    /// not taken lies nothing of use.
+    /// Bytes of content that lie at the start of the buffer now, all of them authentic. Between
+    /// them and what was not taken lies nothing of use.
     pub content: usize,
 }
 
@@ -121,7 +121,8 @@ impl Taken {
     }
 }
 
-/// `salt (24) || chunks` of a message that is in memory. It has no commitment: the header has one of the same key.
+/// `salt (24) || chunks` of a message that is in memory. It has no commitment: the header has one
+/// of the same key.
 #[allow(clippy::expect_used, reason = "the message is the proof")]
 pub(super) fn seal_message(
     source: &KeySource,
@@ -137,7 +138,8 @@ pub(super) fn seal_message(
     out
 }
 
-/// The same by keys that were derived with that salt, to `out`, which MUST have [`message_len`] bytes.
+/// The same by keys that were derived with that salt, to `out`, which MUST have [`message_len`]
+/// bytes.
 pub(super) fn seal_message_to(
     keys: SealKeys,
     salt: &[u8; SALT_LEN],

@@ -28,8 +28,8 @@ pub(super) fn seal(
 /// Opens the value of the entry `endseal-md5`.
 ///
 /// # Errors
-/// [`Unauthentic`] if `key` is not the key of `header`, the header is that of a multipart object, or the
-/// value is not what [`WholeSealer::seal_md5`](crate::WholeSealer::seal_md5) makes.
+/// [`Unauthentic`] if `key` is not the key of `header`, the header is that of a multipart object,
+/// or the value is not what [`WholeSealer::seal_md5`](crate::WholeSealer::seal_md5) makes.
 pub fn open(header: &Header, key: &ContentKey, text: &str) -> Result<[u8; MD5_LEN], Unauthentic> {
     if header.form() != Form::Whole {
         return Err(Unauthentic);

@@ -13,8 +13,8 @@
 //! | tags, metadata and names | [`entity_tag`], [`content_md5`], [`user_metadata`], [`names`] |
 //!
 //! Everything that opens takes the header and the content key, and compares the commitment before
-//! it uses the key. Everything that is not authentic is one error: [`Unauthentic`]. Nothing here reads or
-//! writes: what to send and what came are slices.
+//! it uses the key. Everything that is not authentic is one error: [`Unauthentic`]. Nothing here
+//! reads or writes: what to send and what came are slices.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::std_instead_of_alloc,

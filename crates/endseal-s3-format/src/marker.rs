@@ -4,7 +4,8 @@ use crate::header::Header;
 use crate::record::Record;
 use crate::{ContentKey, Unauthentic};
 
-/// Returns true if `plaintext_len` bytes of content at this key, as clients call it, are stored without a body.
+/// Returns true if `plaintext_len` bytes of content at this key, as clients call it, are stored
+/// without a body.
 ///
 /// Several servers refuse data at a key that ends in `/`.
 #[must_use]

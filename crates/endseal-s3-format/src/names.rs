@@ -89,9 +89,9 @@ impl Names {
         Ok(out)
     }
 
-    /// A listing's prefix: what the backend is asked for, up to the last `/` of `prefix`, and what is
-    /// behind it. Where that is not empty, the caller MUST drop all entries whose opened key does
-    /// not begin with `prefix`.
+    /// A listing's prefix: what the backend is asked for, up to the last `/` of `prefix`, and what
+    /// is behind it. Where that is not empty, the caller MUST drop all entries whose opened key
+    /// does not begin with `prefix`.
     ///
     /// # Errors
     /// [`NameError::TooLong`] if no key can begin so.

@@ -73,8 +73,8 @@ pub(super) fn is_number(text: &str) -> bool {
     digits && text.parse().ok().and_then(PartNumber::new).is_some()
 }
 
-/// Which upload a parked part or a record belongs to, so that who cleans a bucket can ask whether it
-/// goes on.
+/// Which upload a parked part or a record belongs to, so that who cleans a bucket can ask whether
+/// it goes on.
 ///
 /// It is not authentic: the caller MUST compare [`folder`](Self::folder), or
 /// [`recorded_folder`](crate::recorded_folder) of its upload id, with where the object lies.

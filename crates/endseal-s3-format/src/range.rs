@@ -62,9 +62,9 @@ impl RangePlan {
     }
 
     /// For a multipart object. All of the object is the range from 0 to the record's
-    /// [`plaintext_len`](Record::plaintext_len): then every salt and chunk is read, also what has no
-    /// content. `None` if the record is that of a whole object, or `range` does not lie within the
-    /// content (status 416).
+    /// [`plaintext_len`](Record::plaintext_len): then every salt and chunk is read, also what has
+    /// no content. `None` if the record is that of a whole object, or `range` does not lie within
+    /// the content (status 416).
     #[must_use]
     pub fn multipart(record: &Record, range: Range<u64>) -> Option<Self> {
         if record.entries().is_empty() || !is_within(&range, record.plaintext_len()) {

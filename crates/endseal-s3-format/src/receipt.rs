@@ -30,7 +30,8 @@ pub struct Receipt {
     pub salt: [u8; SALT_LEN],
     /// Length of its content.
     pub plaintext_len: u64,
-    /// SHA-256 of its content, if it is known; not zero. The caller MUST have compared it with the content.
+    /// SHA-256 of its content, if it is known; not zero. The caller MUST have compared it with the
+    /// content.
     pub sha256: Option<[u8; 32]>,
     /// The checksum that the client gave, if it did. The caller MUST have compared it
     /// with the content.

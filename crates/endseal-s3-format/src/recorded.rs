@@ -22,8 +22,8 @@ pub fn recorded_id_key(backend_upload_id: &str) -> String {
 }
 
 /// The key of the object with the [`Receipt`](crate::Receipt) of that upload of part `number` which
-/// the backend answered to with `entity_tag`, without its quotes: the number in five digits, `-`, and
-/// 16 bytes of `BLAKE3-derive("endseal/s3-object@v1 tag", entity_tag)` in hexadecimal.
+/// the backend answered to with `entity_tag`, without its quotes: the number in five digits, `-`,
+/// and 16 bytes of `BLAKE3-derive("endseal/s3-object@v1 tag", entity_tag)` in hexadecimal.
 #[must_use]
 pub fn receipt_key(backend_upload_id: &str, number: PartNumber, entity_tag: &str) -> String {
     let (folder, tag) = (recorded_folder(backend_upload_id), short_digest(S3_TAG, entity_tag));

@@ -13,7 +13,8 @@ const CHUNK: u64 = CHUNK_LEN as u64;
 const SEALED_CHUNK: u64 = SEALED_CHUNK_LEN as u64;
 const TAG: u64 = TAG_LEN as u64;
 const SALT: u64 = SALT_LEN as u64;
-/// Length of the tail of a whole object without pad: salt, a record without entries, its tag, length.
+/// Length of the tail of a whole object without pad: salt, a record without entries, its tag,
+/// length.
 pub(super) const SHORT_TAIL: u64 = SHORT_TAIL_LEN as u64;
 /// The same.
 pub(super) const SHORT_TAIL_LEN: usize = SALT_LEN + 48 + TAG_LEN + 4;

@@ -70,8 +70,8 @@ impl Record {
         Ok(())
     }
 
-    /// Opens the record of an object of `sealed_len` bytes. `tail` is what the object ends with: the
-    /// last [`tail_len_max`](crate::size::tail_len_max) bytes for the content's length, which
+    /// Opens the record of an object of `sealed_len` bytes. `tail` is what the object ends with:
+    /// the last [`tail_len_max`](crate::size::tail_len_max) bytes for the content's length, which
     /// [`plaintext_len`](crate::size::plaintext_len) tells, or all of it if it has not as many.
     ///
     /// # Errors
@@ -105,8 +105,8 @@ impl Record {
 }
 
 /// Opens the record at the end of `tail`, which may have anything before it. Its length is checked
-/// before anything is done for it: no entry for a whole object, at most `max_parts` for the other. `keys` derives those
-/// of the form's records with a salt.
+/// before anything is done for it: no entry for a whole object, at most `max_parts` for the other.
+/// `keys` derives those of the form's records with a salt.
 pub(super) fn open_frame(
     keys: impl FnOnce(&[u8; SALT_LEN]) -> ChunkKeys,
     form: Form,

@@ -11,9 +11,9 @@
 //! Of an unsigned upload, each slice as it comes. Of a signed one, a chunk of at most
 //! [`Limits::hold`] bytes when its signature is verified. A longer chunk is hashed while it passes,
 //! and its last [`Limits::hold`] bytes are kept back until its signature is verified: what was
-//! released of it is not authentic until the end of the chunk, and the whole content never leaves the
-//! decoder unless all signatures are right. The caller MUST throw away what it got when the decoder
-//! reports an error, and MUST NOT take the content for good before [`Decoder::finish`].
+//! released of it is not authentic until the end of the chunk, and the whole content never leaves
+//! the decoder unless all signatures are right. The caller MUST throw away what it got when the
+//! decoder reports an error, and MUST NOT take the content for good before [`Decoder::finish`].
 //!
 //! # What is taken
 //! Chunk sizes as hexadecimal digits in either case, at most 16. Lines end in CRLF; those of the

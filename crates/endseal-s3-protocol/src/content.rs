@@ -101,11 +101,11 @@ impl<S: Pieces> Content<S> {
         self.left + self.rest.len() as u64
     }
 
-    /// Gives pieces to `take`: as many as are there, at most `most` bytes, so that their sealed bytes are written
-    /// together. At the end, what was found true.
+    /// Gives pieces to `take`: as many as are there, at most `most` bytes, so that their sealed
+    /// bytes are written together. At the end, what was found true.
     ///
-    /// The caller MUST let `most` be above 0, and not ask for steps besides; its other duties are those of
-    /// [`poll_step`](Self::poll_step).
+    /// The caller MUST let `most` be above 0, and not ask for steps besides; its other duties are
+    /// those of [`poll_step`](Self::poll_step).
     ///
     /// # Errors
     /// As [`poll_step`](Self::poll_step); those of `take`.
@@ -142,8 +142,8 @@ impl<S: Pieces> Content<S> {
         }
     }
 
-    /// Returns the next step. The caller MUST hold back the last of what it makes of the pieces until the
-    /// end has come, and MUST NOT ask again after that or after an error.
+    /// Returns the next step. The caller MUST hold back the last of what it makes of the pieces
+    /// until the end has come, and MUST NOT ask again after that or after an error.
     ///
     /// # Errors
     /// If it ends early, goes on too long, breaks off, its chunks are wrong, or it is not what the

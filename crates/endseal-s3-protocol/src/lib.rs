@@ -1,4 +1,5 @@
-//! The protocol of S3: signatures, chunks, checksums, documents, targets and error codes. No socket, no runtime.
+//! The protocol of S3: signatures, chunks, checksums, documents, targets and error codes. No
+//! socket, no runtime.
 //!
 //! | to do this | use |
 //! |---|---|

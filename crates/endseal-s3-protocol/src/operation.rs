@@ -105,13 +105,13 @@ const REFUSED_HEADERS: [&str; 4] = [
     "x-minio-extract",
 ];
 
-/// Deletes all keys that begin with the one named, the proxy's own among them. About a bucket it means
-/// what the client may do anyway.
+/// Deletes all keys that begin with the one named, the proxy's own among them. About a bucket it
+/// means what the client may do anyway.
 const FORCE_DELETE: &str = "x-minio-force-delete";
 
-/// What can be asked about an object, and set, without touching its content. Nothing else goes to the
-/// backend as it is: many servers take a parameter that they do not know for none, and a `PUT` with it
-/// for one of plaintext.
+/// What can be asked about an object, and set, without touching its content. Nothing else goes to
+/// the backend as it is: many servers take a parameter that they do not know for none, and a `PUT`
+/// with it for one of plaintext.
 const ABOUT_OBJECTS: [&str; 4] = ["acl", "legal-hold", "retention", "tagging"];
 
 /// With those of buckets, the parameters that make a request for an object one for something else.

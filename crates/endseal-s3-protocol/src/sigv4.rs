@@ -2,8 +2,8 @@
 //!
 //! # Which string is signed
 //! S3 encodes the decoded path and query once, and resolves no dots. Clients sign either that or
-//! what they sent, byte for byte (botocore does). [`Verifier`] takes both: each string leads back to
-//! one decoded path and query, those of [`uri`], so that nobody can give a signature another
+//! what they sent, byte for byte (botocore does). [`Verifier`] takes both: each string leads back
+//! to one decoded path and query, those of [`uri`], so that nobody can give a signature another
 //! meaning. Handlers MUST decode with [`uri`] for the same reason; `+` in a query is a space.
 //!
 //! # Replay

@@ -226,8 +226,8 @@ impl Clients {
         Some(&self.0.get(access_key)?.client)
     }
 
-    /// The client of an access key, and what signs its requests for the backend, where it is not the proxy's
-    /// own.
+    /// The client of an access key, and what signs its requests for the backend, where it is not
+    /// the proxy's own.
     pub(crate) fn find(&self, access_key: &str) -> Option<(&Arc<Client>, Option<&BackendSigner>)> {
         self.0.get(access_key).map(|known| (&known.client, known.signer.as_ref()))
     }

@@ -19,7 +19,8 @@ pub enum Plaintext {
     Forbid,
     /// They can be read; what is written is sealed.
     ReadOnly,
-    /// They can be read and written: the bucket goes through untouched, but for sealed objects, which are opened.
+    /// They can be read and written: the bucket goes through untouched, but for sealed objects,
+    /// which are opened.
     Allow,
 }
 
@@ -31,8 +32,9 @@ pub enum EntityTags {
     /// The backend's entity tag with `-0` behind it.
     #[default]
     Backend,
-    /// The MD5 of the content, where it is known when an object is written: the request says it, or has
-    /// at most 256 KiB. Lists, and all other objects, have the tags of [`Backend`](Self::Backend).
+    /// The MD5 of the content, where it is known when an object is written: the request says it, or
+    /// has at most 256 KiB. Lists, and all other objects, have the tags of
+    /// [`Backend`](Self::Backend).
     Md5,
 }
 
@@ -70,8 +72,8 @@ impl BucketRule {
         }
     }
 
-    /// Returns true if ids and receipts of uploads are written and looked for: everywhere but where plaintext
-    /// is written, as uploads are the backend's own there.
+    /// Returns true if ids and receipts of uploads are written and looked for: everywhere but where
+    /// plaintext is written, as uploads are the backend's own there.
     pub(crate) fn records_uploads(&self) -> bool {
         self.plaintext != Plaintext::Allow
     }

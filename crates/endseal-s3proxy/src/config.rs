@@ -83,8 +83,8 @@ pub struct Backend {
     pub credentials: Option<CredentialChain>,
     /// Certificates to trust beside the usual ones, in PEM.
     pub ca_file: Option<PathBuf>,
-    /// Whether it takes a checksum behind the body of an upload, or before a short one, as all but old
-    /// servers do. With it, a body that was cut is never stored.
+    /// Whether it takes a checksum behind the body of an upload, or before a short one, as all but
+    /// old servers do. With it, a body that was cut is never stored.
     pub trailers: bool,
 }
 

@@ -56,8 +56,8 @@ pub(crate) struct RequestContext {
 }
 
 impl Proxy {
-    /// A proxy with this configuration, key provider and client of the backend. It signs with `access_key`;
-    /// [`start`](Self::start) makes one that asks a chain of credentials.
+    /// A proxy with this configuration, key provider and client of the backend. It signs with
+    /// `access_key`; [`start`](Self::start) makes one that asks a chain of credentials.
     #[must_use]
     pub fn new(config: &Config, provider: Arc<dyn KeyProvider>, backend: upstream::Client) -> Self {
         let clients = Clients::new(&config.clients, &config.backend.region);
@@ -103,8 +103,8 @@ impl Proxy {
         self.buckets.rule(bucket)
     }
 
-    /// The verifier of forms, the clients who may send one, and what signs for those without credentials of their
-    /// own.
+    /// The verifier of forms, the clients who may send one, and what signs for those without
+    /// credentials of their own.
     pub(crate) const fn form_access(&self) -> (&Verifier<Clients>, &Clients, &BackendSigner) {
         (&self.verifier, &self.clients, &self.signer)
     }

@@ -1,8 +1,8 @@
 //! Credentials of the proxy at the backend: fixed ones, or those of a chain, renewed before they
 //! expire.
 //!
-//! Each request to the backend is signed with the credentials that are valid when it is sent. A chain
-//! is asked in the background, by a task of the runtime that the proxy was started in.
+//! Each request to the backend is signed with the credentials that are valid when it is sent. A
+//! chain is asked in the background, by a task of the runtime that the proxy was started in.
 
 mod chain;
 mod connector;
@@ -29,7 +29,8 @@ pub(crate) enum BackendSigner {
 }
 
 impl BackendSigner {
-    /// A signer with the credentials of a chain, which is asked from now on. Called in a tokio runtime.
+    /// A signer with the credentials of a chain, which is asked from now on. Called in a tokio
+    /// runtime.
     pub(crate) fn of_chain(chain: &CredentialChain, region: &str, trust: Trust) -> Self {
         Self::Renewed(Arc::new(Renewal::start(chain.clone(), region.to_owned(), trust)))
     }
@@ -45,8 +46,8 @@ impl BackendSigner {
         }
     }
 
-    /// Uses the credentials of `old` until the chain has answered for the first time. Does nothing for
-    /// another chain.
+    /// Uses the credentials of `old` until the chain has answered for the first time. Does nothing
+    /// for another chain.
     pub(crate) fn take_over(&self, old: &Self) {
         if let (Self::Renewed(own), Self::Renewed(old)) = (self, old) {
             own.take_over(old);

@@ -26,13 +26,13 @@ use crate::upstream::{Body, ClientError, ResponseBody, broken};
 const BUCKET_REGION: HeaderName = HeaderName::from_static("x-amz-bucket-region");
 
 impl Proxy {
-    /// Sends a request, signed anew, with the names that the backend knows. Gives an answer that is a
-    /// success of the operation; a redirect is none, and is not followed.
+    /// Sends a request, signed anew, with the names that the backend knows. Gives an answer that is
+    /// a success of the operation; a redirect is none, and is not followed.
     ///
     /// # Errors
-    /// If a name has no room once it is encrypted, there are no credentials, no answer comes, or the body's source
-    /// fails: then with its error.
-    /// The error that the backend answers with, or `BadGateway` for a status that the operation does not have.
+    /// If a name has no room once it is encrypted, there are no credentials, no answer comes, or
+    /// the body's source fails: then with its error. The error that the backend answers with, or
+    /// `BadGateway` for a status that the operation does not have.
     pub(crate) async fn send(
         &self,
         signer: &BackendSigner,

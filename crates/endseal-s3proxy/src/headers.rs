@@ -25,8 +25,8 @@ const MAX_USER_METADATA: usize = 2_048;
 /// Fields that a request to the backend gets besides those of the client's.
 const ADDED: usize = 8;
 
-/// Path and query of a value of `x-amz-copy-source`. Slashes may be escaped, also the one between bucket
-/// and key: clients escape both as one name.
+/// Path and query of a value of `x-amz-copy-source`. Slashes may be escaped, also the one between
+/// bucket and key: clients escape both as one name.
 pub(crate) fn copied_path(value: &str) -> (String, &str) {
     let (path, query) = value.split_once('?').unwrap_or((value, ""));
     let path = path.replace("%2F", "/").replace("%2f", "/");
@@ -34,9 +34,9 @@ pub(crate) fn copied_path(value: &str) -> (String, &str) {
     (path, query)
 }
 
-/// Returns true for a header of a request that S3 gives a meaning, or that describes an object or a condition. No other
-/// goes to the backend: `Referer` or `Cookie` may hold a credential for the proxy, and what overrides the method or the
-/// target at some servers was not authorized here.
+/// Returns true for a header of a request that S3 gives a meaning, or that describes an object or a
+/// condition. No other goes to the backend: `Referer` or `Cookie` may hold a credential for the
+/// proxy, and what overrides the method or the target at some servers was not authorized here.
 fn is_passed_on(name: &HeaderName) -> bool {
     let name = name.as_str();
     if let Some(rest) = name.strip_prefix("x-amz-") {
@@ -50,7 +50,8 @@ fn is_passed_on(name: &HeaderName) -> bool {
         || name.starts_with("access-control-request-")
         || matches!(
             name,
-            // Not `accept-encoding`: the proxy reads lists, and takes lengths at their word. MinIO would compress both.
+            // Not `accept-encoding`: the proxy reads lists, and takes lengths at their word. MinIO
+            // would compress both.
             "accept"
                 | "cache-control"
                 | "content-disposition"
@@ -95,8 +96,8 @@ pub(crate) fn about_sealed(headers: &HeaderMap) -> HeaderMap {
     chosen(headers, |name| is_passed_on(name) && !describes_content(name))
 }
 
-/// The headers that are wanted, without an encoding of the request, and room for those that a request
-/// to the backend gets besides.
+/// The headers that are wanted, without an encoding of the request, and room for those that a
+/// request to the backend gets besides.
 fn chosen(headers: &HeaderMap, wanted: impl Fn(&HeaderName) -> bool) -> HeaderMap {
     let mut out = HeaderMap::with_capacity(headers.len() + ADDED);
     let hop_by_hop = hop_by_hop(headers);
@@ -135,8 +136,8 @@ pub(crate) fn check_user_metadata(headers: &HeaderMap) -> Result<usize, S3Error>
     Ok(len)
 }
 
-/// Refuses a key with which the backend would encrypt (SSE-C): it would get the key, and is trusted with
-/// availability alone.
+/// Refuses a key with which the backend would encrypt (SSE-C): it would get the key, and is trusted
+/// with availability alone.
 ///
 /// # Errors
 /// `NotImplemented`.
@@ -189,8 +190,8 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// Headers of the backend's answer that the client sees as they are. Some servers keep the encoding of
-/// an upload with the object.
+/// Headers of the backend's answer that the client sees as they are. Some servers keep the encoding
+/// of an upload with the object.
 pub(crate) fn returned(headers: &HeaderMap) -> HeaderMap {
     chosen(headers, is_returned)
 }
@@ -208,8 +209,9 @@ pub(crate) fn returned_unsealed(headers: &HeaderMap) -> HeaderMap {
     chosen(headers, |name| is_returned(name) && !describes_sealed(name))
 }
 
-/// Returns true for a header of an answer that describes an object, or that S3 gives a meaning. Others could lead a
-/// client past the proxy (`Location`), or have a browser report presigned URLs to the backend (`NEL`).
+/// Returns true for a header of an answer that describes an object, or that S3 gives a meaning.
+/// Others could lead a client past the proxy (`Location`), or have a browser report presigned URLs
+/// to the backend (`NEL`).
 fn is_returned(name: &HeaderName) -> bool {
     is_of_origins(name)
         || ["x-amz-", "x-minio-", "x-rgw-"].iter().any(|prefix| name.as_str().starts_with(prefix))

@@ -1,5 +1,5 @@
-//! Names between clients and the backend, in buckets where they are encrypted (docs/spec/s3-object.md,
-//! "Names").
+//! Names between clients and the backend, in buckets where they are encrypted
+//! (docs/spec/s3-object.md, "Names").
 //!
 //! Everything in the proxy speaks of keys as clients do. What goes to the backend goes by
 //! `forward`, which translates it; what comes from there is translated where it is read.
@@ -94,8 +94,8 @@ impl Proxy {
         Ok(if query.is_empty() { path } else { format!("{path}?{query}") })
     }
 
-    /// An answer about one object with the names that clients know: what the backend says of uploads and
-    /// of copies.
+    /// An answer about one object with the names that clients know: what the backend says of
+    /// uploads and of copies.
     pub(crate) async fn with_clients_names(
         &self,
         seen: &AccessLog,
@@ -170,8 +170,8 @@ async fn collect(mut body: Outgoing) -> Option<BytesMut> {
     Some(all)
 }
 
-/// A document in which the names of the backend are those of clients. An encrypted name of 16 bytes and
-/// more stands for nothing else, and has no character that XML or URLs would escape.
+/// A document in which the names of the backend are those of clients. An encrypted name of 16 bytes
+/// and more stands for nothing else, and has no character that XML or URLs would escape.
 fn renamed(document: &[u8], known: &[(String, String)]) -> Vec<u8> {
     let Ok(text) = core::str::from_utf8(document) else { return Vec::new() };
     let replace = |text: &str, write: &dyn Fn(&str) -> String| {
@@ -194,8 +194,8 @@ fn renamed(document: &[u8], known: &[(String, String)]) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// Headers of a request as the backend gets them: what names another key of the bucket is translated,
-/// what tells where the client found this one stays here.
+/// Headers of a request as the backend gets them: what names another key of the bucket is
+/// translated, what tells where the client found this one stays here.
 ///
 /// # Errors
 /// `KeyTooLongError`, `InvalidArgument` for a name that is no text.

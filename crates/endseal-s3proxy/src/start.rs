@@ -84,7 +84,8 @@ impl Proxy {
         proxy
     }
 
-    /// Makes the proxy that takes the place of this one. Both have their counters and their folder together.
+    /// Makes the proxy that takes the place of this one. Both have their counters and their folder
+    /// together.
     ///
     /// # Errors
     /// [`StartError`]; another folder is one, as this one would be used by two.

@@ -1,6 +1,6 @@
 //! Bodies on their way through: content that is sealed towards the backend, sealed objects that are
-//! opened towards the client. Each is drawn by whoever sends it: no task, no channel, no more memory
-//! than the pieces on their way.
+//! opened towards the client. Each is drawn by whoever sends it: no task, no channel, no more
+//! memory than the pieces on their way.
 
 mod content;
 mod form_file;

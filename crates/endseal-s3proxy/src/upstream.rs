@@ -13,8 +13,8 @@
 //! ```
 //!
 //! A request runs in the task that waits for it, and a body in the task that reads it: what is
-//! dropped is aborted, and no frame crosses a channel. Connections are kept for the next request when
-//! both messages came to their ends.
+//! dropped is aborted, and no frame crosses a channel. Connections are kept for the next request
+//! when both messages came to their ends.
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -103,14 +103,16 @@ impl Client {
 
     /// Sends a request and waits for the head of its response.
     ///
-    /// The URI is sent as it is: the caller made it by [`Target::request_target`]. `Host` is added if
-    /// it is missing, `Content-Length` is the body's. A server may answer before it has all of the
-    /// body: then the rest of the body is dropped, and the response is all that is left of the exchange.
+    /// The URI is sent as it is: the caller made it by [`Target::request_target`]. `Host` is added
+    /// if it is missing, `Content-Length` is the body's. A server may answer before it has all of
+    /// the body: then the rest of the body is dropped, and the response is all that is left of the
+    /// exchange.
     ///
     /// Nothing is sent twice, with one exception. Where a kept connection turns out closed before a
-    /// byte of a response, and nothing of the request was sent, or the method is idempotent (or there
-    /// is no body) and the body can be had again, the request goes out once more over a new one. A write
-    /// on a condition is not idempotent: the first one may be why it does not hold any more.
+    /// byte of a response, and nothing of the request was sent, or the method is idempotent (or
+    /// there is no body) and the body can be had again, the request goes out once more over a new
+    /// one. A write on a condition is not idempotent: the first one may be why it does not hold any
+    /// more.
     ///
     /// # Errors
     /// [`ClientError`]. The server may have acted on the request nevertheless, except for

@@ -1,5 +1,5 @@
-//! A backlog beside the bare ratchet, on this machine: `cargo bench -p endseal-session`. What is claimed
-//! is measured by `endseal-bench`; this is for whoever changes the engine.
+//! A backlog beside the bare ratchet, on this machine: `cargo bench -p endseal-session`. What is
+//! claimed is measured by `endseal-bench`; this is for whoever changes the engine.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::expect_used, reason = "a bench")]
 
 use core::hint::black_box;
@@ -53,8 +53,9 @@ fn main() {
     let _ = fs::remove_dir_all(&base);
 }
 
-/// One case alone, for profilers: messages, conversations, messages a transaction (0 for all), threads,
-/// rounds. What the caller's thread took of a processor tells more than the clock where others work too.
+/// One case alone, for profilers: messages, conversations, messages a transaction (0 for all),
+/// threads, rounds. What the caller's thread took of a processor tells more than the clock where
+/// others work too.
 fn one(base: &Path, messages: usize, people: usize, chunk: usize, threads: usize, rounds: usize) {
     let work = Work::new(base, messages, people);
     let options = BatchOptions::whole().threads(threads);

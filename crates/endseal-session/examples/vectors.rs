@@ -1,8 +1,8 @@
 //! Writes the test vectors of docs/spec/session.md and docs/spec/session-file.md:
 //! `cargo run -p endseal-session --example endseal-session-vectors -- vectors`.
 //!
-//! Everything is written by hand here, byte by byte, and not by the code that the vectors test; only
-//! keys, signatures and digests are not.
+//! Everything is written by hand here, byte by byte, and not by the code that the vectors test;
+//! only keys, signatures and digests are not.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
 
 #[path = "vectors/file.rs"]

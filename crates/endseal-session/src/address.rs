@@ -15,8 +15,8 @@ pub struct Address {
     pub device: DeviceId,
 }
 
-/// The first 8 bytes of the identity in hexadecimal, and the device: `d75a980182b10ab7/1`. It serves
-/// in messages to people; whoever must not be deceived compares the whole.
+/// The first 8 bytes of the identity in hexadecimal, and the device: `d75a980182b10ab7/1`. It
+/// serves in messages to people; whoever must not be deceived compares the whole.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.identity.as_bytes()[..8].iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;

@@ -15,7 +15,8 @@ pub struct BatchOptions {
     /// What a commit promises.
     pub durability: Durability,
     /// Threads that may decrypt: conversations are spread over them. With more than one, another
-    /// thread writes to the store, and the next chunk is decrypted while the last one is synchronised.
+    /// thread writes to the store, and the next chunk is decrypted while the last one is
+    /// synchronised.
     pub threads: NonZeroUsize,
     /// The queue whose position is written with each transaction
     /// (see [`Envelope::position`](crate::Envelope)).

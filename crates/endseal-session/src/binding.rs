@@ -7,12 +7,13 @@ use endseal_crypto::x25519;
 use crate::address::Address;
 use crate::certificate::Certificate;
 
-/// The digest of both sides of a session: `BLAKE3-derive("endseal/session@v1 binding", certificate of the
-/// sender || identity || device || agreement key of the recipient)` (docs/spec/session.md, "Binding").
+/// The digest of both sides of a session: `BLAKE3-derive("endseal/session@v1 binding", certificate
+/// of the sender || identity || device || agreement key of the recipient)` (docs/spec/session.md,
+/// "Binding").
 ///
-/// The plaintext of each pre-key message has it in its head. Without it, the agreement would name keys alone,
-/// and a certificate proves no possession of the key in it: anybody could vouch for the key of another
-/// and appear as the author or as the addressee of a message.
+/// The plaintext of each pre-key message has it in its head. Without it, the agreement would name
+/// keys alone, and a certificate proves no possession of the key in it: anybody could vouch for the
+/// key of another and appear as the author or as the addressee of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binding([u8; Self::LEN]);
 
@@ -20,8 +21,8 @@ impl Binding {
     /// Length in bytes.
     pub const LEN: usize = 32;
 
-    /// The binding of a message under `certificate` to the device `recipient`, whose bundle had the key
-    /// `agreement`.
+    /// The binding of a message under `certificate` to the device `recipient`, whose bundle had the
+    /// key `agreement`.
     #[must_use]
     pub fn of(
         certificate: &[u8; Certificate::LEN],

@@ -29,8 +29,8 @@ pub struct PrekeyBundle {
 pub enum PrekeyKind {
     /// For one session.
     OneTime,
-    /// For any number, until two newer ones have been made. Only where no one-time key is left: until
-    /// the other side answers, sessions begun with it are no safer than this one key.
+    /// For any number, until two newer ones have been made. Only where no one-time key is left:
+    /// until the other side answers, sessions begun with it are no safer than this one key.
     Fallback,
 }
 
@@ -55,8 +55,8 @@ impl PrekeyBundle {
     /// Length in bytes.
     pub const LEN: usize = 343;
 
-    /// Makes a bundle of a prekey, made at `made_at` milliseconds since 1970. `sign` MUST sign with the
-    /// device's key in the certificate; others refuse the bundle if not.
+    /// Makes a bundle of a prekey, made at `made_at` milliseconds since 1970. `sign` MUST sign with
+    /// the device's key in the certificate; others refuse the bundle if not.
     #[must_use]
     pub fn issue(
         certificate: &Certificate,

@@ -48,7 +48,8 @@ impl Certificate {
 
     /// Signs a certificate for a device, made at `made_at` milliseconds since 1970.
     ///
-    /// The caller MUST NOT sign different keys for one device with one time: others refuse the second.
+    /// The caller MUST NOT sign different keys for one device with one time: others refuse the
+    /// second.
     #[must_use]
     pub fn issue(identity: &SigningKey, keys: &DeviceKeys, made_at: u64) -> Self {
         let public = *identity.public_key();
@@ -144,8 +145,8 @@ impl Certificate {
         }
     }
 
-    /// Returns true if `seen`, which the same address has shown, is for another device: it is later and has
-    /// other keys, or it conflicts.
+    /// Returns true if `seen`, which the same address has shown, is for another device: it is later
+    /// and has other keys, or it conflicts.
     pub(crate) fn is_superseded_by(&self, seen: &Self) -> bool {
         let of = |it: &Self| (it.keys.agreement, it.keys.signing, it.keys.group);
         match self.succession(seen) {

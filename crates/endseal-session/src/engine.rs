@@ -68,8 +68,9 @@ use crate::{
 
 /// Sessions and groups of one device over its store.
 ///
-/// What a call changes is in memory until its transaction was committed. If anything fails, what is in
-/// memory is dropped and read again from the store, so that the same messages can be delivered again.
+/// What a call changes is in memory until its transaction was committed. If anything fails, what is
+/// in memory is dropped and read again from the store, so that the same messages can be delivered
+/// again.
 #[allow(missing_debug_implementations, reason = "it holds secrets")]
 pub struct Engine<A: PairwiseAccount = OlmAccount> {
     store: Store,
@@ -151,11 +152,12 @@ impl<A: PairwiseAccount> Engine<A> {
         Ok(store.read()?.record(records::DEVICE, &[])?.is_some())
     }
 
-    /// The engine of a store that holds a device. If the store was restored since it was opened last, its
-    /// prekeys and key packages are deleted: [`Self::prekeys_lost`].
+    /// The engine of a store that holds a device. If the store was restored since it was opened
+    /// last, its prekeys and key packages are deleted: [`Self::prekeys_lost`].
     ///
     /// # Errors
-    /// [`EngineError::NoDevice`] if it holds none, [`EngineError::Damaged`] if its device or account is.
+    /// [`EngineError::NoDevice`] if it holds none, [`EngineError::Damaged`] if its device or
+    /// account is.
     pub fn open(mut store: Store) -> Result<Self, EngineError> {
         let restorations = store.restorations();
         let noted = records::Prekeys::of(&store.read()?)?;
@@ -193,8 +195,8 @@ impl<A: PairwiseAccount> Engine<A> {
     }
 
     /// Returns true if the store was restored and no bundle was
-    /// [published](EngineTransaction::published) since. Bundles and key packages that were handed out
-    /// before serve no more: the caller MUST replace them wherever others ask for them.
+    /// [published](EngineTransaction::published) since. Bundles and key packages that were handed
+    /// out before serve no more: the caller MUST replace them wherever others ask for them.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -219,8 +221,8 @@ impl<A: PairwiseAccount> Engine<A> {
         Ok(StateCache::new(account, strangers, own, budget, device.recognizer.clone()))
     }
 
-    /// Lets strangers begin sessions, or refuses them. The store keeps the choice; in a new one they are
-    /// accepted.
+    /// Lets strangers begin sessions, or refuses them. The store keeps the choice; in a new one
+    /// they are accepted.
     ///
     /// # Errors
     /// [`EngineError`]; the choice is as before then.
@@ -278,8 +280,9 @@ impl<A: PairwiseAccount> Engine<A> {
         self.store
     }
 
-    /// Moves the log into the database and truncates it, so that states that were replaced are in no
-    /// file any more. To be called when there is time, after what was delivered was acknowledged.
+    /// Moves the log into the database and truncates it, so that states that were replaced are in
+    /// no file any more. To be called when there is time, after what was delivered was
+    /// acknowledged.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -318,7 +321,8 @@ impl<A: PairwiseAccount> Engine<A> {
     }
 
     /// Deletes what is old by a policy, a bounded number of rows at a time: call it again while
-    /// [`Pruned::more`] is true, and from time to time otherwise, so that the age of numbers is known.
+    /// [`Pruned::more`] is true, and from time to time otherwise, so that the age of numbers is
+    /// known.
     ///
     /// # Errors
     /// [`EngineError`]; nothing was deleted then.
@@ -361,15 +365,15 @@ impl<A: PairwiseAccount> Engine<A> {
         Outbox::new(self)
     }
 
-    /// Opens a backlog: every message gets one result, whatever the others are. When this returns, what
-    /// the report calls kept is in the store, and may be acknowledged.
+    /// Opens a backlog: every message gets one result, whatever the others are. When this returns,
+    /// what the report calls kept is in the store, and may be acknowledged.
     ///
-    /// Messages are taken in their order within each conversation, but for those of a ratchet's chain, which
-    /// are taken in the order of their numbers. A bad message costs itself alone.
+    /// Messages are taken in their order within each conversation, but for those of a ratchet's
+    /// chain, which are taken in the order of their numbers. A bad message costs itself alone.
     ///
     /// # Errors
-    /// [`BatchError`] if the store fails: it tells what was committed before. The rest is as if it had
-    /// not been delivered.
+    /// [`BatchError`] if the store fails: it tells what was committed before. The rest is as if it
+    /// had not been delivered.
     pub fn decrypt_batch(
         &mut self,
         envelopes: &[Envelope<'_>],
@@ -378,9 +382,9 @@ impl<A: PairwiseAccount> Engine<A> {
         self.drain(envelopes, options, None)
     }
 
-    /// [`Self::decrypt_batch`] that calls `watch` after each transaction with what it held, and lets it
-    /// send messages in between. When `watch` breaks, what is on its way is committed, and the report
-    /// covers the messages that are done.
+    /// [`Self::decrypt_batch`] that calls `watch` after each transaction with what it held, and
+    /// lets it send messages in between. When `watch` breaks, what is on its way is committed, and
+    /// the report covers the messages that are done.
     ///
     /// # Errors
     /// As [`Self::decrypt_batch`].
@@ -456,8 +460,8 @@ impl<A: PairwiseAccount> Engine<A> {
         Ok(value)
     }
 
-    /// Encrypts a message to a device. The ciphertext lies in the outbox, committed with the state that
-    /// made it, before this returns it.
+    /// Encrypts a message to a device. The ciphertext lies in the outbox, committed with the state
+    /// that made it, before this returns it.
     ///
     /// # Errors
     /// [`SendError`]; nothing was encrypted then.
@@ -512,8 +516,8 @@ impl<A: PairwiseAccount> Engine<A> {
         Ok(())
     }
 
-    /// What is in memory, read again if a failure dropped it. Until it is given back, a failure or a
-    /// panic needs no hand to drop it.
+    /// What is in memory, read again if a failure dropped it. Until it is given back, a failure or
+    /// a panic needs no hand to drop it.
     fn take_memory(&mut self) -> Result<(StateCache<A>, References), EngineError> {
         self.ready()?;
         let references = core::mem::take(&mut self.references);

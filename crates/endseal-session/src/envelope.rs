@@ -32,7 +32,8 @@ impl<'a> Envelope<'a> {
         Self { id, origin: Origin::Group(group), body, position: &[] }
     }
 
-    /// The same message at a position of the queue (see [`BatchOptions::queue`](crate::BatchOptions)).
+    /// The same message at a position of the queue (see
+    /// [`BatchOptions::queue`](crate::BatchOptions)).
     #[must_use]
     pub fn at(self, position: &'a [u8]) -> Self {
         Self { position, ..self }

@@ -7,7 +7,8 @@ use endseal_store::{OpenStoreError, StoreError};
 use crate::group::GroupError;
 use crate::{Address, BatchReport, BeginError};
 
-/// Why the engine could not work. What is in the store is whole; what was not committed did not happen.
+/// Why the engine could not work. What is in the store is whole; what was not committed did not
+/// happen.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum EngineError {
@@ -61,8 +62,8 @@ impl From<StoreError> for EngineError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct BatchError {
-    /// What was committed before: these messages are done with. All later ones are as if they had not
-    /// been delivered, and can be delivered again.
+    /// What was committed before: these messages are done with. All later ones are as if they had
+    /// not been delivered, and can be delivered again.
     pub done: BatchReport,
     /// Why it ended.
     pub cause: EngineError,
@@ -198,22 +199,22 @@ impl From<EngineError> for BeginSessionError {
 pub enum GroupChangeError {
     /// The engine.
     Engine(EngineError),
-    /// This device knows a group of that id. A welcome replaces it only into a later epoch, by one of
-    /// its members; otherwise forget it first.
+    /// This device knows a group of that id. A welcome replaces it only into a later epoch, by one
+    /// of its members; otherwise forget it first.
     Exists,
     /// The group refused.
     Group(GroupError),
     /// A group was joined with this welcome.
     Joined,
-    /// The key package was used: this device has joined a group with it by another welcome, or has added a
-    /// device by it.
+    /// The key package was used: this device has joined a group with it by another welcome, or has
+    /// added a device by it.
     KeyPackageUsed,
     /// This device is not in the group, or the id is none.
     NoGroup,
     /// The store was restored: join the group again first.
     Restored,
-    /// The certificate of a device that would be added is superseded: the device has shown a later one, with
-    /// other keys.
+    /// The certificate of a device that would be added is superseded: the device has shown a later
+    /// one, with other keys.
     Superseded(Address),
     /// The change is longer than a message may be.
     TooLong,

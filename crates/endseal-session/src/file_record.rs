@@ -19,7 +19,8 @@ const WELCOME: u8 = 3;
 const ADDRESS_LEN: usize = 36;
 const ID_LEN: usize = 16;
 
-/// A message or welcome in a session file (docs/spec/session-file.md). Nothing of it is authenticated.
+/// A message or welcome in a session file (docs/spec/session-file.md). Nothing of it is
+/// authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "the fields of the format")]
 pub struct FileRecord<'a> {
@@ -119,8 +120,8 @@ impl FileRecord<'_> {
 #[derive(Clone, Debug, Default)]
 pub struct FileRecords {
     begun: bool,
-    /// The sender and recipient of the last record, which are often those of the next: decoding a key
-    /// costs more than all else here.
+    /// The sender and recipient of the last record, which are often those of the next: decoding a
+    /// key costs more than all else here.
     last: [Option<([u8; ADDRESS_LEN], Address)>; 2],
 }
 
@@ -131,8 +132,8 @@ impl FileRecords {
         Self::default()
     }
 
-    /// Takes the next record from the front of `bytes`, and leaves there what follows it. `None` if more
-    /// bytes are needed: `bytes` is what is left then. If no more come, see [`Self::finish`].
+    /// Takes the next record from the front of `bytes`, and leaves there what follows it. `None` if
+    /// more bytes are needed: `bytes` is what is left then. If no more come, see [`Self::finish`].
     ///
     /// # Errors
     /// [`FileRecordError`], as soon as a field is wrong. Nothing can be read after it.

@@ -1,8 +1,8 @@
 //! Groups: MLS (RFC 9420) whose state stays in memory until it is asked for
 //! (docs/spec/session.md, "Groups").
 //!
-//! Nothing here touches a file, a clock or a thread. States go in and out as bytes, which the caller
-//! stores encrypted and in the transaction of the messages that moved them.
+//! Nothing here touches a file, a clock or a thread. States go in and out as bytes, which the
+//! caller stores encrypted and in the transaction of the messages that moved them.
 
 mod config;
 mod credential;
@@ -51,7 +51,8 @@ use crate::certificate::Certificate;
 
 /// Past epochs whose messages are still opened.
 pub const PAST_EPOCHS: u64 = 3;
-/// Longest welcome in bytes: a ratchet tree of 8 MiB, and for each member that was added its secrets.
+/// Longest welcome in bytes: a ratchet tree of 8 MiB, and for each member that was added its
+/// secrets.
 pub const MAX_WELCOME_LEN: usize = 16 << 20;
 /// What a message is longer than its text by, at most: frame, signature, tags, and padding that
 /// hides all but the two upper bits of the length.
@@ -173,8 +174,8 @@ impl Group {
     /// message, and discarded when another member's commit comes first.
     ///
     /// # Errors
-    /// [`OpenError`]. The group is as before: the same message, or the true one if this was damaged,
-    /// can still be opened.
+    /// [`OpenError`]. The group is as before: the same message, or the true one if this was
+    /// damaged, can still be opened.
     pub fn open(&mut self, body: &[u8]) -> Result<Opened, OpenError> {
         let header = self.route(body)?;
         if header.content == Content::Commit && self.is_pending(body) {
@@ -202,8 +203,9 @@ impl Group {
         }
     }
 
-    /// Opens messages in their order, each as [`open`](Self::open) would, and verifies the signatures
-    /// of texts that follow each other together: about half the time where there are many.
+    /// Opens messages in their order, each as [`open`](Self::open) would, and verifies the
+    /// signatures of texts that follow each other together: about half the time where there are
+    /// many.
     pub fn open_many(&mut self, bodies: &[&[u8]]) -> Vec<Result<Opened, OpenError>> {
         let mut results = Vec::with_capacity(bodies.len());
         let mut rest = bodies;
@@ -321,8 +323,8 @@ impl Group {
         })
     }
 
-    /// A proposal that removes this device, for the others: the next commit of any of them contains it.
-    /// This device sends no text after it, and cannot commit its own removal.
+    /// A proposal that removes this device, for the others: the next commit of any of them contains
+    /// it. This device sends no text after it, and cannot commit its own removal.
     ///
     /// The caller MUST store the changed state before the message leaves.
     ///
@@ -355,8 +357,8 @@ impl Group {
         self.commit(now, GroupError::Internal, |builder| Ok(builder))
     }
 
-    /// Makes the pending commit hold. The caller MUST know that the service which orders the commits of the
-    /// group has taken it.
+    /// Makes the pending commit hold. The caller MUST know that the service which orders the
+    /// commits of the group has taken it.
     ///
     /// # Errors
     /// [`GroupError::NothingPending`], [`GroupError::Internal`].

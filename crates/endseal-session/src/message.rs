@@ -12,8 +12,8 @@ use crate::pairwise::RatchetBody;
 /// The longest message, in bytes.
 pub const MAX_MESSAGE_LEN: usize = 1 << 20;
 
-/// The longest text that a pairwise message is sure to hold, in bytes: around it are a head of 33 bytes,
-/// a certificate, 150 bytes of Olm, 16 of padding and 8 of a MAC.
+/// The longest text that a pairwise message is sure to hold, in bytes: around it are a head of 33
+/// bytes, a certificate, 150 bytes of Olm, 16 of padding and 8 of a MAC.
 pub const MAX_PLAINTEXT_LEN: usize = MAX_MESSAGE_LEN - 512;
 
 const VERSION: u8 = 1;
@@ -21,8 +21,8 @@ const PREKEY: u8 = 1;
 const RATCHET: u8 = 2;
 const GROUP: u8 = 3;
 
-/// A message, borrowed from the bytes that carry it (docs/spec/session.md, "Messages"). Nothing in it is
-/// authenticated yet.
+/// A message, borrowed from the bytes that carry it (docs/spec/session.md, "Messages"). Nothing in
+/// it is authenticated yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Message<'a> {

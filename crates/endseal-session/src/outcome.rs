@@ -39,7 +39,8 @@ pub enum Failure {
     NoSession,
     /// The prekey was used up or never ours.
     NoPrekey,
-    /// The key was used or dropped: the same ciphertext under another id, or one that came too late.
+    /// The key was used or dropped: the same ciphertext under another id, or one that came too
+    /// late.
     KeyGone,
     /// More messages are missing before this one than the ratchet skips at once.
     TooFarAhead,
@@ -62,8 +63,8 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// True if the same bytes may open later. Such a message is parked, except where parking it is what
-    /// failed ([`Self::BufferFull`]), or where it is more than 32 epochs ahead of its group.
+    /// True if the same bytes may open later. Such a message is parked, except where parking it is
+    /// what failed ([`Self::BufferFull`]), or where it is more than 32 epochs ahead of its group.
     #[must_use]
     pub fn is_retriable(self) -> bool {
         matches!(

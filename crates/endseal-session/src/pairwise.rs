@@ -15,8 +15,8 @@ use crate::message::SessionTag;
 pub use error::{AcceptError, BeginError, OpenError, SealError, StateError, WrongCertificate};
 pub use ratchet_body::RatchetBody;
 
-/// A Double Ratchet between two devices. [`open`](Self::open) and [`seal`](Self::seal) change `self`
-/// only when they succeed.
+/// A Double Ratchet between two devices. [`open`](Self::open) and [`seal`](Self::seal) change
+/// `self` only when they succeed.
 pub trait Ratchet: Send + Sized {
     /// The number of the engine in the store, which tells whose state it is.
     const ENGINE: u8;
@@ -24,14 +24,14 @@ pub trait Ratchet: Send + Sized {
     /// What the engine tolerates.
     fn limits() -> RatchetLimits;
 
-    /// The place of a message as its header states it, which nothing has authenticated. `None` if it is
-    /// malformed.
+    /// The place of a message as its header states it, which nothing has authenticated. `None` if
+    /// it is malformed.
     fn place(body: RatchetBody<'_>) -> Option<ChainPlace>;
 
     /// Opens a message, and drops its key.
     ///
-    /// The caller MUST store the state ([`save`](Self::save)) before it acknowledges the message, and
-    /// MUST have checked the certificate beside a pre-key body if the session did not come from
+    /// The caller MUST store the state ([`save`](Self::save)) before it acknowledges the message,
+    /// and MUST have checked the certificate beside a pre-key body if the session did not come from
     /// [`PairwiseAccount::accept`] with it.
     ///
     /// # Errors
@@ -40,8 +40,8 @@ pub trait Ratchet: Send + Sized {
 
     /// Seals a message with the next key.
     ///
-    /// The caller MUST store the state before a byte of it leaves, and MUST NOT seal with two copies of
-    /// one state: both would use the same key.
+    /// The caller MUST store the state before a byte of it leaves, and MUST NOT seal with two
+    /// copies of one state: both would use the same key.
     ///
     /// # Errors
     /// [`SealError`]; the state is what it was.
@@ -54,7 +54,8 @@ pub trait Ratchet: Send + Sized {
     /// What finds the session.
     fn tag(&self) -> SessionTag;
 
-    /// Whether a message of the other side was ever opened: until then, this side sends pre-key messages.
+    /// Whether a message of the other side was ever opened: until then, this side sends pre-key
+    /// messages.
     fn has_received(&self) -> bool;
 
     /// The state, a version first. The same state gives the same bytes.
@@ -71,8 +72,8 @@ pub trait Ratchet: Send + Sized {
 ///
 /// Changes ([`add_one_time_keys`](Self::add_one_time_keys),
 /// [`refresh_fallback_key`](Self::refresh_fallback_key), [`published`](Self::published),
-/// [`drop_prekeys`](Self::drop_prekeys), [`accept`](Self::accept)) must be stored together with what came
-/// of them.
+/// [`drop_prekeys`](Self::drop_prekeys), [`accept`](Self::accept)) must be stored together with
+/// what came of them.
 pub trait PairwiseAccount: Send + Sized {
     /// The sessions it begins and accepts.
     type Ratchet: Ratchet;
@@ -87,15 +88,15 @@ pub trait PairwiseAccount: Send + Sized {
     /// A signature of the device's Ed25519 key. The caller MUST begin `message` with a label.
     fn sign(&self, message: &[u8]) -> ed25519::Signature;
 
-    /// Makes `count` one-time keys at `now`, in milliseconds since 1970. Where there is no room, the
-    /// oldest are dropped: 5,000 in Olm.
+    /// Makes `count` one-time keys at `now`, in milliseconds since 1970. Where there is no room,
+    /// the oldest are dropped: 5,000 in Olm.
     ///
     /// # Errors
     /// [`RandomError`]; none was made.
     fn add_one_time_keys(&mut self, count: usize, now: u64) -> Result<(), RandomError>;
 
-    /// Makes a fallback key if there is none, or if the last one was published and is 7 days old. The one
-    /// before still serves, the one before that does no longer.
+    /// Makes a fallback key if there is none, or if the last one was published and is 7 days old.
+    /// The one before still serves, the one before that does no longer.
     ///
     /// # Errors
     /// [`RandomError`]; none was made.
@@ -104,8 +105,8 @@ pub trait PairwiseAccount: Send + Sized {
     /// Number of one-time keys that were made and not used yet.
     fn one_time_keys_left(&self) -> usize;
 
-    /// Bundles of all prekeys that are not [`published`](Self::published), in the order of making, the
-    /// fallback key last. The same account and certificate give the same bytes.
+    /// Bundles of all prekeys that are not [`published`](Self::published), in the order of making,
+    /// the fallback key last. The same account and certificate give the same bytes.
     ///
     /// # Errors
     /// [`WrongCertificate`] if the certificate is not one of this account's keys.
@@ -118,8 +119,8 @@ pub trait PairwiseAccount: Send + Sized {
     fn fallback(&self, certificate: &Certificate)
     -> Result<Option<PrekeyBundle>, WrongCertificate>;
 
-    /// Time at which the oldest fallback key that still serves was made, in milliseconds since 1970; `None` if
-    /// there is none.
+    /// Time at which the oldest fallback key that still serves was made, in milliseconds since
+    /// 1970; `None` if there is none.
     fn fallback_since(&self) -> Option<u64>;
 
     /// Notes that the bundles of these prekeys have arrived where others can ask for them.
@@ -128,22 +129,23 @@ pub trait PairwiseAccount: Send + Sized {
     /// Forgets all prekeys.
     fn drop_prekeys(&mut self);
 
-    /// Begins a session with the device of a bundle. The caller MUST know that the address in it is the
-    /// one it means.
+    /// Begins a session with the device of a bundle. The caller MUST know that the address in it is
+    /// the one it means.
     ///
     /// # Errors
     /// [`BeginError`].
     fn begin(&self, their: &PrekeyBundle) -> Result<Self::Ratchet, BeginError>;
 
-    /// Accepts the session of a pre-key message and opens the message. A one-time key is used up, if and
-    /// only if this succeeds.
+    /// Accepts the session of a pre-key message and opens the message. A one-time key is used up,
+    /// if and only if this succeeds.
     ///
-    /// `tag` is the one before the message, `their_agreement_key` that of the certificate beside it,
-    /// which the caller MUST have verified. `verify` is given the authenticated plaintext; if it returns
-    /// false, nothing is accepted.
+    /// `tag` is the one before the message, `their_agreement_key` that of the certificate beside
+    /// it, which the caller MUST have verified. `verify` is given the authenticated plaintext; if
+    /// it returns false, nothing is accepted.
     ///
     /// # Errors
-    /// [`AcceptError`]; the account is what it was. [`OpenError::Authentication`] if `verify` refused.
+    /// [`AcceptError`]; the account is what it was. [`OpenError::Authentication`] if `verify`
+    /// refused.
     fn accept(
         &mut self,
         tag: SessionTag,

@@ -1,4 +1,5 @@
-//! The head of every pairwise plaintext: it says under which kind of message the text was encrypted.
+//! The head of every pairwise plaintext: it says under which kind of message the text was
+//! encrypted.
 
 use alloc::vec::Vec;
 
@@ -11,8 +12,8 @@ const BOUND: u8 = 1;
 
 /// The head before the text in a pairwise plaintext (docs/spec/session.md, "Plaintexts").
 ///
-/// The MAC of a ratchet covers the plaintext and not the kind of the message around it, which whoever
-/// carries the message can exchange.
+/// The MAC of a ratchet covers the plaintext and not the kind of the message around it, which
+/// whoever carries the message can exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "the heads of the format")]
 pub enum PlaintextHead {
@@ -41,8 +42,8 @@ impl PlaintextHead {
         plaintext
     }
 
-    /// Returns true if an authenticated plaintext begins with this head. The caller MUST refuse every
-    /// other one as an authentication error.
+    /// Returns true if an authenticated plaintext begins with this head. The caller MUST refuse
+    /// every other one as an authentication error.
     #[must_use]
     pub fn is_before(&self, plaintext: &[u8]) -> bool {
         match (self, plaintext.split_first()) {

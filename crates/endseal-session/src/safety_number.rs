@@ -6,9 +6,9 @@ use endseal_crypto::ed25519;
 use endseal_crypto::hash;
 use endseal_crypto::label::SESSION_SAFETY_NUMBER;
 
-/// 60 decimal digits of two identities (docs/spec/session.md, "Safety number"): the same for both, and
-/// different if somebody stands between them. About 2^100 attempts find an identity whose half is that
-/// of a given one.
+/// 60 decimal digits of two identities (docs/spec/session.md, "Safety number"): the same for both,
+/// and different if somebody stands between them. About 2^100 attempts find an identity whose half
+/// is that of a given one.
 ///
 /// ```
 /// # use endseal_crypto::ed25519::{Seed, SigningKey};

@@ -103,8 +103,8 @@ fn batch(store: &mut Store, ids: Vec<[u8; 16]>, table: &mut Table, which: &str) 
     table.bytes(&format!("{which}checkpoint"), written() - before);
 }
 
-/// As many messages in packs as stay there, and the first question after the store was opened, which
-/// reads all of them.
+/// As many messages in packs as stay there, and the first question after the store was opened,
+/// which reads all of them.
 fn most_recent(directory: &Path, table: &mut Table) {
     let mut store = Store::create(directory, Protection::None, &mut OsRandom).unwrap();
     let ids = ids(16_000);

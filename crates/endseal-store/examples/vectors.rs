@@ -36,14 +36,16 @@ impl Random for Counting {
     }
 }
 
-/// Copies the store that is kept, and gives its key. It cannot be made again with the same bytes: pages
-/// have random initialisation vectors. If the format changes, remove its directory; a new one is made.
+/// Copies the store that is kept, and gives its key. It cannot be made again with the same bytes:
+/// pages have random initialisation vectors. If the format changes, remove its directory; a new one
+/// is made.
 fn kept_store(folder: &Path, version: &str) -> Zeroizing<[u8; 48]> {
     let to = &folder.join(version);
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/store").join(version);
     if !kept.exists() {
         fill(&mut Store::create(&kept, Protection::None, &mut Counting(0)).unwrap());
-        // What is left once it is closed are the database, the key file and files that are not kept.
+        // What is left once it is closed are the database, the key file and files that are not
+        // kept.
         fs::remove_file(kept.join("store.db-wal")).unwrap();
         fs::remove_file(kept.join("lock")).unwrap();
     }

@@ -36,8 +36,9 @@ pub(crate) fn assemble<E: From<CreateStoreError>>(
     made
 }
 
-/// Removes what processes left beside `directory` that were killed while they assembled it. It never was a
-/// store. A process that is assembling one holds its lock. What cannot be removed stays.
+/// Removes what processes left beside `directory` that were killed while they assembled it. It
+/// never was a store. A process that is assembling one holds its lock. What cannot be removed
+/// stays.
 fn remove_remains(directory: &Path) {
     let Some(prefix) =
         directory.file_name().map(|name| [name.as_encoded_bytes(), NEW.as_bytes()].concat())
@@ -57,7 +58,8 @@ fn remove_remains(directory: &Path) {
     }
 }
 
-/// Stands between the name of a directory and the 16 hexadecimal digits of one that will take its place.
+/// Stands between the name of a directory and the 16 hexadecimal digits of one that will take its
+/// place.
 const NEW: &str = ".new-";
 
 /// Takes the place of nothing or of an empty directory.

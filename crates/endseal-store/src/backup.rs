@@ -18,8 +18,9 @@ use crate::trouble::Note;
 use crate::{assembly, database, integrity, meta, schema};
 
 impl Store {
-    /// Copies the store, as it was committed last, into a new directory `to`: the database under the same
-    /// key, and the key file. The copy is marked as restored, so that it never sends by mistake.
+    /// Copies the store, as it was committed last, into a new directory `to`: the database under
+    /// the same key, and the key file. The copy is marked as restored, so that it never sends by
+    /// mistake.
     ///
     /// Every page is read, so a backup that succeeds is one of a store whose pages are authentic.
     ///
@@ -52,16 +53,16 @@ impl Store {
         Ok(())
     }
 
-    /// Makes a store in a new directory from a backup or from a plain copy of a store's files, and opens it.
-    /// Sessions and groups that may send in it wait for a reset ([`Self::is_restored`]), and
-    /// [`Self::restorations`] increases.
+    /// Makes a store in a new directory from a backup or from a plain copy of a store's files, and
+    /// opens it. Sessions and groups that may send in it wait for a reset ([`Self::is_restored`]),
+    /// and [`Self::restorations`] increases.
     ///
     /// A write-ahead log beside the copy is part of it: its commits are moved into the database.
     ///
     /// # Errors
     /// [`RestoreError::Place`] if there is anything at `directory`, [`RestoreError::Backup`] if the
-    /// backup does not open, [`RestoreError::Log`] if a commit in its log does not read; nothing is left
-    /// at `directory` then.
+    /// backup does not open, [`RestoreError::Log`] if a commit in its log does not read; nothing is
+    /// left at `directory` then.
     pub fn restore(
         backup: &Path,
         directory: &Path,
@@ -132,8 +133,8 @@ fn mark(connection: &mut Connection) -> Result<(), rusqlite::Error> {
     database::checkpoint(connection)
 }
 
-/// Returns true if a log has a frame that ends a commit behind its first `frames`: SQLite takes such a
-/// frame for torn, and everything from it on for never committed.
+/// Returns true if a log has a frame that ends a commit behind its first `frames`: SQLite takes
+/// such a frame for torn, and everything from it on for never committed.
 fn has_commit_beyond(log: &Path, frames: u64) -> io::Result<bool> {
     let mut file = match File::open(log) {
         Ok(file) => file,

@@ -17,8 +17,8 @@ pub enum Depth {
 impl Store {
     /// What is wrong with the store; nothing if the list is empty.
     ///
-    /// [`Depth::ReadData`] makes a [checkpoint](Self::checkpoint) first, so that the file is all there
-    /// is. Nothing else is changed, and nothing is repaired.
+    /// [`Depth::ReadData`] makes a [checkpoint](Self::checkpoint) first, so that the file is all
+    /// there is. Nothing else is changed, and nothing is repaired.
     ///
     /// # Errors
     /// [`StoreError::Io`] if something could not be read at all, [`StoreError::Uncertain`].
@@ -29,8 +29,8 @@ impl Store {
 
     fn find(&mut self, depth: Depth) -> Result<Vec<Finding>, StoreError> {
         let mut findings = Vec::new();
-        // First, because it reads the file itself: SQLCipher takes no more questions about tables once
-        // a page was not authentic.
+        // First, because it reads the file itself: SQLCipher takes no more questions about tables
+        // once a page was not authentic.
         if depth == Depth::ReadData {
             self.checkpoint()?;
             let sql = "PRAGMA cipher_integrity_check";

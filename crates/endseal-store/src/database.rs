@@ -13,8 +13,9 @@ use crate::directory;
 use crate::key_file::StoreKey;
 use crate::rows;
 
-/// Opens the database with its key and all settings. A wrong key shows at the first read. An empty file
-/// is an empty database; one that is not there is not made, because SQLite would let others read it.
+/// Opens the database with its key and all settings. A wrong key shows at the first read. An empty
+/// file is an empty database; one that is not there is not made, because SQLite would let others
+/// read it.
 pub(crate) fn open(path: &Path, key: &StoreKey) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     initialise()?;
@@ -31,8 +32,8 @@ pub(crate) fn open(path: &Path, key: &StoreKey) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-/// Starts SQLite and SQLCipher, once in a process. SQLite counts as started before SQLCipher is, so a
-/// connection that another thread opens meanwhile cannot set its key.
+/// Starts SQLite and SQLCipher, once in a process. SQLite counts as started before SQLCipher is, so
+/// a connection that another thread opens meanwhile cannot set its key.
 fn initialise() -> Result<(), Error> {
     static STARTED: Mutex<bool> = Mutex::new(false);
     // Whoever panicked left it as it was: not started.
@@ -46,9 +47,9 @@ fn initialise() -> Result<(), Error> {
 
 /// Reads the log once and writes the same bytes back, with an fsync.
 ///
-/// A process that was killed leaves a log that the kernel holds and the medium perhaps not, and after a
-/// failed synchronisation the kernel takes pages for written that are not. A process that opens the database
-/// acts on what it reads, so that has to be on the medium first.
+/// A process that was killed leaves a log that the kernel holds and the medium perhaps not, and
+/// after a failed synchronisation the kernel takes pages for written that are not. A process that
+/// opens the database acts on what it reads, so that has to be on the medium first.
 pub(crate) fn settle_log(path: &Path) -> io::Result<()> {
     let mut file = match directory::private().open(path) {
         Ok(file) => file,
@@ -82,8 +83,8 @@ pub(crate) fn set_synchronous(connection: &Connection, full: bool) -> Result<(),
     connection.pragma_update(None, "synchronous", if full { "FULL" } else { "NORMAL" })
 }
 
-/// Moves the log into the database; the number of its frames that belong to commits. The log keeps its
-/// length.
+/// Moves the log into the database; the number of its frames that belong to commits. The log keeps
+/// its length.
 pub(crate) fn move_log(connection: &Connection) -> Result<u64, Error> {
     connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| rows::number(row, 1))
 }
@@ -112,8 +113,8 @@ const CIPHER: &str = "
     PRAGMA cipher_memory_security = OFF;
 ";
 
-/// `fullfsync` is for Apple, whose `fsync` leaves data in the cache of the disk; other systems ignore it.
-/// `locking_mode` comes before the log is first used, so that its index is in memory.
+/// `fullfsync` is for Apple, whose `fsync` leaves data in the cache of the disk; other systems
+/// ignore it. `locking_mode` comes before the log is first used, so that its index is in memory.
 const SETTINGS: &str = "
     PRAGMA locking_mode = EXCLUSIVE;
     PRAGMA synchronous = FULL;

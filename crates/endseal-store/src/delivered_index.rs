@@ -1,8 +1,9 @@
-//! Tombstones of the messages that were delivered last (docs/spec/store.md, "Recent messages"): a pack a
-//! transaction in the database, and all of them in memory while the store is open.
+//! Tombstones of the messages that were delivered last (docs/spec/store.md, "Recent messages"): a
+//! pack a transaction in the database, and all of them in memory while the store is open.
 //!
-//! Ids have no order. To put each into its place in `seen` at once changes a page a message as soon as
-//! there are many; a pack is one or two pages, and to sort many in together changes each page once.
+//! Ids have no order. To put each into its place in `seen` at once changes a page a message as soon
+//! as there are many; a pack is one or two pages, and to sort many in together changes each page
+//! once.
 
 pub(crate) mod pack;
 
@@ -18,8 +19,8 @@ use crate::seen::Seen;
 use crate::{limits, rows};
 use pack::Mark;
 
-/// Messages that are worth sorting in: with fewer, what is written twice costs more than is saved. In
-/// memory they take about 2 MB, and to read them takes 1.6 ms (docs/design/store-tuning.md).
+/// Messages that are worth sorting in: with fewer, what is written twice costs more than is saved.
+/// In memory they take about 2 MB, and to read them takes 1.6 ms (docs/design/store-tuning.md).
 pub(crate) const MANY: usize = 16_384;
 
 /// Messages that were asked for and did not come, which are remembered.
@@ -45,8 +46,8 @@ pub(crate) struct DeliveredIndex {
     due: Vec<usize>,
     /// Entries that were delivered.
     delivered: usize,
-    /// By conversation, the entry that is probably delivered next: messages come in the order in which
-    /// they were asked for.
+    /// By conversation, the entry that is probably delivered next: messages come in the order in
+    /// which they were asked for.
     next: Vec<(i64, usize)>,
     /// Whether a conversation has messages that were sorted in.
     sorted: HashMap<i64, bool>,
@@ -133,8 +134,8 @@ impl DeliveredIndex {
         }
     }
 
-    /// The entry of a message. If there is none, its hash leads to the one that is added next, and the entry
-    /// is given that it led to before.
+    /// The entry of a message. If there is none, its hash leads to the one that is added next, and
+    /// the entry is given that it led to before.
     fn place(
         &mut self,
         hash: u64,

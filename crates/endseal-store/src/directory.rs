@@ -32,7 +32,8 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     synchronise_parent(path)
 }
 
-/// [`write_whole`] without the fsync of the directory. After an error the file is the one that it was.
+/// [`write_whole`] without the fsync of the directory. After an error the file is the one that it
+/// was.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = beside(path, ".new");
     // One that was left by a crash is not a file of the store, and is written over.

@@ -35,8 +35,8 @@ pub enum CreateStoreError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenStoreError {
-    /// The secret is wrong, of another kind than the store's protection, or the key file is damaged:
-    /// they cannot be told apart.
+    /// The secret is wrong, of another kind than the store's protection, or the key file is
+    /// damaged: they cannot be told apart.
     Authentication,
     /// The database is damaged, or not a store's. Restore a backup.
     Damaged(Finding),
@@ -58,8 +58,8 @@ pub enum OpenStoreError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Stored bytes are damaged. Run a check, restore a backup. If it was a page, the store is to be
-    /// [reopened](crate::Store::reopen), which looks for damage; an error of reading may pass.
+    /// Stored bytes are damaged. Run a check, restore a backup. If it was a page, the store is to
+    /// be [reopened](crate::Store::reopen), which looks for damage; an error of reading may pass.
     Damaged(Finding),
     /// The row is there already: the message was delivered before.
     Duplicate,
@@ -68,15 +68,16 @@ pub enum StoreError {
     /// The medium is full. Nothing of the transaction was written; the store works on when there is
     /// room again.
     Full,
-    /// The medium failed. Nothing of the transaction was written. If it failed in reading, the store is to be
-    /// [reopened](crate::Store::reopen) ([`Store::is_uncertain`](crate::Store::is_uncertain)).
+    /// The medium failed. Nothing of the transaction was written. If it failed in reading, the
+    /// store is to be [reopened](crate::Store::reopen)
+    /// ([`Store::is_uncertain`](crate::Store::is_uncertain)).
     Io(io::Error),
     /// Larger than the store takes. Nothing was written.
     Limit(Limit),
     /// A row that this one refers to is not there: a reference of another store.
     Reference,
-    /// A commit failed and may have happened all the same, or the medium failed before. Drop what came from
-    /// this store, and [reopen](crate::Store::reopen) it.
+    /// A commit failed and may have happened all the same, or the medium failed before. Drop what
+    /// came from this store, and [reopen](crate::Store::reopen) it.
     Uncertain,
 }
 

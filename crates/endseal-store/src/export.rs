@@ -9,11 +9,12 @@ use crate::error::StoreError;
 use crate::store::transaction::ReadTransaction;
 
 impl ReadTransaction<'_> {
-    /// Writes the messages of the inbox to `out`, one JSON object a line; how many. Names, identities
-    /// and contents are hexadecimal:
+    /// Writes the messages of the inbox to `out`, one JSON object a line; how many. Names,
+    /// identities and contents are hexadecimal:
     ///
     /// ```json
-    /// {"seq":1,"conversation":"61","identity":"0101…","device":1,"kind":0,"message":"6d","plaintext":"…"}
+    /// {"seq":1,"conversation":"61","identity":"0101…","device":1,"kind":0,"message":"6d",
+    ///  "plaintext":"…"}
     /// ```
     ///
     /// What is written is not encrypted: the caller MUST have been asked for it.

@@ -1,5 +1,5 @@
-//! Functions with a sharp edge, for tests and test vectors: they take what must otherwise be random, give
-//! what must otherwise stay inside, or change limits that are constants otherwise.
+//! Functions with a sharp edge, for tests and test vectors: they take what must otherwise be
+//! random, give what must otherwise stay inside, or change limits that are constants otherwise.
 
 use endseal_crypto::argon2id::{self, NoMemory};
 use endseal_crypto::secret::Zeroizing;
@@ -11,8 +11,8 @@ use crate::inbox_table::pack::{Before, Messages};
 use crate::key_file::{self, Protection, StoreKey, Unlock};
 use crate::store::{Housekeeping, OpenOptions};
 
-/// A key file of `key`, the store key and its salt. `salt` and `chunk_salt` MUST be random and used for
-/// nothing else.
+/// A key file of `key`, the store key and its salt. `salt` and `chunk_salt` MUST be random and used
+/// for nothing else.
 ///
 /// # Errors
 /// If there is not as much memory as `protection` asks for.
@@ -38,8 +38,9 @@ pub fn open_key_file(
     key_file::open(file, unlock).map(|key| Zeroizing::new(*key.expose_secret()))
 }
 
-/// Changes the sizes beyond which the store does work of its own before a transaction begins: the length
-/// of the log in bytes, and the number of recent messages. A test reaches that work with small numbers.
+/// Changes the sizes beyond which the store does work of its own before a transaction begins: the
+/// length of the log in bytes, and the number of recent messages. A test reaches that work with
+/// small numbers.
 #[must_use]
 pub fn with_housekeeping(
     mut options: OpenOptions,
@@ -50,8 +51,8 @@ pub fn with_housekeeping(
     options
 }
 
-/// The pack of the inbox that `pack` is, written again; `None` if it is of another form. `first` is the
-/// number of its first message. Fuzzing reads packs through it.
+/// The pack of the inbox that `pack` is, written again; `None` if it is of another form. `first` is
+/// the number of its first message. Fuzzing reads packs through it.
 #[must_use]
 pub fn rewrite_inbox_pack(first: u64, pack: &[u8]) -> Option<Vec<u8>> {
     let (mut messages, mut before) = (Messages::new(first, pack), Before::default());

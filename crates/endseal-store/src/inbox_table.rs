@@ -98,8 +98,8 @@ pub(crate) fn each(
     })
 }
 
-/// Calls `take` with the messages of the rows from that on which has `number`, in their order, until it
-/// returns false. The first row may have messages below `number`, too.
+/// Calls `take` with the messages of the rows from that on which has `number`, in their order,
+/// until it returns false. The first row may have messages below `number`, too.
 pub(crate) fn each_from(
     connection: &Connection,
     number: i64,

@@ -44,8 +44,8 @@ pub(crate) fn structure(
     Ok(())
 }
 
-/// Whether the file begins with the salt, the only bytes that no page's tag covers. SQLCipher takes the
-/// salt from the key, and would not notice.
+/// Whether the file begins with the salt, the only bytes that no page's tag covers. SQLCipher takes
+/// the salt from the key, and would not notice.
 pub(crate) fn has_salt(path: &Path, key: &StoreKey) -> io::Result<bool> {
     let mut salt = [0; 16];
     match File::open(path)?.read_exact(&mut salt) {

@@ -7,14 +7,14 @@
 //! | read and write | [`WriteTransaction`], from [`Store::begin`] |
 //! | take in a backlog | [`Messages`], from [`WriteTransaction::messages`] |
 //!
-//! The format is specified in `docs/spec/store.md`. Below it is SQLite with SQLCipher, which encrypts
-//! and authenticates every page.
+//! The format is specified in `docs/spec/store.md`. Below it is SQLite with SQLCipher, which
+//! encrypts and authenticates every page.
 //!
 //! # What is durable when
-//! Nothing of a transaction before [`WriteTransaction::commit`] returned, all of it afterwards. Only then
-//! may a message be acknowledged, and only then may a ciphertext leave the machine. A commit that
-//! failed may have happened: the store then refuses work until [`Store::reopen`] found out
-//! ([`StoreError::Uncertain`]), and callers that hold states in memory MUST drop them.
+//! Nothing of a transaction before [`WriteTransaction::commit`] returned, all of it afterwards.
+//! Only then may a message be acknowledged, and only then may a ciphertext leave the machine. A
+//! commit that failed may have happened: the store then refuses work until [`Store::reopen`] found
+//! out ([`StoreError::Uncertain`]), and callers that hold states in memory MUST drop them.
 //!
 //! # One writer
 //! An open store holds a lock of the kernel, which dies with the process. Nothing is cached across

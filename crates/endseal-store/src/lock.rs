@@ -1,5 +1,5 @@
-//! The lock of an open store, the generation that this machine saw last, and a mark of damage (docs/spec/store.md,
-//! "Lock and generation").
+//! The lock of an open store, the generation that this machine saw last, and a mark of damage
+//! (docs/spec/store.md, "Lock and generation").
 
 use core::time::Duration;
 use std::fs::{File, TryLockError};
@@ -16,8 +16,8 @@ use crate::error::OpenStoreError;
 pub(crate) struct Lock(File);
 
 impl Lock {
-    /// Takes the lock, and waits for it at most as long as told. The file is never removed: a process that
-    /// held a removed one would hold nothing.
+    /// Takes the lock, and waits for it at most as long as told. The file is never removed: a
+    /// process that held a removed one would hold nothing.
     pub(crate) fn take(path: &Path, wait: Duration) -> Result<Self, OpenStoreError> {
         let file = directory::private().create(true).truncate(false).open(path)?;
         let start = Instant::now();
@@ -82,8 +82,8 @@ impl Lock {
         self.0.sync_data()
     }
 
-    /// [`Self::set_generation`] without an fsync: it outlives the process. The lowest byte comes first, so
-    /// that a torn write leaves no number above the rising ones that were written.
+    /// [`Self::set_generation`] without an fsync: it outlives the process. The lowest byte comes
+    /// first, so that a torn write leaves no number above the rising ones that were written.
     pub(crate) fn note_generation(&mut self, generation: u64) -> io::Result<()> {
         self.0.seek(SeekFrom::Start(0))?;
         self.0.write_all(&generation.to_le_bytes())
@@ -91,8 +91,8 @@ impl Lock {
 }
 
 impl Drop for Lock {
-    /// Given up and not only closed: a child that another thread is just starting holds a copy of the
-    /// file, and the lock with it, until it is another program.
+    /// Given up and not only closed: a child that another thread is just starting holds a copy of
+    /// the file, and the lock with it, until it is another program.
     fn drop(&mut self) {
         // If it fails, closing the file is what is left.
         let _ = self.0.unlock();

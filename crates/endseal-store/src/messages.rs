@@ -14,13 +14,13 @@ use crate::seen::Seen;
 use crate::store::transaction::WriteTransaction;
 use crate::{limits, rows};
 
-/// Delivers messages in a transaction. It holds its statements, so that a message costs no look-up of
-/// them; make it once for a batch.
+/// Delivers messages in a transaction. It holds its statements, so that a message costs no look-up
+/// of them; make it once for a batch.
 #[allow(missing_debug_implementations, reason = "nothing of it is for people")]
 pub struct Messages<'t> {
     transaction: &'t WriteTransaction<'t>,
-    /// What looks a message up in `seen`, once that is needed: much that is asked is of conversations that
-    /// have nothing there.
+    /// What looks a message up in `seen`, once that is needed: much that is asked is of
+    /// conversations that have nothing there.
     seen: Option<CachedStatement<'t>>,
     /// That for [`WIDTH`] messages, once there are as many.
     wide: Option<CachedStatement<'t>>,
@@ -190,7 +190,8 @@ impl<'t> Messages<'t> {
     /// [`Self::deliver`] for many messages: the numbers that they get, in their order.
     ///
     /// # Errors
-    /// As [`Self::deliver`]. Some of them may be delivered then, and the transaction can only be dropped.
+    /// As [`Self::deliver`]. Some of them may be delivered then, and the transaction can only be
+    /// dropped.
     pub fn deliver_many(&mut self, all: &[NewMessage<'_>]) -> Result<Range<u64>, StoreError> {
         let first = self.transaction.seq()? + 1;
         let end = first.saturating_add(all.len() as u64);
@@ -249,12 +250,12 @@ impl<'t> Messages<'t> {
         }
     }
 
-    /// Puts a message into the inbox and remembers its id for ever; the number that it gets. `kind` is
-    /// 0 for a message and 1 for a change of a group, and `digest` what [`Seen::digest`] says.
+    /// Puts a message into the inbox and remembers its id for ever; the number that it gets. `kind`
+    /// is 0 for a message and 1 for a change of a group, and `digest` what [`Seen::digest`] says.
     ///
     /// # Errors
-    /// [`StoreError::Duplicate`] if a message of that id was delivered before, [`StoreError::Limit`]. After
-    /// any other, drop the transaction.
+    /// [`StoreError::Duplicate`] if a message of that id was delivered before,
+    /// [`StoreError::Limit`]. After any other, drop the transaction.
     pub fn deliver(
         &mut self,
         conversation: ConversationRef,

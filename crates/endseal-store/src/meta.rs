@@ -38,8 +38,8 @@ pub(crate) fn is_restored(connection: &Connection) -> Result<bool, Error> {
     read(connection, RESTORED).map(|value: [u8; 1]| value != [0])
 }
 
-/// Counts a restoration, and puts every session and group that may send to waiting for a reset: the keys
-/// that come next in their chains may have been used since this state was written.
+/// Counts a restoration, and puts every session and group that may send to waiting for a reset: the
+/// keys that come next in their chains may have been used since this state was written.
 pub(crate) fn mark_restored(connection: &Connection) -> Result<(), Error> {
     let before = number(connection, RESTORATIONS)?;
     set_number(connection, RESTORATIONS, before.saturating_add(1))?;

@@ -113,8 +113,9 @@ impl WriteTransaction<'_> {
         u64::try_from(seq).map_err(|_| StoreError::Limit(crate::Limit::Number))
     }
 
-    /// Ends the undecided change of a conversation. Accepted, held ciphertexts may be sent; refused,
-    /// held ciphertexts and the one that proposed it are removed. Returns the number of rows.
+    /// Ends the undecided change of a conversation. Accepted, held ciphertexts may be sent;
+    /// refused, held ciphertexts and the one that proposed it are removed. Returns the number of
+    /// rows.
     ///
     /// # Errors
     /// [`StoreError`].

@@ -110,7 +110,8 @@ impl Messages<'_> {
 }
 
 impl ReadTransaction<'_> {
-    /// Totals of all conversations that have parked ciphertexts, those of a conversation after each other.
+    /// Totals of all conversations that have parked ciphertexts, those of a conversation after each
+    /// other.
     ///
     /// # Errors
     /// [`StoreError`].

@@ -37,8 +37,8 @@ pub struct Unused {
 }
 
 impl ReadTransaction<'_> {
-    /// Number of the last message that was delivered; 0 before the first. Numbers rise with time: a policy
-    /// keeps the number of a day to find the tombstones that are older.
+    /// Number of the last message that was delivered; 0 before the first. Numbers rise with time: a
+    /// policy keeps the number of a day to find the tombstones that are older.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -48,10 +48,10 @@ impl ReadTransaction<'_> {
 }
 
 impl WriteTransaction<'_> {
-    /// Removes tombstones of consumed messages with numbers below `below`, of all conversations, and looks
-    /// at `limit` tombstones at most. Go on from [`Pruned::next`] with the same `below`, in the same or
-    /// another transaction. A call without `from` sorts recent messages in first, if old ones are among
-    /// them; that takes about a microsecond each.
+    /// Removes tombstones of consumed messages with numbers below `below`, of all conversations,
+    /// and looks at `limit` tombstones at most. Go on from [`Pruned::next`] with the same `below`,
+    /// in the same or another transaction. A call without `from` sorts recent messages in first, if
+    /// old ones are among them; that takes about a microsecond each.
     ///
     /// The caller MUST know that no server delivers these messages again.
     ///
@@ -108,12 +108,13 @@ impl WriteTransaction<'_> {
         if is_due { self.sort_in() } else { Ok(()) }
     }
 
-    /// Removes conversations to which nothing refers, and addresses without certificate, session and
-    /// comparison to which nothing refers, at most `limit` of each. Reads the inbox, the outbox and
-    /// both tables once.
+    /// Removes conversations to which nothing refers, and addresses without certificate, session
+    /// and comparison to which nothing refers, at most `limit` of each. Reads the inbox, the outbox
+    /// and both tables once.
     ///
-    /// A certificate as last seen keeps its address: without it a superseded one would be accepted again
-    /// ([`Self::remove_address`]). References that the caller keeps in memory MUST be dropped.
+    /// A certificate as last seen keeps its address: without it a superseded one would be accepted
+    /// again ([`Self::remove_address`]). References that the caller keeps in memory MUST be
+    /// dropped.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -149,8 +150,8 @@ impl WriteTransaction<'_> {
         Ok(Unused { addresses: addresses.len() as u64, conversations: conversations.len() as u64 })
     }
 
-    /// Removes an address with its certificate; returns whether there was one. An earlier certificate of
-    /// the device is accepted after that. References to it MUST be dropped.
+    /// Removes an address with its certificate; returns whether there was one. An earlier
+    /// certificate of the device is accepted after that. References to it MUST be dropped.
     ///
     /// # Errors
     /// [`StoreError::Reference`] if a session, the inbox or the outbox refers to it.

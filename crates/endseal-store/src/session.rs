@@ -16,8 +16,8 @@ pub enum SessionStatus {
     Active,
     /// Receiving alone: another session took its place.
     ReceiveOnly,
-    /// Receiving, until it has been reset: the store was restored, and keys that come next in its chain
-    /// may have been used.
+    /// Receiving, until it has been reset: the store was restored, and keys that come next in its
+    /// chain may have been used.
     NeedsReset,
 }
 
@@ -141,8 +141,8 @@ impl WriteTransaction<'_> {
         one(update.execute((address.0, tag, standing.number()))?)
     }
 
-    /// Removes a session; whether there was one. Its state is overwritten in the database, and gone from
-    /// the files after a [checkpoint](crate::Store::checkpoint).
+    /// Removes a session; whether there was one. Its state is overwritten in the database, and gone
+    /// from the files after a [checkpoint](crate::Store::checkpoint).
     ///
     /// # Errors
     /// [`StoreError`].

@@ -11,8 +11,8 @@ use crate::{delivered_index, inbox_table, rows};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// The rows of each table; of `seen`, all messages that were delivered and are remembered, and of
-    /// `inbox` the messages.
+    /// The rows of each table; of `seen`, all messages that were delivered and are remembered, and
+    /// of `inbox` the messages.
     pub rows: Vec<(&'static str, u64)>,
     /// Length of the database in bytes.
     pub database_len: u64,

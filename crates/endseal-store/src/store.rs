@@ -23,8 +23,8 @@ use transaction::{Durability, ReadTransaction, WriteTransaction};
 
 /// An open store: the only one of its directory, on this machine, until it is closed.
 ///
-/// Dropping it is [`Self::close`] without its result; after a panic, or a commit that failed, dropping
-/// writes nothing, as if the process had died.
+/// Dropping it is [`Self::close`] without its result; after a panic, or a commit that failed,
+/// dropping writes nothing, as if the process had died.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct Store {
     pub(crate) directory: PathBuf,
@@ -102,7 +102,8 @@ impl OpenOptions {
 }
 
 impl Store {
-    /// Makes a store in a new directory, or an empty one, and opens it. It appears whole or not at all.
+    /// Makes a store in a new directory, or an empty one, and opens it. It appears whole or not at
+    /// all.
     ///
     /// # Errors
     /// [`CreateStoreError::Exists`] if there is anything at `directory`.
@@ -142,8 +143,8 @@ impl Store {
 
     /// Opens the store of a directory.
     ///
-    /// If damage was reported and no check was good since, the database is checked first, which reads all
-    /// of it.
+    /// If damage was reported and no check was good since, the database is checked first, which
+    /// reads all of it.
     ///
     /// # Errors
     /// [`OpenStoreError`]; nothing was changed.
@@ -161,11 +162,12 @@ impl Store {
         Self::load(directory.to_owned(), path, key, lock, options.housekeeping)
     }
 
-    /// Protects the store anew: the key file is written whole, in the place of the old one. The key of
-    /// the database stays, so an old copy of the key file opens it still, with the old secret.
+    /// Protects the store anew: the key file is written whole, in the place of the old one. The key
+    /// of the database stays, so an old copy of the key file opens it still, with the old secret.
     ///
     /// # Errors
-    /// [`ReprotectError`]: the protection is the old one, or after [`ReprotectError::Uncertain`] either.
+    /// [`ReprotectError`]: the protection is the old one, or after [`ReprotectError::Uncertain`]
+    /// either.
     pub fn reprotect(
         &mut self,
         protection: Protection<'_>,
@@ -206,10 +208,10 @@ impl Store {
         self.generation
     }
 
-    /// Number of times that the database was found to be a copy: restored from one, or put in place of a
-    /// later one. It also counts if no session or group waits for a reset. One-time keys of a copy may
-    /// have been used: the layer above keeps the number for which it made its own, and makes new ones for
-    /// another number.
+    /// Number of times that the database was found to be a copy: restored from one, or put in place
+    /// of a later one. It also counts if no session or group waits for a reset. One-time keys of a
+    /// copy may have been used: the layer above keeps the number for which it made its own, and
+    /// makes new ones for another number.
     #[must_use]
     pub fn restorations(&self) -> u64 {
         self.restorations
@@ -221,15 +223,15 @@ impl Store {
         self.restored
     }
 
-    /// Returns true after a commit or a checkpoint that failed, a read that failed, or a page that was damaged:
-    /// only [`Self::reopen`] is of use then.
+    /// Returns true after a commit or a checkpoint that failed, a read that failed, or a page that
+    /// was damaged: only [`Self::reopen`] is of use then.
     #[must_use]
     pub fn is_uncertain(&self) -> bool {
         self.connection.is_none()
     }
 
-    /// Begins a transaction that writes; its commit is durable when it returns. If the log has grown beyond
-    /// 4 MiB it is moved into the database first.
+    /// Begins a transaction that writes; its commit is durable when it returns. If the log has
+    /// grown beyond 4 MiB it is moved into the database first.
     ///
     /// # Errors
     /// [`StoreError::Uncertain`] after a commit that failed.
@@ -238,9 +240,9 @@ impl Store {
         WriteTransaction::begin(self, Durability::Synced)
     }
 
-    /// Begins a transaction whose commit makes no fsync: it outlives the end of the process, and a loss
-    /// of power only from the next [`Self::sync`], or commit of [`Self::begin`], on. Until then nothing
-    /// of it may be acknowledged, and no ciphertext of it may leave.
+    /// Begins a transaction whose commit makes no fsync: it outlives the end of the process, and a
+    /// loss of power only from the next [`Self::sync`], or commit of [`Self::begin`], on. Until
+    /// then nothing of it may be acknowledged, and no ciphertext of it may leave.
     ///
     /// # Errors
     /// As [`Self::begin`].
@@ -257,8 +259,9 @@ impl Store {
         self.begin()?.commit()
     }
 
-    /// Generation that a commit with `changes` writes: the next one, if the commit makes an fsync. SQLite
-    /// makes none if no page changed, so that this is what carries earlier commits to the medium.
+    /// Generation that a commit with `changes` writes: the next one, if the commit makes an fsync.
+    /// SQLite makes none if no page changed, so that this is what carries earlier commits to the
+    /// medium.
     pub(crate) fn next_generation(&self, changes: bool) -> Option<u64> {
         let makes_fsync = self.durability == Durability::Synced && (changes || self.unsynced);
         makes_fsync.then(|| self.latest_generation.saturating_add(1))
@@ -278,15 +281,16 @@ impl Store {
         if let Some(generation) = generation {
             self.latest_generation = generation;
             self.unsynced = false;
-            // The commit is durable. If its number cannot be written, the one that `lock` has is less, as
-            // after a loss of power.
+            // The commit is durable. If its number cannot be written, the one that `lock` has is
+            // less, as after a loss of power.
             let _ = self.lock.note_generation(generation);
         } else if self.durability == Durability::Unsynced {
             self.unsynced = true;
         }
     }
 
-    /// Sets the mode of the transaction that begins next. [`WriteTransaction::begin`] alone calls it.
+    /// Sets the mode of the transaction that begins next. [`WriteTransaction::begin`] alone calls
+    /// it.
     pub(crate) fn set_durability(&mut self, durability: Durability) -> Result<(), StoreError> {
         if self.durability != durability {
             let synced = durability == Durability::Synced;
@@ -319,8 +323,9 @@ impl Store {
         ReadTransaction::begin(self)
     }
 
-    /// Opens the database again after [`StoreError::Uncertain`], and so finds out whether the commit
-    /// happened, or whether a page that was damaged can be read now. The lock is kept in between.
+    /// Opens the database again after [`StoreError::Uncertain`], and so finds out whether the
+    /// commit happened, or whether a page that was damaged can be read now. The lock is kept in
+    /// between.
     ///
     /// # Errors
     /// As [`Self::open`]. The store stays as it is, and this can be tried again.
@@ -331,18 +336,19 @@ impl Store {
         Ok(())
     }
 
-    /// Moves the log into the database and truncates it, so that states which were replaced are gone
-    /// from the files. If many messages were delivered since, their ids are sorted in first.
+    /// Moves the log into the database and truncates it, so that states which were replaced are
+    /// gone from the files. If many messages were delivered since, their ids are sorted in first.
     ///
     /// # Errors
-    /// [`StoreError::Full`]: the log is as it was. [`StoreError::Io`], [`StoreError::Uncertain`]: the medium
-    /// failed; reopen the store if [`Self::is_uncertain`]. Nothing that was committed is lost to the process.
+    /// [`StoreError::Full`]: the log is as it was. [`StoreError::Io`], [`StoreError::Uncertain`]:
+    /// the medium failed; reopen the store if [`Self::is_uncertain`]. Nothing that was committed is
+    /// lost to the process.
     pub fn checkpoint(&mut self) -> Result<(), StoreError> {
         self.sort_in()?;
         let moved = database::checkpoint(self.connection()?).map_err(StoreError::from);
         if matches!(moved, Err(ref error) if !matches!(error, StoreError::Full)) {
-            // The kernel may have dropped writes of the log whose fsync failed, and no later fsync makes
-            // them; reopening writes the log anew.
+            // The kernel may have dropped writes of the log whose fsync failed, and no later fsync
+            // makes them; reopening writes the log anew.
             self.become_uncertain();
         }
         self.noted(moved)
@@ -399,8 +405,8 @@ impl Store {
         self.connection.as_ref().ok_or(StoreError::Uncertain)
     }
 
-    /// Ends the connection if it met trouble, and marks the lock if that was damage, so that the next opening
-    /// looks for it.
+    /// Ends the connection if it met trouble, and marks the lock if that was damage, so that the
+    /// next opening looks for it.
     pub(crate) fn note_trouble(&mut self) {
         let Some(trouble) = self.note.take() else { return };
         if trouble == Trouble::Damaged {

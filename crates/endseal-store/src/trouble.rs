@@ -1,14 +1,14 @@
 //! Notes of errors that end a connection, until its store does so.
 //!
-//! Errors of SQLite are converted far below the store that they belong to: the one whose connection the
-//! thread used last.
+//! Errors of SQLite are converted far below the store that they belong to: the one whose connection
+//! the thread used last.
 
 use alloc::sync::Arc;
 use core::cell::RefCell;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// Trouble that ends a connection. SQLCipher refuses every page after one that it could not authenticate,
-/// and takes one that could not be read for such a page.
+/// Trouble that ends a connection. SQLCipher refuses every page after one that it could not
+/// authenticate, and takes one that could not be read for such a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
     /// A file could not be read.

@@ -50,8 +50,8 @@ impl ReadTransaction<'_> {
 }
 
 impl WriteTransaction<'_> {
-    /// Returns true if a conversation has a tombstone, and so if it has a message in the inbox; or a
-    /// ciphertext that is parked or in the outbox. Sorts recent messages in.
+    /// Returns true if a conversation has a tombstone, and so if it has a message in the inbox; or
+    /// a ciphertext that is parked or in the outbox. Sorts recent messages in.
     ///
     /// # Errors
     /// [`StoreError`].

@@ -1,7 +1,7 @@
-//! The transport beside plain quinn and TCP with TLS 1.3, on this machine:
-//! `cargo bench -p endseal-transport`. With `-- tune`: what settings of quinn are worth; with
-//! `-- windows`: what those of our limits are; with `-- acks IP`, another address of this machine: the
-//! cost of QUIC's own rule for acknowledgements, which applies to every address but loopback.
+//! The transport beside plain quinn and TCP with TLS 1.3, on this machine: `cargo bench -p
+//! endseal-transport`. With `-- tune`: what settings of quinn are worth; with `-- windows`: what
+//! those of our limits are; with `-- acks IP`, another address of this machine: the cost of QUIC's
+//! own rule for acknowledgements, which applies to every address but loopback.
 //!
 //! Subjects take turns in rounds; what is printed are medians, and ratios of rounds to the first
 //! subject. Everything runs in one process, so the two sides share the machine.
@@ -107,7 +107,8 @@ fn transfer() {
     );
 }
 
-/// The same bytes through the loopback device, once between its own addresses and once between others.
+/// The same bytes through the loopback device, once between its own addresses and once between
+/// others.
 fn acknowledgements(ip: IpAddr) {
     let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
     let subjects = [
@@ -182,7 +183,8 @@ fn handshake() {
     for _ in 0..ROUNDS {
         for (i, policy) in policies.into_iter().enumerate() {
             let before = cpu_time();
-            // One thread takes notice at once; of several, one may go on probing the path meanwhile.
+            // One thread takes notice at once; of several, one may go on probing the path
+            // meanwhile.
             let (_, bytes) = single.block_on(handshakes(policy));
             cpus[i].push((cpu_time() - before).as_secs_f64() * 1e6 / f64::from(HANDSHAKES));
             let (wall, _) = multi.block_on(handshakes(policy));

@@ -1,8 +1,8 @@
 //! Writes the test vectors of docs/spec/transport.md:
 //! `cargo run -p endseal-transport --example endseal-transport-vectors -- vectors`.
 //!
-//! Everything is written by hand here, byte by byte, and not by the code that the vectors test; only
-//! keys and ids are not.
+//! Everything is written by hand here, byte by byte, and not by the code that the vectors test;
+//! only keys and ids are not.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
 #![allow(clippy::std_instead_of_core, reason = "as in the crate")]
 

@@ -47,9 +47,10 @@ impl Backoff {
         self.attempts.is_none_or(|attempts| failures < attempts)
     }
 
-    /// Calls `attempt` until it succeeds, fails for good, or attempts are used up; waits in between.
-    /// `failures` is counted up by the way and not reset: that is for who sees the result work. Dropped while it waits, it
-    /// leaves the rest of the wait to the next call with the same `failures`.
+    /// Calls `attempt` until it succeeds, fails for good, or attempts are used up; waits in
+    /// between. `failures` is counted up by the way and not reset: that is for who sees the result
+    /// work. Dropped while it waits, it leaves the rest of the wait to the next call with the same
+    /// `failures`.
     ///
     /// # Errors
     /// The last one of `attempt`.

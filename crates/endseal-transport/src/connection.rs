@@ -324,8 +324,8 @@ pub struct Path {
     pub datagrams_sent: u64,
     /// UDP datagrams received.
     pub datagrams_received: u64,
-    /// Pieces of streams sent, again where they were lost (STREAM frames: RFC 9000, 19.8). Signs of life
-    /// are not among them.
+    /// Pieces of streams sent, again where they were lost (STREAM frames: RFC 9000, 19.8). Signs of
+    /// life are not among them.
     pub stream_frames_sent: u64,
     /// Pieces of streams received.
     pub stream_frames_received: u64,

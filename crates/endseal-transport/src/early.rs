@@ -32,8 +32,8 @@ impl IdempotentFrame {
     }
 
     /// The same with the flag that the payload is a `SealedMessage`; `None` on another kind than
-    /// [`Kind::Message`]. The two flags are independent: sealing hides what a frame says from relays,
-    /// and does not keep a recorded one from coming again.
+    /// [`Kind::Message`]. The two flags are independent: sealing hides what a frame says from
+    /// relays, and does not keep a recorded one from coming again.
     #[must_use]
     pub fn sealed(self) -> Option<Self> {
         self.0.sealed().map(Self)

@@ -97,8 +97,8 @@ impl ConnectError {
 
     /// Returns true if another attempt may succeed without a change on this side.
     ///
-    /// Everything that came from the network is such, also a refusal: until the peer has proved its key,
-    /// an error may come from an impostor.
+    /// Everything that came from the network is such, also a refusal: until the peer has proved its
+    /// key, an error may come from an impostor.
     #[must_use]
     pub const fn is_transient(&self) -> bool {
         !matches!(self, Self::Address | Self::EndpointClosed)

@@ -1,8 +1,8 @@
 //! Slots of incoming handshakes, limited in total and per source network.
 //!
-//! A handshake that succeeds frees its slot. One that fails keeps it until the time that every handshake
-//! has is over: it has cost a signature, and the next one of the same origin must not begin sooner than
-//! if it had stood still.
+//! A handshake that succeeds frees its slot. One that fails keeps it until the time that every
+//! handshake has is over: it has cost a signature, and the next one of the same origin must not
+//! begin sooner than if it had stood still.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
@@ -97,8 +97,8 @@ impl HalfOpen {
 
     /// Decides about a handshake from `address`.
     ///
-    /// An address that is not `proved` may be false. Such handshakes take at most half of what a source
-    /// may have, so that a flood under false addresses does not lock their owners out.
+    /// An address that is not `proved` may be false. Such handshakes take at most half of what a
+    /// source may have, so that a flood under false addresses does not lock their owners out.
     pub(crate) fn admit(self: &Arc<Self>, address: SocketAddr, proved: bool) -> Admission {
         let source = Source::of(address);
         let Bounds { total, per_source, retry_above, .. } = self.bounds;
@@ -119,7 +119,8 @@ impl HalfOpen {
         Admission::Admitted(HalfOpenSlot { owner: self.clone(), number }, evicts)
     }
 
-    /// Names the task of a handshake, which is aborted if it has to make room. It may be done by now.
+    /// Names the task of a handshake, which is aborted if it has to make room. It may be done by
+    /// now.
     pub(crate) fn attach(&self, number: u64, task: AbortHandle) {
         match self.table().entries.get_mut(&number) {
             Some(entry) => entry.task = Some(task),
@@ -145,8 +146,8 @@ impl Table {
         self.entries.len() + self.failed.len()
     }
 
-    /// Frees a slot: that of the oldest failed handshake, otherwise of the oldest in progress. Returns true
-    /// for the second.
+    /// Frees a slot: that of the oldest failed handshake, otherwise of the oldest in progress.
+    /// Returns true for the second.
     fn make_room(&mut self) -> bool {
         if let Some((_, failed)) = self.failed.pop_first() {
             self.give_back(failed.source);
@@ -247,7 +248,8 @@ mod tests {
         assert_eq!(table.len(), 1);
     }
 
-    /// The time counts from the beginning of the handshake. A client that comes again afterwards gets in.
+    /// The time counts from the beginning of the handshake. A client that comes again afterwards
+    /// gets in.
     #[tokio::test(start_paused = true)]
     async fn a_handshake_that_fails_keeps_its_slot_for_its_time() {
         let table = table(100, 4, 100);

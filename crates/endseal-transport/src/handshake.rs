@@ -56,16 +56,17 @@ pub(crate) fn peer_of(quinn: &quinn::Connection) -> Option<PeerId> {
 }
 
 impl HandshakeInfo {
-    /// The shortest round trip, 5 ms, by which a handshake can be measured: on a shorter path computing
-    /// takes as long as travelling.
+    /// The shortest round trip, 5 ms, by which a handshake can be measured: on a shorter path
+    /// computing takes as long as travelling.
     pub const LONG_ENOUGH: Duration = Duration::from_millis(5);
 
-    /// How many round trips of the path the handshake lasted: [`duration`](Self::duration) divided by
-    /// `round_trip`, with what both sides computed and what had to be sent again.
+    /// How many round trips of the path the handshake lasted: [`duration`](Self::duration) divided
+    /// by `round_trip`, with what both sides computed and what had to be sent again.
     ///
-    /// `round_trip` MUST be measured apart from the handshake, best as the fastest of several echoes
-    /// after it: QUIC's own estimate at its end is the time of the handshake itself, and the quotient
-    /// of the two says nothing. `None` if it is shorter than [`LONG_ENOUGH`](Self::LONG_ENOUGH).
+    /// `round_trip` MUST be measured apart from the handshake, best as the fastest of several
+    /// echoes after it: QUIC's own estimate at its end is the time of the handshake itself, and the
+    /// quotient of the two says nothing. `None` if it is shorter than
+    /// [`LONG_ENOUGH`](Self::LONG_ENOUGH).
     #[must_use]
     pub fn round_trips(&self, round_trip: Duration) -> Option<f64> {
         let is_long = round_trip >= Self::LONG_ENOUGH;

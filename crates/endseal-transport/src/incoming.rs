@@ -96,7 +96,8 @@ async fn handshake(incoming: Incoming, shared: &Shared) -> Option<Connection> {
                     }
                     // It was given up. The last handle closes the connection.
                     () = completes.closed() => {}
-                    // It has a share of its peer, and whoever repeats a flight of the peer could have it for longer.
+                    // It has a share of its peer, and whoever repeats a flight of the peer could
+                    // have it for longer.
                     () = time::sleep_until(end.into()) => {
                         Counters::add(&counters.handshakes_failed, 1);
                         quinn.close(CloseCode::Done.to_varint(), b"");

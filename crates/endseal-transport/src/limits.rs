@@ -32,10 +32,10 @@ const UNACKNOWLEDGED: u32 = 8;
 /// And the time it may take over fewer: what a sender with a small window waits for.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_millis(1);
 
-/// Acknowledgements that are asked for. quinn fixes the request when a connection begins, when its round
-/// trip is not known. Within this machine it is far below 1 ms. On every other path fewer than 8 packets
-/// may come within 1 ms, and the request would cause more acknowledgements than QUIC's own rule: every
-/// second packet, or 25 ms.
+/// Acknowledgements that are asked for. quinn fixes the request when a connection begins, when its
+/// round trip is not known. Within this machine it is far below 1 ms. On every other path fewer
+/// than 8 packets may come within 1 ms, and the request would cause more acknowledgements than
+/// QUIC's own rule: every second packet, or 25 ms.
 fn acknowledgements(remote: SocketAddr) -> Option<AckFrequencyConfig> {
     remote.ip().to_canonical().is_loopback().then(|| {
         let mut config = AckFrequencyConfig::default();
@@ -61,8 +61,9 @@ pub struct Limits {
     pub stream_window: u32,
     /// Bytes of all streams of a connection that were received and not read. Default 4 MiB.
     pub connection_window: u32,
-    /// Bytes of a connection that were written and not acknowledged. Default 2 MiB. On a path with a
-    /// round trip below 4 ms less of it is used, in proportion, but at least 384 KiB: 3 Gbit/s at 1 ms.
+    /// Bytes of a connection that were written and not acknowledged. Default 2 MiB. On a path with
+    /// a round trip below 4 ms less of it is used, in proportion, but at least 384 KiB: 3 Gbit/s at
+    /// 1 ms.
     pub send_window: u32,
     /// Bytes of frames that may be sent as early data; 0 (the default) turns it off, both ways, and
     /// with it the resumption of sessions.
@@ -77,11 +78,13 @@ pub struct Limits {
     pub handshake_timeout: Duration,
     /// Time for an incoming handshake, from the first flight to the second. Default 3 s.
     pub second_flight_timeout: Duration,
-    /// Incoming handshakes at once. Beyond, the oldest is given up for the next. One that fails counts
-    /// here and below until [`Self::second_flight_timeout`] after its beginning. Default 1,024.
+    /// Incoming handshakes at once. Beyond, the oldest is given up for the next. One that fails
+    /// counts here and below until [`Self::second_flight_timeout`] after its beginning. Default
+    /// 1,024.
     pub half_open: usize,
-    /// Incoming handshakes at once from one source network, a /24 of IPv4 or a /56 of IPv6. From half
-    /// of them on an address must be proved first (Retry); beyond, nothing is answered. Default 64.
+    /// Incoming handshakes at once from one source network, a /24 of IPv4 or a /56 of IPv6. From
+    /// half of them on an address must be proved first (Retry); beyond, nothing is answered.
+    /// Default 64.
     pub half_open_per_source: usize,
     /// Incoming handshakes at once above which an address must be proved first (Retry). Default 64.
     pub retry_above: usize,
@@ -94,8 +97,9 @@ pub struct Limits {
     /// Bytes of the socket's buffers in the kernel, each way; the system may give less. Default
     /// 4 MiB.
     pub socket_buffer: usize,
-    /// Largest UDP payload that is received, and that is tried on the path where its first hop takes
-    /// as much: 1,200 to 6,550. Default 6,550: ten of them are what the kernel takes in one call.
+    /// Largest UDP payload that is received, and that is tried on the path where its first hop
+    /// takes as much: 1,200 to 6,550. Default 6,550: ten of them are what the kernel takes in one
+    /// call.
     pub mtu: u16,
 }
 

@@ -53,7 +53,8 @@ impl PersistentConnection {
         Self { endpoint, peer, backoff, address, state, renew_after: RENEWED }
     }
 
-    /// Age from which on a connection is replaced by a new one, with a new key exchange. Default 12 h.
+    /// Age from which on a connection is replaced by a new one, with a new key exchange. Default 12
+    /// h.
     ///
     /// QUIC's own key update derives keys from those before: a thief of one has them all.
     #[must_use]
@@ -63,16 +64,16 @@ impl PersistentConnection {
 
     /// The connection: the one there is, or a new one. All who ask wait for the same.
     ///
-    /// A connection that is older than [`renew_after`](Self::renew_after) is returned, and a new one begun
-    /// in a task; later calls return the new one once the peer has accepted it. The old one ends when the
-    /// last handle and stream of it is dropped.
+    /// A connection that is older than [`renew_after`](Self::renew_after) is returned, and a new
+    /// one begun in a task; later calls return the new one once the peer has accepted it. The old
+    /// one ends when the last handle and stream of it is dropped.
     ///
-    /// May be dropped while it waits: an attempt to connect where there is no connection is given up, and the wait between
-    /// two attempts goes on in the next call.
+    /// May be dropped while it waits: an attempt to connect where there is no connection is given
+    /// up, and the wait between two attempts goes on in the next call.
     ///
     /// # Errors
-    /// [`ConnectError`] if the address cannot be one, the endpoint is closed, the peer has proved its key
-    /// and refuses this side's, or [`Backoff::attempts`] are used up.
+    /// [`ConnectError`] if the address cannot be one, the endpoint is closed, the peer has proved
+    /// its key and refuses this side's, or [`Backoff::attempts`] are used up.
     pub async fn connection(&self) -> Result<Connection, ConnectError> {
         let mut state = self.state.lock().await;
         if let Some(renewed) = state.renewal.succeeded(&self.backoff) {
@@ -122,8 +123,8 @@ async fn attempt(
 ) -> Result<Connection, Failure> {
     let connection = endpoint.connect(peer, address).await?;
     // Until this side's second flight is sent, anybody on the path can close the connection, by an
-    // Initial packet. A refusal of the peer comes a round trip later. One that is there already may be
-    // either, and the next attempt tells.
+    // Initial packet. A refusal of the peer comes a round trip later. One that is there already may
+    // be either, and the next attempt tells.
     let was_open = connection.close_reason().is_none();
     // A peer that accepts the handshake and not the key is no connection.
     connection.confirmed().await.map_err(|closed| match closed {

@@ -48,9 +48,9 @@ impl FrameReceiver {
         expected: Option<StreamType>,
         limits: Limits,
     ) -> Self {
-        // Control frames are held back until the handshake is complete, which a recorded flight never
-        // is. A stream that is accepted after it counts as late for the same reason. QUIC counts one
-        // that is accepted after the handshake has failed as late, too.
+        // Control frames are held back until the handshake is complete, which a recorded flight
+        // never is. A stream that is accepted after it counts as late for the same reason. QUIC
+        // counts one that is accepted after the handshake has failed as late, too.
         let is_early = stream.is_0rtt() || handle.handshake_failed();
         let idempotent_only = is_early && expected != Some(StreamType::Control);
         Self {
@@ -72,7 +72,8 @@ impl FrameReceiver {
     /// May be dropped while it waits: nothing is lost.
     ///
     /// # Errors
-    /// [`ReceiveError`], the same from then on. What came before is then not all that the peer meant to send.
+    /// [`ReceiveError`], the same from then on. What came before is then not all that the peer
+    /// meant to send.
     pub async fn receive(&mut self) -> Result<Option<Frame>, ReceiveError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());

@@ -9,7 +9,8 @@ use tokio::task::JoinSet;
 use crate::backoff::{Backoff, Failures};
 use crate::connection::Connection;
 
-/// Attempts to replace a connection: at most one at a time, in a task of its own that ends with this.
+/// Attempts to replace a connection: at most one at a time, in a task of its own that ends with
+/// this.
 #[derive(Default)]
 pub(crate) struct Renewal {
     attempt: JoinSet<Option<(Connection, Instant)>>,

@@ -1,7 +1,7 @@
 //! Replay windows of stored and relayed frames (docs/spec/transport.md, "Replay").
 //!
-//! A live connection needs none: QUIC delivers each byte once. A frame that was stored or relayed can
-//! arrive again, and its signature is right each time.
+//! A live connection needs none: QUIC delivers each byte once. A frame that was stored or relayed
+//! can arrive again, and its signature is right each time.
 
 use core::fmt;
 use std::collections::HashMap;

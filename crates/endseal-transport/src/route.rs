@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
-/// Bytes of UDP payload in a packet to `remote` that the first hop takes whole, as the system knows it
-/// now; `None` where it does not tell.
+/// Bytes of UDP payload in a packet to `remote` that the first hop takes whole, as the system knows
+/// it now; `None` where it does not tell.
 ///
 /// No path takes more than its first hop, so nothing beyond it needs to be tried: 1,452 or 1,472 on
 /// Ethernet, more on networks with larger frames and on the loopback device. Whether the other hops

@@ -17,8 +17,8 @@ use crate::prefix::Prefix;
 use crate::statistics::Counters;
 use crate::window::SendWindow;
 
-/// Payloads up to this length are copied behind their header, and behind other frames that wait: one
-/// piece instead of many. quinn searches its pieces for each packet.
+/// Payloads up to this length are copied behind their header, and behind other frames that wait:
+/// one piece instead of many. quinn searches its pieces for each packet.
 const COPY: usize = 2048;
 /// Bytes that may wait for others before QUIC gets them.
 const BATCH: usize = 64 * 1024;
@@ -139,7 +139,8 @@ impl FrameSender {
         Ok(())
     }
 
-    /// Ends the stream, without waiting: QUIC goes on sending it for as long as the connection lives.
+    /// Ends the stream, without waiting: QUIC goes on sending it for as long as the connection
+    /// lives.
     ///
     /// # Errors
     /// [`SendError`].

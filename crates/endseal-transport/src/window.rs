@@ -12,8 +12,8 @@ const INTERVAL: usize = 128 * 1024;
 /// The send window of a connection as one of its streams knows it.
 ///
 /// Without loss nothing but a window bounds what wanders between two ends. quinn looks for what a
-/// packet carries among all pieces that were written and not acknowledged, from the first on, and so
-/// pays for a window that the path does not need.
+/// packet carries among all pieces that were written and not acknowledged, from the first on, and
+/// so pays for a window that the path does not need.
 #[derive(Debug)]
 pub(crate) struct SendWindow {
     limit: u32,

@@ -1,5 +1,5 @@
-//! Whatever endseal-codec reads, both libraries read to the same value; whatever they write, it reads,
-//! unless a bound of the contract forbids it.
+//! Whatever endseal-codec reads, both libraries read to the same value; whatever they write, it
+//! reads, unless a bound of the contract forbids it.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;

@@ -1,5 +1,5 @@
-//! Transports whose dependencies are many, beside endseal's: the benchmark peer protocol, and all that
-//! is measured, are the files of `peers/rust`.
+//! Transports whose dependencies are many, beside endseal's: the benchmark peer protocol, and all
+//! that is measured, are the files of `peers/rust`.
 
 #![deny(unsafe_code)]
 

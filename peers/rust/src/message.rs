@@ -1,5 +1,5 @@
-//! A message as a Rust program declares it, for the formats that are derived from such declarations:
-//! the fields of `RichMessage` in `proto/endseal/v1/message.proto`.
+//! A message as a Rust program declares it, for the formats that are derived from such
+//! declarations: the fields of `RichMessage` in `proto/endseal/v1/message.proto`.
 //!
 //! Byte strings are marked as such for serde and minicbor, which else write lists of numbers.
 

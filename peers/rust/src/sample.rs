@@ -156,7 +156,8 @@ mod tests {
 
     #[test]
     fn the_generator_is_splitmix64() {
-        // From the reference implementation, https://prng.di.unimi.it/splitmix64.c, with x = 1234567.
+        // From the reference implementation, https://prng.di.unimi.it/splitmix64.c, with x =
+        // 1234567.
         let mut random = SplitMix64(1_234_567);
         let drawn = [random.draw(), random.draw(), random.draw()];
         let expected =

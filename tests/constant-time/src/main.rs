@@ -1,5 +1,5 @@
-//! Runs secret-dependent code under valgrind's Memcheck with the secrets marked as undefined. A jump or an
-//! address that depends on a marked byte is a report; a case fails if it has one.
+//! Runs secret-dependent code under valgrind's Memcheck with the secrets marked as undefined. A
+//! jump or an address that depends on a marked byte is a report; a case fails if it has one.
 //!
 //! `cargo xtask assure` runs it. By hand, in this folder: `cargo build --release`, then
 //! `valgrind --quiet --suppressions=declared.supp target/release/endseal-constant-time`.

@@ -1,5 +1,5 @@
-//! Requests to valgrind's Memcheck (`valgrind/memcheck.h`), as the instructions that it looks for. On the
-//! bare CPU they do nothing.
+//! Requests to valgrind's Memcheck (`valgrind/memcheck.h`), as the instructions that it looks for.
+//! On the bare CPU they do nothing.
 
 use core::arch::asm;
 
@@ -17,8 +17,9 @@ compile_error!("the requests are those of x86-64 Linux");
 fn request(code: usize, a: usize, b: usize) -> usize {
     let arguments = [code, a, b, 0, 0, 0];
     let mut result = 0;
-    // SAFETY: the rotations add up to 128 bits and the exchange is of a register with itself. Valgrind
-    // reads `arguments`, which outlives the call, and changes what it knows about memory, not memory.
+    // SAFETY: the rotations add up to 128 bits and the exchange is of a register with itself.
+    // Valgrind reads `arguments`, which outlives the call, and changes what it knows about memory,
+    // not memory.
     unsafe {
         asm!(
             "rol rdi, 3",

@@ -1,10 +1,11 @@
-//! The compiled vector kernels: every conditional jump must be on a counter or a length, and no instruction
-//! may gather.
+//! The compiled vector kernels: every conditional jump must be on a counter or a length, and no
+//! instruction may gather.
 //!
 //! A jump passes if its flags come from a comparison, test, sum or difference of general registers,
-//! constants and stack slots, and no register in it was last written from a vector or mask register. In the
-//! kernels secrets are in vectors and in memory that only vectors read. Each function has a reviewed number
-//! of such jumps, so that a new one is a failure until a reviewer has read it.
+//! constants and stack slots, and no register in it was last written from a vector or mask
+//! register. In the kernels secrets are in vectors and in memory that only vectors read. Each
+//! function has a reviewed number of such jumps, so that a new one is a failure until a reviewer
+//! has read it.
 
 use std::process::Command;
 
@@ -31,7 +32,8 @@ const fn inlinable(name: &'static str, instances: usize, jumps: usize) -> Functi
     Function { name, instances, may_be_inlined: true, jumps }
 }
 
-/// The name of a function is the end of its path; loops are on the numbers of keys, groups, limbs and bits.
+/// The name of a function is the end of its path; loops are on the numbers of keys, groups, limbs
+/// and bits.
 const FUNCTIONS: &[Function] = &[
     // One loop over 251 masks.
     function("x86_64::ladder::ladder", 2, 1),
@@ -47,8 +49,8 @@ const FUNCTIONS: &[Function] = &[
     function("x86_64::lanes::Lanes<_>::to_bytes", 2, 8),
     // 10 matrices of 59 steps.
     function("low::divsteps25519::invert", 1, 2),
-    // Groups and parts of the text and of the associated data; the first group hashes nothing. The longest
-    // message, and in two loops the number of blocks that are left.
+    // Groups and parts of the text and of the associated data; the first group hashes nothing. The
+    // longest message, and in two loops the number of blocks that are left.
     function("vaes::aes256_gcm::Aes256Gcm::crypt", 2, 14),
     function("vaes::aes256_gcm::Aes256Gcm::expand", 1, 0),
     function("vaes::aes256::Aes256::expand", 1, 0),
@@ -168,7 +170,8 @@ impl<'a> Instruction<'a> {
         self.mnemonic.contains("gather") || self.mnemonic.contains("scatter")
     }
 
-    /// Writes no flag: moves, addresses, conditional moves, jumps and vectors, but not tests of vectors.
+    /// Writes no flag: moves, addresses, conditional moves, jumps and vectors, but not tests of
+    /// vectors.
     fn keeps_flags(&self) -> bool {
         const KEEP: &[&str] = &["mov", "lea", "nop", "cmov", "set", "j", "push", "pop", "xchg"];
         let tests = self.mnemonic.contains("test") || self.mnemonic.contains("comi");

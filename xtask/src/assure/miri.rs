@@ -1,7 +1,8 @@
-//! Miri over tests of the portable crates without std: what is undefined behaviour there, and leaks.
+//! Miri over tests of the portable crates without std: what is undefined behaviour there, and
+//! leaks.
 //!
-//! Argon2, ML-KEM, signatures and long streams take minutes under an interpreter. Tests are chosen by
-//! name; the long form runs more of them.
+//! Argon2, ML-KEM, signatures and long streams take minutes under an interpreter. Tests are chosen
+//! by name; the long form runs more of them.
 
 use core::time::Duration;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! The sender of stored frames that are signed with ML-DSA-65, by another library than the product's
-//! on hosts. Vectors are written and judged with it.
+//! The sender of stored frames that are signed with ML-DSA-65, by another library than the
+//! product's on hosts. Vectors are written and judged with it.
 
 use ml_dsa::{ExpandedSigningKey, MlDsa65, Signature};
 

@@ -39,8 +39,8 @@ impl LiveHeader {
     /// The header of a payload of `length` bytes, which is frame `sequence` of its stream.
     ///
     /// # Errors
-    /// [`FrameError::Limit`] for a length above the maximum, [`FrameError::Sequence`] for a sequence
-    /// of 2^62 or above.
+    /// [`FrameError::Limit`] for a length above the maximum, [`FrameError::Sequence`] for a
+    /// sequence of 2^62 or above.
     pub fn new(
         kind: Kind,
         length: usize,
@@ -125,12 +125,12 @@ impl LiveHeader {
         at
     }
 
-    /// Reads the header of frame `expected` from the front of `bytes`: the header and its length, or
-    /// `None` if more bytes are needed to tell. The same bytes in any pieces have one outcome.
+    /// Reads the header of frame `expected` from the front of `bytes`: the header and its length,
+    /// or `None` if more bytes are needed to tell. The same bytes in any pieces have one outcome.
     ///
     /// # Errors
-    /// What is wrong with it, as soon as the bytes tell. The stream ends there: nothing says where the
-    /// next frame begins.
+    /// What is wrong with it, as soon as the bytes tell. The stream ends there: nothing says where
+    /// the next frame begins.
     pub fn parse(
         bytes: &[u8],
         expected: u64,

@@ -65,8 +65,8 @@ impl LiveReader {
         Self { limits, expected: 0, state: State::Header, held: Vec::new() }
     }
 
-    /// Takes bytes from the front of `input`, up to the end of a frame; `None` when all of `input` is
-    /// taken and more is needed.
+    /// Takes bytes from the front of `input`, up to the end of a frame; `None` when all of `input`
+    /// is taken and more is needed.
     ///
     /// # Errors
     /// The class of the first violation, again at every later call: a refusal ends the stream.

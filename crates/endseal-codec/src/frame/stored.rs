@@ -12,7 +12,8 @@ const VERSION: u8 = 1;
 /// The payload is a `SealedMessage`.
 const SEALED_MESSAGE: u8 = 1;
 const CHECKSUM_AT: usize = 56;
-/// The label `FRAME_SIGNATURE` of the registry in `endseal-crypto`, which compares both in its tests.
+/// The label `FRAME_SIGNATURE` of the registry in `endseal-crypto`, which compares both in its
+/// tests.
 const SIGNATURE_LABEL: &[u8] = b"endseal/frame@v1 signature";
 
 /// How a stored frame is signed.
@@ -21,7 +22,8 @@ const SIGNATURE_LABEL: &[u8] = b"endseal/frame@v1 signature";
 pub enum SignatureScheme {
     /// Ed25519; the sender is its public key.
     Ed25519,
-    /// ML-DSA-65 under [`context`](Self::context); the sender is the peer id, a digest of its public key.
+    /// ML-DSA-65 under [`context`](Self::context); the sender is the peer id, a digest of its
+    /// public key.
     MlDsa65,
 }
 
@@ -35,8 +37,8 @@ impl SignatureScheme {
         }
     }
 
-    /// Context string of the scheme: the label of the signature for ML-DSA-65 (FIPS 204), empty for Ed25519, which has
-    /// none.
+    /// Context string of the scheme: the label of the signature for ML-DSA-65 (FIPS 204), empty for
+    /// Ed25519, which has none.
     #[must_use]
     pub const fn context(self) -> &'static [u8] {
         match self {
@@ -80,8 +82,8 @@ impl<'a> StoredFrame<'a> {
     /// Bytes in front of the payload.
     pub const HEADER_LEN: usize = 64;
 
-    /// A frame of a sealed message. `sign` gets the bytes to sign, and returns their signature under the
-    /// [context](SignatureScheme::context) of the scheme.
+    /// A frame of a sealed message. `sign` gets the bytes to sign, and returns their signature
+    /// under the [context](SignatureScheme::context) of the scheme.
     ///
     /// # Errors
     /// [`BuildError::Encode`] if a reader would refuse the message; [`BuildError::Sign`] if `sign`
@@ -181,8 +183,8 @@ impl<'a> StoredFrame<'a> {
     }
 }
 
-/// A stored frame that is complete and undamaged, and may be anybody's: it shows only what is needed
-/// to verify it.
+/// A stored frame that is complete and undamaged, and may be anybody's: it shows only what is
+/// needed to verify it.
 #[derive(Clone, Copy, Debug)]
 pub struct UnverifiedFrame<'a> {
     /// With checksum 0, as it was signed.
@@ -205,8 +207,9 @@ impl<'a> UnverifiedFrame<'a> {
         self.scheme
     }
 
-    /// Verifies the signature. `verify` gets the signed bytes and the signature, and returns true if it is that of a
-    /// key which the caller knows to be the sender's, under this scheme and its [context](SignatureScheme::context).
+    /// Verifies the signature. `verify` gets the signed bytes and the signature, and returns true
+    /// if it is that of a key which the caller knows to be the sender's, under this scheme and its
+    /// [context](SignatureScheme::context).
     ///
     /// # Errors
     /// [`FrameError::Authentication`] if `verify` says no.

@@ -1,4 +1,5 @@
-//! The contract as the code has it, to be compared with the `.proto` file, and to be walked by tools.
+//! The contract as the code has it, to be compared with the `.proto` file, and to be walked by
+//! tools.
 
 use alloc::vec::Vec;
 

@@ -51,8 +51,8 @@ impl Seen {
     }
 }
 
-/// Declares a message as the contract does: numbers, names and kinds of fields. A `oneof` has all its
-/// numbers. `keeps unknown` for messages whose unknown fields are kept.
+/// Declares a message as the contract does: numbers, names and kinds of fields. A `oneof` has all
+/// its numbers. `keeps unknown` for messages whose unknown fields are kept.
 macro_rules! message {
     (
         $(#[$doc:meta])*

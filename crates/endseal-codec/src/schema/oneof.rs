@@ -28,8 +28,8 @@ pub trait Choice: Clone + Debug + Default + PartialEq + Eq {
     fn write(&self, first: u8, sink: &mut impl Sink);
 }
 
-/// Declares a `oneof`: members in the order of their numbers, each with an index from 0, the name of
-/// its variant, its name in the contract and the kind of its value.
+/// Declares a `oneof`: members in the order of their numbers, each with an index from 0, the name
+/// of its variant, its name in the contract and the kind of its value.
 macro_rules! oneof {
     (
         $(#[$doc:meta])*

@@ -10,8 +10,8 @@ pub struct Reader<'a> {
     rest: &'a [u8],
 }
 
-/// Number and wire type of a field, as they were read: whoever expects a field compares, and only what
-/// is not expected is looked at more closely.
+/// Number and wire type of a field, as they were read: whoever expects a field compares, and only
+/// what is not expected is looked at more closely.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tag(u32);
 
@@ -107,8 +107,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A varint of more than one byte, and what follows it. Takes the bytes and not the reader, so that a
-/// reader need not lie in memory.
+/// A varint of more than one byte, and what follows it. Takes the bytes and not the reader, so that
+/// a reader need not lie in memory.
 #[inline(never)]
 fn long_varint(bytes: &[u8]) -> Result<(u64, &[u8]), DecodeError> {
     let (value, len) = varint::read(bytes).map_err(|fault| match fault {

@@ -30,8 +30,8 @@ fn mutated_messages_never_panic_and_have_one_meaning() {
     }
 }
 
-/// A mutant is refused by both readers with one class, or read by both to one value, which is written
-/// as what is read to the same value.
+/// A mutant is refused by both readers with one class, or read by both to one value, which is
+/// written as what is read to the same value.
 fn one_meaning<M: Codec>(bytes: &[u8]) -> Result<(), DecodeError> {
     let owned = M::decode(bytes, Limits::default());
     assert_eq!(M::view(bytes, Limits::default()).err(), owned.as_ref().err().copied());

@@ -111,7 +111,8 @@ fn the_plaintext_is_wiped_behind_the_encryption() {
     let payload = sealed.as_message().to_vec(limits).unwrap();
     for fails in [false, true] {
         let (mut first, mut second) = ((0, 0), (0, 0));
-        // What is allocated behind it keeps the allocator from giving the memory back to the system.
+        // What is allocated behind it keeps the allocator from giving the memory back to the
+        // system.
         let mut behind = Vec::new();
         let mut open = |ciphertext: &[u8], out: &mut Vec<u8>, seen: &mut (usize, usize)| {
             let room = (out.as_ptr(), out.capacity());

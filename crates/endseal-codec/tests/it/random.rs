@@ -189,7 +189,8 @@ impl Random {
         })
     }
 
-    /// A changed copy of `bytes`: flipped bits, cuts, pieces of itself or of `other`, large lengths.
+    /// A changed copy of `bytes`: flipped bits, cuts, pieces of itself or of `other`, large
+    /// lengths.
     pub(crate) fn mutant(&mut self, bytes: &[u8], other: &[u8]) -> Vec<u8> {
         let mut mutant = bytes.to_vec();
         for _ in 0..1 + self.below(3) {

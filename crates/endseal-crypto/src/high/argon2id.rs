@@ -24,8 +24,8 @@ pub struct KdfParams {
 }
 
 impl KdfParams {
-    /// 64 MiB, 3 passes, 1 lane: the second recommended option of RFC 9106 with one lane, because one
-    /// thread computes it.
+    /// 64 MiB, 3 passes, 1 lane: the second recommended option of RFC 9106 with one lane, because
+    /// one thread computes it.
     pub const RECOMMENDED: Self = Self { memory_kib: 64 * 1024, passes: 3, lanes: 1 };
     /// 8 MiB, 1 pass, 1 lane: for tests and for machines without memory.
     pub const MINIMUM: Self = Self { memory_kib: Self::MIN_MEMORY_KIB, passes: 1, lanes: 1 };

@@ -110,11 +110,11 @@ impl PublicKey {
         }
     }
 
-    /// Checks that keys are in the subgroup of prime order, for a fraction of the cost of one by one
-    /// where the CPU has AVX-512 IFMA.
+    /// Checks that keys are in the subgroup of prime order, for a fraction of the cost of one by
+    /// one where the CPU has AVX-512 IFMA.
     ///
-    /// Keys that are not are valid all the same: signatures verify, and X25519 agrees. Up to eight of
-    /// them belong to one secret key. The caller MUST refuse them where keys stand for people.
+    /// Keys that are not are valid all the same: signatures verify, and X25519 agrees. Up to eight
+    /// of them belong to one secret key. The caller MUST refuse them where keys stand for people.
     ///
     /// # Errors
     /// The index of the first key outside the subgroup, and [`InvalidPublicKey::MixedOrder`].
@@ -268,8 +268,8 @@ impl<'a> Signed<'a> {
     }
 }
 
-/// Checks many signatures at about a third of the cost of one by one (a quarter if few keys signed).
-/// The verdict is the same.
+/// Checks many signatures at about a third of the cost of one by one (a quarter if few keys
+/// signed). The verdict is the same.
 ///
 /// # Errors
 /// [`BadSignature`] if any is wrong; [`verify_each`] says which.
@@ -280,8 +280,8 @@ pub fn verify_many(batch: &[Signed<'_>]) -> Result<(), BadSignature> {
 
 /// Verdict of each of many signatures, at about the cost of [`verify_many`] if all are right.
 ///
-/// Wrong ones are found by halving. However many they are, the cost is at most 1.3 times that of verification one by
-/// one, and two verifications.
+/// Wrong ones are found by halving. However many they are, the cost is at most 1.3 times that of
+/// verification one by one, and two verifications.
 #[must_use]
 pub fn verify_each(batch: &[Signed<'_>]) -> Vec<bool> {
     let batch: Vec<_> = batch.iter().map(Signed::parts).collect();

@@ -1,5 +1,5 @@
-//! Functions with a sharp edge: they take what must otherwise be random, or give what must otherwise
-//! be checked. For test vectors and for protocols that are built on them.
+//! Functions with a sharp edge: they take what must otherwise be random, or give what must
+//! otherwise be checked. For test vectors and for protocols that are built on them.
 
 use alloc::vec::Vec;
 
@@ -28,7 +28,8 @@ pub fn wrap_key(
     key_wrap::wrap_with_nonce(wrapping, context, key, nonce)
 }
 
-/// ML-DSA.Sign_internal with a given `rnd`, which MUST be 32 random bytes, or zeros for the deterministic variant.
+/// ML-DSA.Sign_internal with a given `rnd`, which MUST be 32 random bytes, or zeros for the
+/// deterministic variant.
 ///
 /// # Errors
 /// [`mldsa65::SignError::ContextTooLong`].
@@ -41,9 +42,11 @@ pub fn mldsa65_sign(
     key.sign_with(message, context, rnd)
 }
 
-/// [`SealKeys::generate`] with a given salt, for formats that derive their salts: the keys and the commitment.
+/// [`SealKeys::generate`] with a given salt, for formats that derive their salts: the keys and the
+/// commitment.
 ///
-/// The caller MUST NOT seal two streams under the same input key and salt: they would share their nonces.
+/// The caller MUST NOT seal two streams under the same input key and salt: they would share their
+/// nonces.
 #[must_use]
 pub fn seal_keys(
     source: &KeySource,
@@ -53,8 +56,9 @@ pub fn seal_keys(
     source.seal_keys(salt, context)
 }
 
-/// The keys of [`seal_keys`] without the commitment, which is three of the five compressions of SHA-512 if the
-/// context has at most 38 bytes. The duty is that of [`seal_keys`], and the format MUST commit to the input key elsewhere.
+/// The keys of [`seal_keys`] without the commitment, which is three of the five compressions of
+/// SHA-512 if the context has at most 38 bytes. The duty is that of [`seal_keys`], and the format
+/// MUST commit to the input key elsewhere.
 #[must_use]
 pub fn uncommitted_seal_keys(
     source: &KeySource,
@@ -66,8 +70,8 @@ pub fn uncommitted_seal_keys(
 
 /// The keys that open a stream without a commitment of its own.
 ///
-/// The caller MUST have compared another commitment of the same input key before it opens anything: without one,
-/// bytes can be made that open under several keys.
+/// The caller MUST have compared another commitment of the same input key before it opens anything:
+/// without one, bytes can be made that open under several keys.
 #[must_use]
 pub fn uncommitted_keys(source: &KeySource, salt: &[u8; SALT_LEN], context: &[u8]) -> ChunkKeys {
     source.uncommitted_keys(salt, context)

@@ -113,8 +113,8 @@ impl Identity {
 
 /// The public keys of one owner.
 ///
-/// The ML-KEM-768 key, if there is one, was signed by the Ed25519 key: people compare the Ed25519 key
-/// alone, and it stands for both.
+/// The ML-KEM-768 key, if there is one, was signed by the Ed25519 key: people compare the Ed25519
+/// key alone, and it stands for both.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PublicIdentity {
     ed25519: ed25519::PublicKey,

@@ -1,7 +1,8 @@
 //! Keys under keys: AES-256-GCM (NIST SP 800-38D) with random nonces.
 //!
 //! ```text
-//! wrapped = nonce (12) || AES-256-GCM(wrapping key, nonce, key, associated data = context) || tag (16)
+//! wrapped = nonce (12) || ciphertext || tag (16)
+//! ciphertext, tag = AES-256-GCM(wrapping key, nonce, key, associated data = context)
 //! ```
 
 use alloc::vec::Vec;

@@ -74,7 +74,8 @@ impl SigningKey {
         &self.public
     }
 
-    /// ML-DSA.Sign: the hedged signature of `message` under `context`. Two signatures of one message differ.
+    /// ML-DSA.Sign: the hedged signature of `message` under `context`. Two signatures of one
+    /// message differ.
     ///
     /// The caller MUST give each kind of message its own context, unless somebody else's standard
     /// says how they are told apart (in TLS 1.3 the context is empty).
@@ -107,8 +108,8 @@ impl SigningKey {
     }
 }
 
-/// A key that signs by AWS-LC, hedged by AWS-LC's own generator: several times as fast as [`SigningKey`],
-/// for handshakes. A caller who supplies the randomness uses [`SigningKey`].
+/// A key that signs by AWS-LC, hedged by AWS-LC's own generator: several times as fast as
+/// [`SigningKey`], for handshakes. A caller who supplies the randomness uses [`SigningKey`].
 #[cfg(feature = "std")]
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct SystemSigningKey(crate::low::mldsa65_ffi::Key);

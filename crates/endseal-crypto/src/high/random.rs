@@ -23,12 +23,12 @@ impl<R: Random + ?Sized> Random for &mut R {
     }
 }
 
-/// Reads `N` bytes at a time from its source and hands them out once: a read of `N` bytes costs little more than one
-/// of a few.
+/// Reads `N` bytes at a time from its source and hands them out once: a read of `N` bytes costs
+/// little more than one of a few.
 ///
-/// Bytes that were not handed out are wiped when this is dropped. Meant for several short values that are made at once.
-/// The caller MUST drop it before the process forks, or the two processes hand out the same bytes; it MUST NOT outlive
-/// the operation that it serves.
+/// Bytes that were not handed out are wiped when this is dropped. Meant for several short values
+/// that are made at once. The caller MUST drop it before the process forks, or the two processes
+/// hand out the same bytes; it MUST NOT outlive the operation that it serves.
 pub struct BufferedRandom<R, const N: usize> {
     source: R,
     bytes: [u8; N],
@@ -73,8 +73,8 @@ impl<R, const N: usize> fmt::Debug for BufferedRandom<R, N> {
     }
 }
 
-/// AWS-LC's generator: a DRBG in each thread (CTR_DRBG, NIST SP 800-90A), seeded and reseeded from the operating
-/// system. It notices a fork.
+/// AWS-LC's generator: a DRBG in each thread (CTR_DRBG, NIST SP 800-90A), seeded and reseeded from
+/// the operating system. It notices a fork.
 #[cfg(feature = "std")]
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(clippy::exhaustive_structs, reason = "a value to name")]

@@ -110,11 +110,11 @@ impl PublicKey {
         self.own.ciphertext_size()
     }
 
-    /// Seals `plaintext`, which has at most [`Self::ciphertext_len`] - 66 bytes. `label` is bound, not
-    /// sent.
+    /// Seals `plaintext`, which has at most [`Self::ciphertext_len`] - 66 bytes. `label` is bound,
+    /// not sent.
     ///
-    /// AWS-LC takes no source of randomness here: the seed of OAEP comes from its own generator, the same that
-    /// [`OsRandom`](crate::random::OsRandom) reads.
+    /// AWS-LC takes no source of randomness here: the seed of OAEP comes from its own generator,
+    /// the same that [`OsRandom`](crate::random::OsRandom) reads.
     ///
     /// # Errors
     /// [`EncryptError`].

@@ -95,8 +95,9 @@ use crate::mid::backend;
 pub use crate::secret_bytes;
 pub use zeroize::{Zeroize, Zeroizing};
 
-/// `value`, which depends on secrets and is public all the same: a verdict that is returned, bytes that are
-/// sent. It says so to the run under valgrind (`tests/constant-time`) and does nothing else.
+/// `value`, which depends on secrets and is public all the same: a verdict that is returned, bytes
+/// that are sent. It says so to the run under valgrind (`tests/constant-time`) and does nothing
+/// else.
 #[doc(hidden)]
 #[inline(always)]
 pub fn declassify<T: Copy>(value: T) -> T {

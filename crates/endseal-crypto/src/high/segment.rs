@@ -13,8 +13,8 @@
 //! * whole: [`seal`], [`open`]
 //! * streams: [`SealWriter`], [`OpenReader`] (feature `std`)
 //! * random access: [`OpenSeek`] (feature `std`)
-//! * for formats that keep salt and commitment elsewhere: [`SealKeys`], [`ChunkKeys`], [`ChunkSealer`],
-//!   [`SliceSealer`], [`SliceOpener`]
+//! * for formats that keep salt and commitment elsewhere: [`SealKeys`], [`ChunkKeys`],
+//!   [`ChunkSealer`], [`SliceSealer`], [`SliceOpener`]
 //!
 //! Limits: 2^38 chunks, 4 PiB.
 
@@ -82,8 +82,9 @@ pub struct ChunkKeys {
 impl ZeroizeOnDrop for ChunkKeys {}
 
 impl ChunkKeys {
-    /// `key || base nonce || commitment = HKDF-Expand-SHA-512(input key, "c2sp.org/chunked-encryption@v1+`
-    /// `AEAD_AES_256_GCM" || 0x00 || salt || context)`, for the stream that carries this commitment.
+    /// `key || base nonce || commitment = HKDF-Expand-SHA-512(input key,
+    /// "c2sp.org/chunked-encryption@v1+` `AEAD_AES_256_GCM" || 0x00 || salt || context)`, for the
+    /// stream that carries this commitment.
     ///
     /// # Errors
     /// [`Unauthentic`] if the input key, the salt or the context is another one.
@@ -96,8 +97,8 @@ impl ChunkKeys {
         KeySource::new(key).derive_committed(salt, context, commitment)
     }
 
-    /// Derives the keys of the AEAD that `info` names, with a key of `len` bytes, and as much of the commitment as
-    /// `commitment` holds. `None` if AES-GCM has no keys of `len` bytes.
+    /// Derives the keys of the AEAD that `info` names, with a key of `len` bytes, and as much of
+    /// the commitment as `commitment` holds. `None` if AES-GCM has no keys of `len` bytes.
     fn expand(
         source: &ExpandKey,
         info: &[u8],
@@ -136,11 +137,11 @@ impl ChunkKeys {
         self.aead.seal(&self.nonce(index), plaintext, ciphertext, tag);
     }
 
-    /// Seals as chunk `index` the last `len` bytes of `place`, to its beginning. `place` is at least [`TAG_LEN`]
-    /// longer than that.
+    /// Seals as chunk `index` the last `len` bytes of `place`, to its beginning. `place` is at
+    /// least [`TAG_LEN`] longer than that.
     fn seal_chunk_within(&self, index: u64, place: &mut [u8], len: usize) {
-        // What is sealed, with its tag, ends where the plaintext ends or before it: the place of the tag is that of
-        // plaintext which has been read.
+        // What is sealed, with its tag, ends where the plaintext ends or before it: the place of
+        // the tag is that of plaintext which has been read.
         let from = place.len() - len;
         let tag = self.aead.seal_within(&self.nonce(index), &[], place, from);
         place[len..][..TAG_LEN].copy_from_slice(&tag);
@@ -166,14 +167,16 @@ impl ChunkKeys {
         self.aead.open(&self.nonce(index), ciphertext, tag, out).map_err(|()| Unauthentic)
     }
 
-    /// [`Self::open_chunk`] within one buffer: chunk `index`, sealed at `buffer[sealed]`, is opened to
-    /// `buffer[to..]`, and its length returned. `to` is at most `sealed.start`; both places may overlap, so
-    /// that chunks one behind another become content without gaps. Only the place of the content is written.
+    /// [`Self::open_chunk`] within one buffer: chunk `index`, sealed at `buffer[sealed]`, is opened
+    /// to `buffer[to..]`, and its length returned. `to` is at most `sealed.start`; both places may
+    /// overlap, so that chunks one behind another become content without gaps. Only the place of
+    /// the content is written.
     ///
     /// # Errors
-    /// [`Unauthentic`] if it is another chunk or was changed: then the place of the content is zeroed,
-    /// whatever of the sealed bytes lay there included. Also if `sealed` is not in `buffer`, is shorter than
-    /// a tag or begins before `to`, or no chunk has that index: then `buffer` is as it was.
+    /// [`Unauthentic`] if it is another chunk or was changed: then the place of the content is
+    /// zeroed, whatever of the sealed bytes lay there included. Also if `sealed` is not in
+    /// `buffer`, is shorter than a tag or begins before `to`, or no chunk has that index: then
+    /// `buffer` is as it was.
     pub fn open_chunk_within(
         &self,
         index: u64,
@@ -183,7 +186,8 @@ impl ChunkKeys {
     ) -> Result<usize, Unauthentic> {
         let len = sealed.len().checked_sub(TAG_LEN).ok_or(Unauthentic)?;
         let from = sealed.start.checked_sub(to).ok_or(Unauthentic)?;
-        // Content ends where the tag begins or before it: the tag is whole until it has been compared.
+        // Content ends where the tag begins or before it: the tag is whole until it has been
+        // compared.
         let (text, tag) = buffer
             .get_mut(to..sealed.end)
             .and_then(|place| place.split_last_chunk_mut())
@@ -196,8 +200,8 @@ impl ChunkKeys {
     }
 }
 
-/// Keys that seal one stream, once. Opening keys do not seal, so a salt that came with a stream is never sealed
-/// under again.
+/// Keys that seal one stream, once. Opening keys do not seal, so a salt that came with a stream is
+/// never sealed under again.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct SealKeys(ChunkKeys);
 
@@ -217,7 +221,8 @@ impl SealKeys {
     }
 }
 
-/// A prepared input key: deriving the keys of several streams costs less than from the input key itself.
+/// A prepared input key: deriving the keys of several streams costs less than from the input key
+/// itself.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct KeySource(ExpandKey);
 

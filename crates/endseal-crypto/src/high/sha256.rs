@@ -29,7 +29,8 @@ pub fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; LEN] {
     HmacKey::new(key).mac(parts)
 }
 
-/// A key of HMAC-SHA-256 that is prepared for many MACs: each costs two compressions less. Wiped when dropped.
+/// A key of HMAC-SHA-256 that is prepared for many MACs: each costs two compressions less. Wiped
+/// when dropped.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct HmacKey(Box<Hmac<Sha256>>);
 

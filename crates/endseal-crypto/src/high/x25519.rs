@@ -44,8 +44,8 @@ impl SecretKey {
         agree(&backend::X25519Secret::new(self.expose_secret()), public)
     }
 
-    /// X25519(secret, 9), and X25519(secret, public_i) for all keys: what a key that is used once is
-    /// made for. Cheaper than a [`PreparedKey`] where the kernel has room for the base point.
+    /// X25519(secret, 9), and X25519(secret, public_i) for all keys: what a key that is used once
+    /// is made for. Cheaper than a [`PreparedKey`] where the kernel has room for the base point.
     #[must_use]
     pub fn agree_once_on(
         &self,
@@ -91,8 +91,8 @@ impl PreparedKey {
         agree(&self.prepared, public)
     }
 
-    /// X25519(secret, public_i) for all keys: 8 at a time where the CPU has AVX-512 IFMA, one by one
-    /// elsewhere.
+    /// X25519(secret, public_i) for all keys: 8 at a time where the CPU has AVX-512 IFMA, one by
+    /// one elsewhere.
     #[must_use]
     pub fn agree_many(&self, publics: &[PublicKey]) -> SharedSecrets {
         self.agree_many_on(Platform::detect(), publics)

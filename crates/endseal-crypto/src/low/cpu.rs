@@ -3,7 +3,8 @@
 #[cfg(target_arch = "x86_64")]
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// Whether it has all of these: by asking the CPU (with `std`), or by the compiler's target features (without).
+/// Whether it has all of these: by asking the CPU (with `std`), or by the compiler's target
+/// features (without).
 macro_rules! cpu_has {
     ($($feature:tt),+) => {{
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -14,13 +15,13 @@ macro_rules! cpu_has {
     }};
 }
 
-/// Proof that this CPU runs AVX-512 F, DQ and IFMA: only [`HaveIfma::detect`] makes one. It also says
-/// which of the two kernels runs.
+/// Proof that this CPU runs AVX-512 F, DQ and IFMA: only [`HaveIfma::detect`] makes one. It also
+/// says which of the two kernels runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HaveIfma(Radix);
 
-/// What the limbs of the batch kernel are in. Both kernels run on every CPU with [`HaveIfma`] and give
-/// the same bytes.
+/// What the limbs of the batch kernel are in. Both kernels run on every CPU with [`HaveIfma`] and
+/// give the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Radix {
@@ -31,8 +32,8 @@ pub enum Radix {
 }
 
 impl HaveIfma {
-    /// Asks the CPU (with `std`) or the compiler's target features (without), and chooses the kernel
-    /// that is faster there.
+    /// Asks the CPU (with `std`) or the compiler's target features (without), and chooses the
+    /// kernel that is faster there.
     #[must_use]
     pub fn detect() -> Option<Self> {
         cpu_has!("avx512f", "avx512dq", "avx512ifma").then(|| Self(Radix::fastest()))
@@ -74,8 +75,8 @@ impl Radix {
         Self::Bits52
     }
 
-    /// AMD's CPUs (Zen 4 and 5) add, shift and mask beside two multiplications at a time, Intel's do
-    /// everything in the ports that multiply. `docs/design/x25519-batch.md` has the figures.
+    /// AMD's CPUs (Zen 4 and 5) add, shift and mask beside two multiplications at a time, Intel's
+    /// do everything in the ports that multiply. `docs/design/x25519-batch.md` has the figures.
     #[cfg(any(test, target_arch = "x86_64"))]
     fn of_vendor(name: [u32; 3]) -> Self {
         let amd = [*b"Auth", *b"enti", *b"cAMD"].map(u32::from_le_bytes);
@@ -114,7 +115,8 @@ mod tests {
         assert_eq!(vendor(b"CentaurHauls"), Radix::Bits52);
     }
 
-    /// `ENDSEAL_REQUIRE=ifma,vaes` names kernels that must run here: tests of the others pass without a check.
+    /// `ENDSEAL_REQUIRE=ifma,vaes` names kernels that must run here: tests of the others pass
+    /// without a check.
     #[cfg(all(feature = "std", target_arch = "x86_64"))]
     #[allow(clippy::panic, clippy::print_stdout, reason = "a test that says which kernels ran")]
     #[test]

@@ -1,5 +1,5 @@
-//! Inversion modulo p = 2^255 - 19 by divsteps (Bernstein and Yang, "Fast constant-time gcd computation
-//! and modular inversion", 2019), in portable, safe Rust.
+//! Inversion modulo p = 2^255 - 19 by divsteps (Bernstein and Yang, "Fast constant-time gcd
+//! computation and modular inversion", 2019), in portable, safe Rust.
 //!
 //! A step maps an odd f, any g, and zeta:
 //!
@@ -9,13 +9,13 @@
 //! g even:              f, g, zeta = f, g / 2,       zeta - 1
 //! ```
 //!
-//! Started with zeta = -1, f = p and g = x, the greatest common divisor stays, and 590 steps end with
-//! g = 0 for any f and g below 2^256 (Wuille's variant of delta = 1/2, and his bound for it, which
-//! O'Connor and Poelstra have proved formally in 2021). Then f is 1 or -1, or p if x is 0.
+//! Started with zeta = -1, f = p and g = x, the greatest common divisor stays, and 590 steps end
+//! with g = 0 for any f and g below 2^256 (Wuille's variant of delta = 1/2, and his bound for it,
+//! which O'Connor and Poelstra have proved formally in 2021). Then f is 1 or -1, or p if x is 0.
 //!
-//! What 59 steps do depends on the low 59 bits of f and g alone. It is a matrix over 2^59, made from one
-//! word of each and applied to f and g, and modulo p to d and e, which stay f/x and g/x. Ten of these, and
-//! d is 1/x or -1/x.
+//! What 59 steps do depends on the low 59 bits of f and g alone. It is a matrix over 2^59, made
+//! from one word of each and applied to f and g, and modulo p to d and e, which stay f/x and g/x.
+//! Ten of these, and d is 1/x or -1/x.
 //!
 //! Nothing branches or indexes on a value, and the number of steps is fixed.
 #![forbid(unsafe_code)]
@@ -74,8 +74,8 @@ pub(super) fn invert(x: &[u8; 32]) -> [u8; 32] {
 
 /// 59 steps on the low words of f and g.
 fn divsteps(zeta: &mut i64, mut f: i64, mut g: i64) -> Matrix {
-    // For the compiler these are any numbers: it cannot know that the masks below have two values, of
-    // which it could choose by a branch.
+    // For the compiler these are any numbers: it cannot know that the masks below have two values,
+    // of which it could choose by a branch.
     let (one, sign) = (black_box(1), black_box(63));
     let (mut u, mut v, mut q, mut r) = (1_i64, 0_i64, 0_i64, 1_i64);
     for _ in 0..STEPS {
@@ -114,8 +114,8 @@ fn apply(m: &Matrix, f: &mut Limbs, g: &mut Limbs) {
 
 /// d, e = (u d + v e) / 2^59, (q d + r e) / 2^59 modulo p, both in -2p+1..p, as they were.
 ///
-/// p is added to what is negative, which leaves -p+1..p; sums with the matrix are in -2^59 p..2^59 p;
-/// from these, 0 to 2^59 - 1 times p is taken away, so that 2^59 divides the rest.
+/// p is added to what is negative, which leaves -p+1..p; sums with the matrix are in -2^59 p..2^59
+/// p; from these, 0 to 2^59 - 1 times p is taken away, so that 2^59 divides the rest.
 fn apply_modulo_p(m: &Matrix, d: &mut Limbs, e: &mut Limbs) {
     // Masks that the compiler cannot take for conditions: d and e depend on the secret.
     let sign = black_box(63);

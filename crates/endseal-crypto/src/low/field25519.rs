@@ -1,5 +1,5 @@
-//! Arithmetic modulo p = 2^255 - 19 in portable, safe Rust: five limbs of 51 bits in `u64`, products
-//! in `u128`. It is the twin that the vector kernels are compared with.
+//! Arithmetic modulo p = 2^255 - 19 in portable, safe Rust: five limbs of 51 bits in `u64`,
+//! products in `u128`. It is the twin that the vector kernels are compared with.
 //!
 //! | operation | limbs in | limbs out |
 //! |---|---|---|
@@ -9,7 +9,8 @@
 //! | `mul`, `square`, `mul_small` | < 2^54 | < 2^52 |
 //! | `to_bytes` | < 2^54 | |
 //!
-//! `limbs25519` has the arithmetic; its tests prove these bounds. Nothing branches or indexes on a value.
+//! `limbs25519` has the arithmetic; its tests prove these bounds. Nothing branches or indexes on a
+//! value.
 #![forbid(unsafe_code)]
 
 use core::hint::black_box;

@@ -1,8 +1,8 @@
-//! Intervals of limbs. The field arithmetic runs on them as it runs on limbs, so that a bound that holds
-//! here holds for all limbs within the intervals.
+//! Intervals of limbs. The field arithmetic runs on them as it runs on limbs, so that a bound that
+//! holds here holds for all limbs within the intervals.
 //!
-//! An operation panics where some value of its operands would overflow 64 bits or become negative. The
-//! result contains each value that the operation can have; it may contain others.
+//! An operation panics where some value of its operands would overflow 64 bits or become negative.
+//! The result contains each value that the operation can have; it may contain others.
 
 use core::fmt::{Debug, Formatter, Result};
 use core::ops::{Add, Sub};

@@ -1,6 +1,6 @@
 //! The limb arithmetic of [`field25519`](super::field25519), for any [`Limb`]: `u64` in the field,
-//! intervals in the tests (`interval.rs`), which prove the bounds in the table of `field25519` for all
-//! inputs.
+//! intervals in the tests (`interval.rs`), which prove the bounds in the table of `field25519` for
+//! all inputs.
 #![forbid(unsafe_code)]
 
 use core::ops::{Add, Sub};
@@ -135,9 +135,9 @@ pub(super) fn carried<L: Limb>(x: [L; 5]) -> [L; 5] {
 
 /// All columns at once and twice, which is shorter than a chain from the first to the last.
 ///
-/// With limbs below 2^54 the columns are below 77 * 2^108 < 2^115, and the last one, which nothing was
-/// folded into, is below 5 * 2^108. So the carry of a column is below 2^63.3, 19 times the carry of
-/// the last one below 2^63.6, and the sums are below 2^64. Their carries are below 2^13.
+/// With limbs below 2^54 the columns are below 77 * 2^108 < 2^115, and the last one, which nothing
+/// was folded into, is below 5 * 2^108. So the carry of a column is below 2^63.3, 19 times the
+/// carry of the last one below 2^63.6, and the sums are below 2^64. Their carries are below 2^13.
 #[inline(always)]
 fn reduce<L: Limb>(c: [L::Wide; 5]) -> [L; 5] {
     let (low, high) = (c.map(L::wide_low_51), c.map(L::wide_above_51));

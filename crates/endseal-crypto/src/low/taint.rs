@@ -1,5 +1,6 @@
 //! The places where a value that depends on secrets becomes public, for the run under valgrind
-//! (`tests/constant-time`), which marks secrets and reports each jump and address that depends on one.
+//! (`tests/constant-time`), which marks secrets and reports each jump and address that depends on
+//! one.
 
 /// `value`, which the caller declares public. It does nothing unless the crate is built with
 /// `--cfg endseal_taint`.
@@ -19,8 +20,9 @@ pub(crate) fn declassify<T: Copy>(value: T) -> T {
 fn make_defined(start: *mut u8, len: usize) {
     const MAKE_MEM_DEFINED: usize = 0x4d43_0002;
     let arguments = [MAKE_MEM_DEFINED, start.expose_provenance(), len, 0, 0, 0];
-    // SAFETY: the rotations add up to 128 bits and the exchange is of a register with itself: on a CPU this
-    // does nothing. Valgrind reads `arguments` and changes what it knows about memory, not memory.
+    // SAFETY: the rotations add up to 128 bits and the exchange is of a register with itself: on a
+    // CPU this does nothing. Valgrind reads `arguments` and changes what it knows about memory, not
+    // memory.
     unsafe {
         core::arch::asm!(
             "rol rdi, 3",

@@ -7,8 +7,8 @@ use zeroize::optimization_barrier;
 
 /// Zeroes `bytes`; the compiler cannot remove it.
 ///
-/// `Zeroize` of bytes writes them one by one, and the keys of one cipher have 816: they took a sixth of the time in which
-/// the keys of an object are derived.
+/// `Zeroize` of bytes writes them one by one, and the keys of one cipher have 816: they took a
+/// sixth of the time in which the keys of an object are derived.
 pub fn wipe(bytes: &mut [u8]) {
     bytes.fill(0);
     optimization_barrier(bytes);
@@ -16,7 +16,8 @@ pub fn wipe(bytes: &mut [u8]) {
 
 /// A value whose bytes are zeroed after it was dropped. A move leaves a copy behind, as always.
 ///
-/// For hashes: the `Zeroize` of `blake3::Hasher` writes 1.9 KB byte by byte, which takes longer than a short hash.
+/// For hashes: the `Zeroize` of `blake3::Hasher` writes 1.9 KB byte by byte, which takes longer
+/// than a short hash.
 pub(crate) struct WipeOnDrop<T>(ManuallyDrop<T>);
 
 impl<T> WipeOnDrop<T> {

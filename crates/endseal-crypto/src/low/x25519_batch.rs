@@ -1,9 +1,9 @@
 //! Many X25519 agreements with one scalar, and the conversions from Ed25519 keys: one of two vector
 //! kernels where the CPU has IFMA, their portable twin elsewhere, with the same bytes.
 //!
-//! All functions take any 32 bytes: bit 255 is ignored and coordinates from p to 2^255 - 1 are taken
-//! modulo p, as RFC 7748 says. A point of low order gives 32 zero bytes in its own place and changes
-//! no other; the caller MUST reject them. Inputs and outputs MUST have the same length.
+//! All functions take any 32 bytes: bit 255 is ignored and coordinates from p to 2^255 - 1 are
+//! taken modulo p, as RFC 7748 says. A point of low order gives 32 zero bytes in its own place and
+//! changes no other; the caller MUST reject them. Inputs and outputs MUST have the same length.
 #![forbid(unsafe_code)]
 
 pub use super::cpu::{HaveIfma, Radix};
@@ -28,8 +28,8 @@ impl Platform {
         HaveIfma::detect().map_or(Self::Portable, Self::Ifma)
     }
 
-    /// All that run on this CPU: the portable one, and the kernels of both radixes where it has IFMA,
-    /// whichever [`Self::detect`] chooses. All give the same bytes; this is to test that.
+    /// All that run on this CPU: the portable one, and the kernels of both radixes where it has
+    /// IFMA, whichever [`Self::detect`] chooses. All give the same bytes; this is to test that.
     pub fn all() -> impl Iterator<Item = Self> {
         let kernels = |token: HaveIfma| {
             [Radix::Bits51, Radix::Bits52].map(|radix| Self::Ifma(token.in_radix(radix)))
@@ -85,8 +85,9 @@ pub fn edwards_to_montgomery_batch(platform: Platform, ys: &[[u8; 32]], out: &mu
     }
 }
 
-/// `out[i]`: whether the Ed25519 key decompresses, that is, whether an x with this y is on the curve.
-/// As in curve25519-dalek, the sign bit and whether y is below p make no difference, x = 0 included.
+/// `out[i]`: whether the Ed25519 key decompresses, that is, whether an x with this y is on the
+/// curve. As in curve25519-dalek, the sign bit and whether y is below p make no difference, x = 0
+/// included.
 ///
 /// # Panics
 /// If the lengths differ.

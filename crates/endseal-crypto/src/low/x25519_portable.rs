@@ -1,5 +1,5 @@
-//! X25519 (RFC 7748) and the conversions from Ed25519, one point after another in safe Rust: the twin
-//! of `x86_64`, and what converts where that one does not run.
+//! X25519 (RFC 7748) and the conversions from Ed25519, one point after another in safe Rust: the
+//! twin of `x86_64`, and what converts where that one does not run.
 #![forbid(unsafe_code)]
 
 use core::hint::black_box;

@@ -1,7 +1,7 @@
-//! X25519 of eight points at a time with one scalar, in AVX-512 IFMA: a kernel in radix 2^51 and one in
-//! radix 2^52, generic in `BITS` above the arithmetic of [`field51`] and [`field52`].
-//! [`HaveIfma`](crate::low::cpu::HaveIfma) says which runs. `docs/design/x25519-batch.md` says why it is
-//! as it is.
+//! X25519 of eight points at a time with one scalar, in AVX-512 IFMA: a kernel in radix 2^51 and
+//! one in radix 2^52, generic in `BITS` above the arithmetic of [`field51`] and [`field52`].
+//! [`HaveIfma`](crate::low::cpu::HaveIfma) says which runs. `docs/design/x25519-batch.md` says why
+//! it is as it is.
 //!
 //! # What is wiped
 //! Scalar, masks, field elements in memory are wiped when they go out of scope, and

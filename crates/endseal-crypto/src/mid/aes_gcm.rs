@@ -1,5 +1,5 @@
-//! AES-GCM (NIST SP 800-38D) with nonces of 12 bytes: the kernel where key and CPU suit it, elsewhere a
-//! library.
+//! AES-GCM (NIST SP 800-38D) with nonces of 12 bytes: the kernel where key and CPU suit it,
+//! elsewhere a library.
 
 #[cfg(target_arch = "x86_64")]
 use alloc::boxed::Box;
@@ -58,8 +58,8 @@ impl AesGcm {
         }
     }
 
-    /// [`Self::seal_bound`] of `buffer[from..]` into the beginning of `buffer`: the tag. Nothing behind the
-    /// ciphertext is written. `from` is not beyond the end.
+    /// [`Self::seal_bound`] of `buffer[from..]` into the beginning of `buffer`: the tag. Nothing
+    /// behind the ciphertext is written. `from` is not beyond the end.
     pub(crate) fn seal_within(
         &self,
         nonce: &[u8; 12],
@@ -108,8 +108,9 @@ impl AesGcm {
         }
     }
 
-    /// [`Self::open_bound`] of `buffer[from..]` into the beginning of `buffer`, which is zero as far as content
-    /// would have reached if the tag is wrong. Nothing behind that is written. `from` is not beyond the end.
+    /// [`Self::open_bound`] of `buffer[from..]` into the beginning of `buffer`, which is zero as
+    /// far as content would have reached if the tag is wrong. Nothing behind that is written.
+    /// `from` is not beyond the end.
     pub(crate) fn open_within(
         &self,
         nonce: &[u8; 12],

@@ -1,4 +1,5 @@
-//! The back end of hosts: AWS-LC. The twin is [`rustcrypto`](super::rustcrypto), with the same names.
+//! The back end of hosts: AWS-LC. The twin is [`rustcrypto`](super::rustcrypto), with the same
+//! names.
 
 use aws_lc_rs::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::agreement::{PrivateKey, UnparsedPublicKey, X25519, agree};
@@ -36,8 +37,8 @@ impl AesGcm {
         UnboundKey::new(algorithm, key).ok().map(LessSafeKey::new).map(Self)
     }
 
-    /// `data` is bound, not sent. `out` is as long as `plaintext`, and the caller keeps both below the limit
-    /// of the mode.
+    /// `data` is bound, not sent. `out` is as long as `plaintext`, and the caller keeps both below
+    /// the limit of the mode.
     #[allow(clippy::expect_used)]
     pub(crate) fn seal_bound(
         &self,
@@ -53,8 +54,8 @@ impl AesGcm {
             .expect("lengths are equal and below 2^36 bytes, the only ways to fail");
     }
 
-    /// Seals `buffer[from..]` into the beginning of `buffer`: the tag. Nothing behind that is written: plaintext
-    /// moves there before.
+    /// Seals `buffer[from..]` into the beginning of `buffer`: the tag. Nothing behind that is
+    /// written: plaintext moves there before.
     #[allow(clippy::expect_used)]
     pub(crate) fn seal_within(
         &self,
@@ -88,8 +89,8 @@ impl AesGcm {
         })
     }
 
-    /// Opens `buffer[from..]` into the beginning of `buffer`, which is zero as far as content would have reached
-    /// if the tag is wrong. Nothing behind that is written: what moves is ciphertext.
+    /// Opens `buffer[from..]` into the beginning of `buffer`, which is zero as far as content would
+    /// have reached if the tag is wrong. Nothing behind that is written: what moves is ciphertext.
     pub(crate) fn open_within(
         &self,
         nonce: &[u8; 12],

@@ -114,12 +114,14 @@ pub(crate) fn verify_many(batch: &[Signed<'_>]) -> bool {
     terms.len() == batch.len() && is_zero(&sum(&terms))
 }
 
-/// The verdict of each signature, as [`verify`] gives it, with the units of work ([`SINGLE`]) that were spent.
+/// The verdict of each signature, as [`verify`] gives it, with the units of work ([`SINGLE`]) that
+/// were spent.
 ///
-/// Terms are summed in groups. If a sum is not zero, its group is halved: the sum of the left half is computed, that
-/// of the right half is the difference. So one wrong signature costs as much as one more sum. Sums are paid from a
-/// budget, to which right signatures give what they saved. Without a budget, signatures are verified one
-/// by one. So no set of wrong ones costs more than 1.3 times one by one, and [`ALLOWANCE`].
+/// Terms are summed in groups. If a sum is not zero, its group is halved: the sum of the left half
+/// is computed, that of the right half is the difference. So one wrong signature costs as much as
+/// one more sum. Sums are paid from a budget, to which right signatures give what they saved.
+/// Without a budget, signatures are verified one by one. So no set of wrong ones costs more than
+/// 1.3 times one by one, and [`ALLOWANCE`].
 pub(crate) fn verify_each(batch: &[Signed<'_>]) -> (Vec<bool>, usize) {
     let terms = terms(batch);
     let mut verdicts = Verdicts {
@@ -143,7 +145,8 @@ pub(crate) fn verify_each(batch: &[Signed<'_>]) -> (Vec<bool>, usize) {
 /// Units of work of one verification, of which [`PARSE`] are for what precedes it and a sum.
 const SINGLE: usize = 6;
 const PARSE: usize = 1;
-/// Units of a sum besides one for each point, measured: it costs 30 us, a point 5 us, a verification 35 us.
+/// Units of a sum besides one for each point, measured: it costs 30 us, a point 5 us, a
+/// verification 35 us.
 const SUM: usize = 6;
 /// Units that sums may waste in a batch of any size: small batches gain from them too.
 const ALLOWANCE: usize = 10;

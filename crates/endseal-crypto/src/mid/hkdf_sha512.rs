@@ -20,7 +20,8 @@ impl ExpandKey {
     /// If `prk` is longer.
     #[allow(clippy::expect_used)]
     pub(crate) fn new(prk: &[u8]) -> Self {
-        // `Hkdf::from_prk` refuses keys shorter than the hash; HMAC (RFC 2104) pads them with zeros.
+        // `Hkdf::from_prk` refuses keys shorter than the hash; HMAC (RFC 2104) pads them with
+        // zeros.
         let mut padded = Zeroizing::new([0; KEY_MAX]);
         padded[..prk.len()].copy_from_slice(prk);
         let key = Hkdf::from_prk(&padded[..]).expect("the key is padded to the block length");

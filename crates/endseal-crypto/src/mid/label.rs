@@ -1,16 +1,18 @@
 //! The registry of derivation labels: every key, digest and signature of the workspace that is not
 //! fixed by somebody else's standard is separated by one of these.
 //!
-//! A label is `endseal/<format>@v<version> <purpose>`. None is a prefix of another (tested), so that
-//! `label || input` is unambiguous. A label's meaning never changes: a new one is added instead.
+//! A label is `endseal/<format>@v<version> <purpose>`. None is a prefix of another (tested), so
+//! that `label || input` is unambiguous. A label's meaning never changes: a new one is added
+//! instead.
 
 /// The [`hash::derive`](crate::hash::derive) or signature context of one purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label(&'static str);
 
 impl Label {
-    /// A label of another crate, for its own formats. No two purposes of one key may have the same label, and none
-    /// may be the beginning of another. Labels that begin with `endseal/` are those of this registry.
+    /// A label of another crate, for its own formats. No two purposes of one key may have the same
+    /// label, and none may be the beginning of another. Labels that begin with `endseal/` are those
+    /// of this registry.
     ///
     /// # Panics
     /// If `text` is empty or begins with `endseal/`; when compiled, if the label is a constant.
@@ -41,7 +43,8 @@ macro_rules! labels {
 }
 
 labels! {
-    /// Envelope: digest of the fixed header and the context (docs/spec/envelope.md, "Header digest").
+    /// Envelope: digest of the fixed header and the context (docs/spec/envelope.md, "Header
+    /// digest").
     ENVELOPE_HEADER = "endseal/envelope@v1 header";
     /// Envelope: content key from the 16-byte seed of the compact suite.
     ENVELOPE_COMPACT = "endseal/envelope@v1 compact content key";
@@ -53,8 +56,8 @@ labels! {
     ENVELOPE_FILE = "endseal/file@v1 content";
     /// Ed25519: weights of a batch verification; internal.
     ED25519_BATCH = "endseal/ed25519@v1 batch weights";
-    /// Frame: prefix of the message that the sender of a stored frame signs, and the context of ML-DSA-65
-    /// (docs/spec/frame.md). The codec, which uses no cryptography, has a copy.
+    /// Frame: prefix of the message that the sender of a stored frame signs, and the context of
+    /// ML-DSA-65 (docs/spec/frame.md). The codec, which uses no cryptography, has a copy.
     FRAME_SIGNATURE = "endseal/frame@v1 signature";
     /// Identity: the secret with which an identity hedges its randomness; internal.
     IDENTITY_HEDGE = "endseal/identity@v1 hedge secret";

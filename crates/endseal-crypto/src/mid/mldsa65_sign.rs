@@ -1,5 +1,5 @@
-//! ML-DSA-65 signing (FIPS 204) in both builds: RustCrypto's, which takes its randomness as an argument.
-//! The public interface of AWS-LC draws its own.
+//! ML-DSA-65 signing (FIPS 204) in both builds: RustCrypto's, which takes its randomness as an
+//! argument. The public interface of AWS-LC draws its own.
 
 use alloc::boxed::Box;
 

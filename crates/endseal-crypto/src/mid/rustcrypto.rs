@@ -40,8 +40,8 @@ impl AesGcm {
         }
     }
 
-    /// `data` is bound, not sent. `out` is as long as `plaintext`, and the caller keeps both below the limit
-    /// of the mode.
+    /// `data` is bound, not sent. `out` is as long as `plaintext`, and the caller keeps both below
+    /// the limit of the mode.
     pub(crate) fn seal_bound(
         &self,
         nonce: &[u8; 12],
@@ -54,8 +54,8 @@ impl AesGcm {
         *tag = self.seal_in_place(nonce, data, out);
     }
 
-    /// Seals `buffer[from..]` into the beginning of `buffer`: the tag. Nothing behind that is written: plaintext
-    /// moves there before.
+    /// Seals `buffer[from..]` into the beginning of `buffer`: the tag. Nothing behind that is
+    /// written: plaintext moves there before.
     pub(crate) fn seal_within(
         &self,
         nonce: &[u8; 12],
@@ -90,8 +90,8 @@ impl AesGcm {
         self.open_in_place(nonce, data, out, tag)
     }
 
-    /// Opens `buffer[from..]` into the beginning of `buffer`, which is zero as far as content would have reached
-    /// if the tag is wrong. Nothing behind that is written: what moves is ciphertext.
+    /// Opens `buffer[from..]` into the beginning of `buffer`, which is zero as far as content would
+    /// have reached if the tag is wrong. Nothing behind that is written: what moves is ciphertext.
     pub(crate) fn open_within(
         &self,
         nonce: &[u8; 12],

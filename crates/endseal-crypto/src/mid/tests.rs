@@ -86,7 +86,8 @@ fn aes_gcm() {
             );
         }
     }
-    // The counter carries into its third byte behind 2^16 blocks: in the middle of a group, and at the end of one.
+    // The counter carries into its third byte behind 2^16 blocks: in the middle of a group, and at
+    // the end of one.
     let mut long = alloc::vec![0; (1 << 20) + 1_100];
     hash::derive_into(label::ENVELOPE_HEADER, &[b"long"], &mut long);
     for (i, len) in (0..).zip([(1 << 20) - 16, 1 << 20, (1 << 20) + 16, long.len()]) {

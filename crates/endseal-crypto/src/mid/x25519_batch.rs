@@ -36,8 +36,8 @@ pub(crate) fn agree(
     out
 }
 
-/// `X25519(secret, 9)` and [`agree`]. Where eight lanes are not full, the base point takes a free one:
-/// that costs nothing, where a library would multiply the base point apart.
+/// `X25519(secret, 9)` and [`agree`]. Where eight lanes are not full, the base point takes a free
+/// one: that costs nothing, where a library would multiply the base point apart.
 #[allow(clippy::expect_used)]
 pub(crate) fn agree_with_public(
     platform: Platform,
@@ -65,10 +65,10 @@ pub(crate) fn edwards_to_montgomery(keys: &[[u8; 32]]) -> Vec<[u8; 32]> {
 
 /// The index of the first of these valid Ed25519 keys that is not in the subgroup of prime order L.
 ///
-/// A = P + T with P in the subgroup and T one of the eight torsion points. s = 5 L - 1 is a multiple of
-/// 8 with bit 254 set, so clamping leaves it as it is and \[s\]A = -P. Its u-coordinate is that of A
-/// exactly if T = 0: A = -P means T = -2 P, which is in both groups, so that P = T = 0, and such a key
-/// is not valid.
+/// A = P + T with P in the subgroup and T one of the eight torsion points. s = 5 L - 1 is a
+/// multiple of 8 with bit 254 set, so clamping leaves it as it is and \[s\]A = -P. Its u-coordinate
+/// is that of A exactly if T = 0: A = -P means T = -2 P, which is in both groups, so that P = T =
+/// 0, and such a key is not valid.
 pub(crate) fn first_outside_subgroup(keys: &[[u8; 32]]) -> Option<usize> {
     let us = edwards_to_montgomery(keys);
     let prepared = backend::X25519Secret::new(&FIVE_L_MINUS_ONE);

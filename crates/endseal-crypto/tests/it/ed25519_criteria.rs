@@ -1,5 +1,5 @@
-//! Signatures on which implementations of Ed25519 disagree: the verdicts of docs/spec/envelope.md, "Ed25519
-//! verification", one by one and in a batch.
+//! Signatures on which implementations of Ed25519 disagree: the verdicts of docs/spec/envelope.md,
+//! "Ed25519 verification", one by one and in a batch.
 
 use curve25519_dalek::constants::ED25519_BASEPOINT_POINT;
 use curve25519_dalek::scalar::Scalar;
@@ -22,9 +22,9 @@ fn verdict(key: &[u8; 32], message: &[u8], signature: &[u8; 64]) -> bool {
     one
 }
 
-/// ed25519-speccheck ("Taming the many EdDSAs", 2020). Accepted are 2 to 5: points of mixed order, a low-order R, and
-/// what only the equation with the cofactor accepts. Refused are keys of low order (0, 1, 10, 11), S >= L (6, 7)
-/// and an R that is not canonical (8, 9).
+/// ed25519-speccheck ("Taming the many EdDSAs", 2020). Accepted are 2 to 5: points of mixed order,
+/// a low-order R, and what only the equation with the cofactor accepts. Refused are keys of low
+/// order (0, 1, 10, 11), S >= L (6, 7) and an R that is not canonical (8, 9).
 #[test]
 fn speccheck() {
     let path = concat!(
@@ -80,7 +80,8 @@ fn encodings() -> [([u8; 32], bool); 14] {
     .map(|(text, canonical)| (*unhex(text).as_array().unwrap(), canonical))
 }
 
-/// The 196 cases of ZIP 215, which accepts all: S = 0, and key and R of low order in every encoding.
+/// The 196 cases of ZIP 215, which accepts all: S = 0, and key and R of low order in every
+/// encoding.
 #[test]
 fn zip_215_keys_of_low_order_are_refused() {
     let mut refused = 0;
@@ -97,7 +98,8 @@ fn zip_215_keys_of_low_order_are_refused() {
     assert_eq!(refused, 196);
 }
 
-/// R of low order under an honest key: S = k a satisfies the equation with the cofactor. Its encoding decides.
+/// R of low order under an honest key: S = k a satisfies the equation with the cofactor. Its
+/// encoding decides.
 #[test]
 fn an_r_of_low_order_is_accepted_in_its_canonical_encoding() {
     let signing = SigningKey::from_seed(Seed::from_bytes(&[3; 32]));

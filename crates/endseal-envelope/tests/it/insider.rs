@@ -1,4 +1,5 @@
-//! An insider: a recipient, who knows the content key and encrypts bytes that the sender did not sign.
+//! An insider: a recipient, who knows the content key and encrypts bytes that the sender did not
+//! sign.
 
 use std::io::Read;
 
@@ -103,7 +104,8 @@ fn an_envelope_that_a_recipient_readdressed_is_refused() {
             let mut envelope = seal(&sealer, content, &VALUES).unwrap();
             let mut signed = Vec::new();
             rewrite(&mut envelope, &VALUES, CONTEXT, |plaintext| signed.clone_from(plaintext));
-            // Mallory does not know the ephemeral key: it needs one of its own for a slot of the victim.
+            // Mallory does not know the ephemeral key: it needs one of its own for a slot of the
+            // victim.
             let values = Derandomized { ephemeral: &[7; 32], ..VALUES };
             let sealer = Sealer::new(&mallory, &to_victim, CONTEXT).suite(suite);
             let own = seal(&sealer, content, &values).unwrap();

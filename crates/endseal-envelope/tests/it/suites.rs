@@ -1,4 +1,5 @@
-//! The suite: hybrid unless the sender chooses another one, shown to the reader, required by its policy.
+//! The suite: hybrid unless the sender chooses another one, shown to the reader, required by its
+//! policy.
 
 use endseal_crypto::identity::PublicIdentity;
 use endseal_crypto::random::OsRandom;

@@ -34,8 +34,8 @@ pub enum ParseIdentityError {
     Prefix,
     /// It is a secret, which MUST NOT be given to anybody.
     Secret,
-    /// The owner of the Ed25519 key did not sign the ML-KEM-768 key. It may be the key of a person in
-    /// the middle.
+    /// The owner of the Ed25519 key did not sign the ML-KEM-768 key. It may be the key of a person
+    /// in the middle.
     Signature,
     /// The Ed25519 key is not valid.
     SigningKey(ed25519::InvalidPublicKey),

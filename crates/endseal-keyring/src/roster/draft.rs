@@ -76,8 +76,8 @@ impl RosterDraft {
         self.head.members.as_slice()
     }
 
-    /// The context under which a fresh [`EpochKey`](super::EpochKey) MUST be sealed to the members, so
-    /// that the envelope is of no use in another group, epoch or list of members.
+    /// The context under which a fresh [`EpochKey`](super::EpochKey) MUST be sealed to the members,
+    /// so that the envelope is of no use in another group, epoch or list of members.
     #[must_use]
     pub fn context(&self) -> Vec<u8> {
         self.head.context(&self.text)

@@ -19,9 +19,9 @@ endseal_crypto::secret_bytes! {
 impl EpochKey {
     /// A new key for the epoch of `draft`, whose owner is `owner`.
     ///
-    /// A random source that repeats itself repeats no key as long as the owner, the group, the epoch or
-    /// the members differ: the random bytes are hashed with the owner's hedge secret and the draft's
-    /// context.
+    /// A random source that repeats itself repeats no key as long as the owner, the group, the
+    /// epoch or the members differ: the random bytes are hashed with the owner's hedge secret and
+    /// the draft's context.
     ///
     /// # Errors
     /// [`RandomError`] if the source fails.

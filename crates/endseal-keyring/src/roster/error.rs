@@ -83,8 +83,8 @@ pub enum SignRosterError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RosterChainError {
-    /// The owner signed two histories of the group: this one does not build on the one held. Somebody
-    /// has the owner's key, or the owner deceives some of the members.
+    /// The owner signed two histories of the group: this one does not build on the one held.
+    /// Somebody has the owner's key, or the owner deceives some of the members.
     Fork,
     /// Epochs between the two are missing.
     Gap {

@@ -32,8 +32,8 @@ impl Memory {
         bytes
     }
 
-    /// Asserts that bytes which were at `address` are zero. The allocator writes to the first 16 bytes of
-    /// what it gets back.
+    /// Asserts that bytes which were at `address` are zero. The allocator writes to the first 16
+    /// bytes of what it gets back.
     fn assert_wiped<const N: usize>(&self, address: usize) {
         assert_eq!(self.read::<N>(address)[16..], [0; N][16..]);
     }
@@ -80,8 +80,8 @@ fn identity() -> Identity {
     )
 }
 
-/// Where the marks of [`identity`] stand in memory that can be written, but for this thread's stack:
-/// copies that functions left in their frames are the compiler's.
+/// Where the marks of [`identity`] stand in memory that can be written, but for this thread's
+/// stack: copies that functions left in their frames are the compiler's.
 fn places_of_seeds(memory: &Memory) -> Vec<usize> {
     let here = 0_u8;
     let here = address(core::slice::from_ref(&here));

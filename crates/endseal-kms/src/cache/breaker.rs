@@ -6,8 +6,8 @@ use tokio::time::Instant;
 
 use super::CacheLimits;
 
-/// Closed while questions go through; open for a pause after failures in a row; then one question is
-/// let through, whose end decides.
+/// Closed while questions go through; open for a pause after failures in a row; then one question
+/// is let through, whose end decides.
 pub(super) struct Breaker {
     threshold: u32,
     first_pause: Duration,

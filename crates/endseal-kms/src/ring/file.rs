@@ -64,16 +64,16 @@ impl RingFile {
     /// Reads the ring. A sealed one takes as long as its parameters say.
     ///
     /// # Errors
-    /// [`LoadRingError`]. With a passphrase, a ring that is not sealed is refused: whoever can replace
-    /// the file could choose the keys.
+    /// [`LoadRingError`]. With a passphrase, a ring that is not sealed is refused: whoever can
+    /// replace the file could choose the keys.
     pub fn load(&self, passphrase: Option<&Passphrase>) -> Result<Ring, LoadRingError> {
         let file = File::open(&self.0).map_err(LoadRingError::Io)?;
         read(&file, passphrase).map(|(ring, _)| ring)
     }
 
-    /// Reads the ring, lets `change` change it, and replaces the file in one step, with the protection
-    /// that it has. Two changes at once happen one after the other. When it returns, the new ring is on
-    /// the disk, and it is given back.
+    /// Reads the ring, lets `change` change it, and replaces the file in one step, with the
+    /// protection that it has. Two changes at once happen one after the other. When it returns, the
+    /// new ring is on the disk, and it is given back.
     ///
     /// # Errors
     /// [`ChangeRingError`]; the file is as it was then.
@@ -97,9 +97,9 @@ impl RingFile {
         Ok(ring)
     }
 
-    /// Takes a key out, as [`change`](Self::change) does it, after the file was kept as it is beside
-    /// itself, under its name with `.before-` and the id behind. What the key wrapped opens only with
-    /// that copy from now on, of which the path is given back.
+    /// Takes a key out, as [`change`](Self::change) does it, after the file was kept as it is
+    /// beside itself, under its name with `.before-` and the id behind. What the key wrapped opens
+    /// only with that copy from now on, of which the path is given back.
     ///
     /// # Errors
     /// [`ChangeRingError`] with [`RetireKeyError`]; the file is as it was then.
@@ -164,8 +164,8 @@ fn text(
     }
 }
 
-/// The file at `path`, locked. Whoever waited for the lock may hold that of a file that was replaced
-/// meanwhile, and tries again.
+/// The file at `path`, locked. Whoever waited for the lock may hold that of a file that was
+/// replaced meanwhile, and tries again.
 fn lock(path: &Path) -> io::Result<File> {
     loop {
         let file = File::open(path)?;

@@ -94,8 +94,8 @@ impl From<NoMemory> for OpenRingError {
 }
 
 impl Ring {
-    /// The file of this ring, sealed under a passphrase with fresh salts. It takes as long as `params`
-    /// say.
+    /// The file of this ring, sealed under a passphrase with fresh salts. It takes as long as
+    /// `params` say.
     ///
     /// # Errors
     /// [`SealRingError`].

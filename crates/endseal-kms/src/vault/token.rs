@@ -23,7 +23,8 @@ const MAX_LEN: usize = 16_384;
 pub struct Token(HeaderValue);
 
 impl Token {
-    /// Copies the token from `text`, which the caller MUST wipe. White space at both ends goes away.
+    /// Copies the token from `text`, which the caller MUST wipe. White space at both ends goes
+    /// away.
     ///
     /// # Errors
     /// [`InvalidToken`] if nothing is left, or it holds what no header does.

@@ -1,5 +1,6 @@
-//! Files without a name, which a killed process does not leave behind. Linux has them (`O_TMPFILE`);
-//! elsewhere [`create`] gives none, and [`AtomicFile`](super::AtomicFile) uses a temporary name.
+//! Files without a name, which a killed process does not leave behind. Linux has them
+//! (`O_TMPFILE`); elsewhere [`create`] gives none, and [`AtomicFile`](super::AtomicFile) uses a
+//! temporary name.
 
 #[cfg(target_os = "linux")]
 mod system {
@@ -13,8 +14,9 @@ mod system {
     /// The open files of this process.
     const OWN_FILES: &str = "/proc/self/fd";
 
-    /// A file without a name in `folder`. `None` if the file system has no such files, if the file could
-    /// not be named later, or for any other reason, which the caller meets again with a named file.
+    /// A file without a name in `folder`. `None` if the file system has no such files, if the file
+    /// could not be named later, or for any other reason, which the caller meets again with a named
+    /// file.
     pub(in super::super) fn create(folder: &Path, mode: u32) -> Option<File> {
         if !Path::new(OWN_FILES).is_dir() {
             return None;

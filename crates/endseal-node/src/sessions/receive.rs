@@ -36,7 +36,8 @@ pub struct Tally {
     pub elsewhere: u64,
     /// Groups that were joined.
     pub joined: Vec<JoinedGroup>,
-    /// Groups that were not joined because of their inviter. They are counted in `failures` as `stranger`.
+    /// Groups that were not joined because of their inviter. They are counted in `failures` as
+    /// `stranger`.
     pub uninvited: Vec<JoinedGroup>,
     /// Not opened, by the code of the failure; parked messages that failed now are counted too.
     pub failures: BTreeMap<&'static str, u64>,
@@ -77,9 +78,9 @@ impl Tally {
     }
 }
 
-/// Delivers the records of a session file (docs/spec/session-file.md), transaction by transaction, and
-/// adds their results to `tally`. Joins no group: [`Reception::inviters`]. `progress` is called with the
-/// number of bytes that were read.
+/// Delivers the records of a session file (docs/spec/session-file.md), transaction by transaction,
+/// and adds their results to `tally`. Joins no group: [`Reception::inviters`]. `progress` is called
+/// with the number of bytes that were read.
 ///
 /// # Errors
 /// [`ReceiveError`]. The records before the fault are delivered, and counted in `tally`.
@@ -97,8 +98,8 @@ pub fn receive(
 }
 
 /// Delivers several session files as one backlog, so that messages are opened in the order of their
-/// numbers whatever the order of the files. Up to 32 MiB of messages are one backlog; beyond, what was
-/// read first is delivered first.
+/// numbers whatever the order of the files. Up to 32 MiB of messages are one backlog; beyond, what
+/// was read first is delivered first.
 #[allow(missing_debug_implementations, reason = "nothing of it is for people")]
 pub struct Reception<'a> {
     engine: &'a mut Engine,
@@ -130,8 +131,8 @@ impl<'a> Reception<'a> {
         Self { engine, options, inviters, bodies: Vec::new(), records: Vec::new() }
     }
 
-    /// Accepts welcomes of the inviters for which `accepts` returns true. Others are failures with the code
-    /// `stranger`.
+    /// Accepts welcomes of the inviters for which `accepts` returns true. Others are failures with
+    /// the code `stranger`.
     ///
     /// The caller MUST show inviter and members of [`Tally::joined`].
     #[must_use]
@@ -139,8 +140,8 @@ impl<'a> Reception<'a> {
         Self { inviters: accepts, ..self }
     }
 
-    /// Reads a file. Records are delivered when there are many, and with [`Self::finish`]. `progress` is
-    /// told how many bytes were read.
+    /// Reads a file. Records are delivered when there are many, and with [`Self::finish`].
+    /// `progress` is told how many bytes were read.
     ///
     /// # Errors
     /// [`ReceiveError`]. The records before the fault are taken.

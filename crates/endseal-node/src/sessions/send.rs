@@ -73,8 +73,8 @@ impl<R: Read> Texts<R> {
     }
 }
 
-/// Encrypts each text to each of the devices, in one transaction: all of them lie in the outbox when
-/// this returns, or none. How many texts there were.
+/// Encrypts each text to each of the devices, in one transaction: all of them lie in the outbox
+/// when this returns, or none. How many texts there were.
 ///
 /// # Errors
 /// [`TextError`].
@@ -133,7 +133,8 @@ pub fn waiting(engine: &mut Engine, conversation: &ConversationId) -> Result<u64
     count(engine, conversation, Part::Messages)
 }
 
-/// Counts the welcomes of a group that wait in the outbox and may be sent: their commit was accepted.
+/// Counts the welcomes of a group that wait in the outbox and may be sent: their commit was
+/// accepted.
 ///
 /// # Errors
 /// [`EngineError`].
@@ -160,8 +161,8 @@ fn count(
 }
 
 /// Writes the messages and commits of a conversation that wait in the outbox to a session file
-/// (docs/spec/session-file.md), and returns their number. They leave the outbox when the file is durable
-/// under its name: whatever goes wrong before, they wait there still.
+/// (docs/spec/session-file.md), and returns their number. They leave the outbox when the file is
+/// durable under its name: whatever goes wrong before, they wait there still.
 ///
 /// # Errors
 /// [`WriteOutboxError`].

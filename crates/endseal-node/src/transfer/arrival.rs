@@ -6,7 +6,8 @@ use endseal_transport::Frame;
 
 use super::refusal::Refusal;
 
-/// A frame that has arrived, in its place: whoever has cut it out of a stream has checked its number.
+/// A frame that has arrived, in its place: whoever has cut it out of a stream has checked its
+/// number.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::exhaustive_structs, reason = "the fields of docs/spec/frame.md")]
 pub struct Arrival<'a> {

@@ -33,8 +33,8 @@ impl Echo {
         Ok(Self { connection: connection.clone(), stall, stream, answers })
     }
 
-    /// Sends bytes, at most [`MAX_ECHO`] of them, and waits for the same to come back. Gives the time
-    /// that it took.
+    /// Sends bytes, at most [`MAX_ECHO`] of them, and waits for the same to come back. Gives the
+    /// time that it took.
     ///
     /// # Errors
     /// [`SendError`]; [`Refusal::Order`] if something else comes back.

@@ -23,8 +23,8 @@ pub enum SendError {
     Input(io::Error),
     /// The system's source of randomness failed.
     Random(RandomError),
-    /// The peer is there and does nothing, for longer than [`StallTimeout`](super::StallTimeout) allows. Whether
-    /// it has what was sent is not known.
+    /// The peer is there and does nothing, for longer than [`StallTimeout`](super::StallTimeout)
+    /// allows. Whether it has what was sent is not known.
     Stalled,
 }
 

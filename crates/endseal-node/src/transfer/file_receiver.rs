@@ -9,11 +9,11 @@ use super::message;
 use super::name::FileName;
 use super::refusal::Refusal;
 
-/// Follows one file from its offer to its end. It does no I/O: the caller writes what it is given, to
-/// a file that has no name yet.
+/// Follows one file from its offer to its end. It does no I/O: the caller writes what it is given,
+/// to a file that has no name yet.
 ///
-/// After a refusal, the caller answers with [`Refusal::verdict`] if there is one, gives the stream up
-/// and throws away what it wrote.
+/// After a refusal, the caller answers with [`Refusal::verdict`] if there is one, gives the stream
+/// up and throws away what it wrote.
 #[derive(Debug)]
 pub struct FileReceiver {
     limit: u64,

@@ -23,7 +23,8 @@ impl FileSender {
         Self { transfer, size: 0, digest: Digest::new() }
     }
 
-    /// The message that offers the file: the first frame. `timestamp` is in milliseconds since 1970.
+    /// The message that offers the file: the first frame. `timestamp` is in milliseconds since
+    /// 1970.
     #[must_use]
     pub fn offer(&self, name: &FileName, size: Option<u64>, timestamp: u64) -> Vec<u8> {
         message::file_offer(self.transfer, name, size, timestamp)

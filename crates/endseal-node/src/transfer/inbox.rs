@@ -8,7 +8,8 @@ use endseal_transport::PeerId;
 use super::error::{ReceiveFileError, ReceiveMessagesError};
 use super::receive_file::Stored;
 
-/// Callbacks for received files and messages. Calls may block: the transport has threads of its own.
+/// Callbacks for received files and messages. Calls may block: the transport has threads of its
+/// own.
 pub trait Inbox {
     /// So many bytes of a file are there.
     fn progress(&self, peer: PeerId, received: u64);

@@ -8,7 +8,8 @@ use endseal_transport::PeerId;
 
 /// Bounds on the unfinished files of each peer, over all of its connections.
 ///
-/// Content of an unfinished file has no name yet, so that its user does not see what fills the disk.
+/// Content of an unfinished file has no name yet, so that its user does not see what fills the
+/// disk.
 #[derive(Debug)]
 pub struct TransferQuota {
     files: usize,

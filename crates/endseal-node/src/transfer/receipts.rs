@@ -21,8 +21,9 @@ impl DueReceipts {
     /// So many are worth a receipt at once.
     pub const BATCH: usize = 256;
 
-    /// Counts a message that was handed over, of a conversation of 1 to 64 bytes. The caller sends the receipt when
-    /// [`is_due`](Self::is_due), and before a message of another conversation is counted.
+    /// Counts a message that was handed over, of a conversation of 1 to 64 bytes. The caller sends
+    /// the receipt when [`is_due`](Self::is_due), and before a message of another conversation is
+    /// counted.
     pub fn add(&mut self, conversation: &[u8], id: [u8; 16]) {
         if self.ids.is_empty() && *self.conversation != *conversation {
             self.conversation = conversation.into();
@@ -48,7 +49,8 @@ impl DueReceipts {
         self.ids.len() >= Self::BATCH
     }
 
-    /// The receipt for all that wait (up to 1,024), as a message of the person with that Ed25519 key.
+    /// The receipt for all that wait (up to 1,024), as a message of the person with that Ed25519
+    /// key.
     pub fn take(&mut self, own: [u8; 32], timestamp: u64) -> Option<Vec<u8>> {
         if self.ids.is_empty() {
             return None;
@@ -88,8 +90,8 @@ impl Unconfirmed {
     /// Takes a receipt; gives the number of messages that it is for.
     ///
     /// # Errors
-    /// [`Refusal::Receipt`] for a message that does not wait for one, [`Refusal::Order`] for another
-    /// kind of receipt.
+    /// [`Refusal::Receipt`] for a message that does not wait for one, [`Refusal::Order`] for
+    /// another kind of receipt.
     pub fn confirm(&mut self, receipt: &Receipt) -> Result<usize, Refusal> {
         if receipt.kind != ReceiptKind::DELIVERED {
             return Err(Refusal::Order);

@@ -66,8 +66,8 @@ pub(super) async fn receive_file(
     }
 }
 
-/// A sender that has the last answer may close the connection, or drop the stream before it has seen
-/// its end: `done` says that all is well.
+/// A sender that has the last answer may close the connection, or drop the stream before it has
+/// seen its end: `done` says that all is well.
 pub(super) fn told(finished: Result<(), SendError>) -> Result<(), SendError> {
     match finished {
         Err(

@@ -20,8 +20,8 @@ use super::stall::taken;
 /// Messages wait so long for company on their receipt.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Hands the messages of an exchange over, of which `first` is the first frame, and confirms them. Returns
-/// their number when the sender has all receipts.
+/// Hands the messages of an exchange over, of which `first` is the first frame, and confirms them.
+/// Returns their number when the sender has all receipts.
 pub(super) async fn receive_messages(
     peer: PeerId,
     (first, mut stream, answers): Request,

@@ -16,8 +16,8 @@ pub struct Reception {
     pub max_size: u64,
     /// Bounds on the unfinished files of each peer. Shared by all connections of a receiver.
     pub quota: Arc<TransferQuota>,
-    /// Timeout for the next frame of a file, and for an answer that the peer does not take. A sender may
-    /// wait for its own input for so long.
+    /// Timeout for the next frame of a file, and for an answer that the peer does not take. A
+    /// sender may wait for its own input for so long.
     pub stall: Duration,
     /// Ed25519 public key of the receiver, which stands in receipts.
     pub own: [u8; 32],

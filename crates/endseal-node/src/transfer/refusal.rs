@@ -47,8 +47,8 @@ impl Refusal {
         }
     }
 
-    /// What a receiver answers. `None` if the sender does not keep to the protocol, and the stream is
-    /// given up instead.
+    /// What a receiver answers. `None` if the sender does not keep to the protocol, and the stream
+    /// is given up instead.
     #[must_use]
     pub const fn verdict(&self) -> Option<Verdict> {
         match self {

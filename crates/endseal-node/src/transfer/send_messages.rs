@@ -24,12 +24,12 @@ pub struct OutgoingMessage {
     pub time: u64,
 }
 
-/// Sends texts as they come, in a conversation of their own, as the person with that Ed25519 key, and
-/// waits until the peer has confirmed each of them. Gives their number.
+/// Sends texts as they come, in a conversation of their own, as the person with that Ed25519 key,
+/// and waits until the peer has confirmed each of them. Gives their number.
 ///
 /// # Errors
-/// [`SendError`]: not all of them are confirmed. [`SendError::Input`] for what the series itself gave,
-/// and for a text that is too long.
+/// [`SendError`]: not all of them are confirmed. [`SendError::Input`] for what the series itself
+/// gave, and for a text that is too long.
 pub async fn send_messages(
     connection: &Connection,
     own: [u8; 32],

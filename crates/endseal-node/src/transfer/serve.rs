@@ -25,9 +25,9 @@ async fn begin(mut stream: FrameReceiver, answers: FrameSender) -> Begun {
 /// Exchanges of a kind that wait for the one that is under way.
 const WAITING: usize = 64;
 
-/// Answers the requests of a peer until the connection ends. Of files, series of messages and echoes
-/// each, one is answered after the other; the three do not wait for each other, nor for what this side
-/// sends on the connection. Returns the reason of the end.
+/// Answers the requests of a peer until the connection ends. Of files, series of messages and
+/// echoes each, one is answered after the other; the three do not wait for each other, nor for what
+/// this side sends on the connection. Returns the reason of the end.
 pub async fn receive(
     connection: &Connection,
     reception: &Reception,
@@ -58,8 +58,8 @@ pub async fn receive(
         }
     };
     let accepting = async move {
-        // Exchanges open in the order of their numbers, and a sender may have nothing to say on one for
-        // long: others must not wait for its first frame. The transport bounds their number.
+        // Exchanges open in the order of their numbers, and a sender may have nothing to say on one
+        // for long: others must not wait for its first frame. The transport bounds their number.
         let mut beginning = JoinSet::new();
         let ended = loop {
             tokio::select! {

@@ -10,15 +10,15 @@ use super::error::SendError;
 
 /// Content that a peer takes within the limit, at least.
 const SHARE: u64 = 64 * 1024;
-/// Content that QUIC has and the peer may not: [`Limits::send_window`](endseal_transport::Limits::send_window)
-/// by default.
+/// Content that QUIC has and the peer may not:
+/// [`Limits::send_window`](endseal_transport::Limits::send_window) by default.
 const BUFFERED: u64 = 2 * 1024 * 1024;
 
-/// Timeout for a peer that makes no progress. Default 60 s: a slow disk may need that to write the end
-/// of a file to stable storage.
+/// Timeout for a peer that makes no progress. Default 60 s: a slow disk may need that to write the
+/// end of a file to stable storage.
 ///
-/// Progress is that of one transfer: an answer, a receipt, or 64 KiB of its content that the peer takes.
-/// Nothing else on the connection is. The wait for input that is to be sent is not limited.
+/// Progress is that of one transfer: an answer, a receipt, or 64 KiB of its content that the peer
+/// takes. Nothing else on the connection is. The wait for input that is to be sent is not limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StallTimeout(Duration);
 
@@ -29,8 +29,8 @@ impl Default for StallTimeout {
 }
 
 impl StallTimeout {
-    /// Gives up when a transfer makes no progress within `limit`. Content that QUIC has buffered, at most
-    /// 2 MiB, has one more `limit` for each 64 KiB while content moves to the peer.
+    /// Gives up when a transfer makes no progress within `limit`. Content that QUIC has buffered,
+    /// at most 2 MiB, has one more `limit` for each 64 KiB while content moves to the peer.
     #[must_use]
     pub fn new(limit: Duration) -> Self {
         Self(limit)
@@ -38,8 +38,8 @@ impl StallTimeout {
 
     /// Waits for something that the peer does after it has taken so many bytes of `content`.
     ///
-    /// QUIC reports no acknowledged bytes of a stream. The limit therefore holds once for the peer, and
-    /// once for each [`SHARE`] of content while content of the connection moves to the peer.
+    /// QUIC reports no acknowledged bytes of a stream. The limit therefore holds once for the peer,
+    /// and once for each [`SHARE`] of content while content of the connection moves to the peer.
     ///
     /// # Errors
     /// [`SendError::Stalled`].

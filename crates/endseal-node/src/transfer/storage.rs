@@ -13,8 +13,8 @@ use crate::error::FileError;
 
 /// Pieces that were received and not written.
 const BEHIND: usize = 16;
-/// Bytes that may be in the system's cache and not on the disk. The system itself allows gigabytes, and
-/// a slow disk would delay the last answer beyond the sender's stall timeout.
+/// Bytes that may be in the system's cache and not on the disk. The system itself allows gigabytes,
+/// and a slow disk would delay the last answer beyond the sender's stall timeout.
 const UNSYNCED: usize = 64 << 20;
 
 /// Where a file will be, and the thread that writes it. Dropped before [`commit`](Self::commit),

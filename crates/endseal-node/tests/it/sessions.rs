@@ -1,4 +1,5 @@
-//! The store of a state directory, and session files that are larger than what is in memory of them.
+//! The store of a state directory, and session files that are larger than what is in memory of
+//! them.
 
 use core::time::Duration;
 use std::fs::File;

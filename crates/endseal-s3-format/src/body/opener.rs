@@ -17,8 +17,8 @@ use crate::{ContentKey, Unauthentic};
 /// Opens all of a whole object, from its first byte to its last.
 ///
 /// No byte is released before its chunk is authentic, and the last chunk only by
-/// [`finish`](Self::finish), after the tail was verified: who has all of the content knows that it is
-/// all. Keeps the last chunk; what is on its way lies with the caller.
+/// [`finish`](Self::finish), after the tail was verified: who has all of the content knows that it
+/// is all. Keeps the last chunk; what is on its way lies with the caller.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct WholeOpener {
     keys: ChunkKeys,
@@ -69,13 +69,13 @@ impl WholeOpener {
         sealed_len(self.plaintext_len).unwrap_or(0)
     }
 
-    /// Opens what lies at the start of `buffer`, in its place: the next bytes of the object, as many as have come.
-    /// What is not taken, less than a sealed chunk, is the start of something that has not all come: the caller
-    /// gives it again, with more behind it.
+    /// Opens what lies at the start of `buffer`, in its place: the next bytes of the object, as
+    /// many as have come. What is not taken, less than a sealed chunk, is the start of something
+    /// that has not all come: the caller gives it again, with more behind it.
     ///
     /// # Errors
-    /// [`Unauthentic`] if it is another object or was changed, now and ever after. What was given before
-    /// is authentic, but not all: the caller MUST let the reader know that it was cut.
+    /// [`Unauthentic`] if it is another object or was changed, now and ever after. What was given
+    /// before is authentic, but not all: the caller MUST let the reader know that it was cut.
     pub fn open(&mut self, buffer: &mut [u8]) -> Result<Taken, Unauthentic> {
         let taken = self.open_full(buffer);
         self.open_end(buffer, taken)
@@ -87,8 +87,8 @@ impl WholeOpener {
         last_index(self.plaintext_len) == 0
     }
 
-    /// [`open`](Self::open) of an object that [is short](Self::is_short): nothing is opened in its place. It takes
-    /// nothing of others.
+    /// [`open`](Self::open) of an object that [is short](Self::is_short): nothing is opened in its
+    /// place. It takes nothing of others.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -113,7 +113,8 @@ impl WholeOpener {
             && let Some(chunk) = taken.next(buffer, SEALED_CHUNK_LEN)
         {
             taken.sealed = chunk.end;
-            // Content is shorter than what it was sealed to, so it begins before this chunk or with it.
+            // Content is shorter than what it was sealed to, so it begins before this chunk or with
+            // it.
             taken.content += self.keys.open_chunk_within(*index, buffer, chunk, taken.content)?;
             *index += 1;
         }

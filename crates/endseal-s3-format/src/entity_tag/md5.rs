@@ -113,7 +113,8 @@ mod tests {
         ] {
             assert!(!names_md5(&tag), "{tag}");
         }
-        // Whatever a backend calls an object, clients never see it as one; and an MD5 names nothing there.
+        // Whatever a backend calls an object, clients never see it as one; and an MD5 names nothing
+        // there.
         for backend in [MD5, "\"x\"", &format!("{MD5}-2")] {
             assert!(!names_md5(&to_client(backend)), "{backend}");
         }

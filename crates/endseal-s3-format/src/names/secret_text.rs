@@ -18,8 +18,8 @@ const SECRET: &str = "secret ";
 const CHECK_LEN: usize = 8;
 
 impl NameSecret {
-    /// The first 8 bytes of `BLAKE3-derive("endseal/s3-object@v1 name secret check", secret)`, in 16
-    /// digits in lower-case hexadecimal: tells two secrets apart, and nothing else of them.
+    /// The first 8 bytes of `BLAKE3-derive("endseal/s3-object@v1 name secret check", secret)`, in
+    /// 16 digits in lower-case hexadecimal: tells two secrets apart, and nothing else of them.
     #[must_use]
     pub fn check(&self) -> String {
         let mut out = [0; CHECK_LEN];

@@ -97,13 +97,13 @@ impl RangePlan {
 }
 
 impl RangeOpener {
-    /// Opens what lies at the start of `buffer`, in its place: the next bytes that were asked for, as many as have
-    /// come. What is not taken, less than a sealed chunk, is the start of something that has not all come: the
-    /// caller gives it again, with more behind it.
+    /// Opens what lies at the start of `buffer`, in its place: the next bytes that were asked for,
+    /// as many as have come. What is not taken, less than a sealed chunk, is the start of something
+    /// that has not all come: the caller gives it again, with more behind it.
     ///
     /// # Errors
-    /// [`Unauthentic`] if it is another object or was changed, or more comes than was asked for, now
-    /// and ever after. What was given before is authentic, but not all: the caller MUST let the
+    /// [`Unauthentic`] if it is another object or was changed, or more comes than was asked for,
+    /// now and ever after. What was given before is authentic, but not all: the caller MUST let the
     /// reader know that it was cut.
     pub fn open(&mut self, buffer: &mut [u8]) -> Result<Taken, Unauthentic> {
         let taken = if self.failed { Err(Unauthentic) } else { self.open_inner(buffer) };
@@ -169,8 +169,8 @@ impl Chunks {
         usize::try_from(behind.min(CHUNK)).unwrap_or(0)
     }
 
-    /// Opens the next chunk, which lies at `sealed`, and puts what is `wanted` of its content to `buffer[to..]`, which
-    /// begins before the chunk or with it. Gives the length of that.
+    /// Opens the next chunk, which lies at `sealed`, and puts what is `wanted` of its content to
+    /// `buffer[to..]`, which begins before the chunk or with it. Gives the length of that.
     fn open(
         &mut self,
         buffer: &mut [u8],

@@ -83,8 +83,8 @@ fn parts_have_the_length_of_salt_and_chunks() {
     }
 }
 
-/// "Why it fits", by arithmetic: however the content is cut into parts, salts, chunks and record fit
-/// into T(P).
+/// "Why it fits", by arithmetic: however the content is cut into parts, salts, chunks and record
+/// fit into T(P).
 #[test]
 fn the_pad_is_never_negative() {
     let fits = |lengths: &[u64]| {

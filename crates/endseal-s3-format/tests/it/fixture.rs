@@ -162,7 +162,8 @@ pub(crate) fn open_whole(
     (out, opened)
 }
 
-/// Opened as a short one, without a place to open it in, it is the same; of others nothing is opened.
+/// Opened as a short one, without a place to open it in, it is the same; of others nothing is
+/// opened.
 fn assert_short(
     header: &Header,
     key: &ContentKey,

@@ -133,7 +133,8 @@ fn tags_names_and_metadata() {
     }
 }
 
-/// A key cut behind a component is the name of a folder, with as many slashes behind it as there are.
+/// A key cut behind a component is the name of a folder, with as many slashes behind it as there
+/// are.
 fn is_folder(key: &str, mutant: &str) -> bool {
     let cut = mutant.trim_end_matches('/');
     cut.is_empty() || cut == key || key.starts_with(&format!("{cut}/"))

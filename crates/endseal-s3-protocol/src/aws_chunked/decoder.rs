@@ -122,7 +122,8 @@ impl Decoder {
     /// of the piece, uncopied but for tiny ones.
     ///
     /// # Errors
-    /// [`ChunkError`], and the same for every call after. What `out` got before MUST be thrown away.
+    /// [`ChunkError`], and the same for every call after. What `out` got before MUST be thrown
+    /// away.
     pub fn push(&mut self, input: Bytes, out: &mut VecDeque<Bytes>) -> Result<(), ChunkError> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -135,7 +136,8 @@ impl Decoder {
         outcome
     }
 
-    /// Ends the upload; all of its content has then been released and is authentic, if it is signed.
+    /// Ends the upload; all of its content has then been released and is authentic, if it is
+    /// signed.
     ///
     /// # Errors
     /// [`ChunkError`] if the upload failed before or is not complete.

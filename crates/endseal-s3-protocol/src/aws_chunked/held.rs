@@ -24,7 +24,8 @@ impl Held {
             self.slices.push_back(slice);
             return;
         }
-        // What was given up shares the memory with what follows, so that chunks of a byte do not take some of their own.
+        // What was given up shares the memory with what follows, so that chunks of a byte do not
+        // take some of their own.
         if self.together.capacity() - self.together.len() < slice.len() {
             self.join();
             self.together.reserve(TOGETHER);

@@ -101,7 +101,8 @@ impl Digests {
         Ok(digests)
     }
 
-    /// Returns true if a request has the checksum of an algorithm that is not among [`ChecksumKind::ALL`].
+    /// Returns true if a request has the checksum of an algorithm that is not among
+    /// [`ChecksumKind::ALL`].
     #[must_use]
     pub fn is_unknown(headers: &HeaderMap) -> bool {
         headers.keys().map(|name| name.as_str()).any(|name| {

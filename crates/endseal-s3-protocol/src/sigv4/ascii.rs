@@ -1,7 +1,7 @@
 //! Short texts, cut at ASCII characters.
 //!
-//! A search for a `char` gets ready for more than the fields of a signature have: such searches had most of the
-//! instructions by which one was read.
+//! A search for a `char` gets ready for more than the fields of a signature have: such searches had
+//! most of the instructions by which one was read.
 
 use memchr::{memchr, memrchr};
 

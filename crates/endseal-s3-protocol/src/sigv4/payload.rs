@@ -54,7 +54,8 @@ impl PayloadHash {
         }
     }
 
-    /// Returns the payload of a request whose signature is known; `seed` makes the signer of its chunks.
+    /// Returns the payload of a request whose signature is known; `seed` makes the signer of its
+    /// chunks.
     pub(super) fn with_seed(self, seed: impl FnOnce() -> ChunkSigner) -> Payload {
         match self {
             Self::Unsigned => Payload::Unsigned,

@@ -94,8 +94,8 @@ impl Policy {
     }
 
     /// Whether the fields comply: the policy has not expired, each condition holds (a field that is
-    /// not there is empty), and each field has a condition. Names in lower case; `bucket` stands for
-    /// the bucket that the form was sent to. Exempt are `policy`, `x-amz-signature`, `file` and
+    /// not there is empty), and each field has a condition. Names in lower case; `bucket` stands
+    /// for the bucket that the form was sent to. Exempt are `policy`, `x-amz-signature`, `file` and
     /// names that begin with `x-ignore-`.
     ///
     /// # Errors

@@ -73,7 +73,8 @@ pub(super) struct KeyCache(Mutex<Cached>);
 
 #[derive(Default)]
 struct Cached {
-    /// So few, and so quickly told apart, that a look at all of them costs no more than a hash of one.
+    /// So few, and so quickly told apart, that a look at all of them costs no more than a hash of
+    /// one.
     keys: Vec<Kept>,
     /// Counts uses, so that the one unused longest is known.
     clock: u64,

@@ -81,8 +81,8 @@ impl Signer {
     }
 
     /// Signs a request in its headers: sets `x-amz-date`, `x-amz-content-sha256` and
-    /// `authorization`, sets or removes `x-amz-security-token`, and removes `date`. Signed are `host`,
-    /// `content-type`, `content-md5` and all `x-amz-` headers: what is added later is not.
+    /// `authorization`, sets or removes `x-amz-security-token`, and removes `date`. Signed are
+    /// `host`, `content-type`, `content-md5` and all `x-amz-` headers: what is added later is not.
     ///
     /// `path` and `query` are as they will be sent. The result says how the content has to be sent,
     /// with the signer of its chunks if they are to be signed.
@@ -197,8 +197,9 @@ impl Signer {
     }
 
     /// The fields that let in a form with this policy (base64 of JSON), which MUST allow them:
-    /// `x-amz-algorithm`, `x-amz-credential`, `x-amz-date`, `x-amz-security-token` if there is a session
-    /// token; then `policy` and `x-amz-signature`. The policy must name all before itself, hence the call with `None` before it is written.
+    /// `x-amz-algorithm`, `x-amz-credential`, `x-amz-date`, `x-amz-security-token` if there is a
+    /// session token; then `policy` and `x-amz-signature`. The policy must name all before itself,
+    /// hence the call with `None` before it is written.
     #[must_use]
     pub fn form(&self, policy: Option<&str>, now: SystemTime) -> Vec<(&'static str, String)> {
         let time = Timestamp::of(now);

@@ -83,7 +83,8 @@ pub fn encode_component(bytes: &[u8]) -> String {
     out
 }
 
-/// A path as it is signed: [`encode_path`] of [`decode_path`], without a copy where that is the same.
+/// A path as it is signed: [`encode_path`] of [`decode_path`], without a copy where that is the
+/// same.
 ///
 /// # Errors
 /// [`InvalidEncoding`].
@@ -94,8 +95,8 @@ pub(super) fn canonical_path(path: &str) -> Result<Cow<'_, str>, InvalidEncoding
     Ok(Cow::Owned(encode_path(&decode_path(path)?)))
 }
 
-/// A name or value of a query as it is signed: [`encode_component`] of [`decode_component`], without a
-/// copy where that is the same.
+/// A name or value of a query as it is signed: [`encode_component`] of [`decode_component`],
+/// without a copy where that is the same.
 ///
 /// # Errors
 /// [`InvalidEncoding`].

@@ -33,8 +33,8 @@ pub enum EntryKind {
     DeleteError,
 }
 
-/// What an entry says, as far as the proxy wants to know. Text is unescaped, and decoded if the list
-/// says `<EncodingType>url</EncodingType>`.
+/// What an entry says, as far as the proxy wants to know. Text is unescaped, and decoded if the
+/// list says `<EncodingType>url</EncodingType>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry<'a> {

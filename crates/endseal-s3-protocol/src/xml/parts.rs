@@ -47,7 +47,8 @@ pub(super) fn checksum(part: &Element<'_>) -> Result<Option<ChecksumValue>, XmlE
 /// Reads a page.
 ///
 /// # Errors
-/// [`XmlError`]: a part without number, tag or size, a malformed checksum, or a page that goes on and does not say where.
+/// [`XmlError`]: a part without number, tag or size, a malformed checksum, or a page that goes on
+/// and does not say where.
 pub fn read_parts(xml: &[u8]) -> Result<PartsPage, XmlError> {
     let tree = Tree::parse(xml)?;
     let root = tree.expect_root("ListPartsResult")?;

@@ -73,7 +73,8 @@ impl Request {
     }
 }
 
-/// All content of a chunked upload that is pushed in pieces of these lengths, the last for the rest.
+/// All content of a chunked upload that is pushed in pieces of these lengths, the last for the
+/// rest.
 fn decode(
     mut decoder: Decoder,
     body: &[u8],

@@ -3,8 +3,8 @@
 //! An upload is *idle* if it was begun before the limit, and no part of it was uploaded since. Idle
 //! uploads are aborted. A parked part older than the limit, or what was recorded of an upload, is
 //! deleted if the backend says that its upload is gone, or was idle: the object itself tells which
-//! upload that is (docs/spec/s3-object.md), as not every server lists all uploads. What does not tell
-//! it, or is of another kind, stays.
+//! upload that is (docs/spec/s3-object.md), as not every server lists all uploads. What does not
+//! tell it, or is of another kind, stays.
 
 use core::time::Duration;
 use std::borrow::Cow;
@@ -102,7 +102,8 @@ pub struct CleanReport {
     pub uploads_removed: u64,
     /// Uploads left alone.
     pub uploads_kept: u64,
-    /// Parked parts deleted, and trials of [`rewrap`](super::rewrap()) that broke off; versions and markers of deletion each count.
+    /// Parked parts deleted, and trials of [`rewrap`](super::rewrap()) that broke off; versions and
+    /// markers of deletion each count.
     pub parts_removed: u64,
     /// Parked parts left alone.
     pub parts_kept: u64,
@@ -280,7 +281,8 @@ impl<F: FnMut(CleanEvent<'_>)> Run<'_, F> {
         Ok(())
     }
 
-    /// Whether the upload of what an upload left goes on. `None` if the object does not say which it is.
+    /// Whether the upload of what an upload left goes on. `None` if the object does not say which
+    /// it is.
     async fn is_needed(
         &mut self,
         bucket: &str,

@@ -1,5 +1,5 @@
-//! Whether a server heeds `If-Match` of copies. Not every one does, and one that does not would put a
-//! copy in the place of what was written meanwhile.
+//! Whether a server heeds `If-Match` of copies. Not every one does, and one that does not would put
+//! a copy in the place of what was written meanwhile.
 
 use bytes::Bytes;
 use endseal_crypto::random::{OsRandom, Random as _};

@@ -1,7 +1,7 @@
 //! An object copied onto itself with another header: the backend moves the bytes, if it moves any.
 //!
-//! Both ways name the entity tag that was examined, of the source and of what is replaced: an object
-//! that was written meanwhile stays as it was written.
+//! Both ways name the entity tag that was examined, of the source and of what is replaced: an
+//! object that was written meanwhile stays as it was written.
 
 use endseal_s3_format::{self as object, Header};
 use endseal_s3_protocol::S3Error;

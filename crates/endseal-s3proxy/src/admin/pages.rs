@@ -102,8 +102,8 @@ impl<'a> Pages<'a> {
 
 /// The key by which the proxy speaks of an object, and true if that is the backend's.
 ///
-/// A key that no client can name was written before names were encrypted, or past the proxy: its content key is
-/// bound to the name that it has.
+/// A key that no client can name was written before names were encrypted, or past the proxy: its
+/// content key is bound to the name that it has.
 pub(super) fn client_key(names: Option<&Names>, stored: &str) -> (String, bool) {
     let opened = names.and_then(|names| names.open_key(stored).ok());
     let is_stored = names.is_some() && opened.is_none();

@@ -3,10 +3,10 @@
 //! Each object is asked after, its content key is opened and wrapped, and the object is copied onto
 //! itself with the new header: metadata, content headers, tags, storage class and server-side
 //! encryption of the backend go along; an access control list of a single object does not, as S3
-//! copies none. The copy holds only for the entity tag that was examined, at a server that heeds such
-//! conditions; whether it does is tried before, and one that does not is left alone. What is larger than one copy
-//! takes is copied in parts, which the format allows: the header says what form an object has, and
-//! not its entity tag.
+//! copies none. The copy holds only for the entity tag that was examined, at a server that heeds
+//! such conditions; whether it does is tried before, and one that does not is left alone. What is
+//! larger than one copy takes is copied in parts, which the format allows: the header says what
+//! form an object has, and not its entity tag.
 
 use std::sync::Arc;
 
@@ -197,8 +197,8 @@ impl RewrapReport {
 
 /// Wraps the content keys of objects anew. Called in a tokio runtime.
 ///
-/// Every proxy that serves MUST have the newest key before: a proxy that has not cannot open what was
-/// wrapped anew. No key may be removed before a run ended complete with nothing rewrapped, and
+/// Every proxy that serves MUST have the newest key before: a proxy that has not cannot open what
+/// was wrapped anew. No key may be removed before a run ended complete with nothing rewrapped, and
 /// versions that are still wanted were seen to.
 ///
 /// # Errors
@@ -397,8 +397,9 @@ impl Job {
         }
     }
 
-    /// Whether a header's key was wrapped as the provider wraps now. The header is not authentic yet:
-    /// whoever stores it can keep an object from being wrapped anew, as it can put back an old one.
+    /// Whether a header's key was wrapped as the provider wraps now. The header is not authentic
+    /// yet: whoever stores it can keep an object from being wrapped anew, as it can put back an old
+    /// one.
     fn is_newest(&self, header: &Header) -> bool {
         self.proxy.provider.is_as_new(header.key_id(), header.wrapped_key(), &self.sample)
     }

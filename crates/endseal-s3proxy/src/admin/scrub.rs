@@ -1,7 +1,7 @@
 //! All objects read to their ends, so that damage is known while there is still a copy elsewhere.
 //!
-//! Of each object the header, the record, every byte of the content, sealed user metadata and a sealed MD5 are
-//! authenticated. Nothing is written.
+//! Of each object the header, the record, every byte of the content, sealed user metadata and a
+//! sealed MD5 are authenticated. Nothing is written.
 
 use core::future::poll_fn;
 use std::collections::BTreeMap;
@@ -64,7 +64,8 @@ pub enum Scrubbed {
     Authentic(u64),
     /// It is not sealed, and its bucket's rule allows that.
     Plaintext,
-    /// It is not sealed, and its bucket's rule forbids that: it lost its header, or was put past the proxy.
+    /// It is not sealed, and its bucket's rule forbids that: it lost its header, or was put past
+    /// the proxy.
     Unsealed,
     /// It was deleted meanwhile.
     Gone,
@@ -94,7 +95,8 @@ pub enum ScrubEvent<'a> {
         /// Its outcome.
         outcome: &'a Scrubbed,
     },
-    /// A run that begins behind it reads what this one has not. None comes behind an object that was not read.
+    /// A run that begins behind it reads what this one has not. None comes behind an object that
+    /// was not read.
     Checkpoint(&'a Checkpoint),
     /// A bucket could not be gone through to its end.
     Failed {
@@ -126,7 +128,8 @@ pub struct ScrubReport {
 }
 
 impl ScrubReport {
-    /// True if every object that was asked for was read and is authentic, or plaintext where that is allowed.
+    /// True if every object that was asked for was read and is authentic, or plaintext where that
+    /// is allowed.
     #[must_use]
     pub const fn is_sound(&self) -> bool {
         self.not_authentic == 0 && self.failed == 0
@@ -285,7 +288,8 @@ impl Order {
         self.open.clear();
     }
 
-    /// Notes that an object was read. Returns the last key up to which all were, if that is a new one.
+    /// Notes that an object was read. Returns the last key up to which all were, if that is a new
+    /// one.
     fn done(&mut self, number: u64) -> Option<String> {
         if let Some((_, is_done)) = self.open.get_mut(&number) {
             *is_done = true;
@@ -335,7 +339,8 @@ async fn read(
     }
 }
 
-/// Returns true if the backend lists an object: one that it does not find was not deleted then, but lost.
+/// Returns true if the backend lists an object: one that it does not find was not deleted then, but
+/// lost.
 ///
 /// # Errors
 /// If the bucket cannot be listed.

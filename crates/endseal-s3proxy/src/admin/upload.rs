@@ -22,8 +22,8 @@ pub(super) enum Fate {
     Gone,
 }
 
-/// Asks the backend, which knows the key as it is here, for all parts of an upload, those that are parked too: the newest decides. What
-/// has no time that can be read counts as new.
+/// Asks the backend, which knows the key as it is here, for all parts of an upload, those that are
+/// parked too: the newest decides. What has no time that can be read counts as new.
 ///
 /// # Errors
 /// What the backend says.

@@ -13,8 +13,8 @@ pub(super) enum CredentialSource {
     Chain,
 }
 
-/// The chain of a configuration, if it names one. `is_static` is true if there is an access key or a
-/// secret.
+/// The chain of a configuration, if it names one. `is_static` is true if there is an access key or
+/// a secret.
 ///
 /// # Errors
 /// [`ConfigError`] for a chain and an access key, or a profile without a chain.

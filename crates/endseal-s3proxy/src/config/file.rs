@@ -103,8 +103,8 @@ impl File {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`ConfigError`] with line and column. It has nothing of a line that is no TOML, in which there
-    /// may be a secret.
+    /// [`ConfigError`] with line and column. It has nothing of a line that is no TOML, in which
+    /// there may be a secret.
     pub(super) fn parse(text: &str) -> Result<Self, ConfigError> {
         let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
         let table = DeTable::parse(text)
@@ -309,7 +309,8 @@ struct SecretFiles<'a> {
 }
 
 impl SecretFiles<'_> {
-    /// The secret of `entry`: as it stands, or the first line of the file that `entry` with `_file` names.
+    /// The secret of `entry`: as it stands, or the first line of the file that `entry` with `_file`
+    /// names.
     fn read(
         &mut self,
         entry: &str,

@@ -18,8 +18,8 @@ use super::failure;
 
 /// The sources that SDKs of AWS try one after the other: the environment (`AWS_ACCESS_KEY_ID`,
 /// `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`), profiles in shared files, a web identity
-/// (`AWS_WEB_IDENTITY_TOKEN_FILE`, `AWS_ROLE_ARN`), the endpoint of a container, the metadata service
-/// of an instance (IMDSv2).
+/// (`AWS_WEB_IDENTITY_TOKEN_FILE`, `AWS_ROLE_ARN`), the endpoint of a container, the metadata
+/// service of an instance (IMDSv2).
 #[derive(Clone, Default, PartialEq, Eq)]
 #[allow(missing_debug_implementations, reason = "an environment may hold secrets")]
 pub struct CredentialChain {
@@ -40,8 +40,8 @@ impl CredentialChain {
         Self::default()
     }
 
-    /// This profile of the shared files, and no other source: a chain would go on to another account if
-    /// there is no such profile.
+    /// This profile of the shared files, and no other source: a chain would go on to another
+    /// account if there is no such profile.
     #[must_use]
     pub fn with_profile(mut self, profile: &str) -> Self {
         self.profile = Some(profile.to_owned());

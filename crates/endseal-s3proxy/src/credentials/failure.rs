@@ -8,8 +8,8 @@ use aws_credential_types::provider::error::CredentialsError;
 
 /// The text of a failure. `exchange` is the last exchange that failed.
 ///
-/// The texts of most errors of the library may repeat the answer of a source, and secrets in it. Only those of types that
-/// hold no answer are used.
+/// The texts of most errors of the library may repeat the answer of a source, and secrets in it.
+/// Only those of types that hold no answer are used.
 pub(super) fn cause(error: &CredentialsError, exchange: Option<String>) -> String {
     let mut text = match error {
         CredentialsError::CredentialsNotLoaded(_) => "no source of the chain has credentials",

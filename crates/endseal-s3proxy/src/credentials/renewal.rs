@@ -19,8 +19,8 @@ use crate::upstream::Trust;
 /// Longest time that a chain is asked.
 const ATTEMPT: Duration = Duration::from_secs(15);
 
-/// Time before the expiry at which credentials are renewed, or half of what is left if that is less.
-/// Metadata services have the next credentials 5 minutes before the expiry.
+/// Time before the expiry at which credentials are renewed, or half of what is left if that is
+/// less. Metadata services have the next credentials 5 minutes before the expiry.
 const LEAD: Duration = Duration::from_secs(600);
 
 /// Time after which credentials without an expiry are read again.

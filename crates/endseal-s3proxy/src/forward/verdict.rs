@@ -1,10 +1,11 @@
 //! Statuses of the backend that count, by operation.
 //!
-//! The backend is trusted with availability alone. Every answer passes here on its way to a handler, and what passes is
-//! a list: successes that the operation defines, 304 and 412 if a condition was asked, other errors of 400 to 599.
-//! Handlers see the successes. Errors become an [`S3Error`], of whose document the proxy takes code and message. Any
-//! other status is an error of the backend: a redirect could have the client send plaintext elsewhere, and a success
-//! without a meaning could have it take foreign bytes for an object.
+//! The backend is trusted with availability alone. Every answer passes here on its way to a
+//! handler, and what passes is a list: successes that the operation defines, 304 and 412 if a
+//! condition was asked, other errors of 400 to 599. Handlers see the successes. Errors become an
+//! [`S3Error`], of whose document the proxy takes code and message. Any other status is an error of
+//! the backend: a redirect could have the client send plaintext elsewhere, and a success without a
+//! meaning could have it take foreign bytes for an object.
 
 use core::time::Duration;
 
@@ -83,7 +84,8 @@ impl Verdict {
     /// Gives an answer that is a success of the operation.
     ///
     /// # Errors
-    /// The error that the backend answered with, or `BadGateway` for a status that the operation does not have.
+    /// The error that the backend answered with, or `BadGateway` for a status that the operation
+    /// does not have.
     pub(crate) async fn on(
         self,
         response: Response<ResponseBody>,
@@ -223,8 +225,8 @@ fn is_code(code: &str) -> bool {
     (1..=MAX_CODE).contains(&code.len()) && code.bytes().all(is_allowed)
 }
 
-/// The error of a document that came with status 200: S3 may find out that it cannot do what takes long after it has
-/// begun to answer.
+/// The error of a document that came with status 200: S3 may find out that it cannot do what takes
+/// long after it has begun to answer.
 pub(crate) fn late_error(fields: Fields) -> S3Error {
     let status = match fields.code.as_deref() {
         Some("PreconditionFailed") => StatusCode::PRECONDITION_FAILED,
@@ -242,8 +244,8 @@ pub(crate) fn late_error(fields: Fields) -> S3Error {
     S3Error::of_backend(status, code, message)
 }
 
-/// An answer with the backend's body: plaintext where the bucket's rule allows it, and settings, which are the
-/// backend's word. The caller MUST have found that it is one of these.
+/// An answer with the backend's body: plaintext where the bucket's rule allows it, and settings,
+/// which are the backend's word. The caller MUST have found that it is one of these.
 pub(crate) fn relay(response: Response<ResponseBody>) -> Response<Outgoing> {
     let (mut head, body) = response.into_parts();
     headers::keep_returned(&mut head.headers);

@@ -22,8 +22,8 @@ const NAME_KEYS: [&str; 12] = [
     "website",
 ];
 
-/// Refuses to set what would give names away, and be about no object besides: the server behind would
-/// look for names that it does not have.
+/// Refuses to set what would give names away, and be about no object besides: the server behind
+/// would look for names that it does not have.
 ///
 /// # Errors
 /// `NotImplemented`.

@@ -64,9 +64,9 @@ pub(crate) fn is_reserved(key: &str) -> bool {
     resolved.first() == Some(&folder)
 }
 
-/// Returns true for a key that, taken for a path, leaves its bucket on the way: with `../`, more than there are
-/// folders before it. A server that keeps objects in folders would find another bucket there, of
-/// which the client's permissions were not asked.
+/// Returns true for a key that, taken for a path, leaves its bucket on the way: with `../`, more
+/// than there are folders before it. A server that keeps objects in folders would find another
+/// bucket there, of which the client's permissions were not asked.
 fn leads_out(key: &str) -> bool {
     let mut depth = 0_usize;
     key.split('/').any(|component| {

@@ -20,7 +20,8 @@ impl NameSecretFile {
         Self(path.to_owned())
     }
 
-    /// Draws a secret and writes it to a new file, mode 0600. When it returns, the file is on the disk.
+    /// Draws a secret and writes it to a new file, mode 0600. When it returns, the file is on the
+    /// disk.
     ///
     /// # Errors
     /// [`CreateNameSecretError::Exists`] if there is something of that name already.

@@ -21,8 +21,8 @@ pub(super) fn are_any(headers: &HeaderMap) -> bool {
     headers.keys().any(|name| starts(name.as_str()))
 }
 
-/// Makes one line of what comes as several: a list of tags may be spread over lines (RFC 9110, 5.3), and a
-/// condition of which only the first is heeded lets a write pass that was not meant to.
+/// Makes one line of what comes as several: a list of tags may be spread over lines (RFC 9110,
+/// 5.3), and a condition of which only the first is heeded lets a write pass that was not meant to.
 ///
 /// `If-Range` is no list, but several of them are none that holds either.
 ///
@@ -63,8 +63,9 @@ pub(super) fn to_backend(headers: &mut HeaderMap) {
     }
 }
 
-/// Whether a request wants its range of the object that an answer of the backend is about: `If-Range` has the
-/// tag that clients know, strongly compared, or the date that they were told (RFC 9110, 13.1.5).
+/// Whether a request wants its range of the object that an answer of the backend is about:
+/// `If-Range` has the tag that clients know, strongly compared, or the date that they were told
+/// (RFC 9110, 13.1.5).
 pub(super) fn range_applies(request: &HeaderMap, answer: &HeaderMap) -> bool {
     let Some(wanted) = request.get(IF_RANGE) else { return true };
     let text = |value: &HeaderValue| value.to_str().ok().map(str::trim).map(str::to_owned);

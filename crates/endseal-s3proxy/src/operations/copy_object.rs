@@ -146,8 +146,8 @@ fn directive(headers: &HeaderMap) -> Result<bool, S3Error> {
     }
 }
 
-/// The error for a source that cannot be read, of which `HEAD` says so. Its answer tells no reason: one
-/// to `GET` does.
+/// The error for a source that cannot be read, of which `HEAD` says so. Its answer tells no reason:
+/// one to `GET` does.
 pub(super) async fn not_there(proxy: &Proxy, from: &ObjectRef<'_>, error: S3Error) -> S3Error {
     match error.status() {
         StatusCode::NOT_MODIFIED | StatusCode::PRECONDITION_FAILED => {
@@ -203,7 +203,8 @@ fn beside(
         headers.remove(headers::OBJECT_MD5);
         let sealed = format!("{USER_METADATA}{}", object::USER_METADATA);
         if let Some(value) = headers.remove(&sealed) {
-            // Sealed under the same content key: opened here, it is sealed or not as the bucket says.
+            // Sealed under the same content key: opened here, it is sealed or not as the bucket
+            // says.
             let text = value.to_str().map_err(|_| S3Error::not_authentic())?;
             let metadata = user_metadata::open(&object.header, &object.key, text)
                 .map_err(|_| S3Error::not_authentic())?;
@@ -308,8 +309,8 @@ async fn seal_copy(
     seal_as_copy(proxy, to, headers, content).await
 }
 
-/// Copies an object without content between a key that ends in `/` and one that does not: the former
-/// is stored without a body.
+/// Copies an object without content between a key that ends in `/` and one that does not: the
+/// former is stored without a body.
 async fn seal_empty(
     proxy: &Proxy,
     call: &RequestContext,

@@ -1,5 +1,5 @@
-//! `DeleteBucket`: what is the proxy's own goes first, if nothing else is in the way: parked parts, and
-//! what was recorded of uploads.
+//! `DeleteBucket`: what is the proxy's own goes first, if nothing else is in the way: parked parts,
+//! and what was recorded of uploads.
 
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::xml::{self, EntryKind};
@@ -30,8 +30,8 @@ pub(super) fn is_meant(call: &RequestContext) -> bool {
         && call.target.query().names().all(|name| name == "x-id")
 }
 
-/// Deletes a bucket that is empty as far as clients can see. Uploads that were begun there end with it,
-/// as they do at the backend.
+/// Deletes a bucket that is empty as far as clients can see. Uploads that were begun there end with
+/// it, as they do at the backend.
 pub(super) async fn delete_bucket(
     proxy: &Proxy,
     call: &RequestContext,
@@ -67,8 +67,8 @@ async fn attempt(proxy: &Proxy, call: &RequestContext) -> Result<Response<Respon
     proxy.ask(&call.signer, &Method::DELETE, &pass_through::target(call), headers).await
 }
 
-/// What of the proxy's own is in the way; nothing, if there is something else as well. First what can
-/// be seen, then what remains of it in a bucket with versions.
+/// What of the proxy's own is in the way; nothing, if there is something else as well. First what
+/// can be seen, then what remains of it in a bucket with versions.
 async fn left(proxy: &Proxy, call: &RequestContext) -> Result<Vec<Left>, S3Error> {
     let current = list(proxy, call, Query::new().with("list-type", "2")).await?;
     let versions = list(proxy, call, Query::new().with("versions", "")).await?;

@@ -81,8 +81,9 @@ pub(super) async fn get_object(
     }
 }
 
-/// Headers of the request to the backend that a read begins with. Nobody knows yet what lies there: checksums of
-/// plaintext are the backend's to tell, and those of sealed bytes do not leave the proxy.
+/// Headers of the request to the backend that a read begins with. Nobody knows yet what lies there:
+/// checksums of plaintext are the backend's to tell, and those of sealed bytes do not leave the
+/// proxy.
 pub(super) fn asking(
     proxy: &Proxy,
     call: &RequestContext,
@@ -168,7 +169,8 @@ fn guess(range: ByteRange) -> Option<String> {
     }
 }
 
-/// The answer to a range beyond the end of the sealed object, and so of the content. `head` tells of it.
+/// The answer to a range beyond the end of the sealed object, and so of the content. `head` tells
+/// of it.
 async fn beyond(
     proxy: &Proxy,
     object_ref: &ObjectRef<'_>,

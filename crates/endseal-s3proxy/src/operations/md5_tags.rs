@@ -1,9 +1,9 @@
 //! Conditions where objects are called by the MD5 of their content (`entity_tags = "md5"`).
 //!
-//! Before anything else is done with a request, the MD5s in its conditions become the tags that the same
-//! objects have everywhere else: `"<the backend's>-0"`. Which those are, the objects are asked for. What then
-//! happens knows nothing of MD5s, and the backend decides. An MD5 that the object does not have stays: as a tag
-//! that clients were never given, which no object has.
+//! Before anything else is done with a request, the MD5s in its conditions become the tags that the
+//! same objects have everywhere else: `"<the backend's>-0"`. Which those are, the objects are asked
+//! for. What then happens knows nothing of MD5s, and the backend decides. An MD5 that the object
+//! does not have stays: as a tag that clients were never given, which no object has.
 
 use std::collections::HashMap;
 
@@ -26,11 +26,12 @@ use crate::sealed_object::{Inspected, ObjectRef, object_len};
 const OWN: [&str; 3] = ["if-match", "if-none-match", "if-range"];
 const OF_SOURCE: [&str; 2] = ["x-amz-copy-source-if-match", "x-amz-copy-source-if-none-match"];
 
-/// Replaces the MD5s in the conditions of a request. Gives what its object is called, if it was asked for.
+/// Replaces the MD5s in the conditions of a request. Gives what its object is called, if it was
+/// asked for.
 ///
 /// # Errors
-/// `AccessDenied` if the client may not read the object, `ObjectNotAuthentic` if its entry does not open, and
-/// whatever keeps the backend from telling what the object is.
+/// `AccessDenied` if the client may not read the object, `ObjectNotAuthentic` if its entry does not
+/// open, and whatever keeps the backend from telling what the object is.
 pub(super) async fn translate(
     proxy: &Proxy,
     call: &mut RequestContext,
@@ -65,8 +66,8 @@ pub(super) async fn translate(
     Ok(found)
 }
 
-/// Calls the object of a read by its MD5 also where the answer has no metadata: it is not modified, or a
-/// condition does not hold. Gives the error to answer with.
+/// Calls the object of a read by its MD5 also where the answer has no metadata: it is not modified,
+/// or a condition does not hold. Gives the error to answer with.
 pub(super) async fn name(
     proxy: &Proxy,
     call: &RequestContext,
@@ -140,13 +141,13 @@ fn replace(headers: &mut HeaderMap, names: &[&'static str], found: Option<&Named
     }
 }
 
-/// A write that is not to replace content with a certain MD5: where what was found has another, or there is
-/// nothing, the write is held to that. An object of that content could be written in between, and the backend
-/// would not know it by its MD5.
+/// A write that is not to replace content with a certain MD5: where what was found has another, or
+/// there is nothing, the write is held to that. An object of that content could be written in
+/// between, and the backend would not know it by its MD5.
 ///
 /// # Errors
-/// `PreconditionFailed` if a condition does not hold for what was found: many a server knows none but `*` for
-/// writes.
+/// `PreconditionFailed` if a condition does not hold for what was found: many a server knows none
+/// but `*` for writes.
 fn hold_to_what_was_found(headers: &mut HeaderMap, found: Option<&Named>) -> Result<(), S3Error> {
     let unwanted = headers::text(headers, IF_NONE_MATCH).filter(|list| names_md5(list));
     let Some(unwanted) = unwanted else { return Ok(()) };
@@ -168,7 +169,8 @@ fn hold_to_what_was_found(headers: &mut HeaderMap, found: Option<&Named>) -> Res
     Ok(())
 }
 
-/// What the objects are called that are to be deleted if they have a certain MD5, by key and version.
+/// What the objects are called that are to be deleted if they have a certain MD5, by key and
+/// version.
 ///
 /// # Errors
 /// As [`translate`].

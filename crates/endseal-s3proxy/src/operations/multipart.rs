@@ -1,6 +1,6 @@
 //! Uploads in parts (docs/spec/s3-object.md, "Writing a multipart object"). The upload id holds all
-//! that an upload needs: every proxy with the key provider can take any part. The proxy records beside it
-//! what lists of uploads and of parts need, and parts that come twice.
+//! that an upload needs: every proxy with the key provider can take any part. The proxy records
+//! beside it what lists of uploads and of parts need, and parts that come twice.
 
 mod abort;
 mod choice;

@@ -1,10 +1,11 @@
-//! Lists of buckets whose names are encrypted: of objects, of versions, of uploads. And those of other
-//! buckets where a page has nothing but what is the proxy's own, or has uploads that are recorded.
+//! Lists of buckets whose names are encrypted: of objects, of versions, of uploads. And those of
+//! other buckets where a page has nothing but what is the proxy's own, or has uploads that are
+//! recorded.
 //!
-//! The backend lists what lies below a folder, in the order of encrypted names. What does not begin as the
-//! client wants, and what no client can name, is left out; a page that has nothing then is no answer as
-//! long as there are others. Where the client asks for fewer entries than a page has, the page is cut, and
-//! the next one begins behind the last entry that was shown.
+//! The backend lists what lies below a folder, in the order of encrypted names. What does not begin
+//! as the client wants, and what no client can name, is left out; a page that has nothing then is
+//! no answer as long as there are others. Where the client asks for fewer entries than a page has,
+//! the page is cut, and the next one begins behind the last entry that was shown.
 
 mod key_codec;
 mod list_request;
@@ -35,8 +36,8 @@ use crate::transfer::Outgoing;
 /// A list is at most 1,000 entries with keys of 1,024 bytes, escaped.
 const MAX_LIST: usize = 16 << 20;
 
-/// Pages without anything to show that are gone through for one answer; more, where names are as they come
-/// and the client could not name where to go on.
+/// Pages without anything to show that are gone through for one answer; more, where names are as
+/// they come and the client could not name where to go on.
 const LOOKS: usize = 32;
 
 /// Lists what the client may see, with the names that it knows.

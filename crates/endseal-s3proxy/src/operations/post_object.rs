@@ -1,10 +1,10 @@
 //! The object by a form of a browser (`POST Object`): fields, a policy that allows them, a file.
 //!
-//! An object is sealed with its length in its header, so the length of the file must be known before
-//! its bytes are. Of a form that fits into [`SMALL`] it is, as all of it is read. Of a longer one it
-//! follows from `Content-Length`: the file is the last field, and what closes the form is the
-//! boundary with CRLF behind it, as all browsers and libraries write it. A long form that ends
-//! otherwise is refused at its end, and nothing is stored.
+//! An object is sealed with its length in its header, so the length of the file must be known
+//! before its bytes are. Of a form that fits into [`SMALL`] it is, as all of it is read. Of a
+//! longer one it follows from `Content-Length`: the file is the last field, and what closes the
+//! form is the boundary with CRLF behind it, as all browsers and libraries write it. A long form
+//! that ends otherwise is refused at its end, and nothing is stored.
 
 mod answer;
 mod fields;

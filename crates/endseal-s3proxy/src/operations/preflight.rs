@@ -1,5 +1,5 @@
-//! Preflights (CORS, Fetch standard, 4.8): a browser asks, without a signature, if a page of another origin may send a
-//! request. The rules are those of the bucket at the server behind.
+//! Preflights (CORS, Fetch standard, 4.8): a browser asks, without a signature, if a page of
+//! another origin may send a request. The rules are those of the bucket at the server behind.
 
 use endseal_s3_protocol::{Query, S3Error, Target};
 use http::header::{ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, ORIGIN};

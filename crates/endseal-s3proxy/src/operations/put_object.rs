@@ -142,7 +142,8 @@ pub(super) async fn seal(
     finish(response, report.take(), md5).await
 }
 
-/// All of an object whose content is no longer than a chunk, so that it is here before any of it may leave.
+/// All of an object whose content is no longer than a chunk, so that it is here before any of it
+/// may leave.
 async fn seal_short(
     proxy: &Proxy,
     content: Content,
@@ -159,8 +160,8 @@ async fn seal_short(
     Ok((sealed.into(), outcome))
 }
 
-/// The content, and the MD5 that it has or will have been found to have behind its last byte: if its
-/// request says it, or it is short. Nothing can be written beside an object behind its content.
+/// The content, and the MD5 that it has or will have been found to have behind its last byte: if
+/// its request says it, or it is short. Nothing can be written beside an object behind its content.
 async fn with_md5(proxy: &Proxy, content: Content) -> Result<(Content, Option<[u8; 16]>), S3Error> {
     if content.expected_md5().is_none() && content.len() <= MAX_HELD {
         let (content, md5) = held(content, proxy.limits().idle_timeout).await?;

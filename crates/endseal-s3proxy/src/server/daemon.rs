@@ -60,11 +60,12 @@ impl fmt::Display for RunError {
 
 impl core::error::Error for RunError {}
 
-/// Serves until the process gets SIGINT or SIGTERM, with a thread for each CPU. `begun` is told where it
-/// listens, and says whether it goes on. Returns how many connections were cut at the end.
+/// Serves until the process gets SIGINT or SIGTERM, with a thread for each CPU. `begun` is told
+/// where it listens, and says whether it goes on. Returns how many connections were cut at the end.
 ///
-/// With SIGHUP, requests that begin are served by what `read` gives, and those that have begun end as they began. Addresses,
-/// `limits.connections`, `limits.drain` and `backend.folder` stay as they are until the process ends.
+/// With SIGHUP, requests that begin are served by what `read` gives, and those that have begun end
+/// as they began. Addresses, `limits.connections`, `limits.drain` and `backend.folder` stay as they
+/// are until the process ends.
 ///
 /// # Errors
 /// [`RunError`].

@@ -9,8 +9,8 @@ use super::tls;
 use crate::config::TlsFiles;
 use crate::context::Proxy;
 
-/// Proxy and certificate of one configuration. A connection has the certificate of the generation that accepted it, a request
-/// the proxy of the generation in which it came.
+/// Proxy and certificate of one configuration. A connection has the certificate of the generation
+/// that accepted it, a request the proxy of the generation in which it came.
 pub(crate) struct Generation {
     pub(crate) proxy: Arc<Proxy>,
     pub(crate) tls: Option<TlsAcceptor>,

@@ -37,7 +37,8 @@ pub struct Server {
 /// Longest time for a handshake of TLS.
 const TLS_HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// Headers of a request. The limit of their bytes comes first: 2 KB of user metadata are up to 500 headers.
+/// Headers of a request. The limit of their bytes comes first: 2 KB of user metadata are up to 500
+/// headers.
 const MAX_HEADERS: usize = 2_048;
 
 /// Bytes of a connection's read buffer at most.
@@ -178,8 +179,8 @@ impl Server {
             .half_close(true)
             .serve_connection(TokioIo::new(front), service);
         let mut connection = pin!(connection);
-        // Clients that vanish, and bodies that were cut because they did not authenticate, end here with an error
-        // that their request has counted already.
+        // Clients that vanish, and bodies that were cut because they did not authenticate, end here
+        // with an error that their request has counted already.
         tokio::select! {
             _ = connection.as_mut() => return,
             () = stopped(&mut stop) => {}

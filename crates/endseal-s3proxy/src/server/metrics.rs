@@ -20,8 +20,8 @@ use crate::upstream::Client;
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
 /// Serves the counters of a proxy: `GET /metrics`, beside `/healthz` and `/readyz`, to whoever
-/// reaches it. Nothing that it tells is secret, but much is nobody's business: bind it to an address
-/// that only operators reach.
+/// reaches it. Nothing that it tells is secret, but much is nobody's business: bind it to an
+/// address that only operators reach.
 #[allow(missing_debug_implementations, reason = "the proxy holds secret access keys")]
 #[derive(Clone)]
 pub struct MetricsServer(Current);
@@ -106,8 +106,8 @@ fn of_backend(client: &Client, out: &mut String) {
     }
 }
 
-/// A provider that is quicker than a cache has none: then nothing is cached, and nothing is asked by
-/// way of one.
+/// A provider that is quicker than a cache has none: then nothing is cached, and nothing is asked
+/// by way of one.
 fn of_keys(cache: Option<&Cached>, out: &mut String) {
     let entries = cache.map_or(0, Cached::entries) as u64;
     series(out, "keys_cached", "gauge", "Content keys in memory.", entries);

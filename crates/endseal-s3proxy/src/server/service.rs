@@ -165,8 +165,8 @@ fn head_len(uri: &Uri, headers: &HeaderMap) -> usize {
     headers.iter().fold(target, |sum, (name, value)| sum + name.as_str().len() + value.len() + 4)
 }
 
-/// True for clients built on botocore. After an answer that came without "100 Continue", botocore does not read the
-/// status line of the next answer over the same connection.
+/// True for clients built on botocore. After an answer that came without "100 Continue", botocore
+/// does not read the status line of the next answer over the same connection.
 fn is_botocore(headers: &HeaderMap) -> bool {
     let agent = headers::text(headers, USER_AGENT).unwrap_or_default().to_ascii_lowercase();
     agent.contains("botocore") || agent.contains("aws-cli")

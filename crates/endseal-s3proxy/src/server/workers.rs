@@ -1,7 +1,7 @@
 //! Threads that serve connections, each with a runtime of its own.
 //!
-//! A connection stays with one thread, and so does what its requests send to the backend. Where threads share a
-//! runtime, each piece of a body wakes a second thread that finds nothing to do.
+//! A connection stays with one thread, and so does what its requests send to the backend. Where
+//! threads share a runtime, each piece of a body wakes a second thread that finds nothing to do.
 
 use core::pin::Pin;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -32,8 +32,8 @@ pub(crate) enum ContentSource {
     Form(Box<FormFile>),
 }
 
-/// Takes all of a content that is known to be short, and computes its MD5: the same content, of which
-/// all that the request said was found true. A piece has to come within `patience`.
+/// Takes all of a content that is known to be short, and computes its MD5: the same content, of
+/// which all that the request said was found true. A piece has to come within `patience`.
 ///
 /// # Errors
 /// As [`Content::poll_step`]; `RequestTimeout`.
@@ -48,8 +48,8 @@ pub(crate) async fn held(
     Ok((Content::verified(ContentSource::Held(Some(bytes)), len, outcome), md5))
 }
 
-/// Takes all of a content that is known to be short, and what of it was found true: all that the request said.
-/// A piece has to come within `patience`.
+/// Takes all of a content that is known to be short, and what of it was found true: all that the
+/// request said. A piece has to come within `patience`.
 ///
 /// # Errors
 /// As [`Content::poll_step`]; `RequestTimeout`.

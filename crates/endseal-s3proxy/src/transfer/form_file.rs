@@ -7,8 +7,8 @@ use endseal_s3_protocol::S3Error;
 
 use crate::transfer::RequestBody;
 
-/// The bytes of a file of known length, then `ending`, then nothing. A delimiter within the file is an
-/// error: then the form has something behind the file, and its length is not what it seemed.
+/// The bytes of a file of known length, then `ending`, then nothing. A delimiter within the file is
+/// an error: then the form has something behind the file, and its length is not what it seemed.
 pub(crate) struct FormFile {
     upload: Box<RequestBody>,
     /// Came together with the fields before the file.

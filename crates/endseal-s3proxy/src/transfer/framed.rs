@@ -1,5 +1,6 @@
-//! A body in chunks with a checksum behind it (`STREAMING-UNSIGNED-PAYLOAD-TRAILER`), so that a server
-//! knows when it has not got everything: some take the end of a connection for the end of a body.
+//! A body in chunks with a checksum behind it (`STREAMING-UNSIGNED-PAYLOAD-TRAILER`), so that a
+//! server knows when it has not got everything: some take the end of a connection for the end of a
+//! body.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -16,8 +17,8 @@ use crate::headers::{self, AMZ_TRAILER, DECODED_LENGTH, SDK_CHECKSUM};
 use crate::transfer::Sealed;
 use crate::upstream::{Body, SourceError};
 
-/// Bytes of a chunk. Their number is fixed, so that the length of the whole is known before. Long, so that
-/// few pieces are cut in two by an end of one; MinIO takes up to 16 MiB.
+/// Bytes of a chunk. Their number is fixed, so that the length of the whole is known before. Long,
+/// so that few pieces are cut in two by an end of one; MinIO takes up to 16 MiB.
 const CHUNK: u64 = 4 * 1024 * 1024;
 
 /// Costs next to nothing, and all servers know it.
@@ -42,8 +43,8 @@ pub(crate) struct Framed {
 }
 
 impl Framed {
-    /// The body of `len` sealed bytes and how it is signed: in chunks, with the headers that say so, where the
-    /// backend `has_trailers`.
+    /// The body of `len` sealed bytes and how it is signed: in chunks, with the headers that say
+    /// so, where the backend `has_trailers`.
     ///
     /// # Errors
     /// If a header cannot be made.

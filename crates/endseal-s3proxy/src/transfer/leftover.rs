@@ -28,8 +28,9 @@ pub(super) enum Left {
     /// It was read to its end.
     #[default]
     Nothing,
-    /// The client asked for a word before it and gets an answer instead. It may or may not send it then, and botocore
-    /// takes the next answer over the same connection for this one: the connection has to end.
+    /// The client asked for a word before it and gets an answer instead. It may or may not send it
+    /// then, and botocore takes the next answer over the same connection for this one: the
+    /// connection has to end.
     Unsent,
     /// It is on its way.
     Body(Incoming),
@@ -45,8 +46,8 @@ impl Leftover {
         self.put(Left::Unsent);
     }
 
-    /// Reads what is left, within bounds, so that the client comes to read its answer. The answer says if the connection
-    /// cannot serve again.
+    /// Reads what is left, within bounds, so that the client comes to read its answer. The answer
+    /// says if the connection cannot serve again.
     pub(crate) async fn end<B>(&self, response: &mut Response<B>) {
         if !self.drain().await {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));

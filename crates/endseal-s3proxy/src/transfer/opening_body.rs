@@ -123,8 +123,8 @@ impl Opened {
         Ok(all.freeze())
     }
 
-    /// The next piece; `None` after the last. There may be none before the pieces that were given are let go: the caller
-    /// MUST NOT keep them until another one comes.
+    /// The next piece; `None` after the last. There may be none before the pieces that were given
+    /// are let go: the caller MUST NOT keep them until another one comes.
     ///
     /// # Errors
     /// `ObjectNotAuthentic`; `ServiceUnavailable` if the backend breaks off.

@@ -21,10 +21,12 @@ use crate::upstream::SourceError;
 /// Chunks of content that the buffer holds: two reads of a client's connection.
 const CHUNKS: usize = 32;
 
-/// Content that is sealed before the checksum of its sealed bytes is made, so that they are in the cache then.
+/// Content that is sealed before the checksum of its sealed bytes is made, so that they are in the
+/// cache then.
 const SLICE: usize = 8 * CHUNK_LEN;
 
-/// Bytes of the end of a body for which memory is taken at once. Behind the last chunk there is hardly more.
+/// Bytes of the end of a body for which memory is taken at once. Behind the last chunk there is
+/// hardly more.
 const MOST_AT_ONCE: u64 = 64 * 1024;
 
 /// The sealer of an object, or of a part of one.
@@ -134,10 +136,12 @@ impl Sealed {
         Ok(out.freeze())
     }
 
-    /// Waits for a buffer to seal the next content into. Returns how many bytes of content it takes, above 0.
+    /// Waits for a buffer to seal the next content into. Returns how many bytes of content it
+    /// takes, above 0.
     fn poll_buffer(&mut self, cx: &Context<'_>) -> Poll<usize> {
         let left = usize::try_from(self.content.len()).unwrap_or(usize::MAX);
-        // One chunk more than the content fills by itself: the sealer may have the beginning of one.
+        // One chunk more than the content fills by itself: the sealer may have the beginning of
+        // one.
         let fits = |len: usize| (len.saturating_sub(SALT_LEN) / SEALED_CHUNK_LEN).saturating_sub(1);
         let all = CHUNKS.min(left / CHUNK_LEN + 1);
         // Little room makes little writes.

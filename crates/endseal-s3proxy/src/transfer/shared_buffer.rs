@@ -1,8 +1,9 @@
 //! A buffer whose front is handed out while its end is filled.
 //!
-//! A pipeline of bytes fills the buffer, converts bytes in place and splits them off its front. Split bytes are written to
-//! a socket without a copy. When all of them are dropped, the buffer reclaims their memory. The producer waits for
-//! that, so a stream has one allocation however slow its reader is.
+//! A pipeline of bytes fills the buffer, converts bytes in place and splits them off its front.
+//! Split bytes are written to a socket without a copy. When all of them are dropped, the buffer
+//! reclaims their memory. The producer waits for that, so a stream has one allocation however slow
+//! its reader is.
 
 use alloc::sync::Arc;
 use core::mem;
@@ -61,7 +62,8 @@ impl SharedBuffer {
         Bytes::from_owner(Piece { bytes, released: Arc::clone(&self.released) })
     }
 
-    /// Waits until the buffer can hold `len` bytes, its content included. A longer allocation is made at once.
+    /// Waits until the buffer can hold `len` bytes, its content included. A longer allocation is
+    /// made at once.
     pub(super) fn poll_reserve(&mut self, cx: &Context<'_>, len: usize) -> Poll<()> {
         if self.reclaims(len) {
             return Poll::Ready(());

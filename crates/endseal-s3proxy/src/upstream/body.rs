@@ -30,8 +30,8 @@ impl Body {
         Self(Kind::Empty)
     }
 
-    /// A body that is there. If it is a secret, make the bytes by [`Bytes::from_owner`] of something
-    /// that wipes itself.
+    /// A body that is there. If it is a secret, make the bytes by [`Bytes::from_owner`] of
+    /// something that wipes itself.
     #[must_use]
     pub fn full(bytes: Bytes) -> Self {
         if bytes.is_empty() { Self::empty() } else { Self(Kind::Full(bytes)) }

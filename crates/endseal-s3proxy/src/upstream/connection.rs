@@ -1,8 +1,8 @@
 //! One HTTP/1.1 connection, which lives in the task that uses it.
 //!
 //! hyper divides a connection into a handle and a future that does the work. Here both are in one
-//! place: the task that waits for a response or a frame polls the future first. So a body crosses no task,
-//! and dropping the wait closes the socket.
+//! place: the task that waits for a response or a frame polls the future first. So a body crosses
+//! no task, and dropping the wait closes the socket.
 
 use alloc::sync::Arc;
 use core::future::Future as _;
@@ -105,7 +105,8 @@ impl Connection {
     }
 }
 
-/// Polls something that only [`Connection::work`] makes ready, right after it: there is nothing to wake.
+/// Polls something that only [`Connection::work`] makes ready, right after it: there is nothing to
+/// wake.
 pub(super) fn look<F: Future + ?Sized>(future: Pin<&mut F>) -> Poll<F::Output> {
     pin!(future).poll(&mut Context::from_waker(Waker::noop()))
 }

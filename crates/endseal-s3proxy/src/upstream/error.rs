@@ -23,7 +23,8 @@ pub enum ClientError {
     Resolve(io::Error),
     /// The request cannot be sent: an upgrade, a body whose length is not the announced one.
     InvalidRequest,
-    /// The response is not HTTP/1.1, changes the protocol, or has a head that is too long or has too many headers.
+    /// The response is not HTTP/1.1, changes the protocol, or has a head that is too long or has
+    /// too many headers.
     InvalidResponse,
     /// The source of the request's body failed; the server saw the connection break.
     Source(SourceError),

@@ -57,8 +57,8 @@ impl Exchange {
         }
     }
 
-    /// Sends the request and waits for the head of a response. One that comes before all of the body
-    /// was taken ends the body: its source is dropped.
+    /// Sends the request and waits for the head of a response. One that comes before all of the
+    /// body was taken ends the body: its source is dropped.
     pub(super) async fn run(
         &mut self,
         head: request::Parts,

@@ -20,8 +20,8 @@ impl IdleTimeout {
         self.since = None;
     }
 
-    /// Ready when there was no progress for as long as `limit`, counted from the first call after the
-    /// last progress.
+    /// Ready when there was no progress for as long as `limit`, counted from the first call after
+    /// the last progress.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>, limit: Duration) -> Poll<()> {
         let since = *self.since.get_or_insert_with(Instant::now);
         self.alarm.poll(cx, since + limit)

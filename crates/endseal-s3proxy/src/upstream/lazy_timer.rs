@@ -5,11 +5,11 @@ use core::task::{Context, Poll, ready};
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// Rings at a time that becomes later and later, as it does where something is waited for after each thing that
-/// came.
+/// Rings at a time that becomes later and later, as it does where something is waited for after
+/// each thing that came.
 ///
-/// A timer of tokio's is set under a lock, and wakes its thread by a system call if it is to ring before all
-/// others. So one that rings too early stays as it is, and is set back when it has rung.
+/// A timer of tokio's is set under a lock, and wakes its thread by a system call if it is to ring
+/// before all others. So one that rings too early stays as it is, and is set back when it has rung.
 #[derive(Default)]
 pub(crate) struct LazyTimer(Option<Pin<Box<Sleep>>>);
 

@@ -21,8 +21,8 @@ pub struct Limits {
     pub kept: usize,
     /// How long they are kept. Should be below what the server does.
     pub kept_for: Duration,
-    /// Bytes of a connection's buffers at most, and of a response's head: 8 KiB and more. Buffers grow
-    /// to it only where so much comes at once.
+    /// Bytes of a connection's buffers at most, and of a response's head: 8 KiB and more. Buffers
+    /// grow to it only where so much comes at once.
     pub buffer: usize,
 }
 

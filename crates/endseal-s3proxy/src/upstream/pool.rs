@@ -15,8 +15,8 @@ use super::limits::Limits;
 
 pub(super) struct Pool {
     limits: Limits,
-    /// One for each connection that is in use. A request takes a kept connection before it opens one,
-    /// so that there are never more connections than permits, kept ones included.
+    /// One for each connection that is in use. A request takes a kept connection before it opens
+    /// one, so that there are never more connections than permits, kept ones included.
     permits: Arc<Semaphore>,
     kept: Mutex<Kept>,
 }
@@ -49,10 +49,11 @@ impl Pool {
         permit.ok().and_then(Result::ok).ok_or(ClientError::Busy)
     }
 
-    /// The connection of this runtime that was used last and is still good. The caller MUST have a permit.
+    /// The connection of this runtime that was used last and is still good. The caller MUST have a
+    /// permit.
     ///
-    /// Another runtime's connection is not taken: each piece that is read would have its thread wake this one. One is
-    /// closed if there are too many otherwise.
+    /// Another runtime's connection is not taken: each piece that is read would have its thread
+    /// wake this one. One is closed if there are too many otherwise.
     pub(super) fn take(&self) -> Option<Box<Connection>> {
         let here = here();
         loop {

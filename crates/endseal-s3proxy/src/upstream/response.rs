@@ -34,8 +34,8 @@ impl ResponseBody {
         own
     }
 
-    /// Reads on to the end of `room`, at most `most` bytes and as many as it has capacity for: the caller MUST let both be
-    /// above 0. `None` after the last byte.
+    /// Reads on to the end of `room`, at most `most` bytes and as many as it has capacity for: the
+    /// caller MUST let both be above 0. `None` after the last byte.
     ///
     /// Frames (`poll_frame`) go on where this stopped.
     ///
@@ -68,7 +68,8 @@ impl ResponseBody {
 
     /// The next frame, if it is there.
     fn next(&mut self) -> Poll<Option<Result<Frame<Bytes>, ResponseError>>> {
-        // Only the work of the connection gives frames, and it is done here: there is nothing to wake.
+        // Only the work of the connection gives frames, and it is done here: there is nothing to
+        // wake.
         let quiet = &mut Context::from_waker(Waker::noop());
         Pin::new(&mut self.incoming)
             .poll_frame(quiet)

@@ -1,4 +1,5 @@
-//! A body on its way: how far it got, what became of it, and the way back for one that was not begun.
+//! A body on its way: how far it got, what became of it, and the way back for one that was not
+//! begun.
 
 use alloc::sync::Arc;
 use core::pin::Pin;
@@ -88,8 +89,8 @@ impl http_body::Body for SentBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, SourceFailed>>> {
         let state = &mut *self.progress.lock();
-        // Of a body that was ended nothing more comes, and not its end either: the connection closes
-        // when the response was read.
+        // Of a body that was ended nothing more comes, and not its end either: the connection
+        // closes when the response was read.
         let Some(body) = &mut state.body else { return Poll::Pending };
         let item = match Pin::new(&mut *body).poll_frame(cx) {
             Poll::Pending => {

@@ -31,13 +31,14 @@ impl Activity {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// Says whether the body of a request is on its way. As long as one is, the connection ends by a
-    /// reset: some servers take an orderly end for the end of the body, and keep what they have.
+    /// Says whether the body of a request is on its way. As long as one is, the connection ends by
+    /// a reset: some servers take an orderly end for the end of the body, and keep what they have.
     pub(super) fn set_uploading(&self, uploads: bool) {
         self.uploads.store(uploads, Ordering::Relaxed);
     }
 
-    /// Says whether no request is on its way. As long as none is, bytes to be read, or an end, break the connection.
+    /// Says whether no request is on its way. As long as none is, bytes to be read, or an end,
+    /// break the connection.
     pub(super) fn set_idle(&self, idle: bool) {
         self.idle.store(idle, Ordering::Relaxed);
     }
@@ -84,8 +85,8 @@ impl Socket {
         }
     }
 
-    /// Returns true if bytes, or the end of the connection, can be read. Asks the system: the runtime may not have
-    /// looked since they came.
+    /// Returns true if bytes, or the end of the connection, can be read. Asks the system: the
+    /// runtime may not have looked since they came.
     fn is_readable(&mut self) -> bool {
         let mut socket = [PollFd::new(self.tcp(), PollFlags::IN)];
         !matches!(poll(&mut socket, Some(&Timespec::default())), Ok(0))
@@ -109,8 +110,9 @@ impl Socket {
 
     /// Holds the failure of a write back while the body of a request is on its way.
     ///
-    /// A server that refuses an upload answers, closes, and resets what still comes. Its answer has arrived before the
-    /// reset, and is lost if the failure ends the exchange. Reading finds the answer or the end.
+    /// A server that refuses an upload answers, closes, and resets what still comes. Its answer has
+    /// arrived before the reset, and is lost if the failure ends the exchange. Reading finds the
+    /// answer or the end.
     fn unless_answered<T>(
         &mut self,
         cx: &Context<'_>,
@@ -184,7 +186,8 @@ impl AsyncWrite for Socket {
         self.wrote(cx, outcome)
     }
 
-    /// Both take several buffers, so that hyper queues the frames of a body instead of copying them.
+    /// Both take several buffers, so that hyper queues the frames of a body instead of copying
+    /// them.
     fn is_write_vectored(&self) -> bool {
         true
     }

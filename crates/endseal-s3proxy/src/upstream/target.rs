@@ -87,7 +87,8 @@ impl Target {
         &self.base_path
     }
 
-    /// The target of a request for `path_and_query`, which begins with a slash and is taken as it is.
+    /// The target of a request for `path_and_query`, which begins with a slash and is taken as it
+    /// is.
     ///
     /// # Errors
     /// [`InvalidTarget::Url`] if it holds what no request line can.

@@ -1,5 +1,5 @@
-//! Responses of a backend that is hostile or broken, as bytes. Each has one verdict in bounded time, and the next
-//! request has its own response.
+//! Responses of a backend that is hostile or broken, as bytes. Each has one verdict in bounded
+//! time, and the next request has its own response.
 
 use core::fmt::Write as _;
 
@@ -391,7 +391,8 @@ fn all() -> Vec<Shape> {
     [lengths(), encodings(), chunks(), heads()].into_iter().flatten().collect()
 }
 
-/// A backend that answers `/hostile` with the bytes, in writes of `step` bytes, and other requests with their path.
+/// A backend that answers `/hostile` with the bytes, in writes of `step` bytes, and other requests
+/// with their path.
 async fn backend(bytes: Vec<u8>, then: Then, step: usize) -> Server {
     serve(move |mut peer: Peer| {
         let bytes = bytes.clone();
@@ -503,7 +504,8 @@ async fn each_shape_has_one_verdict_and_the_next_request_its_own_response() {
 /// The same responses, a byte at a time.
 #[tokio::test]
 async fn pieces_do_not_change_the_verdict() {
-    // Bytes behind a response that come after the next request are indistinguishable from its response.
+    // Bytes behind a response that come after the next request are indistinguishable from its
+    // response.
     let is_apart = |shape: &Shape| {
         let name = shape.name;
         let behind = ["glued", "longer", "304", "and bytes", "more bytes", "framing"];

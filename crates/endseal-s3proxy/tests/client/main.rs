@@ -1,5 +1,5 @@
-//! The client against servers that answer, stall, lie and die: each is a socket of this process, which
-//! says byte for byte what the test wants.
+//! The client against servers that answer, stall, lie and die: each is a socket of this process,
+//! which says byte for byte what the test wants.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 #![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "these are tests")]
 

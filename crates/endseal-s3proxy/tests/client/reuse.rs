@@ -51,7 +51,8 @@ async fn a_connection_serves_again_after_any_head() {
     }
 }
 
-/// Bytes that came since the last response are found even where the runtime had no time to look at its sockets.
+/// Bytes that came since the last response are found even where the runtime had no time to look at
+/// its sockets.
 #[tokio::test]
 async fn a_connection_that_can_be_read_is_not_used_again() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

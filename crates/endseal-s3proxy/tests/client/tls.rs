@@ -118,7 +118,8 @@ async fn a_server_that_is_not_trusted_gets_no_request() {
 
 #[tokio::test]
 async fn an_end_without_goodbye_is_no_end() {
-    // Framed by the end of the connection alone: whoever cuts it could pass a part off as the whole.
+    // Framed by the end of the connection alone: whoever cuts it could pass a part off as the
+    // whole.
     let client = client("localhost", serve(&rustls::version::TLS13, true).await, own());
     let response = get(&client, "/").await.unwrap();
     let (body, error) = read(response.into_body()).await;

@@ -1,4 +1,5 @@
-//! Uploads that a server completes in steps, so that for some time there is neither an upload nor an object.
+//! Uploads that a server completes in steps, so that for some time there is neither an upload nor
+//! an object.
 
 use core::time::Duration;
 

@@ -153,8 +153,8 @@ pub(crate) struct Let {
     pub(crate) token: Option<String>,
 }
 
-/// A backend that answers with 200 to requests that are signed with [`CHAIN_SECRET`], and with 403 to
-/// others.
+/// A backend that answers with 200 to requests that are signed with [`CHAIN_SECRET`], and with 403
+/// to others.
 pub(crate) struct Verifying {
     pub(crate) source: Source,
     pub(crate) let_in: Arc<Mutex<Vec<Let>>>,

@@ -1,4 +1,5 @@
-//! Credentials of the backend out of a chain: each of its sources, renewal, and sources that are broken.
+//! Credentials of the backend out of a chain: each of its sources, renewal, and sources that are
+//! broken.
 
 use core::time::Duration;
 use std::fs;

@@ -136,8 +136,8 @@ async fn checksums_are_compared_here_or_where_plaintext_is_stored() {
     assert_eq!((got.body.as_slice(), got.header(name)), (&b"content"[..], None));
 }
 
-/// A browser that follows a link in a page which a presigned URL gave it sends that URL, whose signature is good for the
-/// proxy: the backend would read the plaintext with it.
+/// A browser that follows a link in a page which a presigned URL gave it sends that URL, whose
+/// signature is good for the proxy: the backend would read the plaintext with it.
 #[tokio::test(flavor = "multi_thread")]
 async fn credentials_for_the_proxy_stay_with_it() {
     let (told, scratch) = (Told::start().await, Scratch::new());
@@ -170,8 +170,8 @@ async fn credentials_for_the_proxy_stay_with_it() {
     }
 }
 
-/// With these, a browser reports the URLs that it asks the proxy for, presigned ones as well, to who the backend names,
-/// or does other things to the proxy's origin.
+/// With these, a browser reports the URLs that it asks the proxy for, presigned ones as well, to
+/// who the backend names, or does other things to the proxy's origin.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backend_orders_browsers_nothing() {
     let (told, scratch) = (Told::start().await, Scratch::new());

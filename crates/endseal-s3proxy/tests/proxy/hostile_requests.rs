@@ -1,5 +1,6 @@
-//! Requests that a hostile or broken client sends, as bytes. Each that is understood has one answer, no content is
-//! taken for a request, and a connection whose next request has no certain beginning ends.
+//! Requests that a hostile or broken client sends, as bytes. Each that is understood has one
+//! answer, no content is taken for a request, and a connection whose next request has no certain
+//! beginning ends.
 
 use core::time::Duration;
 
@@ -357,8 +358,8 @@ async fn each_request_that_is_understood_has_one_answer() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// Uploads and refused uploads by turns, whose contents are requests, from clients that read slowly, while others
-/// are in the middle of theirs.
+/// Uploads and refused uploads by turns, whose contents are requests, from clients that read
+/// slowly, while others are in the middle of theirs.
 #[tokio::test(flavor = "multi_thread")]
 async fn pipelined_contents_are_no_requests() {
     let (_world, front) = World::with_bucket().await;

@@ -71,7 +71,8 @@ impl Subscriber for Lines {
     fn exit(&self, _: &Id) {}
 }
 
-/// The one warning that a GET leaves before such a backend, of an object that is there if anything is.
+/// The one warning that a GET leaves before such a backend, of an object that is there if anything
+/// is.
 async fn warning(config: &Config) -> String {
     let lines = Lines::default();
     let _until = tracing::subscriber::set_default(lines.clone());

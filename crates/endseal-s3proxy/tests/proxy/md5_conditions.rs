@@ -314,8 +314,8 @@ async fn who_may_not_read_does_not_learn_what_is_there() {
     writer.send("PUT", "/bucket/key", &[("if-match", &listed)], b"x").await.expect(200);
 }
 
-/// An upload that is listed with the id that was given, has a part that was sent twice, and replaces an
-/// object that is called by its MD5, or another one not.
+/// An upload that is listed with the id that was given, has a part that was sent twice, and
+/// replaces an object that is called by its MD5, or another one not.
 #[tokio::test(flavor = "multi_thread")]
 async fn recorded_uploads_replace_what_is_called_by_its_md5() {
     let (world, front) = with_bucket(|_| {}).await;

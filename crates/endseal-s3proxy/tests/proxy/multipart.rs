@@ -285,7 +285,8 @@ async fn a_bucket_with_nothing_but_parked_parts_can_be_deleted() {
     client.ask("HEAD", "/bucket").await.expect(404);
 }
 
-/// Content that is damaged between proxy and backend would be found when it is read, and be lost by then.
+/// Content that is damaged between proxy and backend would be found when it is read, and be lost by
+/// then.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_damaged_on_the_way_to_the_backend_is_not_stored() {
     let (world, _front) = World::with_bucket().await;
@@ -308,7 +309,8 @@ async fn what_is_damaged_on_the_way_to_the_backend_is_not_stored() {
     assert_eq!(client.ask("GET", "/bucket/key").await.status, 404);
 }
 
-/// SDKs send a request again after 503, and not after 409: that one is about a key of which they know nothing.
+/// SDKs send a request again after 503, and not after 409: that one is about a key of which they
+/// know nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conflict_about_a_key_of_the_proxys_own_is_temporary() {
     let (world, _front) = World::with_bucket().await;

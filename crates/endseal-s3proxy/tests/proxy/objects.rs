@@ -207,8 +207,8 @@ async fn checksums_of_the_client_are_compared_before_anything_is_stored() {
     assert_eq!(world.data().len(), 1);
 }
 
-/// A server knows by it that it has everything: short content goes whole, with its checksum before it, and longer
-/// content in chunks with the checksum behind.
+/// A server knows by it that it has everything: short content goes whole, with its checksum before
+/// it, and longer content in chunks with the checksum behind.
 #[tokio::test(flavor = "multi_thread")]
 async fn sealed_content_has_a_checksum_for_the_backend() {
     let (world, _front) = World::with_bucket().await;

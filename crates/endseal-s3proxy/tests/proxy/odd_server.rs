@@ -19,19 +19,20 @@ pub(crate) enum Oddity {
     HeedlessOfCopies,
     /// An answer 412 to a write has the entity tag of what is there.
     TellsTags,
-    /// Parts of an upload lose their bytes and tags some time before it is completed, and most leave the list. If who
-    /// asked for that is gone by then, it stays so. MinIO is like that.
+    /// Parts of an upload lose their bytes and tags some time before it is completed, and most
+    /// leave the list. If who asked for that is gone by then, it stays so. MinIO is like that.
     TakesPartsFirst,
     /// An upload is none any more some time before it is an object. versitygw is like that.
     HidesUploads,
-    /// The first write into a folder of the proxy's own is refused with 409: what went into it before was deleted, and
-    /// the folder with it, at that moment. versitygw is like that.
+    /// The first write into a folder of the proxy's own is refused with 409: what went into it
+    /// before was deleted, and the folder with it, at that moment. versitygw is like that.
     LosesFolders,
     /// The middle byte of every body of more than 1,000 bytes arrives changed.
     ChangesBytes,
     /// Objects whose keys begin with `d` are listed, and not found.
     LosesObjects,
-    /// Every answer tells the length of what is stored, has a header for its connection, and says which headers came.
+    /// Every answer tells the length of what is stored, has a header for its connection, and says
+    /// which headers came.
     TellsHeaders,
 }
 

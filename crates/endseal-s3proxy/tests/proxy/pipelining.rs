@@ -85,7 +85,8 @@ fn put(client: &Client, number: usize, len: usize) -> Vec<u8> {
     format!("{head}\r\n").into_bytes()
 }
 
-/// Uploads, the content of the last of which looks like requests, while other uploads keep the backend busy.
+/// Uploads, the content of the last of which looks like requests, while other uploads keep the
+/// backend busy.
 ///
 /// Each has one answer, and no content is taken for a request.
 #[tokio::test(flavor = "multi_thread")]

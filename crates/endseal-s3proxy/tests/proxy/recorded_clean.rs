@@ -47,7 +47,8 @@ async fn what_is_recorded_of_uploads_is_cleaned_with_them() {
     let uploads = backend.ask("GET", "/bucket?uploads&prefix=gone").await.expect(200);
     let target = format!("/bucket/gone?uploadId={}", uploads.element("UploadId"));
     backend.ask("DELETE", &target).await.expect(204);
-    // An object that says it belongs elsewhere, one that says nothing, and names that are none of ours.
+    // An object that says it belongs elsewhere, one that says nothing, and names that are none of
+    // ours.
     let of_live = own(&world).await.into_iter().find(|key| key.ends_with("/id")).unwrap();
     let head = backend.ask("HEAD", &format!("/bucket/{of_live}")).await.expect(200);
     let owner = head.header("x-amz-meta-endseal-upload").unwrap().to_owned();

@@ -25,7 +25,8 @@ async fn requests<T>(front: &Front, work: impl Future<Output = T>) -> (T, u64) {
     (done, counter(front, name) - before)
 }
 
-/// Requests to begin an upload, to upload a part, to list uploads, to complete and to give up another one.
+/// Requests to begin an upload, to upload a part, to list uploads, to complete and to give up
+/// another one.
 async fn costs(front: &Front) -> [u64; 5] {
     let client = &front.client;
     let target = "/bucket/key";
@@ -46,8 +47,9 @@ async fn costs(front: &Front) -> [u64; 5] {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_recorded_costs_few_requests() {
     let (world, front) = World::with_bucket().await;
-    // The upload and its id; the part and its receipt; the list and an id that is read. A completion asks for the
-    // parts, writes the end, looks for parked parts, and lists and deletes what was recorded; so does an abortion.
+    // The upload and its id; the part and its receipt; the list and an id that is read. A
+    // completion asks for the parts, writes the end, looks for parked parts, and lists and deletes
+    // what was recorded; so does an abortion.
     assert_eq!(costs(&front).await, [2, 2, 2, 6, 4]);
     assert!(own(&world).await.is_empty());
 }

@@ -146,7 +146,8 @@ async fn a_reload_changes_clients_and_certificates_and_no_request_fails() {
     put(Ok(with_tls(tls("other"))));
     until("another certificate", async || shows(address, other).await).await;
     assert!(!shows(address, first).await);
-    // A file that is half written may have no `[tls]` yet: what was encrypted is not sent in the clear.
+    // A file that is half written may have no `[tls]` yet: what was encrypted is not sent in the
+    // clear.
     let without_tls = Ok(with("NEW"));
     for unusable in [Ok(with_tls(tls("missing"))), Err("not TOML".to_owned()), without_tls] {
         put(unusable);

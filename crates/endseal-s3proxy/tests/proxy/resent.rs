@@ -214,8 +214,8 @@ async fn receipts_that_were_changed_or_moved_are_none() {
     let (client, backend) = (&front.client, &world.backend());
     let body = content(PART, 1);
     let target = "/bucket/key";
-    // Of one upload a part twice, and another part with the same content; of another upload of the key,
-    // and of one of another key, the same.
+    // Of one upload a part twice, and another part with the same content; of another upload of the
+    // key, and of one of another key, the same.
     let id = begin(client, target, &[]).await;
     let first = sent(client, target, &id, 1, &body).await;
     let [old] = receipts(&world).await.try_into().unwrap();

@@ -1,5 +1,5 @@
-//! A small server that speaks the part of the transit engine's protocol that is used, with the statuses
-//! and texts of OpenBao 2.7.2, which `openbao.rs` compares. It checks what it gets.
+//! A small server that speaks the part of the transit engine's protocol that is used, with the
+//! statuses and texts of OpenBao 2.7.2, which `openbao.rs` compares. It checks what it gets.
 
 use core::fmt::Write as _;
 use std::collections::VecDeque;

@@ -1,5 +1,5 @@
-//! Encodings of Olm's messages: the one that is written, and others that protobuf would take for it. And
-//! the first messages of a session that libolm wrote.
+//! Encodings of Olm's messages: the one that is written, and others that protobuf would take for
+//! it. And the first messages of a session that libolm wrote.
 
 use std::path::Path;
 

@@ -64,7 +64,8 @@ impl<A: PairwiseAccount> AcceptContext<A> {
 
     /// The account: only the first message of a session needs it.
     pub(super) fn account(&self) -> MutexGuard<'_, AccountSlot<A>> {
-        // A panic of another conversation ends the whole batch, and what is in memory is dropped then.
+        // A panic of another conversation ends the whole batch, and what is in memory is dropped
+        // then.
         self.account.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,5 +1,6 @@
-//! A backlog on its way: blocks of messages, the conversations that open them, what is written, and what
-//! became of each message. Where the store is, and how many threads work, is decided elsewhere.
+//! A backlog on its way: blocks of messages, the conversations that open them, what is written, and
+//! what became of each message. Where the store is, and how many threads work, is decided
+//! elsewhere.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -32,7 +33,8 @@ const RECENT: usize = 8;
 /// Devices and groups that stay in memory between batches.
 const MAX_LANES: usize = 1_024;
 
-/// All that is in memory of sessions and groups. Whatever fails drops it, and the store has the truth.
+/// All that is in memory of sessions and groups. Whatever fails drops it, and the store has the
+/// truth.
 pub(super) struct StateCache<A: PairwiseAccount> {
     pub(super) conversation_states: HashMap<Conversation, (ConversationState<A>, BatchDedup)>,
     pub(super) account: Arc<Mutex<AccountSlot<A>>>,
@@ -193,8 +195,8 @@ pub(super) struct Batch<'e, A: PairwiseAccount> {
     pub(super) state_cache: &'e mut StateCache<A>,
     outcomes: Vec<Option<Outcome>>,
     released: Vec<(usize, Released)>,
-    /// Results that wait for the number of what was delivered: index of the message, or of the row in
-    /// `released`, in the order in which rows were written.
+    /// Results that wait for the number of what was delivered: index of the message, or of the row
+    /// in `released`, in the order in which rows were written.
     numbers_due: VecDeque<Due>,
     /// Results that are those of another message: its index, that of the message which led to the
     /// other, and the id of both.
@@ -308,7 +310,8 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
         let mut conversation_states = Vec::with_capacity(done.len());
         let (mut start, mut end, mut count) = (usize::MAX, 0, 0);
         for ConversationDone { conversation, conversation_state, dedup, mut entries } in done {
-            // They are nearly in order. Stable: what a message let out of the buffer stays behind it.
+            // They are nearly in order. Stable: what a message let out of the buffer stays behind
+            // it.
             entries.sort_by_key(|entry| entry.index);
             if let (Some(first), Some(last)) = (entries.first(), entries.last()) {
                 (start, end) = (start.min(first.index), end.max(last.index + 1));
@@ -317,7 +320,8 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
             conversation_states.push((conversation.clone(), entries));
             self.state_cache.conversation_states.insert(conversation, (conversation_state, dedup));
         }
-        // A block's indices are few and all its own, so each entry has its place: nothing is sorted.
+        // A block's indices are few and all its own, so each entry has its place: nothing is
+        // sorted.
         let mut ends = alloc::vec![0; end.saturating_sub(start) + 1];
         for entry in conversation_states.iter().flat_map(|(_, entries)| entries) {
             if let Some(at) = ends.get_mut(entry.index - start + 1) {
@@ -421,8 +425,8 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
         }
     }
 
-    /// What became of the message with this id that the message `first` let out of the buffer, or that
-    /// is `first` itself.
+    /// What became of the message with this id that the message `first` let out of the buffer, or
+    /// that is `first` itself.
     fn outcome_of(&self, first: usize, id: &[u8]) -> Option<Outcome> {
         let released = self.released.iter().find(|(index, it)| *index == first && it.id == id);
         match released {

@@ -15,8 +15,8 @@ pub(super) const DIGEST_LEN: usize = 16;
 /// The digest of a ciphertext.
 pub(super) type BodyDigest = [u8; DIGEST_LEN];
 
-/// Ciphertexts up to this length get the keyed digest; for longer ones BLAKE3 is faster, which works on
-/// several parts of them at once.
+/// Ciphertexts up to this length get the keyed digest; for longer ones BLAKE3 is faster, which
+/// works on several parts of them at once.
 const SHORT: usize = 4096;
 
 secret_bytes! {

@@ -1,9 +1,9 @@
 //! The order in which the messages of a batch are opened.
 //!
-//! A ratchet keeps few keys for messages that were overtaken, so the messages of a chain are opened in
-//! the order of their numbers: before a message is opened, all messages of its chain that have a lower
-//! number and come later in the batch are. Nothing else moves, and no message whose id came before in the
-//! batch. The numbers are not authenticated; a wrong number changes the order alone.
+//! A ratchet keeps few keys for messages that were overtaken, so the messages of a chain are opened
+//! in the order of their numbers: before a message is opened, all messages of its chain that have a
+//! lower number and come later in the batch are. Nothing else moves, and no message whose id came
+//! before in the batch. The numbers are not authenticated; a wrong number changes the order alone.
 
 use alloc::vec::Vec;
 use std::collections::{HashMap, HashSet};
@@ -88,7 +88,8 @@ impl Order {
         Self { places, steps, done }
     }
 
-    /// The messages in this order. Each has the position of the queue up to which all are done with it.
+    /// The messages in this order. Each has the position of the queue up to which all are done with
+    /// it.
     pub(super) fn arrange<'e>(&self, envelopes: &[Envelope<'e>]) -> Vec<Envelope<'e>> {
         let arranged = self.places.iter().enumerate().filter_map(|(step, place)| {
             let done = envelopes.get(self.done(step)..self.done(step + 1)).unwrap_or_default();
@@ -98,7 +99,8 @@ impl Order {
         arranged.collect()
     }
 
-    /// Returns the number of messages from the front of the batch that are done after `steps` steps.
+    /// Returns the number of messages from the front of the batch that are done after `steps`
+    /// steps.
     pub(super) fn done(&self, steps: usize) -> usize {
         self.done.get(steps).copied().unwrap_or_default()
     }
@@ -108,8 +110,8 @@ impl Order {
         self.steps.get(place).copied().unwrap_or_default()
     }
 
-    /// A report in steps as one in the order of delivery. It covers the messages up to the first that was
-    /// not done.
+    /// A report in steps as one in the order of delivery. It covers the messages up to the first
+    /// that was not done.
     pub(super) fn restore(&self, report: BatchReport) -> BatchReport {
         let front = 0..self.done(report.outcomes.len());
         let outcomes =

@@ -42,9 +42,9 @@ impl<'a, A: PairwiseAccount> Outbox<'a, A> {
         Self(engine)
     }
 
-    /// Returns ciphertexts that may be sent now, with a number above `after`, at most `limit`, in order.
-    /// Welcomes are among them once their commit is accepted, with the numbers that they got with the
-    /// commit.
+    /// Returns ciphertexts that may be sent now, with a number above `after`, at most `limit`, in
+    /// order. Welcomes are among them once their commit is accepted, with the numbers that they got
+    /// with the commit.
     ///
     /// # Errors
     /// [`EngineError`].

@@ -1,9 +1,10 @@
 //! A batch on several threads: the store has one of its own, so that the next messages are opened
 //! while the last ones are written and synchronised, and conversations are opened side by side.
 //!
-//! The thread of the store takes jobs in order. What it answers comes in the same order, so that the
-//! caller knows what the next answer is about. A block's ids are looked up before the block before it
-//! is written; ids of these two are told apart in the conversations ([`BatchDedup`](super::conversation_state::BatchDedup)).
+//! The thread of the store takes jobs in order. What it answers comes in the same order, so that
+//! the caller knows what the next answer is about. A block's ids are looked up before the block
+//! before it is written; ids of these two are told apart in the conversations
+//! ([`BatchDedup`](super::conversation_state::BatchDedup)).
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -46,7 +47,8 @@ enum Reply<R> {
     Sent(u64),
 }
 
-/// As [`local_store::run`](super::local_store::run), on `options.threads` threads and one for the store.
+/// As [`local_store::run`](super::local_store::run), on `options.threads` threads and one for the
+/// store.
 pub(super) fn run<'e, A: PairwiseAccount>(
     local_store: &mut LocalStore<'_>,
     batch: &mut Batch<'e, A>,
@@ -233,8 +235,8 @@ impl<'e, A: PairwiseAccount> StoreAccess<'e, A> for StoreThread<'e, A> {
     }
 }
 
-/// Takes jobs until none can come any more. A transaction that was not committed then is dropped. What is
-/// written of it is encrypted `ahead` of its commit, while the next block is opened.
+/// Takes jobs until none can come any more. A transaction that was not committed then is dropped.
+/// What is written of it is encrypted `ahead` of its commit, while the next block is opened.
 fn serve<'e, A: PairwiseAccount>(
     local_store: &mut LocalStore<'_>,
     jobs: &Receiver<Job<'e>>,

@@ -31,26 +31,27 @@ const MARK_LEN: usize = 16;
 pub struct PrunePolicy {
     /// Time since 1970.
     pub now: Duration,
-    /// Age of tombstones of messages that were consumed. It MUST exceed the time for which a message
-    /// may be delivered again: the retention of the server, the age of files that are read again.
+    /// Age of tombstones of messages that were consumed. It MUST exceed the time for which a
+    /// message may be delivered again: the retention of the server, the age of files that are read
+    /// again.
     pub tombstones: Duration,
-    /// Time after the end of its lifetime (84 days) at which an unused key package is deleted, and the note
-    /// that one was used: a welcome may be late, or come again.
+    /// Time after the end of its lifetime (84 days) at which an unused key package is deleted, and
+    /// the note that one was used: a welcome may be late, or come again.
     pub key_packages: Duration,
-    /// Age of parked messages that may never open: of groups and identities that are not known, and those
-    /// that are too far ahead.
+    /// Age of parked messages that may never open: of groups and identities that are not known, and
+    /// those that are too far ahead.
     pub parked: Duration,
     /// Deletes sessions with identities that are not verified and of which nothing is left: no
-    /// tombstone, no message in inbox or outbox, none that is parked. A message on such a session is
-    /// `no-session` afterwards.
+    /// tombstone, no message in inbox or outbox, none that is parked. A message on such a session
+    /// is `no-session` afterwards.
     pub strangers: bool,
     /// Rows of each kind that are looked at in a call, at most.
     pub rows: usize,
 }
 
 impl PrunePolicy {
-    /// Tombstones after 90 days, key packages 30 days after their lifetime, parked messages after 30 days,
-    /// no sessions; 10,000 rows.
+    /// Tombstones after 90 days, key packages 30 days after their lifetime, parked messages after
+    /// 30 days, no sessions; 10,000 rows.
     #[must_use]
     pub fn new(now: Duration) -> Self {
         let (tombstones, key_packages, parked) = (90 * DAY, 30 * DAY, 30 * DAY);
@@ -132,8 +133,8 @@ enum Place<P> {
 }
 
 impl<P> Place<P> {
-    /// Returns the row to go on behind, `None` at the start, and leaves the end; returns `None` if it is
-    /// reached.
+    /// Returns the row to go on behind, `None` at the start, and leaves the end; returns `None` if
+    /// it is reached.
     fn take(&mut self) -> Option<Option<P>> {
         match core::mem::replace(self, Self::End) {
             Self::Start => Some(None),
@@ -253,8 +254,8 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         Ok(pruned)
     }
 
-    /// Deletes parked messages that may never open and are old; returns their number, and true if others
-    /// are. A parked message has no time: each call notes the last one beside the time.
+    /// Deletes parked messages that may never open and are old; returns their number, and true if
+    /// others are. A parked message has no time: each call notes the last one beside the time.
     fn prune_parked(&mut self, policy: &PrunePolicy) -> Result<(u64, bool), EngineError> {
         let store = self.store();
         let mut last: BTreeMap<ConversationRef, ParkedTotal> = BTreeMap::new();
@@ -319,8 +320,8 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         Ok(count)
     }
 
-    /// Forgets the tags of sessions that were dropped long ago. A fallback key that was there at the time
-    /// would accept their first messages again, so tags stay until it is gone.
+    /// Forgets the tags of sessions that were dropped long ago. A fallback key that was there at
+    /// the time would accept their first messages again, so tags stay until it is gone.
     fn prune_dropped(
         &mut self,
         from: Option<Vec<u8>>,

@@ -19,15 +19,15 @@ pub(super) const DEVICE: u32 = 2;
 /// A key package's secrets, by its id.
 pub(super) const KEY_PACKAGE: u32 = 3;
 
-/// Sessions that were dropped, by the address: identity, then device. The value is a list of tags (8), each
-/// with the number that the inbox would have given out next (8).
+/// Sessions that were dropped, by the address: identity, then device. The value is a list of tags
+/// (8), each with the number that the inbox would have given out next (8).
 pub(super) const FORGOTTEN: u32 = 4;
 
 /// Numbers of the inbox by the time at which they were given out: see [`prune`](super::prune).
 pub(super) const MARKS: u32 = 16;
 
-/// Parked messages that may never open, by the name of the conversation: the time at which they were seen
-/// first, in milliseconds since 1970 (8), and the id of the last of them.
+/// Parked messages that may never open, by the name of the conversation: the time at which they
+/// were seen first, in milliseconds since 1970 (8), and the id of the last of them.
 pub(super) const PARKED: u32 = 17;
 
 /// Devices with sessions that end, by the address. The value is empty.
@@ -36,12 +36,12 @@ pub(super) const ENDING: u32 = 5;
 /// Key packages with which groups were joined, by their ids: see [`UsedKeyPackage`].
 pub(super) const USED_KEY_PACKAGE: u32 = 7;
 
-/// Key packages by which this device has added others, by their ids. The value is a time after which none
-/// is valid, in seconds since 1970.
+/// Key packages by which this device has added others, by their ids. The value is a time after
+/// which none is valid, in seconds since 1970.
 pub(super) const ADDED_KEY_PACKAGE: u32 = 9;
 
-/// Those of a commit that is pending, by the name of the conversation. The value is the time (8), and each
-/// id behind its length (1).
+/// Those of a commit that is pending, by the name of the conversation. The value is the time (8),
+/// and each id behind its length (1).
 const PENDING_KEY_PACKAGES: u32 = 10;
 
 /// Present if strangers are refused. The value is empty.

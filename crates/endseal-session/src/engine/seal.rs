@@ -7,8 +7,8 @@ use endseal_store::SessionStatus;
 use super::conversation_state::RemoteDevice;
 use crate::{Binding, Certificate, MAX_PLAINTEXT_LEN, Message, PlaintextHead, Ratchet, SendError};
 
-/// The next message of the session that was used last, as it travels. `own` is the certificate of this
-/// device, which the other side needs until it has answered.
+/// The next message of the session that was used last, as it travels. `own` is the certificate of
+/// this device, which the other side needs until it has answered.
 pub(super) fn seal<R: Ratchet>(
     remote_device: &mut RemoteDevice<R>,
     own: &Certificate,

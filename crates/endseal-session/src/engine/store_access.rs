@@ -1,5 +1,5 @@
-//! Access to the store between two transactions of a backlog. The store is at hand or on a thread of its
-//! own.
+//! Access to the store between two transactions of a backlog. The store is at hand or on a thread
+//! of its own.
 
 use super::batch::Batch;
 use super::changeset::Changeset;

@@ -1,5 +1,5 @@
-//! Requests of the work on messages to the store, and its answers. The store is at hand or on a thread of
-//! its own: the requests are the same.
+//! Requests of the work on messages to the store, and its answers. The store is at hand or on a
+//! thread of its own: the requests are the same.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;

@@ -227,8 +227,9 @@ impl<'t, 's, R: Ratchet> StoreSession<'t, 's, R> {
         load_partner(self.transaction, self.references, address)
     }
 
-    /// A device with what can be read of it, and the number of sessions that are dropped because they cannot.
-    /// A certificate that cannot be read is forgotten: the next one counts as the first.
+    /// A device with what can be read of it, and the number of sessions that are dropped because
+    /// they cannot. A certificate that cannot be read is forgotten: the next one counts as the
+    /// first.
     pub(super) fn salvage(
         &mut self,
         address: Address,
@@ -279,7 +280,8 @@ impl<'t, 's, R: Ratchet> StoreSession<'t, 's, R> {
             if let Some(seen) = row.and_then(|row| row.certificate)
                 && seen != certificate
             {
-                // An unreadable certificate costs its own device alone; a notice does not fail for it.
+                // An unreadable certificate costs its own device alone; a notice does not fail for
+                // it.
                 let certificates = Certificate::from_bytes(certificate).ok();
                 let certificates = certificates.zip(Certificate::from_bytes(&seen).ok());
                 if certificates.is_some_and(|(own, seen)| own.is_superseded_by(&seen)) {
@@ -320,8 +322,8 @@ impl<'t, 's, R: Ratchet> StoreSession<'t, 's, R> {
         }
     }
 
-    /// Removes a group: its state and past epochs, parked messages, and in the outbox the commit that
-    /// waits with its welcomes. Returns false if there was none.
+    /// Removes a group: its state and past epochs, parked messages, and in the outbox the commit
+    /// that waits with its welcomes. Returns false if there was none.
     pub(super) fn forget_group(
         &mut self,
         conversation: &Conversation,

@@ -45,8 +45,8 @@ pub struct EngineTransaction<'t, 's, A: PairwiseAccount> {
     store_session: StoreSession<'t, 's, A::Ratchet>,
     device: &'t Device,
     state_cache: &'t mut StateCache<A>,
-    /// Whether the store failed after something in memory had changed: what is in memory would be ahead
-    /// of the store, so nothing may be committed, even if `work` knows better.
+    /// Whether the store failed after something in memory had changed: what is in memory would be
+    /// ahead of the store, so nothing may be committed, even if `work` knows better.
     failed: bool,
 }
 
@@ -80,12 +80,12 @@ pub(super) fn run<A: PairwiseAccount, T, E: From<EngineError>>(
 }
 
 impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
-    /// Opens one message. Its text can be read with [`Self::inbox`] at once; it is delivered when the
-    /// transaction was committed.
+    /// Opens one message. Its text can be read with [`Self::inbox`] at once; it is delivered when
+    /// the transaction was committed.
     ///
     /// # Errors
-    /// [`EngineError`] of the store; what is wrong with the message is in the outcome. The transaction
-    /// cannot be committed then.
+    /// [`EngineError`] of the store; what is wrong with the message is in the outcome. The
+    /// transaction cannot be committed then.
     pub fn decrypt(&mut self, envelope: &Envelope<'_>) -> Result<Outcome, EngineError> {
         let outcome = self.open(envelope);
         self.failed |= outcome.is_err();
@@ -171,11 +171,11 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         Ok(())
     }
 
-    /// Makes all sessions with a device receive-only, so that the next message needs a bundle. Returns how
-    /// many sessions sent before, or waited for this.
+    /// Makes all sessions with a device receive-only, so that the next message needs a bundle.
+    /// Returns how many sessions sent before, or waited for this.
     ///
-    /// A session that cannot be read is deleted, and counts too. If the certificate that was seen last cannot
-    /// be read, the next one counts as the first.
+    /// A session that cannot be read is deleted, and counts too. If the certificate that was seen
+    /// last cannot be read, the next one counts as the first.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -206,13 +206,13 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         Ok(count)
     }
 
-    /// Lets sessions end whose other side has shown a certificate for another agreement key: 7 days after
-    /// the first call that finds them so, they are gone. `now` is in milliseconds since 1970. How many
-    /// ended. An end that a clock set that was ahead is put right; devices whose sessions cannot be read
-    /// are left out.
+    /// Lets sessions end whose other side has shown a certificate for another agreement key: 7 days
+    /// after the first call that finds them so, they are gone. `now` is in milliseconds since 1970.
+    /// How many ended. An end that a clock set that was ahead is put right; devices whose sessions
+    /// cannot be read are left out.
     ///
-    /// The caller MUST call this after it opened the engine and at least once a day: sessions with a
-    /// device that was replaced receive until then.
+    /// The caller MUST call this after it opened the engine and at least once a day: sessions with
+    /// a device that was replaced receive until then.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -220,7 +220,8 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         let mut count = 0;
         for (name, _) in self.transaction.records(records::ENDING)? {
             let Some(address) = records::address_in(&name) else { continue };
-            // A device whose rows cannot be read waits for a reset, and the others do not wait for it.
+            // A device whose rows cannot be read waits for a reset, and the others do not wait for
+            // it.
             let Some(remote_device) = self.partner_if_readable(address)? else { continue };
             let (ended, others) = remote_device.expire(now);
             count += ended;
@@ -251,8 +252,8 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         Ok(sessions)
     }
 
-    /// The devices of an identity that took part in anything, this device left out: a message to the
-    /// identity goes to each of them.
+    /// The devices of an identity that took part in anything, this device left out: a message to
+    /// the identity goes to each of them.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -270,12 +271,12 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         Ok(devices)
     }
 
-    /// Encrypts a message to every device of an identity that can be sent to. Devices without a session,
-    /// or whose session awaits a reset, are skipped, and the result says which.
+    /// Encrypts a message to every device of an identity that can be sent to. Devices without a
+    /// session, or whose session awaits a reset, are skipped, and the result says which.
     ///
     /// # Errors
-    /// [`SendError::NoSession`] if the message went to no device, or [`SendError::Restored`] if one of
-    /// them awaits a reset; otherwise as [`Self::encrypt`].
+    /// [`SendError::NoSession`] if the message went to no device, or [`SendError::Restored`] if one
+    /// of them awaits a reset; otherwise as [`Self::encrypt`].
     pub fn encrypt_to_all(
         &mut self,
         identity: &ed25519::PublicKey,
@@ -318,10 +319,10 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         self.store_session.set_verified(address, verified)
     }
 
-    /// Bundles to hand out: `count` for one session each, and the fallback. Keys are made only where too
-    /// few are [pending](Self::pending_bundles), and the fallback key is replaced when it was published
-    /// and is 7 days old at `now`, in milliseconds since 1970. A repeated call returns the same bundles
-    /// until they were [published](Self::published) or used.
+    /// Bundles to hand out: `count` for one session each, and the fallback. Keys are made only
+    /// where too few are [pending](Self::pending_bundles), and the fallback key is replaced when it
+    /// was published and is 7 days old at `now`, in milliseconds since 1970. A repeated call
+    /// returns the same bundles until they were [published](Self::published) or used.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -372,8 +373,8 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         bundle.ok().flatten().ok_or(EngineError::Damaged("certificate"))
     }
 
-    /// Bundles that were made and not [published](Self::published), in the order of making, the fallback
-    /// last. The same bundles have the same bytes.
+    /// Bundles that were made and not [published](Self::published), in the order of making, the
+    /// fallback last. The same bundles have the same bytes.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -383,8 +384,8 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         pending.map_err(|_| EngineError::Damaged("certificate"))
     }
 
-    /// Notes that these bundles have arrived where others can ask for them. The caller MUST call this
-    /// only then: a bundle that is not published is handed out again.
+    /// Notes that these bundles have arrived where others can ask for them. The caller MUST call
+    /// this only then: a bundle that is not published is handed out again.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -402,8 +403,8 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         Ok(())
     }
 
-    /// Messages of the inbox with a number above `after`, at most `limit`: those of this transaction
-    /// too, which are not delivered before it was committed.
+    /// Messages of the inbox with a number above `after`, at most `limit`: those of this
+    /// transaction too, which are not delivered before it was committed.
     ///
     /// # Errors
     /// [`EngineError`].

@@ -100,8 +100,8 @@ pub struct BetweenCommits<'a, 'e, A: PairwiseAccount> {
 }
 
 impl<A: PairwiseAccount> BetweenCommits<'_, '_, A> {
-    /// Encrypts a message to a device, as [`Engine::encrypt`](crate::Engine::encrypt) does. What was
-    /// decrypted so far is committed with it.
+    /// Encrypts a message to a device, as [`Engine::encrypt`](crate::Engine::encrypt) does. What
+    /// was decrypted so far is committed with it.
     ///
     /// # Errors
     /// [`SendError`]. One of the store ends the batch too.

@@ -57,8 +57,8 @@ impl<'e, A: PairwiseAccount> WorkerPool<'e, A> {
         }
     }
 
-    /// Lets the threads go when it is dropped, also by a panic of the caller, who would wait for them
-    /// for ever otherwise.
+    /// Lets the threads go when it is dropped, also by a panic of the caller, who would wait for
+    /// them for ever otherwise.
     pub(super) fn engage(&self) -> PoolGuard<'_, 'e, A> {
         PoolGuard(self)
     }

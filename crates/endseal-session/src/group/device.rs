@@ -205,7 +205,8 @@ impl GroupDevice {
     /// [`Group::add`] checks.
     ///
     /// # Errors
-    /// [`GroupError::InvalidKeyPackage`] if the bytes are no key package, or its certificate is not valid.
+    /// [`GroupError::InvalidKeyPackage`] if the bytes are no key package, or its certificate is not
+    /// valid.
     pub fn certificate_in(key_package: &[u8]) -> Result<Certificate, GroupError> {
         let message = MlsMessage::from_bytes(key_package).ok();
         let package = message.and_then(MlsMessage::into_key_package);
@@ -223,8 +224,8 @@ impl GroupDevice {
         Ok(Duration::from_secs(data.expiration))
     }
 
-    /// Joins the group of a welcome. `find` gives the data of a [`KeyPackageSecret`] by its id.
-    /// The caller MUST delete the secrets of [`Joined::key_package`] in the transaction that stores the
+    /// Joins the group of a welcome. `find` gives the data of a [`KeyPackageSecret`] by its id. The
+    /// caller MUST delete the secrets of [`Joined::key_package`] in the transaction that stores the
     /// group.
     ///
     /// # Errors

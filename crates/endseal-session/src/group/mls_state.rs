@@ -120,7 +120,8 @@ impl MlsState {
     }
 
     /// Opens texts, and verifies their signatures together. `None` if any fails in a way that took
-    /// its key, or a signature is wrong: then the state is not to be used, and one by one tells more.
+    /// its key, or a signature is wrong: then the state is not to be used, and one by one tells
+    /// more.
     pub(super) fn open_many(
         &mut self,
         texts: &[(GroupHeader<'_>, &[u8])],
@@ -221,8 +222,9 @@ impl MlsState {
         self.follow(&commit).map_err(|_| MlsError::InvalidTreeIndex)
     }
 
-    /// Raises the bound of the tree before a commit of `len` bytes. Leaves and keys that it brings are
-    /// in it or in proposals that wait; an added leaf is named once by each of at most 32 parents.
+    /// Raises the bound of the tree before a commit of `len` bytes. Leaves and keys that it brings
+    /// are in it or in proposals that wait; an added leaf is named once by each of at most 32
+    /// parents.
     fn grow(&mut self, len: usize) {
         let proposals = usize::try_from(self.group_meta.proposals).unwrap_or(usize::MAX);
         let brought = len.saturating_add(proposals).saturating_mul(2);

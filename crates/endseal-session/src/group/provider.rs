@@ -56,8 +56,8 @@ impl CipherSuiteProvider for SuiteProvider {
     type HpkeContextS = <AwsLcCipherSuite as CipherSuiteProvider>::HpkeContextS;
     type HpkeContextR = <AwsLcCipherSuite as CipherSuiteProvider>::HpkeContextR;
 
-    /// Ed25519 as everywhere in this project: canonical keys, `R` and `S`, with the cofactor. AWS-LC
-    /// verifies without it, and could disagree with many at once.
+    /// Ed25519 as everywhere in this project: canonical keys, `R` and `S`, with the cofactor.
+    /// AWS-LC verifies without it, and could disagree with many at once.
     fn verify(
         &self,
         public_key: &SignaturePublicKey,

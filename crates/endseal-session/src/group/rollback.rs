@@ -37,8 +37,8 @@ impl Rollback {
         self.since.push(body.to_vec());
     }
 
-    /// The state before the message that failed. `None` if there is no point, or the same messages do
-    /// not open from the same state: then no state in memory is the right one.
+    /// The state before the message that failed. `None` if there is no point, or the same messages
+    /// do not open from the same state: then no state in memory is the right one.
     pub(super) fn rewind(&mut self) -> Option<Arc<MlsState>> {
         let mut now = self.point.take()?;
         self.bytes = 0;

@@ -17,8 +17,8 @@ pub(super) struct Rules;
 
 /// Most members of a group.
 pub const MAX_MEMBERS: usize = 8_192;
-/// Longest proposal to add a member, in bytes. Most of it is the leaf node, which the group keeps. No key
-/// package can be longer.
+/// Longest proposal to add a member, in bytes. Most of it is the leaf node, which the group keeps.
+/// No key package can be longer.
 pub const MAX_ADD_LEN: usize = 4_096;
 
 /// Why a commit is refused.

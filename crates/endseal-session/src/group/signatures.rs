@@ -24,7 +24,8 @@ impl Signatures {
         self.0.push(Collected { key, message, signature });
     }
 
-    /// Returns true if every signature is one of its key and message. The verdict is that of one by one.
+    /// Returns true if every signature is one of its key and message. The verdict is that of one by
+    /// one.
     pub(super) fn verify(&self) -> bool {
         let mut all = Vec::with_capacity(self.0.len());
         for Collected { key, message, signature } in &self.0 {

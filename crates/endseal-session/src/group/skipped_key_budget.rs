@@ -1,8 +1,9 @@
 //! How many keys of missing messages the library keeps.
 //!
-//! A ratchet that skips keeps the keys it has skipped, and the library forgets none before its epoch
-//! goes. Each message of a member may skip 1,024, so a hostile one could fill the memory of all. The
-//! generations of senders are therefore followed here, and what would keep too many keys is refused.
+//! A ratchet that skips keeps the keys it has skipped, and the library forgets none before its
+//! epoch goes. Each message of a member may skip 1,024, so a hostile one could fill the memory of
+//! all. The generations of senders are therefore followed here, and what would keep too many keys
+//! is refused.
 
 use alloc::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Vectors of the MLS working group (vectors/third-party/README.md) through our provider: its ciphers,
-//! our Ed25519, and the library's key schedule, tree and framing on top of both.
+//! Vectors of the MLS working group (vectors/third-party/README.md) through our provider: its
+//! ciphers, our Ed25519, and the library's key schedule, tree and framing on top of both.
 
 use std::path::Path;
 
@@ -141,7 +141,8 @@ fn lengths_of_vectors_are_read_as_in_the_rfc() {
     }
 }
 
-/// Joins by a welcome and follows the commits; the authenticator of each epoch is that of the vector.
+/// Joins by a welcome and follows the commits; the authenticator of each epoch is that of the
+/// vector.
 fn follow(case: &Value) -> usize {
     let provider = provider();
     let suite_number = suite(case);

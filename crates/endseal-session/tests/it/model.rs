@@ -1,4 +1,5 @@
-//! Random conversations beside a model of what a receiver answers, and beside a twin that is never saved.
+//! Random conversations beside a model of what a receiver answers, and beside a twin that is never
+//! saved.
 
 use std::collections::{HashSet, VecDeque};
 

@@ -20,7 +20,8 @@ impl Random {
         self.below(100) < percent
     }
 
-    /// `bytes` with one to three changes: bits turned, bytes replaced, cut out, put in, or an end cut off.
+    /// `bytes` with one to three changes: bits turned, bytes replaced, cut out, put in, or an end
+    /// cut off.
     pub(crate) fn mutant(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut mutant = bytes.to_vec();
         for _ in 0..=self.below(3) {

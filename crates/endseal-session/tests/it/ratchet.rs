@@ -142,8 +142,8 @@ fn a_chain_is_kept_until_five_newer_ones_came() {
     }
 }
 
-/// The next message on a known chain, the first on a new one, to who has a sending chain and to who has
-/// none, and a pre-key message; each byte replaced by each of three others.
+/// The next message on a known chain, the first on a new one, to who has a sending chain and to who
+/// has none, and a pre-key message; each byte replaced by each of three others.
 #[test]
 fn no_byte_can_be_changed_added_or_left_out() {
     let (mut one, mut other) = pair();
@@ -190,7 +190,8 @@ fn damage(ratchet: &mut OlmRatchet, message: &Sealed) {
     assert!(ratchet.fork().open(message.as_body()).is_ok(), "the message itself is good");
 }
 
-/// The library keeps a new sending chain that it made for a forged message; here nothing of it stays.
+/// The library keeps a new sending chain that it made for a forged message; here nothing of it
+/// stays.
 #[test]
 fn a_forged_chain_leaves_no_trace_where_there_is_no_sending_chain() {
     let (mut one, mut other) = pair();

@@ -15,7 +15,8 @@ pub(crate) struct Mark<'a> {
     pub(crate) digest: &'a [u8; 16],
 }
 
-/// Appends a message. Its id has 1 to [`MAX_NAME_LEN`] bytes, and numbers of conversations are positive.
+/// Appends a message. Its id has 1 to [`MAX_NAME_LEN`] bytes, and numbers of conversations are
+/// positive.
 pub(crate) fn push(pack: &mut Vec<u8>, mark: Mark<'_>) {
     varint::push(pack, mark.conversation.cast_unsigned());
     let [len, ..] = mark.message.len().to_le_bytes();

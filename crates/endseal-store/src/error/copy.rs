@@ -29,8 +29,8 @@ pub enum BackupError {
 pub enum RestoreError {
     /// The backup does not open.
     Backup(OpenStoreError),
-    /// The write-ahead log beside the backup has a commit that does not read: it is damaged, or of another
-    /// copy of the database.
+    /// The write-ahead log beside the backup has a commit that does not read: it is damaged, or of
+    /// another copy of the database.
     Log,
     /// The store cannot be made at its place.
     Place(CreateStoreError),
@@ -49,8 +49,9 @@ pub enum ReprotectError {
     NoMemory,
     /// The source of randomness failed.
     Random,
-    /// The new key file is in place, but the fsync of its directory failed: after a loss of power the old one
-    /// may be back. Keep both secrets until the store was protected anew without an error.
+    /// The new key file is in place, but the fsync of its directory failed: after a loss of power
+    /// the old one may be back. Keep both secrets until the store was protected anew without an
+    /// error.
     Uncertain(io::Error),
 }
 

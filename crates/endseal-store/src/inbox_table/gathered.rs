@@ -6,8 +6,8 @@ use rusqlite::{Connection, Error};
 use super::pack::{self, Before, Packed};
 use crate::limits::MAX_NAME_LEN;
 
-/// See the module. They are written when there is no room for another one in their pack, before the inbox
-/// is read, and before the commit.
+/// See the module. They are written when there is no room for another one in their pack, before the
+/// inbox is read, and before the commit.
 pub(crate) struct Gathered {
     first: u64,
     count: u32,

@@ -3,8 +3,8 @@
 use crate::limits::{MAX_BODY_LEN, MAX_NAME_LEN};
 use crate::varint;
 
-/// Most bytes of a pack of several messages: what a page takes without another one. Longer is only a pack
-/// of one message.
+/// Most bytes of a pack of several messages: what a page takes without another one. Longer is only
+/// a pack of one message.
 pub(crate) const MAX_LEN: usize = 4_000;
 
 /// A number other than that of the message before, plus one, comes first.
@@ -74,8 +74,8 @@ impl Packed<'_> {
     }
 }
 
-/// The messages of a row. After something that is no message comes nothing, and [`Self::is_whole`] is not
-/// true.
+/// The messages of a row. After something that is no message comes nothing, and [`Self::is_whole`]
+/// is not true.
 pub(crate) struct Messages<'a> {
     first: u64,
     rest: &'a [u8],

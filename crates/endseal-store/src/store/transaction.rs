@@ -48,8 +48,9 @@ pub struct ReadTransaction<'s> {
 
 /// A transaction that reads and writes. Dropped without [`Self::commit`], nothing of it happened.
 ///
-/// It sees its own writes. An operation that fails changes nothing by itself, and the transaction can go
-/// on, except after [`StoreError::Io`] and [`StoreError::Full`], where it can only be dropped.
+/// It sees its own writes. An operation that fails changes nothing by itself, and the transaction
+/// can go on, except after [`StoreError::Io`] and [`StoreError::Full`], where it can only be
+/// dropped.
 #[allow(missing_debug_implementations, reason = "nothing of it is for people")]
 pub struct WriteTransaction<'s>(ReadTransaction<'s>);
 
@@ -62,8 +63,9 @@ impl<'s> Deref for WriteTransaction<'s> {
 }
 
 impl<'s> WriteTransaction<'s> {
-    /// Begins a transaction whose commit is as durable as `durability` says. SQLite has one mode for the
-    /// connection; it is set here and nowhere else, because SQLite refuses it within a transaction.
+    /// Begins a transaction whose commit is as durable as `durability` says. SQLite has one mode
+    /// for the connection; it is set here and nowhere else, because SQLite refuses it within a
+    /// transaction.
     pub(crate) fn begin(store: &'s mut Store, durability: Durability) -> Result<Self, StoreError> {
         store.set_durability(durability)?;
         ReadTransaction::begin_with(store, "BEGIN IMMEDIATE").map(Self)
@@ -72,8 +74,8 @@ impl<'s> WriteTransaction<'s> {
     /// Makes everything durable.
     ///
     /// # Errors
-    /// [`StoreError::Uncertain`] if the medium failed so that it may have happened or not: reopen the
-    /// store. With every other error nothing happened.
+    /// [`StoreError::Uncertain`] if the medium failed so that it may have happened or not: reopen
+    /// the store. With every other error nothing happened.
     pub fn commit(self) -> Result<(), StoreError> {
         let mut inner = self.0;
         if inner.spoilt.get() {
@@ -114,9 +116,9 @@ impl<'s> WriteTransaction<'s> {
         }
     }
 
-    /// Writes dirty pages to the log now, so that [`Self::commit`] has less to do. Useful on an otherwise
-    /// idle thread. Pages that change again are written again, and nothing of it is valid before the
-    /// commit.
+    /// Writes dirty pages to the log now, so that [`Self::commit`] has less to do. Useful on an
+    /// otherwise idle thread. Pages that change again are written again, and nothing of it is valid
+    /// before the commit.
     ///
     /// # Errors
     /// [`StoreError::Full`], [`StoreError::Io`]: the transaction can only be dropped.
@@ -149,8 +151,8 @@ impl<'s> ReadTransaction<'s> {
         })
     }
 
-    /// The connection, in this transaction. SQLite rolls back by itself when a statement finds no room
-    /// or the medium fails; every statement after that would be a transaction of its own.
+    /// The connection, in this transaction. SQLite rolls back by itself when a statement finds no
+    /// room or the medium fails; every statement after that would be a transaction of its own.
     pub(crate) fn connection(&self) -> Result<&Connection, StoreError> {
         let connection = self.store.connection()?;
         if connection.is_autocommit() { Err(StoreError::Ended) } else { Ok(connection) }
@@ -197,7 +199,8 @@ impl<'s> ReadTransaction<'s> {
         messages.try_for_each(|message| inbox.add(connection, &message))
     }
 
-    /// Writes what was delivered and consumed, before the inbox is read or the transaction committed.
+    /// Writes what was delivered and consumed, before the inbox is read or the transaction
+    /// committed.
     pub(crate) fn write_inbox(&self) -> Result<(), StoreError> {
         self.inbox.borrow_mut().write(self.connection()?)
     }

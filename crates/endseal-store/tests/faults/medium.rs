@@ -94,8 +94,8 @@ impl Medium {
         self.pending.push(action.clone());
     }
 
-    /// Cuts the power: writes what is left of `directory` to `place`. `dice` gives numbers below its
-    /// argument: it decides which of what was not synchronised is kept, and where it is torn.
+    /// Cuts the power: writes what is left of `directory` to `place`. `dice` gives numbers below
+    /// its argument: it decides which of what was not synchronised is kept, and where it is torn.
     pub(crate) fn cut(&self, directory: &Path, place: &Path, dice: &mut dyn FnMut(usize) -> usize) {
         let mut names = self.durable.clone();
         for change in &self.pending[..dice(self.pending.len() + 1)] {
@@ -173,8 +173,8 @@ impl File {
 /// Ways of losing what was not synchronised.
 pub(crate) const WAYS: usize = 5;
 
-/// Any of the sectors of a write. What it did not write of a file that grew is zeros, or what the medium
-/// had there before: garbage.
+/// Any of the sectors of a write. What it did not write of a file that grew is zeros, or what the
+/// medium had there before: garbage.
 fn apply_sectors(content: &mut Vec<u8>, write: &Action, dice: &mut dyn FnMut(usize) -> usize) {
     let Action::Write { offset, bytes, .. } = write else {
         if dice(2) == 0 {

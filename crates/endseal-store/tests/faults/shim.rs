@@ -60,7 +60,8 @@ impl Shim {
         Self(library)
     }
 
-    /// Runs `worker` to its end with everything below `directory` observed: a record of it in `log`.
+    /// Runs `worker` to its end with everything below `directory` observed: a record of it in
+    /// `log`.
     pub(crate) fn record(&self, worker: &mut Command, directory: &Path, log: &Path) -> Output {
         self.above(worker, directory).env("FAULT_LOG", log).output().unwrap()
     }

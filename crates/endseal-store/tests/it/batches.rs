@@ -1,5 +1,5 @@
-//! A workload that shows what is there and what is not: batches of messages, each with the state of the
-//! session that it left behind and an answer to be sent, in one transaction.
+//! A workload that shows what is there and what is not: batches of messages, each with the state of
+//! the session that it left behind and an answer to be sent, in one transaction.
 
 use core::time::Duration;
 use std::fs::{File, OpenOptions as FileOptions};
@@ -54,15 +54,16 @@ pub(crate) fn command(directory: &Path, batches: u64, len: u64) -> process::Comm
     command
 }
 
-/// [`command`] for a store that does work of its own at the begin of nearly every transaction: its log
-/// and its recent messages are beyond their limits then.
+/// [`command`] for a store that does work of its own at the begin of nearly every transaction: its
+/// log and its recent messages are beyond their limits then.
 pub(crate) fn busy_command(directory: &Path, batches: u64, len: u64) -> process::Command {
     let mut command = command(directory, batches, len);
     command.env(WORK, format!("{} {batches} {len} busy", directory.display()));
     command
 }
 
-/// A worker that opens the store, says "open" and is in the middle of a transaction until it is killed.
+/// A worker that opens the store, says "open" and is in the middle of a transaction until it is
+/// killed.
 #[test]
 fn sleeper() {
     let Ok(directory) = env::var(SLEEP) else { return };

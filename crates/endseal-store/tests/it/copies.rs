@@ -99,8 +99,8 @@ fn an_older_copy_does_not_send_until_it_was_reset() {
     assert!(standings(&mut store).contains(&SessionStatus::Active));
 }
 
-/// Files of a store that is in use are copied, it goes on and its process is killed; then the copy is put in
-/// place, beside the latest `lock`.
+/// Files of a store that is in use are copied, it goes on and its process is killed; then the copy
+/// is put in place, beside the latest `lock`.
 #[test]
 fn an_older_copy_of_an_opening_that_was_killed_does_not_send_until_it_was_reset() {
     let place = Place::new();

@@ -14,8 +14,8 @@ use crate::place::Place;
 /// Environment variable of a worker: its case and the store.
 const WORK: &str = "ENDSEAL_STORE_TEST_DURABILITY";
 
-/// The worker: this test binary as a child process, or nothing. It writes without an fsync, makes that
-/// durable as its case says, and then says so.
+/// The worker: this test binary as a child process, or nothing. It writes without an fsync, makes
+/// that durable as its case says, and then says so.
 #[test]
 fn worker() {
     let Ok(work) = env::var(WORK) else { return };
@@ -63,8 +63,8 @@ fn command(case: &str, place: &Place) -> Command {
     command
 }
 
-/// Cuts the power when the worker says that its record is durable, so that of what had no fsync there is
-/// nothing, all, or some. Returns true if the worker said so.
+/// Cuts the power when the worker says that its record is durable, so that of what had no fsync
+/// there is nothing, all, or some. Returns true if the worker said so.
 fn cut(place: &Place, log: &Path, mut medium: Medium) -> bool {
     let mut durable = false;
     for action in read_log(log) {
@@ -110,8 +110,8 @@ fn a_sync_makes_unsynced_commits_durable() {
     }
 }
 
-/// An fsync fails in a checkpoint, and the next one of the same file succeeds, although the kernel has
-/// dropped what it could not write.
+/// An fsync fails in a checkpoint, and the next one of the same file succeeds, although the kernel
+/// has dropped what it could not write.
 #[test]
 fn a_sync_after_a_checkpoint_that_failed_makes_unsynced_commits_durable() {
     let shim = Shim::compile();

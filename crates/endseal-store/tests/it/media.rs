@@ -96,7 +96,8 @@ fn fail_each(fault: impl Fn(u64) -> Fault) {
     fail_some(LEN, 1.., fault);
 }
 
-/// A store's life with one batch of `len` messages, for each operation that fails, up to the last one.
+/// A store's life with one batch of `len` messages, for each operation that fails, up to the last
+/// one.
 fn fail_some(len: u64, operations: impl Iterator<Item = u64>, fault: impl Fn(u64) -> Fault) {
     let shim = Shim::compile();
     const BATCHES: u64 = 1;
@@ -147,8 +148,8 @@ fn power_cuts_leave_whole_batches_and_what_was_promised() {
     cut_each(BATCHES, LEN, command);
 }
 
-/// The same where transactions begin with a log and recent messages beyond their limits: what the store
-/// does before them leaves them durable.
+/// The same where transactions begin with a log and recent messages beyond their limits: what the
+/// store does before them leaves them durable.
 #[test]
 fn power_cuts_after_housekeeping_leave_what_was_promised() {
     const BATCHES: u64 = 6;
@@ -188,8 +189,8 @@ fn cut_each(batches: u64, len: u64, command: fn(&Path, u64, u64) -> Command) {
     assert!(cuts[0] > 10 && cuts[1] > 100, "{cuts:?}");
 }
 
-/// A synchronisation fails, the store is opened again and finds in the kernel's memory what the medium
-/// never got; then the power goes.
+/// A synchronisation fails, the store is opened again and finds in the kernel's memory what the
+/// medium never got; then the power goes.
 #[test]
 fn what_a_failed_synchronisation_left_in_memory_alone_is_not_promised() {
     let shim = Shim::compile();

@@ -1,5 +1,5 @@
-//! Messages that were delivered last lie in packs until they are many. Nobody can tell, but by how long
-//! things take.
+//! Messages that were delivered last lie in packs until they are many. Nobody can tell, but by how
+//! long things take.
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_store::{
@@ -263,7 +263,8 @@ fn rows_to_which_nothing_refers_are_removed_and_no_others() {
     transaction.commit().unwrap();
     assert_eq!(store.check(Depth::Structure).unwrap(), []);
 
-    // Once everything is consumed, pruned and sent, the rest goes. References are not given out again.
+    // Once everything is consumed, pruned and sent, the rest goes. References are not given out
+    // again.
     let transaction = store.begin().unwrap();
     (1..=4).for_each(|seq| assert!(transaction.consume(seq).unwrap()));
     assert_eq!(transaction.prune_seen(5, None, 100).unwrap().removed, 4);

@@ -227,8 +227,8 @@ async fn early_control_frames_of_a_failed_handshake_are_not_given_out() {
     }
 }
 
-/// CONNECTION_CLOSE in an Initial packet, which everybody on the path can forge, comes before the server has
-/// taken up the stream.
+/// CONNECTION_CLOSE in an Initial packet, which everybody on the path can forge, comes before the
+/// server has taken up the stream.
 #[tokio::test(flavor = "multi_thread")]
 async fn early_frames_of_a_failed_handshake_must_be_idempotent() {
     let pair = Pair::new(Policy::Hybrid, early());
@@ -271,8 +271,9 @@ async fn a_resumed_handshake_that_stands_still_is_closed() {
     assert!(closed.is_ok(), "the server holds a connection that counts nowhere");
 }
 
-/// A client that resumes, is heard early, and never completes the handshake. The connection ends after the time for a
-/// second flight, not only after that for silence, though the application holds it.
+/// A client that resumes, is heard early, and never completes the handshake. The connection ends
+/// after the time for a second flight, not only after that for silence, though the application
+/// holds it.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_early_connection_that_stands_still_is_closed() {
     let mut narrow = early();
@@ -312,8 +313,8 @@ async fn raw_meeting(pair: &Pair, raw: &RawClient) {
     asked.close(0_u32.into(), b"");
 }
 
-/// Somebody records the first packets and sends them again, until the server has forgotten the connection
-/// and takes them for a new one.
+/// Somebody records the first packets and sends them again, until the server has forgotten the
+/// connection and takes them for a new one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_recorded_flight_is_not_heard_twice() {
     let pair = Pair::new(Policy::Hybrid, early());

@@ -15,8 +15,8 @@ use crate::proxy::{Proxy, Weather};
 #[test]
 fn the_other_side_learns_of_a_death_and_nothing_looks_complete() {
     for sender_dies in [true, false] {
-        // With one thread nothing is polled once the first task was dropped: with more, the stream's end
-        // could still be told.
+        // With one thread nothing is polled once the first task was dropped: with more, the
+        // stream's end could still be told.
         let mortal = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()

@@ -39,7 +39,8 @@ async fn a_client_that_signs_with_another_key_than_it_shows_is_refused() {
     assert_eq!(pair.server.statistics().accepted, 0);
 }
 
-/// Answers at the peer's address without its key: access_denied, another key, a signature of another key.
+/// Answers at the peer's address without its key: access_denied, another key, a signature of
+/// another key.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_impostor_does_not_end_a_persistent_connection() {
     let pair = Pair::new(Policy::Hybrid, limits());
@@ -63,8 +64,8 @@ async fn an_impostor_does_not_end_a_persistent_connection() {
     }
 }
 
-/// Calls for the connection that are given up in less time than the waits take: of an impostor, and of a peer that
-/// closes what it has accepted.
+/// Calls for the connection that are given up in less time than the waits take: of an impostor, and
+/// of a peer that closes what it has accepted.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wait_between_attempts_outlives_the_call() {
     let pair = Pair::new(Policy::Hybrid, limits());

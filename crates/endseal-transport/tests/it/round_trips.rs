@@ -41,9 +41,9 @@ async fn a_short_path_does_not_tell_round_trips() {
     );
 }
 
-/// The fewest round trips of some handshakes: by the delay of the path, and as the side tells it that
-/// knows no more of the path than its echoes. Others may keep the machine busy: the fewest are what the
-/// protocol needs.
+/// The fewest round trips of some handshakes: by the delay of the path, and as the side tells it
+/// that knows no more of the path than its echoes. Others may keep the machine busy: the fewest are
+/// what the protocol needs.
 async fn fewest(policy: Policy, limits: Limits) -> (f64, f64) {
     let mut fewest = (f64::MAX, f64::MAX);
     for seed in 0..4 {

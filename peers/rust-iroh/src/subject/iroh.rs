@@ -72,9 +72,9 @@ fn bind(builder: Builder) -> Result<Endpoint, Failure> {
     Ok(side.block_on(side.spawn(builder.bind()))??)
 }
 
-/// Stays on the path that a connection began on. By default an endpoint that was reached through a relay
-/// of the measurement would be talked to beside it once that is 5 ms shorter; without one there is but
-/// one path.
+/// Stays on the path that a connection began on. By default an endpoint that was reached through a
+/// relay of the measurement would be talked to beside it once that is 5 ms shorter; without one
+/// there is but one path.
 #[derive(Debug)]
 struct AsDialed;
 

@@ -9,9 +9,10 @@
 //! function (which also checks that they are in the main subgroup); `libsodium-native-x25519` has
 //! stored X25519 keys.
 //!
-//! libsodium's page on several recipients (<https://doc.libsodium.org/quickstart/multiple_recipients>)
-//! signs once for each recipient, and seals the whole content to each: not the work of these cases,
-//! so that boxes of a content key stand here for libsodium, without a sender.
+//! libsodium's page on several recipients
+//! (<https://doc.libsodium.org/quickstart/multiple_recipients>) signs once for each recipient, and
+//! seals the whole content to each: not the work of these cases, so that boxes of a content key
+//! stand here for libsodium, without a sender.
 //!
 //! Followed: <https://doc.libsodium.org/public-key_cryptography/sealed_boxes>,
 //! <https://doc.libsodium.org/advanced/ed25519-curve25519> and

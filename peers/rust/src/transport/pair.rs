@@ -1,5 +1,5 @@
-//! Messages behind their length on the two halves of a QUIC stream. quinn and what grew from it do the
-//! same under names of their own, so each says only how its halves are called.
+//! Messages behind their length on the two halves of a QUIC stream. quinn and what grew from it do
+//! the same under names of their own, so each says only how its halves are called.
 
 use core::future::Future;
 

@@ -31,7 +31,8 @@ impl Peer {
         checked
     }
 
-    /// Goes through every case but `handshake`; returns the bytes on the wire of a message of 8,192.
+    /// Goes through every case but `handshake`; returns the bytes on the wire of a message of
+    /// 8,192.
     pub(crate) fn carries_everything(&mut self, subject: &str) -> u64 {
         self.carry(subject, "echo", &json!({"bytes": 1}));
         self.carry(subject, "echo", &json!({"bytes": 8192}));
@@ -44,8 +45,8 @@ impl Peer {
         size
     }
 
-    /// Goes through `handshake`, which takes so many round trips; returns the bytes of the side that
-    /// sends less.
+    /// Goes through `handshake`, which takes so many round trips; returns the bytes of the side
+    /// that sends less.
     pub(crate) fn shakes_hands(&mut self, subject: &str, trips: u64) -> u64 {
         let checked = self.carry(subject, "handshake", &json!({}));
         let least = |figure: &str| {
@@ -63,6 +64,6 @@ impl Peer {
     }
 }
 
-/// What ML-DSA-65 and ML-KEM-768 take: a public key and a signature from each side, and the smaller of
-/// what the key exchange sends.
+/// What ML-DSA-65 and ML-KEM-768 take: a public key and a signature from each side, and the smaller
+/// of what the key exchange sends.
 pub(crate) const POST_QUANTUM: u64 = 1952 + 3309 + 1088;

@@ -36,9 +36,10 @@ impl ChunkSealer {
         Ok(())
     }
 
-    /// [`Self::seal`] within one buffer: the last [`CHUNK_LEN`] bytes of `place` are sealed to its beginning, so that
-    /// chunks of plaintext one behind another become sealed chunks without gaps. What lies between the sealed chunk
-    /// and the end of `place` afterwards is of no use, and may be plaintext.
+    /// [`Self::seal`] within one buffer: the last [`CHUNK_LEN`] bytes of `place` are sealed to its
+    /// beginning, so that chunks of plaintext one behind another become sealed chunks without gaps.
+    /// What lies between the sealed chunk and the end of `place` afterwards is of no use, and may
+    /// be plaintext.
     ///
     /// # Errors
     /// [`StreamTooLong`] if no chunk may follow it; `place` is as it was then.
@@ -58,7 +59,8 @@ impl ChunkSealer {
     /// Seals the last chunk, which is shorter than the others and may be empty.
     ///
     /// # Panics
-    /// If `chunk` is not shorter than [`CHUNK_LEN`], or `out` is not [`TAG_LEN`] longer than `chunk`.
+    /// If `chunk` is not shorter than [`CHUNK_LEN`], or `out` is not [`TAG_LEN`] longer than
+    /// `chunk`.
     pub fn seal_last(self, chunk: &[u8], out: &mut [u8]) {
         assert!(chunk.len() < CHUNK_LEN, "the last chunk is shorter than the others");
         assert_eq!(out.len(), chunk.len() + TAG_LEN, "a sealed chunk has a tag");

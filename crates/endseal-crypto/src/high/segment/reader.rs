@@ -33,8 +33,8 @@ enum State {
     Failed(io::Error),
 }
 
-/// Returns an error that says the same: of the same kind, with the same number of the operating system or the same
-/// text, and the same `E` inside if there is one.
+/// Returns an error that says the same: of the same kind, with the same number of the operating
+/// system or the same text, and the same `E` inside if there is one.
 pub fn repeat_error<E: Error + Copy + Send + Sync + 'static>(error: &io::Error) -> io::Error {
     if let Some(number) = error.raw_os_error() {
         return io::Error::from_raw_os_error(number);

@@ -18,7 +18,8 @@ pub struct SliceSealer<'a> {
 }
 
 impl<'a> SliceSealer<'a> {
-    /// `out` MUST have [`chunks_len`](super::chunks_len) bytes for all the plaintext that will come.
+    /// `out` MUST have [`chunks_len`](super::chunks_len) bytes for all the plaintext that will
+    /// come.
     #[must_use]
     pub fn new(keys: SealKeys, out: &'a mut [u8]) -> Self {
         // A short message needs no more room than it has.

@@ -10,9 +10,10 @@ use crate::secret::Zeroizing;
 
 /// Seals what is written to it, 16 KiB at a time.
 ///
-/// The caller MUST call [`finish`](Self::finish): a stream that is dropped before is truncated and does not open.
-/// After an error of any call but [`flush`](Write::flush) every later call fails: a chunk is sealed once, and part of
-/// it may have been written. [`ErrorKind::Interrupted`](io::ErrorKind::Interrupted) is retried within.
+/// The caller MUST call [`finish`](Self::finish): a stream that is dropped before is truncated and
+/// does not open. After an error of any call but [`flush`](Write::flush) every later call fails: a
+/// chunk is sealed once, and part of it may have been written.
+/// [`ErrorKind::Interrupted`](io::ErrorKind::Interrupted) is retried within.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct SealWriter<W: Write> {
     keys: ChunkKeys,

@@ -14,7 +14,8 @@ use super::memory::{VECTOR, broadcast, load_partial, reverse, store_block};
 use super::text::{GROUP, Group, Text, VECTORS};
 use crate::low::cpu::HaveVaes;
 
-/// Longest message in bytes (SP 800-38D, 5.2.1.1): 2^32 - 2 blocks, as one counter is the tag's and none repeats.
+/// Longest message in bytes (SP 800-38D, 5.2.1.1): 2^32 - 2 blocks, as one counter is the tag's and
+/// none repeats.
 const MAX_LEN: u64 = (1 << 36) - 32;
 
 /// AES-256-GCM with nonces of 12 bytes under one key. There is one only where a CPU runs it.
@@ -39,7 +40,8 @@ impl Aes256Gcm {
         self.powers.expand(_mm512_castsi512_si128(h));
     }
 
-    /// Encrypts `plaintext` into `out` of the same length, and gives the tag of both `data` and ciphertext.
+    /// Encrypts `plaintext` into `out` of the same length, and gives the tag of both `data` and
+    /// ciphertext.
     ///
     /// # Panics
     /// If the lengths differ, or exceed [`MAX_LEN`].
@@ -54,7 +56,8 @@ impl Aes256Gcm {
         unsafe { self.crypt::<true>(nonce, data, Text::between(plaintext, out)) }
     }
 
-    /// [`Self::seal`] of `buffer[from..]` into the beginning of `buffer`. Nothing behind the ciphertext is written.
+    /// [`Self::seal`] of `buffer[from..]` into the beginning of `buffer`. Nothing behind the
+    /// ciphertext is written.
     ///
     /// # Panics
     /// If `from` is beyond the end.
@@ -69,8 +72,9 @@ impl Aes256Gcm {
         unsafe { self.crypt::<true>(nonce, data, Text::within(buffer, from)) }
     }
 
-    /// Decrypts `ciphertext` into `out` of the same length, and gives the tag of both `data` and ciphertext:
-    /// the caller MUST compare it in constant time, and wipe `out` if it is another one.
+    /// Decrypts `ciphertext` into `out` of the same length, and gives the tag of both `data` and
+    /// ciphertext: the caller MUST compare it in constant time, and wipe `out` if it is another
+    /// one.
     ///
     /// # Panics
     /// If the lengths differ.
@@ -85,8 +89,8 @@ impl Aes256Gcm {
         unsafe { self.crypt::<false>(nonce, data, Text::between(ciphertext, out)) }
     }
 
-    /// [`Self::open_unverified`] of `buffer[from..]` into the beginning of `buffer`. Nothing behind the
-    /// content is written.
+    /// [`Self::open_unverified`] of `buffer[from..]` into the beginning of `buffer`. Nothing behind
+    /// the content is written.
     ///
     /// # Panics
     /// If `from` is beyond the end.
@@ -149,8 +153,9 @@ impl Aes256Gcm {
         out
     }
 
-    /// Encrypts or decrypts a group, and hashes ciphertext between the rounds, that of the group `before` or
-    /// its own: AES and carry-less multiplication are different units, and neither waits for the other.
+    /// Encrypts or decrypts a group, and hashes ciphertext between the rounds, that of the group
+    /// `before` or its own: AES and carry-less multiplication are different units, and neither
+    /// waits for the other.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx2,aes,vaes,vpclmulqdq")]
     fn crypt_group<const SEAL: bool>(
@@ -185,8 +190,8 @@ impl Aes256Gcm {
         }
         let last = self.cipher.round_key(14);
         for (i, block) in blocks.iter().enumerate() {
-            // Within one buffer the place may be that of vectors up to this one, all of which were loaded.
-            // The last round ends with adding its key, and so the text is added to the key.
+            // Within one buffer the place may be that of vectors up to this one, all of which were
+            // loaded. The last round ends with adding its key, and so the text is added to the key.
             let key = _mm512_xor_si512(group.load(i), last);
             group.store(i, _mm512_aesenclast_epi128(*block, key));
         }

@@ -1,9 +1,10 @@
 //! GHASH (NIST SP 800-38D, 6.4) in steps of up to 32 blocks.
 //!
-//! A block with its bytes reversed is a polynomial with its bits reversed: bit i stands for x^(127 - i). The
-//! carry-less product of two such numbers is one place short, x^(254 - i); so powers of H are kept
-//! multiplied by x once, and products come out right. The field is GF(2)\[x\] / (x^128 + x^7 + x^2 + x + 1),
-//! whose polynomial without its first term is, reversed, c2000000 00000000 00000000 00000001.
+//! A block with its bytes reversed is a polynomial with its bits reversed: bit i stands for
+//! x^(127 - i). The carry-less product of two such numbers is one place short, x^(254 - i);
+//! so powers of H are kept multiplied by x once, and products come out right. The field is
+//! GF(2)\[x\] / (x^128 + x^7 + x^2 + x + 1), whose polynomial without its first term is,
+//! reversed, c2000000 00000000 00000000 00000001.
 
 use core::arch::x86_64::{
     __m128i, __m512i, _mm_add_epi64, _mm_and_si128, _mm_set_epi64x, _mm_shuffle_epi32,
@@ -100,10 +101,11 @@ impl Products {
         self.mid = _mm512_ternarylogic_epi64::<SUM>(self.mid, low_high, high_low);
     }
 
-    /// The products in the field: the lowest 64 bits are cleared by adding a multiple of the polynomial, twice.
+    /// The products in the field: the lowest 64 bits are cleared by adding a multiple of the
+    /// polynomial, twice.
     ///
-    /// Its lowest 64 bits are 1, so the multiple by lo's lower half l clears that, and adds l times the
-    /// upper half, and l itself 128 bits up, which is where swapping the halves of lo takes it.
+    /// Its lowest 64 bits are 1, so the multiple by lo's lower half l clears that, and adds l times
+    /// the upper half, and l itself 128 bits up, which is where swapping the halves of lo takes it.
     #[inline]
     #[target_feature(enable = "avx512f,vpclmulqdq")]
     fn reduced(self) -> __m512i {
@@ -146,11 +148,13 @@ pub(super) fn widen(block: __m128i) -> __m512i {
     _mm512_zextsi128_si512(block)
 }
 
-/// Doubles a reversed polynomial; if x^128 comes out, the polynomial of the field is added. No branch.
+/// Doubles a reversed polynomial; if x^128 comes out, the polynomial of the field is added. No
+/// branch.
 #[inline]
 #[target_feature(enable = "sse2")]
 fn times_x(h: __m128i) -> __m128i {
-    // All bits of a word: those of the lower half tell what leaves the upper half, and the other way round.
+    // All bits of a word: those of the lower half tell what leaves the upper half, and the other
+    // way round.
     let carries = _mm_srai_epi32::<31>(_mm_shuffle_epi32::<0b11_01_00_11>(h));
     let carried = _mm_and_si128(carries, _mm_set_epi64x(UPPER_AND_CARRY, 1));
     _mm_xor_si128(_mm_add_epi64(h, h), carried)

@@ -1,9 +1,10 @@
 //! Text that is read, and the place of what becomes of it: two buffers, or one.
 //!
-//! In one buffer what is written begins at most where what is read begins. So the first n bytes that are
-//! written end at or before the end of the first n that are read, and whoever loads each vector before it
-//! stores it overwrites nothing that is still to be loaded, whatever the distance. Memory is safe in any
-//! order: there are no references to these bytes, only pointers to what is borrowed.
+//! In one buffer what is written begins at most where what is read begins. So the first n bytes
+//! that are written end at or before the end of the first n that are read, and whoever loads each
+//! vector before it stores it overwrites nothing that is still to be loaded, whatever the distance.
+//! Memory is safe in any order: there are no references to these bytes, only pointers to what is
+//! borrowed.
 
 use core::arch::x86_64::{
     __m512i, _MM_HINT_ET0, _MM_HINT_T0, _mm_prefetch, _mm512_loadu_si512, _mm512_mask_storeu_epi8,
@@ -14,11 +15,12 @@ use core::marker::PhantomData;
 use super::ghash::BLOCKS;
 use super::memory::{VECTOR, mask};
 
-/// 32 blocks: eight vectors, which is what it takes to keep two AES units busy that need four cycles each.
+/// 32 blocks: eight vectors, which is what it takes to keep two AES units busy that need four
+/// cycles each.
 pub(super) const GROUP: usize = 16 * BLOCKS;
 pub(super) const VECTORS: usize = GROUP / VECTOR;
-/// How far ahead memory is asked for. Hardware sees each chunk of a stream as a new one and would begin to
-/// read ahead anew; this goes on into the next chunk.
+/// How far ahead memory is asked for. Hardware sees each chunk of a stream as a new one and would
+/// begin to read ahead anew; this goes on into the next chunk.
 const AHEAD: usize = 8192;
 
 /// `len` bytes that can be read at `from`, and as many that can be written at `to`.
@@ -106,7 +108,8 @@ impl Group<'_> {
         unsafe { _mm512_storeu_si512(self.0.to.wrapping_add(VECTOR * i).cast(), vector) }
     }
 
-    /// Asks for what will be read and written soon, if it is there: an address that is not is ignored.
+    /// Asks for what will be read and written soon, if it is there: an address that is not is
+    /// ignored.
     #[inline]
     pub(super) fn prefetch(&self, i: usize) {
         let ahead = VECTOR * i + AHEAD;

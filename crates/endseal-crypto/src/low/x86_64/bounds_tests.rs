@@ -1,5 +1,5 @@
-//! Proofs of the bounds: the field arithmetic and the ladder on intervals that hold every value a caller
-//! may pass. Each operation asserts its own bounds (`field.rs`); a wrong one panics.
+//! Proofs of the bounds: the field arithmetic and the ladder on intervals that hold every value a
+//! caller may pass. Each operation asserts its own bounds (`field.rs`); a wrong one panics.
 
 use super::field::{Columns, Reduced, Table, add_small_multiple, bounds, multiply, square};
 use super::ladder::{Point, double, end, start, step};
@@ -96,7 +96,8 @@ fn carried_limbs_of_radix_51_are_read_whole() {
 fn the_ninth_column_of_radix_52_is_folded_at_once() {
     let top = u128::from(bounds(52).reduced[1]);
     let limb = u128::from(limb_mask(52));
-    // Column 9 is the high half of x4 y4 and what column 8 carries: its own sum and a carry of column 7.
+    // Column 9 is the high half of x4 y4 and what column 8 carries: its own sum and a carry of
+    // column 7.
     let column_8 = limb + 2 * ((limb * top) >> 52) + 16;
     let column_9 = ((top * top) >> 52) + (column_8 >> 52);
     assert!(608 * column_9 < 1 << 52);

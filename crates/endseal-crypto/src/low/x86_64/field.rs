@@ -1,7 +1,7 @@
 //! Arithmetic modulo p = 2^255 - 19 on eight numbers: five limbs of `BITS` bits, one vector each.
 //!
-//! `BITS` is 52 or 51: [`field52`] and [`field51`] have what differs, with its bounds, and this module
-//! the rest, and what chooses between them when a kernel is compiled.
+//! `BITS` is 52 or 51: [`field52`] and [`field51`] have what differs, with its bounds, and this
+//! module the rest, and what chooses between them when a kernel is compiled.
 
 use core::arch::x86_64::{
     __m512i, _mm512_mask_blend_epi64 as blend, _mm512_set1_epi64, _mm512_setzero_si512 as zero,

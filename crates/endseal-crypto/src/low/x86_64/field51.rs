@@ -1,8 +1,9 @@
 //! Radix 2^51: what few multiplications are best for.
 //!
-//! There is a bit to spare below the 52 that `vpmadd52` reads. So all limbs are carried at once, each
-//! into the next, and stay a little above 2^51; what a multiplication would ignore is never there. The
-//! low half of a product counts 2^52 too much for its column: high halves are summed apart and doubled.
+//! There is a bit to spare below the 52 that `vpmadd52` reads. So all limbs are carried at once,
+//! each into the next, and stay a little above 2^51; what a multiplication would ignore is never
+//! there. The low half of a product counts 2^52 too much for its column: high halves are summed
+//! apart and doubled.
 //!
 //! | operation | in | out |
 //! |---|---|---|
@@ -12,9 +13,9 @@
 //! | differences | biased columns, columns < 127 * 2^52 | bound of the first |
 //! | `carry` | columns < 512 * 2^52 | limbs <= 2^51 + 2^15, value < 2p |
 //!
-//! Of limbs up to 2^51 + 2^15, a low half is below 2^52 and a high one below 2^50 + 2^16: 1 and 1/4 in
-//! units of 2^52, with an excess that all together stays below the next integer. Columns of a product, a
-//! square being the same sums:
+//! Of limbs up to 2^51 + 2^15, a low half is below 2^52 and a high one below 2^50 + 2^16: 1 and 1/4
+//! in units of 2^52, with an excess that all together stays below the next integer. Columns of a
+//! product, a square being the same sums:
 //!
 //! | column | low halves | high halves, twice | sum | 19 times |
 //! |---|---|---|---|---|
@@ -29,14 +30,15 @@
 //! | 3 | 4 | 3 | 5.5 | |
 //! | 4 | 5 | 4 | 7 | |
 //!
-//! Column 0 is the largest: 124.5. The bias adds 152 to each, before or after it is multiplied by 19: a
-//! column of a sum of two products is below 402 * 2^52, and all intermediate ones below 2^61.
+//! Column 0 is the largest: 124.5. The bias adds 152 to each, before or after it is multiplied by
+//! 19: a column of a sum of two products is below 402 * 2^52, and all intermediate ones below 2^61.
 
 use super::lane::Lane;
 use super::limb::{LimbBounds, limb_mask};
 
 const MASK: u64 = limb_mask(51);
-/// 8 * 2p in limbs of nearly 8 * 2^52, for the columns that are folded: even, because some are doubled.
+/// 8 * 2p in limbs of nearly 8 * 2^52, for the columns that are folded: even, because some are
+/// doubled.
 const UPPER_BIAS: [u64; 5] = [(MASK - 18) << 4, MASK << 4, MASK << 4, MASK << 4, MASK << 4];
 const HALF_BIAS: [u64; 5] =
     [UPPER_BIAS[0] / 2, UPPER_BIAS[1] / 2, UPPER_BIAS[2] / 2, UPPER_BIAS[3] / 2, UPPER_BIAS[4] / 2];
@@ -57,8 +59,8 @@ pub(super) const BOUNDS: LimbBounds = LimbBounds {
     carried: 512,
 };
 
-/// Moves what is above bit 51 one limb up, all at once: below 2^10, and 19 times that below 2^15 from
-/// limb 4, which is folded at 2^255.
+/// Moves what is above bit 51 one limb up, all at once: below 2^10, and 19 times that below 2^15
+/// from limb 4, which is folded at 2^255.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn carry<V: Lane>(x: [V; 5]) -> [V; 5] {
@@ -72,8 +74,8 @@ pub(super) fn carry<V: Lane>(x: [V; 5]) -> [V; 5] {
     ]
 }
 
-/// 50 multiplications, the upper columns first, and five by 19 or 38 that fold these: columns 5 to 9,
-/// of weight 2^255 and up, are below 2^56, so that all bits of the product count.
+/// 50 multiplications, the upper columns first, and five by 19 or 38 that fold these: columns 5 to
+/// 9, of weight 2^255 and up, are below 2^56, so that all bits of the product count.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn multiply<const BIASED: bool, V: Lane>(x: [V; 5], y: [V; 5]) -> [V; 5] {
@@ -178,8 +180,8 @@ pub(super) fn limb_up<V: Lane>(x: [V; 5]) -> [V; 5] {
     [x[4].mul(x[4].all(19)), x[0], x[1], x[2], x[3]]
 }
 
-/// The product with the x that the table is of: each column has five low and five high halves, 7.5 in
-/// all, and column 0 instead 5 low ones and 19 times 2.5, 52.5 in all.
+/// The product with the x that the table is of: each column has five low and five high halves, 7.5
+/// in all, and column 0 instead 5 low ones and 19 times 2.5, 52.5 in all.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn multiply_table<const BIASED: bool, V: Lane>(

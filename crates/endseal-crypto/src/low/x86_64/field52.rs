@@ -1,8 +1,8 @@
 //! Radix 2^52: what few vector operations of any kind are best for.
 //!
 //! `vpmadd52` multiplies the low 52 bits of its operands and ignores the 12 above. So limbs are not
-//! masked after a carry; only the top one is, because 2^255 is folded there. High halves of products
-//! land on the next column as they are.
+//! masked after a carry; only the top one is, because 2^255 is folded there. High halves of
+//! products land on the next column as they are.
 //!
 //! | operation | in | out |
 //! |---|---|---|

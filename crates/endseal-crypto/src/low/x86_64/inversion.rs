@@ -1,5 +1,5 @@
-//! Division of many by many with one inversion (Montgomery's trick), which runs in portable code: what
-//! inverts one number gains nothing from lanes.
+//! Division of many by many with one inversion (Montgomery's trick), which runs in portable code:
+//! what inverts one number gains nothing from lanes.
 
 use core::arch::x86_64::{
     _mm512_or_si512 as or, _mm512_permutex_epi64, _mm512_shuffle_i64x2, _mm512_testn_epi64_mask,
@@ -81,8 +81,8 @@ pub(super) fn zero_lanes<const BITS: u32>(x: Columns<BITS>) -> u8 {
     any.map_or(0, |any| _mm512_testn_epi64_mask(any, any))
 }
 
-/// The inverses of eight numbers that are not 0: one inversion, times the product of the other seven,
-/// which three rounds gather from the next lane, the next two and the next four.
+/// The inverses of eight numbers that are not 0: one inversion, times the product of the other
+/// seven, which three rounds gather from the next lane, the next two and the next four.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn invert<const BITS: u32>(x: Reduced<BITS>) -> Reduced<BITS> {
     let others = x.permuted(|limb| _mm512_permutex_epi64::<0b10_11_00_01>(limb));

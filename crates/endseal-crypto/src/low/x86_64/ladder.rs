@@ -1,8 +1,9 @@
 //! The Montgomery ladder on eight points with one scalar.
 //!
-//! The state is A, B = x2 + z2, x2 - z2 and C, D = x3 + z3, x3 - z3 of the two points, so that every
-//! sum is one of products not yet carried. Swapping the points exchanges DA and CB and changes only
-//! the sign of their difference, which is squared: so only the point to double is selected.
+//! The state is A, B = x2 + z2, x2 - z2 and C, D = x3 + z3, x3 - z3 of the two points, so that
+//! every sum is one of products not yet carried. Swapping the points exchanges DA and CB and
+//! changes only the sign of their difference, which is squared: so only the point to double is
+//! selected.
 
 use core::hint::black_box;
 
@@ -17,8 +18,8 @@ use super::lane::Lane;
 pub(super) struct Masks(Zeroizing<[u64; 255]>);
 
 impl Masks {
-    /// Out of line and behind a black box: for [`ladder`] these are any 64 bits, of which each selects
-    /// for itself, so the compiler has nothing to branch on.
+    /// Out of line and behind a black box: for [`ladder`] these are any 64 bits, of which each
+    /// selects for itself, so the compiler has nothing to branch on.
     #[inline(never)]
     pub(super) fn new(clamped: &[u8; 32]) -> Self {
         let mut masks = Zeroizing::new([0; 255]);
@@ -97,8 +98,8 @@ pub(super) fn step<const BITS: u32, V: Lane>(
     }
 }
 
-/// In this order, by measurement of several dozen: they differ by up to a tenth, by what the compiler
-/// moves to the stack, and by what waits for what.
+/// In this order, by measurement of several dozen: they differ by up to a tenth, by what the
+/// compiler moves to the stack, and by what waits for what.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn step_ordered_for_51<const BITS: u32, V: Lane>(

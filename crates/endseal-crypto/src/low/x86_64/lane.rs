@@ -1,13 +1,13 @@
 //! One limb of the field arithmetic, and the operations on it.
 //!
-//! [`field51`](super::field51), [`field52`](super::field52) and [`field`](super::field) are written for
-//! any [`Lane`]. The kernels run them on vectors. The tests run the same source on intervals
+//! [`field51`](super::field51), [`field52`](super::field52) and [`field`](super::field) are written
+//! for any [`Lane`]. The kernels run them on vectors. The tests run the same source on intervals
 //! (`low/interval.rs`), which proves the bounds of the comments for all inputs.
 //!
 //! # Features
-//! The code above this trait has the target features of the kernels, and runs on intervals only where the
-//! CPU has them: without the features the compiler would build other code, and radix 2^52 would take
-//! 15 % longer (`cargo bench -p endseal-crypto --bench kernel`, Zen 5).
+//! The code above this trait has the target features of the kernels, and runs on intervals only
+//! where the CPU has them: without the features the compiler would build other code, and radix 2^52
+//! would take 15 % longer (`cargo bench -p endseal-crypto --bench kernel`, Zen 5).
 
 use core::arch::x86_64::{
     __m512i, _mm512_add_epi64, _mm512_and_si512, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64,
@@ -15,7 +15,8 @@ use core::arch::x86_64::{
     _mm512_storeu_si512, _mm512_sub_epi64, _mm512_ternarylogic_epi64,
 };
 
-/// A limb of 64 bits. Functions that make a constant take any limb as the proof that limbs exist here.
+/// A limb of 64 bits. Functions that make a constant take any limb as the proof that limbs exist
+/// here.
 pub(in crate::low) trait Lane: Copy {
     /// The constant `x`.
     fn all(self, x: u64) -> Self;
@@ -65,8 +66,8 @@ pub(in crate::low) trait Lane: Copy {
     }
 }
 
-// Each SAFETY below: only an intrinsic makes a `__m512i`, in a function that has the features or behind a
-// promise that the CPU has them. In this crate these are AVX-512 F, DQ and IFMA together
+// Each SAFETY below: only an intrinsic makes a `__m512i`, in a function that has the features or
+// behind a promise that the CPU has them. In this crate these are AVX-512 F, DQ and IFMA together
 // (`HaveIfma`); no other module under `x86_64` has fewer.
 impl Lane for __m512i {
     #[inline(always)]

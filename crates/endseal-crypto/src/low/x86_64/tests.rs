@@ -1,5 +1,5 @@
-//! Field operations on limbs at and beyond all bounds, against schoolbook arithmetic. In debug builds
-//! the operations check their own bounds on each lane besides.
+//! Field operations on limbs at and beyond all bounds, against schoolbook arithmetic. In debug
+//! builds the operations check their own bounds on each lane besides.
 
 use alloc::vec::Vec;
 use core::array;

@@ -91,7 +91,8 @@ mod tests {
         black_box(&mut [0xa5_u8; PAINTED]);
     }
 
-    /// The memory below a frame, read by the system: no reference to it can be had. Last byte first.
+    /// The memory below a frame, read by the system: no reference to it can be had. Last byte
+    /// first.
     fn below(frame: usize) -> Vec<u8> {
         let mut memory = vec![0; PAINTED];
         let own = File::open("/proc/self/mem").expect("a process reads its memory");
@@ -106,7 +107,8 @@ mod tests {
         let here = black_box(0_u8);
         paint();
         work();
-        // Below the paint lies the last byte of `paint`'s own frame: all that is not paint counts up to there.
+        // Below the paint lies the last byte of `paint`'s own frame: all that is not paint counts
+        // up to there.
         let memory = below((&raw const here).addr());
         memory[..PAINTED - 4_096].iter().rposition(|byte| *byte != 0xa5).unwrap_or(0)
     }
@@ -170,8 +172,8 @@ mod tests {
     fn registers_after(cleared: bool) -> ([u32; 7], [u64; 3]) {
         let (mut masks, mut vectors) = ([0_u32; 7], [0_u64; 3]);
         let clear: unsafe fn() = if cleared { registers_and_stack } else { nothing };
-        // SAFETY: the function is called with the stack aligned and with all registers declared that calls clobber;
-        // the two arrays have as many bytes as are written.
+        // SAFETY: the function is called with the stack aligned and with all registers declared
+        // that calls clobber; the two arrays have as many bytes as are written.
         unsafe {
             asm!(
                 ".irp i, 1,2,3,4,5,6,7",

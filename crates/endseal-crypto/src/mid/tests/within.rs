@@ -1,4 +1,5 @@
-//! Ciphertext that is opened within its buffer, by every back end: only the place of the content is written.
+//! Ciphertext that is opened within its buffer, by every back end: only the place of the content is
+//! written.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

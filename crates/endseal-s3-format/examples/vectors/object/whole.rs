@@ -53,7 +53,8 @@ fn successes(dir: &Path) {
     }
 }
 
-/// Folder markers, whose keys are bound to nothing here: the vectors' wrapped key is that of another key.
+/// Folder markers, whose keys are bound to nothing here: the vectors' wrapped key is that of
+/// another key.
 fn markers(dir: &Path) {
     let marker = |scenario: &str, comment: &str, expect: &str, key: &str| {
         crate::json::Vector::new(scenario, comment, expect)

@@ -12,7 +12,8 @@ use crate::forward::without_body;
 use crate::headers;
 use crate::transfer::Outgoing;
 
-/// Gives an upload up, with what is parked and recorded for it. An id as the backend lists it will do.
+/// Gives an upload up, with what is parked and recorded for it. An id as the backend lists it will
+/// do.
 pub(in crate::operations) async fn abort(
     proxy: &Proxy,
     call: &RequestContext,

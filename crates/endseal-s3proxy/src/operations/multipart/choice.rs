@@ -11,11 +11,12 @@ use crate::context::Proxy;
 /// A part of the record, and where it lies.
 pub(super) type Chosen = (Entry, StoredPart);
 
-/// The parts that the client names, as they lie at the backend; `None` if nothing has the number of one of them.
+/// The parts that the client names, as they lie at the backend; `None` if nothing has the number of
+/// one of them.
 ///
 /// # Errors
-/// `InvalidPartOrder`, `InvalidPart` of one with another tag, `EntityTooSmall`; `NoSuchUpload` if the backend has none,
-/// or none any more.
+/// `InvalidPartOrder`, `InvalidPart` of one with another tag, `EntityTooSmall`; `NoSuchUpload` if
+/// the backend has none, or none any more.
 pub(super) async fn choose(
     proxy: &Proxy,
     upload: &Upload<'_>,

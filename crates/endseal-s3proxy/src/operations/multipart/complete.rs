@@ -75,16 +75,17 @@ fn is(error: &S3Error, other: &S3Error) -> bool {
     error.code() == other.code()
 }
 
-/// How long to wait before an upload that cannot be completed is looked at again, and whether it is an object now.
+/// How long to wait before an upload that cannot be completed is looked at again, and whether it is
+/// an object now.
 ///
-/// Somebody may be completing it: another process, or this one for a client that is gone. Its parts (before MinIO), or
-/// all of it (before versitygw), may be out of sight then, and the object not be there yet; and each of the two has put
-/// its own tail in the place of the other's.
+/// Somebody may be completing it: another process, or this one for a client that is gone. Its parts
+/// (before MinIO), or all of it (before versitygw), may be out of sight then, and the object not be
+/// there yet; and each of the two has put its own tail in the place of the other's.
 const AGAIN: [Duration; 3] =
     [Duration::from_millis(100), Duration::from_millis(300), Duration::from_millis(600)];
 
-/// Writes the record, and lets the backend complete. `None` if nothing has the number of a part that the client names,
-/// or the backend misses one that it had.
+/// Writes the record, and lets the backend complete. `None` if nothing has the number of a part
+/// that the client names, or the backend misses one that it had.
 ///
 /// # Errors
 /// `NoSuchUpload` if the backend has none, or none any more.

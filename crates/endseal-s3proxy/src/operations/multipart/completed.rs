@@ -15,8 +15,8 @@ use crate::headers::{self, USER_METADATA};
 use crate::sealed_object::{Inspected, object_len};
 use crate::transfer::Outgoing;
 
-/// The answer for an upload that is no more, if the object at its place is what it became: its header is
-/// drawn for one upload, and the record names the parts.
+/// The answer for an upload that is no more, if the object at its place is what it became: its
+/// header is drawn for one upload, and the record names the parts.
 ///
 /// # Errors
 /// `NoSuchUpload` if it is anything else.

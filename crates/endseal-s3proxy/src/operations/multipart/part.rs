@@ -38,7 +38,8 @@ pub(in crate::operations) async fn upload_part(
     mut call: RequestContext,
 ) -> Result<Response<Outgoing>, S3Error> {
     if is_plain(proxy, &call) {
-        // Parts of the backend's own uploads have its own tags, in every answer and in the completion.
+        // Parts of the backend's own uploads have its own tags, in every answer and in the
+        // completion.
         return Ok(without_body(pass_through::send_on(proxy, call).await?).await);
     }
     let digests = content::digests(&call.headers, &call.payload)?;

@@ -1,5 +1,5 @@
-//! What is recorded of uploads (docs/spec/s3-object.md, "Recorded uploads"): the ids that clients were
-//! given, and receipts of parts. Nothing of it is believed that does not open.
+//! What is recorded of uploads (docs/spec/s3-object.md, "Recorded uploads"): the ids that clients
+//! were given, and receipts of parts. Nothing of it is believed that does not open.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicUsize;
@@ -125,8 +125,8 @@ impl Upload<'_> {
         Ok(found)
     }
 
-    /// Gives up what the backend has just begun, so that nothing is left of it. If that fails as well, it is
-    /// an upload that nobody knows, which is for who cleans.
+    /// Gives up what the backend has just begun, so that nothing is left of it. If that fails as
+    /// well, it is an upload that nobody knows, which is for who cleans.
     pub(super) async fn give_up(&self, proxy: &Proxy) {
         let target = self.target(Query::new());
         let _ = proxy.ask(self.object_ref.signer, &Method::DELETE, &target, HeaderMap::new()).await;
@@ -138,7 +138,8 @@ impl Upload<'_> {
     }
 }
 
-/// Deletes what is recorded of the upload that the backend knows by this id. What stays is for who cleans.
+/// Deletes what is recorded of the upload that the backend knows by this id. What stays is for who
+/// cleans.
 pub(super) async fn forget(proxy: &Proxy, signer: &BackendSigner, bucket: &str, backend_id: &str) {
     if proxy.rule(bucket).records_uploads()
         && forget_all(proxy, signer, bucket, backend_id).await.is_err()
@@ -194,7 +195,8 @@ async fn forget_all(
     Err(S3Error::internal())
 }
 
-/// The upload id that a client was given for the backend's upload, if that is recorded and authentic.
+/// The upload id that a client was given for the backend's upload, if that is recorded and
+/// authentic.
 ///
 /// # Errors
 /// If the backend or the key provider is not available.
@@ -239,8 +241,8 @@ pub(in crate::operations) async fn backends_marker(
     }
 }
 
-/// All of an object of the proxy's own; `None` if it is not there, or longer than any that the proxy
-/// writes. A server may refuse what it would otherwise say is not there.
+/// All of an object of the proxy's own; `None` if it is not there, or longer than any that the
+/// proxy writes. A server may refuse what it would otherwise say is not there.
 async fn find(
     proxy: &Proxy,
     signer: &BackendSigner,

@@ -8,8 +8,8 @@ use super::upload::{StoredPart, Upload};
 use crate::context::Proxy;
 
 impl Upload<'_> {
-    /// The one of the parts that are there which has the content that the client's tag names, and its
-    /// salt, if receipts of both tell so.
+    /// The one of the parts that are there which has the content that the client's tag names, and
+    /// its salt, if receipts of both tell so.
     ///
     /// # Errors
     /// If the backend does not answer.

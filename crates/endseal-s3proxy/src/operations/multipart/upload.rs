@@ -29,8 +29,9 @@ pub(super) struct Upload<'a> {
     pub(super) backend_id: String,
 }
 
-/// The error of a write to a key of the proxy's own. A conflict there says nothing about the client's key, and
-/// goes away: versitygw loses folders while others empty them. SDKs send a request again after 503 alone.
+/// The error of a write to a key of the proxy's own. A conflict there says nothing about the
+/// client's key, and goes away: versitygw loses folders while others empty them. SDKs send a
+/// request again after 503 alone.
 pub(super) fn of_own_key(error: S3Error) -> S3Error {
     if error.status() != StatusCode::CONFLICT {
         return error;
@@ -93,7 +94,8 @@ impl<'a> Upload<'a> {
         Target::of(self.object_ref.bucket, Some(&key), Query::new())
     }
 
-    /// Headers of what is parked or recorded: which upload it belongs to, for who cleans the bucket.
+    /// Headers of what is parked or recorded: which upload it belongs to, for who cleans the
+    /// bucket.
     ///
     /// # Errors
     /// If the value cannot stand in a header, which it always can, or `KeyTooLongError`.
@@ -108,7 +110,8 @@ impl<'a> Upload<'a> {
         Ok(headers)
     }
 
-    /// The parts that the backend has under the upload with these numbers, as far as they can be such.
+    /// The parts that the backend has under the upload with these numbers, as far as they can be
+    /// such.
     ///
     /// # Errors
     /// What the backend says, `NoSuchUpload` among it.
@@ -117,8 +120,8 @@ impl<'a> Upload<'a> {
         proxy: &Proxy,
         numbers: RangeInclusive<u16>,
     ) -> Result<Vec<StoredPart>, S3Error> {
-        // Not from the number before the first: some servers list nothing behind a part that they do
-        // not have.
+        // Not from the number before the first: some servers list nothing behind a part that they
+        // do not have.
         let mut marker = 0;
         let mut parts = Vec::new();
         loop {
@@ -240,9 +243,9 @@ impl<'a> Upload<'a> {
 }
 
 impl StoredPart {
-    /// `None` for what cannot be a part, as its length tells. Such are the parts that MinIO lists while it takes them
-    /// away, with no bytes and no tag, and a parked part that was uploaded with a tail, if the two have a length that
-    /// no part has: the parked one is there still.
+    /// `None` for what cannot be a part, as its length tells. Such are the parts that MinIO lists
+    /// while it takes them away, with no bytes and no tag, and a parked part that was uploaded with
+    /// a tail, if the two have a length that no part has: the parked one is there still.
     pub(super) fn of(part: &ListedPart) -> Option<Self> {
         Some(Self {
             number: PartNumber::new(part.number)?,

@@ -147,8 +147,9 @@ impl ListRequest {
 
     /// The query for the backend.
     pub(super) fn query(&self, client: &Query, position: &Position) -> Query {
-        // Of what lies in a folder, perhaps little begins as the client wants. Of versions and uploads no
-        // page may be cut: servers differ in whether a list goes on behind a marker or with it.
+        // Of what lies in a folder, perhaps little begins as the client wants. Of versions and
+        // uploads no page may be cut: servers differ in whether a list goes on behind a marker or
+        // with it.
         let can_be_cut = matches!(self.kind, Kind::Objects1 | Kind::Objects2);
         let asks_for_more = self.is_partial && can_be_cut && self.max > 0;
         let max = if asks_for_more { MAX_KEYS } else { self.max };

@@ -160,8 +160,8 @@ fn parameters(value: &str) -> (&str, Vec<(String, String)>) {
     (kind.trim(), parameters)
 }
 
-/// Text up to the closing quote, and what follows it. Browsers write quotes within as `%22` (WHATWG),
-/// others with a backslash.
+/// Text up to the closing quote, and what follows it. Browsers write quotes within as `%22`
+/// (WHATWG), others with a backslash.
 fn unquote(text: &str) -> (String, &str) {
     let mut value = String::new();
     let mut characters = text.char_indices();

@@ -22,15 +22,15 @@ use crate::{
     Succession,
 };
 
-/// Sessions that are kept with one device. Two sides that begin at the same time make two; more come
-/// only from resets.
+/// Sessions that are kept with one device. Two sides that begin at the same time make two; more
+/// come only from resets.
 const MAX_SESSIONS: usize = 8;
 
 /// Sessions that are remembered as dropped. Only the other side makes more, to its own harm.
 const MAX_FORGOTTEN: usize = 1_024;
 
-/// Time for which a session still receives after its key was superseded, in milliseconds: 7 days. What
-/// the old device had sent may be on its way.
+/// Time for which a session still receives after its key was superseded, in milliseconds: 7 days.
+/// What the old device had sent may be on its way.
 const GRACE: u64 = 7 * 24 * 60 * 60 * 1_000;
 
 /// All devices of one person.
@@ -64,9 +64,9 @@ pub(in crate::engine) struct RemoteDevice<R> {
 /// A certificate that was verified.
 pub(in crate::engine) enum Seen {
     Decoded(Certificate),
-    /// As the store has it, whose pages are authenticated: it was verified before it got there. Only
-    /// first messages of sessions ask for more than its bytes, and to decode it takes as long as
-    /// twenty messages.
+    /// As the store has it, whose pages are authenticated: it was verified before it got there.
+    /// Only first messages of sessions ask for more than its bytes, and to decode it takes as long
+    /// as twenty messages.
     Stored([u8; Certificate::LEN]),
 }
 
@@ -98,10 +98,11 @@ pub(in crate::engine) struct SessionSlot<R> {
     pub(in crate::engine) used: u64,
     /// The other side's agreement key, to which the session belongs.
     pub(in crate::engine) agreement: x25519::PublicKey,
-    /// The chain of which a message of kind 2 was opened last. All messages of a chain have one kind.
+    /// The chain of which a message of kind 2 was opened last. All messages of a chain have one
+    /// kind.
     plain_chain: Option<[u8; 32]>,
-    /// When the session ends, if a later certificate has another agreement key: in milliseconds since
-    /// 1970, or 0 until the clock was asked.
+    /// When the session ends, if a later certificate has another agreement key: in milliseconds
+    /// since 1970, or 0 until the clock was asked.
     pub(in crate::engine) ends_at: Option<u64>,
     pub(in crate::engine) changed: bool,
 }
@@ -180,8 +181,8 @@ impl<R: Ratchet> DirectConversation<R> {
         self.remote_devices.values().any(|it| it.known)
     }
 
-    /// Tries parked messages of the devices that are loaded, until none of them opens. Each is tried once
-    /// on an occasion, unless it is too far ahead afterwards and its chain moves again.
+    /// Tries parked messages of the devices that are loaded, until none of them opens. Each is
+    /// tried once on an occasion, unless it is too far ahead afterwards and its chain moves again.
     pub(in crate::engine) fn retry<A>(
         &mut self,
         index: usize,
@@ -369,8 +370,8 @@ impl<R: Ratchet> RemoteDevice<R> {
         }
     }
 
-    /// Forgets the tags of sessions that were dropped before the inbox gave out number `below`; returns
-    /// how many.
+    /// Forgets the tags of sessions that were dropped before the inbox gave out number `below`;
+    /// returns how many.
     pub(in crate::engine) fn prune_forgotten(&mut self, below: u64) -> usize {
         let before = self.forgotten.len();
         self.forgotten.retain(|it| it.number.is_none_or(|number| number >= below));
@@ -379,8 +380,8 @@ impl<R: Ratchet> RemoteDevice<R> {
         pruned
     }
 
-    /// Gives sessions whose key was superseded an end, and drops those whose end has come: how many, and
-    /// whether others have yet to end.
+    /// Gives sessions whose key was superseded an end, and drops those whose end has come: how
+    /// many, and whether others have yet to end.
     pub(in crate::engine) fn expire(&mut self, now: u64) -> (usize, bool) {
         let mut ended = Vec::new();
         // Not ENDLESS, which no clock reaches.
@@ -444,8 +445,8 @@ impl<R: Ratchet> RemoteDevice<R> {
         Ok(own.is_superseded_by(&seen))
     }
 
-    /// Takes over a certificate that was proved to belong to who writes. Sessions with another agreement
-    /// key receive from now on, until they end.
+    /// Takes over a certificate that was proved to belong to who writes. Sessions with another
+    /// agreement key receive from now on, until they end.
     pub(in crate::engine) fn adopt(&mut self, shown: Shown) {
         let Shown::Later(certificate) = shown else { return };
         let agreement = certificate.keys().agreement;
@@ -502,8 +503,8 @@ impl<R: Ratchet> RemoteDevice<R> {
 const ENDLESS: u64 = u64::MAX;
 
 impl<R: Ratchet> SessionSlot<R> {
-    /// The row in the store without what the row says itself: the other side's agreement key (32), when
-    /// the session ends (8), and the ratchet.
+    /// The row in the store without what the row says itself: the other side's agreement key (32),
+    /// when the session ends (8), and the ratchet.
     fn state(&self) -> Zeroizing<Vec<u8>> {
         let ratchet = self.ratchet.save();
         let mut state = Zeroizing::new(Vec::with_capacity(32 + 8 + ratchet.len()));

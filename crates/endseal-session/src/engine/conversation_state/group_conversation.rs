@@ -95,8 +95,8 @@ impl GroupConversation {
             if Group::peek_epoch(body).is_some_and(|it| it.content == Content::Application))
     }
 
-    /// Opens messages that follow each other: any number of texts, or another message and then texts;
-    /// and those that were parked for the epoch that it brings.
+    /// Opens messages that follow each other: any number of texts, or another message and then
+    /// texts; and those that were parked for the epoch that it brings.
     pub(in crate::engine) fn open<'e>(
         &mut self,
         run: Vec<(Task<'e>, BodyDigest)>,

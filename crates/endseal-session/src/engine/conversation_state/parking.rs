@@ -1,4 +1,5 @@
-//! Messages of one conversation that cannot be opened yet (docs/spec/session.md, "Parked messages").
+//! Messages of one conversation that cannot be opened yet (docs/spec/session.md, "Parked
+//! messages").
 
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -17,8 +18,8 @@ const MAX_BYTES: usize = 16 << 20;
 /// Most messages among them that are too far ahead, and most bytes.
 const MAX_FAR_MESSAGES: usize = 256;
 const MAX_FAR_BYTES: usize = 4 << 20;
-/// Share of each later epoch, which no other epoch takes: with [`MAX_AHEAD`] epochs and all messages that
-/// are too far ahead they fill less than a conversation may have.
+/// Share of each later epoch, which no other epoch takes: with [`MAX_AHEAD`] epochs and all
+/// messages that are too far ahead they fill less than a conversation may have.
 const EPOCH_MESSAGES: usize = 16;
 const EPOCH_BYTES: usize = 256 << 10;
 /// Share of each known conversation, which it has however many messages others have parked.
@@ -196,9 +197,10 @@ impl Parking {
         share
     }
 
-    /// Places of the messages that make room for one of `len` bytes, the last one first; `None` if there
-    /// is no room. Only those of later epochs do, the farthest and newest first, and of each epoch only
-    /// what is beyond its share: for a message of an earlier epoch, or of any that is within its share.
+    /// Places of the messages that make room for one of `len` bytes, the last one first; `None` if
+    /// there is no room. Only those of later epochs do, the farthest and newest first, and of each
+    /// epoch only what is beyond its share: for a message of an earlier epoch, or of any that is
+    /// within its share.
     fn victims(&self, len: usize, reason: Reason, epoch: u64) -> Option<Vec<usize>> {
         let mut all = Share { messages: self.rows.len(), bytes: self.bytes };
         if all.fits(len, MAX_MESSAGES, MAX_BYTES) {
@@ -268,8 +270,8 @@ impl Parking {
         }
     }
 
-    /// Removes the messages that may never open, up to the one with an id; returns their ids, which the
-    /// caller deletes. None if that is there no longer.
+    /// Removes the messages that may never open, up to the one with an id; returns their ids, which
+    /// the caller deletes. None if that is there no longer.
     pub(in crate::engine) fn expire(
         &mut self,
         last: &[u8],

@@ -1,5 +1,5 @@
-//! Parked messages of all conversations, counted. Group ids and identities cost their inventor nothing, so
-//! messages of known conversations have room of their own.
+//! Parked messages of all conversations, counted. Group ids and identities cost their inventor
+//! nothing, so messages of known conversations have room of their own.
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -54,8 +54,8 @@ impl ParkingBudget {
         unused(&self.known) && unused(&self.unknown)
     }
 
-    /// Counts one message of `len` bytes; returns false if there is no room. `has_share` is true if the
-    /// conversation is within its own share, for which there always is.
+    /// Counts one message of `len` bytes; returns false if there is no room. `has_share` is true if
+    /// the conversation is within its own share, for which there always is.
     ///
     /// Conversations on other threads may exceed the limit by a message each.
     pub(super) fn take(&self, pool: Pool, len: usize, has_share: bool) -> bool {

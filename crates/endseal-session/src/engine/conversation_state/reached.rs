@@ -1,5 +1,5 @@
-//! Chains on which messages were opened, and how far: what is parked as too far ahead can open after that,
-//! and at no other time.
+//! Chains on which messages were opened, and how far: what is parked as too far ahead can open
+//! after that, and at no other time.
 
 use alloc::collections::BTreeMap;
 

@@ -36,8 +36,8 @@ impl Reason {
         }
     }
 
-    /// The reason of a number. A message with an unknown one is tried again like any that could not be
-    /// read.
+    /// The reason of a number. A message with an unknown one is tried again like any that could not
+    /// be read.
     pub(in crate::engine) fn from_number(number: u8) -> Self {
         match number {
             1 => Self::LaterEpoch,

@@ -98,15 +98,16 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
 
     /// Joins the group of a welcome, and opens parked messages of it.
     ///
-    /// A group of that id that this device knows is replaced only by a welcome into a later epoch, which
-    /// a member of it, as this device knows the members, has signed. So a device that missed commits or
-    /// was restored gets in again, and an outsider's group of the same id does not take its place.
+    /// A group of that id that this device knows is replaced only by a welcome into a later epoch,
+    /// which a member of it, as this device knows the members, has signed. So a device that missed
+    /// commits or was restored gets in again, and an outsider's group of the same id does not take
+    /// its place.
     ///
     /// The caller MUST show inviter and members before it relies on the id.
     ///
     /// # Errors
-    /// [`GroupChangeError::Exists`] if the group is not replaced; [`Self::forget_group`] first, if the
-    /// welcome is the right one. [`GroupChangeError::Joined`] if the welcome was used,
+    /// [`GroupChangeError::Exists`] if the group is not replaced; [`Self::forget_group`] first, if
+    /// the welcome is the right one. [`GroupChangeError::Joined`] if the welcome was used,
     /// [`GroupChangeError::KeyPackageUsed`] if its key package was, by another one.
     pub fn join_group(&mut self, welcome: &[u8]) -> Result<JoinedGroup, GroupChangeError> {
         let digest = hash::digest(welcome);
@@ -163,8 +164,8 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         value.as_deref().map(|bytes| read(bytes)).transpose()
     }
 
-    /// Removes what is left of the group that a welcome has replaced, and the key package. Returns what was
-    /// parked for the group.
+    /// Removes what is left of the group that a welcome has replaced, and the key package. Returns
+    /// what was parked for the group.
     fn replace(
         &mut self,
         id: &[u8],
@@ -185,9 +186,9 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         self.retry(&conversation, Occasion::Changed)
     }
 
-    /// Proposes to the others that this device leaves: its number in the outbox. The device is a member
-    /// until another member has made a commit, of which it learns by [`Change`](crate::group::Change).
-    /// [`Self::forget_group`] need not wait for that.
+    /// Proposes to the others that this device leaves: its number in the outbox. The device is a
+    /// member until another member has made a commit, of which it learns by
+    /// [`Change`](crate::group::Change). [`Self::forget_group`] need not wait for that.
     ///
     /// # Errors
     /// [`GroupChangeError`].
@@ -197,8 +198,8 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         Ok(self.depart_group(id, &proposal, OutgoingKind::Message)?.number)
     }
 
-    /// Deletes a group: keys, past epochs, parked messages, and a commit in the outbox that is pending,
-    /// with its welcomes. Texts in the outbox stay. Returns false if there was none.
+    /// Deletes a group: keys, past epochs, parked messages, and a commit in the outbox that is
+    /// pending, with its welcomes. Texts in the outbox stay. Returns false if there was none.
     ///
     /// The other members do not learn of it; see [`Self::leave_group`].
     ///
@@ -276,10 +277,10 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         })
     }
 
-    /// Changes a group by what `change` asks of it: the number of the commit in the outbox. The commit is
-    /// pending until it comes back from the service that orders the group's messages, [`Self::accept_commit`], or
-    /// [`Self::discard_commit`]. Welcomes for those who were added lie in the outbox beside it, which
-    /// lists them once the commit is accepted.
+    /// Changes a group by what `change` asks of it: the number of the commit in the outbox. The
+    /// commit is pending until it comes back from the service that orders the group's messages,
+    /// [`Self::accept_commit`], or [`Self::discard_commit`]. Welcomes for those who were added lie
+    /// in the outbox beside it, which lists them once the commit is accepted.
     ///
     /// # Errors
     /// [`GroupChangeError`].
@@ -357,8 +358,8 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         Ok(())
     }
 
-    /// Makes the pending commit hold, once the service that orders the group's messages has taken it: its
-    /// welcomes may be sent. A commit that comes back as a message does the same.
+    /// Makes the pending commit hold, once the service that orders the group's messages has taken
+    /// it: its welcomes may be sent. A commit that comes back as a message does the same.
     ///
     /// # Errors
     /// [`GroupChangeError`].

@@ -44,9 +44,9 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             .collect())
     }
 
-    /// Tries the parked messages of a conversation now, and returns those that are parked no longer. They
-    /// are tried without this when a message of the conversation opens, a group is joined, or a stranger
-    /// becomes known.
+    /// Tries the parked messages of a conversation now, and returns those that are parked no
+    /// longer. They are tried without this when a message of the conversation opens, a group is
+    /// joined, or a stranger becomes known.
     ///
     /// # Errors
     /// [`EngineError`]. The transaction cannot be committed then.
@@ -78,8 +78,8 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         dropped
     }
 
-    /// Removes parked messages that may never open from memory, up to the one with an id; returns the ids
-    /// of those that the caller deletes.
+    /// Removes parked messages that may never open from memory, up to the one with an id; returns
+    /// the ids of those that the caller deletes.
     pub(in crate::engine) fn take_expired(
         &mut self,
         conversation: &Conversation,

@@ -1,8 +1,8 @@
 //! The encoding of Olm's messages, read strictly.
 //!
-//! The library reads protobuf as protobuf is read: fields in any order, numbers of any length, unknown
-//! fields skipped; and it verifies the MAC over its own encoding. So one message would have many forms,
-//! all of them authentic. Only the one that is written is accepted here.
+//! The library reads protobuf as protobuf is read: fields in any order, numbers of any length,
+//! unknown fields skipped; and it verifies the MAC over its own encoding. So one message would have
+//! many forms, all of them authentic. Only the one that is written is accepted here.
 
 use crate::fields::Fields;
 use crate::message::SessionTag;
@@ -34,8 +34,8 @@ impl<'a> RatchetHeader<'a> {
     }
 }
 
-/// A pre-key message: `03 || 0a 20 one-time key || 12 20 base key || 1a 20 identity key || 22 length
-/// ratchet message`.
+/// A pre-key message: `03 || 0a 20 one-time key || 12 20 base key || 1a 20 identity key || 22
+/// length ratchet message`.
 pub(super) struct PrekeyHeader<'a> {
     pub(super) one_time_key: &'a [u8; 32],
     pub(super) base_key: &'a [u8; 32],

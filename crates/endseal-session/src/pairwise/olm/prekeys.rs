@@ -16,7 +16,8 @@ use crate::fields::Fields;
 /// One-time keys that are kept; the oldest make room.
 const MAX_ONE_TIME: usize = 5_000;
 
-/// Age from which a published fallback key is replaced, in milliseconds: 7 days. It serves as long again.
+/// Age from which a published fallback key is replaced, in milliseconds: 7 days. It serves as long
+/// again.
 const FALLBACK_AGE: u64 = 7 * 24 * 60 * 60 * 1_000;
 
 /// See the module. Each list in the order of making.
@@ -48,8 +49,8 @@ impl Prekeys {
         Ok(())
     }
 
-    /// Makes a fallback key if there is none, or if the last one was published and is too old. One whose
-    /// time is as far in the future is of a clock that was ahead, and is replaced too.
+    /// Makes a fallback key if there is none, or if the last one was published and is too old. One
+    /// whose time is as far in the future is of a clock that was ahead, and is replaced too.
     pub(super) fn refresh_fallback(&mut self, now: u64) -> Result<(), RandomError> {
         let is_due = self
             .fallback
@@ -100,8 +101,8 @@ impl Prekeys {
         self.one_time.retain(|it| it.public.as_bytes() != public);
     }
 
-    /// Appends the encoding: the number of one-time keys (4), these, the number of fallback keys (1),
-    /// these.
+    /// Appends the encoding: the number of one-time keys (4), these, the number of fallback keys
+    /// (1), these.
     pub(super) fn write_to(&self, out: &mut Zeroizing<Vec<u8>>) {
         // Never more than MAX_ONE_TIME.
         let count = u32::try_from(self.one_time.len()).unwrap_or(u32::MAX);

@@ -32,8 +32,8 @@ impl OlmRatchet {
         Self { session: Box::new(session), tag, chain }
     }
 
-    /// The ratchet message in a pre-key message, if that is of this session. The MAC does not cover what
-    /// is around it.
+    /// The ratchet message in a pre-key message, if that is of this session. The MAC does not cover
+    /// what is around it.
     fn unwrap<'a>(&self, body: &'a [u8]) -> Result<&'a [u8], OpenError> {
         let header = PrekeyHeader::parse(body).ok_or(OpenError::Malformed)?;
         let keys = self.session.session_keys();
@@ -71,8 +71,8 @@ impl Ratchet for OlmRatchet {
         if self.chain.as_ref() == Some(header.ratchet_key) {
             return Ok(Zeroizing::new(self.session.decrypt(&message)?));
         }
-        // For a chain that it does not know, the library makes a new sending chain before it verifies
-        // anything, if it has none, and keeps it though the message turn out to be forged.
+        // For a chain that it does not know, the library makes a new sending chain before it
+        // verifies anything, if it has none, and keeps it though the message turn out to be forged.
         let mut session = Box::new(fork(&self.session));
         let plaintext = Zeroizing::new(session.decrypt(&message)?);
         self.session = session;

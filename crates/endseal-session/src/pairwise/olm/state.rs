@@ -1,10 +1,10 @@
 //! The states in the store: a version, then the library's pickle in postcard.
 //!
-//! Pickles are made for JSON. As postcard, without the names of fields, they take half of it; but one
-//! value in them describes itself, and [`sending`](super::sending) reads it.
+//! Pickles are made for JSON. As postcard, without the names of fields, they take half of it; but
+//! one value in them describes itself, and [`sending`](super::sending) reads it.
 //!
-//! What is saved is wiped, and so is what is read here. The library buffers the sending ratchet once
-//! more while it reads it, and does not wipe that.
+//! What is saved is wiped, and so is what is read here. The library buffers the sending ratchet
+//! once more while it reads it, and does not wipe that.
 
 use postcard::ser_flavors::Flavor;
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
@@ -19,8 +19,8 @@ use crate::pairwise::StateError;
 
 const VERSION: u8 = 1;
 
-/// A session with five chains and no kept keys fits without growing. Not more, because the room is wiped
-/// byte by byte.
+/// A session with five chains and no kept keys fits without growing. Not more, because the room is
+/// wiped byte by byte.
 const USUAL_LEN: usize = 576;
 
 #[allow(clippy::expect_used, reason = "the message is the proof")]
@@ -35,8 +35,9 @@ pub(super) fn load_account(bytes: &[u8]) -> Result<AccountPickle, StateError> {
     load(bytes, |reader| AccountPickle::deserialize(reader))
 }
 
-/// The end of an account's state that holds no prekey: of one-time keys the next id, the public keys that
-/// are not published and the secret keys; of fallback keys the next id, the last and the one before.
+/// The end of an account's state that holds no prekey: of one-time keys the next id, the public
+/// keys that are not published and the secret keys; of fallback keys the next id, the last and the
+/// one before.
 const NO_PREKEYS: [u8; 6] = [0; 6];
 /// The same with one secret one-time key, whose id is 0, before it and after it.
 const ONE_PREKEY: ([u8; 4], [u8; 3]) = ([1, 0, 1, 0], [0; 3]);

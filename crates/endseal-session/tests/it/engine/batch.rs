@@ -1,4 +1,5 @@
-//! A backlog: each message gets what it deserves, however the backlog is cut and on however many threads.
+//! A backlog: each message gets what it deserves, however the backlog is cut and on however many
+//! threads.
 
 use core::mem::replace;
 use core::time::Duration;
@@ -123,7 +124,8 @@ fn repeated_forged_and_malformed_messages_cost_themselves_alone() {
         assert_eq!(failed(31), Outcome::Failed(Failure::Malformed));
         assert_eq!(failed(32), Outcome::Failed(Failure::KeyGone));
         assert_eq!(failed(33), Outcome::Failed(Failure::NoSession));
-        // Before a message that claims to be the thirtieth, those that it has overtaken were opened.
+        // Before a message that claims to be the thirtieth, those that it has overtaken were
+        // opened.
         let (mut sent, mut texts) = (Vec::new(), reader.texts());
         sent.extend(backlog.messages.iter().map(|it| it.text.clone()));
         sent.sort();

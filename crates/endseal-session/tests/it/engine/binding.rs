@@ -1,4 +1,5 @@
-//! The first messages of a session name both sides: a key under a foreign certificate serves nobody.
+//! The first messages of a session name both sides: a key under a foreign certificate serves
+//! nobody.
 
 use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
@@ -12,8 +13,8 @@ use crate::device::identity;
 
 const MALLORY: u8 = 66;
 
-/// A certificate of Mallory for a device that has the agreement key of another certificate, and the key
-/// that signs her prekeys.
+/// A certificate of Mallory for a device that has the agreement key of another certificate, and the
+/// key that signs her prekeys.
 fn borrowed(from: &Certificate) -> (Certificate, SigningKey) {
     let signing = SigningKey::from_seed(Seed::from_bytes(&[67; 32]));
     let keys = DeviceKeys {
@@ -38,8 +39,8 @@ fn sessions(party: &mut Party, with: Address) -> usize {
     party.engine().transaction(|t| t.sessions(with)).unwrap().len()
 }
 
-/// Mallory carries Alice's first message to Bob, puts a certificate of her own beside it, for Alice's
-/// key, and says that it is from her.
+/// Mallory carries Alice's first message to Bob, puts a certificate of her own beside it, for
+/// Alice's key, and says that it is from her.
 #[test]
 fn a_message_under_a_certificate_that_borrows_the_senders_key_is_refused() {
     let (mut alice, mut bob) = (Party::new(1), Party::new(2));
@@ -57,8 +58,8 @@ fn a_message_under_a_certificate_that_borrows_the_senders_key_is_refused() {
     assert_eq!(bob.texts(), [b"credit it to me"]);
 }
 
-/// Mallory hands out a bundle for Bob's key with one of Bob's prekeys, and what Alice writes to her she
-/// hands on to Bob.
+/// Mallory hands out a bundle for Bob's key with one of Bob's prekeys, and what Alice writes to her
+/// she hands on to Bob.
 #[test]
 fn a_message_to_whoever_borrows_the_recipients_key_is_refused() {
     let (mut alice, mut bob) = (Party::new(1), Party::new(2));

@@ -126,7 +126,8 @@ fn later_epochs_wait_and_come_out_in_order_however_the_batch_is_cut() {
     }
 }
 
-/// Nothing of a parked message is authenticated: a damaged copy must not cost the true message its id.
+/// Nothing of a parked message is authenticated: a damaged copy must not cost the true message its
+/// id.
 #[test]
 fn a_parked_message_gives_its_id_to_one_that_opens() {
     for threads in [1, 2] {
@@ -158,8 +159,8 @@ fn a_parked_message_gives_its_id_to_one_that_opens() {
     }
 }
 
-/// A text under another epoch, which stands open in the head: version, wire format, length and bytes
-/// of the id.
+/// A text under another epoch, which stands open in the head: version, wire format, length and
+/// bytes of the id.
 fn forged(text: &[u8], epoch: u64) -> Vec<u8> {
     let mut body = text.to_vec();
     body[2 + 4 + 1 + GROUP.len()..][..8].copy_from_slice(&epoch.to_be_bytes());
@@ -356,8 +357,8 @@ fn invented_messages_of_an_epoch_take_no_room_of_other_epochs() {
         let more = deliver(&mut reader, GROUP, &invented(GROUP, 2, 1, 17));
         assert_eq!(more, [Outcome::Failed(Failure::BufferFull)]);
         reader.restart();
-        // No message of another epoch was evicted, and there is room for more; of the same epoch there
-        // is none.
+        // No message of another epoch was evicted, and there is room for more; of the same epoch
+        // there is none.
         assert_eq!(read(&mut reader, 1), Outcome::Buffered(3));
         assert_eq!(read(&mut reader, 2), Outcome::Buffered(4));
         if !fills_bytes {

@@ -107,7 +107,8 @@ fn a_damaged_row_costs_its_own_conversation() {
     }
 }
 
-/// Damages what the store has of a device: a session, the certificate, the list of dropped sessions.
+/// Damages what the store has of a device: a session, the certificate, the list of dropped
+/// sessions.
 fn damage(party: &mut Party, address: Address, what: usize) {
     let mut name = address.identity.as_bytes().to_vec();
     name.extend_from_slice(&address.device.number().to_le_bytes());

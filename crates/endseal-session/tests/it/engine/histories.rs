@@ -1,7 +1,8 @@
-//! Random histories of one device, beside a model that knows no cryptography: messages of several people
-//! and a group are delivered, again, in another order, damaged and under other ids, in transactions that
-//! are aborted, between kills, restarts, and steps back to a backup. What the engine answers and holds is
-//! what the model says, everything arrives once, and the others can open whatever it sends, once.
+//! Random histories of one device, beside a model that knows no cryptography: messages of several
+//! people and a group are delivered, again, in another order, damaged and under other ids, in
+//! transactions that are aborted, between kills, restarts, and steps back to a backup. What the
+//! engine answers and holds is what the model says, everything arrives once, and the others can
+//! open whatever it sends, once.
 
 mod model;
 
@@ -533,8 +534,8 @@ impl History {
     }
 }
 
-/// The order in which mails are opened: before one, those of its chain that have a lower number and come
-/// later. A mail whose id came before does not move.
+/// The order in which mails are opened: before one, those of its chain that have a lower number and
+/// come later. A mail whose id came before does not move.
 fn order(mails: &[Mail]) -> Vec<usize> {
     let place = |mail: &Mail| {
         mail.origin?;

@@ -1,5 +1,5 @@
-//! Processes that are killed, again and again, wherever they are: what was acknowledged is there, and
-//! everything is there once.
+//! Processes that are killed, again and again, wherever they are: what was acknowledged is there,
+//! and everything is there once.
 
 use core::time::Duration;
 use std::collections::BTreeMap;

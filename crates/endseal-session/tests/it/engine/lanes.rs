@@ -1,5 +1,5 @@
-//! A ratchet under observation: it breaks at a text, on the caller's thread or another, and counts what it is
-//! asked to open.
+//! A ratchet under observation: it breaks at a text, on the caller's thread or another, and counts
+//! what it is asked to open.
 
 use core::cell::Cell;
 use core::panic::AssertUnwindSafe;
@@ -207,7 +207,8 @@ fn a_panic_while_a_message_is_opened_ends_the_batch_and_nothing_else() {
     }
 }
 
-/// A forger can say of any message that it is too far ahead on a chain, which nothing authenticates.
+/// A forger can say of any message that it is too far ahead on a chain, which nothing
+/// authenticates.
 #[test]
 fn forged_messages_too_far_ahead_are_not_tried_with_each_delivery() {
     let place = Place::new();
@@ -264,7 +265,8 @@ fn forged_messages_too_far_ahead_are_not_tried_with_each_delivery() {
     assert_eq!(ATTEMPTS.get() - before, 1);
 }
 
-/// A copy of a message that is too far ahead, under many ids: each is tried once, when its chain has come near.
+/// A copy of a message that is too far ahead, under many ids: each is tried once, when its chain
+/// has come near.
 #[test]
 fn a_message_too_far_ahead_is_tried_when_its_chain_has_come_near() {
     let place = Place::new();

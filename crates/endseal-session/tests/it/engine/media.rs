@@ -57,8 +57,8 @@ impl Case {
         Work { folder, backlog, from: 0, chunk, threads, sends: true, durability }.command()
     }
 
-    /// Runs a worker above a medium that fails, and then whatever is left of the backlog in this process.
-    /// Whether the fault was reached.
+    /// Runs a worker above a medium that fails, and then whatever is left of the backlog in this
+    /// process. Whether the fault was reached.
     fn fail(&mut self, fault: Fault, chunk: usize, threads: usize) -> bool {
         let (place, count) = (Place::new(), Place::new());
         let count = count.path().join("count");
@@ -145,8 +145,8 @@ fn power_cuts_keep_what_was_acknowledged_at_the_end_of_a_batch() {
     }
 }
 
-/// A batch that is durable at its end fails before it, its messages come again, and the power goes when they
-/// are acknowledged.
+/// A batch that is durable at its end fails before it, its messages come again, and the power goes
+/// when they are acknowledged.
 #[test]
 fn power_cuts_keep_what_came_again_after_a_failed_batch() {
     let mut case = Case::new();
@@ -220,8 +220,8 @@ fn cut(step: usize, times: usize, threads: usize, durability: Durability) {
     println!("{cuts} power cuts in {} operations", actions.len());
 }
 
-/// A limit of the file's size stands for a medium without room: the process is told by an error, and the
-/// next one, which has room, goes on.
+/// A limit of the file's size stands for a medium without room: the process is told by an error,
+/// and the next one, which has room, goes on.
 #[test]
 fn without_room_nothing_is_lost() {
     let mut case = Case::new();
@@ -269,7 +269,8 @@ fn a_second_process_is_refused(case: &mut Case) -> bool {
     in_the_middle
 }
 
-/// A wrong secret, and a store with a page that is not what it was: clear errors, and nothing is written.
+/// A wrong secret, and a store with a page that is not what it was: clear errors, and nothing is
+/// written.
 #[test]
 fn a_wrong_secret_and_a_damaged_page_cost_no_row() {
     let mut case = Case::new();

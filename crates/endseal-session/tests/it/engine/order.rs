@@ -63,8 +63,8 @@ fn a_backlog_in_any_order_is_delivered_whole() {
     }
 }
 
-/// Reports to a watcher and the position of the queue cover the messages from the front of the batch that
-/// are done, and no message that is not.
+/// Reports to a watcher and the position of the queue cover the messages from the front of the
+/// batch that are done, and no message that is not.
 #[test]
 fn reports_and_positions_are_in_the_order_of_delivery() {
     for threads in [1, 2] {

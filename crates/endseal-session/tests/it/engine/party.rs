@@ -165,8 +165,8 @@ impl Party {
         page.into_iter().map(|it| it.plaintext.to_vec()).collect()
     }
 
-    /// The end of a process that nobody asked: what is in its memory is lost, what it gave the system
-    /// is not. The store goes on in a copy of its directory, taken while it was open.
+    /// The end of a process that nobody asked: what is in its memory is lost, what it gave the
+    /// system is not. The store goes on in a copy of its directory, taken while it was open.
     pub(crate) fn kill(&mut self) {
         let left = self.place.path().join("left");
         copy(&self.place.store(), &left);
@@ -266,8 +266,8 @@ impl Party {
     }
 }
 
-/// Opens a store. A process that another test starts has our locks from its fork to its exec, so that
-/// one that was just given up may be held for a moment.
+/// Opens a store. A process that another test starts has our locks from its fork to its exec, so
+/// that one that was just given up may be held for a moment.
 fn open(place: &Place) -> Store {
     let options = OpenOptions::new().wait(Duration::from_secs(10));
     Store::open(&place.store(), Unlock::None, options).unwrap()

@@ -13,8 +13,8 @@ fn receive(party: &mut Party, from: Address, body: &[u8]) -> Outcome {
     party.receive(&[Envelope::from_device(&blake(body), from, body)])[0]
 }
 
-/// Backup; a first message uses a prekey, and the session goes on; restore; the queue delivers the first
-/// message again.
+/// Backup; a first message uses a prekey, and the session goes on; restore; the queue delivers the
+/// first message again.
 #[test]
 fn a_first_message_that_comes_again_makes_no_session() {
     for fallback in [false, true] {
@@ -40,8 +40,8 @@ fn a_first_message_that_comes_again_makes_no_session() {
     }
 }
 
-/// Backup with a key package; welcome, and texts; restore; the welcome comes again. The sender's ratchet
-/// would begin at generation 0 once more.
+/// Backup with a key package; welcome, and texts; restore; the welcome comes again. The sender's
+/// ratchet would begin at generation 0 once more.
 #[test]
 fn a_welcome_that_comes_again_joins_nothing() {
     let (mut one, mut other) = (Party::new(1), Party::new(2));

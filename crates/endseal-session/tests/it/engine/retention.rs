@@ -240,8 +240,8 @@ fn tags_of_dropped_sessions_go_when_they_are_old_and_no_fallback_key_is_older() 
             other.receive_one(one.address, b"later", &body);
             assert_eq!(pruned_tags(&mut other, &at(0)), 0);
             other.kill();
-            // One that is dropped after the note of that day is younger than it, though no message came
-            // in between.
+            // One that is dropped after the note of that day is younger than it, though no message
+            // came in between.
             other.begin(&mut one);
             fallback(&mut other, 1);
             assert_eq!(pruned_tags(&mut other, &at(29)), 0);

@@ -1,5 +1,5 @@
-//! A later certificate of a device: sessions with its former agreement key receive for a while, send
-//! nothing, and end.
+//! A later certificate of a device: sessions with its former agreement key receive for a while,
+//! send nothing, and end.
 
 use endseal_crypto::peer_id::PeerId;
 use endseal_session::olm::{OlmAccount, OlmRatchet};
@@ -24,8 +24,8 @@ fn delivers(party: &mut Party, from: Address, body: &[u8]) {
     assert!(matches!(outcome, Outcome::Delivered(_)), "{outcome:?}");
 }
 
-/// The old device writes on the old session. Its messages are delivered until the session ends; the answers
-/// are for the new device alone.
+/// The old device writes on the old session. Its messages are delivered until the session ends; the
+/// answers are for the new device alone.
 #[test]
 fn a_replaced_device_never_gets_the_answers() {
     for restart in [false, true] {
@@ -163,8 +163,8 @@ fn a_session_takes_later_certificates_for_its_key_and_no_others() {
     let exchanged = Message::Prekey { tag, certificate: first.as_bytes(), body: inner };
     assert_eq!(receive(&mut alice, from, &exchanged.to_bytes().unwrap()), refused);
     delivers(&mut alice, from, &body);
-    // The later one was adopted: between the two nothing begins, with another key. What was sent under
-    // the earlier one still arrives.
+    // The later one was adopted: between the two nothing begins, with another key. What was sent
+    // under the earlier one still arrives.
     alice.restart();
     let between = other.certificate(5);
     let body = other.write(&mut alice, &between, &between);

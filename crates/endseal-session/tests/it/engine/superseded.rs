@@ -1,4 +1,5 @@
-//! Devices that were replaced, in groups: none is added here, and one that another member adds is named.
+//! Devices that were replaced, in groups: none is added here, and one that another member adds is
+//! named.
 
 use endseal_session::{
     Address, BatchOptions, Envelope, GroupChangeError, Notice, Outcome, OutgoingKind, ReceivedKind,

@@ -38,7 +38,8 @@ fn welcomes_are_sent_when_their_commit_is_accepted_wherever_the_process_ends() {
                 }
             };
             step(&mut one);
-            // Nothing but the commit may leave: nobody is in the group of whom the others do not know.
+            // Nothing but the commit may leave: nobody is in the group of whom the others do not
+            // know.
             let [commit] = pending(&mut one).try_into().unwrap();
             assert_eq!((commit.number, commit.kind), (number, OutgoingKind::Commit));
             one.engine().outbox().sent(number).unwrap();

@@ -1,4 +1,5 @@
-//! A process that reads a backlog and says what it has done, until it is killed or its medium fails.
+//! A process that reads a backlog and says what it has done, until it is killed or its medium
+//! fails.
 
 use core::num::NonZeroUsize;
 use core::ops::ControlFlow;

@@ -1,4 +1,5 @@
-//! A reader, two people who write to it, and a group: what arrives, in which order, and what leaves.
+//! A reader, two people who write to it, and a group: what arrives, in which order, and what
+//! leaves.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -181,8 +182,8 @@ impl World {
         (last, found)
     }
 
-    /// Everything that was sent is in the reader's inbox, once and in order; everything in its outbox is
-    /// opened by the others, once.
+    /// Everything that was sent is in the reader's inbox, once and in order; everything in its
+    /// outbox is opened by the others, once.
     pub(crate) fn settle(&mut self) {
         let (last, found) = Self::inbox_of(&mut self.reader, self.inbox);
         assert!(found == core::mem::take(&mut self.expected), "the inbox is another");
@@ -208,8 +209,8 @@ impl World {
         }
     }
 
-    /// What a copy of the reader's store holds must be a part of what was sent, in order and once, with
-    /// the messages that were acknowledged; the others can be delivered.
+    /// What a copy of the reader's store holds must be a part of what was sent, in order and once,
+    /// with the messages that were acknowledged; the others can be delivered.
     pub(crate) fn check(&self, reader: &mut Party, mails: &[Mail], acknowledged: usize) {
         let context = format!("{acknowledged} acknowledged");
         let (_, found) = Self::inbox_of(reader, self.inbox);
@@ -228,8 +229,8 @@ impl World {
         assert!(Self::inbox_of(reader, self.inbox).1 == self.expected, "{context}");
     }
 
-    /// What a copy of the reader has sealed, which the others could open, all of it and once: no two are
-    /// under one key.
+    /// What a copy of the reader has sealed, which the others could open, all of it and once: no
+    /// two are under one key.
     pub(crate) fn check_outbox(&mut self, reader: &mut Party) -> BTreeMap<u64, [u8; 32]> {
         let pending = reader.engine().outbox().pending(self.outbox, usize::MAX >> 1).unwrap();
         for sender in &mut self.senders {

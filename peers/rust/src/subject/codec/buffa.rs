@@ -1,4 +1,5 @@
-//! Protocol Buffers by buffa, from endseal's contract: owned messages, and views of what was received.
+//! Protocol Buffers by buffa, from endseal's contract: owned messages, and views of what was
+//! received.
 //!
 //! With the limits that the contract implies, and unknown fields kept, as it asks.
 //!

@@ -1,5 +1,5 @@
-//! rkyv, checked, for input at any address (feature `unaligned`): a frame does not promise where its
-//! payload lies. Fields cannot be added.
+//! rkyv, checked, for input at any address (feature `unaligned`): a frame does not promise where
+//! its payload lies. Fields cannot be added.
 //!
 //! Followed: <https://docs.rs/rkyv/0.8.18/rkyv/> (`access` and `from_bytes`, the safe functions).
 

@@ -1,5 +1,5 @@
-//! TLS 1.3 with raw public keys (RFC 7250), which both sides know beforehand: as endseal does it, by
-//! what rustls brings.
+//! TLS 1.3 with raw public keys (RFC 7250), which both sides know beforehand: as endseal does it,
+//! by what rustls brings.
 
 use std::sync::Arc;
 
