@@ -1,5 +1,7 @@
 //! House rules that neither rustfmt nor clippy knows. One module is one rule.
 
+mod comments;
+mod commits;
 mod cycles;
 mod hygiene;
 mod layers;
@@ -67,6 +69,8 @@ const RULES: &[(&str, Rule)] = &[
     ("specs", specs::check),
     ("cycles", cycles::check),
     ("lengths", lengths::check),
+    ("comments", comments::check),
+    ("commits", commits::check),
     ("unsafety", unsafety::check),
     ("lockfile", lockfile::check),
     ("names", names::check),

@@ -1,6 +1,6 @@
 //! The files of the tree, without what is built, fetched or hidden.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// Folders that hold nothing of ours, wherever they are.
@@ -32,6 +32,7 @@ impl File {
 }
 
 pub(crate) struct Tree {
+    pub(crate) root: PathBuf,
     /// Sorted by path.
     pub(crate) files: Vec<File>,
     /// Sorted; empty folders too, which no version control shows.
@@ -40,7 +41,7 @@ pub(crate) struct Tree {
 
 impl Tree {
     pub(crate) fn read(root: &Path) -> io::Result<Self> {
-        let mut tree = Self { files: Vec::new(), folders: Vec::new() };
+        let mut tree = Self { root: root.to_owned(), files: Vec::new(), folders: Vec::new() };
         tree.walk(root, "")?;
         tree.files.sort_by(|a, b| a.path.cmp(&b.path));
         tree.folders.sort();

@@ -185,7 +185,8 @@ fn demo(packages: &[&str]) -> Job {
     }
 }
 
-/// All suites; of the one that carries gigabytes, the cases that start every process and take seconds.
+/// All suites; of the one that carries gigabytes, the cases that start every process and take
+/// seconds.
 fn bench(packages: &[&str]) -> Vec<Job> {
     if !packages.contains(&BENCH) {
         return vec![Job::Skip(format!("there is no {BENCH}"))];
@@ -221,8 +222,8 @@ fn peer_codec(root: &Path) -> Job {
     cargo(&format!("run --release --locked --manifest-path {RUST_CODEC} -- {AGREE}"))
 }
 
-/// Peers that are installed or built in minutes, and a few cases in which each subject shows that it
-/// does what it says: all are checked before they are timed.
+/// Peers that are installed or built in minutes, and a few cases in which each subject shows that
+/// it does what it says: all are checked before they are timed.
 fn bench_peers(root: &Path, packages: &[&str]) -> Vec<Job> {
     if !packages.contains(&BENCH) {
         return vec![Job::Skip(format!("there is no {BENCH}"))];

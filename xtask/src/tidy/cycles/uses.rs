@@ -1,4 +1,5 @@
-//! Paths in the code of a module: those of its `use` items, with the names they bind, and the others.
+//! Paths in the code of a module: those of its `use` items, with the names they bind, and the
+//! others.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +37,8 @@ impl Uses {
         uses
     }
 
-    /// Reads the tree of a `use` item at `at`, which stands behind the segments `before`. Returns its end.
+    /// Reads the tree of a `use` item at `at`, which stands behind the segments `before`. Returns
+    /// its end.
     fn read_tree(&mut self, words: &[&str], at: usize, before: &[String]) -> usize {
         let (own, mut at) = path(words, at);
         let full = [before, &own].concat();
