@@ -7,6 +7,8 @@ use crate::case::{OURS, Params};
 pub(crate) const BARE: &str = "bare";
 /// The case that is timed.
 pub(crate) const DECRYPT: &str = "decrypt_batch";
+/// Timed from the event to the message that an application reads.
+pub(crate) const RECEIVE: &str = "receive";
 /// Untimed: how much memory the same work takes.
 pub(crate) const MEMORY: &str = "memory";
 /// Untimed: what a message costs that is sent while a backlog is on its way.
@@ -44,13 +46,16 @@ pub(crate) static SUITE: Suite = Suite {
         one: "a member",
         many: "number of members",
     }],
-    notes: &[(DECRYPT, KEPT)],
+    notes: &[(DECRYPT, KEPT), (RECEIVE, WHOLE)],
     rounds: super::all_rounds,
 };
 
 const KEPT: &str = "What is kept differs: endseal writes the states, the contents and the ids of all \
     messages, core-crypto the states alone; bare writes one page of nothing. Peers are asked for one \
     thread.";
+
+const WHOLE: &str = "The whole path in a client: an event of JSON is parsed, its ciphertext is decoded from Base64, \
+    decrypted and stored in the inbox, read from there, and decoded from Protocol Buffers. Nothing is fetched.";
 
 /// What is decrypted, and how.
 pub(crate) fn params(
@@ -90,10 +95,14 @@ fn cases(extent: Extent) -> Vec<Case> {
             push(DECRYPT, pairwise(scenario, CHUNK, threads));
         }
     }
+    for scenario in SCENARIOS {
+        push(RECEIVE, pairwise(scenario, scenario.0, 1));
+    }
     // One message a transaction costs a synchronisation each, and seconds.
     for scenario in SCENARIOS {
         if !quick || scenario != SCENARIOS[2] {
             push(DECRYPT, pairwise(scenario, 1, 1));
+            push(RECEIVE, pairwise(scenario, 1, 1));
         }
         if !quick {
             push(DECRYPT, pairwise(scenario, 1, 2));

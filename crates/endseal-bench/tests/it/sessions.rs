@@ -64,6 +64,20 @@ fn our_subjects_pass_their_own_checks_in_every_shape() {
 }
 
 #[test]
+fn events_become_messages_of_the_inbox() {
+    for shape in [[30, 1, 30, 1, 1, 2], [30, 4, 1, 1, 1, 2], [300, 3, 300, 2, 1, 5]] {
+        let mut subject = Sessions::new();
+        let mut prepared = subject.prepare("receive", &params(shape), 2).unwrap();
+        let checked = prepared.check().unwrap();
+        assert!(checked.round_trip && checked.tamper_refused == Some(true), "{shape:?}");
+        let elapsed = prepared.run(3).unwrap();
+        assert!(elapsed.wall_ns > 0.0 && elapsed.cpu_ns > Some(0.0), "{shape:?}");
+    }
+    let bare = Bare::new().prepare("receive", &params([30, 1, 30, 1, 1, 2]), 2).is_err();
+    assert!(bare, "it has nothing but cryptography");
+}
+
+#[test]
 fn sending_and_memory_are_cases_of_their_own() {
     let mut subject = Sessions::new();
     let extra = |subject: &mut Sessions, case| {

@@ -41,7 +41,21 @@ pub(super) struct World {
 }
 
 impl World {
+    /// With random contents.
     pub(super) fn new(shape: Shape, inputs: u32) -> Result<Self, Failure> {
+        Self::with_contents(shape, inputs, || {
+            let mut content = vec![0; CONTENT_BYTES];
+            OsRandom.fill(&mut content)?;
+            Ok(content)
+        })
+    }
+
+    /// With the contents that `content` gives.
+    pub(super) fn with_contents(
+        shape: Shape,
+        inputs: u32,
+        content: impl Fn() -> Result<Vec<u8>, Failure>,
+    ) -> Result<Self, Failure> {
         let folder = Folder::new()?;
         let mut world = Self { shape, folder, backlogs: Vec::new() };
         let pristine = world.pristine();
@@ -63,7 +77,8 @@ impl World {
         }
         receiver.into_store().close()?;
         for _ in 0..inputs {
-            world.backlogs.push(backlog(&shape, &mut senders)?);
+            let contents = (0..shape.messages).map(|_| content()).collect::<Result<_, _>>()?;
+            world.backlogs.push(backlog(&shape, &mut senders, contents)?);
         }
         Ok(world)
     }
@@ -112,11 +127,11 @@ pub(super) fn all_delivered(report: &BatchReport, messages: usize) -> Result<(),
     if good == messages { Ok(()) } else { Err(format!("{good} of {messages} came out").into()) }
 }
 
-fn backlog(shape: &Shape, senders: &mut [Box<dyn Sender>]) -> Result<Backlog, Failure> {
-    let mut contents = vec![vec![0; CONTENT_BYTES]; shape.messages];
-    for content in &mut contents {
-        OsRandom.fill(content)?;
-    }
+fn backlog(
+    shape: &Shape,
+    senders: &mut [Box<dyn Sender>],
+    contents: Vec<Vec<u8>>,
+) -> Result<Backlog, Failure> {
     let mut messages = Vec::with_capacity(shape.messages);
     let mut sealed = Vec::with_capacity(senders.len());
     let count = senders.len();
