@@ -12,7 +12,7 @@
 
 pub(crate) mod client;
 pub(crate) mod content;
-mod http;
+pub(crate) mod http;
 pub(crate) mod listen;
 pub(crate) mod pass;
 pub(crate) mod process;

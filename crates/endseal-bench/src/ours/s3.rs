@@ -11,12 +11,15 @@ use crate::clock::Elapsed;
 use crate::record::{Better, Params, SubjectInfo};
 use crate::s3::{COUNTERS, Failure, client, signer};
 use crate::subject::{Extra, Prepared, Subject, SubjectError};
-use crate::suite::s3::{DIRECT, GET, MEMORY, PASS_THROUGH, PUT, PUT_CHUNKED, RANGE, SEED, SMALL};
+use crate::suite::s3::{
+    DIRECT, GET, MEMORY, MULTIPART, PASS_THROUGH, PUT, PUT_CHUNKED, RANGE, SEED, SMALL,
+};
 
 mod check;
 mod line;
 mod memory;
 pub(crate) mod minio;
+mod multipart;
 mod place;
 mod range;
 pub(crate) mod rclone;
@@ -151,6 +154,10 @@ impl Subject for S3 {
         Ok(match shape.job {
             Job::Put | Job::PutChunked | Job::Get => {
                 Box::new(transfer::Ready::new(line, shape, authenticates)?)
+            }
+            Job::Multipart => {
+                let whole = self.way == Way::SeedCtr;
+                Box::new(multipart::Ready::new(line, shape, authenticates, whole)?)
             }
             Job::Range => Box::new(range::Ready::new(line, shape, authenticates)?),
             Job::Small => Box::new(small::Ready::new(line, shape, authenticates)?),

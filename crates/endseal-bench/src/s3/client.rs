@@ -106,6 +106,14 @@ impl Connection {
         self.body_of(answer, 200..300).map(drop)
     }
 
+    /// Sends a part of an object; the answer must be a success, and its ETag is returned.
+    pub(crate) fn put_part(&mut self, head: &[u8], content: Content) -> Result<String, Failure> {
+        let answer = self.send(head, content)?;
+        let etag = answer.headers.get("etag").cloned();
+        self.body_of(answer, 200..300)?;
+        Ok(etag.ok_or("a part has no ETag")?.to_str()?.to_owned())
+    }
+
     /// Sends content in chunks, and what is `behind` the last; the answer must be a success.
     pub(crate) fn put_chunks(
         &mut self,

@@ -29,19 +29,24 @@ fn block() -> &'static [u8] {
 /// The content of one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Content {
-    /// Which object: others begin elsewhere in the period.
-    number: u64,
+    /// Where it begins: each object elsewhere in the period.
+    start: u64,
     pub(crate) len: u64,
 }
 
 impl Content {
     pub(crate) fn new(number: u64, len: u64) -> Self {
-        Self { number, len }
+        Self { start: number.wrapping_mul(977), len }
+    }
+
+    /// Its `len` bytes from `offset` on, as a content of their own.
+    pub(crate) fn part(self, offset: u64, len: u64) -> Self {
+        Self { start: self.start.wrapping_add(offset), len }
     }
 
     /// Some bytes from `offset` on, at most to the end; none at the end.
     pub(crate) fn from(&self, offset: u64) -> &'static [u8] {
-        let at = self.number.wrapping_mul(977).wrapping_add(offset) % PERIOD as u64;
+        let at = self.start.wrapping_add(offset) % PERIOD as u64;
         let piece = usize::try_from(at).map_or(&[][..], |at| &block()[at..]);
         let left = self.len.saturating_sub(offset);
         usize::try_from(left).map_or(piece, |left| &piece[..left.min(piece.len())])
@@ -84,6 +89,9 @@ mod tests {
             assert!(content.matches(offset as u64, &whole[offset..end]), "{offset}");
             assert!(!content.matches(offset as u64 + 1, &whole[offset..end]), "{offset}");
         }
+        let part = content.part(PERIOD as u64 - 10, 50);
+        assert!(part.matches(0, &whole[PERIOD - 10..PERIOD + 40]));
+        assert!(part.from(50).is_empty());
         assert!(!Content::new(4, 100).matches(0, &whole[..100]));
         assert!(!content.matches(0, &[&whole[..], &[0]].concat()), "nothing follows the end");
     }

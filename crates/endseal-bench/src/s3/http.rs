@@ -90,7 +90,7 @@ pub(super) fn parameter<'a>(query: Option<&'a str>, name: &str) -> Option<&'a st
 }
 
 /// The text between the first tag of that name and its end.
-pub(super) fn element<'a>(document: &'a str, name: &str) -> Option<&'a str> {
+pub(crate) fn element<'a>(document: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = document.split_once(&format!("<{name}>"))?;
     rest.split_once(&format!("</{name}>")).map(|(text, _)| text)
 }

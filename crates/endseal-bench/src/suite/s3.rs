@@ -22,6 +22,8 @@ pub(crate) const GET: &str = "get";
 pub(crate) const RANGE: &str = "range";
 /// Many short objects are stored or fetched.
 pub(crate) const SMALL: &str = "small";
+/// An object is stored in parts of which several are on their way, or fetched in ranges likewise.
+pub(crate) const MULTIPART: &str = "multipart";
 /// Untimed: the most memory that a process has.
 pub(crate) const MEMORY: &str = "memory";
 
@@ -33,6 +35,12 @@ pub(crate) const SIZES: [u64; 4] = [10 * MB, 50 * MB, 100 * MB, 500 * MB];
 pub(crate) const SINK: u64 = 0;
 /// The number of a real server.
 pub(crate) const SERVER: u64 = 1;
+/// The number of MinIO.
+pub(crate) const MINIO: u64 = 2;
+/// The published set-up of `multipart`: bytes of a part, and how many are on their way.
+pub(crate) const PART: u64 = 5 * MB;
+pub(crate) const PARTS_AT_ONCE: u64 = 3;
+pub(crate) const MULTIPART_BYTES: u64 = 15 * MB;
 /// Bytes of a small object, and how many are one iteration.
 pub(crate) const SMALL_BYTES: u64 = 4096;
 /// Requests of an iteration.
@@ -64,13 +72,23 @@ pub(crate) static SUITE: Suite = Suite {
         one: "a MB",
         many: "number of bytes",
     }],
-    notes: &[(PUT, ALONE), (PUT_CHUNKED, ALONE), (GET, ALONE), (RANGE, ALONE), (SMALL, ALONE)],
+    notes: &[
+        (PUT, ALONE),
+        (PUT_CHUNKED, ALONE),
+        (GET, ALONE),
+        (RANGE, ALONE),
+        (SMALL, ALONE),
+        (MULTIPART, IN_PARTS),
+    ],
     rounds,
 };
 
 const ALONE: &str = "CPU time is that of the proxy's process alone, in user and system mode; without a \
     proxy there is none. The client is in the harness, writes content that it knows, and compares all \
     that comes back while it comes. One connection, unless streams are named.";
+
+const IN_PARTS: &str = "Three connections take parts of 5 MB, up as parts of a multipart upload, whose beginning and end are in \
+    the time, down as ranges. seed-ctr has neither: it gets the object at once and cuts it itself. Nothing sends checksums.";
 
 /// The size that a quick run takes few rounds of.
 const LARGE: u64 = 500 * MB;
@@ -80,7 +98,7 @@ const SERVER_ROUNDS: usize = 11;
 
 fn rounds(extent: Extent, case: &Case) -> RangeInclusive<usize> {
     let large = case.params.get("bytes").is_some_and(|bytes| *bytes >= LARGE);
-    let server = case.params.get("backend") == Some(&SERVER);
+    let server = case.params.get("backend").is_some_and(|backend| *backend != SINK);
     match extent {
         Extent::Quick if large => 3..=3,
         Extent::Quick if server => 7..=7,
@@ -99,6 +117,17 @@ pub(crate) fn transfer(bytes: u64, backend: u64) -> Params {
 /// An object up, in chunks.
 pub(crate) fn chunked(bytes: u64) -> Params {
     params(&[("bytes", bytes)])
+}
+
+/// An object up (0) or down (1) in parts.
+pub(crate) fn multipart(bytes: u64, down: u64, backend: u64) -> Params {
+    params(&[
+        ("bytes", bytes),
+        ("part", PART),
+        ("streams", PARTS_AT_ONCE),
+        ("down", down),
+        ("backend", backend),
+    ])
 }
 
 /// Small objects up (0) or down (1).
@@ -128,8 +157,8 @@ fn cases(extent: Extent) -> Vec<Case> {
     for backend in [SINK, SERVER] {
         for bytes in SIZES {
             let in_quick = match backend {
-                SINK => bytes != SIZES[1],
-                _ => bytes == SIZES[0] || bytes == SIZES[2],
+                SINK => true,
+                _ => bytes != SIZES[3],
             };
             if !quick || in_quick {
                 push(PUT, transfer(bytes, backend));
@@ -140,6 +169,11 @@ fn cases(extent: Extent) -> Vec<Case> {
     for bytes in [SIZES[2], SIZES[3]] {
         if !quick || bytes == SIZES[2] {
             push(PUT_CHUNKED, chunked(bytes));
+        }
+    }
+    for backend in [SERVER, MINIO] {
+        for down in [0, 1] {
+            push(MULTIPART, multipart(MULTIPART_BYTES, down, backend));
         }
     }
     push(RANGE, range());

@@ -70,7 +70,7 @@ impl Line {
     pub(super) fn dropped(&self, name: &str) -> String {
         match self.to {
             Backend::Sink => format!("/{DROP}/{}-{name}", self.entry.port()),
-            Backend::Server => self.kept(name),
+            Backend::Server | Backend::Minio => self.kept(name),
         }
     }
 
@@ -88,6 +88,17 @@ impl Line {
     /// The same of an upload.
     pub(super) fn head_of_put(&self, path: &str, len: u64) -> Result<Vec<u8>, Failure> {
         self.head("PUT", path, self.asks, Some(len))
+    }
+
+    /// Sends a request with a short body; returns the body of the answer, which must be a success.
+    pub(super) fn ask(&self, method: &str, target: &str, body: &[u8]) -> Result<String, Failure> {
+        let head = self.head(method, target, &[], Some(body.len() as u64))?;
+        let (status, _, answer) = self.connect()?.ask(&head, body)?;
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        match status {
+            200..300 => Ok(answer),
+            _ => Err(format!("status {status}: {answer}").into()),
+        }
     }
 
     /// A signed head past it.

@@ -54,26 +54,31 @@ impl Server {
     fn line(&mut self) -> Result<Line, Failure> {
         if !self.process.as_mut().is_some_and(Process::lives) {
             let folder = Files::new()?;
-            let (address, console) = (process::free_address()?, process::free_address()?);
-            let mut command = program::command_of(&self.program)?;
-            command.args(["server", "--quiet", "--address", &address.to_string()]);
-            command.args(["--console-address", &console.to_string(), "--certs-dir"]);
-            command.arg(folder.at("certificates")).arg(folder.at("data"));
-            command.env("MINIO_ROOT_USER", ACCESS_KEY).env("MINIO_ROOT_PASSWORD", SECRET);
-            command.env("MINIO_KMS_SECRET_KEY", KEY).env("MINIO_REGION_NAME", REGION);
-            // It would ask the world for a newer release.
-            command.env("MINIO_UPDATE", "off").env("MINIO_BROWSER", "off");
-            // What was replaced it keeps for five minutes, and would again and again: all memory there is.
-            command.env("MINIO_API_DELETE_CLEANUP_INTERVAL", "1s");
-            let process = Process::listening(command, address)?;
-            make_buckets(address)?;
-            self.process = Some(process);
+            self.process = Some(start(&self.program, &folder.at(""))?);
             self.folder = Some(folder);
         }
         let process = self.process.as_ref().ok_or("it is gone")?;
         let (address, clock) = (process.address, process.clock());
         Ok(Line::new(address, address, Some(clock), Backend::Server))
     }
+}
+
+/// Starts a server whose files are below `folder`, with the suite's buckets.
+pub(super) fn start(program: &Path, folder: &Path) -> Result<Process, Failure> {
+    let (address, console) = (process::free_address()?, process::free_address()?);
+    let mut command = program::command_of(program)?;
+    command.args(["server", "--quiet", "--address", &address.to_string()]);
+    command.args(["--console-address", &console.to_string(), "--certs-dir"]);
+    command.arg(folder.join("certificates")).arg(folder.join("minio"));
+    command.env("MINIO_ROOT_USER", ACCESS_KEY).env("MINIO_ROOT_PASSWORD", SECRET);
+    command.env("MINIO_KMS_SECRET_KEY", KEY).env("MINIO_REGION_NAME", REGION);
+    // It would ask the world for a newer release.
+    command.env("MINIO_UPDATE", "off").env("MINIO_BROWSER", "off");
+    // What was replaced it keeps for five minutes, and would again and again: all memory there is.
+    command.env("MINIO_API_DELETE_CLEANUP_INTERVAL", "1s");
+    let process = Process::listening(command, address)?;
+    make_buckets(address)?;
+    Ok(process)
 }
 
 struct Minio {

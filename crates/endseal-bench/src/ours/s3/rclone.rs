@@ -51,23 +51,26 @@ pub(crate) fn subjects(program: &Path) -> Vec<Box<dyn Subject>> {
 #[derive(Default)]
 struct Shop {
     program: PathBuf,
-    daemons: BTreeMap<Backend, Process>,
+    /// By backend, and by whether objects are cut into parts.
+    daemons: BTreeMap<(Backend, bool), Process>,
     world: World,
     folder: Option<Files>,
 }
 
 impl Shop {
-    fn line(&mut self, to: Backend) -> Result<Line, SubjectError> {
+    fn line(&mut self, shape: &Shape) -> Result<Line, SubjectError> {
+        let (to, parts) = (shape.backend, shape.job == Job::Multipart);
         let backend = self.world.backend(to)?;
-        if !self.daemons.get_mut(&to).is_some_and(Process::lives) {
-            let daemon = self.daemon(backend).map_err(failed)?;
-            self.daemons.insert(to, daemon);
+        if !self.daemons.get_mut(&(to, parts)).is_some_and(Process::lives) {
+            let daemon = self.daemon(backend, parts.then_some(shape)).map_err(failed)?;
+            self.daemons.insert((to, parts), daemon);
         }
-        let daemon = self.daemons.get(&to).ok_or_else(|| failed("it is gone".into()))?;
+        let daemon = self.daemons.get(&(to, parts)).ok_or_else(|| failed("it is gone".into()))?;
         Ok(Line::new(daemon.address, backend, Some(daemon.clock()), to))
     }
 
-    fn daemon(&self, backend: SocketAddr) -> Result<Process, Failure> {
+    /// `parts` says how objects are cut; otherwise rclone's defaults hold.
+    fn daemon(&self, backend: SocketAddr, parts: Option<&Shape>) -> Result<Process, Failure> {
         let obscured =
             Command::new(&self.program).args(["obscure", SECRET]).stdin(Stdio::null()).output()?;
         let obscured = String::from_utf8(obscured.stdout)?;
@@ -93,6 +96,20 @@ impl Shop {
             ("SEALED_DIRECTORY_NAME_ENCRYPTION", "false"),
         ] {
             command.env(format!("RCLONE_CONFIG_{name}"), value);
+        }
+        if let Some(Shape { part, streams, .. }) = parts {
+            let (part, streams) = (format!("{part}B"), streams.to_string());
+            for name in [
+                "CONFIG_BACK_CHUNK_SIZE",
+                "CONFIG_BACK_UPLOAD_CUTOFF",
+                "MULTI_THREAD_CUTOFF",
+                "MULTI_THREAD_CHUNK_SIZE",
+            ] {
+                command.env(format!("RCLONE_{name}"), &part);
+            }
+            for name in ["CONFIG_BACK_UPLOAD_CONCURRENCY", "MULTI_THREAD_STREAMS"] {
+                command.env(format!("RCLONE_{name}"), &streams);
+            }
         }
         Process::listening(command, address)
     }
@@ -122,16 +139,16 @@ impl Subject for Rclone {
         _: u32,
     ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
         let shape = Shape::new(case, params)?;
-        if !matches!(shape.job, Job::Put | Job::Get) {
+        if !matches!(shape.job, Job::Put | Job::Get | Job::Multipart) {
             return Err(SubjectError::Unsupported("it copies whole files".into()));
         }
         let mut shop = self.shop.borrow_mut();
-        let line = shop.line(shape.backend)?;
+        let line = shop.line(&shape)?;
         let folder = shop.folder().map_err(failed)?;
         let copier = Copier { line, folder };
         let ready = Ready { copier, shape, spent: Vec::new() };
         ready.copier.write("source", ready.content()).map_err(failed)?;
-        if shape.job == Job::Get {
+        if !ready.is_up() {
             ready.copier.copy("source", true).map_err(failed)?;
         }
         Ok(Box::new(ready))
@@ -228,6 +245,10 @@ struct Ready {
 }
 
 impl Ready {
+    fn is_up(&self) -> bool {
+        self.shape.job == Job::Put || (self.shape.job == Job::Multipart && !self.shape.down)
+    }
+
     fn content(&self) -> Content {
         Content::new(3, self.shape.bytes)
     }
@@ -250,10 +271,10 @@ impl Ready {
     }
 
     fn once(&mut self) -> Result<Elapsed, Failure> {
-        let up = self.shape.job == Job::Put;
+        let up = self.is_up();
         let (content, copier) = (self.content(), &mut self.copier);
         copier.clear("source", up);
-        if up && self.shape.backend == Backend::Server {
+        if up && self.shape.backend != Backend::Sink {
             place::make_room(self.shape.bytes)?;
         }
         // The line lends its clock while it carries the command.

@@ -1,9 +1,9 @@
 //! The parameters of the suite's cases.
 
-use super::{GET, MEMORY, PUT, PUT_CHUNKED, RANGE, SMALL};
+use super::{GET, MEMORY, MULTIPART, PUT, PUT_CHUNKED, RANGE, SMALL};
 use crate::record::Params;
 use crate::subject::SubjectError;
-use crate::suite::s3::{SERVER, SINK};
+use crate::suite::s3::{MINIO, SERVER, SINK};
 
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,7 @@ pub(super) enum Job {
     Range,
     Small,
     Memory,
+    Multipart,
 }
 
 /// Where objects end up.
@@ -21,6 +22,7 @@ pub(super) enum Job {
 pub(crate) enum Backend {
     Sink,
     Server,
+    Minio,
 }
 
 /// A case.
@@ -32,10 +34,14 @@ pub(super) struct Shape {
     pub(super) count: u32,
     pub(super) down: bool,
     pub(super) streams: u32,
+    /// Bytes of a part.
+    pub(super) part: u64,
 }
 
 /// The largest object.
 const MOST_BYTES: u64 = 5 << 30;
+/// The least part that servers take.
+const LEAST_PART: u64 = 5 << 20;
 
 impl Shape {
     /// Takes exactly the parameters of the case.
@@ -46,6 +52,7 @@ impl Shape {
             GET => (Job::Get, &["bytes", "backend"]),
             RANGE => (Job::Range, &["bytes"]),
             SMALL => (Job::Small, &["bytes", "count", "down", "streams"]),
+            MULTIPART => (Job::Multipart, &["bytes", "part", "streams", "down", "backend"]),
             MEMORY => (Job::Memory, &["bytes", "down", "streams"]),
             _ => return Err(SubjectError::Unsupported("there is no such case".into())),
         };
@@ -62,14 +69,20 @@ impl Shape {
             }
         };
         let small = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-        let backend = within("backend", SINK, SERVER, SINK)?;
+        let backend =
+            within("backend", SINK, if job == Job::Multipart { MINIO } else { SERVER }, SINK)?;
         Ok(Self {
             job,
             bytes: within("bytes", 1, MOST_BYTES, 1)?,
-            backend: if backend == SINK { Backend::Sink } else { Backend::Server },
+            backend: match backend {
+                SINK => Backend::Sink,
+                MINIO => Backend::Minio,
+                _ => Backend::Server,
+            },
             count: small(within("count", 1, 100_000, 1)?),
             down: within("down", 0, 1, 0)? == 1,
             streams: small(within("streams", 1, 256, 1)?),
+            part: within("part", LEAST_PART, MOST_BYTES, LEAST_PART)?,
         })
     }
 }

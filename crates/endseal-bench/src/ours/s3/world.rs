@@ -16,15 +16,15 @@ use endseal_kms::ring::{Protection, RingFile};
 use super::line::Line;
 use super::place::Files;
 use super::shape::Backend;
-use super::{Way, failed};
+use super::{Way, failed, minio};
 use crate::program::{self, Role};
 use crate::s3::process::{self, Process};
 use crate::s3::{ACCESS_KEY, DROP, Failure, KEEP, REGION, SECRET, client, signer};
 use crate::subject::SubjectError;
 
-/// The real server, and how it is installed.
+/// Real servers.
 const SERVER: &str = "versitygw";
-const INSTALL: &str = "tests/s3/install.sh versitygw";
+const MINIO: &str = "minio";
 /// How long a server may take until it is ready.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// When the key ring was made, in seconds since 1970: it says nothing.
@@ -75,12 +75,11 @@ impl World {
         }
         let process = match which {
             Backend::Sink => Role::Sink.command().and_then(Process::announced).map_err(failed)?,
-            Backend::Server => {
-                let program = program::find(SERVER).ok_or_else(|| {
-                    let why = format!("{SERVER} is not installed: {INSTALL}");
-                    SubjectError::Unsupported(why)
-                })?;
-                self.server(&program).map_err(failed)?
+            Backend::Server => self.server(&installed(SERVER)?).map_err(failed)?,
+            Backend::Minio => {
+                let program = installed(MINIO)?;
+                let folder = self.folder().map_err(failed)?.at("");
+                minio::start(&program, &folder).map_err(failed)?
             }
         };
         let address = process.address;
@@ -121,6 +120,13 @@ impl World {
         }
         self.folder.as_ref().ok_or_else(|| "there is no folder".into())
     }
+}
+
+fn installed(name: &str) -> Result<PathBuf, SubjectError> {
+    program::find(name).ok_or_else(|| {
+        let why = format!("{name} is not installed: tests/s3/install.sh {name}");
+        SubjectError::Unsupported(why)
+    })
 }
 
 /// Makes the buckets of the suite, as soon as the server does what it is told.
