@@ -68,7 +68,7 @@ impl<C: Carrier> Duplex<C> {
         })?;
         let round_trip = self.received.take() == expected;
         let size = match work {
-            Work::WireSize { .. } => Some(self.size()?),
+            Work::WireSize { .. } | Work::MessageSize { .. } => Some(self.size()?),
             _ => None,
         };
         Ok(Found { round_trip, refused: self.refuses_changes()?, size })

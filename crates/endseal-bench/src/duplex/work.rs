@@ -53,6 +53,9 @@ pub(crate) enum Work {
     Bulk { bytes: usize },
     /// A message that is acknowledged.
     WireSize { bytes: usize },
+    /// The same with the sample message of the suite `codec`, whose text has that many bytes, in the
+    /// subject's encoding.
+    MessageSize { bytes: usize },
 }
 
 impl Work {
@@ -60,7 +63,7 @@ impl Work {
     pub(crate) fn new(case: &str, params: &BTreeMap<String, u64>) -> Result<Self, Fault> {
         let names: &[&str] = match case {
             "handshake" => &[],
-            "echo" | "bulk" | "wire_size" => &["bytes"],
+            "echo" | "bulk" | "wire_size" | "message_size" => &["bytes"],
             "messages" => &["bytes", "count", "collect"],
             _ => return Err(Fault::Unsupported(format!("there is no case {case}"))),
         };
@@ -86,6 +89,7 @@ impl Work {
                 collected: collected()?,
             },
             "bulk" => Self::Bulk { bytes: within("bytes", MEMORY_LIMIT)? },
+            "message_size" => Self::MessageSize { bytes: within("bytes", MESSAGE_MAX)? },
             _ => Self::WireSize { bytes: within("bytes", MESSAGE_MAX)? },
         })
     }
@@ -93,7 +97,7 @@ impl Work {
     /// Whether bytes are counted, so that no packet may be longer than over Ethernet.
     #[allow(dead_code, reason = "the subjects of peers have no longer ones")]
     pub(crate) fn is_over_ethernet(self) -> bool {
-        matches!(self, Self::Handshake | Self::WireSize { .. })
+        matches!(self, Self::Handshake | Self::WireSize { .. } | Self::MessageSize { .. })
     }
 
     fn service(self) -> Service {
@@ -101,7 +105,7 @@ impl Work {
             Self::Handshake | Self::Echo { .. } => Service::Echo,
             Self::Messages { count, .. } => Service::Count(count),
             Self::Bulk { bytes } => Service::Bulk(bytes),
-            Self::WireSize { .. } => Service::Count(1),
+            Self::WireSize { .. } | Self::MessageSize { .. } => Service::Count(1),
         }
     }
 
@@ -110,9 +114,10 @@ impl Work {
         match self {
             Self::Handshake => (1, 1),
             Self::Bulk { bytes } => (bytes, 1),
-            Self::Echo { bytes } | Self::Messages { bytes, .. } | Self::WireSize { bytes } => {
-                (bytes, inputs)
-            }
+            Self::Echo { bytes }
+            | Self::Messages { bytes, .. }
+            | Self::WireSize { bytes }
+            | Self::MessageSize { bytes } => (bytes, inputs),
         }
     }
 }
@@ -149,12 +154,20 @@ impl Contents {
 impl<C: Carrier> Duplex<C> {
     /// Starts both sides and connects them.
     pub(crate) fn prepare(carrier: C, work: Work, inputs: u64) -> Result<Self, Fault> {
+        if let Work::MessageSize { .. } = work {
+            return Err(Fault::Unsupported("it carries bytes, and encodes no messages".into()));
+        }
         let inputs = usize::try_from(inputs).unwrap_or(usize::MAX);
         let (bytes, number) = work.contents(inputs);
         if number == 0 || bytes.saturating_mul(number) as u64 > MEMORY_LIMIT {
             return Err(Fault::Unsupported("inputs: at least 1, and at most 1 GiB of them".into()));
         }
-        let all: Vec<Bytes> = (0..number).map(|index| content(index, bytes)).collect();
+        let all = (0..number).map(|index| content(index, bytes)).collect();
+        Self::with_contents(carrier, work, all)
+    }
+
+    /// The same with contents of one's own, at least one.
+    pub(crate) fn with_contents(carrier: C, work: Work, all: Vec<Bytes>) -> Result<Self, Fault> {
         let contents = Contents { all: all.into(), next: 0 };
         let (here, there) = (side("here", 0).map_err(failed)?, side("there", 1).map_err(failed)?);
         let received = Arc::new(Received::default());
@@ -258,7 +271,7 @@ pub(super) async fn once(
             }
         }
         Work::Bulk { .. } => stream.send_bulk(contents.next()).await?,
-        Work::WireSize { .. } => stream.send(contents.next()).await?,
+        Work::WireSize { .. } | Work::MessageSize { .. } => stream.send(contents.next()).await?,
     }
     let acknowledgement = stream.receive().await?.ok_or(ENDED)?;
     if acknowledgement.len() == 1 { Ok(()) } else { Err("this is no acknowledgement".into()) }

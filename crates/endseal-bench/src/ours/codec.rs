@@ -83,6 +83,17 @@ impl Codec {
     }
 }
 
+/// Encodings of sample messages whose text is one letter, repeated `bytes` times: what a connection that
+/// encrypts carries.
+pub(crate) fn encoded_letters(bytes: usize, inputs: u32) -> Result<Vec<Vec<u8>>, SubjectError> {
+    let pipeline = Pipeline::new(Layer::Message, Size { bytes, blob: 0, letter: true }, inputs)?;
+    let encoded = |input| {
+        let mut out = Vec::new();
+        pipeline.encode(input, &mut out).map(|()| out)
+    };
+    (0..pipeline.len()).map(encoded).collect()
+}
+
 /// All forms as subjects of the suite.
 pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
     Codec::all().into_iter().map(|own| Box::new(own) as Box<dyn Subject>).collect()

@@ -18,6 +18,7 @@ use crate::duplex::examine::ROUND_TRIP_NS;
 use crate::duplex::idle;
 use crate::duplex::relay::HERE;
 use crate::duplex::work::{Duplex, Fault, Spent, Work};
+use crate::ours::codec;
 use crate::record::{Better, Params, SubjectInfo};
 use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
 
@@ -110,7 +111,15 @@ impl Subject for Transport {
             limits.mtu = ETHERNET;
         }
         let carrier = Endseal::new(self.policy, limits);
-        Ok(Box::new(Ready { work, duplex: Duplex::prepare(carrier, work, inputs.into())? }))
+        let duplex = match work {
+            Work::MessageSize { bytes } => {
+                let messages = codec::encoded_letters(bytes, inputs)?;
+                let contents = messages.into_iter().map(Bytes::from).collect();
+                Duplex::with_contents(carrier, work, contents)?
+            }
+            _ => Duplex::prepare(carrier, work, inputs.into())?,
+        };
+        Ok(Box::new(Ready { work, duplex }))
     }
 }
 

@@ -5,6 +5,8 @@ use crate::case::{OURS, Params};
 
 /// Ours in packets as over Ethernet.
 pub(crate) const ETHERNET: &str = "endseal-ethernet";
+/// Untimed: bytes on the socket of a sample message in the encoding of the subject.
+pub(crate) const MESSAGE_SIZE: &str = "message_size";
 /// 1 KB as the published tables mean it.
 const KB: u64 = 1024;
 
@@ -18,12 +20,17 @@ pub(crate) static SUITE: Suite = Suite {
     name: "transport",
     about: "two ends that know each other's keys, connected on one machine; station 2",
     cases,
-    sized: &["wire_size"],
-    untimed: &["wire_size"],
+    sized: &["wire_size", MESSAGE_SIZE],
+    untimed: &["wire_size", MESSAGE_SIZE],
     compared: &[OURS, ETHERNET],
     floors: &["tcp"],
     grows_by: &[Growing { parameter: "bytes", unit: 1024, one: "a KB", many: "number of bytes" }],
-    notes: &[("handshake", HANDSHAKE), ("messages", MESSAGES), ("bulk", BULK)],
+    notes: &[
+        ("handshake", HANDSHAKE),
+        ("messages", MESSAGES),
+        ("bulk", BULK),
+        (MESSAGE_SIZE, ENCODED),
+    ],
     rounds: super::all_rounds,
 };
 
@@ -39,6 +46,9 @@ const BULK: &str = "On the loopback device, which takes 64 KB at once, and TCP g
      asks what the first hop of a path takes and sends packets of up to 6,550 bytes, ten to a call; \
      endseal-ethernet, plain quinn, iroh and ant-quic send packets of 1,452 bytes.";
 
+const ENCODED: &str = "The sample message of the suite codec, one letter repeated, encoded and put on a QUIC connection that \
+     encrypts: endseal's message in a frame; the baseline's three layers of JSON on plain quinn. Bytes of UDP payload.";
+
 fn cases(extent: Extent) -> Vec<Case> {
     let mut cases = vec![
         case("handshake", &[]),
@@ -48,6 +58,8 @@ fn cases(extent: Extent) -> Vec<Case> {
         case("bulk", &[("bytes", 64 * KB * KB)]),
         case("wire_size", &[("bytes", 8 * KB)]),
         case("wire_size", &[("bytes", 256 * KB)]),
+        case(MESSAGE_SIZE, &[("bytes", 8 * KB)]),
+        case(MESSAGE_SIZE, &[("bytes", 64 * KB)]),
     ];
     if extent > Extent::Quick {
         cases.push(case("echo", &[("bytes", 64)]));
