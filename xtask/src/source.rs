@@ -47,7 +47,7 @@ pub(crate) fn product_code(text: &str) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// Whether the whole file is compiled for tests, measurements or examples only.
+/// Returns true if the whole file is compiled for tests, measurements or examples only.
 pub(crate) fn is_test_file(path: &str) -> bool {
     path.ends_with("/tests.rs")
         || path.split('/').any(|part| matches!(part, "tests" | "benches" | "examples"))

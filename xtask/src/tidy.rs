@@ -48,7 +48,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What one rule found, and what it has to say besides.
+/// Findings of one rule, and its notes.
 #[derive(Default)]
 pub(crate) struct Outcome {
     findings: Vec<Finding>,

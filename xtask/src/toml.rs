@@ -100,7 +100,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What follows `{`. An empty table leaves no entry: nothing asks for one.
+    /// Reads the part behind `{`. An empty table leaves no entry: nothing asks for one.
     fn inline_table(
         &mut self,
         path: &[String],

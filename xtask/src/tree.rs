@@ -17,7 +17,7 @@ pub(crate) struct File {
 }
 
 impl File {
-    /// Whether the file lies in `folder` or below it.
+    /// Returns true if the file lies in `folder` or below it.
     pub(crate) fn is_below(&self, folder: &str) -> bool {
         self.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
     }

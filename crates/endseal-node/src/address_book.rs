@@ -85,7 +85,7 @@ pub enum AddressBookError {
     Parse {
         /// Which file.
         path: PathBuf,
-        /// What is wrong with it: a [`ParseBookError`].
+        /// Fault of the file: a [`ParseBookError`].
         error: Box<dyn error::Error + Send + Sync>,
     },
 }

@@ -13,7 +13,7 @@ use crate::error::FileError;
 
 mod unnamed;
 
-/// What to do if there is a file of that name already.
+/// Treatment of a file that has the name already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "there is no third")]
 pub enum Existing {
@@ -23,13 +23,13 @@ pub enum Existing {
     Replace,
 }
 
-/// Who may read the file.
+/// Permission to read the new file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "there is no third")]
 pub enum Readers {
     /// The owner: mode 0600.
     Owner,
-    /// Whom the umask of the process allows.
+    /// Permissions that the umask of the process leaves.
     Umask,
 }
 

@@ -22,7 +22,7 @@ use crate::groups::{self, GroupError, ImportError};
 use crate::home::{Home, read_public};
 use crate::inspect::Inspection;
 
-/// What one step of the demonstration showed.
+/// Result of one step of the demonstration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -50,13 +50,13 @@ impl Outcome {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Step {
-    /// What was tried.
+    /// Title of the step.
     pub title: String,
-    /// What came of it.
+    /// Result of the step.
     pub outcome: Outcome,
     /// In figures or words.
     pub detail: String,
-    /// How long it took.
+    /// Duration of the step.
     pub time: Duration,
 }
 
@@ -72,7 +72,7 @@ pub fn run(folder: &Path, input: &Path, kdf: KdfParams, show: &mut dyn FnMut(&St
 /// A step has failed and was recorded.
 struct Failed;
 
-/// What a step did, or why it failed.
+/// Result of a step in figures or words, or the reason of its failure.
 type Shown = Result<String, String>;
 
 struct Demo<'a> {
@@ -427,6 +427,6 @@ const ROSTER_1: &str = "team-1.roster";
 const ROSTER_2: &str = "team-2.roster";
 const SEALED_1: &str = "epoch-1.es";
 const SEALED_2: &str = "epoch-2.es";
-/// What a refused envelope must not leave.
+/// Name of the output that a refused envelope must not leave.
 const ABSENT: &str = "absent";
 const PIECE_LEN: usize = 64 * 1024;

@@ -1,4 +1,4 @@
-//! What can go wrong with a file.
+//! Errors of files.
 
 use core::{error, fmt};
 use std::io;
@@ -47,7 +47,7 @@ impl FileError {
         Self::Io { action, path: path.to_owned(), source }
     }
 
-    /// Whether the file is not there.
+    /// Returns true if the file does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)

@@ -216,7 +216,7 @@ impl Groups<'_> {
     }
 }
 
-/// Whom to seal to so that the members of a roster can open it.
+/// Returns the recipients of an envelope that the members of a roster can open.
 ///
 /// # Errors
 /// [`RecipientsError::ConflictingKeys`] does not happen: a roster has no key twice.

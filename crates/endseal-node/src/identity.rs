@@ -65,7 +65,7 @@ pub enum IdentityError {
     Parse {
         /// Which file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Fault of the file.
         error: ParseIdentityFileError,
     },
 }

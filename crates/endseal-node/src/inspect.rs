@@ -17,7 +17,7 @@ const BLOCK_LEN: u64 = 4 << 20;
 const SIGNATURE_LEN: u64 = 64;
 const BUFFER_LEN: usize = 256 * 1024;
 
-/// What can be seen without a key. Nothing of it is authenticated.
+/// Facts about an envelope that are visible without a key. None of them is authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Inspection {
@@ -64,7 +64,7 @@ impl Inspection {
         })
     }
 
-    /// What the envelope adds to the content.
+    /// Returns the number of bytes by which the envelope is longer than the content.
     #[must_use]
     pub fn overhead(&self) -> Option<u64> {
         self.envelope_len.checked_sub(self.content_len?)

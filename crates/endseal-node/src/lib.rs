@@ -1,4 +1,4 @@
-//! What a person or machine keeps, and what is done with it: state directory, identity, contacts,
+//! State of a person or machine, and the operations on it: state directory, identity, contacts,
 //! groups, sealed files. No cryptography of its own.
 //!
 //! | to do this | use |

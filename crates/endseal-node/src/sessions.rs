@@ -120,7 +120,7 @@ impl Home {
     }
 }
 
-/// Whether the safety number of that identity was compared by people, on whichever of its devices.
+/// Returns true if people compared the safety number of that identity, on any of its devices.
 #[must_use]
 pub fn is_verified(
     known: &[endseal_session::Correspondent],

@@ -1,4 +1,4 @@
-//! Who takes part in a session.
+//! Addresses of the participants of a session.
 
 use core::fmt;
 use core::num::NonZeroU32;
@@ -9,7 +9,7 @@ use endseal_crypto::ed25519;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(clippy::exhaustive_structs, reason = "the pair is what the specification says it is")]
 pub struct Address {
-    /// Whose device it is.
+    /// Identity of the device's owner.
     pub identity: ed25519::PublicKey,
     /// Which of them.
     pub device: DeviceId,

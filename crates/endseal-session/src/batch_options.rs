@@ -1,10 +1,10 @@
-//! How much of a backlog is one transaction, and who works on it.
+//! Options of a batch: sizes of its transactions, threads and durability.
 
 use alloc::vec::Vec;
 use core::num::NonZeroUsize;
 use core::time::Duration;
 
-/// How a batch is cut and worked on.
+/// Options of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BatchOptions {
@@ -12,7 +12,7 @@ pub struct BatchOptions {
     pub max_messages: NonZeroUsize,
     /// Time after which a transaction is committed, however few messages are in it.
     pub max_latency: Duration,
-    /// What a commit promises.
+    /// Durability of its commits.
     pub durability: Durability,
     /// Threads that may decrypt: conversations are spread over them. With more than one, another
     /// thread writes to the store, and the next chunk is decrypted while the last one is
@@ -79,7 +79,7 @@ impl BatchOptions {
     }
 }
 
-/// What a commit within a batch promises.
+/// Durability of a commit within a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Durability {

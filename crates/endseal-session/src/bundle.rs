@@ -1,4 +1,4 @@
-//! What somebody needs to begin a session with a device.
+//! Prekey bundles, with which others begin a session with a device.
 
 use core::fmt;
 
@@ -23,7 +23,7 @@ pub struct PrekeyBundle {
     made_at: u64,
 }
 
-/// How often a prekey serves.
+/// Number of sessions for which a prekey serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PrekeyKind {
@@ -106,13 +106,14 @@ impl PrekeyBundle {
         &self.bytes
     }
 
-    /// Whose prekey it is. The caller MUST check that the address is the one it asked for.
+    /// Returns the certificate of the device. The caller MUST check that the address is the one it
+    /// asked for.
     #[must_use]
     pub fn certificate(&self) -> &Certificate {
         &self.certificate
     }
 
-    /// How often it serves.
+    /// Returns the number of sessions for which the prekey serves.
     #[must_use]
     pub fn kind(&self) -> PrekeyKind {
         self.kind

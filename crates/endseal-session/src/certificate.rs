@@ -1,4 +1,4 @@
-//! What an identity says about a device.
+//! Certificates of devices, signed by their identity.
 
 use core::fmt;
 
@@ -16,7 +16,7 @@ const SIGNED_LEN: usize = Certificate::LEN - Signature::LEN;
 /// The keys of a device, vouched for by its owner (docs/spec/session.md, "Addresses and
 /// certificates"). A value is valid: every key is one, and the signature was verified.
 ///
-/// Whether it is the right certificate is the caller's to know: that its address is the one that a
+/// The caller MUST check that it is the right certificate: that its address is the one that a
 /// message came under, and that no later one was seen ([`Self::succession`]).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Certificate {
@@ -26,7 +26,7 @@ pub struct Certificate {
     made_at: u64,
 }
 
-/// What a certificate vouches for.
+/// Keys for which a certificate vouches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "the fields of the format")]
 pub struct DeviceKeys {
@@ -108,13 +108,13 @@ impl Certificate {
         &self.bytes
     }
 
-    /// Whose device it is, and which.
+    /// Returns the address of the device.
     #[must_use]
     pub fn address(&self) -> Address {
         Address { identity: self.identity, device: self.keys.device }
     }
 
-    /// What it vouches for.
+    /// Returns the keys for which it vouches.
     #[must_use]
     pub fn keys(&self) -> &DeviceKeys {
         &self.keys
@@ -131,7 +131,7 @@ impl Certificate {
         x25519::PublicKey::from_bytes(Raw::of(bytes)?.agreement).ok()
     }
 
-    /// What follows if an address shows this certificate after it had shown `seen`. The caller MUST
+    /// Compares this certificate with `seen`, which the same address showed before. The caller MUST
     /// compare certificates of one address only.
     #[must_use]
     pub fn succession(&self, seen: &Self) -> Succession {
@@ -167,7 +167,7 @@ impl fmt::Debug for Certificate {
     }
 }
 
-/// How a certificate stands to the one that was seen before.
+/// Relation of a certificate to the one that was seen before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "an order has these cases")]
 pub enum Succession {

@@ -68,8 +68,8 @@ use crate::{
 
 /// Sessions and groups of one device over its store.
 ///
-/// What a call changes is in memory until its transaction was committed. If anything fails, what is
-/// in memory is dropped and read again from the store, so that the same messages can be delivered
+/// Changes of a call are in memory until its transaction is committed. If anything fails, the
+/// memory is dropped and read again from the store, so that the same messages can be delivered
 /// again.
 #[allow(missing_debug_implementations, reason = "it holds secrets")]
 pub struct Engine<A: PairwiseAccount = OlmAccount> {
@@ -94,7 +94,7 @@ pub struct ParkedTotal {
     pub bytes: u64,
 }
 
-/// What a new device is vouched for with.
+/// Facts for the certificate of a new device.
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, reason = "it refers to a secret")]
 #[allow(clippy::exhaustive_structs, reason = "all that a certificate needs")]
@@ -144,7 +144,7 @@ impl<A: PairwiseAccount> Engine<A> {
         Self::open(store)
     }
 
-    /// Whether a store holds a device.
+    /// Returns true if a store holds a device.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -204,7 +204,7 @@ impl<A: PairwiseAccount> Engine<A> {
         Ok(records::Prekeys::of(&self.reading()?)?.is_some_and(|it| it.lost))
     }
 
-    /// What is in memory before any conversation is.
+    /// Returns the cache of states before any conversation is loaded.
     fn load_memory(
         transaction: &ReadTransaction<'_>,
         device: &Device,
@@ -269,7 +269,7 @@ impl<A: PairwiseAccount> Engine<A> {
 
     /// The store, for what is not the engine's: checks, backups, statistics.
     ///
-    /// Whoever writes to it MUST drop the engine first, which holds states in memory.
+    /// A caller that writes to it MUST drop the engine first, which holds states in memory.
     pub fn store(&mut self) -> &mut Store {
         &mut self.store
     }
@@ -516,8 +516,8 @@ impl<A: PairwiseAccount> Engine<A> {
         Ok(())
     }
 
-    /// What is in memory, read again if a failure dropped it. Until it is given back, a failure or
-    /// a panic needs no hand to drop it.
+    /// Takes the states in memory, read again if a failure dropped them. Until they are given back,
+    /// a failure or a panic needs no hand to drop them.
     fn take_memory(&mut self) -> Result<(StateCache<A>, References), EngineError> {
         self.ready()?;
         let references = core::mem::take(&mut self.references);
@@ -528,7 +528,7 @@ impl<A: PairwiseAccount> Engine<A> {
         Ok((state_cache, references))
     }
 
-    /// What was taken, and is in the store as it is in memory.
+    /// Puts back the states that were taken and that equal those in the store.
     fn give_back(&mut self, mut state_cache: StateCache<A>, references: References) {
         state_cache.settle();
         self.state_cache = Some(state_cache);

@@ -1,4 +1,4 @@
-//! What can go wrong beside a message.
+//! Errors of operations, other than the failure of a message.
 
 use core::fmt;
 
@@ -62,8 +62,8 @@ impl From<StoreError> for EngineError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct BatchError {
-    /// What was committed before: these messages are done with. All later ones are as if they had
-    /// not been delivered, and can be delivered again.
+    /// Messages that were committed before the error. All later ones are as if they had not been
+    /// delivered, and can be delivered again.
     pub done: BatchReport,
     /// Why it ended.
     pub cause: EngineError,

@@ -1,6 +1,6 @@
 //! The fields of a binary format, one after the other.
 
-/// What was not read yet.
+/// Bytes that were not read yet.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields<'a>(&'a [u8]);
 

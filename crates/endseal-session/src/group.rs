@@ -54,7 +54,7 @@ pub const PAST_EPOCHS: u64 = 3;
 /// Longest welcome in bytes: a ratchet tree of 8 MiB, and for each member that was added its
 /// secrets.
 pub const MAX_WELCOME_LEN: usize = 16 << 20;
-/// What a message is longer than its text by, at most: frame, signature, tags, and padding that
+/// Most bytes by which a message is longer than its text: frame, signature, tags, and padding that
 /// hides all but the two upper bits of the length.
 const OVERHEAD: usize = 512;
 /// Texts that are opened together: fewer gain nothing, and more gain little while a bad one among
@@ -64,8 +64,8 @@ const MAX_TOGETHER: usize = 128;
 
 /// A group as this device holds it.
 ///
-/// What a method changes is in memory only. Work on a [`fork`](Self::fork), store what
-/// [`save`](Self::save) gives, and let the fork take the group's place when that is committed.
+/// Methods change the group in memory only. Work on a [`fork`](Self::fork), store the result of
+/// [`save`](Self::save), and let the fork take the group's place when that is committed.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct Group {
     /// Shared with forks and the undo point until one of them changes.
@@ -126,7 +126,7 @@ impl Group {
         Suite::from_number(self.now.mls.cipher_suite().into())
     }
 
-    /// Who is in the group, this device included.
+    /// Returns the members of the group, this device included.
     #[must_use]
     pub fn members(&self) -> Vec<Address> {
         self.now.members().map(|(_, member)| member).collect()
@@ -145,7 +145,7 @@ impl Group {
         self.now.address
     }
 
-    /// Whether this device is still in the group.
+    /// Returns true if this device is still in the group.
     #[must_use]
     pub fn is_member(&self) -> bool {
         !self.now.group_meta.is_removed
@@ -157,7 +157,7 @@ impl Group {
         self.now.mls.commit_required()
     }
 
-    /// Whether a commit of this device is neither accepted nor discarded.
+    /// Returns true if a commit of this device is neither accepted nor discarded.
     #[must_use]
     pub fn has_pending(&self) -> bool {
         self.now.group_meta.pending.is_some()
@@ -240,7 +240,7 @@ impl Group {
         results.extend(bodies.iter().map(|body| self.open(body)));
     }
 
-    /// Whether a message is of this group and an epoch whose keys may be there.
+    /// Reads the header of a message, if it is of this group and an epoch whose keys may be there.
     fn route<'a>(&self, body: &'a [u8]) -> Result<GroupHeader<'a>, OpenError> {
         if self.is_broken {
             return Err(OpenError::Internal);
@@ -383,8 +383,8 @@ impl Group {
         }
     }
 
-    /// What is to be written for all that happened since the last call. Afterwards no failed
-    /// message is undone further back than here, so old keys are gone from memory too.
+    /// Returns all changes since the last call, to be written. Afterwards no failed message is
+    /// undone further back than here, so old keys are gone from memory too.
     ///
     /// # Errors
     /// [`GroupError::Internal`].

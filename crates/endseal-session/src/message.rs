@@ -125,7 +125,7 @@ impl<'a> Message<'a> {
         header + self.body().len()
     }
 
-    /// What a [`Ratchet`](crate::Ratchet) opens, unless it is a group's.
+    /// Returns the part that a [`Ratchet`](crate::Ratchet) opens; `None` for a group's message.
     #[must_use]
     pub fn ratchet_body(&self) -> Option<RatchetBody<'a>> {
         match self {
@@ -151,7 +151,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// What finds a pairwise session: the first 8 bytes of `BLAKE3-derive("endseal/session@v1 tag",
+/// Identifier of a pairwise session: the first 8 bytes of `BLAKE3-derive("endseal/session@v1 tag",
 /// identity key || base key || one-time key)` of the side that began. It is public, and no proof.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionTag([u8; Self::LEN]);

@@ -21,7 +21,7 @@ pub trait Ratchet: Send + Sized {
     /// The number of the engine in the store, which tells whose state it is.
     const ENGINE: u8;
 
-    /// What the engine tolerates.
+    /// Returns the limits of the engine.
     fn limits() -> RatchetLimits;
 
     /// The place of a message as its header states it, which nothing has authenticated. `None` if
@@ -51,11 +51,11 @@ pub trait Ratchet: Send + Sized {
     #[must_use]
     fn fork(&self) -> Self;
 
-    /// What finds the session.
+    /// Returns the tag by which messages find the session.
     fn tag(&self) -> SessionTag;
 
-    /// Whether a message of the other side was ever opened: until then, this side sends pre-key
-    /// messages.
+    /// Returns true if a message of the other side was ever opened: until then, this side sends
+    /// pre-key messages.
     fn has_received(&self) -> bool;
 
     /// The state, a version first. The same state gives the same bytes.
@@ -188,11 +188,11 @@ pub struct ChainPlace {
     pub index: u64,
 }
 
-/// What a ratchet gives for a message.
+/// Message that a ratchet has encrypted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "a plain answer")]
 pub struct Sealed {
-    /// Whether it is a pre-key message.
+    /// True for a pre-key message.
     pub prekey: bool,
     /// The body.
     pub body: Vec<u8>,
@@ -206,7 +206,7 @@ impl Sealed {
     }
 }
 
-/// What a ratchet tolerates.
+/// Limits of a ratchet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "a plain answer")]
 pub struct RatchetLimits {

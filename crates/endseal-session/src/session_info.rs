@@ -1,4 +1,4 @@
-//! What can be told of a session.
+//! Facts about a session for the application.
 
 use endseal_store::SessionStatus;
 
@@ -8,12 +8,12 @@ use crate::SessionTag;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SessionInfo {
-    /// What its messages are found by.
+    /// Tag by which its messages are found.
     pub tag: SessionTag,
-    /// What it may be used for.
+    /// Status, which tells if it may send.
     pub standing: SessionStatus,
     /// Of several sessions that may send, the one with the highest number does.
     pub used: u64,
-    /// Whether the other side ever wrote on it.
+    /// True if the other side ever wrote on it.
     pub answered: bool,
 }

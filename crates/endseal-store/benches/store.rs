@@ -1,4 +1,4 @@
-//! What a message costs: `cargo bench -p endseal-store`.
+//! Cost of a message: `cargo bench -p endseal-store`.
 //!
 //! Every figure is the median over rounds, each on a store that has taken the ones before.
 #![forbid(unsafe_code)]

@@ -10,7 +10,7 @@ use crate::{limits, rows};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AddressRef(pub(crate) i64);
 
-/// What is known of an address.
+/// Facts about an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AddressRow {
@@ -20,7 +20,7 @@ pub struct AddressRow {
     pub device: u32,
     /// The device's certificate as it was seen last.
     pub certificate: Option<Vec<u8>>,
-    /// Whether a person compared the safety number.
+    /// True if a person compared the safety number.
     pub verified: bool,
 }
 
@@ -40,7 +40,7 @@ impl ReadTransaction<'_> {
         Ok(found.optional()?)
     }
 
-    /// Whether any device of an identity has a reference.
+    /// Returns true if any device of an identity has a reference.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -49,7 +49,7 @@ impl ReadTransaction<'_> {
         Ok(select.exists([identity])?)
     }
 
-    /// What is known of an address.
+    /// Returns the facts about an address; `None` if there is none of this reference.
     ///
     /// # Errors
     /// [`StoreError`].

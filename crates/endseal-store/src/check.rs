@@ -4,7 +4,7 @@ use crate::error::{Finding, StoreError};
 use crate::integrity;
 use crate::store::Store;
 
-/// How far a check goes.
+/// Extent of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Depth {
@@ -15,7 +15,7 @@ pub enum Depth {
 }
 
 impl Store {
-    /// What is wrong with the store; nothing if the list is empty.
+    /// Returns the faults of the store; none if the list is empty.
     ///
     /// [`Depth::ReadData`] makes a [checkpoint](Self::checkpoint) first, so that the file is all
     /// there is. Nothing else is changed, and nothing is repaired.

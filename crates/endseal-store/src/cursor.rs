@@ -1,4 +1,4 @@
-//! How far the queues of servers are read.
+//! Positions up to which the queues of servers are read.
 
 use rusqlite::OptionalExtension as _;
 
@@ -7,7 +7,7 @@ use crate::store::transaction::{ReadTransaction, WriteTransaction};
 use crate::{limits, rows};
 
 impl ReadTransaction<'_> {
-    /// How far a queue is read.
+    /// Returns the position up to which a queue is read; `None` if none was kept.
     ///
     /// # Errors
     /// [`StoreError`].

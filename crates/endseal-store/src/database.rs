@@ -78,7 +78,7 @@ pub(crate) fn settle_log(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether commits are synchronised. Checkpoints are in both cases.
+/// Sets if commits make an fsync. Checkpoints make one in both cases.
 pub(crate) fn set_synchronous(connection: &Connection, full: bool) -> Result<(), Error> {
     connection.pragma_update(None, "synchronous", if full { "FULL" } else { "NORMAL" })
 }

@@ -29,11 +29,11 @@ const MAX_ASKED: usize = 4_096;
 /// Conversations whose next message is guessed.
 const MAX_NEXT: usize = 8;
 
-/// What most messages take in a pack.
+/// Usual length of a message in a pack, in bytes.
 const MARK_LEN: usize = 40;
 
-/// What is in the packs, and in none yet. Whatever rolls a transaction back drops it, if the
-/// transaction changed it.
+/// Messages in the packs, and those that are in none yet. A caller that rolls a transaction back
+/// drops it, if the transaction changed it.
 pub(crate) struct DeliveredIndex {
     entries: Vec<Entry>,
     /// The ids, one after the other.
@@ -49,7 +49,7 @@ pub(crate) struct DeliveredIndex {
     /// By conversation, the entry that is probably delivered next: messages come in the order in
     /// which they were asked for.
     next: Vec<(i64, usize)>,
-    /// Whether a conversation has messages that were sorted in.
+    /// Conversation → true if some of its messages were sorted in.
     sorted: HashMap<i64, bool>,
 }
 
@@ -65,7 +65,7 @@ struct Entry {
     next: Option<usize>,
 }
 
-/// What is known of a message.
+/// Answer of the index about a message.
 pub(crate) enum Known {
     Delivered(Seen),
     /// It was not delivered: it was asked for, or gets its number now.
@@ -98,12 +98,13 @@ impl DeliveredIndex {
         Ok(recent)
     }
 
-    /// How many were delivered.
+    /// Returns the number of messages that were delivered.
     pub(crate) fn len(&self) -> usize {
         self.delivered
     }
 
-    /// Whether so much was asked for in vain that it is better to begin anew.
+    /// Returns true if so many messages were asked for and not delivered that it is better to begin
+    /// anew.
     pub(crate) fn is_cluttered(&self) -> bool {
         self.entries.len() - self.delivered > MAX_ASKED
     }
@@ -203,7 +204,7 @@ impl DeliveredIndex {
         self.next.push((conversation, at));
     }
 
-    /// Whether `seen` has rows of a conversation, if that is known.
+    /// Returns true if `seen` has rows of a conversation; `None` if that is not known.
     pub(crate) fn is_sorted(&self, conversation: i64) -> Option<bool> {
         self.sorted.get(&conversation).copied()
     }

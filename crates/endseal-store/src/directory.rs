@@ -17,7 +17,7 @@ pub(crate) fn make(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// How a file of the store is opened: for its owner alone, if it is new.
+/// Returns the options for a file of the store: for its owner alone, if it is new.
 pub(crate) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true);

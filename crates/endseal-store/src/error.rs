@@ -1,4 +1,4 @@
-//! What can fail, one enum for each operation. Each has stable codes.
+//! Errors, one enum for each operation. Each has stable codes.
 
 use core::fmt;
 use std::io;
@@ -81,7 +81,7 @@ pub enum StoreError {
     Uncertain,
 }
 
-/// What was too large.
+/// Value that was too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Limit {

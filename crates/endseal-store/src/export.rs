@@ -17,7 +17,7 @@ impl ReadTransaction<'_> {
     ///  "plaintext":"…"}
     /// ```
     ///
-    /// What is written is not encrypted: the caller MUST have been asked for it.
+    /// The output is not encrypted: the caller MUST have been asked for it.
     ///
     /// # Errors
     /// [`StoreError::Io`] also if `out` fails.

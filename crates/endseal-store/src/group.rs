@@ -12,7 +12,7 @@ use crate::{limits, rows};
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 #[allow(clippy::exhaustive_structs, reason = "the caller makes rows; a field is a new schema")]
 pub struct GroupRow {
-    /// What it may be used for.
+    /// Permission to send and receive.
     pub standing: SessionStatus,
     /// The epoch that `state` is of; at most 2^63 - 1.
     pub epoch: u64,

@@ -16,13 +16,13 @@ pub struct InboxRow {
     pub seq: u64,
     /// Where it belongs.
     pub conversation: ConversationRef,
-    /// Who sent it.
+    /// Sender.
     pub sender: AddressRef,
     /// 0 a message, 1 a change of a group.
     pub kind: u8,
     /// Its id.
     pub message: Vec<u8>,
-    /// What it says.
+    /// Content.
     pub plaintext: Zeroizing<Vec<u8>>,
 }
 
@@ -60,7 +60,7 @@ impl ReadTransaction<'_> {
         Ok(messages)
     }
 
-    /// How many messages there are.
+    /// Returns the number of messages.
     ///
     /// # Errors
     /// [`StoreError`].

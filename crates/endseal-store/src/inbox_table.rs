@@ -61,7 +61,7 @@ impl Changes {
     }
 }
 
-/// How many messages all rows have.
+/// Returns the number of messages in all rows.
 pub(crate) fn len(connection: &Connection) -> Result<u64, Error> {
     let mut select = connection.prepare_cached("SELECT coalesce(sum(messages), 0) FROM inbox")?;
     select.query_row([], |row| rows::number(row, 0))

@@ -44,8 +44,8 @@ pub(crate) fn structure(
     Ok(())
 }
 
-/// Whether the file begins with the salt, the only bytes that no page's tag covers. SQLCipher takes
-/// the salt from the key, and would not notice.
+/// Returns true if the file begins with the salt, the only bytes that no page's tag covers.
+/// SQLCipher takes the salt from the key, and would not notice.
 pub(crate) fn has_salt(path: &Path, key: &StoreKey) -> io::Result<bool> {
     let mut salt = [0; 16];
     match File::open(path)?.read_exact(&mut salt) {
@@ -80,7 +80,7 @@ pub(crate) fn collect(
     Ok(())
 }
 
-/// What must hold of rows, and how many break it.
+/// Rules for rows, each with a query for the number of rows that break it.
 const RULES: &[(&str, &str)] = &[
     (
         "a session without its address",
@@ -98,7 +98,7 @@ const RULES: &[(&str, &str)] = &[
     ),
 ];
 
-/// What is wrong with the packs, which SQL cannot look into, and with the messages in them.
+/// Checks the packs, which SQL cannot look into, and the messages in them.
 fn packs(connection: &Connection) -> Result<Vec<Finding>, StoreError> {
     let seq = meta::number(connection, meta::SEQ)?;
     let (mut marks, mut ids) = (HashSet::new(), HashSet::new());
@@ -153,7 +153,7 @@ const UNKNOWN: &str = "a message in the inbox whose conversation or sender is un
 const UNSEEN: &str = "a message in the inbox that was not seen";
 const TWICE: &str = "a message that was delivered twice";
 
-/// How many numbers in `seen` are above the last that was given out.
+/// Returns the number of rows in `seen` above the last number that was given out.
 fn numbers_above(connection: &Connection, seq: u64) -> Result<u64, rusqlite::Error> {
     let seq = i64::try_from(seq).unwrap_or(i64::MAX);
     let sql = "SELECT count(*) FROM seen WHERE seq > ?1";

@@ -18,7 +18,7 @@ endseal_crypto::secret_bytes! {
     pub(crate) struct StoreKey[48];
 }
 
-/// What a new key file is protected by.
+/// Protection of a new key file.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 #[non_exhaustive]
 pub enum Protection<'a> {
@@ -28,14 +28,14 @@ pub enum Protection<'a> {
     Passphrase {
         /// Its bytes, which are taken as they are.
         passphrase: &'a [u8],
-        /// What a guess costs.
+        /// Cost of a guess.
         params: KdfParams,
     },
     /// A key that is kept elsewhere.
     OuterKey(&'a OuterKey),
 }
 
-/// What opens a key file; of the kind that it is protected by.
+/// Secret that opens a key file; of the kind that protects it.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 #[derive(Clone, Copy)]
 #[non_exhaustive]

@@ -19,7 +19,7 @@ use crate::{limits, rows};
 #[allow(missing_debug_implementations, reason = "nothing of it is for people")]
 pub struct Messages<'t> {
     transaction: &'t WriteTransaction<'t>,
-    /// What looks a message up in `seen`, once that is needed: much that is asked is of
+    /// Statement that looks a message up in `seen`, once that is needed: many questions are about
     /// conversations that have nothing there.
     seen: Option<CachedStatement<'t>>,
     /// That for [`WIDTH`] messages, once there are as many.
@@ -35,18 +35,19 @@ pub struct NewMessage<'a> {
     pub conversation: ConversationRef,
     /// Its id.
     pub message: &'a [u8],
-    /// Who sent it.
+    /// Sender.
     pub sender: AddressRef,
     /// 0 a message, 1 a change of a group.
     pub kind: u8,
-    /// What [`Seen::digest`] says.
+    /// Digest that is stored as [`Seen::digest`].
     pub digest: &'a [u8; 16],
-    /// What it says.
+    /// Content.
     pub plaintext: &'a [u8],
 }
 
 impl WriteTransaction<'_> {
-    /// What delivers messages. It borrows the transaction: drop it before the commit.
+    /// Returns the interface that delivers messages. It borrows the transaction: drop it before the
+    /// commit.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -61,7 +62,7 @@ impl<'t> Messages<'t> {
         self.transaction
     }
 
-    /// Whether a message was delivered, and as what.
+    /// Returns the delivery of a message; `None` if it was not delivered.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -78,7 +79,7 @@ impl<'t> Messages<'t> {
         }
     }
 
-    /// What `seen` says of a message.
+    /// Looks a message up in `seen`.
     fn sorted(
         &mut self,
         conversation: ConversationRef,
@@ -94,7 +95,7 @@ impl<'t> Messages<'t> {
         Ok(seen.optional()?)
     }
 
-    /// Whether `seen` has anything of a conversation.
+    /// Returns true if `seen` has any message of a conversation.
     fn has_sorted(&mut self, conversation: ConversationRef) -> Result<bool, StoreError> {
         let mut recent = self.transaction.recent()?;
         if let Some(known) = recent.is_sorted(conversation.0) {
@@ -150,7 +151,7 @@ impl<'t> Messages<'t> {
         Ok(found)
     }
 
-    /// What `seen` says of many messages, each with its place in `found`.
+    /// Looks many messages up in `seen`, each with its place in `found`.
     fn sorted_many(
         &mut self,
         conversation: ConversationRef,
@@ -288,7 +289,7 @@ impl<'a> NewMessage<'a> {
         Packed { seq, origin, message, plaintext }
     }
 
-    /// Whether it is in bounds, and refers to what a store gave out.
+    /// Checks that it is within bounds, and refers to numbers that a store can have given out.
     fn check(&self) -> Result<(), StoreError> {
         limits::name(self.message)?;
         limits::body(self.plaintext)?;

@@ -33,7 +33,7 @@ pub(crate) fn set_number(connection: &Connection, name: &str, value: u64) -> Res
     write(connection, name, &value.to_le_bytes())
 }
 
-/// Whether the store was restored and something in it waits for a reset still.
+/// Returns true if the store was restored and something in it still waits for a reset.
 pub(crate) fn is_restored(connection: &Connection) -> Result<bool, Error> {
     read(connection, RESTORED).map(|value: [u8; 1]| value != [0])
 }
@@ -48,7 +48,7 @@ pub(crate) fn mark_restored(connection: &Connection) -> Result<(), Error> {
     write(connection, RESTORED, &[1])
 }
 
-/// Whether a session or group waits for a reset.
+/// Returns true if a session or group waits for a reset.
 pub(crate) fn waits_for_reset(connection: &Connection) -> Result<bool, Error> {
     let sql = "SELECT EXISTS (SELECT 1 FROM session WHERE standing = 2)
                OR EXISTS (SELECT 1 FROM mls_group WHERE standing = 2)";

@@ -1,4 +1,4 @@
-//! How columns come out: of the right type and in range, or the store is damaged.
+//! Columns of rows: of the right type and in range, or the store is damaged.
 
 use endseal_crypto::secret::Zeroizing;
 use rusqlite::types::ValueRef;

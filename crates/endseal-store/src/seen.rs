@@ -6,7 +6,7 @@
 pub struct Seen {
     /// Its number in the inbox, whether or not it is there still.
     pub seq: u64,
-    /// What its deliverer gave as the digest of its ciphertext. Another ciphertext under the same
-    /// id is not the same message.
+    /// Digest of its ciphertext that the caller gave when it delivered the message. Another
+    /// ciphertext under the same id is not the same message.
     pub digest: [u8; 16],
 }

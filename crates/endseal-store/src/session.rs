@@ -8,7 +8,7 @@ use crate::error::StoreError;
 use crate::store::transaction::{ReadTransaction, WriteTransaction};
 use crate::{limits, rows};
 
-/// What a session or a group may be used for.
+/// Permission of a session or a group to send and receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SessionStatus {
@@ -29,7 +29,7 @@ pub struct SessionRow {
     pub tag: [u8; 8],
     /// Which ratchet it is; the layer above numbers them.
     pub engine: u8,
-    /// What it may be used for.
+    /// Permission to send and receive.
     pub standing: SessionStatus,
     /// When it was used last, in a unit of the layer above; at most 2^63 - 1.
     pub used: u64,
@@ -47,7 +47,7 @@ pub struct SessionSummary {
     pub tag: [u8; 8],
     /// Which ratchet it is.
     pub engine: u8,
-    /// What it may be used for.
+    /// Permission to send and receive.
     pub standing: SessionStatus,
     /// When it was used last.
     pub used: u64,

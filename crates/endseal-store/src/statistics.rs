@@ -1,4 +1,4 @@
-//! How large a store is.
+//! Size of a store.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use crate::error::StoreError;
 use crate::store::Store;
 use crate::{delivered_index, inbox_table, rows};
 
-/// What a store holds, in numbers.
+/// Counts and sizes of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statistics {

@@ -48,11 +48,11 @@ pub struct Store {
     housekeeping: Housekeeping,
     /// The messages that were delivered last, once they were asked for.
     recent: RefCell<Option<DeliveredIndex>>,
-    /// Whether no message has a number that was not given out.
+    /// True if no message has a number that was not given out.
     numbers_checked: Cell<bool>,
 }
 
-/// How a store is opened.
+/// Options of opening a store.
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
     wait: Duration,
@@ -369,7 +369,8 @@ impl Store {
         }
     }
 
-    /// What is in memory of the messages that were delivered last.
+    /// Returns the index of the messages that were delivered last, and loads it if it is not in
+    /// memory.
     pub(crate) fn recent(
         &self,
         connection: &Connection,

@@ -1,4 +1,4 @@
-//! What can only be seen, or spoilt, from below: with the database's own connection.
+//! Tests from below, with the database's own connection.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::path::{Path, PathBuf};

@@ -8,10 +8,10 @@ const PATH: &str = "Cargo.lock";
 /// Packages on all platforms. Growth is a decision: it takes a change of this line.
 const BUDGET: usize = 330;
 
-/// What belongs to `peers/` and `fuzz/`, which have lock files of their own, or to nothing at all.
-/// A trailing `*` stands for any ending. (Some are locked because a library that we use needs them:
-/// `ring` by quinn-proto for browsers, `hpke` and `prost` by vodozemac, `openssl-sys` by SQLCipher.
-/// `deny.toml` refuses them everywhere else.)
+/// Packages that belong to `peers/` and `fuzz/`, which have lock files of their own, or to nothing
+/// at all. A trailing `*` stands for any ending. (Some are locked because a library that we use
+/// needs them: `ring` by quinn-proto for browsers, `hpke` and `prost` by vodozemac, `openssl-sys`
+/// by SQLCipher. `deny.toml` refuses them everywhere else.)
 const REFUSED: &[&str] = &[
     // Peers: what we are compared with.
     "age",

@@ -41,7 +41,8 @@ fn spec_name(path: &str) -> Option<&str> {
     (!name.contains('/') && name != "README").then_some(name)
 }
 
-/// How many vectors below `folder` say `"expect": "ok"`, and how many say something else.
+/// Returns the numbers of vectors below `folder` that say `"expect": "ok"`, and of those that say
+/// something else.
 fn expectations(tree: &Tree, folder: &str) -> (usize, usize) {
     let files = tree.files.iter().filter(|file| file.is_below(folder));
     let texts = files.filter(|file| file.path.ends_with(".json")).map(|file| &file.text);

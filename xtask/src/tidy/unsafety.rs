@@ -14,7 +14,7 @@ const ALLOW: &str = "#[allow(unsafe_code)]";
 /// A crate that only denies, because it allows one module.
 struct Home {
     root: &'static str,
-    /// How the root declares the module.
+    /// Declaration of the module in the root.
     declaration: &'static str,
     /// The module's path, without `.rs`.
     module: &'static str,

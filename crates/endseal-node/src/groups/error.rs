@@ -1,4 +1,4 @@
-//! What can go wrong with groups.
+//! Errors of groups.
 
 use core::{error, fmt};
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub enum GroupError {
     Change(ChangeRosterError),
     /// The epoch key does not open: this identity is no member, or the roster was made to deceive.
     EpochKey(OpenError),
-    /// What was sealed as epoch key has another length.
+    /// The content that was sealed as epoch key has another length.
     EpochKeyLength,
     /// There is such a group already.
     Exists(Name),
@@ -34,7 +34,7 @@ pub enum GroupError {
     Parse {
         /// Which file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Fault of the roster.
         error: ParseRosterError,
     },
     /// The source of randomness failed.

@@ -1,4 +1,4 @@
-//! What can go wrong with the store of the state directory.
+//! Errors of the store in the state directory.
 
 use core::{error, fmt};
 use std::io;

@@ -44,7 +44,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// How many were not opened.
+    /// Returns the number of messages that were not opened.
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.failures.values().sum()

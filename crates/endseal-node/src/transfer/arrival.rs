@@ -11,9 +11,9 @@ use super::refusal::Refusal;
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::exhaustive_structs, reason = "the fields of docs/spec/frame.md")]
 pub struct Arrival<'a> {
-    /// What the payload is.
+    /// Kind of the payload.
     pub kind: Kind,
-    /// Whether it is sealed end to end.
+    /// True if the payload is sealed end to end.
     pub sealed: bool,
     /// The payload.
     pub payload: &'a [u8],

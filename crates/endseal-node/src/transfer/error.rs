@@ -19,7 +19,7 @@ pub enum SendError {
     Receive(ReceiveError),
     /// The peer's answer is none.
     Answer(Refusal),
-    /// What was to be sent could not be read.
+    /// The content to be sent could not be read.
     Input(io::Error),
     /// The system's source of randomness failed.
     Random(RandomError),
@@ -54,7 +54,7 @@ pub enum ReceiveFileError {
     Receive(ReceiveError),
     /// The sender could not be answered. The file may be whole, and has its name then.
     Answer(SendError),
-    /// What came is not acceptable.
+    /// The frames are refused.
     Refusal(Refusal),
     /// It could not be stored, or there is one of that name.
     File(FileError),
@@ -72,7 +72,7 @@ pub enum ReceiveMessagesError {
     Receive(ReceiveError),
     /// Receipts could not be sent: the sender does not know what has arrived.
     Answer(SendError),
-    /// What came is not acceptable.
+    /// The frames are refused.
     Refusal(Refusal),
     /// Nobody takes the messages any more.
     Output(io::Error),

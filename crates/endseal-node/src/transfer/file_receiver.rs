@@ -46,7 +46,7 @@ struct Receiving {
     digest: Digest,
 }
 
-/// What to do.
+/// Next step of the caller.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action<'a> {
@@ -59,7 +59,7 @@ pub enum Action<'a> {
     Wait,
 }
 
-/// What the sender says of a file. Nothing of it was checked but that the name is one.
+/// Description of a file by its sender. Only the form of the name was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Offer {

@@ -31,19 +31,19 @@ impl DueReceipts {
         self.ids.push(id);
     }
 
-    /// Whether a message of that conversation can join those that wait.
+    /// Returns true if a message of that conversation can join those that wait.
     #[must_use]
     pub fn takes(&self, conversation: &[u8]) -> bool {
         self.ids.is_empty() || *self.conversation == *conversation
     }
 
-    /// Whether no message waits for its receipt.
+    /// Returns true if no message waits for its receipt.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
-    /// Whether the receipt should be sent now, however soon another message comes.
+    /// Returns true if the receipt should be sent now, however soon another message comes.
     #[must_use]
     pub fn is_due(&self) -> bool {
         self.ids.len() >= Self::BATCH
@@ -70,13 +70,13 @@ impl Unconfirmed {
     /// No more than so many.
     pub const MAX: usize = 4096;
 
-    /// Whether another message may be sent.
+    /// Returns true if another message may be sent.
     #[must_use]
     pub fn has_room(&self) -> bool {
         self.ids.len() < Self::MAX
     }
 
-    /// Whether all that was sent has its receipt.
+    /// Returns true if every message that was sent has its receipt.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()

@@ -78,7 +78,8 @@ pub(super) fn told(finished: Result<(), SendError>) -> Result<(), SendError> {
     }
 }
 
-/// What the sender is told of a failure. `None` if it is gone, or does not keep to the protocol.
+/// Returns the verdict for the sender after a failure. `None` if it is gone, or does not keep to
+/// the protocol.
 fn verdict_on(error: &ReceiveFileError, answered: u64) -> Option<Verdict> {
     match error {
         ReceiveFileError::Refusal(refusal) => refusal.verdict(),

@@ -1,4 +1,4 @@
-//! What an end of a transfer refuses.
+//! Faults of a transfer for which an end refuses it.
 
 use core::{error, fmt};
 
@@ -47,8 +47,8 @@ impl Refusal {
         }
     }
 
-    /// What a receiver answers. `None` if the sender does not keep to the protocol, and the stream
-    /// is given up instead.
+    /// Returns the answer of a receiver. `None` if the sender does not keep to the protocol, and
+    /// the stream is given up instead.
     #[must_use]
     pub const fn verdict(&self) -> Option<Verdict> {
         match self {

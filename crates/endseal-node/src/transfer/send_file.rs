@@ -144,7 +144,7 @@ impl Side<'_> {
     }
 }
 
-/// What an answer means that comes before its time: it can be no good news.
+/// Returns the error for an answer that comes before its time: it can be no good news.
 fn unwanted(verdict: Verdict) -> SendFileError {
     let out_of_order = SendError::Answer(Refusal::Order).into();
     expect(Verdict::ACCEPTED, verdict).err().unwrap_or(out_of_order)

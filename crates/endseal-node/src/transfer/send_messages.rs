@@ -18,7 +18,7 @@ use crate::file::Progress;
 #[derive(Clone, Debug)]
 #[allow(clippy::exhaustive_structs, reason = "a text and when it was said")]
 pub struct OutgoingMessage {
-    /// What it says: shorter than 1 MiB by some hundred bytes.
+    /// Text, shorter than 1 MiB by some hundred bytes.
     pub text: String,
     /// Milliseconds since 1970.
     pub time: u64,
@@ -48,7 +48,7 @@ pub async fn send_messages(
     Ok(sent)
 }
 
-/// What both halves share. They run in one task, and hold no borrow while they wait.
+/// State that both halves share. They run in one task, and hold no borrow while they wait.
 #[derive(Default)]
 struct Window {
     waiting: RefCell<Unconfirmed>,

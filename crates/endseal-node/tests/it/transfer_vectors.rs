@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::pair::{Pair, runtime};
 use crate::scratch::Scratch;
 
-/// What became of a file: its name and content, or the class; and the verdicts.
+/// Result of a file: its name and content, or the class; and the verdicts.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     file: Result<(String, Vec<u8>), String>,
@@ -260,7 +260,7 @@ async fn over(pair: &Pair, vector: &Value) -> (Outcome, bool) {
     (Outcome { file, answers }, given_up)
 }
 
-/// What the receiver told its user.
+/// Report of the receiver to its user.
 #[derive(Default)]
 struct Seen(RefCell<Option<Result<Stored, String>>>);
 

@@ -1,4 +1,4 @@
-//! Who may begin a session with this device, and the account that it takes.
+//! State that decides about new sessions: the policy for unknown senders and the account.
 
 use alloc::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use endseal_crypto::x25519;
 use super::conversation_state::ParkingBudget;
 use crate::{Address, Certificate, PairwiseAccount};
 
-/// Whether identities that the store does not know may begin sessions.
+/// Policy for sessions that identities begin which the store does not know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UnknownSenders {

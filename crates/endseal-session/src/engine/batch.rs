@@ -134,7 +134,7 @@ impl<A: PairwiseAccount> StateCache<A> {
         }
     }
 
-    /// What changed since the last transaction.
+    /// Returns the changes since the last transaction.
     pub(super) fn states(&mut self) -> Result<Changeset, EngineError> {
         let mut states = Changeset::default();
         for (conversation_state, _) in self.conversation_states.values_mut() {
@@ -181,7 +181,7 @@ pub(super) struct ConversationWork<'e, A: PairwiseAccount> {
     pub(super) tasks: Vec<Task<'e>>,
 }
 
-/// What became of it.
+/// Results of one conversation in one block.
 pub(super) struct ConversationDone<'e, A: PairwiseAccount> {
     pub(super) conversation: Conversation,
     pub(super) conversation_state: ConversationState<A>,
@@ -425,8 +425,8 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
         }
     }
 
-    /// What became of the message with this id that the message `first` let out of the buffer, or
-    /// that is `first` itself.
+    /// Returns the result of the message with this id that the message `first` let out of the
+    /// buffer, or that is `first` itself.
     fn outcome_of(&self, first: usize, id: &[u8]) -> Option<Outcome> {
         let released = self.released.iter().find(|(index, it)| *index == first && it.id == id);
         match released {
@@ -435,7 +435,7 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
         }
     }
 
-    /// What is to be written for messages that came out of the buffer without a message.
+    /// Returns the writes for messages that came out of the buffer without a message.
     pub(super) fn release(
         &mut self,
         conversation: &Conversation,
@@ -478,13 +478,13 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
         Ok(states)
     }
 
-    /// What became of these messages.
+    /// Returns the results of these messages.
     pub(super) fn outcomes(&self, range: Range<usize>) -> Vec<Outcome> {
         let done = self.outcomes.get(range).unwrap_or_default();
         done.iter().map(|it| it.unwrap_or(UNFINISHED)).collect()
     }
 
-    /// What became of the first `done` messages.
+    /// Returns the report on the first `done` messages.
     pub(super) fn finish(self, done: usize, commits: u32) -> BatchReport {
         let outcomes = self.outcomes(0..done);
         let released = self.released.into_iter().filter(|(index, _)| *index < done);

@@ -1,4 +1,5 @@
-//! What recognises a ciphertext that comes again (docs/spec/session.md, "Digests of ciphertexts").
+//! Digests that recognise a ciphertext that comes again (docs/spec/session.md, "Digests of
+//! ciphertexts").
 
 use alloc::sync::Arc;
 

@@ -9,7 +9,7 @@ use super::dropped_session::DroppedSession;
 use crate::Address;
 use crate::group::GroupChanges;
 
-/// What changed since the last transaction.
+/// Changes since the last transaction.
 #[derive(Default)]
 pub(super) struct Changeset {
     /// Prekeys and long-term keys of this device.
@@ -26,7 +26,7 @@ pub(super) struct Changeset {
     pub(super) cursor: Option<(Vec<u8>, Vec<u8>)>,
 }
 
-/// What changed of one group.
+/// Changes of one group.
 pub(super) struct GroupStates {
     pub(super) id: Vec<u8>,
     pub(super) epoch: u64,

@@ -1,4 +1,4 @@
-//! How much goes into one transaction.
+//! Bounds of one transaction: messages and time.
 
 use core::ops::Range;
 use std::time::Instant;

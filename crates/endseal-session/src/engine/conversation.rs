@@ -38,7 +38,8 @@ impl Conversation {
         &self.0
     }
 
-    /// Whether this is a copy of `other`. Two that were made apart may be equal and are not this.
+    /// Returns true if this is a copy of `other`. Two that were made apart may be equal and are no
+    /// copies.
     pub(super) fn is_copy_of(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

@@ -1,5 +1,5 @@
-//! What one conversation needs while its messages are opened, and nothing that another one needs:
-//! conversations are worked on at the same time.
+//! State of one conversation while its messages are opened. Conversations share none of it, so they
+//! are worked on at the same time.
 
 mod direct_conversation;
 mod group_conversation;
@@ -58,8 +58,7 @@ impl Occasion {
 
 /// Ids that were delivered in this batch and may not be in the store yet, and parked messages.
 ///
-/// What the store knows was asked before the block before this one was written, so two blocks are
-/// remembered.
+/// The store was asked before the block before this one was written, so two blocks are remembered.
 pub(super) struct BatchDedup {
     pub(super) parking: Parking,
     ids: HashMap<Id, Known>,
@@ -67,7 +66,7 @@ pub(super) struct BatchDedup {
     recognizer: Recognizer,
 }
 
-/// What is known of an id that was delivered.
+/// Delivery of an id.
 struct Known {
     digest: BodyDigest,
     index: usize,
@@ -275,7 +274,7 @@ impl<A: PairwiseAccount> ConversationState<A> {
         }
     }
 
-    /// How many devices it holds; a group counts as one.
+    /// Returns the number of devices in it, at least 1; a group counts as one.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Person(correspondence) => correspondence.len().max(1),

@@ -1,4 +1,4 @@
-//! Whom this device knows.
+//! Identities that this device knows.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -14,7 +14,7 @@ use crate::{Address, EngineError};
 pub struct Correspondent {
     /// Which.
     pub address: Address,
-    /// Whether people compared the safety number with its identity.
+    /// True if people compared the safety number with its identity.
     pub verified: bool,
     /// Sessions with it that may send.
     pub sending: usize,

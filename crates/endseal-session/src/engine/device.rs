@@ -7,7 +7,7 @@ use super::records;
 use crate::group::GroupDevice;
 use crate::{Certificate, EngineError};
 
-/// What does not change while the engine is open.
+/// State that does not change while the engine is open.
 pub(super) struct Device {
     pub(super) certificate: Certificate,
     pub(super) groups: GroupDevice,
@@ -15,7 +15,7 @@ pub(super) struct Device {
 }
 
 impl Device {
-    /// What the store holds.
+    /// Reads the device of a store.
     pub(super) fn load(transaction: &ReadTransaction<'_>) -> Result<Self, EngineError> {
         let bytes = transaction.record(records::DEVICE, &[])?.ok_or(EngineError::NoDevice)?;
         let groups = GroupDevice::from_bytes(&bytes).map_err(|_| EngineError::Damaged("device"))?;

@@ -19,13 +19,13 @@ pub struct Received {
     pub number: u64,
     /// Where it belongs.
     pub conversation: ConversationId,
-    /// Who sent it, proved.
+    /// Sender, authenticated.
     pub sender: Address,
-    /// What the plaintext is.
+    /// Kind of the plaintext.
     pub kind: ReceivedKind,
     /// The id under which it was delivered.
     pub id: Vec<u8>,
-    /// What it says.
+    /// Content: a text or an encoded [`Notice`](crate::Notice).
     pub plaintext: Zeroizing<Vec<u8>>,
 }
 
@@ -49,15 +49,15 @@ impl ConversationId {
     }
 }
 
-/// What a plaintext is.
+/// Kind of a plaintext.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReceivedKind {
-    /// What the sender wrote.
+    /// Text of the sender.
     Text,
-    /// What a member changed of the group: a [`Notice`](crate::Notice).
+    /// Change of the group by a member: a [`Notice`](crate::Notice).
     Change,
-    /// What a member proposes to change: a [`Notice`](crate::Notice).
+    /// Change that a member proposes: a [`Notice`](crate::Notice).
     Proposal,
 }
 
@@ -111,7 +111,7 @@ impl<'a, A: PairwiseAccount> Inbox<'a, A> {
         })
     }
 
-    /// How many messages wait.
+    /// Returns the number of messages that wait.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -119,7 +119,7 @@ impl<'a, A: PairwiseAccount> Inbox<'a, A> {
         Ok(self.0.reading()?.inbox_len()?)
     }
 
-    /// Whether none waits.
+    /// Returns true if no message waits.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -148,7 +148,7 @@ pub(super) fn received(
     })
 }
 
-/// What the name of a conversation means.
+/// Returns the conversation of a name in the store.
 pub(super) fn conversation_id(name: &[u8]) -> Result<ConversationId, EngineError> {
     match name {
         [conversation::PERSON, identity @ ..] => {

@@ -1,4 +1,4 @@
-//! What a change of a group looks like in the inbox (docs/spec/session.md, "Notices").
+//! Encoding of changes of groups in the inbox (docs/spec/session.md, "Notices").
 
 use alloc::vec::Vec;
 
@@ -14,7 +14,7 @@ const PROPOSED_REMOVE: u8 = 3;
 const PROPOSED_UPDATE: u8 = 4;
 const CHANGE_SUPERSEDED: u8 = 5;
 
-/// What a member of a group changed, or wants to change, read from the inbox.
+/// Change of a group that a member made or proposes, read from the inbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
@@ -23,11 +23,11 @@ pub enum Notice {
     Changed {
         /// Its number.
         epoch: u64,
-        /// Whether this device is in the group no longer.
+        /// True if this device is no longer in the group.
         is_removed: bool,
-        /// Who joined.
+        /// Members that joined.
         added: Vec<Address>,
-        /// Who left.
+        /// Members that left.
         removed: Vec<Address>,
         /// Those of `added` whose certificate is superseded by one that this device has seen. The
         /// application SHOULD have them removed.
@@ -105,7 +105,7 @@ pub(super) fn proposal(proposed: &Proposed) -> Vec<u8> {
     out
 }
 
-/// Who wants it.
+/// Returns the member that made a proposal.
 pub(super) fn proposer(proposed: &Proposed) -> Address {
     match proposed {
         Proposed::Add { by, .. } | Proposed::Remove { by, .. } | Proposed::Update { by } => *by,

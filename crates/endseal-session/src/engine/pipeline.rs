@@ -29,7 +29,7 @@ use crate::{Address, BatchOptions, Durability, EngineError, PairwiseAccount};
 /// "Backlogs").
 const BLOCK: usize = 512;
 
-/// What the store's thread is asked for.
+/// Job for the thread of the store.
 enum Job<'e> {
     Answer(Question<'e>),
     Write(Vec<Write<'e>>),
@@ -38,7 +38,7 @@ enum Job<'e> {
     Send(OutgoingMessage, Changeset),
 }
 
-/// What it replies.
+/// Reply of the thread of the store.
 enum Reply<R> {
     Answer(Answer<R>),
     Numbers(Vec<u64>),
@@ -131,7 +131,7 @@ fn ask<'e, A: PairwiseAccount>(
 struct StoreThread<'e, A: PairwiseAccount> {
     jobs: Sender<Job<'e>>,
     replies: Receiver<Reply<A::Ratchet>>,
-    /// How far each transaction that was not committed yet reaches.
+    /// End of each transaction that is not committed yet, as a number of messages.
     commits: VecDeque<usize>,
     /// Replies that are to come.
     due: usize,

@@ -1,6 +1,6 @@
 //! Progress of a batch into the store.
 
-/// What of a batch is in the store.
+/// Part of a batch that is in the store.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
     /// Messages whose results are.
@@ -9,7 +9,7 @@ pub(super) struct Progress {
     pub(super) commits: u32,
     /// Messages that a watcher was told of.
     pub(super) told: usize,
-    /// Whether a watcher wants no more.
+    /// True if a watcher ended the batch.
     pub(super) stopped: bool,
 }
 

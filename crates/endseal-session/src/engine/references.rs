@@ -11,8 +11,8 @@ use crate::{Address, DeviceId, EngineError};
 /// Numbers that are remembered at most: a backlog has few conversations, and asking again is cheap.
 const MAX: usize = 4_096;
 
-/// What was looked up or given out. Whatever rolls a transaction back MUST drop it: a number may be
-/// of that transaction.
+/// Cache of references. A caller that rolls a transaction back MUST drop it: a number may be of
+/// that transaction.
 #[derive(Default)]
 pub(super) struct References {
     addresses: HashMap<Address, AddressRef>,

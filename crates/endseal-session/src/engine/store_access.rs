@@ -10,7 +10,7 @@ use crate::{Address, EngineError, PairwiseAccount};
 
 /// Sends between two chunks, through wherever the store is.
 pub(super) trait StoreAccess<'e, A: PairwiseAccount> {
-    /// What the store has of a device.
+    /// Loads the state of a device.
     fn load(
         &mut self,
         batch: &mut Batch<'e, A>,

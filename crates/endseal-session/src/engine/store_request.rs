@@ -11,9 +11,9 @@ use super::conversation_state::Loaded;
 use super::task::Delivery;
 use crate::Address;
 
-/// What must be known before the messages of a block are opened.
+/// Request for the states that a block needs before its messages are opened.
 pub(super) struct Question<'e> {
-    /// What is not in memory.
+    /// States that are not in memory.
     pub(super) loads: Vec<Load>,
     /// Message ids, by conversation.
     pub(super) ids: Vec<(Conversation, Vec<&'e [u8]>)>,
@@ -33,7 +33,7 @@ pub(super) struct Answer<R> {
     pub(super) seen: Vec<Vec<Option<Seen>>>,
 }
 
-/// What is written for one message.
+/// Row that is written for one message.
 pub(super) enum Write<'e> {
     /// A text or a change, into the inbox.
     Deliver { conversation: Conversation, id: Cow<'e, [u8]>, delivery: Delivery },

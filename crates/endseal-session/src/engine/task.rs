@@ -15,14 +15,14 @@ pub(super) struct Task<'e> {
     /// Its place in the batch.
     pub(super) index: usize,
     pub(super) id: &'e [u8],
-    /// Who it says that it is from; `None` in a group.
+    /// Sender that the envelope names; `None` in a group.
     pub(super) sender: Option<Address>,
     pub(super) body: &'e [u8],
-    /// What the store knows of its id.
+    /// Earlier delivery of its id, if the store has one.
     pub(super) seen: Option<Seen>,
 }
 
-/// What came out of one message.
+/// Result of one message.
 pub(super) struct Entry<'e> {
     /// The message of the batch that led to this: itself, or the one that let it out of the buffer.
     pub(super) index: usize,
@@ -65,7 +65,7 @@ pub(super) enum Opened<'e> {
     Failed(Failure),
 }
 
-/// What the inbox gets.
+/// Message for the inbox.
 pub(super) struct Delivery {
     pub(super) sender: Address,
     pub(super) kind: u8,

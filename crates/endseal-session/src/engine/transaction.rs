@@ -45,8 +45,8 @@ pub struct EngineTransaction<'t, 's, A: PairwiseAccount> {
     store_session: StoreSession<'t, 's, A::Ratchet>,
     device: &'t Device,
     state_cache: &'t mut StateCache<A>,
-    /// Whether the store failed after something in memory had changed: what is in memory would be
-    /// ahead of the store, so nothing may be committed, even if `work` knows better.
+    /// True if the store failed after something in memory had changed: the memory would be ahead of
+    /// the store, so nothing may be committed, even if `work` succeeds.
     failed: bool,
 }
 
@@ -429,7 +429,7 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         Ok(self.transaction.sent(number)?)
     }
 
-    /// How far a queue is read.
+    /// Returns the position up to which a queue is read.
     ///
     /// # Errors
     /// [`EngineError`].

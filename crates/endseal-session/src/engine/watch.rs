@@ -21,14 +21,14 @@ use crate::{
 pub struct ChunkReport<'a> {
     /// Which messages of the batch were in it.
     pub range: Range<usize>,
-    /// What became of them.
+    /// Results of these messages.
     pub outcomes: &'a [Outcome],
-    /// Whether they may be acknowledged; otherwise only when the batch has returned
+    /// True if they may be acknowledged now; otherwise they may be when the batch has returned
     /// ([`Durability::AtEnd`]).
     pub is_durable: bool,
 }
 
-/// What is called after each transaction of a backlog.
+/// Callback after each transaction of a backlog.
 pub(super) type Watcher<'w, A> =
     dyn FnMut(&ChunkReport<'_>, &mut BetweenCommits<'_, '_, A>) -> ControlFlow<()> + 'w;
 

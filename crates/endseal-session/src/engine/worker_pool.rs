@@ -12,7 +12,7 @@ use super::accept_context::AcceptContext;
 use super::batch::{ConversationDone, ConversationWork};
 use crate::PairwiseAccount;
 
-/// What the caller and the threads share.
+/// State that the caller and the threads share.
 pub(super) struct WorkerPool<'e, A: PairwiseAccount> {
     queue: Mutex<WorkQueue<'e, A>>,
     /// There is work, or none will come any more.

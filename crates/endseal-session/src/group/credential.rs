@@ -1,4 +1,4 @@
-//! Who may be a member: whose credential is a valid certificate for the key that signs.
+//! Credentials of members: a valid certificate for the key that signs.
 
 use core::fmt;
 

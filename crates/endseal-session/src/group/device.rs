@@ -25,7 +25,7 @@ use super::{EpochState, Group, header};
 use crate::address::Address;
 use crate::certificate::Certificate;
 
-/// How long a key package may be used. Longer ones are refused by other implementations.
+/// Lifetime of a key package. Other implementations refuse longer ones.
 pub(super) const LIFETIME: Duration = Duration::from_secs(84 * 24 * 60 * 60);
 const VERSION: u8 = 1;
 
@@ -72,7 +72,7 @@ impl GroupKey {
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 #[non_exhaustive]
 pub struct KeyPackageSecret {
-    /// What a welcome names it by: a digest of the public key package.
+    /// Id by which a welcome names it: a digest of the public key package.
     pub id: Vec<u8>,
     /// The secrets. The caller MUST delete them with the join that used them.
     pub data: Zeroizing<Vec<u8>>,
@@ -117,13 +117,13 @@ impl GroupDevice {
         self
     }
 
-    /// What others know the device by.
+    /// Returns the certificate by which others know the device.
     #[must_use]
     pub fn certificate(&self) -> &Certificate {
         &self.certificate
     }
 
-    /// Whose device it is.
+    /// Returns the address of the device.
     #[must_use]
     pub fn address(&self) -> Address {
         self.certificate.address()
@@ -289,8 +289,8 @@ impl GroupDevice {
         MlsState::with(mls, storage_adapter, group_meta, table.epochs).map(Group::new)
     }
 
-    /// Whether the group knows the member by this device's key: else nobody could verify what it
-    /// signs.
+    /// Returns true if the group knows the member by this device's key. Otherwise other members
+    /// could not verify its signatures.
     fn is_in(&self, mls: &mls_rs::Group<Config>) -> bool {
         let own = mls.current_member_signing_identity();
         own.is_ok_and(|own| own.signature_key[..] == self.key.public_key().as_bytes()[..])

@@ -1,4 +1,4 @@
-//! What can go wrong in a group.
+//! Errors of groups.
 
 use core::fmt;
 
@@ -31,7 +31,7 @@ pub enum OpenError {
     KeyGone,
     /// More messages are missing than are skipped: before this one of the sender, or in the group.
     TooFarAhead {
-        /// How many are skipped at most.
+        /// Number of messages that may be skipped at most.
         limit: u32,
     },
     /// Sent by this device.

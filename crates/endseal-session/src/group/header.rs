@@ -1,4 +1,4 @@
-//! What stands open at the head of a group message (RFC 9420, section 6.3).
+//! Unencrypted header of a group message (RFC 9420, section 6.3).
 
 /// Version and wire format: MLS 1.0, `PrivateMessage`.
 const PREFIX: [u8; 4] = [0, 1, 0, 2];
@@ -15,11 +15,11 @@ pub struct GroupHeader<'a> {
     pub id: &'a [u8],
     /// The epoch whose keys open it.
     pub epoch: u64,
-    /// Whether it is a text, a proposal or a change of the group.
+    /// Kind of the content.
     pub content: Content,
 }
 
-/// What a group message contains.
+/// Kind of the content of a group message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Content {

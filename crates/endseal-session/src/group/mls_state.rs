@@ -59,7 +59,7 @@ pub(super) struct MlsState {
 /// A message that was not opened.
 pub(super) struct Failed {
     pub(super) error: OpenError,
-    /// Whether the ratchets have moved, or a count of ours, and the state is spoilt.
+    /// True if a ratchet or a count of skipped keys has moved: the state cannot be used.
     pub(super) took_key: bool,
 }
 
@@ -244,7 +244,7 @@ impl MlsState {
         if self.tree_bound > MAX_TREE { Err(OpenError::TooLarge) } else { Ok(()) }
     }
 
-    /// Whether a commit of this device for `epoch`, which has ended, has these bytes.
+    /// Returns true if a commit of this device for `epoch`, which has ended, has these bytes.
     pub(super) fn is_own_commit(&self, epoch: u64, body: &[u8]) -> bool {
         let mut commits = self.group_meta.own_commits.iter().filter(|commit| commit.epoch == epoch);
         commits.any(|commit| commit.digest == hash::digest(body))
@@ -271,7 +271,7 @@ impl MlsState {
         self.mls.current_epoch().saturating_sub(PAST_EPOCHS)
     }
 
-    /// What the library does with the past epochs at hand.
+    /// Runs work of the library with the past epochs at hand.
     pub(super) fn run<T>(&mut self, work: impl FnOnce(&mut mls_rs::Group<Config>) -> T) -> T {
         self.run_for(None, work).0
     }
@@ -313,7 +313,8 @@ impl MlsState {
         table.state.ok_or(MlsError::GroupNotFound)
     }
 
-    /// What a commit, which the library has taken, did to the group.
+    /// Applies a commit, which the library has processed, to this state. Returns the change of the
+    /// group.
     fn follow(&mut self, commit: &CommitMessageDescription) -> Result<Change, OpenError> {
         let (new, is_removed) = match &commit.effect {
             CommitEffect::NewEpoch(new) => (new, false),

@@ -1,4 +1,4 @@
-//! What a group message was.
+//! Results of opening a group message.
 
 use core::fmt;
 
@@ -14,9 +14,9 @@ pub enum Opened {
     /// A text.
     #[non_exhaustive]
     Message {
-        /// Who has signed it.
+        /// Member that signed it.
         sender: Address,
-        /// What was sealed.
+        /// Decrypted content.
         plaintext: Zeroizing<Vec<u8>>,
     },
     /// The group has changed: the next epoch has begun.
@@ -37,48 +37,48 @@ impl fmt::Debug for Opened {
     }
 }
 
-/// What a commit has changed.
+/// Changes by a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Change {
     /// The epoch that has begun.
     pub epoch: u64,
-    /// Whose commit it was.
+    /// Member that made the commit.
     pub by: Address,
-    /// Who has joined.
+    /// Members that joined.
     pub added: Vec<Address>,
     /// Their certificates, in that order.
     pub(crate) certificates: Vec<[u8; Certificate::LEN]>,
-    /// Who has left.
+    /// Members that left.
     pub removed: Vec<Address>,
-    /// Whether this device has: then the group opens nothing more.
+    /// True if this device has left: then the group opens nothing more.
     pub is_removed: bool,
 }
 
-/// What a member proposes.
+/// Proposal of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Proposed {
     /// That somebody joins.
     #[non_exhaustive]
     Add {
-        /// Who proposes it.
+        /// Member that proposes it.
         by: Address,
-        /// Who is to join.
+        /// Device that is to join.
         member: Address,
     },
     /// That somebody leaves.
     #[non_exhaustive]
     Remove {
-        /// Who proposes it.
+        /// Member that proposes it.
         by: Address,
-        /// Who is to leave.
+        /// Member that is to leave.
         member: Address,
     },
     /// That the proposer's keys are replaced.
     #[non_exhaustive]
     Update {
-        /// Who proposes it.
+        /// Member that proposes it.
         by: Address,
     },
 }

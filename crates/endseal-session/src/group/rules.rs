@@ -82,7 +82,7 @@ impl MlsRules for Rules {
         Ok(CommitOptions::new().with_path_required(true).with_ratchet_tree_extension(true))
     }
 
-    /// Who joins and leaves is nobody's business but the members'.
+    /// Encrypts proposals and commits, so that only members see joins and removals.
     fn encryption_options(
         &self,
         _: &Roster<'_>,

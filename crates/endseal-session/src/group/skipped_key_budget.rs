@@ -1,4 +1,4 @@
-//! How many keys of missing messages the library keeps.
+//! Bound of the keys of missing messages that the library keeps.
 //!
 //! A ratchet that skips keeps the keys it has skipped, and the library forgets none before its
 //! epoch goes. Each message of a member may skip 1,024, so a hostile one could fill the memory of
@@ -31,7 +31,7 @@ struct Ratchet {
     is_application: bool,
 }
 
-/// What the sender data of a message, once opened, says about its key.
+/// Position of a message's key, from its sender data once that is opened.
 #[derive(Clone, Copy)]
 pub(super) struct Generation {
     ratchet: Ratchet,
@@ -51,7 +51,7 @@ impl Generation {
 }
 
 impl SkippedKeyBudget {
-    /// Whether there is room for what a message of `epoch` skips.
+    /// Returns true if there is room for the keys that a message of `epoch` skips.
     pub(super) fn have_room(&self, epoch: u64, message: Generation) -> bool {
         let missing = self.0.values().map(|ratchets| ratchets.missing).fold(0, u32::saturating_add);
         let skips = message.generation.saturating_sub(self.next(epoch, message.ratchet));

@@ -8,7 +8,7 @@ use super::state_fields::{flag, take};
 
 const VERSION: u8 = 1;
 
-/// What is to be written when a group has changed, in one transaction.
+/// Changes of a group, to be written in one transaction.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 #[non_exhaustive]
 pub struct GroupChanges {
@@ -33,7 +33,7 @@ pub struct EpochState {
     pub state: Zeroizing<Vec<u8>>,
 }
 
-/// What is kept beside the library's state.
+/// State that is kept beside the library's.
 #[derive(Clone, Default)]
 pub(super) struct GroupMeta {
     pub(super) pending: Option<Pending>,

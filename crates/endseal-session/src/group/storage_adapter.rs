@@ -28,7 +28,7 @@ struct Shared {
     keys: Mutex<Keys>,
 }
 
-/// What lies on the table.
+/// Data exchanged with the library.
 #[derive(Default)]
 pub(super) struct Table {
     pub(super) state: Option<Zeroizing<Vec<u8>>>,
@@ -42,7 +42,7 @@ pub(super) struct Table {
     pub(super) watch: Option<Watch>,
 }
 
-/// What is seen of a message while the library opens it.
+/// Facts about a message that are recorded while the library opens it.
 pub(super) struct Watch {
     pub(super) epoch: u64,
     pub(super) is_application: bool,

@@ -21,7 +21,7 @@ pub enum Suite {
 }
 
 impl Suite {
-    /// What a device understands unless told otherwise: no draft.
+    /// Suites that a device understands by default: no draft.
     pub const DEFAULT: &'static [Self] = &[Self::X25519Aes128, Self::X25519ChaCha20];
 
     /// The number that stands in messages.

@@ -33,9 +33,9 @@ struct Side {
     /// Takes the same steps in memory alone.
     twin: OlmRatchet,
     model: Model,
-    /// What the other side sent and may be delivered, in order.
+    /// Messages that the other side sent and that may be delivered, in order.
     arriving: Vec<(Vec<u8>, Sealed)>,
-    /// What was delivered already.
+    /// Messages that were delivered already.
     delivered: Vec<(Vec<u8>, Sealed)>,
 }
 
@@ -133,7 +133,7 @@ fn deliver(side: &mut Side, text: &[u8], sealed: &Sealed, totals: &mut [u32; 5])
     }] += 1;
 }
 
-/// What docs/spec/session.md says of the limits.
+/// Limits of a ratchet after docs/spec/session.md.
 #[derive(Default)]
 struct Model {
     chains: VecDeque<Chain>,

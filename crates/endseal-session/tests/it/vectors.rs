@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::device::{Device, pair};
 
-/// What a reader makes of a vector: the outputs it states, or the class of the error.
+/// Result of a vector: the outputs it states, or the class of the error.
 type Outcome = Result<Vec<(&'static str, Value)>, &'static str>;
 
 #[test]

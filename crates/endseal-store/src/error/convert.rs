@@ -1,4 +1,4 @@
-//! What an error of SQLite means for the store.
+//! Errors of SQLite as errors of the store.
 
 use std::io;
 
@@ -54,8 +54,8 @@ pub(crate) fn into_io(error: Error) -> io::Error {
     io::Error::other(error)
 }
 
-/// Whether a commit that failed so surely did not happen: the record that makes it valid is the
-/// last that is written, and what found no room was written before it.
+/// Returns true if a commit that failed so surely did not happen: the record that makes it valid is
+/// the last that is written, and what found no room was written before it.
 pub(crate) fn is_full(error: &Error) -> bool {
     matches!(classify(error), Class::Full)
 }

@@ -1,4 +1,4 @@
-//! What can fail when a store is copied, made from a copy, or protected anew.
+//! Errors of copying a store, of making one from a copy, and of protecting it anew.
 
 use core::fmt;
 use std::io;
@@ -11,7 +11,7 @@ use super::{CreateStoreError, FULL, Finding, NO_MEMORY, OpenStoreError, StoreErr
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BackupError {
-    /// What is to be copied is damaged.
+    /// The source of the copy is damaged.
     Damaged(Finding),
     /// There is something at the backup's place already.
     Exists,

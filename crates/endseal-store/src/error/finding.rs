@@ -1,4 +1,4 @@
-//! What is wrong with a damaged store.
+//! Faults of a damaged store.
 
 use core::fmt;
 
@@ -8,7 +8,7 @@ use core::fmt;
 pub enum Finding {
     /// The database is not a store's: its application id or version is another.
     Foreign,
-    /// What SQLite or SQLCipher says. It names tables, pages and rows, and no content.
+    /// Message of SQLite or SQLCipher. It names tables, pages and rows, and no content.
     Engine(String),
     /// A page, counted from 1, that is not authentic.
     Page(u32),
@@ -16,7 +16,7 @@ pub enum Finding {
     Rows {
         /// The rule, as a sentence about a row.
         rule: &'static str,
-        /// How many rows break it.
+        /// Number of rows that break it.
         count: u64,
     },
 }

@@ -40,7 +40,7 @@ impl Opened {
         Ok(Some(Self { first, pack, messages, consumed: 0 }))
     }
 
-    /// Whether a number would be in this row.
+    /// Returns true if a number would be in this row.
     pub(crate) fn covers(&self, seq: u64) -> bool {
         self.first <= seq && self.messages.last().is_some_and(|(last, _)| seq <= *last)
     }

@@ -12,7 +12,7 @@ const GAP: u8 = 1;
 /// Conversation, sender and kind are not those of the message before, and come next.
 const ORIGIN: u8 = 2;
 
-/// What messages that follow each other often share.
+/// Fields that messages which follow each other often share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     /// From 1 to 2^63 - 1, as the sender is.
@@ -90,7 +90,7 @@ impl<'a> Messages<'a> {
         Self { first, rest: if is_whole { pack } else { &[] }, before: Before(None), is_whole }
     }
 
-    /// Whether all that was read so far is as it is written, and there is something.
+    /// Returns true if everything read so far has the form that is written, and there is something.
     pub(crate) fn is_whole(&self) -> bool {
         self.is_whole
     }

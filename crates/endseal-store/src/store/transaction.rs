@@ -237,7 +237,7 @@ impl<'s> ReadTransaction<'s> {
         self.standing_moved.set(true);
     }
 
-    /// Whether nothing of the transaction is left.
+    /// Rolls back. Returns true if nothing of the transaction is left.
     fn roll_back(&mut self) -> bool {
         self.open = false;
         if self.recent_moved.get() {

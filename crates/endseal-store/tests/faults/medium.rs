@@ -1,4 +1,4 @@
-//! What a power cut leaves (docs/spec/store.md, "Assumptions about the medium").
+//! State of a medium after a power cut (docs/spec/store.md, "Assumptions about the medium").
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,9 +10,10 @@ use super::record::Action;
 #[derive(Clone, Default)]
 pub(crate) struct Medium {
     files: BTreeMap<u64, File>,
-    /// What paths name, and which of them are directories, as far as the system knows.
+    /// Contents behind paths, and the paths that are directories, as far as the system knows.
     names: Names,
-    /// What paths name on the medium, and the changes that it does not know yet, in their order.
+    /// Contents behind paths on the medium, and the changes that it does not know yet, in their
+    /// order.
     durable: Names,
     pending: Vec<Action>,
 }

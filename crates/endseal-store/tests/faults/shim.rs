@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{env, fs, process};
 
-/// What is counted.
+/// Kind of operation that is counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     Write,
@@ -29,7 +29,7 @@ pub(crate) struct Fault {
     pub(crate) at: u64,
     pub(crate) kind: Kind,
     pub(crate) errno: i32,
-    /// Whether all later ones fail as well.
+    /// True if all later ones fail as well.
     pub(crate) sticky: bool,
 }
 

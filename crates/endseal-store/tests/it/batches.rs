@@ -157,7 +157,8 @@ pub(crate) fn write(store: &mut Store, batch: u64, len: u64) -> Result<(), Store
     transaction.commit()
 }
 
-/// How many batches a store holds. Every one of them must be there whole, and nothing else.
+/// Returns the number of batches in a store. Every one of them must be there whole, and nothing
+/// else.
 pub(crate) fn count(store: &mut Store, len: u64) -> u64 {
     assert_eq!(store.check(Depth::ReadData).unwrap(), []);
     let transaction = store.read().unwrap();
@@ -184,12 +185,13 @@ pub(crate) fn count(store: &mut Store, len: u64) -> u64 {
     batches
 }
 
-/// How many batches the lines of a worker say are done; none if not even the store was open.
+/// Returns the number of batches that the lines of a worker report as done; none if not even the
+/// store was open.
 pub(crate) fn acknowledged(ack: &str) -> Option<u64> {
     ack.contains("open\n").then(|| ack.matches("batch ").count() as u64)
 }
 
-/// What a worker has said so far.
+/// Returns the lines that a worker has written so far.
 pub(crate) fn said(directory: &Path) -> String {
     fs::read_to_string(directory.parent().unwrap().join("ack")).unwrap_or_default()
 }

@@ -8,7 +8,7 @@ use endseal_store::{ConversationRef, Depth, NewMessage, ReadTransaction, Store, 
 use crate::media::Dice;
 use crate::place::Place;
 
-/// What the inbox has, by number: id and plaintext.
+/// Content of the inbox, by number: id and plaintext.
 type Model = BTreeMap<u64, (Vec<u8>, Vec<u8>)>;
 
 fn id(n: u64) -> Vec<u8> {

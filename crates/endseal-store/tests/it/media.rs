@@ -223,7 +223,7 @@ fn what_a_failed_synchronisation_left_in_memory_alone_is_not_promised() {
     }
 }
 
-/// Whether there was a store.
+/// Returns true if there was a store.
 fn open_cut(directory: &Path, len: u64, promised: Option<u64>, context: &str) -> bool {
     match Store::open(directory, Unlock::None, OpenOptions::new()) {
         Ok(mut store) => {

@@ -44,13 +44,13 @@ pub(in crate::engine) struct DirectConversation<R> {
 /// One device.
 pub(in crate::engine) struct RemoteDevice<R> {
     pub(in crate::engine) address: Address,
-    /// Whether the store has a row of the address or of another device of the identity.
+    /// True if the store has a row of the address or of another device of the identity.
     pub(in crate::engine) known: bool,
     /// The certificate that it showed last.
     pub(in crate::engine) seen: Option<Seen>,
     pub(in crate::engine) sessions: Vec<SessionSlot<R>>,
     pub(in crate::engine) certificate_changed: bool,
-    /// Whether a session was given an end since the last writing.
+    /// True if a session was given an end since the last writing.
     ending_changed: bool,
     /// Sessions that were dropped since the last writing.
     pub(in crate::engine) dropped: Vec<SessionTag>,
@@ -145,7 +145,7 @@ impl<R: Ratchet> DirectConversation<R> {
         self.remote_devices.contains_key(&device) || self.damaged.contains(&device)
     }
 
-    /// How many devices it holds.
+    /// Returns the number of devices that are loaded.
     pub(in crate::engine) fn len(&self) -> usize {
         self.remote_devices.len()
     }

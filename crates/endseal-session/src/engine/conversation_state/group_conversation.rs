@@ -76,7 +76,7 @@ impl GroupConversation {
         self.group.as_mut()
     }
 
-    /// Whether it may be written to.
+    /// Returns the status, which tells if messages may be sent.
     pub(in crate::engine) fn standing(&self) -> SessionStatus {
         self.standing
     }
@@ -89,7 +89,8 @@ impl GroupConversation {
         self.changed = true;
     }
 
-    /// Whether what came before a message must be opened before it: only texts are opened together.
+    /// Returns true if the messages before this one must be opened before it: only texts are opened
+    /// together.
     pub(in crate::engine) fn ends_run(&self, task: &Task<'_>) -> bool {
         !matches!(Message::parse(task.body), Ok(Message::Group(body))
             if Group::peek_epoch(body).is_some_and(|it| it.content == Content::Application))

@@ -1,4 +1,4 @@
-//! What the library's errors mean here.
+//! Errors of the library as errors of this crate.
 
 use vodozemac::olm::{DecryptionError, EncryptionError, SessionCreationError};
 

@@ -55,7 +55,7 @@ fn number(reader: &mut Reader<'_>) -> postcard::Result<Value> {
     Deserialize::deserialize(reader).map(Value::Number)
 }
 
-/// How often the ratchet turned: an enum of a number and of nothing.
+/// Number of turns of the ratchet: an enum of a number and of nothing.
 fn count(reader: &mut Reader<'_>) -> postcard::Result<Value> {
     match u32::deserialize(&mut *reader)? {
         0 => Ok(Value::Map(vec![("Known", number(reader)?)])),

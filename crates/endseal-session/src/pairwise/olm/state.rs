@@ -3,8 +3,8 @@
 //! Pickles are made for JSON. As postcard, without the names of fields, they take half of it; but
 //! one value in them describes itself, and [`sending`](super::sending) reads it.
 //!
-//! What is saved is wiped, and so is what is read here. The library buffers the sending ratchet
-//! once more while it reads it, and does not wipe that.
+//! Saved bytes are wiped, and so are bytes that are read here. The library buffers the sending
+//! ratchet once more while it reads it, and does not wipe that.
 
 use postcard::ser_flavors::Flavor;
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};

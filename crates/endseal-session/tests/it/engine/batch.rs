@@ -134,7 +134,7 @@ fn repeated_forged_and_malformed_messages_cost_themselves_alone() {
     }
 }
 
-/// What a backlog says of the sender.
+/// Sender that a message of a backlog names.
 trait OriginOf {
     fn id_origin(&self) -> endseal_session::Address;
 }

@@ -65,7 +65,7 @@ impl Drop for Told {
     }
 }
 
-/// What happened, to know that it did.
+/// Counts of events, to know that they happened.
 #[derive(Debug, Default)]
 struct Tally {
     steps: usize,

@@ -251,7 +251,7 @@ fn two_processes_take_turns() {
     assert!((0..10).any(|_| a_second_process_is_refused(&mut case)));
 }
 
-/// Whether the first was in the middle of its work.
+/// Returns true if the first was in the middle of its work.
 fn a_second_process_is_refused(case: &mut Case) -> bool {
     let place = Place::new();
     let mut first = case.work(&place, 1, 2).stdout(Stdio::null()).spawn().unwrap();

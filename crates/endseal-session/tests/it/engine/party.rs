@@ -80,7 +80,7 @@ impl Party {
         Self { place, engine: Some(engine), address }
     }
 
-    /// Whoever has its store in a place.
+    /// Opens the party that has its store in a place.
     pub(crate) fn at(place: Place) -> Self {
         let store = open(&place);
         let engine = Engine::open(store).unwrap();
@@ -260,7 +260,7 @@ impl Party {
         self.engine().transaction(|t| t.decrypt(&envelope)).unwrap()
     }
 
-    /// What becomes of each, in one batch.
+    /// Returns the result of each, in one batch.
     pub(crate) fn receive(&mut self, envelopes: &[Envelope<'_>]) -> Vec<Outcome> {
         self.engine().decrypt_batch(envelopes, &BatchOptions::whole()).unwrap().outcomes
     }

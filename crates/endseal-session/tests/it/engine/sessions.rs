@@ -1,4 +1,4 @@
-//! Who may begin sessions, which are kept, and what is remembered of those that are not.
+//! Permission to begin sessions, sessions that are kept, and the memory of dropped ones.
 
 use endseal_session::{Envelope, Failure, Outcome, SendError, UnknownSenders};
 

@@ -1,4 +1,5 @@
-//! How far messages may overtake each other (docs/spec/session.md, "Limits of the ratchets").
+//! Distances by which messages may overtake each other (docs/spec/session.md, "Limits of the
+//! ratchets").
 
 use endseal_session::{BatchOptions, Envelope, Failure, Outcome};
 

@@ -31,12 +31,12 @@ pub(crate) struct Work<'a> {
     /// Messages a transaction.
     pub(crate) chunk: usize,
     pub(crate) threads: usize,
-    /// Whether it sends, too.
+    /// True if it sends, too.
     pub(crate) sends: bool,
     pub(crate) durability: Durability,
 }
 
-/// What workers have said.
+/// Reports of workers.
 #[derive(Debug, Default)]
 pub(crate) struct Said {
     /// Lines that are whole.
@@ -45,7 +45,7 @@ pub(crate) struct Said {
     pub(crate) done: usize,
     /// Ciphertexts that may have left: numbers and digests.
     pub(crate) left: Vec<(u64, [u8; 32])>,
-    /// Whether it came to its end.
+    /// True if it came to its end.
     pub(crate) ended: bool,
 }
 

@@ -71,7 +71,7 @@ pub(crate) fn address(identity: u8) -> Address {
     Address { identity: *identity.public_key(), device: DeviceId::new(1).unwrap() }
 }
 
-/// What a message says: a text, or a change of the group.
+/// Content of a message: a text, or a change of the group.
 type Said = Option<Vec<u8>>;
 
 pub(crate) struct World {
@@ -79,7 +79,7 @@ pub(crate) struct World {
     senders: [Party; 2],
     random: Random,
     sent: usize,
-    /// What the reader has yet to get, by origin and in order.
+    /// Messages that the reader has yet to get, by origin and in order.
     expected: BTreeMap<u8, Vec<Said>>,
     /// Rows of the inbox and of the outbox that were looked at.
     inbox: u64,
@@ -162,7 +162,7 @@ impl World {
         self.expected.entry(origin).or_default().extend(texts.iter().cloned().map(Some));
     }
 
-    /// What is in the inbox of a reader, by origin.
+    /// Returns the content of a reader's inbox, by origin.
     pub(crate) fn inbox_of(reader: &mut Party, after: u64) -> (u64, BTreeMap<u8, Vec<Said>>) {
         let mut found: BTreeMap<u8, Vec<Said>> = BTreeMap::new();
         let mut last = after;
@@ -209,8 +209,8 @@ impl World {
         }
     }
 
-    /// What a copy of the reader's store holds must be a part of what was sent, in order and once,
-    /// with the messages that were acknowledged; the others can be delivered.
+    /// Checks a copy of the reader's store: it must hold a part of what was sent, in order and
+    /// once, with the messages that were acknowledged; the others can be delivered.
     pub(crate) fn check(&self, reader: &mut Party, mails: &[Mail], acknowledged: usize) {
         let context = format!("{acknowledged} acknowledged");
         let (_, found) = Self::inbox_of(reader, self.inbox);
@@ -229,8 +229,8 @@ impl World {
         assert!(Self::inbox_of(reader, self.inbox).1 == self.expected, "{context}");
     }
 
-    /// What a copy of the reader has sealed, which the others could open, all of it and once: no
-    /// two are under one key.
+    /// Checks the ciphertexts of a copy of the reader, which the others could open: all of it and
+    /// once, no two under one key.
     pub(crate) fn check_outbox(&mut self, reader: &mut Party) -> BTreeMap<u64, [u8; 32]> {
         let pending = reader.engine().outbox().pending(self.outbox, usize::MAX >> 1).unwrap();
         for sender in &mut self.senders {

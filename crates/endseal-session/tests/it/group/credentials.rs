@@ -1,4 +1,4 @@
-//! Who may be a member: whose credential is a valid certificate of the key that signs.
+//! Credentials of members: a valid certificate of the key that signs.
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_session::group::{

@@ -74,7 +74,7 @@ pub(crate) fn group_of(count: u8) -> Vec<Group> {
     groups
 }
 
-/// What a store would hold.
+/// Rows of a group in a store.
 #[derive(Default, Clone)]
 pub(crate) struct Stored {
     pub(crate) state: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What members send arrives, with their address.
+//! Messages of members arrive, with their address.
 
 use endseal_session::group::{Group, Opened};
 

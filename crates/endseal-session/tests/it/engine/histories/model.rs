@@ -1,4 +1,4 @@
-//! What a device answers and holds, as the specification says it, with no cryptography.
+//! Model of a device's answers and state after the specification, without cryptography.
 
 use core::mem::take;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -18,7 +18,7 @@ pub(super) struct Mail {
     pub(super) origin: Option<usize>,
     pub(super) id: Vec<u8>,
     pub(super) body: Vec<u8>,
-    /// What it says; `None` for a change.
+    /// Text; `None` for a change.
     pub(super) text: Option<Vec<u8>>,
     /// The epoch that it is of, in the group.
     pub(super) epoch: u64,
@@ -34,10 +34,10 @@ impl Mail {
     }
 }
 
-/// Whose message, and its id.
+/// Sender of a message, and its id.
 type Key = (Option<usize>, Vec<u8>);
 
-/// What the device should hold.
+/// Expected state of the device.
 #[derive(Clone, Default)]
 pub(super) struct Model {
     /// Ids that were delivered: the number and the body.
@@ -59,7 +59,7 @@ pub(super) struct Row {
     pub(super) text: Option<Vec<u8>>,
 }
 
-/// What should become of a message.
+/// Expected result of a message.
 #[derive(Debug, PartialEq)]
 pub(super) enum Expected {
     Exactly(Outcome),
@@ -68,7 +68,7 @@ pub(super) enum Expected {
 }
 
 impl Model {
-    /// What becomes of a message, and of those that it lets out of the buffer.
+    /// Returns the expected results of a message, and of those that it lets out of the buffer.
     pub(super) fn deliver(
         &mut self,
         mail: &Mail,
