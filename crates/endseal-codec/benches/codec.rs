@@ -1,5 +1,5 @@
-//! What a message costs on this machine, beside copying it: `cargo bench -p endseal-codec`. Medians
-//! of interleaved rounds, single thread. Beside other libraries: `peers/rust-codec`.
+//! Cost of a message on this machine, beside copying it: `cargo bench -p endseal-codec`. Medians of
+//! interleaved rounds, single thread. Beside other libraries: `peers/rust-codec`.
 #![allow(clippy::expect_used, reason = "a program that prints figures stops when it cannot")]
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]
 

@@ -41,7 +41,7 @@ pub trait Codec: Schema {
         Self::view(bytes, limits).map(Self::from_view)
     }
 
-    /// How many bytes the encoding has, exactly.
+    /// Returns the exact length of the encoding in bytes.
     ///
     /// # Errors
     /// What a reader with the same limits would refuse.
@@ -88,7 +88,7 @@ pub trait Codec: Schema {
         Ok(out)
     }
 
-    /// What the contract says of the message, for tools and tests.
+    /// Returns the message's part of the contract, for tools and tests.
     #[must_use]
     fn contract() -> MessageContract {
         Self::describe()

@@ -1,4 +1,4 @@
-//! What both sides agree on before the first message.
+//! Limits on which both sides agree before the first message.
 
 /// The longest message or frame payload that is accepted or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ pub(crate) mod presence;
 pub(crate) mod rich;
 pub(crate) mod sealed_message;
 
-/// What every declaration needs.
+/// Names that every declaration needs.
 pub(crate) mod declare {
     pub(crate) use alloc::vec::Vec;
 

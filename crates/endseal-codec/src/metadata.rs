@@ -70,13 +70,13 @@ impl Metadata {
         self.entries.iter().map(|entry| (&*entry.key, &*entry.value))
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there is no entry.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -107,13 +107,13 @@ impl<'a> MetadataView<'a> {
         self.list.iter().map(|entry| (entry.key, entry.value))
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there is no entry.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()

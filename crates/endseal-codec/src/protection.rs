@@ -1,4 +1,4 @@
-//! Who can read a message: the two ends of a connection, or only those it was sealed for.
+//! Protection of a message: by a connection, or end to end for its recipients.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -78,13 +78,14 @@ impl<T> Sealed<T> {
         Self { message, of: PhantomData }
     }
 
-    /// How it was sealed.
+    /// Returns the scheme by which it was sealed.
     #[must_use]
     pub fn scheme(&self) -> Scheme {
         self.message.scheme
     }
 
-    /// Whose keys open it, as the scheme says. Not authenticated by itself.
+    /// Returns the identifier of the keys that open it, as the scheme says. Not authenticated by
+    /// itself.
     #[must_use]
     pub fn context(&self) -> &[u8] {
         &self.message.context
@@ -209,7 +210,7 @@ impl<T> fmt::Debug for Sealed<T> {
 pub enum SealError<E> {
     /// A reader would refuse the message, or the sealed one.
     Encode(EncodeError),
-    /// What seals it failed.
+    /// The function that seals it failed.
     Seal(E),
 }
 
@@ -217,11 +218,11 @@ pub enum SealError<E> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenError<E> {
-    /// What opens it failed: it is for others, or not authentic.
+    /// The function that opens it failed: it is for others, or not authentic.
     Open(E),
     /// It was opened, and holds no message of this type: its sender has made a mistake.
     Decode(DecodeError),
-    /// What should be opened is no sealed message.
+    /// The bytes to be opened are no sealed message.
     Sealed(DecodeError),
 }
 

@@ -1,5 +1,5 @@
-//! How the contract is written down in Rust: values, fields with their presence and bounds, and the
-//! declarations of messages and `oneof`s made of them.
+//! Contract in Rust: values, fields with their presence and bounds, and the declarations of
+//! messages and `oneof`s made of them.
 
 pub(crate) mod contract;
 pub(crate) mod field;

@@ -8,7 +8,7 @@ pub(crate) mod writer;
 pub(crate) use reader::Reader;
 pub(crate) use writer::Sink;
 
-/// How the value behind a tag is delimited. The two group types and two unassigned ones are
+/// Wire type: the form of the value behind a tag. The two group types and two unassigned ones are
 /// refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WireType {

@@ -1,4 +1,4 @@
-//! What the crate exports. Calls `mid`, never `low`.
+//! Public interface of the crate. Calls `mid`, never `low`.
 
 pub mod aes_siv;
 pub mod argon2id;

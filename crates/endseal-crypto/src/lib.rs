@@ -58,7 +58,7 @@ pub mod x25519_kernel {
     pub use crate::low::x25519_batch::*;
 }
 
-/// What [`secret_bytes!`] expands to; not for use by hand.
+/// Names to which [`secret_bytes!`] expands; not for use by hand.
 #[doc(hidden)]
 pub mod __private {
     pub use alloc::boxed::Box;

@@ -11,7 +11,7 @@ use endseal_crypto::x25519_kernel::{
 
 type Bytes = [u8; 32];
 
-/// How many random points the kernel is compared on, in CI too.
+/// Number of random points on which the kernel is compared, in CI too.
 const POINTS: usize = 100_000;
 
 fn montgomery(platform: Platform, scalar: &Bytes, us: &[Bytes]) -> Vec<Bytes> {

@@ -1,4 +1,4 @@
-//! What an envelope costs on this machine, beside a straight build from curve25519-dalek and
+//! Cost of an envelope on this machine, beside a straight build from curve25519-dalek and
 //! aws-lc-rs: `cargo bench -p endseal-envelope`. Medians of interleaved rounds, single thread.
 #![allow(clippy::expect_used, reason = "a program that prints figures stops when it cannot")]
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]
@@ -127,9 +127,9 @@ fn sealing(rounds: usize) {
     println!("checking a list of 10,000 keys once: {us:.2} us a key");
 }
 
-/// What one would build from good libraries: one ephemeral key, dalek's conversion, an agreement by
-/// aws-lc-rs, HKDF and an AES-GCM wrap for each recipient. Neither signed nor are recipients
-/// hidden.
+/// Seals as a straight build from good libraries would: one ephemeral key, dalek's conversion, an
+/// agreement by aws-lc-rs, HKDF and an AES-GCM wrap for each recipient. Neither signed nor are
+/// recipients hidden.
 fn straight(keys: &[[u8; 32]], content: &[u8]) -> Vec<u8> {
     let mut random = [0; 64];
     OsRandom.fill(&mut random).expect("the system gives randomness");

@@ -330,7 +330,8 @@ pub(crate) fn chunk_keys(envelope: &[u8]) -> ChunkKeys {
     hazmat::uncommitted_keys(&source(), values().salt, &header_digest(envelope))
 }
 
-/// What an insider can make of an envelope to three: the same header over another plaintext.
+/// Makes the envelope that an insider can make of an envelope to three: the same header over
+/// another plaintext.
 pub(crate) fn reseal(envelope: &[u8], plaintext: &[u8]) -> Vec<u8> {
     let len = chunks_len(plaintext.len() as u64).expect("below the limit");
     let mut out = envelope[..CHUNKS].to_vec();

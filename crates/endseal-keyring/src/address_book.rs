@@ -21,14 +21,14 @@ pub const MAX_LEN: usize = 64 << 20;
 /// Bytes by which an entry is known.
 pub(crate) type Key = [u8; 32];
 
-/// What can stand in an address book.
+/// Entry of an address book.
 pub trait Listed: Clone + fmt::Debug + Send + Sync + 'static {
     /// Why a word is none.
     type Error: Clone + core::error::Error + fmt::Debug + Eq + Send + Sync + 'static;
     /// The first line that is written.
     #[doc(hidden)]
     const HEADER: &'static str;
-    /// What it is called in messages.
+    /// Noun for it in messages.
     #[doc(hidden)]
     const NOUN: &'static str;
 
@@ -111,7 +111,7 @@ impl<T: Listed> AddressBook<T> {
         self.by_name.len()
     }
 
-    /// Whether there is no entry.
+    /// Returns true if there is no entry.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_name.is_empty()

@@ -133,7 +133,7 @@ impl IdentityFile {
         &self.public
     }
 
-    /// What one guess of the passphrase costs.
+    /// Returns the cost of one guess of the passphrase.
     #[must_use]
     pub fn params(&self) -> KdfParams {
         self.protection.params()

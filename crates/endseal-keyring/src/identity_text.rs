@@ -89,7 +89,7 @@ pub(crate) fn encoded_len(identity: &PublicIdentity) -> usize {
     if identity.mlkem768().is_some() { Form::Long.text_len() } else { Form::Short.text_len() }
 }
 
-/// Whether a text begins as an identity, a peer id or a secret does.
+/// Returns true if a text begins as an identity, a peer id or a secret does.
 pub(crate) fn looks_like_one(text: &str) -> bool {
     [Form::Short, Form::Long].iter().any(|form| form.data(text).is_some())
         || text.starts_with("endseal-secret-")
@@ -173,7 +173,7 @@ impl Unchecked {
         Self { ed25519: *ed25519, kem: Some(UncheckedKem { key: Box::new(*key), signature }) }
     }
 
-    /// Whether it was the long form.
+    /// Returns true if it was the long form.
     pub(crate) fn is_long(&self) -> bool {
         self.kem.is_some()
     }
@@ -209,8 +209,8 @@ impl UncheckedKem {
     }
 }
 
-/// What two keys have in common if whoever owns one can open what is sealed to the other: the
-/// y-coordinate, without the sign of x.
+/// Returns the part that two keys have in common if the owner of one can open envelopes to the
+/// other: the y-coordinate, without the sign of x.
 pub(crate) fn without_sign(key: &ed25519::PublicKey) -> [u8; ed25519::PublicKey::LEN] {
     let mut y = *key.as_bytes();
     y[ed25519::PublicKey::LEN - 1] &= 0x7f;

@@ -1,5 +1,5 @@
-//! Who is who: the text forms of identities, identity files under a passphrase, the address book
-//! and the signed rosters of groups. Pure formats: no files, no clock, no sockets.
+//! Identities and groups as text: the text forms of identities, identity files under a passphrase,
+//! the address book and the signed rosters of groups. Pure formats: no files, no clock, no sockets.
 //!
 //! | to do this | use |
 //! |---|---|

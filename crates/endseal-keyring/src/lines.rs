@@ -70,7 +70,7 @@ impl<'a> Lines<'a> {
         Err(Malformed::new(self.line + 1, LineProblem::Trailing))
     }
 
-    /// What was read so far.
+    /// Returns the text that was read so far.
     pub(crate) fn before(&self) -> &'a str {
         &self.text[..self.offset]
     }
@@ -107,7 +107,7 @@ impl From<Malformed> for OpenLinesError {
 pub struct Malformed {
     /// Number of the line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// Fault of the line.
     pub problem: LineProblem,
 }
 
@@ -117,7 +117,7 @@ impl Malformed {
     }
 }
 
-/// What is wrong with a line.
+/// Fault of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LineProblem {

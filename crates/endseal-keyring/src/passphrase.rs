@@ -5,7 +5,7 @@ use core::fmt;
 
 use endseal_crypto::secret::Zeroizing;
 
-/// What a person knows and an identity file is sealed under. Wiped when dropped.
+/// Passphrase of a person, under which an identity file is encrypted. Wiped when dropped.
 ///
 /// The bytes are those of the text in UTF-8 and are not normalised: where a keyboard gives `ö` as
 /// one character and another one as two, the passphrase differs. Strength is not judged here.

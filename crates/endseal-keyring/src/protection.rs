@@ -1,4 +1,4 @@
-//! How a passphrase protects the secret in a file of text: a line with Argon2id's parameters and
+//! Protection of a secret in a file of text by a passphrase: a line with Argon2id's parameters and
 //! salt, and one message of C2SP chunked encryption. Identity files and key rings have it in
 //! common; the label and the lines before the secret are their own.
 
@@ -18,7 +18,7 @@ use crate::passphrase::Passphrase;
 
 const ARGON2ID: &str = "argon2id";
 
-/// What one guess of a passphrase costs, and the salt: `argon2id <KiB> <passes> <lanes> <salt>`.
+/// Cost of one guess of a passphrase, and the salt: `argon2id <KiB> <passes> <lanes> <salt>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Protection {
     params: KdfParams,
@@ -52,7 +52,7 @@ impl Protection {
         Ok(Self { params, salt })
     }
 
-    /// What one guess of the passphrase costs.
+    /// Returns the cost of one guess of the passphrase.
     #[must_use]
     pub fn params(&self) -> KdfParams {
         self.params

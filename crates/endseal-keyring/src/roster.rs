@@ -1,4 +1,4 @@
-//! Who belongs to a group, epoch by epoch, signed by its owner (docs/spec/roster.md).
+//! Members of a group, epoch by epoch, signed by its owner (docs/spec/roster.md).
 //!
 //! ```text
 //! Roster::create(…) ──> RosterDraft ── seal an EpochKey to the members under draft.context() ──┐
@@ -119,7 +119,7 @@ impl Roster {
         &self.head.group
     }
 
-    /// What the group is known by.
+    /// Returns the id of the group.
     #[must_use]
     pub fn id(&self) -> &GroupId {
         &self.head.id
@@ -137,8 +137,8 @@ impl Roster {
         self.head.previous.as_ref()
     }
 
-    /// Who signed. The caller MUST check that it is the owner of the group: anybody can sign a
-    /// roster with a group's name and id.
+    /// Returns the key of the signer. The caller MUST check that it is the owner of the group:
+    /// anybody can sign a roster with a group's name and id.
     #[must_use]
     pub fn owner(&self) -> &ed25519::PublicKey {
         &self.head.owner
@@ -188,7 +188,8 @@ impl Roster {
     }
 }
 
-/// What the owner signs: `"endseal/roster@v1 signature" || 0x00 || BLAKE3(body)`.
+/// Returns the message that the owner signs: `"endseal/roster@v1 signature" || 0x00 ||
+/// BLAKE3(body)`.
 fn signed_message(body: &str) -> Vec<u8> {
     let digest = hash::digest(body.as_bytes());
     [label::ROSTER_SIGNATURE.as_str().as_bytes(), &[0], &digest].concat()

@@ -202,7 +202,7 @@ impl Work {
     }
 }
 
-/// What this thread had of a processor; nothing where the kernel does not tell.
+/// Returns the time that this thread had a processor; zero where the kernel does not report it.
 fn processor() -> Duration {
     let told = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     Duration::from_nanos(told.split(' ').next().and_then(|it| it.parse().ok()).unwrap_or(0))

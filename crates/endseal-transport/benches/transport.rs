@@ -227,7 +227,7 @@ fn cpu_time() -> Duration {
     Duration::from_nanos(text.split(' ').next().and_then(|ns| ns.parse().ok()).unwrap_or(0))
 }
 
-/// What settings of quinn are worth, one at a time, beside its defaults in the same run.
+/// Measures the effect of settings of quinn, one at a time, beside its defaults in the same run.
 fn tune() {
     let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
     type Tune = fn(&mut TransportConfig);

@@ -41,7 +41,7 @@ impl Backoff {
         Ok(whole / 2 + (whole / 2).mul_f64(fraction))
     }
 
-    /// Whether another attempt may follow after `failures` failures in a row.
+    /// Returns true if another attempt may follow after `failures` failures in a row.
     #[must_use]
     pub fn goes_on(&self, failures: u32) -> bool {
         self.attempts.is_none_or(|attempts| failures < attempts)

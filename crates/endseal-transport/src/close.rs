@@ -4,7 +4,7 @@ use core::fmt;
 
 use quinn::{ConnectionError, VarInt};
 
-/// What one side tells the other when it closes a connection or resets a stream.
+/// Reason that one side sends when it closes a connection or resets a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CloseCode {

@@ -21,7 +21,7 @@ use crate::prefix::{Prefix, StreamType};
 use crate::receiver::FrameReceiver;
 use crate::sender::FrameSender;
 
-/// How long [`Connection::close`] waits for what was said on the control stream to arrive.
+/// Time for which [`Connection::close`] waits until the data on the control stream has arrived.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// A connection to one authenticated peer. Clones are handles of the same one; it is closed with
@@ -40,7 +40,7 @@ struct Inner {
     control_in: Mutex<ControlIn>,
     /// The largest payload that the peer accepts; 0 until its control stream has said so.
     peer_max: watch::Receiver<u32>,
-    /// Whether the handshake is complete on this side: false while only early data can come.
+    /// True if the handshake is complete on this side: false while only early data can come.
     complete: watch::Receiver<bool>,
     _permit: ConnectionPermit,
 }
@@ -51,7 +51,7 @@ enum ControlIn {
     Here(Box<FrameReceiver>),
 }
 
-/// What a connection is made of.
+/// Parts of a connection.
 pub(crate) struct Parts {
     pub(crate) handle: ConnHandle,
     pub(crate) peer: PeerId,
@@ -118,13 +118,13 @@ impl Connection {
         }))
     }
 
-    /// Who is on the other side.
+    /// Returns the id of the other side.
     #[must_use]
     pub fn peer(&self) -> PeerId {
         self.0.peer
     }
 
-    /// What the handshake came to.
+    /// Returns the results of the handshake.
     #[must_use]
     pub fn handshake(&self) -> &HandshakeInfo {
         &self.0.handshake
@@ -304,7 +304,7 @@ async fn greet(
 pub struct Path {
     /// The peer's address.
     pub remote: SocketAddr,
-    /// Whether it is another one than at the handshake.
+    /// True if it is another one than at the handshake.
     pub migrated: bool,
     /// Estimate of the round trip time.
     pub rtt: Duration,

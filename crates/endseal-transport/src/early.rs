@@ -1,7 +1,7 @@
 //! Early data: frames that travel with the first packet of a resumed handshake (0-RTT).
 //!
-//! Whoever records such a packet can send it again. So it carries nothing but frames for which that
-//! does no harm, and the type sees to it.
+//! An observer who records such a packet can send it again. So it carries nothing but frames for
+//! which that does no harm, and the type sees to it.
 
 use std::time::Instant;
 
@@ -114,8 +114,8 @@ impl EarlyConnection {
         Ok(Self { attempt, started, state, frames: Vec::new(), room })
     }
 
-    /// Whether frames travel with the first packet. Otherwise there was nothing to resume, and they
-    /// follow the handshake.
+    /// Returns true if frames travel with the first packet. Otherwise there was nothing to resume,
+    /// and they follow the handshake.
     #[must_use]
     pub fn is_early(&self) -> bool {
         matches!(self.state, State::Resumed(_))
@@ -185,7 +185,7 @@ impl EarlyConnection {
     }
 }
 
-/// Whether a stream was opened as early data, and the peer has rejected that.
+/// Returns true if a stream was opened as early data, and the peer has rejected that.
 async fn is_void(stream: &mut SendStream) -> bool {
     tokio::select! {
         biased;

@@ -1,4 +1,4 @@
-//! What can fail, one enum for each operation. Each has stable codes.
+//! Errors, one enum for each operation. Each has stable codes.
 
 use core::fmt;
 use std::io;
@@ -61,7 +61,7 @@ impl From<io::Error> for BindError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// Who answered is not the peer that was asked for, or cannot prove it.
+    /// The side that answered is not the peer that was asked for, or cannot prove it.
     WrongPeer,
     /// The peer does not accept this side's key.
     Refused,
@@ -178,7 +178,7 @@ pub enum SendError {
     TooLarge {
         /// Its length.
         length: u64,
-        /// What the peer accepts.
+        /// Largest length that the peer accepts, in bytes.
         max: u32,
     },
     /// It can be no frame of this stream: 2^62 were sent.
@@ -233,7 +233,7 @@ pub enum ReceiveError {
     Closed(Closed),
     /// The peer gave the stream up.
     Reset(CloseCode),
-    /// What came is not a frame. The connection was closed.
+    /// The bytes received are no frame. The connection was closed.
     Frame(FrameError),
     /// A stream of a type that has no business there. The connection was closed.
     Stream(u8),

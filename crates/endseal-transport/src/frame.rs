@@ -1,4 +1,4 @@
-//! What streams carry: live frames (docs/spec/frame.md), numbered and checked by their stream.
+//! Frames of streams: live frames (docs/spec/frame.md), numbered and checked by their stream.
 
 use bytes::Bytes;
 use endseal_codec::Limits;
@@ -38,19 +38,19 @@ impl Frame {
         (self.kind == Kind::Message).then_some(Self { sealed: true, ..self })
     }
 
-    /// What the payload is.
+    /// Returns the kind of the payload.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Whether acting on it twice does no harm.
+    /// Returns true if acting on it twice does no harm.
     #[must_use]
     pub fn is_idempotent(&self) -> bool {
         self.idempotent
     }
 
-    /// Whether the payload is a `SealedMessage`.
+    /// Returns true if the payload is a `SealedMessage`.
     #[must_use]
     pub fn is_sealed(&self) -> bool {
         self.sealed

@@ -27,11 +27,11 @@ pub struct HandshakeInfo {
     pub datagrams_received: u64,
     /// From the first packet to the last, on this side.
     pub duration: Duration,
-    /// What became of early data.
+    /// Outcome of early data.
     pub early: EarlyData,
 }
 
-/// What became of early data.
+/// Outcome of early data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EarlyData {
@@ -60,8 +60,8 @@ impl HandshakeInfo {
     /// computing takes as long as travelling.
     pub const LONG_ENOUGH: Duration = Duration::from_millis(5);
 
-    /// How many round trips of the path the handshake lasted: [`duration`](Self::duration) divided
-    /// by `round_trip`, with what both sides computed and what had to be sent again.
+    /// Returns the number of round trips that the handshake lasted: [`duration`](Self::duration)
+    /// divided by `round_trip`, with what both sides computed and what had to be sent again.
     ///
     /// `round_trip` MUST be measured apart from the handshake, best as the fastest of several
     /// echoes after it: QUIC's own estimate at its end is the time of the handshake itself, and the

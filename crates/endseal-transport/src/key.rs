@@ -62,7 +62,7 @@ impl TransportKey {
         &self.spki
     }
 
-    /// Whether the key can do what a policy asks for.
+    /// Returns true if the key can do what a policy asks for.
     pub(crate) fn fits(&self, policy: Policy) -> bool {
         self.secret.scheme() == policy.scheme()
     }
@@ -74,7 +74,7 @@ impl TransportKey {
     }
 }
 
-/// What comes before an Ed25519 key in its `SubjectPublicKeyInfo` (RFC 8410).
+/// Bytes before an Ed25519 key in its `SubjectPublicKeyInfo` (RFC 8410).
 const ED25519_SPKI_PREFIX: [u8; 12] =
     [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 

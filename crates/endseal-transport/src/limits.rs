@@ -1,4 +1,4 @@
-//! What a connection and an endpoint may use at most (docs/spec/transport.md, "Limits").
+//! Limits of a connection and an endpoint (docs/spec/transport.md, "Limits").
 
 use core::time::Duration;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use quinn::{
 
 use crate::route;
 
-/// What a peer may always be sent, before it has said how much it accepts.
+/// Largest payload that a peer may always be sent, before it has said how much it accepts.
 pub const FRAME_INITIAL: u32 = 64 * 1024;
 /// The largest payload that a side may say it accepts.
 pub const FRAME_MAX: u32 = 16 * 1024 * 1024;
@@ -22,9 +22,9 @@ const QUIC_V1: u32 = 1;
 /// Largest UDP payload. quinn hands the kernel up to ten packets of equal length in one call, and a
 /// call takes at most 65,507 bytes: with longer packets it would fail.
 const MTU: u16 = 6550;
-/// What every path takes (RFC 9000, 14), and none is asked for less.
+/// UDP payload that every path takes (RFC 9000, 14), and none is asked for less.
 const MTU_LEAST: u16 = 1200;
-/// What is tried where the first hop is not known: Ethernet with IPv6.
+/// UDP payload that is tried where the first hop is not known: Ethernet with IPv6.
 const MTU_ETHERNET: u16 = 1452;
 /// Packets that the peer may receive before it has to acknowledge them: a message of 8 KB over
 /// Ethernet, so that its answer carries the acknowledgement (draft-ietf-quic-ack-frequency).
@@ -130,7 +130,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// What is accepted in a frame, within its bounds.
+    /// Returns the limits of frames that are accepted, within their bounds.
     pub(crate) fn frames(&self) -> FrameLimits {
         frame_limits(self.frame)
     }

@@ -1,4 +1,4 @@
-//! Who is accepted: pinned ids, checked before any signature.
+//! Peers that are accepted: pinned ids, checked before any signature.
 
 use core::fmt;
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ impl Accept {
         Self(Rule::Callback(Arc::new(accepts)))
     }
 
-    /// Whether `peer` is accepted.
+    /// Returns true if `peer` is accepted.
     #[must_use]
     pub fn accepts(&self, peer: &PeerId) -> bool {
         match &self.0 {

@@ -1,4 +1,4 @@
-//! What a handshake may use (docs/spec/transport.md, "Handshake").
+//! Algorithms that a handshake may use (docs/spec/transport.md, "Handshake").
 
 use core::fmt;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl Policy {
         }
     }
 
-    /// Whether a quantum computer would help neither to read nor to impersonate.
+    /// Returns true if a quantum computer would help neither to read nor to impersonate.
     #[must_use]
     pub const fn is_post_quantum(self) -> bool {
         !matches!(self, Self::Classical)

@@ -1,4 +1,4 @@
-//! What the first bytes of a stream say (docs/spec/transport.md, "Streams").
+//! First bytes of a stream (docs/spec/transport.md, "Streams").
 
 use bytes::{BufMut, BytesMut};
 
@@ -28,7 +28,7 @@ impl StreamType {
     }
 }
 
-/// What a stream begins with.
+/// Prefix with which a stream begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Prefix {

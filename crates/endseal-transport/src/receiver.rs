@@ -16,7 +16,7 @@ use crate::statistics::Counters;
 
 /// Pieces that are taken from QUIC at once.
 const PIECES: usize = 32;
-/// What is allocated for a frame before its bytes are there.
+/// Bytes that are allocated for a frame before its bytes are there.
 const AHEAD: usize = 64 * 1024;
 
 /// The receiving side of a stream. Frames come in the order in which they were sent, and their
@@ -25,7 +25,7 @@ const AHEAD: usize = 64 * 1024;
 pub struct FrameReceiver {
     stream: RecvStream,
     handle: ConnHandle,
-    /// What the stream must begin with, until it has.
+    /// Type with which the stream must begin, until it has.
     expected: Option<StreamType>,
     limits: Limits,
     /// The number that the next header must have.

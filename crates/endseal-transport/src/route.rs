@@ -1,4 +1,4 @@
-//! What the first hop of a path takes.
+//! Packet size of the first hop of a path.
 
 use std::net::SocketAddr;
 

@@ -22,7 +22,7 @@ use crate::window::SendWindow;
 const COPY: usize = 2048;
 /// Bytes that may wait for others before QUIC gets them.
 const BATCH: usize = 64 * 1024;
-/// What is allocated at once for frames that are copied behind each other.
+/// Bytes that are allocated at once for frames that are copied behind each other.
 const CHUNK: usize = 16 * 1024;
 
 /// The sending side of a stream. It numbers the frames.
@@ -214,7 +214,8 @@ impl FrameSender {
         }
     }
 
-    /// What the peer is known to accept: no more than is needed for a payload of `length` bytes.
+    /// Returns the limits that the peer is known to accept: no more than is needed for a payload of
+    /// `length` bytes.
     async fn limits_for(&mut self, length: usize) -> Result<Limits, SendError> {
         if length <= FRAME_INITIAL as usize {
             return Ok(frame_limits(FRAME_INITIAL));

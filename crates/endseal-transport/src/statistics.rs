@@ -1,4 +1,4 @@
-//! What an endpoint has done so far.
+//! Counters of an endpoint.
 
 use core::fmt::Write as _;
 use core::sync::atomic::{AtomicU64, Ordering};

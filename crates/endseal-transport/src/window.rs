@@ -1,4 +1,4 @@
-//! What may be written and not acknowledged, by the length of the path.
+//! Bytes that may be written and not acknowledged, by the length of the path.
 
 use core::time::Duration;
 
@@ -17,7 +17,7 @@ const INTERVAL: usize = 128 * 1024;
 #[derive(Debug)]
 pub(crate) struct SendWindow {
     limit: u32,
-    /// What this stream has asked for.
+    /// Window that this stream has asked for.
     set: u32,
     /// Bytes since it looked at the path.
     written: usize,

@@ -1,4 +1,4 @@
-//! What a reader accepts.
+//! Encodings that a reader accepts.
 
 use std::path::Path;
 
@@ -24,13 +24,13 @@ fn vector(scenario: &str, comment: &str, message: &str, hex: &[u8], canonical: b
         .with("canonical", canonical)
 }
 
-/// What our writer writes.
+/// Writes a vector that our writer encodes.
 fn ours(dir: &Path, scenario: &str, comment: &str, content: impl Into<Content>) {
     let encoded = Message::from(content.into()).to_vec(Limits::default()).unwrap();
     vector(scenario, comment, "Message", &encoded, true).write(dir);
 }
 
-/// What it does not write, and a reader accepts all the same.
+/// Writes a vector that our writer does not write and a reader accepts all the same.
 fn others(dir: &Path, scenario: &str, comment: &str, encoded: &[u8]) {
     Message::decode(encoded, Limits::default()).unwrap();
     vector(scenario, comment, "Message", encoded, false).write(dir);
@@ -159,7 +159,7 @@ fn other_encodings(dir: &Path) {
     others(dir, "entry_value_absent", "a map entry without its value", &absent);
 }
 
-/// What a later version may write.
+/// Writes encodings of later versions.
 fn later_versions(dir: &Path) {
     let kinds = [
         number(100, 7),

@@ -1,4 +1,4 @@
-//! What a reader must refuse, one for each way.
+//! Encodings that a reader must refuse, one for each way.
 
 use std::path::Path;
 

@@ -82,7 +82,7 @@ impl core::error::Error for FrameError {}
 pub enum BuildError<E> {
     /// A reader would refuse the message.
     Encode(EncodeError),
-    /// What signs it failed.
+    /// The signer failed.
     Sign(E),
     /// The signature has another length than its scheme's.
     Signature,

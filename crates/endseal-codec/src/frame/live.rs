@@ -10,7 +10,7 @@ const SEALED: u8 = 2;
 /// Lengths and sequences are below.
 const END: u64 = 1 << 62;
 
-/// What the payload of a live frame is.
+/// Kind of the payload of a live frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
@@ -70,19 +70,19 @@ impl LiveHeader {
         (self.kind == Kind::Message).then_some(Self { sealed: true, ..self })
     }
 
-    /// What the payload is.
+    /// Returns the kind of the payload.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Whether acting on it twice does no harm.
+    /// Returns true if acting on it twice does no harm.
     #[must_use]
     pub fn is_idempotent(&self) -> bool {
         self.idempotent
     }
 
-    /// Whether the payload is a `SealedMessage`.
+    /// Returns true if the payload is a `SealedMessage`.
     #[must_use]
     pub fn is_sealed(&self) -> bool {
         self.sealed

@@ -1,4 +1,4 @@
-//! What was seen of one sender's stored frames.
+//! Stored frames of one sender that were seen.
 
 use core::fmt;
 
@@ -16,7 +16,7 @@ pub struct ReplayWindow {
 }
 
 impl ReplayWindow {
-    /// How many sequences below the highest are told apart.
+    /// Number of sequences below the highest that are told apart.
     pub const SIZE: u64 = 64 * WORDS as u64;
 
     /// A window that has seen nothing.

@@ -16,7 +16,7 @@ const CHECKSUM_AT: usize = 56;
 /// tests.
 const SIGNATURE_LABEL: &[u8] = b"endseal/frame@v1 signature";
 
-/// How a stored frame is signed.
+/// Signature scheme of a stored frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SignatureScheme {
@@ -55,7 +55,7 @@ impl SignatureScheme {
     }
 }
 
-/// Who sends a stored frame, when, and as which of all that they send.
+/// Sender, time and number of a stored frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "the three are what the header has room for")]
 pub struct Stamp {
@@ -162,7 +162,7 @@ impl<'a> StoredFrame<'a> {
         &self.stamp
     }
 
-    /// How it was signed.
+    /// Returns the signature scheme.
     #[must_use]
     pub fn scheme(&self) -> SignatureScheme {
         self.scheme
@@ -195,13 +195,13 @@ pub struct UnverifiedFrame<'a> {
 }
 
 impl<'a> UnverifiedFrame<'a> {
-    /// Whose frame it says it is.
+    /// Returns the sender that the frame names.
     #[must_use]
     pub fn sender(&self) -> [u8; 32] {
         part(&self.header, 24)
     }
 
-    /// How it says it was signed.
+    /// Returns the signature scheme that the frame names.
     #[must_use]
     pub fn scheme(&self) -> SignatureScheme {
         self.scheme

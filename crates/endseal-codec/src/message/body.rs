@@ -1,4 +1,4 @@
-//! What a message says.
+//! Bodies of messages.
 
 use super::declare::*;
 
@@ -17,7 +17,7 @@ message! {
     pub struct Edit, EditView {
         /// Milliseconds since 1970, by the sender's clock.
         1 timestamp: Implicit<Uint64>,
-        /// What the message says from now on.
+        /// Body that replaces the earlier one.
         2 | 3 body: OneOf<Body, true>,
     }
 }

@@ -7,7 +7,7 @@ use super::presence::{Receipt, Typing};
 use super::rich::RichMessage;
 
 message! {
-    /// What one frame of kind `message` carries.
+    /// Payload of one frame of kind `message`.
     pub struct Message, MessageView {
         /// `None` if it is of a later version: then `unknown` has it.
         1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 content: Later<Content>,
@@ -16,11 +16,11 @@ message! {
 }
 
 oneof! {
-    /// What a message is about.
+    /// Content of a message.
     pub enum Content, ContentView {
         /// A message of a conversation.
         0 Rich rich: Nested<RichMessage>,
-        /// What became of messages.
+        /// Delivery status of messages.
         1 Receipt receipt: Nested<Receipt>,
         /// Somebody is typing.
         2 Typing typing: Nested<Typing>,
@@ -30,7 +30,7 @@ oneof! {
         4 Revoke revoke: Nested<RevokeNotice>,
         /// A file follows.
         5 FileOffer file_offer: Nested<FileOffer>,
-        /// What a receiver makes of a file.
+        /// Answer of a receiver about a file.
         6 FileAnswer file_answer: Nested<FileAnswer>,
         /// All of a file was sent.
         7 FileEnd file_end: Nested<FileEnd>,

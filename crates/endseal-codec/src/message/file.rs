@@ -19,18 +19,18 @@ message! {
 }
 
 message! {
-    /// What the receiver makes of an offer or of an end.
+    /// Answer of the receiver to an offer or to an end.
     pub struct FileAnswer, FileAnswerView {
         /// Which transfer.
         1 transfer: Required<Fixed<16>>,
-        /// What the receiver makes of it.
+        /// Verdict on the file.
         2 verdict: Implicit<Open<Verdict>>,
     }
     keeps unknown
 }
 
 open_enum! {
-    /// What a receiver makes of a file.
+    /// Verdict of a receiver on a file.
     pub struct Verdict = "Verdict" {
         /// The default; says nothing.
         UNSPECIFIED = 0 "VERDICT_UNSPECIFIED",

@@ -1,4 +1,4 @@
-//! What a group's members must know.
+//! Notices to the members of a group.
 
 use super::attachment::BlobReference;
 use super::declare::*;

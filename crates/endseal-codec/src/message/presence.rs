@@ -1,16 +1,16 @@
-//! What happens around messages.
+//! Receipts, and notices of typing.
 
 use super::declare::*;
 use super::open_enum;
 
 message! {
-    /// What became of messages.
+    /// Delivery status of messages.
     pub struct Receipt, ReceiptView {
         /// Which conversation, 1 to 64 bytes.
         1 conversation: Required<Bytes<1, 64>>,
         /// The Ed25519 public key of who received them.
         2 sender: Required<Fixed<32>>,
-        /// What became of them.
+        /// Delivery status of the messages.
         3 kind: Implicit<Open<ReceiptKind>>,
         /// The ids of 1 to 1,024 messages.
         4 messages: Repeated<Fixed<16>, 1, 1024>,
@@ -21,7 +21,7 @@ message! {
 }
 
 open_enum! {
-    /// What became of messages.
+    /// Delivery status of messages.
     pub struct ReceiptKind = "Kind" {
         /// The default; says nothing.
         UNSPECIFIED = 0 "KIND_UNSPECIFIED",
@@ -41,7 +41,7 @@ message! {
         1 conversation: Required<Bytes<1, 64>>,
         /// The Ed25519 public key of who types.
         2 sender: Required<Fixed<32>>,
-        /// Whether they do.
+        /// True if the sender is typing.
         3 active: Implicit<Bool>,
         /// Milliseconds since 1970, by the sender's clock.
         4 timestamp: Implicit<Uint64>,

@@ -16,7 +16,7 @@ message! {
         3 sender: Required<Fixed<32>>,
         /// Milliseconds since 1970, by the sender's clock.
         4 timestamp: Implicit<Uint64>,
-        /// What it says.
+        /// Body of the message.
         5 | 6 body: OneOf<Body, false>,
         /// At most 32.
         7 attachments: Repeated<Nested<Attachment>, 0, 32>,
@@ -35,7 +35,7 @@ message! {
 }
 
 message! {
-    /// What somebody thinks of a message.
+    /// Reaction of a person to a message.
     pub struct Reaction, ReactionView {
         /// The Ed25519 public key of who reacted.
         1 sender: Required<Fixed<32>>,
@@ -53,7 +53,7 @@ message! {
         1 peer: Required<Fixed<32>>,
         /// Where the mention begins: bytes of the body's UTF-8.
         2 start: Implicit<Uint32>,
-        /// How long it is: bytes of the body's UTF-8.
+        /// Length, in bytes of the body's UTF-8.
         3 length: Implicit<Uint32>,
     }
 }

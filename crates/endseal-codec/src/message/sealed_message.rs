@@ -7,9 +7,9 @@ message! {
     /// An encoded [`Message`](crate::Message) under end-to-end encryption.
     /// [`Sealed`](crate::Sealed) makes and opens it.
     pub struct SealedMessage, SealedMessageView {
-        /// How the ciphertext was made.
+        /// Scheme of the ciphertext.
         1 scheme: Required<Open<Scheme>>,
-        /// Whose keys open it, as the scheme says; at most 64 bytes.
+        /// Identifier of the keys that open it, as the scheme says; at most 64 bytes.
         2 context: Implicit<Bytes<0, 64>>,
         /// The ciphertext, at least 1 byte.
         3 ciphertext: Required<Bytes<1, UNBOUNDED>>,
@@ -18,7 +18,7 @@ message! {
 }
 
 open_enum! {
-    /// How a ciphertext was made.
+    /// Scheme of a ciphertext.
     pub struct Scheme = "Scheme" {
         /// The default, which no message may have.
         UNSPECIFIED = 0 "SCHEME_UNSPECIFIED",

@@ -21,9 +21,9 @@ pub struct FieldContract {
     pub name: &'static str,
     /// Its number.
     pub number: u32,
-    /// What it holds.
+    /// Type of its value.
     pub r#type: Type,
-    /// Whether, and how often, it is there.
+    /// Number of times that it may be there.
     pub presence: Presence,
 }
 
@@ -33,7 +33,7 @@ impl FieldContract {
     }
 }
 
-/// What a field holds. Bounds are in bytes; `usize::MAX` is none.
+/// Type of a field's value. Bounds are in bytes; `usize::MAX` is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the names are those of the Protocol Buffers language")]
@@ -63,7 +63,7 @@ pub enum Type {
     },
 }
 
-/// Whether, and how often, a field is there.
+/// Number of times that a field may be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Presence {
@@ -77,7 +77,7 @@ pub enum Presence {
     OneOf {
         /// The name of the `oneof`.
         name: &'static str,
-        /// Whether one of its members must be there.
+        /// True if one of its members must be there.
         required: bool,
     },
     /// Many.

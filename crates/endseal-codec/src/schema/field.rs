@@ -13,20 +13,20 @@ use crate::wire::{Reader, Sink, WireType};
 
 /// A kind of field. It is never made; it names the functions.
 pub trait Field {
-    /// How a message holds it.
+    /// Form in an owned message.
     type Owned: Clone + Debug + Default + PartialEq + Eq;
-    /// How a view shows it.
+    /// Form in a view.
     type View<'a>: Copy + Debug;
 
-    /// How its values are delimited.
+    /// Wire type of its values.
     const WIRE: WireType;
-    /// Whether it may occur more than once.
+    /// True if it may occur more than once.
     const REPEATED: bool = false;
 
     /// Adds what the contract says of it.
     fn describe(name: &'static str, first: u8, out: &mut Vec<FieldContract>);
 
-    /// What a view shows when it is absent.
+    /// Returns the value that a view shows when it is absent.
     fn absent<'a>() -> Self::View<'a>;
     /// Reads and checks one occurrence.
     fn read<'a>(

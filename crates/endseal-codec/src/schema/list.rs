@@ -48,13 +48,13 @@ impl<'a, V: Value> List<'a, V> {
         elements
     }
 
-    /// How many elements there are.
+    /// Returns the number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.count as usize
     }
 
-    /// Whether there are none.
+    /// Returns true if there is no element.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
@@ -141,7 +141,7 @@ impl<'a, V: Value> Iterator for ListIter<'a, V> {
 
 impl<V: Value> ExactSizeIterator for ListIter<'_, V> {}
 
-/// What is read a second time.
+/// Returns the value of bytes that are read a second time.
 #[inline]
 #[expect(clippy::expect_used, reason = "the message is the proof")]
 pub(crate) fn accepted<T>(again: Result<T, DecodeError>) -> T {

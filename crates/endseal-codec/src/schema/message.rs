@@ -6,16 +6,16 @@ use super::contract::MessageContract;
 use crate::error::{DecodeError, EncodeError};
 use crate::wire::Sink;
 
-/// What a declaration makes of a message. [`Codec`](crate::Codec) is for users.
+/// Functions that a declaration makes for a message. [`Codec`](crate::Codec) is for users.
 pub trait Schema: Clone + Debug + Default + PartialEq + Eq {
     /// A view that borrows from the encoding.
     type View<'a>: Copy + Debug + PartialEq;
     /// Its name in the contract.
     const NAME: &'static str;
 
-    /// What the contract says of it.
+    /// Returns its part of the contract.
     fn describe() -> MessageContract;
-    /// Whether the contract has a field of this number.
+    /// Returns true if the contract has a field of this number.
     fn knows(number: u32) -> bool;
     /// A view of no message at all: what stands in a required field until it is met.
     fn absent<'a>() -> Self::View<'a>;

@@ -9,12 +9,12 @@ use crate::wire::{Reader, Sink};
 
 /// One of several members. All are delimited by a length, and their numbers follow each other.
 pub trait Choice: Clone + Debug + Default + PartialEq + Eq {
-    /// How a view shows it.
+    /// Form in a view.
     type View<'a>: Copy + Debug + PartialEq;
 
     /// Adds what the contract says of each member.
     fn describe(first: u8, presence: Presence, out: &mut Vec<FieldContract>);
-    /// What a view shows while none was met.
+    /// Returns the value that a view shows while no member was met.
     fn absent<'a>() -> Self::View<'a>;
     /// Reads the member with an index.
     fn read<'a>(index: u8, reader: &mut Reader<'a>) -> Result<Self::View<'a>, DecodeError>;

@@ -29,7 +29,7 @@ impl<M> Unknown<M> {
         &self.fields
     }
 
-    /// Whether there are none.
+    /// Returns true if there is no field.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty()
@@ -87,13 +87,13 @@ impl<'a, M> UnknownView<'a, M> {
         Self { from: &[], count: 0, of: PhantomData }
     }
 
-    /// How many there are.
+    /// Returns the number of fields.
     #[must_use]
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there are none.
+    /// Returns true if there is no field.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0

@@ -14,21 +14,21 @@ pub(crate) const UNBOUNDED: usize = usize::MAX;
 
 /// A kind of value. It is never made; it names the functions.
 pub trait Value {
-    /// How a message holds it.
+    /// Form in an owned message.
     type Owned: Clone + Debug + Default + PartialEq + Eq;
-    /// How a view shows it.
+    /// Form in a view.
     type View<'a>: Copy + Debug + PartialEq;
 
-    /// How it is delimited.
+    /// Wire type.
     const WIRE: WireType;
-    /// What the contract calls it.
+    /// Returns its type in the contract.
     fn describe() -> Type;
 
     /// Reads and checks what follows a tag.
     fn read<'a>(reader: &mut Reader<'a>) -> Result<Self::View<'a>, DecodeError>;
-    /// What a view shows when the field is absent.
+    /// Returns the value that a view shows when the field is absent.
     fn absent<'a>() -> Self::View<'a>;
-    /// Whether a required field of this value counts as absent.
+    /// Returns true if a required field of this value counts as absent.
     fn is_missing(_: Self::View<'_>) -> bool {
         false
     }
@@ -41,7 +41,7 @@ pub trait Value {
     }
     /// Refuses what a reader would refuse.
     fn check(owned: &Self::Owned, field: &'static str) -> Result<(), EncodeError>;
-    /// Whether it need not be written where there is no presence.
+    /// Returns true if it need not be written where there is no presence.
     fn is_default(owned: &Self::Owned) -> bool;
     /// Bytes that `write` writes.
     fn len(owned: &Self::Owned) -> usize;
@@ -209,7 +209,7 @@ impl<const MIN: usize, const MAX: usize> Value for Text<MIN, MAX> {
     }
 }
 
-/// What a plain number takes and gives as a varint.
+/// Conversions of a plain number to a varint and back.
 macro_rules! number {
     ($(#[$doc:meta])* $name:ident, $type:ty, $contract:expr) => {
         $(#[$doc])*

@@ -4,7 +4,7 @@ use super::WireType;
 use super::varint::{self, Fault};
 use crate::error::DecodeError;
 
-/// What is left of an encoding.
+/// Rest of an encoding.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
@@ -22,7 +22,7 @@ impl Tag {
         self.0 >> 3
     }
 
-    /// Whether the field is delimited as expected.
+    /// Checks that the field has the expected wire type.
     ///
     /// # Errors
     /// `Type` if not, or `Tag` if it is delimited in no way that there is.
@@ -35,7 +35,7 @@ impl Tag {
         Err(DecodeError::Type)
     }
 
-    /// How a field of whatever number but 0 is delimited.
+    /// Returns the wire type of a field of any number but 0.
     #[inline]
     pub(crate) fn wire(self) -> Result<WireType, DecodeError> {
         match self.0 & 7 {

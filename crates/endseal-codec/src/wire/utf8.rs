@@ -16,7 +16,8 @@ mod tests {
 
     /// The validator looks at 64 bytes at a time, or at less than 64 in another way.
     const EDGES: [usize; 4] = [0, 64, 128, 192];
-    /// What a character begins and ends with at its limits, what none has, and what is cut short.
+    /// First and last bytes of characters at their limits, bytes that no character has, and
+    /// characters that are cut short.
     const PARTS: [&[u8]; 24] = [
         b"\x00",
         b"\x7f",

@@ -1,4 +1,4 @@
-//! What holds of every message.
+//! Properties of every message.
 
 use endseal_codec::{
     Attachment, Body, Codec, Content, DecodeError, EncodeError, Limits, Message, Metadata,

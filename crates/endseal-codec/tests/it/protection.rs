@@ -1,4 +1,4 @@
-//! What is sealed end to end opens to the same, kept or not.
+//! Messages that are sealed end to end open to the same, kept or not.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;

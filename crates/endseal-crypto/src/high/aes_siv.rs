@@ -11,7 +11,7 @@ use aes_siv::siv::Aes256Siv;
 
 use super::segment::Unauthentic;
 
-/// How much longer a ciphertext is than its plaintext.
+/// Number of bytes by which a ciphertext is longer than its plaintext.
 pub const OVERHEAD: usize = aes_siv::siv::IV_SIZE;
 
 crate::secret_bytes! {

@@ -11,11 +11,11 @@ use crate::secret::Zeroize;
 pub const SALT_LEN: usize = 16;
 
 crate::secret_bytes! {
-    /// What Argon2id makes of a passphrase.
+    /// Key that Argon2id derives from a passphrase.
     pub struct Stretched[32];
 }
 
-/// What one guess of a passphrase costs, within bounds that no file can exceed.
+/// Cost of one guess of a passphrase, within bounds that no file can exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KdfParams {
     memory_kib: u32,

@@ -249,9 +249,9 @@ impl Signature {
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::exhaustive_structs, reason = "a plain argument")]
 pub struct Signed<'a> {
-    /// Who signed.
+    /// Key of the signer.
     pub key: &'a VerifyingKey,
-    /// What was signed.
+    /// Signed message.
     pub message: &'a [u8],
     /// The signature.
     pub signature: &'a Signature,

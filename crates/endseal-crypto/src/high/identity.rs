@@ -23,7 +23,7 @@ crate::secret_bytes! {
 }
 
 crate::secret_bytes! {
-    /// What the key file of the owner's store is under.
+    /// Key that encrypts the key file of the owner's store.
     pub struct StoreKey[32];
 }
 
@@ -104,7 +104,7 @@ impl Identity {
         })
     }
 
-    /// What hedges the owner's randomness.
+    /// Returns the secret that hedges the owner's randomness.
     #[must_use]
     pub fn hedge(&self) -> &HedgeSecret {
         &self.hedge

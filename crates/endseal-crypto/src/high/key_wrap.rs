@@ -21,7 +21,7 @@ const TAG_LEN: usize = 16;
 pub const WRAPPED_LEN: usize = NONCE_LEN + InputKey::LEN + TAG_LEN;
 
 crate::secret_bytes! {
-    /// What other keys are wrapped under. Uniformly random.
+    /// Key that encrypts other keys. Uniformly random.
     ///
     /// Nonces are random: after 2^32 keys a wrapping key MUST be replaced (SP 800-38D, 8.3).
     pub struct WrappingKey[32];

@@ -20,7 +20,7 @@ pub const CONTEXT_MAX: usize = 255;
 /// Length of a `SubjectPublicKeyInfo` in bytes.
 pub const SPKI_LEN: usize = SPKI_PREFIX.len() + PUBLIC_LEN;
 
-/// What comes before the key in its `SubjectPublicKeyInfo` (RFC 9881): two sequences, the object
+/// Bytes before the key in its `SubjectPublicKeyInfo` (RFC 9881): two sequences, the object
 /// identifier 2.16.840.1.101.3.4.3.18 without parameters, a bit string without unused bits.
 const SPKI_PREFIX: [u8; 22] = [
     0x30, 0x82, 0x07, 0xb2, 0x30, 0x0b, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x03,

@@ -21,7 +21,7 @@ crate::secret_bytes! {
 }
 
 crate::secret_bytes! {
-    /// What both sides share after encapsulation.
+    /// Secret that both sides share after encapsulation.
     pub struct SharedSecret[32];
 }
 

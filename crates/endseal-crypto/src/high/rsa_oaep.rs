@@ -21,7 +21,7 @@ use crate::segment::Unauthentic;
 /// Lengths of the modulus in bits.
 pub const BITS: RangeInclusive<usize> = 2048..=4096;
 
-/// What OAEP with SHA-256 takes of the modulus' bytes.
+/// Number of the modulus' bytes that OAEP with SHA-256 takes.
 const OVERHEAD: usize = 2 * 32 + 2;
 
 /// A key that opens. AWS-LC wipes it.

@@ -104,7 +104,7 @@ pub fn declassify<T: Copy>(value: T) -> T {
     crate::low::taint::declassify(value)
 }
 
-/// Whether two byte strings are equal, in time that depends on their lengths alone.
+/// Returns true if two byte strings are equal, in time that depends on their lengths alone.
 #[must_use]
 pub fn constant_time_eq(a: &[u8], b: &[u8]) -> bool {
     backend::constant_time_eq(a, b)

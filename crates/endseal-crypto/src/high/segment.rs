@@ -68,7 +68,7 @@ pub const MAX_CHUNKS: u64 = 1 << 38;
 const INFO: &[u8] = b"c2sp.org/chunked-encryption@v1+AEAD_AES_256_GCM\0";
 
 crate::secret_bytes! {
-    /// What streams are encrypted under, together with a salt. Uniformly random.
+    /// Key that encrypts streams, together with a salt. Uniformly random.
     pub struct InputKey[32];
 }
 
@@ -304,8 +304,8 @@ pub const fn chunks_len(plaintext_len: u64) -> Option<u64> {
     if chunks > MAX_CHUNKS { None } else { Some(plaintext_len + chunks * TAG_LEN as u64) }
 }
 
-/// How much plaintext chunks of that length hold, without the prefix. `None` if no stream has that
-/// length.
+/// Returns the number of plaintext bytes in chunks of that length, without the prefix. `None` if no
+/// stream has that length.
 #[must_use]
 pub const fn plaintext_len(chunks_len: u64) -> Option<u64> {
     let full = chunks_len / SEALED_CHUNK_LEN as u64;

@@ -158,13 +158,13 @@ impl fmt::Debug for PublicKey {
 pub struct SharedSecrets(Vec<[u8; 32]>);
 
 impl SharedSecrets {
-    /// How many there are.
+    /// Returns the number of secrets.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

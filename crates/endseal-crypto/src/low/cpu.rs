@@ -1,10 +1,10 @@
-//! What this CPU can do, as proofs, and which kernel suits it.
+//! Features of this CPU, as proofs, and the kernel that suits it.
 
 #[cfg(target_arch = "x86_64")]
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// Whether it has all of these: by asking the CPU (with `std`), or by the compiler's target
-/// features (without).
+/// Evaluates to true if the CPU has all of these features: by asking it (with `std`), or by the
+/// compiler's target features (without).
 macro_rules! cpu_has {
     ($($feature:tt),+) => {{
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -20,8 +20,8 @@ macro_rules! cpu_has {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HaveIfma(Radix);
 
-/// What the limbs of the batch kernel are in. Both kernels run on every CPU with [`HaveIfma`] and
-/// give the same bytes.
+/// Radix of the batch kernel's limbs. Both kernels run on every CPU with [`HaveIfma`] and give the
+/// same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Radix {

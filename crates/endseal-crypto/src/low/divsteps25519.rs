@@ -13,9 +13,9 @@
 //! with g = 0 for any f and g below 2^256 (Wuille's variant of delta = 1/2, and his bound for it,
 //! which O'Connor and Poelstra have proved formally in 2021). Then f is 1 or -1, or p if x is 0.
 //!
-//! What 59 steps do depends on the low 59 bits of f and g alone. It is a matrix over 2^59, made
-//! from one word of each and applied to f and g, and modulo p to d and e, which stay f/x and g/x.
-//! Ten of these, and d is 1/x or -1/x.
+//! The effect of 59 steps depends on the low 59 bits of f and g alone. It is a matrix over 2^59,
+//! made from one word of each and applied to f and g, and modulo p to d and e, which stay f/x and
+//! g/x. Ten of these, and d is 1/x or -1/x.
 //!
 //! Nothing branches or indexes on a value, and the number of steps is fixed.
 #![forbid(unsafe_code)]
@@ -26,7 +26,7 @@ use zeroize::Zeroizing;
 
 /// Steps of a matrix, and bits of a limb.
 const STEPS: u32 = 59;
-/// How many matrices: 590 steps.
+/// Number of matrices: 590 steps.
 const MATRICES: u32 = 10;
 const MASK: i64 = (1 << STEPS) - 1;
 /// The top limb of 2^255.

@@ -8,7 +8,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::field25519::Element;
 
-/// How many points share one inversion.
+/// Number of points that share one inversion.
 const RUN: usize = 64;
 
 /// out_i = X25519(scalar, us_i).

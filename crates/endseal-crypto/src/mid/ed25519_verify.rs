@@ -21,7 +21,7 @@ use super::{backend, hash, label};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Signed<'a> {
     pub(crate) public: &'a [u8; 32],
-    /// What `public` encodes.
+    /// Point that `public` encodes.
     pub(crate) point: &'a EdwardsPoint,
     pub(crate) message: &'a [u8],
     pub(crate) signature: &'a [u8; 64],
@@ -32,7 +32,7 @@ pub(crate) fn decode_canonical(bytes: &[u8; 32]) -> Option<EdwardsPoint> {
     is_canonical(bytes).then(|| CompressedEdwardsY(*bytes).decompress()).flatten()
 }
 
-/// Whether y < p and, if x = 0, the sign bit is clear. Public data: variable time.
+/// Returns true if y < p and, if x = 0, the sign bit is clear. Public data: variable time.
 pub(crate) fn is_canonical(bytes: &[u8; 32]) -> bool {
     let mut y = *bytes;
     let sign = y[31] >> 7;
@@ -45,8 +45,8 @@ pub(crate) fn is_canonical(bytes: &[u8; 32]) -> bool {
     below_p && !(sign == 1 && (one || minus_one))
 }
 
-/// Whether a canonical encoding is one of the eight points of the torsion subgroup. They have five
-/// y-coordinates. Public data: variable time.
+/// Returns true if a canonical encoding is one of the eight points of the torsion subgroup. They
+/// have five y-coordinates. Public data: variable time.
 pub(crate) fn is_low_order(bytes: &[u8; 32]) -> bool {
     let mut y = *bytes;
     y[31] &= 0x7f;
@@ -99,12 +99,12 @@ impl Parsed {
     }
 }
 
-/// Whether the signature is right. The key is valid: canonical, not of low order.
+/// Returns true if the signature is valid. The key is valid: canonical, not of low order.
 pub(crate) fn verify(signed: &Signed<'_>) -> bool {
     Parsed::new(signed).is_some_and(|parsed| parsed.verify(signed.point))
 }
 
-/// Whether all signatures are right, for about a third of the cost of one by one.
+/// Returns true if all signatures are valid, for about a third of the cost of one by one.
 ///
 /// Checks `8·(Σ z_i R_i + Σ z_i k_i A_i - (Σ z_i S_i) B) = 0` with 128-bit weights z_i that depend
 /// on every signature, key and message digest, so that a wrong one passes with probability 2^-128.

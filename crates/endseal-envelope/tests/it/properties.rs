@@ -1,4 +1,4 @@
-//! What callers rely on.
+//! Properties on which callers rely.
 
 use std::collections::HashSet;
 

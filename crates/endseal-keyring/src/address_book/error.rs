@@ -1,4 +1,4 @@
-//! What can go wrong with an address book.
+//! Errors of an address book.
 
 use core::fmt;
 
@@ -13,7 +13,7 @@ pub enum ParseBookError<T: Listed> {
     Line {
         /// Its number, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Fault of the line.
         problem: EntryProblem<T>,
     },
     /// Longer than [`MAX_LEN`].
@@ -22,7 +22,7 @@ pub enum ParseBookError<T: Listed> {
     TooMany,
 }
 
-/// What is wrong with a line of an address book.
+/// Fault of a line of an address book.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EntryProblem<T: Listed> {
@@ -47,7 +47,7 @@ pub enum EntryProblem<T: Listed> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChangeBookError {
-    /// What it names is there already.
+    /// The entry is there already.
     DuplicateEntry {
         /// Under this name.
         name: Name,

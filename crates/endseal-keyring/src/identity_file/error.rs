@@ -1,4 +1,4 @@
-//! What can go wrong with an identity file.
+//! Errors of an identity file.
 
 use core::fmt;
 

@@ -58,7 +58,7 @@ pub enum ForeignKey {
 }
 
 impl ParseIdentityError {
-    /// What a text without our prefix is instead.
+    /// Returns the error for a text without our prefix, by the kind of text that it is instead.
     pub(super) fn of_other_prefix(text: &str) -> Self {
         let begins = |prefix: &str| {
             text.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix))
@@ -81,7 +81,7 @@ impl ParseIdentityError {
         }
     }
 
-    /// What is wrong with the part after the prefix of a form of `expected` characters.
+    /// Returns the error for the part after the prefix of a form of `expected` characters.
     pub(super) fn of_data(error: DecodeError, text: &str, expected: usize) -> Self {
         match error {
             DecodeError::Case => Self::UpperCase,

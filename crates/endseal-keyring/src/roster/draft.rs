@@ -13,7 +13,7 @@ use super::{
 };
 use crate::name::Name;
 
-/// What changes from one epoch to the next. Removals come first, so that a member can be replaced.
+/// Changes from one epoch to the next. Removals come first, so that a member can be replaced.
 #[derive(Clone, Debug, Default)]
 pub struct RosterChanges {
     remove: Vec<Name>,

@@ -8,7 +8,7 @@ use endseal_crypto::{hash, label};
 use super::RosterDraft;
 
 endseal_crypto::secret_bytes! {
-    /// What the members of a group share in one epoch, and content keys are wrapped under.
+    /// Key that the members of a group share in one epoch, and that encrypts content keys.
     ///
     /// ```compile_fail,E0277
     /// println!("{:?}", endseal_keyring::roster::EpochKey::from_bytes(&[7; 32]));

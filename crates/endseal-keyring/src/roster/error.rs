@@ -1,4 +1,4 @@
-//! What can go wrong with a roster.
+//! Errors of a roster.
 
 use core::fmt;
 
@@ -15,7 +15,7 @@ pub enum ParseRosterError {
     Identity {
         /// Number of the line, from 1.
         line: usize,
-        /// What is wrong with the identity.
+        /// Fault of the identity.
         error: ParseIdentityError,
     },
     /// The file is damaged, cut, extended, or no roster at all.

@@ -1,4 +1,4 @@
-//! What a roster says: all of it but the sealed epoch key and the signature.
+//! Content of a roster: all of it but the sealed epoch key and the signature.
 
 use alloc::string::String;
 use alloc::vec::Vec;

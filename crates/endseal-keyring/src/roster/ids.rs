@@ -11,7 +11,7 @@ use endseal_crypto::{hash, label};
 use crate::name::Name;
 use crate::numerals;
 
-/// What a group is known by: 16 random bytes.
+/// Id of a group: 16 random bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupId([u8; 16]);
 
@@ -64,7 +64,7 @@ impl FromStr for GroupId {
     }
 }
 
-/// What the next epoch names its predecessor by.
+/// Digest by which the next epoch names its predecessor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RosterDigest([u8; 32]);
 

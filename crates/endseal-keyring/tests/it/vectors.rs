@@ -15,7 +15,7 @@ use endseal_keyring::{
 };
 use serde_json::{Value, json};
 
-/// What a reader makes of a vector: the outputs it states, or the class of the error.
+/// Result of a vector: the outputs it states, or the class of the error.
 type Outcome = Result<Vec<(&'static str, Value)>, &'static str>;
 
 #[test]

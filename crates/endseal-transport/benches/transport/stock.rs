@@ -1,4 +1,4 @@
-//! What everybody has: plain quinn and TCP, with the stock TLS of rustls and the same keys.
+//! Alternatives at hand: plain quinn and TCP, with the stock TLS of rustls and the same keys.
 
 use std::sync::Arc;
 

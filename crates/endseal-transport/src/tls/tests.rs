@@ -1,4 +1,4 @@
-//! What is signed and by which scheme. In QUIC rustls hands out its messages before they are
+//! Signed data, and the scheme that signs it. In QUIC rustls hands out its messages before they are
 //! encrypted, so a handshake in memory shows what no capture does.
 
 use endseal_crypto::identity::Identity;
@@ -55,7 +55,7 @@ fn both_sides_sign_with_the_policys_scheme_and_show_raw_keys() {
     }
 }
 
-/// What one side has to say, after the other has read it.
+/// Returns the bytes that one side sends, after the other has read them.
 fn pass(from: &mut Connection, to: &mut Connection) -> Vec<u8> {
     let mut said = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! Who gets a connection and who does not.
+//! Peers that get a connection, and peers that do not.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What an observer sees of a handshake: Initial packets, whose keys anybody can derive (RFC 9001,
+//! View of an observer of a handshake: Initial packets, whose keys anybody can derive (RFC 9001,
 //! 5.2), carry ClientHello and ServerHello.
 
 use rustls::Side;

@@ -1,4 +1,4 @@
-//! How long packets become: as long as both sides and the whole path take.
+//! Length of packets: as long as both sides and the whole path take.
 
 use std::net::SocketAddr;
 

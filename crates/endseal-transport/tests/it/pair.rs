@@ -67,7 +67,7 @@ pub(crate) async fn connected(limits: Limits) -> (Pair, Connection, Connection) 
     (pair, asked, taken)
 }
 
-/// What `meeting` is told by its peer; `None` where a reset has overtaken that.
+/// Returns what `meeting` is told by its peer; `None` where a reset has overtaken that.
 ///
 /// An endpoint that stands still for three probe timeouts after it has closed sends the reason and
 /// forgets the connection in one breath, and answers a packet that waited with a reset; when both
@@ -100,7 +100,7 @@ pub(crate) fn number(frame: &Frame) -> u64 {
     u64::from_le_bytes(frame.payload[..8].try_into().unwrap())
 }
 
-/// What a stream of these frames carries behind its prefix.
+/// Returns the bytes of a stream of these frames behind its prefix.
 pub(crate) fn encoded(frames: &[Frame]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (sequence, frame) in (0..).zip(frames) {
@@ -137,7 +137,7 @@ impl Generator {
     }
 }
 
-/// Whether something becomes true within some seconds.
+/// Returns true if something becomes true within some seconds.
 pub(crate) async fn eventually(mut is_true: impl FnMut() -> bool) -> bool {
     for _ in 0..500 {
         if is_true() {

@@ -1,4 +1,4 @@
-//! What a stream begins with: round trips, every cut, and a hundred thousand mutants.
+//! Prefixes of streams: round trips, every cut, and a hundred thousand mutants.
 
 use bytes::BytesMut;
 use endseal_transport::{FRAME_INITIAL, FRAME_MAX, Prefix, PrefixError, StreamType};

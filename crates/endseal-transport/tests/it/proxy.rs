@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::pair::{Generator, HERE};
 
-/// How the path treats datagrams, both ways.
+/// Treatment of datagrams by the path, both ways.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Weather {
     /// One way.

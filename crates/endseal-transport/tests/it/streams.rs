@@ -1,4 +1,4 @@
-//! What travels arrives: in order, whole, both ways, through bad weather and changes of address.
+//! Data arrives: in order, whole, both ways, through bad weather and changes of address.
 
 use std::time::Duration;
 

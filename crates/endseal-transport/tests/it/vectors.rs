@@ -7,7 +7,7 @@ use endseal_crypto::mldsa65;
 use endseal_transport::{PeerId, Prefix, PrefixError, ReplayWindows, StreamType};
 use serde_json::{Value, json};
 
-/// What a reader makes of a vector: the outputs it states, or the class of the error.
+/// Result of a vector: the outputs it states, or the class of the error.
 type Outcome = Result<Vec<(&'static str, Value)>, &'static str>;
 
 /// All vectors, with their names.

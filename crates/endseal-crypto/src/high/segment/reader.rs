@@ -79,7 +79,7 @@ impl<R: Read> OpenReader<R> {
         }
     }
 
-    /// Whether the last chunk was opened and everything was read.
+    /// Returns true if the last chunk was opened and everything was read.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         matches!(self.state, State::Finished) && self.start == self.end

@@ -99,7 +99,7 @@ impl<'a> SliceOpener<'a> {
         Ok(Self { keys, sealed: chunks, index: 0, pending, start: 0, end: 0, remaining })
     }
 
-    /// How much plaintext has not been pulled.
+    /// Returns the number of plaintext bytes that were not pulled yet.
     #[must_use]
     pub fn remaining(&self) -> usize {
         self.remaining

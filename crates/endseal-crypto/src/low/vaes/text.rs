@@ -19,7 +19,7 @@ use super::memory::{VECTOR, mask};
 /// cycles each.
 pub(super) const GROUP: usize = 16 * BLOCKS;
 pub(super) const VECTORS: usize = GROUP / VECTOR;
-/// How far ahead memory is asked for. Hardware sees each chunk of a stream as a new one and would
+/// Distance of prefetching, in bytes. Hardware sees each chunk of a stream as a new one and would
 /// begin to read ahead anew; this goes on into the next chunk.
 const AHEAD: usize = 8192;
 
@@ -130,7 +130,7 @@ impl Part<'_> {
         mask(self.0.len)
     }
 
-    /// What is read, and zeros behind it.
+    /// Returns the bytes that are read, and zeros behind them.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn load(&self) -> __m512i {

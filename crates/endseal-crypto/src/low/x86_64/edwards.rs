@@ -1,4 +1,4 @@
-//! Whether Ed25519 keys are on the curve. Keys are public, and so is the answer.
+//! Test if Ed25519 keys are on the curve. Keys are public, and so is the answer.
 
 use super::field::{Reduced, multiply, square};
 use super::inversion::zero_lanes;

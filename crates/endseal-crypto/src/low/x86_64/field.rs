@@ -132,7 +132,7 @@ impl<const BITS: u32, V: Lane> Reduced<BITS, V> {
     }
 }
 
-/// What of a limb belongs to the next one.
+/// Returns the part of a limb that belongs to the next one.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn over<const BITS: u32, V: Lane>(x: V) -> V {

@@ -42,7 +42,7 @@ const MASK: u64 = limb_mask(51);
 const UPPER_BIAS: [u64; 5] = [(MASK - 18) << 4, MASK << 4, MASK << 4, MASK << 4, MASK << 4];
 const HALF_BIAS: [u64; 5] =
     [UPPER_BIAS[0] / 2, UPPER_BIAS[1] / 2, UPPER_BIAS[2] / 2, UPPER_BIAS[3] / 2, UPPER_BIAS[4] / 2];
-/// What that is after the fold: 152 * 2p, in limbs of nearly 152 * 2^52.
+/// Bias after the fold: 152 * 2p, in limbs of nearly 152 * 2^52.
 pub(super) const BIAS: [u64; 5] = [
     19 * UPPER_BIAS[0],
     19 * UPPER_BIAS[1],

@@ -12,13 +12,13 @@ use super::field::{Columns, Reduced};
 use super::lanes::Lanes;
 use crate::low::divsteps25519;
 
-/// How many groups of eight share one inversion.
+/// Number of groups of eight that share one inversion.
 pub(super) const RUN: usize = 32;
 
 /// Numerators and denominators of up to [`RUN`] groups, wiped when dropped.
 pub(super) struct Fractions<const BITS: u32> {
     len: usize,
-    /// How many groups there have ever been: what must be wiped.
+    /// Largest number of groups there has ever been: these must be wiped.
     used: usize,
     numerators: [Lanes<BITS>; RUN],
     denominators: [Lanes<BITS>; RUN],

@@ -18,8 +18,8 @@ pub(super) struct LimbBounds {
     pub(super) product: u64,
     /// The same with the bias.
     pub(super) biased: u64,
-    /// What may be subtracted from biased columns.
+    /// Columns that may be subtracted from biased columns.
     pub(super) subtracted: u64,
-    /// What may be carried.
+    /// Columns that may be carried.
     pub(super) carried: u64,
 }

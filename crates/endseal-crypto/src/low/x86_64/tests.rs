@@ -15,7 +15,7 @@ use crate::low::reference25519::{P, multiply_add, of_limbs, random_words};
 
 type Limbs = [u64; 5];
 
-/// What a multiplication reads of a limb.
+/// Bits that a multiplication reads of a limb.
 const READ: u64 = limb_mask(52);
 
 /// Runs it for both radixes where the CPU has IFMA.
