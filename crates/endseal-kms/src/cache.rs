@@ -34,18 +34,19 @@ use entries::{Digest, Entries};
 pub struct CacheLimits {
     /// Keys at once. The one that was not used for longest goes first.
     pub entries: usize,
-    /// How long a key is used after it was opened, and at most a quarter longer kept in memory.
+    /// Time for which a key is used after it was opened; it is kept in memory at most a quarter
+    /// longer.
     pub ttl: Duration,
-    /// How long the provider has for an answer.
+    /// Time that the provider has for an answer.
     pub timeout: Duration,
     /// Questions on their way at once; beyond, the provider counts as overloaded.
     pub questions: usize,
     /// Failures in a row after which the provider is left alone.
     pub failures: u32,
-    /// How long it is left alone at first. Then one question is let through, and each failure of it
-    /// doubles the time.
+    /// Time for which it is left alone at first. Then one question is let through, and each failure
+    /// of it doubles the time.
     pub pause: Duration,
-    /// How long it is left alone at most.
+    /// Time for which it is left alone at most.
     pub longest_pause: Duration,
 }
 
@@ -81,7 +82,7 @@ struct State {
     swept: bool,
 }
 
-/// What all who asked one question hear.
+/// Answer to all callers that asked one question.
 type Outcome = Result<Arc<ContentKey>, ProviderError>;
 
 impl Cached {
@@ -98,7 +99,7 @@ impl Cached {
         Self(Arc::new(Inner { provider, limits, state: Mutex::new(state), counters }))
     }
 
-    /// What was done so far.
+    /// Returns the counters.
     #[must_use]
     pub fn counters(&self) -> &CacheCounters {
         &self.0.counters
@@ -110,7 +111,7 @@ impl Cached {
         self.0.lock().entries.len()
     }
 
-    /// Whether the provider is left alone now.
+    /// Returns true if the provider is left alone now.
     #[must_use]
     pub fn is_paused(&self) -> bool {
         self.0.lock().breaker.is_open(Instant::now())

@@ -42,7 +42,7 @@ pub use rsa::RsaProvider;
 pub use several::Several;
 pub use vault::VaultProvider;
 
-/// What a provider answers, later.
+/// Future answer of a provider.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ProviderError>> + Send + 'a>>;
 
 /// Longest wrapped key in bytes: what the header of an object has room for.
@@ -61,11 +61,12 @@ pub trait KeyProvider: Send + Sync {
     /// The id under which [`Self::wrap`] wraps now.
     fn wrapping_key_id(&self) -> KeyId;
 
-    /// Whether [`Self::unwrap`] could open what is wrapped under that id.
+    /// Returns true if [`Self::unwrap`] could open keys that are wrapped under that id.
     fn knows(&self, key_id: &KeyId) -> bool;
 
-    /// Whether what was wrapped under `key_id` is as new as `sample`, which [`Self::wrap`] made
-    /// just now: of the same key, and the same version of that key where keys have versions.
+    /// Returns true if a key that was wrapped under `key_id` is as new as `sample`, which
+    /// [`Self::wrap`] made just now: of the same key, and the same version of that key where keys
+    /// have versions.
     fn is_as_new(&self, key_id: &str, wrapped: &[u8], sample: &Wrapped) -> bool {
         let _ = wrapped;
         key_id == sample.key_id.as_str()
@@ -162,8 +163,8 @@ impl fmt::Display for ProviderError {
 
 impl core::error::Error for ProviderError {}
 
-/// Whether a provider does what it must: it opens what it wrapped, and not under another context.
-/// For the start of a server, and for its answer whether it is ready.
+/// Checks that a provider does what it must: it opens what it wrapped, and not under another
+/// context. For the start of a server, and for its readiness.
 ///
 /// # Errors
 /// The provider's; [`ProviderError::Refused`] if it does not bind the context, as an old server

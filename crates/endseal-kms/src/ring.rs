@@ -46,7 +46,7 @@ struct RingKey {
     key: WrappingKey,
 }
 
-/// What may be shown of a key.
+/// Facts about a key that may be shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RingEntry {
@@ -54,7 +54,7 @@ pub struct RingEntry {
     pub id: KeyId,
     /// When it was made, in seconds since 1970.
     pub created: u64,
-    /// Whether it is the one that wraps.
+    /// True if it is the one that wraps.
     pub wraps: bool,
 }
 
@@ -100,7 +100,7 @@ impl Ring {
         Ok(())
     }
 
-    /// What may be shown of the keys, in their order.
+    /// Returns the facts about the keys that may be shown, in their order.
     pub fn entries(&self) -> impl Iterator<Item = RingEntry> + '_ {
         self.keys.iter().enumerate().map(|(at, key)| RingEntry {
             id: key.id.clone(),

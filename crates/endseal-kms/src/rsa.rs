@@ -62,7 +62,7 @@ impl RsaKey {
         &self.id
     }
 
-    /// Whether it opens what it wrapped.
+    /// Returns true if it opens keys that it wrapped.
     #[must_use]
     pub fn is_private(&self) -> bool {
         matches!(self.kind, Kind::Private(_))
@@ -191,7 +191,7 @@ impl fmt::Display for ReadRsaKeyError {
 
 impl core::error::Error for ReadRsaKeyError {}
 
-/// What PEM held.
+/// Content of a PEM file.
 struct Pem {
     der: Zeroizing<Vec<u8>>,
     private: bool,

@@ -13,7 +13,7 @@
 //! `chacha20-poly1305`, and not `derived`. [`check`](crate::check) finds a server that ignores
 //! them.
 //!
-//! What we hold of content keys and tokens is wiped. The buffers of HTTP and TLS are not.
+//! Content keys and tokens in our memory are wiped. The buffers of HTTP and TLS are not.
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -48,7 +48,7 @@ pub struct VaultSettings {
     pub key: String,
     /// The namespace, where the server has them.
     pub namespace: Option<String>,
-    /// What gives access.
+    /// Source of the token that gives access.
     pub token: TokenSource,
 }
 
@@ -183,7 +183,7 @@ fn version(ciphertext: &str) -> Option<&str> {
     ciphertext.split(':').nth(1).filter(|version| !version.is_empty())
 }
 
-/// What can stand in a path without being encoded, and leads nowhere else.
+/// Returns true if a text can stand in a path without being encoded, and leads nowhere else.
 fn is_path(text: &str) -> bool {
     let own = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     text.len() <= 256

@@ -13,7 +13,7 @@ use crate::response::{document, empty, set};
 /// A document with a location that is ignored: there is one place.
 const MAX_REQUEST: u64 = 16 * 1024;
 
-/// Who owns everything.
+/// Owner of everything.
 pub(crate) const OWNER: &str = "folder";
 
 /// `CreateBucket`

@@ -67,7 +67,7 @@ fn check(headers: &HeaderMap, entry: &Entry, names: &Names) -> Result<(), S3Erro
     Ok(())
 }
 
-/// Whether a range is wanted of this object and no other (`If-Range`).
+/// Returns true if a range is wanted of this object and no other (`If-Range`).
 pub(crate) fn range_applies(headers: &HeaderMap, entry: &Entry) -> bool {
     match text(headers, "if-range") {
         None => true,
@@ -95,12 +95,12 @@ pub(crate) fn check_write(headers: &HeaderMap, old: Option<&Entry>) -> Result<()
     }
 }
 
-/// Whether a list of entity tags has this one; quotes are not needed.
+/// Returns true if a list of entity tags has this one; quotes are not needed.
 fn lists(tags: &str, etag: &str) -> bool {
     tags.split(',').map(str::trim).any(|tag| tag == "*" || is_tag(tag, etag))
 }
 
-/// Whether both are the same tag, with quotes or without.
+/// Returns true if both are the same tag, with quotes or without.
 pub(crate) fn is_tag(tag: &str, etag: &str) -> bool {
     let tag = tag.trim();
     tag.strip_prefix("W/").unwrap_or(tag).trim_matches('"') == etag.trim_matches('"')

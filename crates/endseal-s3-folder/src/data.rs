@@ -67,7 +67,7 @@ impl Drop for Draft {
     }
 }
 
-/// Who reads which data.
+/// Readers of data, counted.
 #[derive(Debug, Default)]
 pub(crate) struct Leases(Mutex<HashMap<Id, Count>>);
 
@@ -84,7 +84,7 @@ pub(crate) struct Lease {
     id: Id,
     path: PathBuf,
     pending: PathBuf,
-    /// Whether whoever gives it back may wait for the disk.
+    /// True if the caller that gives it back may wait for the disk.
     may_block: bool,
 }
 

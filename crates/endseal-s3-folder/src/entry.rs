@@ -1,4 +1,4 @@
-//! What is known of an object, and of an upload in parts.
+//! Facts about an object, and about an upload in parts.
 
 use core::time::Duration;
 use std::time::SystemTime;
@@ -13,18 +13,18 @@ const OBJECT: &str = "endseal-folder object 1";
 const UPLOAD: &str = "endseal-folder upload 1";
 const PENDING: &str = "endseal-folder pending 1";
 
-/// What is known of an object.
+/// Facts about an object.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Entry {
     /// Where its bytes are.
     pub(crate) data: Id,
-    /// How many.
+    /// Length in bytes.
     pub(crate) len: u64,
     /// Parts, if it was uploaded in parts.
     pub(crate) parts: Option<u16>,
     /// When it was written, in microseconds since 1970.
     pub(crate) modified: u64,
-    /// What stands beside it.
+    /// Headers beside it.
     pub(crate) headers: HeaderMap,
 }
 
@@ -75,7 +75,7 @@ impl Entry {
     }
 }
 
-/// What is known of an upload.
+/// Facts about an upload.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Upload {
     pub(crate) key: String,

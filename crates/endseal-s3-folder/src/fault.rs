@@ -29,7 +29,7 @@ pub(crate) fn not_here() -> S3Error {
     S3Error::not_implemented().with_message("A folder as the backend does not do this.")
 }
 
-/// What the disk did, without saying where.
+/// Returns the error of the disk, without its place.
 pub(crate) fn disk(error: &io::Error) -> S3Error {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => S3Error::new(

@@ -21,7 +21,7 @@ use crate::walk::Walk;
 /// S3's limit.
 const MAX_KEYS: usize = 1_000;
 
-/// What a list may have.
+/// Request for a list.
 struct ListRequest {
     prefix: String,
     delimiter: String,

@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 /// Characters at which a name goes on in a folder. File systems take 255.
 const FULL: usize = 200;
 
-/// What a name is.
+/// Kind of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// An object whose key ends here.
     Object,
-    /// What follows a `/`.
+    /// Component that a `/` follows.
     Folder,
-    /// What follows a cut.
+    /// Piece that a cut follows.
     Cut,
 }
 
@@ -60,7 +60,7 @@ fn escaped(component: &str, path: &mut PathBuf) -> String {
     name
 }
 
-/// What a name stands for: the bytes of its (piece of a) component.
+/// Decodes a name: the bytes of its (piece of a) component.
 pub(crate) fn decode(name: &str) -> Option<(Kind, Vec<u8>)> {
     let (name, suffix) = name.split_once('=')?;
     let kind = match suffix {

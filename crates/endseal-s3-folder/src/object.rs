@@ -20,7 +20,7 @@ use crate::response::{document, empty, set};
 /// Most bytes of one request.
 pub(crate) const MAX_OBJECT: u64 = 5 << 30;
 
-/// What stands beside an object, apart from user metadata.
+/// Headers beside an object, apart from user metadata.
 const BESIDE: [&str; 7] = [
     "cache-control",
     "content-disposition",
@@ -31,7 +31,7 @@ const BESIDE: [&str; 7] = [
     "x-amz-website-redirect-location",
 ];
 
-/// What would be lost silently.
+/// Headers that are refused, since they would be lost silently.
 const REFUSED: [&str; 6] = [
     "x-amz-tagging",
     "x-amz-object-lock-mode",
@@ -102,7 +102,7 @@ pub(crate) async fn put(asked: Asked) -> Result<Response<Reply>, S3Error> {
     Ok(response)
 }
 
-/// What of an object is sent.
+/// Part of an object that is sent.
 struct ReadRequest {
     range: Range<u64>,
     is_partial: bool,

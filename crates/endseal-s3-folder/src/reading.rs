@@ -20,9 +20,9 @@ const READ: u64 = 512 * 1024;
 /// The body of an answer.
 #[derive(Debug)]
 pub(crate) enum Reply {
-    /// What is here.
+    /// Bytes in memory.
     Full(Bytes),
-    /// What is read while it is sent: one read ahead, and no more.
+    /// File that is read while it is sent: one read ahead, and no more.
     Reading(Reading),
 }
 

@@ -247,7 +247,7 @@ impl Store {
             .map_err(|error| disk(&error))
     }
 
-    /// What is known of an object.
+    /// Returns the facts about an object.
     pub(crate) fn entry(&self, bucket: &str, key: &str) -> Result<Option<Entry>, S3Error> {
         load(&self.entry_path(bucket, key)).map_err(|error| disk(&error))
     }

@@ -72,7 +72,7 @@ pub(crate) fn number(asked: &Asked) -> Result<u16, S3Error> {
 }
 
 impl Store {
-    /// Whether there is another bucket, under the guard of the first.
+    /// Checks that another bucket exists, under the guard of the first.
     ///
     /// # Errors
     /// `NoSuchBucket`.
@@ -170,7 +170,7 @@ impl Store {
         Ok(id)
     }
 
-    /// What is known of an upload.
+    /// Returns the facts about an upload.
     ///
     /// # Errors
     /// `NoSuchUpload`, also if it is one of another key.

@@ -28,7 +28,7 @@ pub(crate) struct Walk {
 #[derive(Debug)]
 struct Level {
     path: PathBuf,
-    /// What all its keys begin with.
+    /// Prefix of all its keys.
     prefix: Vec<u8>,
     batch: VecDeque<Name>,
     /// Where to go on when the batch is used up; `None` if there is nothing more.
@@ -38,7 +38,7 @@ struct Level {
 /// Names sort as the keys do that they lead to: no key of one name lies between two of another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Name {
-    /// What the name adds to the key; with `/` if it is a folder.
+    /// Bytes that the name adds to the key; with `/` if it is a folder.
     bytes: Vec<u8>,
     file: String,
     is_object: bool,
@@ -98,7 +98,7 @@ impl Walk {
         Ok(None)
     }
 
-    /// Whether a key, or a key that begins so, is wanted.
+    /// Returns true if a key, or a key that begins so, is wanted.
     fn leads_on(&self, key: &[u8], is_object: bool) -> bool {
         let skipped = self.skipped.as_ref().is_some_and(|skipped| key.starts_with(skipped));
         let fits = key.starts_with(&self.prefix) || (!is_object && self.prefix.starts_with(key));

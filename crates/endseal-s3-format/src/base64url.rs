@@ -11,8 +11,8 @@ pub(super) fn encode(bytes: &[u8]) -> String {
     BASE64_URL.encode(bytes)
 }
 
-/// What `text` encodes, if that is `max` bytes at most: padding, other characters and bits set
-/// behind the last byte are refused, and so is what is too long, before it is decoded.
+/// Decodes `text`, if that is `max` bytes at most: padding, other characters and bits set behind
+/// the last byte are refused, and so is a longer text, before it is decoded.
 pub(super) fn decode(text: &str, max: usize) -> Result<Vec<u8>, Unauthentic> {
     if text.len() > encoded_len(max) {
         return Err(Unauthentic);

@@ -49,7 +49,8 @@ impl Header {
 
 /// Seals the content of a whole object. [`Header::whole`](crate::Header::whole) makes it.
 ///
-/// What is dropped before [`finish`](Self::finish) is a truncated object, which does not open.
+/// A sealer that is dropped before [`finish`](Self::finish) leaves a truncated object, which does
+/// not open.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct WholeSealer {
     content: ContentSealer,
@@ -123,7 +124,7 @@ impl WholeSealer {
     }
 }
 
-/// What is said of it in its tail.
+/// Returns the record in its tail.
 fn whole(plaintext_len: u64, checksum: Option<ContentChecksum>) -> Result<Record, SealError> {
     Record::whole(plaintext_len, checksum).ok_or(SealError::ContentTooLong)
 }

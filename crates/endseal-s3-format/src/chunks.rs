@@ -102,7 +102,7 @@ fn seal(
     chunks.seal(chunk, sealed).map_err(|_| SealError::ContentTooLong)
 }
 
-/// What an opener did with the start of a buffer.
+/// Use that an opener made of the start of a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Taken {

@@ -20,14 +20,16 @@ pub use md5::{Named, names_md5, of_md5};
 
 const WHOLE: &str = "-0";
 
-/// What clients see for the backend's `tag`, with or without quotes and `W/`, which stay.
+/// Returns the tag that clients see for the backend's `tag`, with or without quotes and `W/`, which
+/// stay.
 #[must_use]
 pub fn to_client(tag: &str) -> String {
     let quoted = Quoted::new(tag);
     if is_multipart(quoted.opaque) { tag.to_owned() } else { quoted.with(quoted.opaque, WHOLE) }
 }
 
-/// What the backend calls what clients know as `tag`, with or without quotes and `W/`, which stay.
+/// Returns the backend's tag for the one that clients know as `tag`, with or without quotes and
+/// `W/`, which stay.
 ///
 /// A tag that [`to_client`] never gives becomes one that no object of a backend has: one that ends
 /// in `-0`.
@@ -110,7 +112,8 @@ impl PartTag {
         Ok(Self { backend: backend.to_owned(), salt })
     }
 
-    /// What clients get: `"<tag of the backend>-<salt in hexadecimal>"`, or `-0`, with quotes.
+    /// Returns the tag for clients: `"<tag of the backend>-<salt in hexadecimal>"`, or `-0`, with
+    /// quotes.
     #[must_use]
     pub fn encode(&self) -> String {
         let mut out = format!("\"{}-", self.backend);
@@ -153,7 +156,7 @@ fn salt(text: &str) -> Option<[u8; SALT_LEN]> {
     (out != [0; SALT_LEN]).then_some(out)
 }
 
-/// Whether the tag ends as those of multipart objects do.
+/// Returns true if the tag ends as those of multipart objects do.
 fn is_multipart(opaque: &str) -> bool {
     opaque.rsplit_once('-').is_some_and(|(_, number)| {
         let digits = number.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! What can go wrong: one error for everything that does not open, one for each kind of writing.
+//! Errors: one for everything that does not open, one for each kind of writing.
 
 use core::fmt;
 

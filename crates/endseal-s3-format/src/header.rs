@@ -167,7 +167,7 @@ impl Header {
         valid.then_some(own)
     }
 
-    /// How the object was written.
+    /// Returns the form in which the object was written.
     #[must_use]
     pub fn form(&self) -> Form {
         self.form

@@ -73,7 +73,7 @@ pub const USER_METADATA: &str = "endseal-m";
 /// Name of the metadata entry with the MD5 of the content: `x-amz-meta-endseal-md5`.
 pub const MD5_METADATA: &str = "endseal-md5";
 
-/// Whether a metadata entry with that name belongs to the format, and not to clients.
+/// Returns true if a metadata entry with that name belongs to the format, and not to clients.
 #[must_use]
 pub fn is_own_metadata(name: &str) -> bool {
     matches!(name, HEADER_METADATA | USER_METADATA | MD5_METADATA)

@@ -15,7 +15,7 @@ pub use secret_text::{MAX_SECRET_TEXT, NameSecretError};
 const MAX_KEY: usize = 1_024;
 
 endseal_crypto::secret_bytes! {
-    /// What the names in one bucket, or in several, are encrypted under. Uniformly random.
+    /// Key that encrypts the names in one bucket, or in several. Uniformly random.
     pub struct NameSecret[32];
 }
 
@@ -60,7 +60,7 @@ impl Names {
         Ok(out)
     }
 
-    /// What clients call what the backend has under `sealed`: a key, or a prefix that ends in `/`.
+    /// Returns the client's name of the backend's `sealed`: a key, or a prefix that ends in `/`.
     ///
     /// # Errors
     /// [`Unauthentic`] if `sealed` is not what [`seal_key`](Self::seal_key) makes in this bucket.

@@ -9,7 +9,7 @@ use crate::part::PartNumber;
 use crate::user_metadata::MAX_METADATA;
 use crate::{Unauthentic, base64url};
 
-/// What keys begin with that belong to the writer. Clients can neither see nor name them.
+/// Prefix of keys that belong to the writer. Clients can neither see nor name them.
 pub const RESERVED_PREFIX: &str = ".endseal/";
 
 /// Name of the metadata entry with [`ParkedUpload`] that parked parts have, and what is recorded of
@@ -19,8 +19,8 @@ pub const PARKED_METADATA: &str = "endseal-upload";
 /// Bytes of a key and of a backend's upload id at most.
 const MAX_UPLOAD: usize = 2 + 1_024 + 1_024;
 
-/// What the keys of an upload's parked parts begin with: `.endseal/parked/<id>/`, with the id in
-/// hexadecimal of `BLAKE3-derive("endseal/s3-object@v1 parked", backend_upload_id)`, 16 bytes.
+/// Returns the prefix of the keys of an upload's parked parts: `.endseal/parked/<id>/`, with the id
+/// in hexadecimal of `BLAKE3-derive("endseal/s3-object@v1 parked", backend_upload_id)`, 16 bytes.
 #[must_use]
 pub fn parked_folder(backend_upload_id: &str) -> String {
     format!("{RESERVED_PREFIX}parked/{}/", folder_id(backend_upload_id))
@@ -61,13 +61,13 @@ pub fn parked_folder_of(key: &str) -> Option<&str> {
     key.get(..key.len() - number.len())
 }
 
-/// Whether a text is what [`short_digest`] gives.
+/// Returns true if a text has the form of a [`short_digest`].
 pub(super) fn is_short_digest(text: &str) -> bool {
     let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     text.len() == 32 && text.bytes().all(is_hex)
 }
 
-/// Whether a text is a part's number in five digits.
+/// Returns true if a text is a part's number in five digits.
 pub(super) fn is_number(text: &str) -> bool {
     let digits = text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit());
     digits && text.parse().ok().and_then(PartNumber::new).is_some()

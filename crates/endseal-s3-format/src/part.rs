@@ -42,7 +42,7 @@ fn part_context(number: PartNumber) -> Vec<u8> {
 
 /// Seals one part: its salt, then its chunks.
 ///
-/// What is dropped before [`finish`](Self::finish) is a truncated part.
+/// A sealer that is dropped before [`finish`](Self::finish) leaves a truncated part.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct PartSealer {
     content: ContentSealer,

@@ -15,7 +15,7 @@ const CHUNK: u64 = CHUNK_LEN as u64;
 const SEALED_CHUNK: u64 = SEALED_CHUNK_LEN as u64;
 const SALT: u64 = SALT_LEN as u64;
 
-/// What a range of the content needs of the object.
+/// Bytes of the object that a range of the content needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RangePlan {
     sealed: Range<u64>,
@@ -25,7 +25,7 @@ pub struct RangePlan {
     start: u64,
     /// Its length.
     len: u64,
-    /// Whether chunks without content, behind the range, are opened too.
+    /// True if chunks without content, behind the range, are opened too.
     is_all: bool,
 }
 

@@ -21,8 +21,9 @@ const FIXED_LEN: usize = 1 + SALT_LEN + 8 + 32 + 1 + FIELD_LEN;
 /// In the place of a digest that is not known.
 const NO_DIGEST: [u8; 32] = [0; 32];
 
-/// What happened once: an upload of a part, with this salt and content, which the backend answered
-/// to with this tag. It is sealed under the upload's content key, for one part number.
+/// Proof that something happened once: an upload of a part, with this salt and content, which the
+/// backend answered to with this tag. It is sealed under the upload's content key, for one part
+/// number.
 #[derive(Clone, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "what the format has")]
 pub struct Receipt {

@@ -15,7 +15,7 @@ pub(super) const FIXED_LEN: usize = 48;
 /// Length of an entry.
 pub(super) const ENTRY_LEN: usize = 32;
 
-/// What the record of an object says. One that exists obeys all rules of the specification.
+/// Record of an object. One that exists obeys all rules of the specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     checksum: Option<ContentChecksum>,
@@ -81,7 +81,7 @@ impl Record {
         Ok(Self { checksum, composite, plaintext_len, entries })
     }
 
-    /// How the object was written.
+    /// Returns the form in which the object was written.
     #[must_use]
     pub fn form(&self) -> Form {
         if self.entries.is_empty() { Form::Whole } else { Form::Multipart }
@@ -93,7 +93,7 @@ impl Record {
         self.checksum.as_ref()
     }
 
-    /// Whether the checksum is one of the parts' checksums.
+    /// Returns true if the checksum is one of the parts' checksums.
     #[must_use]
     pub fn is_composite(&self) -> bool {
         self.composite

@@ -8,7 +8,7 @@ use crate::part::PartNumber;
 /// Name of the object with the upload id, in an upload's [`recorded_folder`].
 const ID: &str = "id";
 
-/// What the keys of all that is recorded of an upload begin with: `.endseal/upload/<id>/`, with the
+/// Returns the prefix of the keys of all records of an upload: `.endseal/upload/<id>/`, with the
 /// same id as where parts are parked.
 #[must_use]
 pub fn recorded_folder(backend_upload_id: &str) -> String {

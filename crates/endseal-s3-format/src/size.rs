@@ -19,7 +19,7 @@ pub(super) const SHORT_TAIL: u64 = SHORT_TAIL_LEN as u64;
 /// The same.
 pub(super) const SHORT_TAIL_LEN: usize = SALT_LEN + 48 + TAG_LEN + 4;
 const SLOT: u64 = 80;
-/// What 5 MiB of content add to the length of an object, with their slot.
+/// Bytes that 5 MiB of content add to the length of an object, with their slot.
 const SEALED_SLOT: u64 = MIN_PART / CHUNK * SEALED_CHUNK + SLOT;
 
 /// `T(P) = P + 16 chunks(P) + 92 + 80 slots(P)`: the length of the object that holds `plaintext`
@@ -77,7 +77,8 @@ pub const fn part_len(plaintext: u64) -> Option<u64> {
     }
 }
 
-/// How much content a sealed part of that length holds. `None` if no part has that length.
+/// Returns the length of the content in a sealed part of that length. `None` if no part has that
+/// length.
 #[must_use]
 pub const fn part_plaintext_len(sealed: u64) -> Option<u64> {
     let Some(chunks) = sealed.checked_sub(SALT) else { return None };
@@ -87,8 +88,8 @@ pub const fn part_plaintext_len(sealed: u64) -> Option<u64> {
     }
 }
 
-/// How long the tail of an object with that much content is at most: `92 + 80 slots(P)`, which is
-/// the length of a whole object's tail.
+/// Returns the largest length of the tail of an object with that much content: `92 + 80 slots(P)`,
+/// which is the length of a whole object's tail.
 ///
 /// As many bytes from the end of a multipart object hold its record and its pad.
 #[must_use]

@@ -15,7 +15,7 @@ use crate::{ContentKey, SealError, Unauthentic};
 
 const LENGTH_LEN: usize = 4;
 
-/// What the record of one object is sealed by.
+/// Keys that seal the record of one object.
 pub(super) struct TailKeys {
     pub(super) salt: [u8; SALT_LEN],
     /// Derived with that salt and [`record_context`].

@@ -52,7 +52,7 @@ impl UserMetadata {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_slice()))
     }
 
-    /// Whether there is no entry.
+    /// Returns true if there is no entry.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -92,7 +92,8 @@ impl UserMetadata {
     }
 }
 
-/// How many bytes of names and values S3 leaves beside the entry `endseal` with that header.
+/// Returns the number of bytes of names and values that S3 leaves beside the entry `endseal` with
+/// that header.
 #[must_use]
 pub fn room(header: &Header) -> usize {
     let taken = HEADER_METADATA.len() + header.encode().len();
@@ -149,7 +150,7 @@ fn is_name(name: &[u8]) -> bool {
     !name.is_empty() && name.iter().all(known)
 }
 
-/// What a field's value may have: no control character but the tabulator.
+/// Returns true if the bytes may stand in a field's value: no control character but the tabulator.
 fn is_value(value: &[u8]) -> bool {
     value.iter().all(|byte| *byte == b'\t' || (*byte >= b' ' && *byte != 0x7f))
 }

@@ -1,4 +1,4 @@
-//! What a client is told when a request fails: S3's codes.
+//! Errors for clients: S3's codes.
 
 use std::borrow::Cow;
 
@@ -41,11 +41,11 @@ codes! {
     keys_unavailable = SERVICE_UNAVAILABLE "ServiceUnavailable" "The key provider is not available.";
     /// Too many requests at once.
     slow_down = SERVICE_UNAVAILABLE "SlowDown" "Please reduce your request rate.";
-    /// What lies in the bucket was changed, is another object's, or was sealed under another key.
+    /// The object in the bucket was changed, is another object's, or was sealed under another key.
     not_authentic = INTERNAL_SERVER_ERROR "ObjectNotAuthentic" "The object in the bucket does not authenticate: it was changed, moved, or sealed under another key.";
-    /// What lies in the bucket is plaintext, and the bucket's mode does not allow to read it.
+    /// The object in the bucket is plaintext, and the bucket's mode does not allow to read it.
     plaintext = FORBIDDEN "InvalidObjectState" "The object in the bucket is not sealed, and this bucket must hold sealed objects only.";
-    /// What the proxy cannot do with a sealed object.
+    /// The proxy cannot do this with a sealed object.
     not_implemented = NOT_IMPLEMENTED "NotImplemented" "The proxy cannot do this with sealed objects.";
     /// A head beyond the limit.
     head_too_large = REQUEST_HEADER_FIELDS_TOO_LARGE "RequestHeaderSectionTooLarge" "Your request header exceeds the maximum allowed size.";

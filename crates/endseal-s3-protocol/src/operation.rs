@@ -38,9 +38,9 @@ pub enum Operation {
     DeleteObjects,
     /// The object by a form of a browser.
     PostObject,
-    /// What needs the content at the backend, changes objects there, or is known to no rule below:
-    /// `SelectObjectContent`, `GetObjectTorrent`, `WriteGetObjectResponse`, `RenameObject`,
-    /// `CreateSession`, appending, unpacking, other methods.
+    /// Operations that need the content at the backend, change objects there, or are known to no
+    /// rule below: `SelectObjectContent`, `GetObjectTorrent`, `WriteGetObjectResponse`,
+    /// `RenameObject`, `CreateSession`, appending, unpacking, other methods.
     NotOnSealed,
     /// Whatever does not touch content, sizes or entity tags of objects.
     Other,
@@ -109,16 +109,17 @@ const REFUSED_HEADERS: [&str; 4] = [
 /// means what the client may do anyway.
 const FORCE_DELETE: &str = "x-minio-force-delete";
 
-/// What can be asked about an object, and set, without touching its content. Nothing else goes to
-/// the backend as it is: many servers take a parameter that they do not know for none, and a `PUT`
-/// with it for one of plaintext.
+/// Parameters about an object that can be asked for, and set, without touching its content. No
+/// other goes to the backend as it is: many servers take a parameter that they do not know for
+/// none, and a `PUT` with it for one of plaintext.
 const ABOUT_OBJECTS: [&str; 4] = ["acl", "legal-hold", "retention", "tagging"];
 
 /// With those of buckets, the parameters that make a request for an object one for something else.
 const OF_OBJECTS: [&str; 7] =
     ["attributes", "delete", "legal-hold", "restore", "retention", "uploadId", "versions"];
 
-/// What can be asked about a bucket. All else that is asked of one is a list of its objects.
+/// Parameters about a bucket that can be asked for. All else that is asked of one is a list of its
+/// objects.
 const ABOUT_BUCKETS: [&str; 26] = [
     "abac",
     "accelerate",

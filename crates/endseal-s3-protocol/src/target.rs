@@ -1,4 +1,4 @@
-//! What a request is about: bucket, key and query, out of a path or a host name.
+//! Target of a request: bucket, key and query, out of a path or a host name.
 
 use alloc::sync::Arc;
 use std::borrow::Cow;
@@ -18,7 +18,7 @@ pub struct Target {
     bucket: Option<Arc<str>>,
     key: Option<Arc<str>>,
     query: Query,
-    /// Whether the key is the backend's own, and not a client's.
+    /// True if the key is the backend's own, and not a client's.
     is_stored: bool,
 }
 
@@ -91,7 +91,7 @@ impl Target {
         Self { is_stored: true, ..Self::of(bucket, Some(key), query) }
     }
 
-    /// Whether the key is the backend's own, which nothing translates.
+    /// Returns true if the key is the backend's own, which nothing translates.
     #[must_use]
     pub const fn is_stored(&self) -> bool {
         self.is_stored
@@ -222,7 +222,7 @@ impl Query {
         self
     }
 
-    /// Whether there is a parameter of that name.
+    /// Returns true if there is a parameter of that name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(known, _)| known == name)

@@ -1,4 +1,4 @@
-//! Who may come in, and do what: access keys of clients, their buckets and permissions.
+//! Access keys of clients, their buckets and permissions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl SecretAccessKey {
     }
 }
 
-/// What a client may do, out of `list`, `read`, `write`, `admin`.
+/// Permissions of a client, out of `list`, `read`, `write`, `admin`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Permissions(u8);
 
@@ -71,7 +71,7 @@ impl Permissions {
         Self(self.0 | other.0)
     }
 
-    /// Whether all of `other` are among these.
+    /// Returns true if all of `other` are among these.
     #[must_use]
     pub const fn include(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -123,7 +123,7 @@ impl Client {
         self
     }
 
-    /// Whether it has credentials of its own at the backend.
+    /// Returns true if it has credentials of its own at the backend.
     #[must_use]
     pub const fn is_mapped(&self) -> bool {
         self.mapped.is_some()
@@ -135,7 +135,7 @@ impl Client {
         &self.access_key
     }
 
-    /// Whether it may use a bucket; without a bucket, whether it may use all.
+    /// Returns true if it may use a bucket; without a bucket, if it may use all.
     #[must_use]
     pub fn may_use(&self, bucket: Option<&str>) -> bool {
         match bucket {
@@ -163,7 +163,7 @@ impl Client {
     }
 }
 
-/// What an operation needs.
+/// Returns the permissions that an operation needs.
 fn needed(operation: Operation, method: &http::Method, target: &Target) -> Permissions {
     match operation {
         Operation::GetObject
@@ -232,7 +232,7 @@ impl Clients {
         self.0.get(access_key).map(|known| (&known.client, known.signer.as_ref()))
     }
 
-    /// What signs a client's requests for the backend, where it is not the proxy's own.
+    /// Returns the signer of a client's requests to the backend, where it is not the proxy's own.
     pub(crate) fn signer(&self, access_key: &str) -> Option<BackendSigner> {
         self.0.get(access_key)?.signer.clone()
     }

@@ -1,4 +1,4 @@
-//! What is done to a backend's buckets from time to time, beside serving them.
+//! Upkeep of a backend's buckets, beside serving them.
 //!
 //! | to do this | use |
 //! |---|---|

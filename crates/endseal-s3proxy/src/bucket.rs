@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::glob::Glob;
 
-/// What to do with objects that are not sealed.
+/// Treatment of objects that are not sealed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -24,7 +24,7 @@ pub enum Plaintext {
     Allow,
 }
 
-/// What objects are called by.
+/// Form of the entity tags of objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -47,13 +47,13 @@ pub struct BucketRule {
     pub name: Glob,
     /// Objects that are not sealed.
     pub plaintext: Plaintext,
-    /// What content keys are bound to; lower ones are refused on reading.
+    /// Binding of content keys; objects with a lower one are refused on reading.
     pub binding: Binding,
-    /// Whether user metadata is sealed too.
+    /// True if user metadata is sealed too.
     pub seal_metadata: bool,
-    /// What clients see as entity tags.
+    /// Form of the entity tags that clients see.
     pub entity_tags: EntityTags,
-    /// What the names of objects are encrypted under; without it they are as they come.
+    /// Key that encrypts the names of objects; without it they are as they come.
     pub names: Option<BucketNames>,
 }
 

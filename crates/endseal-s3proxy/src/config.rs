@@ -33,9 +33,9 @@ pub struct Config {
     pub metrics: Option<SocketAddr>,
     /// The server behind.
     pub backend: Backend,
-    /// What wraps content keys.
+    /// Keys that wrap content keys.
     pub keys: Keys,
-    /// Who may do what.
+    /// Clients and their permissions.
     pub clients: Vec<Client>,
     /// Rules of buckets.
     pub buckets: Buckets,
@@ -83,7 +83,7 @@ pub struct Backend {
     pub credentials: Option<CredentialChain>,
     /// Certificates to trust beside the usual ones, in PEM.
     pub ca_file: Option<PathBuf>,
-    /// Whether it takes a checksum behind the body of an upload, or before a short one, as all but
+    /// True if it takes a checksum behind the body of an upload, or before a short one, as all but
     /// old servers do. With it, a body that was cut is never stored.
     pub trailers: bool,
 }

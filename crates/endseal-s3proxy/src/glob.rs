@@ -11,7 +11,7 @@ impl Glob {
         Self(pattern.to_owned())
     }
 
-    /// Whether a name fits. In time proportional to the product of both lengths at most.
+    /// Returns true if a name fits. In time proportional to the product of both lengths at most.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         let mut pieces = self.0.split('*');

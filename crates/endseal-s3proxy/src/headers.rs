@@ -67,7 +67,8 @@ fn is_passed_on(name: &HeaderName) -> bool {
         )
 }
 
-/// What describes the bytes of the content: wrong for those of the sealed object.
+/// Returns true if a header describes the bytes of the content: it would be wrong for those of the
+/// sealed object.
 fn describes_content(name: &HeaderName) -> bool {
     let name = name.as_str();
     name == "content-md5"
@@ -241,7 +242,7 @@ pub(crate) fn is_of_origins(name: &HeaderName) -> bool {
     *name == VARY || name.as_str().starts_with("access-control-")
 }
 
-/// What describes the sealed bytes, and the proxy's own metadata.
+/// Returns true if a header describes the sealed bytes, or is the proxy's own metadata.
 fn describes_sealed(name: &HeaderName) -> bool {
     let name = name.as_str();
     let own = name.strip_prefix(USER_METADATA).is_some_and(object::is_own_metadata);

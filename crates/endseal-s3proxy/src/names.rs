@@ -39,7 +39,7 @@ const REDIRECT: HeaderName = HeaderName::from_static("x-amz-website-redirect-loc
 const MAX_DOCUMENT: usize = 64 * 1024;
 
 impl Proxy {
-    /// What the names of a bucket are encrypted by; nothing where they are as they come.
+    /// Returns the encryption of the names of a bucket; `None` where they are as they come.
     pub(crate) fn names(&self, bucket: &str) -> Option<Arc<Names>> {
         self.rule(bucket).names.as_ref().map(|names| names.of(bucket))
     }
@@ -76,7 +76,8 @@ impl Proxy {
         }
     }
 
-    /// What clients call what the backend has under `key`; `None` if no client can name it.
+    /// Returns the client's name of the object that the backend has under `key`; `None` if no
+    /// client can name it.
     pub(crate) fn opened_key<'k>(&self, bucket: &str, key: &'k str) -> Option<Cow<'k, str>> {
         match self.names(bucket) {
             Some(names) => names.open_key(key).ok().map(Cow::Owned),
@@ -151,7 +152,7 @@ impl Proxy {
     }
 }
 
-/// What a request asks to be copied, if that is a key.
+/// Returns the source that a request copies, if that is a key.
 fn source(header: &HeaderValue) -> Option<Target> {
     let (path, _) = headers::copied_path(header.to_str().ok()?);
     parse_target(&path.parse::<Uri>().ok()?, None, &[]).ok()

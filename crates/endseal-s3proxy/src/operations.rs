@@ -1,4 +1,4 @@
-//! What the proxy does with each operation.
+//! Operations of the proxy.
 
 mod attributes;
 mod conditions;

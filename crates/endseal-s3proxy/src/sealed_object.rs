@@ -25,7 +25,7 @@ pub(crate) struct ObjectRef<'a> {
     pub(crate) bucket: &'a str,
     pub(crate) key: &'a str,
     pub(crate) version: Option<&'a str>,
-    /// Whether the backend has the key as it is here, whatever names are in this bucket.
+    /// True if the backend has the key as it is here, even if names of this bucket are encrypted.
     pub(crate) is_stored: bool,
 }
 
@@ -63,7 +63,7 @@ impl<'a> ObjectRef<'a> {
     }
 }
 
-/// What was found.
+/// Result of looking at an object.
 pub(crate) enum Inspected {
     /// A sealed object, whose key is here.
     Sealed(SealedObject),
@@ -225,7 +225,7 @@ impl Proxy {
 }
 
 impl SealedObject {
-    /// Whether it has a record with parts.
+    /// Returns true if it has a record with parts.
     pub(crate) fn is_multipart(&self) -> bool {
         self.header.form() == Form::Multipart
     }
@@ -240,7 +240,7 @@ impl SealedObject {
         content_md5::open(&self.header, &self.key, text).map(Some)
     }
 
-    /// What clients see as its entity tag, if there is one.
+    /// Returns the entity tag that clients see, if there is one.
     pub(crate) fn client_tag(&self) -> Option<String> {
         match &self.md5 {
             Some(md5) => Some(entity_tag::of_md5(md5)),

@@ -22,7 +22,7 @@ const OBJECTS: &str = "objects";
 const RING: &str = "keys.ring";
 const CREDENTIALS: &str = "credentials";
 
-/// What a proxy over a folder begins with.
+/// Parts with which a proxy over a folder begins.
 #[allow(missing_debug_implementations, reason = "it holds a secret access key")]
 #[non_exhaustive]
 pub struct SetUp {
@@ -33,7 +33,7 @@ pub struct SetUp {
     pub credentials: PathBuf,
     /// The key ring. Whoever has it reads every object; without it nobody does.
     pub ring: PathBuf,
-    /// Whether the key ring was made just now.
+    /// True if the key ring was made just now.
     pub is_new: bool,
 }
 

@@ -73,7 +73,7 @@ fn vector(scenario: &str, comment: &str, expect: &str, file: &str) -> Vector {
     Vector::new(scenario, comment, expect).with_json("file", &json(file))
 }
 
-/// What a reader finds.
+/// Adds the results that a reader finds.
 fn found(vector: Vector, keys: &[u8]) -> Vector {
     let join = |texts: Vec<String>| texts.join(" ");
     vector

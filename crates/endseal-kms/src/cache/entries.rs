@@ -48,7 +48,7 @@ impl Entries {
         Some(Arc::clone(&entry.key))
     }
 
-    /// How many keys made room.
+    /// Adds a key. Returns the number of keys that made room.
     pub(super) fn insert(&mut self, digest: Digest, key: Arc<ContentKey>, expires: Instant) -> u64 {
         self.remove(&digest);
         if self.limit == 0 {

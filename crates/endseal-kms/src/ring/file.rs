@@ -18,7 +18,7 @@ use super::{MAX_LEN, RemoveKeyError, Ring};
 use crate::KeyId;
 use crate::key_file;
 
-/// What protects the file of a ring beside its permissions.
+/// Protection of the file of a ring beside its permissions.
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 #[allow(clippy::exhaustive_enums, reason = "the two of the format")]

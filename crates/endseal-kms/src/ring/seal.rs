@@ -38,7 +38,7 @@ impl SealedRing {
         Ok(Self { header, protection, sealed: sealed.into() })
     }
 
-    /// What one guess of the passphrase costs.
+    /// Returns the cost of one guess of the passphrase.
     #[must_use]
     pub fn params(&self) -> KdfParams {
         self.protection.params()
@@ -63,7 +63,7 @@ pub enum OpenRingError {
     Authentication,
     /// The memory that the file asks for could not be had.
     NoMemory,
-    /// What was sealed is no ring: its writer made a mistake.
+    /// The content that was sealed is no ring: its writer made a mistake.
     Parse(ParseRingError),
 }
 

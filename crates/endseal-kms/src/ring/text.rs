@@ -150,7 +150,7 @@ impl<'a> Lines<'a> {
         self.rest.is_empty()
     }
 
-    /// What was read so far.
+    /// Returns the text that was read so far.
     pub(super) fn before(&self) -> &'a str {
         &self.text[..self.text.len() - self.rest.len()]
     }

@@ -1,4 +1,4 @@
-//! What is said to Vault, and what it answers.
+//! Requests to Vault, and its answers.
 
 use core::time::Duration;
 
@@ -73,8 +73,8 @@ impl Answered {
         }
     }
 
-    /// Whether one of the server's errors has that text in it. They are for people, but nothing
-    /// else tells these cases apart.
+    /// Returns true if one of the server's errors has that text in it. They are for people, but
+    /// nothing else tells these cases apart.
     fn says(&self, text: &str) -> bool {
         let Ok(answer) = serde_json::from_slice::<Value>(&self.body) else { return false };
         let errors = answer.get("errors").and_then(Value::as_array);

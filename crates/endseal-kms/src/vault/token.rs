@@ -17,7 +17,7 @@ use crate::ProviderError;
 /// Longest token in bytes. JSON web tokens are the longest.
 const MAX_LEN: usize = 16_384;
 
-/// What gives access to the server. Wiped when dropped.
+/// Token that gives access to the server. Wiped when dropped.
 #[derive(Clone)]
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct Token(HeaderValue);

@@ -10,7 +10,7 @@ pub(crate) fn id(text: &str) -> KeyId {
     KeyId::new(text).unwrap()
 }
 
-/// What every provider must do.
+/// Checks the duties of every provider.
 pub(crate) async fn opens_what_it_wrapped(provider: &dyn KeyProvider) -> Wrapped {
     endseal_kms::check(provider).await.unwrap();
     let wrapped = provider.wrap(b"context", &key(7)).await.ok().unwrap();

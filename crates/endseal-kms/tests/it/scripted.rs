@@ -34,7 +34,7 @@ impl Scripted {
         *self.mood.lock().unwrap() = mood;
     }
 
-    /// How often it was asked since the last time.
+    /// Returns the number of questions since the last call.
     pub(crate) fn asked(&self) -> usize {
         self.asked.swap(0, Ordering::SeqCst)
     }

@@ -178,7 +178,7 @@ fn flipped(bytes: &[u8], at: usize) -> Vec<u8> {
     replaced(bytes, at, &[bytes[at] ^ 1])
 }
 
-/// What all vectors of objects have.
+/// Returns a vector with the fields that all vectors of objects have.
 fn vector(scenario: &str, comment: &str, expect: &str) -> Vector {
     Vector::new(scenario, comment, expect)
         .with("kind", "object")

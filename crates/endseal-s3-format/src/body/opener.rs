@@ -81,7 +81,7 @@ impl WholeOpener {
         self.open_end(buffer, taken)
     }
 
-    /// Whether the last chunk is the only one.
+    /// Returns true if the last chunk is the only one.
     #[must_use]
     pub fn is_short(&self) -> bool {
         last_index(self.plaintext_len) == 0

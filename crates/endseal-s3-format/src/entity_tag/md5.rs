@@ -2,7 +2,7 @@
 
 use super::{Quoted, push_hex, split, to_client};
 
-/// What clients see for an object by the MD5 of its content, with quotes.
+/// Returns the tag that clients see for an object by the MD5 of its content, with quotes.
 #[must_use]
 pub fn of_md5(md5: &[u8; 16]) -> String {
     let mut out = String::with_capacity(2 * md5.len() + 2);
@@ -12,7 +12,8 @@ pub fn of_md5(md5: &[u8; 16]) -> String {
     out
 }
 
-/// Whether a list of tags has one that may be an [MD5](of_md5), with or without quotes and `W/`.
+/// Returns true if a list of tags has one that may be an [MD5](of_md5), with or without quotes and
+/// `W/`.
 #[must_use]
 pub fn names_md5(list: &str) -> bool {
     split(list).any(|tag| is_md5(Quoted::new(tag).opaque))
@@ -50,7 +51,7 @@ impl Named {
         self.md5().unwrap_or(&self.tag)
     }
 
-    /// Whether a tag is one of the two: weakly compared, with quotes or without.
+    /// Returns true if a tag is one of the two: weakly compared, with quotes or without.
     #[must_use]
     pub fn is(&self, tag: &str) -> bool {
         let opaque = Quoted::new(tag.trim()).opaque;
@@ -58,7 +59,7 @@ impl Named {
         names.into_iter().flatten().any(|name| Quoted::new(name).opaque == opaque)
     }
 
-    /// Whether a list has one of the two, or `*`.
+    /// Returns true if a list has one of the two, or `*`.
     #[must_use]
     pub fn is_in(&self, list: &str) -> bool {
         split(list).any(|tag| tag == "*" || self.is(tag))

@@ -26,12 +26,12 @@ pub struct RangeOpener {
     skip: usize,
     /// Content still to be given.
     remaining: u64,
-    /// Whether what has no content, behind the range, comes too.
+    /// True if bytes without content, behind the range, come too.
     is_all: bool,
     failed: bool,
 }
 
-/// What the next bytes are.
+/// Kind of the next bytes.
 enum Stage {
     Salt(Entry),
     Chunk(Chunks),
@@ -111,7 +111,7 @@ impl RangeOpener {
         taken
     }
 
-    /// Whether all of the range was given.
+    /// Checks that all of the range was given.
     ///
     /// # Errors
     /// [`Unauthentic`] if something is missing or was refused.

@@ -31,7 +31,7 @@ pub enum Form {
     Unsigned,
 }
 
-/// How much is kept back.
+/// Limits of the bytes that are kept back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -65,7 +65,7 @@ pub struct Decoder {
     trailer: Trailer,
     state: State,
     line: Line,
-    /// What the lines of the trailer may still have.
+    /// Bytes that the lines of the trailer may still have.
     trailer_room: usize,
     chunk: Chunk,
     held: Held,

@@ -1,4 +1,4 @@
-//! What can be wrong with a chunked upload, and S3's words for it.
+//! Faults of a chunked upload, and S3's words for them.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! What a request says of its chunks.
+//! Headers of a request about its chunks.
 
 use http::header::CONTENT_ENCODING;
 use http::{HeaderMap, HeaderName};

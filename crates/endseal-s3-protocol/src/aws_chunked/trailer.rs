@@ -9,7 +9,7 @@ use super::ChunkError;
 pub(super) struct Trailer {
     announced: Vec<HeaderName>,
     came: HeaderMap,
-    /// What is signed: `name:value\n` of each.
+    /// Text that is signed: `name:value\n` of each.
     text: Vec<u8>,
 }
 

@@ -39,7 +39,7 @@ enum Expected {
     Nothing,
 }
 
-/// What was computed and found right.
+/// Digests that were computed and found right.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outcome {
@@ -58,8 +58,9 @@ impl Digests {
         Self::default()
     }
 
-    /// What `Content-MD5`, `x-amz-checksum-*`, `x-amz-trailer` and `x-amz-sdk-checksum-algorithm`
-    /// ask for, and `content_sha256` (from `x-amz-content-sha256`, as `sigv4` verified it).
+    /// Returns the digests that `Content-MD5`, `x-amz-checksum-*`, `x-amz-trailer` and
+    /// `x-amz-sdk-checksum-algorithm` ask for, and `content_sha256` (from `x-amz-content-sha256`,
+    /// as `sigv4` verified it).
     ///
     /// Not for CompleteMultipartUpload, whose checksum headers speak of the object.
     ///
@@ -172,7 +173,7 @@ impl Digests {
         self.checksum.as_ref().map(|checksum| checksum.kind)
     }
 
-    /// Whether anything is computed at all.
+    /// Returns true if nothing is computed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.md5.is_none() && self.sha256.is_none() && self.checksum.is_none()

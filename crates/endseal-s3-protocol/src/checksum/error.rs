@@ -1,4 +1,4 @@
-//! What can be wrong with checksums, and S3's words for it.
+//! Faults of checksums, and S3's words for them.
 
 use core::fmt;
 

@@ -4,7 +4,7 @@ use crc_fast::CrcAlgorithm;
 
 use super::{ChecksumKind, ChecksumValue, Hasher};
 
-/// What the checksum of a multipart object is of (`x-amz-checksum-type`).
+/// Kind of the checksum of a multipart object (`x-amz-checksum-type`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChecksumType {
@@ -32,7 +32,7 @@ impl ChecksumType {
             .find(|it| it.name().eq_ignore_ascii_case(name))
     }
 
-    /// What S3 takes when an upload names an algorithm and no type.
+    /// Returns the type that S3 takes when an upload names an algorithm and no type.
     #[must_use]
     pub fn default_of(kind: ChecksumKind) -> Self {
         match kind {
@@ -41,8 +41,8 @@ impl ChecksumType {
         }
     }
 
-    /// Whether S3 knows this type for the algorithm: hashes cannot be combined, and CRC64NVME is
-    /// only combined.
+    /// Returns true if S3 knows this type for the algorithm: hashes cannot be combined, and
+    /// CRC64NVME is only combined.
     #[must_use]
     pub fn fits(self, kind: ChecksumKind) -> bool {
         match kind {

@@ -5,17 +5,18 @@
 
 use memchr::{memchr, memrchr};
 
-/// What is before and behind the first `separator`, which MUST be ASCII.
+/// Returns the parts before and behind the first `separator`, which MUST be ASCII.
 pub(super) fn split_once(text: &str, separator: u8) -> Option<(&str, &str)> {
     cut(text, memchr(separator, text.as_bytes())?)
 }
 
-/// What is before and behind the last `separator`, which MUST be ASCII.
+/// Returns the parts before and behind the last `separator`, which MUST be ASCII.
 pub(super) fn rsplit_once(text: &str, separator: u8) -> Option<(&str, &str)> {
     cut(text, memrchr(separator, text.as_bytes())?)
 }
 
-/// What is between the `separator`s, which MUST be ASCII: one piece more than there are of them.
+/// Returns the parts between the `separator`s, which MUST be ASCII: one piece more than there are
+/// of them.
 pub(super) fn split(text: &str, separator: u8) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     core::iter::from_fn(move || {

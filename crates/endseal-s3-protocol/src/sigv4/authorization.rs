@@ -10,7 +10,7 @@ use super::scope::Scope;
 const MAX_LEN: usize = 8_192;
 const MAX_SIGNED: usize = 1_024;
 
-/// What a signature says of itself.
+/// Header or query of a signature.
 pub(super) struct Authorization<'a> {
     pub(super) scope: Scope<'a>,
     pub(super) signed: Vec<&'a str>,

@@ -13,7 +13,7 @@ use super::uri;
 
 pub(super) const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 
-/// What a signature covers, but for path and query.
+/// Parts of a request that a signature covers, but for path and query.
 pub(super) struct Canonical<'a> {
     pub(super) method: &'a str,
     pub(super) headers: &'a HeaderMap,

@@ -22,7 +22,7 @@ pub enum SignatureError {
     WrongRegion {
         /// The one configured.
         expected: String,
-        /// Whether the signature was in the query.
+        /// True if the signature was in the query.
         query: bool,
     },
     /// A presigned request behind its end.

@@ -10,7 +10,7 @@ use super::hex::digest;
 use super::scope::Scope;
 use super::{Policy, SecretKeys, SignatureError, Timestamp, Verifier};
 
-/// Who sent a form.
+/// Sender of a form.
 #[derive(Clone, Debug)]
 #[allow(clippy::exhaustive_enums, reason = "there are two kinds")]
 pub enum FormAccess {
@@ -24,9 +24,9 @@ pub enum FormAccess {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct VerifiedForm {
-    /// Whose secret signed the policy.
+    /// Access key whose secret signed the policy.
     pub access_key: String,
-    /// How long the file may be; the caller MUST refuse any other.
+    /// Allowed lengths of the file in bytes; the caller MUST refuse any other.
     pub content_length: Option<RangeInclusive<u64>>,
 }
 

@@ -1,4 +1,4 @@
-//! How a request says that its content is hashed (`x-amz-content-sha256`).
+//! Announcement of the content's hash in a request (`x-amz-content-sha256`).
 
 use std::borrow::Cow;
 
@@ -67,7 +67,7 @@ impl PayloadHash {
     }
 }
 
-/// How the content of a verified request is to be taken.
+/// Treatment of the content of a verified request.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Payload {
@@ -79,7 +79,7 @@ pub enum Payload {
     StreamingSigned {
         /// Verifies them.
         seed: ChunkSigner,
-        /// Whether a signed trailer follows.
+        /// True if a signed trailer follows.
         trailer: bool,
     },
     /// In chunks with a trailer, none of them signed.
@@ -96,7 +96,7 @@ impl Payload {
         }
     }
 
-    /// Whether the content comes in chunks by what the signature says.
+    /// Returns true if the signature says that the content comes in chunks.
     #[must_use]
     pub fn is_streaming(&self) -> bool {
         matches!(self, Self::StreamingSigned { .. } | Self::StreamingUnsignedTrailer)

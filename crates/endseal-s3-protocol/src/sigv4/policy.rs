@@ -93,10 +93,10 @@ impl Policy {
         Ok(())
     }
 
-    /// Whether the fields comply: the policy has not expired, each condition holds (a field that is
-    /// not there is empty), and each field has a condition. Names in lower case; `bucket` stands
-    /// for the bucket that the form was sent to. Exempt are `policy`, `x-amz-signature`, `file` and
-    /// names that begin with `x-ignore-`.
+    /// Checks that the fields comply: the policy has not expired, each condition holds (a field
+    /// that is not there is empty), and each field has a condition. Names in lower case; `bucket`
+    /// stands for the bucket that the form was sent to. Exempt are `policy`, `x-amz-signature`,
+    /// `file` and names that begin with `x-ignore-`.
     ///
     /// # Errors
     /// [`SignatureError::PolicyExpired`], [`SignatureError::PolicyViolated`].
@@ -142,8 +142,8 @@ impl Policy {
         Ok(())
     }
 
-    /// How long the file may be, in bytes. The caller MUST refuse one that is shorter
-    /// (EntityTooSmall) or longer (EntityTooLarge).
+    /// Returns the allowed lengths of the file, in bytes. The caller MUST refuse one that is
+    /// shorter (EntityTooSmall) or longer (EntityTooLarge).
     #[must_use]
     pub fn content_length(&self) -> Option<RangeInclusive<u64>> {
         self.content_length.map(|(from, to)| from..=to)

@@ -19,7 +19,7 @@ pub(super) struct Presigned {
     pub(super) content_sha256: Option<String>,
 }
 
-/// What a query says of who signs.
+/// Signature mechanism that a query names.
 pub(super) enum Mechanism<'q> {
     None,
     Version2,

@@ -46,7 +46,7 @@ impl<'a> Scope<'a> {
         Ok(Self { access_key, day, region })
     }
 
-    /// What is signed of it.
+    /// Returns the text of it that is signed.
     pub(super) fn signed(&self) -> String {
         self.signed_parts().concat()
     }

@@ -60,7 +60,7 @@ pub fn encode_into(bytes: &[u8], slash: bool, out: &mut String) {
     }
 }
 
-/// Whether a byte stands for itself.
+/// Returns true if a byte stands for itself.
 const fn stays(byte: u8, slash: bool) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(byte, b'-' | b'.' | b'_' | b'~')
@@ -107,7 +107,7 @@ pub(super) fn canonical_component(component: &str) -> Result<Cow<'_, str>, Inval
     Ok(Cow::Owned(encode_component(&decode_component(component)?)))
 }
 
-/// Whether decoding and encoding again would change nothing.
+/// Returns true if decoding and encoding again would change nothing.
 fn is_canonical(text: &str, slash: bool) -> bool {
     let mut rest = text.as_bytes();
     while let [byte, behind @ ..] = rest {

@@ -1,4 +1,4 @@
-//! Who sent a request, by its signature.
+//! Sender of a request, by its signature.
 
 use std::time::SystemTime;
 
@@ -26,13 +26,13 @@ pub struct SignedRequest<'a> {
     pub method: &'a str,
     /// The path, still encoded.
     pub path: &'a str,
-    /// What stands behind `?`, still encoded.
+    /// Query behind `?`, still encoded.
     pub query: Option<&'a str>,
     /// All headers, with `host`.
     pub headers: &'a HeaderMap,
 }
 
-/// What is demanded of all signatures.
+/// Rules for all signatures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rules {
@@ -40,13 +40,13 @@ pub struct Rules {
     pub region: Option<String>,
 }
 
-/// Who sent a request.
+/// Sender of a request.
 #[derive(Clone, Debug)]
 #[allow(clippy::exhaustive_enums, reason = "there are two kinds")]
 pub enum Access {
     /// Nobody says. The caller MUST decide whether that is enough.
     Anonymous {
-        /// How the content comes; never signed chunks.
+        /// Form of the content; never signed chunks.
         payload: Payload,
     },
     /// Somebody who knows the secret of an access key.
@@ -57,13 +57,13 @@ pub enum Access {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Verified {
-    /// Whose secret signed it.
+    /// Access key whose secret signed it.
     pub access_key: String,
     /// The region that the client named.
     pub region: String,
-    /// How the content is hashed. The signature covers the content only if the caller checks this.
+    /// Hash of the content. The signature covers the content only if the caller checks this.
     pub payload: Payload,
-    /// Whether the signature was in the query.
+    /// True if the signature was in the query.
     pub presigned: bool,
 }
 
@@ -230,7 +230,7 @@ impl<S: SecretKeys> Verifier<S> {
     }
 }
 
-/// What a signature says, wherever it stood.
+/// Fields of a signature, from a header or the query.
 struct Signed<'a> {
     scope: Scope<'a>,
     names: Vec<&'a str>,

@@ -22,7 +22,7 @@ pub struct AttributesChange {
     pub parts: PartsAttributes,
 }
 
-/// What becomes of `ObjectParts`.
+/// Change of `ObjectParts`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PartsAttributes {
@@ -41,7 +41,7 @@ pub enum PartsAttributes {
         max: u16,
         /// Those of this page.
         parts: Vec<PartAttributes>,
-        /// Whether more follow.
+        /// True if more follow.
         truncated: bool,
     },
 }

@@ -6,13 +6,13 @@ use super::tree::Tree;
 /// S3's limit.
 const MAX_OBJECTS: usize = 1_000;
 
-/// What is to be deleted.
+/// Objects to be deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeleteRequest {
     /// The objects in the client's order.
     pub objects: Vec<DeletedObject>,
-    /// Whether only failures are to be reported.
+    /// True if only failures are to be reported.
     pub quiet: bool,
 }
 

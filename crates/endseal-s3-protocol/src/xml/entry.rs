@@ -9,7 +9,7 @@ use super::tree::Element;
 use crate::checksum::{ChecksumType, ChecksumValue};
 use crate::sigv4::uri;
 
-/// What an entry is.
+/// Kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EntryKind {
@@ -33,12 +33,12 @@ pub enum EntryKind {
     DeleteError,
 }
 
-/// What an entry says, as far as the proxy wants to know. Text is unescaped, and decoded if the
-/// list says `<EncodingType>url</EncodingType>`.
+/// Fields of an entry that the proxy uses. Text is unescaped, and decoded if the list says
+/// `<EncodingType>url</EncodingType>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry<'a> {
-    /// What it is.
+    /// Kind of the entry.
     pub kind: EntryKind,
     /// `Key`, or the prefix of a common prefix. Parts have none.
     pub key: Option<Cow<'a, str>>,
@@ -54,7 +54,7 @@ pub struct Entry<'a> {
     pub part_number: Option<u64>,
 }
 
-/// What is to become of an entry.
+/// Change of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
@@ -78,11 +78,11 @@ pub struct Replacement {
     pub etag: Option<String>,
     /// `UploadId`.
     pub upload_id: Option<String>,
-    /// What is said of checksums.
+    /// Change of its checksums.
     pub checksum: ChecksumChange,
 }
 
-/// What becomes of `Checksum…` elements.
+/// Change of `Checksum…` elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChecksumChange {
@@ -97,7 +97,7 @@ pub enum ChecksumChange {
         value: ChecksumValue,
         /// Its type, where it is to be said.
         kind: Option<ChecksumType>,
-        /// How many parts a composite value is of; written behind it.
+        /// Number of parts of a composite value; written behind it.
         parts: Option<u16>,
     },
 }

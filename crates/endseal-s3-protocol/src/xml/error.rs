@@ -1,4 +1,4 @@
-//! What can be wrong with an XML body.
+//! Faults of an XML body.
 
 use core::fmt;
 

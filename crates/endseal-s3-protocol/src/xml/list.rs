@@ -7,7 +7,7 @@ use super::rewrite::{check_list, common_prefixes, entry_kind, is_url_encoded, on
 use super::tree::Tree;
 use super::{Change, Entry, XmlError};
 
-/// What a list says outside its entries, of where it begins, ends and goes on.
+/// Elements of a list outside its entries, about its start, its end and its continuation.
 const OUTSIDE: [&str; 16] = [
     "ContinuationToken",
     "IsTruncated",
@@ -31,7 +31,7 @@ const OUTSIDE: [&str; 16] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListHead {
-    /// Whether there is more.
+    /// True if there is more.
     pub is_truncated: bool,
     /// `NextContinuationToken`.
     pub next_token: Option<String>,
@@ -72,9 +72,9 @@ impl ListHead {
 pub struct Leaf {
     /// Its name.
     pub name: &'static str,
-    /// What it says.
+    /// Text of the element.
     pub text: String,
-    /// Whether that is a key or begins one: encoded as the list is.
+    /// True if that is a key or begins one: encoded as the list is.
     pub is_key: bool,
 }
 

@@ -24,7 +24,7 @@ pub struct Next {
     pub id: Option<String>,
 }
 
-/// What a list of objects, of versions or of uploads names.
+/// Entry of a list of objects, of versions or of uploads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listed {
@@ -32,7 +32,7 @@ pub struct Listed {
     pub key: String,
     /// `VersionId` or `UploadId`; objects have none.
     pub id: Option<String>,
-    /// Whether it is a `DeleteMarker`.
+    /// True for a `DeleteMarker`.
     pub is_marker: bool,
     /// `LastModified` or `Initiated` as it stands.
     pub time: Option<String>,
@@ -112,7 +112,8 @@ pub fn read_buckets(xml: &[u8]) -> Result<Page<String>, XmlError> {
     Ok(Page { entries, next })
 }
 
-/// Whether an answer to `GetBucketVersioning` says that the bucket has versions, or had once.
+/// Returns true if an answer to `GetBucketVersioning` says that the bucket has versions, or had
+/// once.
 ///
 /// # Errors
 /// [`XmlError`].

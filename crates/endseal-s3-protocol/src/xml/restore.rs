@@ -3,7 +3,7 @@
 use super::XmlError;
 use super::tree::Tree;
 
-/// Whether the request is one for the results of a query, written to some bucket.
+/// Returns true if the request is one for the results of a query, written to some bucket.
 ///
 /// # Errors
 /// [`XmlError`]: another document.

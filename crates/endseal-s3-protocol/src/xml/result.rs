@@ -4,7 +4,7 @@ use super::edit::Edits;
 use super::tree::{Element, Tree};
 use super::{ChecksumChange, XmlError};
 
-/// What an answer says, as far as the proxy wants to know.
+/// Fields of an answer that the proxy uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fields {
@@ -40,7 +40,7 @@ pub struct ResultChange {
     pub location: Option<String>,
     /// `Resource` of an error.
     pub resource: Option<String>,
-    /// What is said of checksums; a value is added if there is none.
+    /// Change of its checksums; a value is added if there is none.
     pub checksum: ChecksumChange,
 }
 

@@ -34,9 +34,9 @@ pub enum AlgorithmChange {
     Set(ChecksumKind),
 }
 
-/// What is to be done with a list. A closure over entries leaves all names as they are.
+/// Changes of a list. A closure over entries leaves all names as they are.
 pub trait Rules {
-    /// What is to become of an entry.
+    /// Returns the change of an entry.
     fn entry(&mut self, entry: &Entry<'_>) -> Change;
 
     /// The new value of a name outside the entries; `None` leaves the old.
@@ -143,7 +143,7 @@ pub fn entries(xml: &[u8], mut each: impl FnMut(&Entry<'_>)) -> Result<(), XmlEr
     .map(drop)
 }
 
-/// Whether the entry is to be taken out.
+/// Adds the edits of one entry. Returns true if it is to be taken out.
 pub(super) fn one(
     kind: EntryKind,
     element: &Element<'_>,

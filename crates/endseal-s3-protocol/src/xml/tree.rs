@@ -39,7 +39,7 @@ struct Node {
     inner_end: usize,
     name_end: usize,
     empty: bool,
-    /// Whether the content is text and references alone.
+    /// True if the content is text and references alone.
     plain: bool,
     /// The first node behind the element and all within.
     after: usize,
@@ -250,7 +250,7 @@ impl<'t> Element<'t> {
         self.node().inner_start..self.node().inner_end
     }
 
-    /// Whether it is `<a/>`.
+    /// Returns true for `<a/>`.
     pub(super) fn is_empty(&self) -> bool {
         self.node().empty
     }

@@ -1,4 +1,5 @@
-//! What botocore signed (`generate.py`): every request is verified, and none when it is altered.
+//! Requests that botocore signed (`generate.py`): every one is verified, and none when it is
+//! altered.
 
 use base64ct::{Base64, Encoding as _};
 use endseal_s3_protocol::aws_chunked::{Decoder, Limits};

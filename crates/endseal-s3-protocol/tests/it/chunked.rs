@@ -364,7 +364,7 @@ fn requests_say_what_comes() {
     assert!(matches!(verified.payload, Payload::StreamingSigned { trailer: true, .. }));
 }
 
-/// Who sends a byte in each chunk has no more memory taken than by what is sent.
+/// A client that sends a byte in each chunk takes no more memory than it sends.
 #[test]
 fn the_content_of_tiny_chunks_shares_memory() {
     let content: Vec<u8> = (0..=250).cycle().take(40_000).collect();

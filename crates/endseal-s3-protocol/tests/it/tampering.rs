@@ -1,4 +1,4 @@
-//! What is refused, and by which error.
+//! Requests that are refused, each with its error.
 
 use endseal_s3_protocol::sigv4::{Payload, PayloadHash, Signer};
 

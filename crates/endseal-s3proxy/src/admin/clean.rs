@@ -1,4 +1,4 @@
-//! What uploads left that nobody will complete, removed.
+//! Removal of the remains of uploads that will not be completed.
 //!
 //! An upload is *idle* if it was begun before the limit, and no part of it was uploaded since. Idle
 //! uploads are aborted. A parked part older than the limit, or what was recorded of an upload, is
@@ -29,14 +29,14 @@ use super::upload::{Fate, abort, fate, is_before};
 use crate::context::Proxy;
 use crate::headers::{self, USER_METADATA};
 
-/// What is to be removed.
+/// Options of a removal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Clean {
     /// The bucket; all that the backend shows, if there is none.
     pub bucket: Option<String>,
-    /// How long nothing may have happened to an upload. Short times are for who knows that no
-    /// upload is under way.
+    /// Time for which nothing may have happened to an upload. Use short times only if no upload is
+    /// under way.
     pub older_than: Duration,
     /// Only tells what would be removed.
     pub dry_run: bool,
@@ -49,7 +49,7 @@ impl Default for Clean {
     }
 }
 
-/// What was done, as it is done.
+/// Step of a removal, reported as it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CleanEvent<'a> {
@@ -67,7 +67,7 @@ pub enum CleanEvent<'a> {
         /// Its key.
         key: &'a str,
     },
-    /// What was recorded of an upload was deleted, or would be: its id, or the receipt of a part.
+    /// A record of an upload was deleted, or would be: its id, or the receipt of a part.
     Record {
         /// Its bucket.
         bucket: &'a str,
@@ -92,7 +92,7 @@ pub enum CleanEvent<'a> {
     },
 }
 
-/// What was done in all. Of a dry run, what would be done.
+/// Totals of a removal. After a dry run, the totals that a removal would have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CleanReport {
@@ -113,7 +113,7 @@ pub struct CleanReport {
     pub records_kept: u64,
     /// Objects of the proxy's left alone because they do not say what they belong to.
     pub unknown: u64,
-    /// What could not be examined or removed.
+    /// Number of objects and uploads that could not be examined or removed.
     pub failed: u64,
 }
 
@@ -150,13 +150,13 @@ struct Run<'a, F> {
     options: &'a Clean,
     on: F,
     report: CleanReport,
-    /// What happened before that is old.
+    /// Time before which everything is old.
     before: Timestamp,
-    /// What folders of the bucket's idle uploads are called.
+    /// Names of the folders of the bucket's idle uploads.
     aborted: HashSet<String>,
 }
 
-/// What an upload may leave.
+/// Remains of an upload.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Left {
     Part,
@@ -281,8 +281,8 @@ impl<F: FnMut(CleanEvent<'_>)> Run<'_, F> {
         Ok(())
     }
 
-    /// Whether the upload of what an upload left goes on. `None` if the object does not say which
-    /// it is.
+    /// Returns true if the upload that left an object goes on. `None` if the object does not say
+    /// which it is.
     async fn is_needed(
         &mut self,
         bucket: &str,
@@ -360,7 +360,7 @@ fn before(older_than: Duration, answer: &HeaderMap) -> Timestamp {
     Timestamp::of(SystemTime::UNIX_EPOCH + now.saturating_sub(older_than))
 }
 
-/// What clients call a key of the backend, or the key itself if they cannot name it.
+/// Returns the client's name of a key of the backend, or the key itself if clients cannot name it.
 fn shown<'k>(proxy: &Proxy, bucket: &str, key: &'k str) -> Cow<'k, str> {
     proxy.opened_key(bucket, key).unwrap_or(Cow::Borrowed(key))
 }

@@ -1,5 +1,5 @@
-//! Whether a server heeds `If-Match` of copies. Not every one does, and one that does not would put
-//! a copy in the place of what was written meanwhile.
+//! Trial of a server's support for `If-Match` in copies. Not every one has it, and one without it
+//! would put a copy in the place of what was written meanwhile.
 
 use bytes::Bytes;
 use endseal_crypto::random::{OsRandom, Random as _};
@@ -16,13 +16,14 @@ use crate::context::Proxy;
 use crate::headers;
 use crate::upstream::Body;
 
-/// What no object has. Like an MD5, as servers may refuse what looks like nothing.
+/// Entity tag that no object has. It looks like an MD5, as servers may refuse what looks like
+/// nothing.
 const NO_TAG: &str = "\"00000000000000000000000000000000\"";
 
 /// Where the trials lie.
 const TRIALS: &str = "trial/";
 
-/// Whether a key is that of a trial, which is of no use afterwards.
+/// Returns true if a key is that of a trial, which is of no use afterwards.
 pub(super) fn is_trial(key: &str) -> bool {
     let number = key.strip_prefix(RESERVED_PREFIX).and_then(|key| key.strip_prefix(TRIALS));
     let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');

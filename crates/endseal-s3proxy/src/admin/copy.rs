@@ -24,8 +24,8 @@ const MAX_ANSWER: usize = 64 * 1024;
 /// S3's limit.
 const MAX_PARTS: u64 = 10_000;
 
-/// What stands beside an object and goes with a copy that replaces metadata only if it is named
-/// again. Tags go along by themselves.
+/// Headers beside an object that a copy which replaces metadata loses unless they are named again.
+/// Tags go along by themselves.
 const BESIDE: [&str; 14] = [
     "cache-control",
     "content-disposition",
@@ -48,16 +48,16 @@ pub(super) struct Examined<'a> {
     pub(super) proxy: &'a Proxy,
     pub(super) bucket: &'a str,
     pub(super) key: &'a str,
-    /// Whether the backend has the key as it is here.
+    /// True if the backend has the key as it is here.
     pub(super) is_stored: bool,
     /// The backend's entity tag.
     pub(super) entity_tag: &'a str,
     pub(super) sealed_len: u64,
-    /// Whether the backend can say what a copy must not overwrite.
+    /// True if the backend supports the condition that keeps a copy from overwriting.
     pub(super) is_conditional: bool,
 }
 
-/// What came of a copy.
+/// Result of a copy.
 pub(super) enum Copied {
     /// The backend's entity tag of the copy.
     Done(String),
@@ -85,7 +85,7 @@ impl From<S3Error> for NoCopy {
     }
 }
 
-/// What stands beside the object, and the new header.
+/// Returns the headers beside the object, and the new header.
 ///
 /// # Errors
 /// `MetadataTooLarge` if a longer header has no room.
@@ -206,8 +206,8 @@ impl Examined<'_> {
         }
     }
 
-    /// What an answer says. S3 may find out that it cannot copy after it has begun to answer: then
-    /// the document says so, and not the status.
+    /// Judges an answer. S3 may find out that it cannot copy after it has begun to answer: then the
+    /// document says so, and not the status.
     async fn judge(
         &self,
         response: Result<Response<ResponseBody>, Fault>,

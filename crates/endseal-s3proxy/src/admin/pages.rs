@@ -135,8 +135,8 @@ pub(super) async fn buckets(proxy: &Proxy, only: Option<&str>) -> Result<Vec<Str
     }
 }
 
-/// Whether a bucket has versions, and the headers of the backend's answer to that. A server that
-/// knows none does not know the question either.
+/// Returns true if a bucket has versions, and the headers of the backend's answer to that. A server
+/// that knows none does not know the question either.
 ///
 /// # Errors
 /// If the bucket is not there, or may not be asked after.

@@ -28,13 +28,13 @@ use crate::names::is_reserved;
 use crate::names::name_error;
 use crate::sealed_object::{Inspected, ObjectRef, object_len};
 
-/// What is to be wrapped anew.
+/// Options of a run that wraps keys anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rewrap {
     /// The bucket; all that the backend shows, if there is none.
     pub bucket: Option<String>,
-    /// What the keys of the objects begin with.
+    /// Prefix of the keys of the objects.
     pub prefix: String,
     /// Only tells what would be wrapped: keys are opened, nothing is written.
     pub dry_run: bool,
@@ -64,13 +64,13 @@ impl Default for Rewrap {
     }
 }
 
-/// What came of one object.
+/// Result of one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
     /// Its content key is wrapped under the newest key now, or would be.
     Rewrapped {
-        /// Whether clients see another entity tag from now on: the backend computes its own anew,
+        /// True if clients see another entity tag from now on: the backend computes its own anew,
         /// and a copy of what was uploaded in parts has another one.
         is_retagged: bool,
     },
@@ -113,7 +113,7 @@ impl Skip {
     }
 }
 
-/// What happens, as it happens.
+/// Step of a run, reported as it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RewrapEvent<'a> {
@@ -121,7 +121,7 @@ pub enum RewrapEvent<'a> {
     Bucket {
         /// Its name.
         bucket: &'a str,
-        /// Whether it has versions: older ones keep their keys.
+        /// True if it has versions: older ones keep their keys.
         has_versions: bool,
     },
     /// An object was seen to.
@@ -130,7 +130,7 @@ pub enum RewrapEvent<'a> {
         bucket: &'a str,
         /// Its key.
         key: &'a str,
-        /// What came of it.
+        /// Result of the object.
         outcome: &'a Outcome,
     },
     /// A bucket could not be gone through to its end.
@@ -142,7 +142,7 @@ pub enum RewrapEvent<'a> {
     },
 }
 
-/// What was done in all. Of a dry run, what would be done.
+/// Totals of a run. After a dry run, the totals that a run would have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RewrapReport {
@@ -171,8 +171,8 @@ pub struct RewrapReport {
 }
 
 impl RewrapReport {
-    /// Whether all sealed objects that were looked for are under the newest key, as far as their
-    /// current versions go. Of a dry run, whether they will be.
+    /// Returns true if the current versions of all sealed objects that were looked for are under
+    /// the newest key. After a dry run, true if they will be.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
         self.changed == 0 && self.skipped == 0 && self.failed == 0
@@ -223,7 +223,7 @@ pub async fn rewrap(
     Ok(report)
 }
 
-/// What the newest key makes of a content key, for comparison.
+/// Wraps a content key under the newest key, for comparison.
 async fn sample(proxy: &Proxy) -> Result<Wrapped, Fault> {
     let key = ContentKey::try_init_with(|out| OsRandom.fill(out))
         .map_err(|_| Fault::from(S3Error::internal()))?;
@@ -397,9 +397,9 @@ impl Job {
         }
     }
 
-    /// Whether a header's key was wrapped as the provider wraps now. The header is not authentic
-    /// yet: whoever stores it can keep an object from being wrapped anew, as it can put back an old
-    /// one.
+    /// Returns true if a header's key was wrapped as the provider wraps now. The header is not
+    /// authentic yet: the backend can keep an object from being wrapped anew, as it can put back an
+    /// old one.
     fn is_newest(&self, header: &Header) -> bool {
         self.proxy.provider.is_as_new(header.key_id(), header.wrapped_key(), &self.sample)
     }

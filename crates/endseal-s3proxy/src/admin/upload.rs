@@ -1,4 +1,4 @@
-//! Whether anybody still works at an upload.
+//! Activity of an upload.
 
 use endseal_s3_format::parked_folder;
 use endseal_s3_protocol::sigv4::Timestamp;
@@ -11,7 +11,7 @@ use super::fault::Fault;
 use super::pages::{List, Pages};
 use crate::context::Proxy;
 
-/// How it is with an upload.
+/// State of an upload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// Something happened to it lately.
@@ -79,7 +79,7 @@ pub(super) async fn abort(
     }
 }
 
-/// Whether a time as lists have it is known, and before another one.
+/// Returns true if a time as lists have it is known, and before another one.
 pub(super) fn is_before(time: Option<&str>, other: Timestamp) -> bool {
     time.and_then(Timestamp::from_extended).is_some_and(|time| time < other)
 }

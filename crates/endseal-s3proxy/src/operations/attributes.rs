@@ -54,7 +54,7 @@ pub(super) async fn get_object_attributes(
     Ok(with_document(parts, document))
 }
 
-/// What `x-amz-object-attributes` and its pages ask for.
+/// Attributes and pages that `x-amz-object-attributes` asks for.
 struct ListRequest {
     checksum: bool,
     parts: bool,

@@ -15,7 +15,7 @@ const CONDITIONS: [&str; 5] = [
     "x-amz-copy-source-if-none-match",
 ];
 
-/// Whether there is any condition: most requests have none.
+/// Returns true if there is any condition: most requests have none.
 pub(super) fn are_any(headers: &HeaderMap) -> bool {
     let starts = |name: &str| name.starts_with("if-") || name.starts_with("x-amz-copy-source-if-");
     headers.keys().any(|name| starts(name.as_str()))
@@ -63,7 +63,7 @@ pub(super) fn to_backend(headers: &mut HeaderMap) {
     }
 }
 
-/// Whether a request wants its range of the object that an answer of the backend is about:
+/// Returns true if a request wants its range of the object that an answer of the backend is about:
 /// `If-Range` has the tag that clients know, strongly compared, or the date that they were told
 /// (RFC 9110, 13.1.5).
 pub(super) fn range_applies(request: &HeaderMap, answer: &HeaderMap) -> bool {

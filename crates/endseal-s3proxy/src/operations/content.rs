@@ -46,7 +46,7 @@ pub(super) fn of(
     }
 }
 
-/// What the headers say of the content.
+/// Returns the digests of the content that the headers state.
 ///
 /// # Errors
 /// Malformed checksums.

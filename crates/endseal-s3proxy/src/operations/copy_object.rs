@@ -136,7 +136,7 @@ pub(super) fn name_source(
     headers::insert(headers, "x-amz-copy-source", &proxy.copy_source(&source.target)?)
 }
 
-/// Whether metadata are replaced.
+/// Returns true if metadata are replaced.
 fn directive(headers: &HeaderMap) -> Result<bool, S3Error> {
     match headers::text(headers, "x-amz-metadata-directive") {
         None => Ok(false),
@@ -219,7 +219,7 @@ fn beside(
     Ok(headers)
 }
 
-/// What stands beside the source, beside the copy.
+/// Copies the headers beside the source to the copy.
 fn copy_beside(source: &HeaderMap, headers: &mut HeaderMap) {
     headers::remove(headers, |name| name.as_str().starts_with(USER_METADATA));
     for (name, value) in &headers::returned(source) {

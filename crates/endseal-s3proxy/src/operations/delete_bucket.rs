@@ -23,7 +23,7 @@ const MAX_PAGES: usize = 32;
 /// A key, and its version where one has to be named.
 type Left = (String, Option<String>);
 
-/// Whether a request deletes a bucket.
+/// Returns true if a request deletes a bucket.
 pub(super) fn is_meant(call: &RequestContext) -> bool {
     call.method == Method::DELETE
         && call.target.key().is_none()
@@ -67,8 +67,8 @@ async fn attempt(proxy: &Proxy, call: &RequestContext) -> Result<Response<Respon
     proxy.ask(&call.signer, &Method::DELETE, &pass_through::target(call), headers).await
 }
 
-/// What of the proxy's own is in the way; nothing, if there is something else as well. First what
-/// can be seen, then what remains of it in a bucket with versions.
+/// Returns the objects of the proxy's own that are in the way; none, if there is something else as
+/// well. First those that can be seen, then their remains in a bucket with versions.
 async fn left(proxy: &Proxy, call: &RequestContext) -> Result<Vec<Left>, S3Error> {
     let current = list(proxy, call, Query::new().with("list-type", "2")).await?;
     let versions = list(proxy, call, Query::new().with("versions", "")).await?;

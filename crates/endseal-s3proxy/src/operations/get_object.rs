@@ -28,7 +28,7 @@ static CHECKSUM_MODE: HeaderName = HeaderName::from_static("x-amz-checksum-mode"
 const CHUNK: u64 = 16_384;
 const SEALED_CHUNK: u64 = CHUNK + 16;
 
-/// What of an object is wanted.
+/// Part of an object that is wanted.
 #[derive(Clone, Copy)]
 pub(super) struct ReadRequest {
     pub(super) range: Option<ByteRange>,
@@ -37,7 +37,7 @@ pub(super) struct ReadRequest {
 }
 
 impl ReadRequest {
-    /// What a request asks for.
+    /// Reads a request.
     ///
     /// # Errors
     /// A part number that is none, or with a range.
@@ -299,7 +299,7 @@ pub(crate) async fn open_range(
     Ok(Opened::new(body, opener, within, proxy.metrics.clone(), name))
 }
 
-/// Whether an answer is one to `HEAD`: it has a length and no body.
+/// Returns true if an answer is one to `HEAD`: it has a length and no body.
 fn is_head(response: &Response<ResponseBody>) -> bool {
     use http_body::Body as _;
     response.body().is_end_stream()

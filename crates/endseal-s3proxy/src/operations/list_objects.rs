@@ -43,7 +43,7 @@ pub(super) async fn list_objects(
     Ok(with_document(head, document))
 }
 
-/// Whether the page of a list is not its last.
+/// Returns true if the page of a list is not its last.
 fn goes_on(list: &[u8]) -> Result<bool, S3Error> {
     ListHead::read(list).map(|head| head.is_truncated).map_err(|_| S3Error::internal())
 }
@@ -78,7 +78,7 @@ fn change(entry: &Entry<'_>, plain: &Plain) -> Change {
     Change::Set(sealed_entry(entry))
 }
 
-/// Whether a common prefix holds nothing but what is the proxy's own.
+/// Returns true if a common prefix holds nothing but the proxy's own objects.
 fn is_own_folder(prefix: &str) -> bool {
     prefix.starts_with(endseal_s3_format::RESERVED_PREFIX)
 }

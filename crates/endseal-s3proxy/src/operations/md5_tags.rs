@@ -105,7 +105,7 @@ fn names_any(headers: &HeaderMap, names: &[&str]) -> bool {
     names.iter().any(|name| headers::text(headers, *name).is_some_and(names_md5))
 }
 
-/// What an object is called; `None` if there is none.
+/// Returns the tags of an object; `None` if there is none.
 async fn ask(proxy: &Proxy, object_ref: &ObjectRef<'_>) -> Result<Option<Named>, S3Error> {
     let head = match proxy.head(object_ref, HeaderMap::new()).await {
         Ok(head) => head,
@@ -169,7 +169,7 @@ fn hold_to_what_was_found(headers: &mut HeaderMap, found: Option<&Named>) -> Res
     Ok(())
 }
 
-/// What the objects are called that are to be deleted if they have a certain MD5, by key and
+/// Returns the tags of the objects that are to be deleted if they have a certain MD5, by key and
 /// version.
 ///
 /// # Errors

@@ -80,7 +80,7 @@ pub(super) async fn named_list(
     }
 }
 
-/// What stands in the list outside its entries.
+/// Returns the elements of the list outside its entries.
 fn leaves(
     asked: &ListRequest,
     page: &Page,

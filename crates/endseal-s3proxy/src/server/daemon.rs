@@ -24,7 +24,7 @@ use crate::start::StartError;
 pub struct Listening {
     /// For clients.
     pub address: SocketAddr,
-    /// Whether over TLS.
+    /// True if it uses TLS.
     pub tls: bool,
     /// For who asks for metrics, if that is configured.
     pub metrics: Option<SocketAddr>,
@@ -42,7 +42,7 @@ pub enum RunError {
     Listen(SocketAddr, io::Error),
     /// The system has no threads or sockets left.
     System(io::Error),
-    /// Whoever was to be told where it listens did not take it.
+    /// The receiver of the listening address did not take it.
     Untold,
 }
 

@@ -76,7 +76,7 @@ impl Report {
         outcome.as_ref().and_then(|outcome| outcome.as_ref().ok()).cloned().unwrap_or_default()
     }
 
-    /// How sealing went; `None` if the content was not taken to its end.
+    /// Takes the result of sealing; `None` if the content was not read to its end.
     pub(crate) fn take(&self) -> Option<Result<Outcome, S3Error>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

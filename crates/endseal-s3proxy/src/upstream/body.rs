@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use tokio::sync::mpsc;
 
-/// What a source of a body can fail with.
+/// Error of a source of a body.
 pub type SourceError = Box<dyn core::error::Error + Send + Sync>;
 
 /// The body of a request.
@@ -76,7 +76,7 @@ impl Body {
         }
     }
 
-    /// Whether there is nothing to send.
+    /// Returns true if there is nothing to send.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.left() == 0

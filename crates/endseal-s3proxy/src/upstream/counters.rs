@@ -1,4 +1,4 @@
-//! What a client did, in numbers.
+//! Counters of a client.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 

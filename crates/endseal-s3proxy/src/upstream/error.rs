@@ -1,4 +1,4 @@
-//! What can go wrong with a request, and with the body of a response.
+//! Errors of a request, and of the body of a response.
 
 use core::fmt;
 use std::io;
@@ -61,7 +61,7 @@ impl ClientError {
         }
     }
 
-    /// Whether a timeout ended it.
+    /// Returns true if a timeout ended it.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         matches!(

@@ -2,14 +2,14 @@
 
 use core::time::Duration;
 
-/// What a client spends at most. Every field can be set alone:
-/// `Limits { connections: 64, ..Limits::default() }`.
+/// Limits of a client. Every field can be set alone: `Limits { connections: 64, ..Limits::default()
+/// }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "settings with defaults")]
 pub struct Limits {
     /// Connections at once, idle ones included.
     pub connections: usize,
-    /// How long a request waits for one of them.
+    /// Time for which a request waits for one of them.
     pub queue: Duration,
     /// Name resolution, TCP and TLS together.
     pub connect: Duration,
@@ -19,7 +19,7 @@ pub struct Limits {
     pub idle: Duration,
     /// Connections that are kept for the next request.
     pub kept: usize,
-    /// How long they are kept. Should be below what the server does.
+    /// Time for which they are kept. Should be below the server's.
     pub kept_for: Duration,
     /// Bytes of a connection's buffers at most, and of a response's head: 8 KiB and more. Buffers
     /// grow to it only where so much comes at once.

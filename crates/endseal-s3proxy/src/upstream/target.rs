@@ -57,7 +57,7 @@ impl Target {
         })
     }
 
-    /// Whether connections are TLS.
+    /// Returns true if connections are TLS.
     #[must_use]
     pub fn is_tls(&self) -> bool {
         self.tls

@@ -129,7 +129,7 @@ async fn a_connection_that_is_out_of_step_is_closed() {
     }
 }
 
-/// What nobody asked for yet is not taken for the answer to what is asked next.
+/// An answer that came without a request is not taken for the answer to the next request.
 #[tokio::test]
 async fn an_answer_without_a_request_is_none() {
     let server = serve(|mut peer| async move {

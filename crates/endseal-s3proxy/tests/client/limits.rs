@@ -1,4 +1,4 @@
-//! How many, how long, and what cannot be reached.
+//! Limits of numbers and times, and targets that cannot be reached.
 
 use std::io;
 

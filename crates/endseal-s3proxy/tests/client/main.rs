@@ -30,7 +30,7 @@ use tokio::time::timeout;
 
 /// Short enough for a test, long enough for a busy machine.
 const SOON: Duration = Duration::from_millis(500);
-/// What no test waits for unless it fails.
+/// Time that no test waits unless it fails.
 const LATE: Duration = Duration::from_secs(20);
 
 fn limits() -> Limits {

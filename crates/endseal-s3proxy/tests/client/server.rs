@@ -67,7 +67,7 @@ impl Peer {
         Some(self.buffer.drain(..len).collect())
     }
 
-    /// How many bytes come until the client closes.
+    /// Returns the number of bytes that come until the client closes.
     pub(crate) async fn rest(&mut self) -> usize {
         let mut len = core::mem::take(&mut self.buffer).len();
         while self.more().await {

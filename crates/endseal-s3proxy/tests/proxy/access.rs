@@ -1,4 +1,4 @@
-//! Who comes in.
+//! Access of clients.
 
 use std::time::SystemTime;
 

@@ -11,7 +11,7 @@ use crate::fixture::{World, content, eventually};
 
 const TARGET: &str = "/bucket/key";
 
-/// What is wrong with an upload.
+/// Fault of an upload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Wrong {
     Nothing,

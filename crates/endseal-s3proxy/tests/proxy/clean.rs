@@ -1,4 +1,4 @@
-//! What uploads leave behind.
+//! Remains of uploads.
 
 use core::time::Duration;
 

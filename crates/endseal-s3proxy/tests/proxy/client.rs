@@ -14,13 +14,13 @@ pub(crate) struct Client {
     pub(crate) signer: Signer,
 }
 
-/// What came back.
+/// Answer to a request.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
-    /// Whether the body has the length that was announced.
+    /// True if the body has the length that was announced.
     pub(crate) whole: bool,
 }
 

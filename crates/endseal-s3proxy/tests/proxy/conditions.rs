@@ -45,7 +45,7 @@ async fn reads_heed_conditions() {
     assert_eq!(got.body, b"co");
 }
 
-/// Whoever goes on with a download gets the rest of the same object, or all of the other one.
+/// A client that goes on with a download gets the rest of the same object, or all of the other one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_range_of_another_object_is_answered_with_all() {
     let (_world, front) = World::with_bucket().await;

@@ -1,4 +1,4 @@
-//! What is delivered beside the program: it must fit to it.
+//! Files that are delivered beside the program: they must fit to it.
 
 use std::collections::BTreeSet;
 use std::fs;

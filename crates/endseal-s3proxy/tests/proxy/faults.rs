@@ -1,4 +1,4 @@
-//! What must not happen, made to happen.
+//! Faults that must not happen, made to happen.
 
 use std::fs;
 

@@ -105,7 +105,7 @@ impl World {
         files
     }
 
-    /// What is being written, or waits for an end.
+    /// Returns the files that are being written, or wait for an end.
     pub(crate) fn unfinished(&self) -> Vec<PathBuf> {
         let mut files = Vec::new();
         for folder in ["temporary", "pending"] {

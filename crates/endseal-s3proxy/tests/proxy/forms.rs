@@ -14,7 +14,7 @@ pub(crate) struct Form<'a> {
     fields: Vec<(String, String)>,
     filename: &'a str,
     file: &'a [u8],
-    /// What stands behind the last boundary.
+    /// Bytes behind the last boundary.
     end: &'a str,
 }
 

@@ -135,7 +135,7 @@ async fn buckets_are_listed_and_many_objects_deleted() {
     client.ask("DELETE", "/bucket").await.expect(204);
 }
 
-/// What a list has, page by page, as a client goes through it that knows S3's rules.
+/// Returns the entries of a list, page by page, as a client goes through it that knows S3's rules.
 async fn paged(client: &Client, query: &str, second: bool) -> (Vec<String>, usize) {
     let (mut found, mut more) = (Vec::new(), String::new());
     for pages in 1..40 {

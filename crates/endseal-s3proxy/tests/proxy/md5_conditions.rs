@@ -283,7 +283,7 @@ async fn objects_among_many_are_deleted_by_either_name() {
     assert_eq!(list.elements("Key"), ["c"]);
 }
 
-/// Whether a condition with an MD5 holds tells what the content is.
+/// The result of a condition with an MD5 tells what the content is.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_may_not_read_does_not_learn_what_is_there() {
     let (world, _) = with_bucket(|_| {}).await;

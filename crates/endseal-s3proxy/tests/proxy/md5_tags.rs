@@ -12,7 +12,7 @@ use crate::forms::{CONDITIONS, Form};
 use crate::multipart::{PART, begin, complete, part};
 use crate::rewrap::{rotate, run};
 
-/// What is held to compute its MD5, at most.
+/// Bytes that are held to compute an MD5, at most.
 const MOST: usize = 256 * 1024;
 
 pub(crate) fn md5(content: &[u8]) -> [u8; 16] {

@@ -1,4 +1,4 @@
-//! What operators ask, at a listener of its own.
+//! Metrics and health, at a listener of their own.
 
 use std::net::SocketAddr;
 use std::path::Path;

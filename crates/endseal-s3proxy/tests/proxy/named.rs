@@ -63,8 +63,8 @@ impl Named {
         list.elements("Key")
     }
 
-    /// Whether the backend's folder has the mark anywhere: in names, in files, in what base64 makes
-    /// of it.
+    /// Returns true if the backend's folder has the mark anywhere: in names, in files, or in base64
+    /// there.
     fn shows_the_mark(&self) -> bool {
         let mut files = Vec::new();
         files_below(&self.world.scratch.0.join("objects"), &mut files);

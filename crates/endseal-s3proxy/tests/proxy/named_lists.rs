@@ -51,7 +51,7 @@ async fn all(client: &Client, version: u8, query: &str, max: usize) -> Vec<Strin
     panic!("{query} does not end");
 }
 
-/// What a list of these keys has, by S3's rules.
+/// Returns the entries of a list of these keys, by S3's rules.
 fn expected(keys: &[String], prefix: &str, delimited: bool) -> BTreeSet<String> {
     let begin = keys.iter().filter(|key| key.starts_with(prefix));
     begin

@@ -42,7 +42,7 @@ pub(crate) struct OddServer {
     pub(crate) completing: mpsc::UnboundedReceiver<()>,
 }
 
-/// How long that takes: longer than a client takes to be gone, or to ask.
+/// Duration of a step: longer than a client takes to be gone, or to ask.
 const STEP: Duration = Duration::from_millis(200);
 
 struct Shared {

@@ -1,5 +1,5 @@
-//! What is written while keys are wrapped anew. A backend of its own stands between the folder and
-//! the run, and lets somebody write at the worst moment.
+//! Writes while keys are wrapped anew. A backend of its own stands between the folder and the run,
+//! and lets a client write at the worst moment.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! What is recorded of uploads that nobody will complete.
+//! Records of uploads that will not be completed.
 
 use core::time::Duration;
 

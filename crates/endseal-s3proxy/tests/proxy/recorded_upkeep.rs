@@ -1,4 +1,4 @@
-//! What recorded uploads cost, and what becomes of them where writing fails.
+//! Cost of recorded uploads, and the results where writing fails.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub(crate) fn counter(front: &Front, name: &str) -> u64 {
     line.unwrap_or_else(|| panic!("{name}")).parse().unwrap()
 }
 
-/// What a request costs at the backend.
+/// Returns the number of requests to the backend that some work costs.
 async fn requests<T>(front: &Front, work: impl Future<Output = T>) -> (T, u64) {
     let name = "endseal_s3_backend_requests_total";
     let before = counter(front, name);

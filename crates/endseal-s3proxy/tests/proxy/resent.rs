@@ -15,7 +15,7 @@ fn base64(digest: &[u8]) -> String {
     Base64::encode_string(digest)
 }
 
-/// How a client announces the digest.
+/// Announcement of the digest by a client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Announced {
     Signed,

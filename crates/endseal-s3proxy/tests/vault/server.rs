@@ -20,7 +20,7 @@ use super::*;
 
 pub(crate) const TOKEN: &str = "s.marked-token-0123456789";
 
-/// What it says next instead of an answer.
+/// Reply of the server instead of its next answer.
 #[derive(Clone)]
 pub(crate) enum Fault {
     /// These bytes, and the end.

@@ -1,4 +1,4 @@
-//! What a parked part says of its upload.
+//! Description of the upload in a parked part.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ fn entry(key_len: u16, key: &[u8], backend: &[u8]) -> Vec<u8> {
     [&key_len.to_be_bytes()[..], key, backend].concat()
 }
 
-/// What an upload's folders are called.
+/// Returns the name of an upload's folders.
 pub(super) fn id(backend: &str) -> String {
     let mut id = [0; 16];
     hash::derive_into(S3_PARKED, &[backend.as_bytes()], &mut id);

@@ -75,8 +75,8 @@ fn is(error: &S3Error, other: &S3Error) -> bool {
     error.code() == other.code()
 }
 
-/// How long to wait before an upload that cannot be completed is looked at again, and whether it is
-/// an object now.
+/// Pauses before an upload that cannot be completed is looked at again, as it may be an object
+/// then.
 ///
 /// Somebody may be completing it: another process, or this one for a client that is gone. Its parts
 /// (before MinIO), or all of it (before versitygw), may be out of sight then, and the object not be

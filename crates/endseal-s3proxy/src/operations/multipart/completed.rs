@@ -72,7 +72,8 @@ pub(super) async fn answer(
     Ok(answer)
 }
 
-/// Whether the record has the parts of the client's list, and those uploads of them that it means.
+/// Returns true if the record has the parts of the client's list, and those uploads of them that it
+/// means.
 fn is_of(record: &Record, named: &[CompletedPart]) -> bool {
     let entries = record.entries();
     entries.len() == named.len()

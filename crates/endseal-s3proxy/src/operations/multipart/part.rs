@@ -62,7 +62,7 @@ pub(in crate::operations) async fn upload_part(
     Ok(answer)
 }
 
-/// Whether an upload is one of the backend's own, in a bucket that allows plaintext.
+/// Returns true if an upload is one of the backend's own, in a bucket that allows plaintext.
 pub(super) fn is_plain(proxy: &Proxy, call: &RequestContext) -> bool {
     let allows = call
         .target

@@ -1,5 +1,5 @@
-//! What is recorded of uploads (docs/spec/s3-object.md, "Recorded uploads"): the ids that clients
-//! were given, and receipts of parts. Nothing of it is believed that does not open.
+//! Records of uploads (docs/spec/s3-object.md, "Recorded uploads"): the ids that clients were
+//! given, and receipts of parts. A record that does not open is not believed.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicUsize;
@@ -219,8 +219,8 @@ pub(in crate::operations) async fn given_id(
     }
 }
 
-/// What the backend calls the upload that a marker of a list names: an id of the proxy's, or the
-/// backend's own.
+/// Returns the backend's id of the upload that a marker of a list names: an id of the proxy's, or
+/// the backend's own.
 ///
 /// # Errors
 /// `InvalidArgument` for an id of the proxy's that is not one of this key.

@@ -1,4 +1,4 @@
-//! How the backend spells the keys of a bucket.
+//! Spelling of the keys of a bucket at the backend.
 
 use endseal_s3_format::names::Names;
 use endseal_s3_protocol::S3Error;
@@ -6,7 +6,7 @@ use endseal_s3_protocol::S3Error;
 use super::position::Position;
 use crate::names::name_error;
 
-/// How keys of clients are spelt at the backend.
+/// Spelling of clients' keys at the backend.
 #[derive(Clone, Copy)]
 pub(in crate::operations) enum KeyCodec<'a> {
     /// Encrypted.
@@ -38,7 +38,7 @@ impl KeyCodec<'_> {
         }
     }
 
-    /// What clients call a key of the backend; none if no client can name it.
+    /// Returns the client's name of a key of the backend; `None` if no client can name it.
     pub(super) fn open_key(self, stored: &str) -> Option<String> {
         match self {
             Self::Encrypted(names) => names.open_key(stored).ok(),
@@ -46,7 +46,7 @@ impl KeyCodec<'_> {
         }
     }
 
-    /// Whether a list can be asked for with this delimiter.
+    /// Returns true if a list can be asked for with this delimiter.
     pub(super) fn knows_delimiter(self, delimiter: Option<&str>) -> bool {
         matches!(self, Self::Plain) || matches!(delimiter, None | Some("" | "/"))
     }

@@ -35,14 +35,14 @@ pub(in crate::operations) enum Kind {
     Uploads,
 }
 
-/// What is wanted.
+/// Request for a list.
 pub(super) struct ListRequest {
     pub(super) kind: Kind,
     /// As the client has it.
     pub(super) prefix: String,
     /// The same up to its last `/`, as the backend has it.
     folder: String,
-    /// Whether there is more of the prefix.
+    /// True if the prefix goes on behind its last `/`.
     is_partial: bool,
     pub(super) max: usize,
     /// `marker`, `start-after`, `key-marker`
@@ -112,7 +112,7 @@ impl ListRequest {
         })
     }
 
-    /// Whether a key is a common prefix of this list.
+    /// Returns true if a key is a common prefix of this list.
     fn is_common_prefix(&self, key: &str) -> bool {
         let delimiter = self.delimiter.as_deref();
         let rest = delimiter.zip(key.strip_prefix(&self.prefix));

@@ -19,7 +19,7 @@ pub(super) struct Item {
     pub(super) id: Option<String>,
     /// Of an upload: the id that a client was given.
     pub(super) given: Option<String>,
-    /// What clients call it; none if no client can name it.
+    /// Name that clients know; `None` if no client can name it.
     pub(super) client: Option<String>,
     is_visible: bool,
 }
@@ -38,7 +38,7 @@ pub(super) struct Page {
     pub(super) items: Vec<Item>,
     /// The items in the order of the backend's keys: common prefixes are among the objects.
     order: Vec<usize>,
-    /// How many have names that do not open.
+    /// Number of entries with names that do not open.
     pub(super) foreign: u64,
     kind: super::Kind,
 }
@@ -75,12 +75,12 @@ impl Page {
         Ok(Self { document, head, items, order, foreign, kind: asked.kind })
     }
 
-    /// How many entries the client may see.
+    /// Returns the number of entries that the client may see.
     pub(super) fn visible(&self) -> usize {
         self.items.iter().filter(|item| item.is_visible).count()
     }
 
-    /// Whether the client sees nothing of this page, and there are others.
+    /// Returns true if the client sees nothing of this page, and there are others.
     pub(super) fn is_vain(&self) -> bool {
         self.head.is_truncated && self.visible() == 0
     }

@@ -7,7 +7,7 @@ use endseal_s3_protocol::xml::EntryKind;
 /// Behind everything that lies in a folder. No encrypted name has it.
 const END: char = char::MAX;
 
-/// What markers of the proxy's own begin with, behind what all begins with that is its own.
+/// Start of the proxy's own markers, behind the prefix of everything that is its own.
 const NEXT: &str = "next/";
 
 /// Where a page of the backend begins.

@@ -56,7 +56,7 @@ pub(super) fn of(
     Ok(response)
 }
 
-/// Whether a browser may be sent there.
+/// Returns true if a browser may be sent there.
 fn is_url(url: &str) -> bool {
     let parsed = url.parse::<Uri>().ok();
     let scheme = parsed.as_ref().and_then(Uri::scheme_str);

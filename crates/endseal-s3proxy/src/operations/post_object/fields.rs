@@ -61,7 +61,7 @@ impl Fields {
         if key.contains('\0') { Err(S3Error::invalid_uri()) } else { Ok(key) }
     }
 
-    /// What the form says of the content.
+    /// Returns the digests of the content that the form states.
     ///
     /// # Errors
     /// Malformed checksums, or two.

@@ -1,4 +1,4 @@
-//! What stands in a form before its file (RFC 7578).
+//! Fields of a form before its file (RFC 7578).
 
 use core::future::poll_fn;
 
@@ -141,7 +141,7 @@ fn disposition(headers: &str) -> Result<(String, Option<String>), S3Error> {
     Ok((name.ok_or_else(S3Error::malformed_form)?, filename))
 }
 
-/// What stands before the first `;`, and the parameters behind it, names in lower case.
+/// Returns the text before the first `;`, and the parameters behind it, names in lower case.
 fn parameters(value: &str) -> (&str, Vec<(String, String)>) {
     let (kind, mut rest) = value.split_once(';').unwrap_or((value, ""));
     let mut parameters = Vec::new();
