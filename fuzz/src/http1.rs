@@ -1,7 +1,7 @@
 //! Where requests end in a stream (RFC 9112, sections 2 to 7), for comparison. It takes what RFC
 //! 9112 lets a server take.
 
-/// How the content of a request ends.
+/// End of the content of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// After a length, or a last chunk.

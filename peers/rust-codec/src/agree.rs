@@ -17,7 +17,7 @@ struct Counts {
     mutants: u64,
     read_by_all: u64,
     refused_by_all: u64,
-    /// What a library reads and endseal-codec refuses, by class.
+    /// Encodings that a library reads and endseal-codec refuses, by class.
     stricter: BTreeMap<&'static str, u64>,
     /// The same after the library wrote it anew: only bounds are left.
     out_of_bounds: BTreeMap<&'static str, u64>,
@@ -98,7 +98,7 @@ impl Counts {
         }
     }
 
-    /// What a library made of the bytes has the value that we have read.
+    /// Checks that a library's result has the value that we have read.
     fn compare(
         &mut self,
         bytes: &[u8],
@@ -124,7 +124,7 @@ impl Counts {
         }
     }
 
-    /// What a library writes is refused for its bounds alone.
+    /// Checks that an encoding which a library writes is refused for its bounds alone.
     fn written_anew(&mut self, bytes: &[u8], written: &[u8], limits: Limits) {
         let Err(error) = Message::decode(written, limits) else { return };
         *self.out_of_bounds.entry(error.class()).or_default() += 1;

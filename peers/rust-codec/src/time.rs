@@ -1,4 +1,4 @@
-//! What encoding and decoding cost in each library, and copying beside them.
+//! Costs of encoding and decoding in each library, and of copying beside them.
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -129,7 +129,7 @@ fn medians(mut subjects: Vec<Work<'_>>) -> (Vec<f64>, f64) {
     (times.into_iter().map(median).collect(), median(ratios))
 }
 
-/// How often `work` fits into a batch.
+/// Returns the number of runs of `work` that fit into a batch.
 fn batch(work: &mut dyn FnMut()) -> u32 {
     let start = Instant::now();
     let mut count = 0;

@@ -1,4 +1,4 @@
-//! What the scenarios ask of a member, whichever library it uses.
+//! Interface of a member for the scenarios, for either library.
 
 use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
@@ -7,7 +7,7 @@ use endseal_session::{Address, Certificate, DeviceId, DeviceKeys};
 /// Why a scenario failed.
 pub(crate) type Reason = String;
 
-/// What a member saw in a message.
+/// Content of a message for a member.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     Text { sender: Address, text: Vec<u8> },

@@ -1,4 +1,4 @@
-//! What members of both libraries do with each other.
+//! Scenarios between members of both libraries.
 
 use crate::member::{Member, Reason, Seen};
 

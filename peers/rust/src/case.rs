@@ -23,7 +23,7 @@ pub(crate) struct Case {
     reader: usize,
     members: usize,
     opens: bool,
-    /// How many messages an input of a `_many` case has.
+    /// Number of messages in an input of a `_many` case.
     count: Option<usize>,
     /// Sets of messages; set n begins at message n.
     inputs: usize,

@@ -14,7 +14,7 @@ const MEMORY_LIMIT: usize = 1 << 30;
 /// No subject takes more memory for each byte of an input: lists of numbers in three layers make 32
 /// bytes of one, and a check needs the layers below as well.
 const GROWTH: usize = 64;
-/// What surrounds the bytes that are asked for, and then grows.
+/// Bytes around those that are asked for, which then grow.
 const AROUND: usize = 512;
 
 /// Large enough for the words that are mentioned, and with all around them below the maximum of a

@@ -1,4 +1,4 @@
-//! What a peer does for each request.
+//! Answers of a peer to each request.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use crate::protocol::{Answer, Described, Integer, Params, Refusal, Request, VERS
 /// The specification asks for 64.
 const HANDLE_LIMIT: usize = 1024;
 
-/// What makes a peer this one.
+/// Identity of a peer.
 #[derive(Clone, Copy)]
 pub(crate) struct Program {
     /// Its name in `hello`.
@@ -30,7 +30,7 @@ pub(crate) struct Wanted<'a> {
 
 /// A case with its inputs.
 pub(crate) trait Ready {
-    /// Whether the subject does what it says.
+    /// Checks that the subject does what it claims.
     fn check(&mut self) -> Result<Answer, Refusal>;
 
     /// Does the work of the case so many times.

@@ -43,7 +43,7 @@ impl Params {
         Ok(values)
     }
 
-    /// Whether that one was given.
+    /// Returns true if that one was given.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }

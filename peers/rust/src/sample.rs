@@ -12,7 +12,7 @@ const WORDS: [&str; 64] = [
     "about", "could", "should", "great", "question", "café", "naïve", "東京",
 ];
 
-/// What the published tables repeat.
+/// Letter that the published tables repeat.
 const LETTER: &str = "x";
 /// A mention covers so many of them.
 const LETTERS_A_MENTION: u8 = 8;
@@ -27,12 +27,12 @@ const MEDIA_TYPE: &str = "image/jpeg";
 const EDIT: &str = "draft";
 const METADATA: [(&str, &[u8]); 3] = [("app", b"cli"), ("lang", b"en"), ("tz", b"+01")];
 
-/// What the parameters of a case ask for.
+/// Sizes that the parameters of a case ask for.
 #[derive(Clone, Copy)]
 pub(crate) struct Size {
     /// Body text and inline blob together.
     pub(crate) bytes: usize,
-    /// How much of it is the blob.
+    /// Percentage of it that is the blob.
     pub(crate) blob_percent: usize,
     /// One letter repeated instead of words.
     pub(crate) letter: bool,

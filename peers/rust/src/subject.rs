@@ -1,4 +1,4 @@
-//! What a subject is, and which there are.
+//! Interface of a subject, and the list of them.
 
 use std::error::Error;
 

@@ -1,4 +1,4 @@
-//! What a subject of the suite `transport` is.
+//! Interface of a subject of the suite `transport`.
 
 use self::carrier::Carrier;
 use self::examine::{Delayed, Found};
@@ -39,7 +39,7 @@ pub(crate) struct Transport {
     pub(crate) prepare: fn(Work, u64) -> Result<Box<dyn Prepared>, Fault>,
 }
 
-/// What TLS 1.3 with both keys pinned gives.
+/// Properties of TLS 1.3 with both keys pinned.
 pub(crate) const PINNED: &[&str] = &["confidential", "authenticated", "sender"];
 /// The same with a key exchange that withstands a quantum computer.
 pub(crate) const PINNED_POST_QUANTUM: &[&str] =
@@ -47,7 +47,7 @@ pub(crate) const PINNED_POST_QUANTUM: &[&str] =
 
 /// A case of a subject, with its two ends.
 pub(crate) trait Prepared {
-    /// Whether the subject does what it says.
+    /// Checks that the subject does what it claims.
     fn check(&mut self) -> Result<Found, Fault>;
 
     /// The figures of the case `handshake`.

@@ -29,7 +29,7 @@ pub(super) const SUBJECT: Transport = Transport {
     prepare: |work, inputs| ends(AntQuic::new()?, work, inputs),
 };
 
-/// What stands where TLS wants a name.
+/// Server name for TLS, which requires one.
 const NO_NAME: &str = "peer.invalid";
 
 type Keys = (MlDsaPublicKey, MlDsaSecretKey);

@@ -54,7 +54,7 @@ impl Iroh {
     }
 }
 
-/// What every endpoint has. Tickets are not kept, so that every handshake is whole.
+/// Returns the settings of every endpoint. Tickets are not kept, so that every handshake is whole.
 fn builder(key: &SecretKey) -> Result<Builder, Failure> {
     Ok(Endpoint::builder(presets::Minimal)
         .secret_key(key.clone())

@@ -1,4 +1,4 @@
-//! What a subject of the suite `codec` is, and which there are.
+//! Interface of a subject of the suite `codec`, and the list of them.
 
 use std::error::Error;
 
@@ -38,7 +38,7 @@ pub(crate) struct Codec {
     pub(crate) settings: &'static str,
     /// From the list in the specification, for layers 2 and 3.
     pub(crate) properties: &'static [&'static str],
-    /// What it can do.
+    /// Cases that it supports.
     pub(crate) cases: &'static [&'static str],
     /// The highest layer that it has.
     pub(crate) highest: Layer,
@@ -75,7 +75,7 @@ pub(crate) trait Prepared {
         Err(NOT_BORROWED.into())
     }
 
-    /// Whether that encoding decodes to an input, in every field.
+    /// Checks that an encoding decodes to an input, in every field.
     fn is_input(
         &mut self,
         input: usize,

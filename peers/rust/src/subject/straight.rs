@@ -1,4 +1,4 @@
-//! What one builds from good libraries in an afternoon, not signed.
+//! Straight build from good libraries, the work of an afternoon, not signed.
 //!
 //! One ephemeral X25519 key for the envelope. For each member: curve25519-dalek converts its
 //! Ed25519 key, aws-lc-rs does X25519, HKDF-SHA256 and AES-256-GCM of the content key. A slot
@@ -27,7 +27,7 @@ use crate::members::{Member, to_x25519};
 const LABEL: &[u8] = b"endseal benchmark: straight";
 const KEY_ID: usize = 4;
 const SLOT: usize = KEY_ID + 32 + 16;
-/// What precedes the content, for `members` members.
+/// Returns the length of the header before the content, for `members` members.
 const fn header_length(members: usize) -> usize {
     32 + 4 + members * SLOT
 }
@@ -47,14 +47,14 @@ pub(super) struct Straight {
     readers: Vec<Reader>,
 }
 
-/// What a member keeps.
+/// Keys of a member.
 struct Reader {
     key_id: [u8; KEY_ID],
     x25519: [u8; 32],
     secret: PrivateKey,
 }
 
-/// What the header of an envelope comes down to.
+/// Parsed header of an envelope.
 pub(super) struct Header {
     pub(super) ephemeral: [u8; 32],
     pub(super) content_key: [u8; 32],

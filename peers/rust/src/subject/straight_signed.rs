@@ -68,7 +68,7 @@ impl Group for Signed {
     }
 }
 
-/// What is signed.
+/// Returns the message that is signed.
 fn signed(ephemeral: &[u8; 32], content: &[u8]) -> [u8; 34 + 32 + 32] {
     let mut message = [0; 34 + 32 + 32];
     message[..34].copy_from_slice(LABEL);
@@ -81,7 +81,7 @@ fn signed(ephemeral: &[u8; 32], content: &[u8]) -> [u8; 34 + 32 + 32] {
 mod tests {
     use super::*;
 
-    /// What the property `insider` claims, and `straight` alone does not have.
+    /// Property `insider`, which `straight` alone does not have.
     #[test]
     fn a_member_cannot_change_what_another_one_reads() {
         let group = Signed::new(3).unwrap();

@@ -1,4 +1,4 @@
-//! What a subject of the suite `transport` has to do.
+//! Duties of a subject of the suite `transport`.
 
 use serde_json::{Value, json};
 
@@ -64,6 +64,6 @@ impl Peer {
     }
 }
 
-/// What ML-DSA-65 and ML-KEM-768 take: a public key and a signature from each side, and the smaller
-/// of what the key exchange sends.
+/// Bytes that ML-DSA-65 and ML-KEM-768 take: a public key and a signature from each side, and the
+/// smaller of what the key exchange sends.
 pub(crate) const POST_QUANTUM: u64 = 1952 + 3309 + 1088;

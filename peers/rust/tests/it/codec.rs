@@ -126,8 +126,8 @@ fn the_floor_is_the_raw_bytes() {
     peer.end();
 }
 
-/// What the published description misses: with lists of numbers, three layers make thirteen bytes
-/// of one, not two.
+/// Sizes that the published description misses: with lists of numbers, three layers make thirteen
+/// bytes of one, not two.
 #[test]
 fn sizes_are_what_the_formats_make() {
     let mut peer = Peer::start(PROGRAM);

@@ -65,7 +65,7 @@ pub(crate) struct Layered<F: Format> {
     messages: Vec<Message>,
     inputs: Vec<F::Owned>,
     key: SessionKey,
-    /// What is sealed, or was opened; its memory is used again.
+    /// Buffer of sealed or opened bytes; its memory is used again.
     scratch: Vec<u8>,
 }
 

@@ -38,7 +38,7 @@ pub(super) const CLASSICAL: Transport = Transport {
     prepare: |work, inputs| ends(Quinn::new(Strength::Classical)?, work, inputs),
 };
 
-/// What stands where TLS wants a name; it is not sent.
+/// Server name for TLS, which requires one; it is not sent.
 const NO_NAME: &str = "peer.invalid";
 
 struct Quinn {

@@ -46,7 +46,7 @@ pub(super) const PLAIN: Transport = Transport {
     prepare: |work, inputs| ends(Plain, work, inputs),
 };
 
-/// What stands where TLS wants a name; it is not sent.
+/// Server name for TLS, which requires one; it is not sent.
 const NO_NAME: &str = "peer.invalid";
 
 struct Plain;
