@@ -1,7 +1,8 @@
-//! Comments of Rust files stay within the columns of the code.
+//! Comments of Rust files stay within the columns of the code, and documentation begins with the
+//! name of the thing or with a verb.
 
 use super::{Finding, Outcome};
-use crate::tree::Tree;
+use crate::tree::{File, Tree};
 
 /// Columns of a line, as in `rustfmt.toml`.
 const COLUMNS: usize = 100;
@@ -9,19 +10,56 @@ const COLUMNS: usize = 100;
 /// Crates whose comments are still to be wrapped.
 const UNWRAPPED: &[&str] = &["crates/endseal-bench", "crates/endseal-cli"];
 
+/// First words that leave open what a sentence is about.
+const VAGUE: &[&str] = &["How", "What", "Whether", "Who", "Whoever", "Whom", "Whose"];
+
+/// Folders whose documentation is still to be written anew.
+const UNWRITTEN: &[&str] = &["crates/endseal-bench", "crates/endseal-cli"];
+
 pub(super) fn check(tree: &Tree) -> Outcome {
     let mut findings = Vec::new();
-    let files = tree.rust().filter(|file| !UNWRAPPED.iter().any(|folder| file.is_below(folder)));
-    for file in files {
-        for (index, line) in file.text.lines().enumerate() {
-            let columns = line.chars().count();
-            if columns > COLUMNS && comment(line).is_some_and(|text| !text.starts_with('|')) {
-                let message = format!("a comment of {columns} columns, more than {COLUMNS}");
-                findings.push(Finding::at(&file.path, index + 1, message));
-            }
+    for file in tree.rust() {
+        let lies_in = |folders: &[&str]| folders.iter().any(|folder| file.is_below(folder));
+        if !lies_in(UNWRAPPED) {
+            long_lines(file, &mut findings);
+        }
+        if !lies_in(UNWRITTEN) {
+            vague_starts(file, &mut findings);
         }
     }
     findings.into()
+}
+
+fn long_lines(file: &File, findings: &mut Vec<Finding>) {
+    for (index, line) in file.text.lines().enumerate() {
+        let columns = line.chars().count();
+        if columns > COLUMNS && comment(line).is_some_and(|text| !text.starts_with('|')) {
+            let message = format!("a comment of {columns} columns, more than {COLUMNS}");
+            findings.push(Finding::at(&file.path, index + 1, message));
+        }
+    }
+}
+
+/// Finds paragraphs of documentation that begin with one of [`VAGUE`].
+fn vague_starts(file: &File, findings: &mut Vec<Finding>) {
+    let mut before = None;
+    for (index, line) in file.text.lines().enumerate() {
+        let text = documentation(line);
+        let is_first = before.is_none_or(str::is_empty);
+        before = text;
+        let Some(text) = text.filter(|_| is_first) else { continue };
+        let word = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        if VAGUE.contains(&word) {
+            let message = format!("documentation begins with '{word}': name the thing first");
+            findings.push(Finding::at(&file.path, index + 1, message));
+        }
+    }
+}
+
+/// Returns the text of a line of documentation.
+fn documentation(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    line.strip_prefix("///").or_else(|| line.strip_prefix("//!")).map(str::trim)
 }
 
 /// Returns the text of a line that is a comment. Rows of tables, which cannot be wrapped, begin
@@ -60,5 +98,24 @@ mod tests {
         let long = "x".repeat(100);
         assert_eq!(found(&format!("let a = \"// {long}\";")), [""; 0]);
         assert_eq!(found(&format!("//! | {long} |")), [""; 0]);
+    }
+
+    #[test]
+    fn documentation_names_the_thing_first() {
+        let finding = "documentation begins with 'What': name the thing first";
+        let path = "crates/a/src/lib.rs";
+        assert_eq!(found("/// What it is."), [format!("{path}:2: {finding}")]);
+        assert_eq!(found("    //! What it is."), [format!("{path}:2: {finding}")]);
+        assert_eq!(found("/// A thing.\n///\n/// What it is."), [format!("{path}:4: {finding}")]);
+        for word in VAGUE {
+            assert_eq!(found(&format!("/// {word}, it is.")).len(), 1, "{word}");
+        }
+    }
+
+    #[test]
+    fn other_starts_are_documentation() {
+        for text in ["/// However it is.", "// What it is.", "/// It is\n/// What it is."] {
+            assert_eq!(found(text), [""; 0], "{text}");
+        }
     }
 }
