@@ -118,3 +118,23 @@ fn short_help_is_one_line() {
     });
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+/// Commands whose output is the text itself.
+const PAYLOAD: [&str; 1] = ["completions"];
+
+#[test]
+fn every_command_documents_its_json() {
+    let document = include_str!("../../../docs/cli.md");
+    let section = document.split("\n## JSON\n").nth(1).unwrap_or_default();
+    let first_cells = section.lines().filter_map(|line| line.strip_prefix("| ")?.split('|').next());
+    let rows: Vec<_> = first_cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+    let mut missing = Vec::new();
+    each(&hints::all(), "", &mut |name, command| {
+        let is_leaf = !command.has_subcommands();
+        if is_leaf && !PAYLOAD.contains(&name) && !rows.contains(&name) {
+            missing.push(name.to_owned());
+        }
+    });
+    assert!(missing.is_empty(), "{missing:?}");
+    assert!(PAYLOAD.iter().all(|name| !rows.contains(name)));
+}

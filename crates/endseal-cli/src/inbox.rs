@@ -15,6 +15,7 @@ use crate::failure::{self, Failure};
 use crate::json::{self, Value};
 use crate::printable::printable;
 use crate::progress::Progress;
+use crate::time;
 
 /// Prints what arrives, for people or for programs.
 pub(crate) struct Printer {
@@ -162,7 +163,7 @@ impl Inbox for Printer {
             ("event", "message".into()),
             ("peer", peer.into()),
             ("id", id.into()),
-            ("timestamp", message.timestamp.into()),
+            ("time", time::rfc3339(message.timestamp).into()),
             ("text", body.into()),
         ]);
         self.line(String::new, json)

@@ -20,6 +20,8 @@ pub(crate) struct Listener {
     lines: mpsc::Receiver<String>,
     /// `PEERID@ADDRESS`, as it was printed.
     pub(crate) address: String,
+    /// The first line that was printed.
+    pub(crate) first: String,
 }
 
 impl Listener {
@@ -34,15 +36,16 @@ impl Listener {
         let out = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = mpsc::channel();
         thread::spawn(move || out.lines().try_for_each(|line| sender.send(line.unwrap())));
-        let mut own = Self { child, lines, address: String::new() };
+        let mut own = Self { child, lines, address: String::new(), first: String::new() };
         let first = own.line();
         own.address = match serde_json::from_str::<Value>(&first) {
             Ok(json) => {
                 let text = |name: &str| json[name].as_str().unwrap().to_owned();
                 format!("{}@{}", text("peer_id"), text("address"))
             }
-            Err(_) => first,
+            Err(_) => first.clone(),
         };
+        own.first = first;
         assert!(own.address.starts_with("endsealpeer1"), "{:?}", own.end());
         own
     }

@@ -9,6 +9,7 @@ mod files;
 mod groups;
 mod help;
 mod identities;
+mod json_fields;
 mod killed;
 mod killed_at_the_end;
 mod listener;

@@ -23,7 +23,7 @@ pub(crate) fn list(wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                 Ok(Some(group)) => {
                     // Writing to a string cannot fail.
                     let _ = writeln!(text, "{name}  {}", state(&group));
-                    fields(&name, &group)
+                    [fields(&name, &group), vec![("damaged", false.into())]].concat()
                 }
                 Ok(None) => continue,
                 Err(EngineError::Damaged(_)) => {

@@ -1,0 +1,399 @@
+//! Fields of `--json`: the table of docs/cli.md against the output of every command.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::listener::Listener;
+use crate::people::{Person, Ran, program, run};
+use crate::scratch::Scratch;
+
+const DOCUMENT: &str = include_str!("../../../../docs/cli.md");
+
+const FILES: [&str; 19] = [
+    "init",
+    "id show",
+    "id export",
+    "id import",
+    "contacts add",
+    "contacts remove",
+    "contacts rename",
+    "contacts list",
+    "group create",
+    "group add",
+    "group remove",
+    "group rotate",
+    "group show",
+    "group list",
+    "group export",
+    "group import",
+    "seal",
+    "open",
+    "inspect",
+];
+const SESSIONS: [&str; 15] = [
+    "session bundle",
+    "session begin",
+    "session send",
+    "session receive",
+    "session inbox",
+    "session list",
+    "session show",
+    "session verify",
+    "session reset",
+    "session prune",
+    "store check",
+    "store backup",
+    "store restore",
+    "store stats",
+    "store export",
+];
+const GROUPS: [&str; 12] = [
+    "session group key-package",
+    "session group create",
+    "session group add",
+    "session group remove",
+    "session group update",
+    "session group accept",
+    "session group discard",
+    "session group send",
+    "session group leave",
+    "session group forget",
+    "session group list",
+    "session group members",
+];
+const NETWORK: [&str; 6] = ["peers add", "peers remove", "peers list", "listen", "send", "ping"];
+const S3: [&str; 9] = [
+    "s3 serve",
+    "s3 key new",
+    "s3 key rotate",
+    "s3 key list",
+    "s3 key remove",
+    "s3 names init",
+    "s3 rewrap",
+    "s3 scrub",
+    "s3 clean",
+];
+const OTHERS: [&str; 3] = ["demo", "man", "an error"];
+
+/// Words in backticks, without what stands in parentheses.
+fn quoted(cell: &str) -> Vec<String> {
+    let mut depth = 0;
+    let outside = |c: &char| {
+        depth += i32::from(*c == '(') - i32::from(*c == ')');
+        depth == 0
+    };
+    let text: String = cell.chars().filter(outside).collect();
+    text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// Documented fields of each command.
+fn table() -> BTreeMap<String, BTreeSet<String>> {
+    let section = DOCUMENT.split("\n## JSON\n").nth(1).unwrap();
+    let section = section.split("\n#").next().unwrap();
+    let rows = section.lines().filter(|line| line.starts_with("| ")).skip(1);
+    let mut table = BTreeMap::new();
+    for row in rows {
+        let cells: Vec<_> = row.trim_matches('|').splitn(2, " | ").collect();
+        let fields: BTreeSet<_> =
+            quoted(cells[1]).into_iter().filter(|field| !field.starts_with('-')).collect();
+        let mut commands = quoted(cells[0]);
+        if commands.is_empty() {
+            commands.push(cells[0].trim().to_owned());
+        }
+        for command in commands {
+            assert!(table.insert(command.clone(), fields.clone()).is_none(), "{command} twice");
+        }
+    }
+    table
+}
+
+/// Paths of all values in an object.
+fn paths(value: &Value, at: &str, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let below = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
+                paths(value, &below, found);
+            }
+        }
+        Value::Array(values) if values.is_empty() => drop(found.insert(format!("{at}[]"))),
+        Value::Array(values) => {
+            values.iter().for_each(|value| paths(value, &format!("{at}[]"), found));
+        }
+        _ => drop(found.insert(at.to_owned())),
+    }
+}
+
+/// Returns true if a documented path is that path, or stands for it.
+fn covers(documented: &str, path: &str) -> bool {
+    match documented.strip_suffix(".*") {
+        Some(map) => path.strip_prefix(map).is_some_and(|rest| rest.starts_with('.')),
+        None => documented == path || documented.ends_with("[]") && path.starts_with(documented),
+    }
+}
+
+/// Objects that commands printed.
+#[derive(Default)]
+struct Seen(BTreeMap<String, BTreeSet<String>>);
+
+impl Seen {
+    fn add(&mut self, command: &str, value: &Value) {
+        paths(value, "", self.0.entry(command.to_owned()).or_default());
+    }
+
+    /// Takes a run's lines of JSON.
+    fn lines(&mut self, command: &str, text: &str) {
+        for line in text.lines() {
+            let value = serde_json::from_str(line).unwrap_or_else(|_| panic!("{command}: {line}"));
+            self.add(command, &value);
+        }
+    }
+
+    fn ran(&mut self, args: &[&str], ran: Ran) -> Ran {
+        let words: Vec<_> = args.iter().filter(|it| !it.starts_with('-')).copied().collect();
+        let table = table();
+        let known = (1..=3.min(words.len())).rev().map(|count| words[..count].join(" "));
+        let command = known.into_iter().find(|it| table.contains_key(it));
+        let command = command.unwrap_or_else(|| panic!("{args:?} is not documented"));
+        let text = if ran.out.is_empty() { &ran.err } else { ran.text() };
+        self.lines(&command, text);
+        ran
+    }
+
+    fn run(&mut self, person: &Person<'_>, args: &[&str]) -> Ran {
+        let ran = person.run(&[&["--json"], args].concat()).ok();
+        self.ran(args, ran)
+    }
+
+    fn feed(&mut self, person: &Person<'_>, args: &[&str], input: &[u8]) -> Ran {
+        let ran = person.feed(&[&["--json"], args].concat(), input).ok();
+        self.ran(args, ran)
+    }
+
+    /// The commands print what is documented, and nothing else.
+    fn check(&self, commands: &[&str]) {
+        let table = table();
+        let mut wrong = Vec::new();
+        for command in commands {
+            let none = BTreeSet::new();
+            let (fields, seen) = (&table[*command], self.0.get(*command).unwrap_or(&none));
+            for path in seen {
+                let is_null = fields.iter().any(|it| it.starts_with(&format!("{path}.")));
+                if !is_null && !fields.iter().any(|field| covers(field, path)) {
+                    wrong.push(format!("{command}: {path} is not documented"));
+                }
+            }
+            for field in fields {
+                if !seen.iter().any(|path| covers(field, path)) {
+                    wrong.push(format!("{command}: {field} is not printed"));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+}
+
+#[test]
+fn every_row_is_compared_with_a_command() {
+    let compared = [&FILES[..], &SESSIONS, &GROUPS, &NETWORK, &S3, &OTHERS].concat();
+    let compared: BTreeSet<_> = compared.into_iter().map(str::to_owned).collect();
+    assert_eq!(table().into_keys().collect::<BTreeSet<_>>(), compared);
+}
+
+#[test]
+fn fields_of_files_and_people_are_documented() {
+    let scratch = Scratch::new();
+    let mut seen = Seen::default();
+    let alice = Person { name: "alice", scratch: &scratch };
+    seen.run(&alice, &["init", "--no-passphrase"]);
+    seen.run(&alice, &["init", "--no-passphrase", "--force"]);
+    seen.run(&alice, &["id", "show"]);
+    seen.run(&alice, &["id", "show", "--peer"]);
+    seen.run(&alice, &["id", "export", "--secret", "-o", "secret"]);
+    let carol = Person { name: "carol", scratch: &scratch };
+    seen.run(&carol, &["id", "import", "--no-passphrase", "secret"]);
+    let bob = Person::new("bob", &scratch);
+    seen.run(&alice, &["contacts", "add", "bob", &bob.identity_pq()]);
+    seen.run(&alice, &["contacts", "rename", "bob", "robert"]);
+    seen.run(&alice, &["contacts", "list"]);
+    seen.run(&alice, &["group", "create", "team", "robert"]);
+    seen.run(&alice, &["group", "remove", "team", "robert"]);
+    seen.run(&alice, &["group", "add", "team", "robert"]);
+    seen.run(&alice, &["group", "rotate", "team"]);
+    seen.run(&alice, &["group", "show", "team"]);
+    seen.run(&alice, &["group", "list"]);
+    seen.run(&alice, &["group", "export", "team", "-o", "roster"]);
+    bob.knows(&alice);
+    seen.run(&bob, &["group", "import", "roster"]);
+    scratch.write("notes", "at noon");
+    seen.run(&alice, &["seal", "-r", "robert", "-o", "notes.es", "notes"]);
+    seen.run(&bob, &["open", "-o", "opened", "notes.es"]);
+    seen.run(&bob, &["inspect", "notes.es"]);
+    seen.run(&alice, &["contacts", "remove", "robert"]);
+    seen.check(&FILES);
+}
+
+/// People who know each other.
+fn people<'a, const N: usize>(names: [&'static str; N], scratch: &'a Scratch) -> [Person<'a>; N] {
+    let people = names.map(|name| Person::new(name, scratch));
+    for one in &people {
+        people.iter().filter(|it| it.name != one.name).for_each(|other| one.knows(other));
+    }
+    people
+}
+
+#[test]
+fn fields_of_sessions_are_documented() {
+    let scratch = Scratch::new();
+    let mut seen = Seen::default();
+    let [alice, bob, carol] = people(["alice", "bob", "carol"], &scratch);
+    seen.run(&bob, &["session", "bundle", "-o", "bob.bundle"]);
+    for sender in [&alice, &carol] {
+        // The bundle serves once: a message of carol fails.
+        seen.run(sender, &["session", "begin", "bob", "bob.bundle"]);
+        seen.feed(
+            sender,
+            &["session", "send", "bob", "-o", &format!("{}.msgs", sender.name)],
+            b"hello",
+        );
+    }
+    seen.run(&bob, &["session", "receive", "alice.msgs"]);
+    let ran = bob.run(&["--json", "session", "receive", "carol.msgs"]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    seen.lines("session receive", ran.text());
+    seen.run(&bob, &["store", "export", "-o", "texts"]);
+    seen.run(&bob, &["session", "inbox"]);
+    seen.run(&bob, &["session", "inbox", "-o", "inbox"]);
+    seen.run(&bob, &["session", "list"]);
+    seen.run(&bob, &["session", "show", "alice"]);
+    seen.run(&bob, &["session", "verify", "alice"]);
+    seen.run(&bob, &["session", "prune"]);
+    seen.run(&bob, &["store", "check"]);
+    seen.run(&bob, &["store", "stats"]);
+    seen.run(&bob, &["store", "backup", "copy"]);
+    fs::remove_dir_all(scratch.path("bob/store")).unwrap();
+    seen.run(&bob, &["store", "restore", "copy"]);
+    seen.run(&bob, &["session", "reset", "alice", "--yes"]);
+    // A welcome of somebody who is no contact, and one of a contact.
+    let dave = Person::new("dave", &scratch);
+    dave.knows(&bob);
+    for person in [&dave, &alice] {
+        bob.run(&["session", "group", "key-package", "-fo", "package"]).ok();
+        person.run(&["session", "group", "create", person.name]).ok();
+        person.run(&["session", "group", "add", person.name, "bob", "package", "-fo", "w"]).ok();
+        let ran = bob.run(&["--json", "session", "receive", "w"]);
+        assert_eq!(ran.code, i32::from(person.name == "dave"), "{}", ran.err);
+        seen.lines("session receive", ran.text());
+    }
+    seen.check(&SESSIONS);
+}
+
+#[test]
+fn fields_of_groups_of_sessions_are_documented() {
+    let scratch = Scratch::new();
+    let mut seen = Seen::default();
+    let [alice, bob, carol] = people(["alice", "bob", "carol"], &scratch);
+    seen.run(&bob, &["session", "group", "key-package", "-o", "bob.package"]);
+    carol.run(&["session", "group", "key-package", "-o", "carol.package"]).ok();
+    let mut group = |args: &[&str]| {
+        seen.run(&alice, &[&["session", "group"], args].concat());
+    };
+    group(&["create", "team"]);
+    group(&["add", "team", "bob", "bob.package", "-o", "welcome"]);
+    group(&["add", "team", "carol", "carol.package", "-o", "commit"]);
+    group(&["accept", "team", "-o", "carol.welcome"]);
+    group(&["update", "team", "-fo", "commit"]);
+    group(&["discard", "team"]);
+    group(&["remove", "team", "carol", "-fo", "commit"]);
+    group(&["list"]);
+    group(&["members", "team"]);
+    group(&["discard", "team"]);
+    scratch.write("text", "hello");
+    group(&["send", "team", "text", "-o", "text.msgs"]);
+    group(&["leave", "team", "-o", "leave"]);
+    group(&["forget", "team", "--yes"]);
+    seen.check(&GROUPS);
+}
+
+#[test]
+fn fields_of_the_network_are_documented() {
+    let scratch = Scratch::new();
+    let mut seen = Seen::default();
+    let [alice, bob] = ["alice", "bob"].map(|name| Person::new(name, &scratch));
+    seen.run(&alice, &["peers", "add", "bob", &bob.peer_id()]);
+    seen.run(&alice, &["peers", "list"]);
+    bob.run(&["peers", "add", "alice", &alice.peer_id()]).ok();
+    let listen = ["--json", "listen", "--listen", "127.0.0.1:0", "--dir", "inbox"];
+    let mut listener = Listener::of(bob.command(&listen));
+    let at = listener.address.clone();
+    seen.lines("listen", &listener.first);
+    scratch.write("notes", "at noon");
+    seen.run(&alice, &["send", &at, "notes"]);
+    seen.lines("listen", &listener.line());
+    seen.feed(&alice, &["send", &at, "--lines"], b"hello\n");
+    let message = listener.line();
+    let time = serde_json::from_str::<Value>(&message).unwrap()["time"].clone();
+    assert!(
+        ("2024".."2200").contains(&time.as_str().unwrap()) && time.as_str().unwrap().ends_with('Z')
+    );
+    seen.lines("listen", &message);
+    seen.lines("listen", &listener.line());
+    seen.run(&alice, &["ping", &at, "--count", "3"]);
+    listener.interrupt();
+    seen.run(&alice, &["peers", "remove", "bob"]);
+    seen.check(&NETWORK);
+}
+
+#[test]
+fn fields_of_the_s3_proxy_are_documented() {
+    let scratch = Scratch::new();
+    let mut seen = Seen::default();
+    scratch.write(
+        "s3.toml",
+        "[backend]\nfolder = \"objects\"\n[keys]\nprovider = \"ring\"\nfile = \"ring.key\"\n\
+         [[client]]\naccess_key = \"A\"\nsecret_key = \"0123456789\"\n",
+    );
+    let mut s3 = |args: &[&str], code| {
+        let args = [&["s3"], args].concat();
+        let ran = run(program().current_dir(scratch.folder()).arg("--json").args(&args));
+        assert_eq!(ran.code, code, "{args:?}: {}", ran.err);
+        seen.ran(&args, ran).json()
+    };
+    s3(&["key", "new", "ring.key"], 0);
+    let keys = s3(&["key", "rotate", "ring.key"], 0);
+    s3(&["key", "list", "ring.key"], 0);
+    s3(&["key", "remove", "ring.key", keys["keys"][0]["id"].as_str().unwrap()], 0);
+    s3(&["names", "init", "names.secret"], 0);
+    for command in ["rewrap", "scrub", "clean"] {
+        s3(&[command, "--config", "s3.toml"], 0);
+        s3(&[command, "--config", "s3.toml", "--bucket", "missing"], 1);
+    }
+    let mut serve = program();
+    serve.current_dir(scratch.folder()).args(["s3", "serve", "--config", "s3.toml", "--json"]);
+    let mut child = serve.args(["--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    seen.lines("s3 serve", &line);
+    seen.check(&S3);
+}
+
+#[test]
+fn fields_of_other_commands_are_documented() {
+    let scratch = Scratch::new();
+    let mut seen = Seen::default();
+    let alice = Person { name: "alice", scratch: &scratch };
+    let file = scratch.write("file", "x");
+    let demo = run(program().args(["--json", "demo"]).arg(&file).env("TMPDIR", scratch.folder()));
+    seen.ran(&["demo"], demo.ok());
+    seen.run(&alice, &["man", "pages"]);
+    let error = alice.run(&["--json", "contacts", "list"]);
+    assert_eq!(error.code, 4);
+    seen.lines("an error", &error.err);
+    seen.check(&OTHERS);
+}
