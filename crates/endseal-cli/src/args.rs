@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::cmd;
+use crate::style::Color;
 
 /// Seal files to people and groups, open them, and send them between machines
 ///
@@ -32,9 +33,15 @@ pub(crate) struct Global {
     /// Print one JSON object instead of text; errors too, on standard error
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Say nothing but errors, and show no progress
+    /// Print only errors and results
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
+    /// Also print which files are used, and who the recipients are
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
+    /// Use colours in messages
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
     /// Take the passphrase from the first line of a file
     #[arg(long, global = true, value_name = "FILE", conflicts_with = "passphrase_fd")]
     pub(crate) passphrase_file: Option<PathBuf>,
@@ -78,6 +85,7 @@ Exit codes:
 
 Environment:
   ENDSEAL_HOME        the state directory
+  NO_COLOR            no colours unless --color always
   ENDSEAL_PASSPHRASE  the passphrase, if neither --passphrase-file nor --passphrase-fd is given;
                       processes of the same user can read it
 

@@ -15,24 +15,33 @@ use crate::cmd;
 use crate::failure::{self, Failure, Kind};
 use crate::hints;
 use crate::json::Value;
+use crate::printable::printable;
+use crate::style::{Color, styled};
 use crate::typed::redacted;
 
-/// What a command has to say when it is done.
+/// Result of a command.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// For people.
+    /// Text for standard output.
     pub(crate) text: String,
-    /// For programs.
+    /// A line for standard error, unless `--quiet`: the change of state that was made.
+    pub(crate) confirmation: Option<String>,
+    /// Object of `--json`.
     pub(crate) json: Value,
-    /// Whether standard output carries data, so that the rest goes to standard error.
+    /// True if standard output carries data, so that the rest goes to standard error.
     pub(crate) data_on_stdout: bool,
-    /// Whether the answer is no, though nothing went wrong.
+    /// True if the answer is no, although nothing went wrong.
     pub(crate) refused: bool,
 }
 
 impl Outcome {
     pub(crate) fn new(text: impl Into<String>, json: Value) -> Self {
         Self { text: text.into(), json, ..Self::default() }
+    }
+
+    /// A change of state, in a line without its end.
+    pub(crate) fn done(confirmation: impl Into<String>, json: Value) -> Self {
+        Self { confirmation: Some(confirmation.into()), json, ..Self::default() }
     }
 }
 
@@ -79,6 +88,9 @@ impl Ctx {
         if hardened.is_err() {
             self.note("warning: this system does not let endseal forbid core dumps");
         }
+        if let Ok(home) = self.home_path() {
+            self.detail(&format!("state directory '{}'", home.display()));
+        }
         match self.dispatch(cli.command).and_then(|outcome| self.tell(outcome)) {
             Ok(code) => code,
             Err(failure) => self.fail(&failure),
@@ -121,6 +133,9 @@ impl Ctx {
         } else if !text.is_empty() {
             self.print(text.as_bytes())?;
         }
+        if let Some(confirmation) = &outcome.confirmation {
+            self.note(&printable(confirmation));
+        }
         Ok(if outcome.refused { Kind::Refused.code() } else { 0 })
     }
 
@@ -130,7 +145,7 @@ impl Ctx {
         if failure.kind != Kind::Closed {
             let text = match self.global.json {
                 true => format!("{}\n", failure.json()),
-                false => failure.text(),
+                false => self.styled(failure.text()),
             };
             // If even that fails, the exit code tells.
             let _ = self.stderr.write_all(text.as_bytes());
@@ -154,6 +169,8 @@ impl Ctx {
             let first = first.strip_prefix("error: ").unwrap_or(first);
             return self.fail(&Failure::usage(first).hint("endseal --help"));
         }
+        self.global.color = Color::typed(std::env::args_os());
+        let text = self.styled(text);
         let _ = self.stderr.write_all(text.as_bytes());
         Kind::Usage.code()
     }
@@ -167,7 +184,22 @@ impl Ctx {
     pub(crate) fn note(&mut self, text: &str) {
         debug_assert!(hints::fit(text), "{text}");
         if !self.global.quiet && !self.global.json {
+            let text = self.styled(text.to_owned());
             let _ = writeln!(self.stderr, "{text}");
+        }
+    }
+
+    /// Shows a detail on standard error with `--verbose`. It must not be secret.
+    pub(crate) fn detail(&mut self, text: &str) {
+        if self.global.verbose {
+            self.note(&printable(text));
+        }
+    }
+
+    fn styled(&self, text: String) -> String {
+        match self.global.color.is_on(self.stderr_is_terminal, self.environment) {
+            true => styled(&text),
+            false => text,
         }
     }
 

@@ -24,6 +24,7 @@ mod peer_address;
 mod printable;
 mod progress;
 mod recipients;
+mod style;
 mod terminal;
 mod time;
 mod typed;

@@ -28,6 +28,7 @@ impl Input {
             let reader = core::mem::replace(&mut ctx.stdin, Box::new(io::empty()));
             return Ok(Self { reader, len: None });
         };
+        ctx.detail(&format!("reading '{}'", path.display()));
         let failed = |source| FileError::io("read", path, source);
         let file = File::open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
@@ -66,6 +67,7 @@ impl Output {
         let existing = if force { Existing::Replace } else { Existing::Keep };
         match path {
             Some(path) if path.as_os_str() != DASH => {
+                ctx.detail(&format!("writing '{}'", path.display()));
                 Ok(Self::File(AtomicFile::create(path, existing, Readers::Umask)?))
             }
             explicit => {

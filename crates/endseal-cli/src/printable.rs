@@ -1,9 +1,14 @@
-//! Foreign text on a terminal.
+//! Text for a terminal.
 
 /// The text without what could command a terminal, begin a new line or turn the order of characters
 /// around: each such character becomes U+FFFD.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if is_printable(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
+}
+
+/// A number and its noun, with an `s` unless it is one.
+pub(crate) fn plural(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 fn is_printable(c: char) -> bool {

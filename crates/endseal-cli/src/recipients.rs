@@ -36,6 +36,8 @@ pub(crate) struct Resolved {
     pub(crate) duplicates: usize,
     /// Of those, who has no key for the post-quantum suite.
     pub(crate) without_pq: Vec<String>,
+    /// Names, and identities in the short form.
+    pub(crate) named: Vec<String>,
 }
 
 /// Finds everybody that was named.
@@ -71,7 +73,10 @@ pub(crate) fn resolve(
         .filter(|(_, identity)| !with_pq.contains(identity.ed25519()))
         .map(|(name, _)| name.clone())
         .collect();
-    Ok(Resolved { recipients, duplicates, without_pq })
+    let named = named.iter().map(|(name, identity)| {
+        format!("{name}, {}", IdentityText::from(PublicIdentity::short(*identity.ed25519())))
+    });
+    Ok(Resolved { recipients, duplicates, without_pq, named: named.collect() })
 }
 
 /// One person, as a name of the address book or an identity.

@@ -60,15 +60,21 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Command::Add { name, identity, force } => {
             let identity = recipients::identity(&identity)?;
             let mut note = None;
+            let done = format!("{name} is a contact");
             let outcome =
-                change(&home, |contacts| add(contacts, &name, identity, force, &mut note));
-            if let Some(note) = note {
-                ctx.note(&note);
-            }
-            outcome
+                change(&home, done, |contacts| add(contacts, &name, identity, force, &mut note));
+            let Some(note) = note else { return outcome };
+            ctx.note(&note);
+            outcome.map(|outcome| Outcome { confirmation: None, ..outcome })
         }
-        Command::Remove { name } => change(&home, |contacts| contacts.remove(&name).map(|_| ())),
-        Command::Rename { from, to } => change(&home, |contacts| contacts.rename(&from, to)),
+        Command::Remove { name } => {
+            let done = format!("{name} is removed from the contacts");
+            change(&home, done, |contacts| contacts.remove(&name).map(|_| ()))
+        }
+        Command::Rename { from, to } => {
+            let done = format!("{from} is called {to} now");
+            change(&home, done, |contacts| contacts.rename(&from, to))
+        }
         Command::List { pq } => Ok(list(&home.contacts()?, pq)),
     }
 }
@@ -127,6 +133,7 @@ fn kem_key_changes(old: &PublicIdentity, new: &PublicIdentity) -> Option<&'stati
 
 fn change(
     home: &Home,
+    done: String,
     change: impl FnOnce(&mut Contacts) -> Result<(), ChangeBookError>,
 ) -> Result<Outcome, Failure> {
     let lock = home.lock()?;
@@ -142,7 +149,7 @@ fn change(
         }
     })?;
     home.store_contacts(&contacts, &lock)?;
-    Ok(Outcome::new("", json::object([("contacts", contacts.len().into())])))
+    Ok(Outcome::done(done, json::object([("contacts", contacts.len().into())])))
 }
 
 fn list(contacts: &Contacts, pq: bool) -> Outcome {

@@ -17,6 +17,7 @@ use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
 use crate::output::{AtTerminal, Input, Output};
+use crate::printable::plural;
 use crate::{passphrase, recipients, typed};
 
 /// Keep groups: lists of members, signed by their owner, epoch by epoch
@@ -141,8 +142,11 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Command::Export { group, output, force } => {
             let roster = home.groups().current(&group)?;
             let mut out = Output::create(output.as_deref(), force, AtTerminal::TextOnly, ctx)?;
+            let confirmation =
+                out.path().map(|path| format!("roster of {group} in '{}'", path.display()));
             let outcome = Outcome {
                 data_on_stdout: out.is_stdout(),
+                confirmation,
                 ..Outcome::new("", summary(&group, &roster))
             };
             out.write_all(roster.as_bytes()).map_err(|error| crate::failure::standard(&error))?;
@@ -220,11 +224,12 @@ fn changed(group: &Name, roster: &Roster, ctx: &mut Ctx) -> Outcome {
         ));
     }
     ctx.note(&format!("send the members the new roster: endseal group export {group}"));
-    let (epoch, members) = (roster.epoch(), roster.members().len());
-    Outcome::new(
-        format!("group {group}, epoch {epoch}, {members} members\n"),
-        summary(group, roster),
-    )
+    Outcome::done(format!("group {group}, {}", state(roster)), summary(group, roster))
+}
+
+/// Epoch and number of members.
+fn state(roster: &Roster) -> String {
+    format!("epoch {}, {}", roster.epoch(), plural(roster.members().len() as u64, "member"))
 }
 
 fn import(
@@ -251,7 +256,7 @@ fn import(
         _ => error.into(),
     })?;
     let (name, roster) = (&imported.name, &imported.roster);
-    let (epoch, members) = (roster.epoch(), roster.members().len());
+    let epoch = roster.epoch();
     if imported.missing > 0 && epoch > 1 {
         ctx.note(&format!("note: {} earlier epochs are not known here", imported.missing));
     }
@@ -261,8 +266,7 @@ fn import(
         let any_more = if was_member { " any more" } else { "" };
         ctx.note(&format!("note: this identity is no member of the group{any_more}"));
     }
-    let text = format!("group {name}, epoch {epoch}, {members} members\n");
-    Ok(Outcome::new(text, summary(name, roster)))
+    Ok(Outcome::done(format!("group {name}, {}", state(roster)), summary(name, roster)))
 }
 
 fn show(group: &Name, home: &Home) -> Result<Outcome, Failure> {
@@ -292,9 +296,8 @@ fn list(groups: &Groups<'_>) -> Result<Outcome, Failure> {
     let (mut text, mut entries) = (String::new(), Vec::new());
     for group in groups.list()? {
         let roster = groups.current(&group)?;
-        let (epoch, members) = (roster.epoch(), roster.members().len());
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{group}  epoch {epoch}, {members} members");
+        let _ = writeln!(text, "{group}  {}", state(&roster));
         entries.push(summary(&group, &roster));
     }
     Ok(Outcome::new(text, json::object([("groups", Value::Array(entries))])))

@@ -110,7 +110,7 @@ fn export(output: Option<&Path>, force: bool, ctx: &mut Ctx) -> Result<Outcome, 
     let existing = if force { Existing::Replace } else { Existing::Keep };
     write_file(path, text.as_bytes(), existing, Readers::Owner)?;
     let json = json::object([("output", path.display().to_string().into())]);
-    Ok(Outcome::new("", json))
+    Ok(Outcome::done(format!("secret identity in '{}'", path.display()), json))
 }
 
 fn import(protection: Protection, file: Option<&Path>, ctx: &mut Ctx) -> Result<Outcome, Failure> {

@@ -12,6 +12,7 @@ use endseal_node::{Incoming, OpenFileError, check_start};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::output::{AtTerminal, Input, NotText, Output, binary};
+use crate::printable::plural;
 use crate::progress::Progress;
 use crate::{json, passphrase, recipients, time};
 
@@ -70,9 +71,10 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         ("time", sent.into()),
         ("message_id", message_id.into()),
     ]);
-    let data_on_stdout = output.is_stdout();
+    let (data_on_stdout, path) = (output.is_stdout(), output.path());
     output.commit()?;
-    Ok(Outcome { data_on_stdout, ..Outcome::new("", json) })
+    let confirmation = path.map(|path| format!("{} in '{}'", plural(len, "byte"), path.display()));
+    Ok(Outcome { data_on_stdout, confirmation, ..Outcome::new("", json) })
 }
 
 /// Who sealed it, as far as that is known here.

@@ -45,21 +45,28 @@ enum Command {
 pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let home = ctx.home()?;
     match args.command {
-        Command::Add { name, peer_id, force } => change(&home, |peers| {
-            let peer = peer_id.peer_id();
-            if force && peers.find(name.as_str()).is_some() {
-                peers.replace(&name, peer).map(|_| ())
-            } else {
-                peers.add(name, peer)
-            }
-        }),
-        Command::Remove { name } => change(&home, |peers| peers.remove(&name).map(|_| ())),
+        Command::Add { name, peer_id, force } => {
+            let done = format!("{name} may connect when endseal listen is started");
+            change(&home, done, |peers| {
+                let peer = peer_id.peer_id();
+                if force && peers.find(name.as_str()).is_some() {
+                    peers.replace(&name, peer).map(|_| ())
+                } else {
+                    peers.add(name, peer)
+                }
+            })
+        }
+        Command::Remove { name } => {
+            let done = format!("{name} is removed from the peers");
+            change(&home, done, |peers| peers.remove(&name).map(|_| ()))
+        }
         Command::List => Ok(list(&home.peers()?)),
     }
 }
 
 fn change(
     home: &Home,
+    done: String,
     change: impl FnOnce(&mut Peers) -> Result<(), ChangeBookError>,
 ) -> Result<Outcome, Failure> {
     let lock = home.lock()?;
@@ -75,7 +82,7 @@ fn change(
         }
     })?;
     home.store_peers(&peers, &lock)?;
-    Ok(Outcome::new("", json::object([("peers", peers.len().into())])))
+    Ok(Outcome::done(done, json::object([("peers", peers.len().into())])))
 }
 
 fn list(peers: &Peers) -> Outcome {

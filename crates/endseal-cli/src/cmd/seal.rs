@@ -12,6 +12,7 @@ use crate::failure::{Failure, Kind};
 use crate::json;
 use crate::output::{AtTerminal, Input, Output};
 use crate::passphrase;
+use crate::printable::plural;
 use crate::progress::Progress;
 use crate::recipients::{self, RecipientArgs};
 
@@ -76,6 +77,9 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let own = if args.to_self { Some(ctx.home()?.identity()?) } else { None };
     let own = own.as_ref().map(|file| file.public());
     let to = recipients::resolve(&args.recipients, own, ctx)?;
+    for named in &to.named {
+        ctx.detail(&format!("recipient {named}"));
+    }
     if !to.without_pq.is_empty() {
         let unknown = format!("no post-quantum key is known of {}", few(&to.without_pq));
         match args.suite {
@@ -111,9 +115,11 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         ("recipients", to.recipients.len().into()),
         ("suite", suite.name().into()),
     ]);
-    let data_on_stdout = output.is_stdout();
+    let (data_on_stdout, path) = (output.is_stdout(), output.path());
     output.commit()?;
-    Ok(Outcome { data_on_stdout, ..Outcome::new("", json) })
+    let count = plural(to.recipients.len() as u64, "recipient");
+    let confirmation = path.map(|path| format!("sealed to {count} in '{}'", path.display()));
+    Ok(Outcome { data_on_stdout, confirmation, ..Outcome::new("", json) })
 }
 
 const LONG_IDENTITY: &str =

@@ -15,6 +15,7 @@ use crate::network::{self, Timeouts};
 use crate::output::{DASH, Input};
 use crate::passphrase;
 use crate::peer_address::PeerAddress;
+use crate::printable::plural;
 use crate::progress::Progress;
 
 /// What a file without a name is called.
@@ -74,15 +75,19 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                     let patience = args.timeouts.into();
                     let sent = transfer::send_file(connection, file, patience, &mut progress);
                     let sent = sent.await?;
-                    let json = json::object([("name", shown.into()), ("size", sent.into())]);
-                    Ok(Outcome::new("", json))
+                    let json =
+                        json::object([("name", shown.clone().into()), ("size", sent.into())]);
+                    let bytes = plural(sent, "byte");
+                    Ok(Outcome::done(format!("{shown} is there, {bytes}"), json))
                 }
                 None => {
                     let lines = lines(input.reader).map_err(unread)?;
                     let patience = args.timeouts.into();
                     let sent =
                         transfer::send_messages(connection, own, lines, patience, &mut progress);
-                    Ok(Outcome::new("", json::object([("messages", sent.await?.into())])))
+                    let sent = sent.await?;
+                    let json = json::object([("messages", sent.into())]);
+                    Ok(Outcome::done(format!("{} sent", plural(sent, "message")), json))
                 }
             })
             .await

@@ -26,6 +26,7 @@ use endseal_session::{Correspondent, DeviceId, Engine};
 use crate::ctx::{Ctx, Outcome};
 use crate::duration::{self, WEEK};
 use crate::failure::{Failure, Kind};
+use crate::printable::plural;
 use crate::terminal::Terminal;
 use crate::{passphrase, recipients};
 
@@ -196,10 +197,6 @@ fn identity_text(key: ed25519::PublicKey) -> String {
 /// The name of a contact, or else the identity.
 fn called(key: ed25519::PublicKey, contacts: &Contacts) -> String {
     contacts.name_of(&key).map_or_else(|| identity_text(key), ToString::to_string)
-}
-
-fn plural(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// The path of a file in messages and JSON.

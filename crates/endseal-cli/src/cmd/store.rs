@@ -14,6 +14,7 @@ use crate::failure::{self, Failure};
 use crate::json::{self, Value};
 use crate::output::{AtTerminal, Output};
 use crate::passphrase;
+use crate::printable::plural;
 
 /// Check, copy and measure the store of sessions and their messages
 #[derive(clap::Args, Debug)]
@@ -76,8 +77,8 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             let mut store = open(wait, ctx)?;
             store.backup(&dir)?;
             store.close()?;
-            let text = format!("backup in '{}'\n", dir.display());
-            Ok(Outcome::new(text, json::object([("backup", dir.display().to_string().into())])))
+            let text = format!("backup in '{}'", dir.display());
+            Ok(Outcome::done(text, json::object([("backup", dir.display().to_string().into())])))
         }
         Command::Restore { dir } => restore(&dir, ctx),
         Command::Stats => {
@@ -126,7 +127,7 @@ fn restore(dir: &Path, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     }
     let path = home.store_path().display().to_string();
     let json = json::object([("store", path.clone().into()), ("awaits_reset", waits.into())]);
-    Ok(Outcome::new(format!("store in '{path}'\n"), json))
+    Ok(Outcome::done(format!("store in '{path}'"), json))
 }
 
 fn numbers(it: &Statistics) -> Outcome {
@@ -179,6 +180,6 @@ fn export(
     store.close()?;
     let path = path.map(|path| path.display().to_string());
     let json = json::object([("messages", count.into()), ("output", path.into())]);
-    let text = if data_on_stdout { String::new() } else { format!("{count} messages written\n") };
-    Ok(Outcome { data_on_stdout, ..Outcome::new(text, json) })
+    let confirmation = (!data_on_stdout).then(|| format!("{} written", plural(count, "message")));
+    Ok(Outcome { data_on_stdout, confirmation, ..Outcome::new("", json) })
 }

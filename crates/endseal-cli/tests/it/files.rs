@@ -23,7 +23,8 @@ fn every_recipient_opens_what_was_sealed_and_nobody_else_does() {
     assert!(sealed.out.is_empty());
     let carols = carol.identity();
     let note = format!("note: suite x25519 is used: no post-quantum key is known of {carols}\n");
-    assert_eq!(sealed.err, note);
+    let done = "sealed to 2 recipients in 'sealed'\n";
+    assert_eq!(sealed.err, format!("{note}{done}"));
     bob.knows(&alice);
     let opened = bob.run(&["open", "-o", "bobs", "sealed"]).ok();
     assert!(opened.err.starts_with("sealed by alice, dated 20"), "{}", opened.err);
@@ -139,7 +140,7 @@ fn somebody_who_is_named_twice_gets_one_slot() {
     let (short, long) = (bob.identity(), bob.identity_pq());
     let args = ["seal", "-r", "bob", "-r", &short, "-r", &long, "-o", "sealed", "plain"];
     let ran = alice.run(&args).ok();
-    assert_eq!(ran.err, "note: 2 named more than once\n");
+    assert_eq!(ran.err, "note: 2 named more than once\nsealed to 1 recipient in 'sealed'\n");
     assert_eq!(alice.run(&["inspect", "--json", "sealed"]).ok().json()["slots"], 1);
 }
 

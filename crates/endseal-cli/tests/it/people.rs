@@ -53,6 +53,13 @@ impl Ran {
         self
     }
 
+    /// The last line of standard error. Nothing was printed on standard output.
+    #[track_caller]
+    pub(crate) fn confirmation(&self) -> &str {
+        assert_eq!(self.text(), "");
+        self.err.lines().last().unwrap_or_default()
+    }
+
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.out).expect("one JSON object on standard output")
@@ -62,7 +69,7 @@ impl Ran {
 /// A command of the program that no setting of the machine reaches.
 pub(crate) fn program() -> Command {
     let mut command = Command::new(PROGRAM);
-    for name in ["ENDSEAL_HOME", "ENDSEAL_PASSPHRASE", "XDG_DATA_HOME", "HOME"] {
+    for name in ["ENDSEAL_HOME", "ENDSEAL_PASSPHRASE", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "HOME"] {
         command.env_remove(name);
     }
     command.stdin(Stdio::null());

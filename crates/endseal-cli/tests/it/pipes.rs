@@ -45,12 +45,14 @@ fn a_terminal_gets_text_and_nothing_else() {
     let scratch = Scratch::new();
     let bob = Person::new("bob", &scratch);
     // `script` gives its command a terminal.
-    let on_terminal = |line: &str| {
+    let colours = |no_color: &str, line: &str| {
         let line = format!("'{PROGRAM}' --home bob {line}");
         let mut command = Command::new("script");
         command.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+        command.env("TERM", "xterm").env("NO_COLOR", no_color);
         run(command.current_dir(scratch.folder()).stdin(Stdio::null()))
     };
+    let on_terminal = |line: &str| colours("1", line);
     let own = bob.identity();
     scratch.write("text", "two\nlines\n");
     scratch.write("binary", b"\x1b[2J");
@@ -68,6 +70,8 @@ fn a_terminal_gets_text_and_nothing_else() {
     let ran = on_terminal(&format!("seal -r {own} text"));
     assert_eq!(ran.code, 2);
     assert!(ran.text().contains("hint: name a file with -o FILE"));
+    let ran = colours("", &format!("seal -r {own} text"));
+    assert!(ran.text().contains("\u{1b}[1;36mhint:\u{1b}[0m name a file"), "{}", ran.text());
     let ran = on_terminal("id export --secret");
     assert_eq!(ran.code, 2);
     assert!(!ran.text().contains("ENDSEAL-SECRET"));

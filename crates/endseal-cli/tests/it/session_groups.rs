@@ -67,7 +67,7 @@ pub(crate) fn found(alice: &Person<'_>, bob: &Person<'_>) {
     group(alice, &["create", "team"]).ok();
     key_package(bob, "bob.package");
     let ran = group(alice, &["add", "team", "bob", "bob.package", "-o", "bob.welcome"]).ok();
-    assert_eq!(ran.text(), "bob added to the group team; the welcome is in 'bob.welcome'\n");
+    assert_eq!(ran.confirmation(), "bob added to the group team; the welcome is in 'bob.welcome'");
     let ran = bob.run(&["session", "receive", "bob.welcome"]).ok();
     let shown = ran.text();
     assert!(shown.starts_with("1 message: 0 delivered, 1 joined\n"), "{shown}");
@@ -84,7 +84,7 @@ fn add(by: &Person<'_>, who: &Person<'_>, others: &[&Person<'_>]) {
         assert_eq!(receive(other, "add.msgs")["delivered"], 1);
     }
     let ran = group(by, &["accept", "team", "-fo", "who.welcome"]).ok();
-    assert!(ran.text().ends_with("; 1 welcome in 'who.welcome'\n"), "{}", ran.text());
+    assert!(ran.confirmation().ends_with("; 1 welcome in 'who.welcome'"), "{}", ran.err);
     let joined = receive(who, "who.welcome");
     assert_eq!(joined["joined"][0]["inviter"]["name"], by.name);
 }
@@ -303,7 +303,7 @@ fn old_notes_and_key_packages_are_pruned() {
     bob.run(&["session", "prune", "--older-than", "0s"]).fails(2, "expected 1d to");
     talk(&alice, "team", &[&bob]);
     assert_eq!(
-        bob.run(&["session", "prune"]).ok().text(),
-        "deleted: 0 notes, 0 parked messages, 0 key packages, 0 sessions\n"
+        bob.run(&["session", "prune"]).ok().confirmation(),
+        "deleted: 0 notes, 0 parked messages, 0 key packages, 0 sessions"
     );
 }

@@ -37,7 +37,7 @@ fn messages_go_to_and_fro() {
     let [alice, bob] = correspondents(&scratch);
     let ran =
         alice.feed(&["session", "send", "bob", "--lines", "-o", "out"], b"one\r\ntwo\n\nlast");
-    assert_eq!(ran.ok().text(), "4 messages for bob in 'out'\n");
+    assert_eq!(ran.ok().confirmation(), "4 messages for bob in 'out'");
     let ran = bob.run(&["session", "receive", "out"]).ok();
     assert_eq!(ran.text(), "4 messages: 4 delivered\n");
     let shown = bob.run(&["session", "inbox"]).ok();
@@ -87,7 +87,7 @@ fn what_is_no_text_is_carried_exactly() {
     // Not even the first.
     assert!(!scratch.has("long"));
     let ran = alice.run(&["session", "send", "bob", "--resume", "-o", "long"]).ok();
-    assert_eq!(ran.text(), "nothing waits for bob\n");
+    assert_eq!(ran.confirmation(), "nothing waits for bob");
 }
 
 #[test]

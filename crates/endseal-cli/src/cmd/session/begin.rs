@@ -50,11 +50,11 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         Ok(engine.address().device.number())
     })?;
     let device = theirs.device.number();
-    let text = format!("session with {}, device {device}\n", partner.name);
+    let text = format!("session with {}, device {device}", partner.name);
     let json = json::object([
         ("name", partner.name.into()),
         ("device", device.into()),
         ("own_device", own.into()),
     ]);
-    Ok(Outcome::new(text, json))
+    Ok(Outcome::done(text, json))
 }

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use endseal_node::{Existing, Readers, write_file};
 use endseal_session::{EngineError, PrekeyBundle, PrekeyKind};
 
-use super::{plural, shown, with_made};
+use super::{shown, with_made};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
 use crate::output::DASH;
+use crate::printable::plural;
 
 /// Write prekey bundles, with which others begin sessions with this device
 ///
@@ -73,12 +74,12 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         Ok((engine.address().device.number(), files))
     })?;
     let text = format!(
-        "{} of device {device} in '{}'\n",
+        "{} of device {device} in '{}'",
         plural(files.len() as u64, "bundle"),
         shown(&args.output)
     );
     let json = json::object([("device", device.into()), ("bundles", files.into())]);
-    Ok(Outcome::new(text, json))
+    Ok(Outcome::done(text, json))
 }
 
 /// Writes a bundle. A file that holds it already was written by a run that ended before it could note

@@ -18,12 +18,12 @@ use endseal_session::{ConversationId, Engine, GroupChangeError, GroupSummary};
 pub(crate) use self::list::{device, member_json};
 
 use super::inbox::group_name;
-use super::{plural, with_made};
+use super::with_made;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
 use crate::output::DASH;
-use crate::printable::printable;
+use crate::printable::{plural, printable};
 use crate::typed;
 
 /// Hold conversations in groups (MLS), whose messages travel in session files
@@ -144,7 +144,7 @@ fn create(
         engine.transaction(|transaction| transaction.create_group(name.as_bytes(), now))?;
         Ok(())
     })?;
-    Ok(Outcome::new(format!("group {name}\n"), json::object([("group", name.into())])))
+    Ok(Outcome::done(format!("group {name}"), json::object([("group", name.into())])))
 }
 
 /// A group that this device knows.

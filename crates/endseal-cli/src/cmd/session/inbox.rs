@@ -9,12 +9,12 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::Contacts;
 use endseal_session::{Address, ConversationId, Notice, Received, ReceivedKind};
 
-use super::{called, identity_text, plural, with};
+use super::{called, identity_text, with};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{self, Failure};
 use crate::json::{self, Value};
 use crate::output::{AtTerminal, Output};
-use crate::printable::printable;
+use crate::printable::{plural, printable};
 
 /// Messages that are in memory at once.
 const PAGE: usize = 64;
@@ -71,9 +71,9 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         if is_stdout {
             return Ok(Outcome::default());
         }
-        let text = format!("{} written\n", plural(count, "message"));
+        let text = format!("{} written", plural(count, "message"));
         let json = json::object([("messages", count.into()), ("output", path.into())]);
-        Ok(Outcome::new(text, json))
+        Ok(Outcome::done(text, json))
     })
 }
 

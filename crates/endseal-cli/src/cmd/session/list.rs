@@ -7,10 +7,11 @@ use endseal_node::sessions;
 use endseal_session::{ConversationId, Correspondent, EngineError, SessionInfo};
 use endseal_store::SessionStatus;
 
-use super::{Partner, called, identity_text, plural, with};
+use super::{Partner, called, identity_text, with};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
+use crate::printable::plural;
 
 pub(crate) fn list(wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let contacts = ctx.home()?.contacts()?;

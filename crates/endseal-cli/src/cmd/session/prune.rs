@@ -4,11 +4,12 @@ use core::time::Duration;
 
 use endseal_session::{PrunePolicy, Pruned};
 
-use super::{plural, unlock, work_and_close};
+use super::{unlock, work_and_close};
 use crate::ctx::{Ctx, Outcome};
 use crate::duration::{self, DAY, WEEK};
 use crate::failure::Failure;
 use crate::json;
+use crate::printable::plural;
 
 /// Delete old notes of received messages, parked messages and key packages
 ///
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
     }
     let sessions = all.sessions + ended;
     let text = format!(
-        "deleted: {}, {}, {}, {}\n",
+        "deleted: {}, {}, {}, {}",
         plural(all.tombstones + all.dropped_sessions, "note"),
         plural(all.parked, "parked message"),
         plural(all.key_packages, "key package"),
@@ -69,5 +70,5 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         ("key_packages", all.key_packages.into()),
         ("sessions", sessions.into()),
     ]);
-    Ok(Outcome::new(text, json))
+    Ok(Outcome::done(text, json))
 }

@@ -11,11 +11,12 @@ use endseal_session::{Address, BatchOptions, JoinedGroup};
 
 use super::group::{device, member_json};
 use super::inbox::{group_name, hex};
-use super::{called, identity_text, plural, with};
+use super::{called, identity_text, with};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
 use crate::output::{DASH, Input};
+use crate::printable::plural;
 use crate::progress::Progress;
 
 /// Most threads that decrypt: beyond, the store is what limits.

@@ -5,10 +5,11 @@ use core::time::Duration;
 
 use endseal_session::EngineError;
 
-use super::{Partner, ask, plural, with};
+use super::{Partner, ask, with};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
+use crate::printable::plural;
 
 /// Stop sending on the sessions with a person; they still receive
 ///
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         });
         Ok(count? as u64)
     })?;
-    let text = format!("{} with {} reset\n", plural(count, "session"), partner.name);
+    let text = format!("{} with {} reset", plural(count, "session"), partner.name);
     let json = json::object([("name", partner.name.into()), ("sessions", count.into())]);
-    Ok(Outcome::new(text, json))
+    Ok(Outcome::done(text, json))
 }

@@ -8,11 +8,12 @@ use endseal_node::sessions::{self, Texts};
 use endseal_node::{AtomicFile, Existing, Readers};
 use endseal_session::{Address, ConversationId, Engine, SendError};
 
-use super::{Partner, plural, shown, with};
+use super::{Partner, shown, with};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
 use crate::output::{DASH, Input};
+use crate::printable::plural;
 
 /// Encrypt a text for a person, into a session file
 ///
@@ -63,7 +64,7 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         let (texts, file) = match input {
             None if waiting == 0 => {
                 let json = summary(&partner, 0, 0, None);
-                return Ok(Outcome::new(format!("nothing waits for {}\n", partner.name), json));
+                return Ok(Outcome::done(format!("nothing waits for {}", partner.name), json));
             }
             None => (0, create()?),
             Some(_) if waiting > 0 => return Err(unfinished(&partner, waiting)),
@@ -85,8 +86,8 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
             ))
         })?;
         let path = shown(&args.output);
-        let text = format!("{} for {} in '{path}'\n", plural(messages, "message"), partner.name);
-        Ok(Outcome::new(text, summary(&partner, texts, messages, Some(path))))
+        let text = format!("{} for {} in '{path}'", plural(messages, "message"), partner.name);
+        Ok(Outcome::done(text, summary(&partner, texts, messages, Some(path))))
     })
 }
 

@@ -184,8 +184,8 @@ fn change(
         None => {}
     }
     let after = group.summary(engine)?;
-    Ok(Outcome::new(
-        format!("{text}\n"),
+    Ok(Outcome::done(
+        text,
         json::object([
             ("group", name.clone().into()),
             ("epoch", after.epoch.into()),
@@ -235,7 +235,7 @@ pub(crate) fn accept(args: &Accept, wait: Duration, ctx: &mut Ctx) -> Result<Out
             ("waiting", (waiting - welcomes).into()),
             ("output", path.into()),
         ]);
-        Ok(Outcome::new(format!("{text}\n"), json))
+        Ok(Outcome::done(text, json))
     })
 }
 
@@ -256,6 +256,6 @@ pub(crate) fn discard(name: &str, wait: Duration, ctx: &mut Ctx) -> Result<Outco
         let epoch = group.summary(engine)?.epoch;
         let json: Value =
             json::object([("group", group.name.clone().into()), ("epoch", epoch.into())]);
-        Ok(Outcome::new(format!("group {}, still epoch {epoch}\n", group.name), json))
+        Ok(Outcome::done(format!("group {}, still epoch {epoch}", group.name), json))
     })
 }

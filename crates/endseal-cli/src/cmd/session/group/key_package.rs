@@ -48,5 +48,5 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
     })?;
     let path = shown(&args.output);
     let json = json::object([("device", device.into()), ("output", path.clone().into())]);
-    Ok(Outcome::new(format!("key package of device {device} in '{path}'\n"), json))
+    Ok(Outcome::done(format!("key package of device {device} in '{path}'"), json))
 }

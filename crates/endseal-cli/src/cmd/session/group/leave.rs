@@ -48,13 +48,13 @@ pub(crate) fn leave(args: &Leave, wait: Duration, ctx: &mut Ctx) -> Result<Outco
         engine.transaction(|transaction| transaction.leave_group(&group.id))?;
         let messages = group.write_outbox(engine, file)?;
         let path = shown(&args.out.output);
-        let text = format!("leaving the group {name}: the proposal is in '{path}'\n");
+        let text = format!("leaving the group {name}: the proposal is in '{path}'");
         let json = json::object([
             ("group", name.clone().into()),
             ("messages", messages.into()),
             ("output", path.into()),
         ]);
-        Ok(Outcome::new(text, json))
+        Ok(Outcome::done(text, json))
     })
 }
 
@@ -66,6 +66,6 @@ pub(crate) fn forget(args: &Forget, wait: Duration, ctx: &mut Ctx) -> Result<Out
         }
         engine.transaction(|transaction| transaction.forget_group(&group.id))?;
         let json = json::object([("group", group.name.clone().into())]);
-        Ok(Outcome::new(format!("group {} forgotten\n", group.name), json))
+        Ok(Outcome::done(format!("group {} forgotten", group.name), json))
     })
 }

@@ -9,10 +9,11 @@ use endseal_store::SessionStatus;
 
 use super::Known;
 use crate::cmd::session::inbox::{group_name, hex};
-use crate::cmd::session::{called, identity_text, plural, with};
+use crate::cmd::session::{called, identity_text, with};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
+use crate::printable::plural;
 
 pub(crate) fn list(wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     with(wait, ctx, |engine, _| {

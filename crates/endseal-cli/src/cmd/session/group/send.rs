@@ -53,8 +53,8 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         };
         let (texts, file) = match input {
             None if sessions::waiting(engine, &conversation)? == 0 => {
-                let text = format!("nothing waits for the group {name}\n");
-                return Ok(Outcome::new(text, summary(0, 0, None)));
+                let text = format!("nothing waits for the group {name}");
+                return Ok(Outcome::done(text, summary(0, 0, None)));
             }
             None => (0, args.out.create()?),
             Some(input) => {
@@ -70,8 +70,8 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         };
         let messages = group.write_outbox(engine, file)?;
         let path = shown(&args.out.output);
-        let text = format!("{} for the group {name} in '{path}'\n", plural(messages, "message"));
-        Ok(Outcome::new(text, summary(texts, messages, Some(path))))
+        let text = format!("{} for the group {name} in '{path}'", plural(messages, "message"));
+        Ok(Outcome::done(text, summary(texts, messages, Some(path))))
     })
 }
 

@@ -1,0 +1,96 @@
+//! Lines on standard error: confirmations, details, colours.
+
+use crate::people::{Person, run};
+use crate::scratch::Scratch;
+
+/// Commands of alice that change something. Bob's identity, peer id and files are made before.
+const CHANGES: [&[&str]; 22] = [
+    &["contacts", "add", "bob", "IDENTITY"],
+    &["contacts", "rename", "bob", "robert"],
+    &["group", "create", "club", "robert"],
+    &["group", "rotate", "club"],
+    &["group", "remove", "club", "robert"],
+    &["group", "add", "club", "robert"],
+    &["group", "export", "club", "-o", "roster"],
+    &["peers", "add", "bob", "PEERID"],
+    &["peers", "remove", "bob"],
+    &["seal", "-r", "robert", "--to-self", "-o", "sealed", "notes"],
+    &["open", "-o", "opened", "sealed"],
+    &["id", "export", "--secret", "-o", "secret"],
+    &["session", "bundle", "-o", "alice.bundle"],
+    &["session", "begin", "robert", "bob.bundle"],
+    &["session", "send", "robert", "notes", "-o", "messages"],
+    &["session", "reset", "robert", "--yes"],
+    &["session", "prune"],
+    &["session", "group", "create", "team"],
+    &["session", "group", "add", "team", "robert", "bob.package", "-o", "welcome"],
+    &["session", "group", "forget", "team", "--yes"],
+    &["store", "backup", "copy"],
+    &["contacts", "remove", "robert"],
+];
+
+#[test]
+fn each_change_is_confirmed_unless_quiet() {
+    for quiet in [false, true] {
+        let scratch = Scratch::new();
+        let [alice, bob] = ["alice", "bob"].map(|name| Person::new(name, &scratch));
+        bob.run(&["session", "bundle", "-o", "bob.bundle"]).ok();
+        bob.run(&["session", "group", "key-package", "-o", "bob.package"]).ok();
+        scratch.write("notes", "at noon");
+        let (identity, peer_id) = (bob.identity_pq(), bob.peer_id());
+        for change in CHANGES {
+            let mut args = if quiet { vec!["-q"] } else { vec![] };
+            args.extend(change.iter().map(|arg| match *arg {
+                "IDENTITY" => &identity,
+                "PEERID" => &peer_id,
+                arg => arg,
+            }));
+            let ran = alice.run(&args).ok();
+            assert_eq!(ran.text(), "", "{args:?}");
+            assert_eq!(ran.err.is_empty(), quiet, "{args:?}: {}", ran.err);
+        }
+    }
+}
+
+#[test]
+fn details_are_shown_and_no_secrets() {
+    let scratch = Scratch::new();
+    let alice = Person { name: "alice", scratch: &scratch };
+    let secret = "correct horse battery";
+    let ran = |args: &[&str]| {
+        let ran = run(alice.command(args).env("ENDSEAL_PASSPHRASE", secret)).ok();
+        let key = String::from_utf8_lossy(&ran.out).trim().to_owned();
+        assert!(!ran.err.contains(secret), "{}", ran.err);
+        assert!(!key.starts_with("ENDSEAL-SECRET") || !ran.err.contains(&key), "{}", ran.err);
+        ran
+    };
+    ran(&["-v", "init"]);
+    let own = ran(&["-v", "id", "show"]).text().trim().to_owned();
+    scratch.write("notes", "at noon");
+    let told = ran(&["-v", "seal", "-r", &own, "-o", "sealed", "notes"]).err;
+    for detail in ["reading 'notes'", "writing 'sealed'", "state directory '", &own] {
+        assert!(told.contains(detail), "{detail} is not in {told}");
+    }
+    let brief = ran(&["seal", "-r", &own, "-fo", "sealed", "notes"]).err;
+    assert!(!brief.contains("reading"), "{brief}");
+    ran(&["-v", "open", "sealed"]);
+    ran(&["-v", "id", "export", "--secret"]);
+    assert_eq!(alice.run(&["-v", "-q", "id", "show"]).code, 2);
+}
+
+#[test]
+fn messages_have_colours_when_they_are_asked_for() {
+    let scratch = Scratch::new();
+    let alice = Person { name: "alice", scratch: &scratch };
+    let error = "\u{1b}[1;31merror:\u{1b}[0m ";
+    for args in [&["contacts", "list"][..], &["contacts", "lisp"]] {
+        let told = |color: &[&str]| {
+            let ran = run(alice.command(&[color, args].concat()).env("NO_COLOR", "1"));
+            assert_ne!(ran.code, 0);
+            ran.err
+        };
+        assert!(told(&["--color", "always"]).starts_with(error));
+        assert!(told(&["--color=never"]).starts_with("error: "));
+        assert!(told(&[]).starts_with("error: "));
+    }
+}
