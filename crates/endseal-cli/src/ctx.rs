@@ -12,6 +12,7 @@ use rustix::io::Errno;
 
 use crate::args::{Cli, Command, Global};
 use crate::cmd;
+use crate::config::Config;
 use crate::failure::{self, Failure, Kind};
 use crate::hints;
 use crate::json::Value;
@@ -50,6 +51,9 @@ pub(crate) fn now() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     u64::try_from(now).unwrap_or(u64::MAX)
 }
+
+/// Variable that names the state directory.
+const HOME: &str = "ENDSEAL_HOME";
 
 /// The world of one command.
 pub(crate) struct Ctx {
@@ -211,10 +215,20 @@ impl Ctx {
 
     /// Where the state directory is or would be.
     pub(crate) fn home_path(&self) -> Result<PathBuf, Failure> {
-        match &self.global.home {
-            Some(home) => Ok(home.clone()),
-            None => Ok(Home::default_path(self.environment)?),
+        if let Some(home) = &self.global.home {
+            return Ok(home.clone());
         }
+        if (self.environment)(HOME).is_none()
+            && let Some(home) = self.config()?.home
+        {
+            return Ok(home);
+        }
+        Ok(Home::default_path(self.environment)?)
+    }
+
+    /// The user's configuration.
+    pub(crate) fn config(&self) -> Result<Config, Failure> {
+        Config::load(self.environment)
     }
 
     /// The state directory.

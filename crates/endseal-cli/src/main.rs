@@ -6,6 +6,7 @@
 
 mod args;
 mod cmd;
+mod config;
 #[cfg(test)]
 mod conventions;
 mod ctx;

@@ -1,5 +1,5 @@
-//! Where passphrases come from: a file, a file descriptor, the environment, the terminal. Never an
-//! argument, which every process could read.
+//! Sources of passphrases: a file, a file descriptor, the environment, the configuration, the terminal.
+//! Never an argument, which every process could read.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -73,7 +73,11 @@ fn given(ctx: &mut Ctx) -> Result<Option<Passphrase>, Failure> {
     if let Some(number) = ctx.global.passphrase_fd {
         return from_file(&PathBuf::from(format!("/dev/fd/{number}"))).map(Some);
     }
-    let Some(value) = (ctx.environment)(VARIABLE) else { return Ok(None) };
+    let Some(value) = (ctx.environment)(VARIABLE) else {
+        let Some(path) = ctx.config()?.passphrase_file else { return Ok(None) };
+        exposed::warn(&path, ctx);
+        return from_file(&path).map(Some);
+    };
     let value = Zeroizing::new(value.into_vec());
     let text = core::str::from_utf8(&value);
     let text = text.map_err(|_| Failure::usage(format!("{VARIABLE} is not text in UTF-8")))?;

@@ -4,6 +4,7 @@
 #![allow(clippy::std_instead_of_alloc, reason = "as in the program")]
 
 mod bad_input;
+mod config;
 mod confirmations;
 mod demo;
 mod files;

@@ -22,9 +22,9 @@ use crate::progress::Progress;
 /// The exit code is 1 if something could not be removed.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The proxy's configuration, in TOML
+    /// Configuration of the proxy [default: ~/.config/endseal/s3.toml]
     #[arg(long, value_name = "FILE")]
-    config: PathBuf,
+    config: Option<PathBuf>,
     /// Only this bucket [default: all that the server lists]
     #[arg(long)]
     bucket: Option<String>,
@@ -38,7 +38,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let (runtime, proxy) = configuration::start(&args.config, ctx)?;
+    let (runtime, proxy) = configuration::start(args.config.as_deref(), ctx)?;
     let mut options = Clean::default();
     options.bucket.clone_from(&args.bucket);
     options.older_than = args.older_than;

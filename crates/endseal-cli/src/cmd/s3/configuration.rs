@@ -2,19 +2,47 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use endseal_s3proxy::config::Keys;
 use endseal_s3proxy::{Config, Proxy};
 use tokio::runtime::{Builder, Runtime};
 
+use crate::config;
 use crate::ctx::Ctx;
 use crate::exposed;
 use crate::failure::{Failure, Kind};
+use crate::hints;
+
+/// The file that was given, or the default one.
+///
+/// # Errors
+/// If none was given and there is no default one.
+pub(super) fn path(given: Option<&Path>, ctx: &Ctx) -> Result<PathBuf, Failure> {
+    if let Some(given) = given {
+        return Ok(given.to_owned());
+    }
+    if let Some(configured) = ctx.config()?.s3_config {
+        return Ok(configured);
+    }
+    let default = config::folder(ctx.environment).map(|folder| folder.join("s3.toml"));
+    if let Some(default) = default.as_ref().filter(|path| path.is_file()) {
+        return Ok(default.clone());
+    }
+    let mut hint = String::from("give --config FILE");
+    if hints::has("--dir") {
+        hint.push_str(", or --dir DIR to keep the objects in a folder");
+    }
+    if let Some(default) = default {
+        hint.push_str(&format!("; the default file is '{}'", default.display()));
+    }
+    Err(Failure::usage("no configuration of the S3 proxy is given").hint(hint))
+}
 
 /// Reads a configuration, and warns of its secrets that others can read.
 pub(super) fn read(path: &Path, ctx: &mut Ctx) -> Result<Config, Failure> {
+    ctx.detail(&format!("reading '{}'", path.display()));
     let config = parse(path)?;
     for file in secrets(&config) {
         exposed::warn(file, ctx);
@@ -57,8 +85,8 @@ fn is_public(path: &Path) -> bool {
 }
 
 /// A proxy with that configuration, which does not listen, and the runtime that it lives in.
-pub(super) fn start(path: &Path, ctx: &mut Ctx) -> Result<(Runtime, Arc<Proxy>), Failure> {
-    let config = read(path, ctx)?;
+pub(super) fn start(given: Option<&Path>, ctx: &mut Ctx) -> Result<(Runtime, Arc<Proxy>), Failure> {
+    let config = read(&path(given, ctx)?, ctx)?;
     let failed = |error: io::Error| Failure::new(Kind::Environment, "cannot begin").because(&error);
     let runtime = Builder::new_multi_thread().enable_all().build().map_err(failed)?;
     let proxy = runtime.block_on(async { Proxy::start(&config) });

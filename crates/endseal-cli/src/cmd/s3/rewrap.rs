@@ -21,9 +21,9 @@ use crate::progress::Progress;
 /// something is left to do.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The proxy's configuration, in TOML
+    /// Configuration of the proxy [default: ~/.config/endseal/s3.toml]
     #[arg(long, value_name = "FILE")]
-    config: PathBuf,
+    config: Option<PathBuf>,
     /// Only this bucket [default: all that the server lists]
     #[arg(long)]
     bucket: Option<String>,
@@ -45,7 +45,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let (runtime, proxy) = configuration::start(&args.config, ctx)?;
+    let (runtime, proxy) = configuration::start(args.config.as_deref(), ctx)?;
     let mut options = Rewrap::default();
     options.bucket.clone_from(&args.bucket);
     options.prefix.clone_from(&args.prefix);

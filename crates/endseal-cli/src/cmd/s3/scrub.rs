@@ -28,9 +28,9 @@ const PERIOD: Duration = Duration::from_secs(5);
 /// if an object is not authentic, could not be read, or is not sealed where that is forbidden.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The proxy's configuration, in TOML
+    /// Configuration of the proxy [default: ~/.config/endseal/s3.toml]
     #[arg(long, value_name = "FILE")]
-    config: PathBuf,
+    config: Option<PathBuf>,
     /// Only this bucket [default: all that the server lists]
     #[arg(long)]
     bucket: Option<String>,
@@ -47,10 +47,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let config = configuration::path(args.config.as_deref(), ctx)?;
+    let scope = scope(&config, args);
     let place =
-        args.checkpoint.as_deref().map(|file| read_place(file, args)).transpose()?.flatten();
+        args.checkpoint.as_deref().map(|file| read_place(file, &scope)).transpose()?.flatten();
     let (after, found_before) = place.map_or((None, 0), |(after, found)| (Some(after), found));
-    let (runtime, proxy) = configuration::start(&args.config, ctx)?;
+    let (runtime, proxy) = configuration::start(Some(&config), ctx)?;
     let mut options = Scrub::default();
     options.bucket.clone_from(&args.bucket);
     options.prefix.clone_from(&args.prefix);
@@ -85,7 +87,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         ScrubEvent::Checkpoint(place) if written.elapsed() >= PERIOD => {
             written = Instant::now();
             if let Some(file) = &args.checkpoint
-                && let Err(error) = write_place(file, place, damaged, args)
+                && let Err(error) = write_place(file, place, damaged, &scope)
             {
                 unwritten.get_or_insert(error);
             }
@@ -140,8 +142,8 @@ fn outcome(report: &ScrubReport, found_before: u64, problems: Problems) -> Outco
 }
 
 /// Objects that a run is asked for. In a run for others, a place says nothing about what is before it.
-fn scope(args: &Args) -> Value {
-    let config = fs::canonicalize(&args.config).unwrap_or_else(|_| args.config.clone());
+fn scope(config: &Path, args: &Args) -> Value {
+    let config = fs::canonicalize(config).unwrap_or_else(|_| config.to_owned());
     json::object([
         ("config", Value::from(config.to_string_lossy())),
         ("bucket", args.bucket.as_deref().map_or(Value::Null, Value::from)),
@@ -153,7 +155,7 @@ fn scope(args: &Args) -> Value {
 ///
 /// # Errors
 /// If the file holds no place, or that of a run with another configuration, bucket or prefix.
-fn read_place(file: &Path, args: &Args) -> Result<Option<(Checkpoint, u64)>, Failure> {
+fn read_place(file: &Path, scope: &Value) -> Result<Option<(Checkpoint, u64)>, Failure> {
     let what = || format!("{} holds no place of a run", file.display());
     let text = match fs::read(file) {
         Ok(text) => text,
@@ -165,7 +167,7 @@ fn read_place(file: &Path, args: &Args) -> Result<Option<(Checkpoint, u64)>, Fai
     let found = value.as_ref().and_then(|value| value.get("not_authentic")?.as_u64());
     match (field("bucket"), field("stored_key"), found) {
         (Some(bucket), Some(stored_key), Some(found)) => {
-            if value.as_ref().and_then(|value| value.get("scope")) != Some(&scope(args)) {
+            if value.as_ref().and_then(|value| value.get("scope")) != Some(scope) {
                 let hint = "remove the file to begin anew, or give the run a file of its own";
                 let what = format!("{} holds the place of a run for other objects", file.display());
                 return Err(Failure::new(Kind::Environment, what).hint(hint));
@@ -176,9 +178,9 @@ fn read_place(file: &Path, args: &Args) -> Result<Option<(Checkpoint, u64)>, Fai
     }
 }
 
-fn write_place(file: &Path, place: &Checkpoint, damaged: u64, args: &Args) -> Result<(), String> {
+fn write_place(file: &Path, place: &Checkpoint, damaged: u64, scope: &Value) -> Result<(), String> {
     let json = json::object([
-        ("scope", scope(args)),
+        ("scope", scope.clone()),
         ("bucket", Value::from(place.bucket.as_str())),
         ("stored_key", Value::from(place.stored_key.as_str())),
         ("not_authentic", Value::from(damaged)),

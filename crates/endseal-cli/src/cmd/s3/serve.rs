@@ -20,8 +20,8 @@ use crate::log::{self, Level};
 /// server: they share only the keys. SIGHUP has the configuration read again.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The configuration, in TOML
-    #[arg(long, value_name = "FILE", required_unless_present = "dir")]
+    /// Configuration of the proxy [default: ~/.config/endseal/s3.toml]
+    #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Keep the encrypted objects in this folder, without another server
     ///
@@ -38,16 +38,24 @@ pub(crate) struct Args {
     pub(crate) log: Level,
 }
 
+/// Source of the configuration.
+enum Source {
+    /// Objects, keys and credentials are in this folder.
+    Folder(PathBuf),
+    File(PathBuf),
+}
+
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let (config, words) = match (&args.dir, &args.config) {
-        (Some(folder), _) => of_folder(folder, args.listen, ctx)?,
-        (None, Some(file)) => {
+    let source = match &args.dir {
+        Some(dir) => Source::Folder(dir.clone()),
+        None => Source::File(configuration::path(args.config.as_deref(), ctx)?),
+    };
+    let (config, words) = match &source {
+        Source::Folder(folder) => of_folder(folder, args.listen, ctx)?,
+        Source::File(file) => {
             let mut config = configuration::read(file, ctx)?;
             config.listen = args.listen.unwrap_or(config.listen);
             (config, None)
-        }
-        (None, None) => {
-            return Err(Failure::usage("neither --config nor --dir is given"));
         }
     };
     let level = if ctx.global.quiet { Level::Off } else { args.log };
@@ -60,7 +68,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         untold = told.err();
         untold.is_none()
     };
-    let read = || read_again(args).map_err(|failure| failure.line());
+    let read = || read_again(&source, args.listen).map_err(|failure| failure.line());
     let outcome = endseal_s3proxy::run(&config, &read, &mut begun);
     if let Some(failure) = untold {
         return Err(failure);
@@ -82,14 +90,13 @@ fn exit_in_time(kind: Kind) {
     });
 }
 
-/// The configuration as it is now, for who asks for it by SIGHUP.
-fn read_again(args: &Args) -> Result<Config, Failure> {
-    let mut config = match (&args.dir, &args.config) {
-        (Some(folder), _) => set_up::set_up(folder, args.listen).map_err(unusable)?.config,
-        (None, Some(file)) => configuration::parse(file)?,
-        (None, None) => return Err(Failure::usage("neither --config nor --dir is given")),
+/// The configuration as it is now, for SIGHUP.
+fn read_again(source: &Source, listen: Option<SocketAddr>) -> Result<Config, Failure> {
+    let mut config = match source {
+        Source::Folder(folder) => set_up::set_up(folder, listen).map_err(unusable)?.config,
+        Source::File(file) => configuration::parse(file)?,
     };
-    config.listen = args.listen.unwrap_or(config.listen);
+    config.listen = listen.unwrap_or(config.listen);
     Ok(config)
 }
 
