@@ -7,6 +7,7 @@ use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use clap::error::{ContextKind, ContextValue};
 use endseal_node::Home;
 use rustix::io::Errno;
 
@@ -158,7 +159,14 @@ impl Ctx {
     }
 
     /// What clap has to say: an error, help, or the version.
-    pub(crate) fn usage(&mut self, error: &clap::Error) -> u8 {
+    pub(crate) fn usage(&mut self, mut error: clap::Error) -> u8 {
+        let is_to = |value: &ContextValue| matches!(value, ContextValue::String(typed) if typed.trim_start_matches('-') == "to");
+        if error.get(ContextKind::InvalidArg).is_some_and(is_to)
+            && error.get(ContextKind::SuggestedArg).is_some()
+        {
+            error.insert(ContextKind::SuggestedArg, ContextValue::String("-r".to_owned()));
+            error.remove(ContextKind::Usage);
+        }
         // It repeats what was typed.
         let text = redacted(&error.render().to_string());
         if !error.use_stderr() {
@@ -290,7 +298,7 @@ mod tests {
         let args = ["endseal"].iter().chain(args);
         let code = match Cli::try_parse_from(args) {
             Ok(cli) => ctx.run(cli, Ok(())),
-            Err(error) => ctx.usage(&error),
+            Err(error) => ctx.usage(error),
         };
         drop(ctx);
         (code, stdout.0.take(), stderr.text())

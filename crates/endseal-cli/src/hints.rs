@@ -5,7 +5,8 @@ use clap::{Command, CommandFactory as _};
 use crate::args::Cli;
 
 /// Words of sentences after "endseal" and its commands.
-const PROSE: [&str; 7] = ["envelope", "forbid", "in", "itself", "made", "may", "or"];
+const PROSE: [&str; 10] =
+    ["envelope", "forbid", "identity", "in", "itself", "made", "may", "msgs", "or", "roster"];
 /// Other programs, whose options follow.
 const OTHERS: [&str; 3] = ["aws", "cargo", "ulimit"];
 

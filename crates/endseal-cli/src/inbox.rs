@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use crate::ctx::Ctx;
 use crate::failure::{self, Failure};
 use crate::json::{self, Value};
-use crate::printable::printable;
+use crate::printable::{plural, printable};
 use crate::progress::Progress;
 use crate::time;
 
@@ -187,7 +187,7 @@ impl Inbox for Printer {
                     written = self.line(String::new, json);
                 } else if !self.quiet {
                     let mut errors = self.errors.borrow_mut();
-                    let _ = writeln!(errors, "{peer_name}: {count} messages");
+                    let _ = writeln!(errors, "{peer_name}: {}", plural(count, "message"));
                 }
                 self.conclude(peer, written, Ok(()));
             }

@@ -13,6 +13,7 @@ mod ctx;
 mod duration;
 mod exposed;
 mod failure;
+mod found;
 mod harden;
 mod hints;
 mod inbox;
@@ -46,7 +47,7 @@ fn main() -> ExitCode {
     };
     let code = match Cli::try_parse() {
         Ok(cli) => ctx.run(cli, hardened),
-        Err(error) => ctx.usage(&error),
+        Err(error) => ctx.usage(error),
     };
     ExitCode::from(code)
 }

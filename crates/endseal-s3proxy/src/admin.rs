@@ -11,6 +11,7 @@
 //! twice. They need no proxy that serves, and disturb none that does.
 
 mod ask;
+mod backend;
 mod clean;
 mod conditional;
 mod copy;
@@ -20,7 +21,8 @@ mod rewrap;
 mod scrub;
 mod upload;
 
+pub use backend::check_backend;
 pub use clean::{Clean, CleanEvent, CleanReport, clean};
 pub use fault::Fault;
-pub use rewrap::{Outcome, Rewrap, RewrapEvent, RewrapReport, Skip, rewrap};
+pub use rewrap::{NO_CONDITIONS, Outcome, Rewrap, RewrapEvent, RewrapReport, Skip, rewrap};
 pub use scrub::{Checkpoint, Scrub, ScrubEvent, ScrubReport, Scrubbed, scrub};

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use endseal_node::Inspection;
+use endseal_node::{Inspection, OpenFileError};
 
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
+use crate::found;
 use crate::json;
 use crate::output::Input;
 
@@ -18,7 +19,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let input = Input::open(args.input.as_deref(), ctx)?;
-    let seen = Inspection::of(input.reader)?;
+    let (start, content) = found::peek(input.reader).map_err(OpenFileError::Input)?;
+    let seen = Inspection::of(content).map_err(|error| found::failure(error, &start))?;
     let (slots, slot_len) = (seen.slots, seen.suite.slot_len());
     let content = match seen.content_len {
         Some(len) => format!("{len} bytes"),

@@ -11,6 +11,7 @@ use endseal_node::{Incoming, OpenFileError, check_start};
 
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
+use crate::found;
 use crate::output::{AtTerminal, Input, NotText, Output, binary};
 use crate::printable::plural;
 use crate::progress::Progress;
@@ -46,7 +47,8 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         policy = policy.senders(from?.iter().map(|identity| *identity.ed25519()));
     }
     let input = Input::open(args.input.as_deref(), ctx)?;
-    let envelope = check_start(input.reader)?;
+    let (start, content) = found::peek(input.reader).map_err(OpenFileError::Input)?;
+    let envelope = check_start(content).map_err(|error| found::failure(error, &start))?;
     let mut output = Output::create(args.output.as_deref(), args.force, AtTerminal::TextOnly, ctx)?;
     let identity = passphrase::unlock(ctx, &home)?;
     let incoming = Incoming::open(&identity, policy, envelope)?;

@@ -98,6 +98,28 @@ fn a_plain_file_is_not_an_envelope() {
     let scratch = Scratch::new();
     let bob = Person::new("bob", &scratch);
     refuses(&bob, &b"just some text\n".repeat(20), "not an envelope");
+    scratch.write("text", "just some text\n");
+    for command in ["open", "inspect"] {
+        let ran = bob.run(&[command, "text"]).fails(1, "not an envelope\n  because: it is text\n");
+        assert!(ran.err.contains("hint: give a file that endseal seal has written"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn the_tip_for_an_option_that_does_not_exist_helps() {
+    let ran = run(program().args(["seal", "--to", "bob", "notes"]));
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("'-r'") && !ran.err.contains("--to-self"), "{}", ran.err);
+}
+
+#[test]
+fn a_file_that_is_no_session_file_says_nothing_of_messages() {
+    let scratch = Scratch::new();
+    let bob = Person::new("bob", &scratch);
+    bob.run(&["session", "bundle", "-o", "bundle"]).ok();
+    scratch.write("text", "just some text\n");
+    let ran = bob.run(&["session", "receive", "text"]);
+    assert!(ran.code != 0 && !ran.err.contains("before it"), "{}", ran.err);
 }
 
 #[test]

@@ -380,3 +380,65 @@ fn sighup_reads_the_configuration_again() {
     assert_eq!(log.next(), None);
     assert!(child.wait().unwrap().success());
 }
+
+/// The first warning of a proxy that has just started, and the answer to `/healthz` after it.
+fn warning_at_start(url: &str) -> (Value, String) {
+    let scratch = configured();
+    let text = std::fs::read_to_string(scratch.path("s3.toml")).unwrap();
+    let backend = format!("url = \"{url}\"\naccess_key = \"B\"\nsecret_key = \"secret\"");
+    scratch.write("s3.toml", text.replace("folder = \"objects\"", &backend));
+    let mut command = program();
+    command.current_dir(scratch.folder()).args(["s3", "serve", "--config", "s3.toml"]);
+    command.args(["--listen", "127.0.0.1:0", "--log", "warn"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("listening at http://").unwrap();
+    let mut warning = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut warning).unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET /healthz HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    (serde_json::from_str(&warning).unwrap(), answer)
+}
+
+#[test]
+fn a_backend_that_does_not_answer_is_told_at_the_start() {
+    let (warning, answer) = warning_at_start("http://127.0.0.1:9");
+    assert_eq!((&warning["target"], &warning["kind"]), (&"failure".into(), &"backend".into()));
+    assert!(warning["cause"].as_str().unwrap().contains("ServiceUnavailable"), "{warning}");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+#[test]
+fn refused_credentials_are_told_at_the_start() {
+    let backend = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", backend.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in backend.incoming() {
+            let mut stream = stream.unwrap();
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            let body = "<Error><Code>InvalidAccessKeyId</Code><Message>no</Message></Error>";
+            let length = body.len();
+            let head = format!("HTTP/1.1 403 Forbidden\r\ncontent-length: {length}\r\n\r\n");
+            stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+        }
+    });
+    let (warning, answer) = warning_at_start(&url);
+    assert!(warning["cause"].as_str().unwrap().contains("InvalidAccessKeyId"), "{warning}");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+#[test]
+fn an_address_that_is_in_use_has_a_hint() {
+    let scratch = configured();
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = other.local_addr().unwrap().to_string();
+    let args = ["serve", "--config", "s3.toml", "--listen", &address];
+    let ran = s3(&args, &scratch).fails(3, "cannot listen at");
+    assert!(ran.err.contains("choose another address with --listen"), "{}", ran.err);
+}

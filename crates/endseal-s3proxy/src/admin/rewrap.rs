@@ -64,6 +64,10 @@ impl Default for Rewrap {
     }
 }
 
+/// Message of the fault of a bucket whose server ignores the condition of a copy.
+pub const NO_CONDITIONS: &str =
+    "the server does not heed If-Match of copies: what is written meanwhile could be lost";
+
 /// Result of one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -253,9 +257,7 @@ impl Run<'_> {
         let dry_run = self.options.dry_run;
         let is_conditional = dry_run || heeds_conditions(self.proxy, bucket).await?;
         if !is_conditional && !self.options.unconditional {
-            return Err(Fault::new(
-                "the server does not heed If-Match of copies: what is written meanwhile could be lost",
-            ));
+            return Err(Fault::new(NO_CONDITIONS));
         }
         let wanted = self.options.prefix.as_str();
         let names = self.proxy.names(bucket);

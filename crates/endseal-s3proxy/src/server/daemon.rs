@@ -12,6 +12,7 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+use crate::admin::check_backend;
 use crate::config::Config;
 use crate::context::Proxy;
 use crate::server::Server;
@@ -87,7 +88,7 @@ async fn serve(
     begun: &mut dyn FnMut(Listening) -> bool,
 ) -> Result<usize, RunError> {
     let proxy = Arc::new(Proxy::start(config).map_err(RunError::Start)?);
-    let server = Server::new(proxy, config.tls.as_ref()).map_err(RunError::Tls)?;
+    let server = Server::new(Arc::clone(&proxy), config.tls.as_ref()).map_err(RunError::Tls)?;
     let server = server.with_workers(threads).map_err(RunError::System)?;
     let (listener, address) = listen(config.listen).await?;
     let metrics = match config.metrics {
@@ -103,6 +104,7 @@ async fn serve(
     if !begun(listening) {
         return Err(RunError::Untold);
     }
+    tokio::spawn(async move { warn_of_backend(&proxy).await });
     if let Some((listener, _)) = metrics {
         tokio::spawn(server.metrics().serve(listener));
     }
@@ -124,6 +126,14 @@ async fn serve(
             cut = &mut served => return cut.map_err(RunError::System),
             _ = hangup.recv() => reload(&current, config, read),
         }
+    }
+}
+
+/// Warns once if the backend cannot be used when the server starts. It may answer later.
+async fn warn_of_backend(proxy: &Proxy) {
+    if let Err(fault) = check_backend(proxy).await {
+        let cause = fault.to_string();
+        tracing::warn!(target: "failure", kind = "backend", cause, "the backend cannot be used");
     }
 }
 

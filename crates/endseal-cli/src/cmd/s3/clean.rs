@@ -11,7 +11,7 @@ use crate::ctx::{Ctx, Outcome};
 use crate::duration::{self, WEEK};
 use crate::failure::{Failure, Kind};
 use crate::json::{self, Value};
-use crate::printable::printable;
+use crate::printable::{plural, printable};
 use crate::progress::Progress;
 
 /// Remove abandoned uploads and their parts
@@ -85,16 +85,22 @@ fn outcome(args: &Args, report: &CleanReport, problems: Problems) -> Outcome {
         report;
     let CleanReport { records_removed, records_kept, .. } = report;
     let mut text = format!(
-        "{uploads_removed} uploads and {parts_removed} parked parts {would}, {uploads_kept} and \
-         {parts_kept} kept\n"
+        "{} and {} {would}, {uploads_kept} and {parts_kept} kept\n",
+        plural(*uploads_removed, "upload"),
+        plural(*parts_removed, "parked part"),
     );
     if *records_removed + *records_kept > 0 {
-        let records =
-            format!("{records_removed} records of uploads {would}, {records_kept} kept\n");
+        let records = format!(
+            "{} of uploads {would}, {records_kept} kept\n",
+            plural(*records_removed, "record")
+        );
         text.push_str(&records);
     }
     if *failed > 0 {
-        text.push_str(&format!("{failed} failures; run again when their reasons are gone\n"));
+        text.push_str(&format!(
+            "{}; run again when the causes are gone\n",
+            plural(*failed, "failure")
+        ));
     }
     let json = json::object([
         ("dry_run", Value::from(args.dry_run)),

@@ -9,6 +9,7 @@ use super::problems::Problems;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::json::{self, Value};
+use crate::printable::plural;
 use crate::progress::Progress;
 
 /// Wrap the keys of all objects under the newest key, without encrypting them again
@@ -44,6 +45,10 @@ pub(crate) struct Args {
     dry_run: bool,
 }
 
+/// Another run alone does not help before such a server.
+const UNCONDITIONAL: &str =
+    "hint: stop the proxies, so that nothing is written, and run again with --while-nobody-writes";
+
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let (runtime, proxy) = configuration::start(args.config.as_deref(), ctx)?;
     let mut options = Rewrap::default();
@@ -76,7 +81,12 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                 _ => {}
             }
         }
-        RewrapEvent::Failed { bucket, fault } => problems.tell(ctx, (bucket, None), fault),
+        RewrapEvent::Failed { bucket, fault } => {
+            problems.tell(ctx, (bucket, None), fault);
+            if fault.message() == admin::NO_CONDITIONS {
+                ctx.note(UNCONDITIONAL);
+            }
+        }
         _ => {}
     }));
     drop(progress);
@@ -88,22 +98,30 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     Ok(outcome(args, &report, problems))
 }
 
+/// The report for people. It asks for another run only if that can help.
+fn text(report: &RewrapReport, dry_run: bool) -> String {
+    let RewrapReport { key_id, rewrapped, newest, plaintext, retagged, .. } = report;
+    let RewrapReport { changed, skipped, failed, .. } = report;
+    let will = if dry_run { "to be wrapped" } else { "wrapped" };
+    let objects = plural(*rewrapped, "object");
+    let mut text = format!("{objects} {will} under {key_id}, {newest} before\n");
+    for (count, what, remedy) in [
+        (*plaintext, "not sealed", ""),
+        (*retagged, "with another entity tag now", ""),
+        (*changed, "written meanwhile", ": run again"),
+        (*skipped, "skipped", ", also in another run: see the reasons above"),
+        (*failed, "failed", ": run again when the causes are gone"),
+    ] {
+        if count > 0 {
+            text.push_str(&format!("{count} {what}{remedy}\n"));
+        }
+    }
+    text
+}
+
 fn outcome(args: &Args, report: &RewrapReport, problems: Problems) -> Outcome {
     let RewrapReport { key_id, rewrapped, newest, plaintext, retagged, .. } = report;
-    let will = if args.dry_run { "to be wrapped" } else { "wrapped" };
-    let mut text = format!("{rewrapped} objects {will} under {key_id}, {newest} were before\n");
-    if *plaintext > 0 {
-        text.push_str(&format!("{plaintext} objects are not sealed\n"));
-    }
-    if *retagged > 0 {
-        text.push_str(&format!("{retagged} entity tags changed\n"));
-    }
-    if !report.is_complete() {
-        let RewrapReport { changed, skipped, failed, .. } = report;
-        text.push_str(&format!(
-            "{changed} were written meanwhile, {skipped} skipped, {failed} failed: run again\n"
-        ));
-    }
+    let text = text(report, args.dry_run);
     let json = json::object([
         ("dry_run", Value::from(args.dry_run)),
         ("complete", Value::from(report.is_complete())),
@@ -121,4 +139,21 @@ fn outcome(args: &Args, report: &RewrapReport, problems: Problems) -> Outcome {
         ("problems", problems.json()),
     ]);
     Outcome { refused: !report.is_complete(), ..Outcome::new(text, json) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_run_is_proposed_only_if_it_can_help() {
+        let mut report = RewrapReport::default();
+        report.key_id = "ring-1".to_owned();
+        (report.rewrapped, report.skipped) = (1, 2);
+        let told = text(&report, false);
+        assert!(told.starts_with("1 object wrapped under ring-1, 0 before\n"), "{told}");
+        assert!(told.contains("2 skipped, also in another run") && !told.contains("run again"));
+        (report.skipped, report.changed) = (0, 1);
+        assert!(text(&report, false).ends_with("1 written meanwhile: run again\n"));
+    }
 }

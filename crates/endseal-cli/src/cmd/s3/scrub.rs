@@ -14,6 +14,7 @@ use super::problems::Problems;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::json::{self, Value};
+use crate::printable::plural;
 use crate::progress::Progress;
 
 /// Shortest time between two writes of the file of `--checkpoint`.
@@ -113,18 +114,17 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 
 fn outcome(report: &ScrubReport, found_before: u64, problems: Problems) -> Outcome {
     let ScrubReport { authentic, bytes, plaintext, not_authentic, failed, .. } = report;
-    let mut text = format!("{authentic} objects with {bytes} bytes are authentic\n");
+    let mut text =
+        format!("authentic: {}, {}\n", plural(*authentic, "object"), plural(*bytes, "byte"));
     if *plaintext > 0 {
-        text.push_str(&format!("{plaintext} objects are not sealed\n"));
+        text.push_str(&format!("not sealed: {}\n", plural(*plaintext, "object")));
     }
     let is_sound = report.is_sound() && found_before == 0;
     if found_before > 0 {
-        text.push_str(&format!(
-            "{found_before} were found not authentic before the interruption\n"
-        ));
+        text.push_str(&format!("not authentic, found before the interruption: {found_before}\n"));
     }
     if !report.is_sound() {
-        text.push_str(&format!("{not_authentic} are not authentic, {failed} were not read\n"));
+        text.push_str(&format!("not authentic: {not_authentic}; not read: {failed}\n"));
     }
     let json = json::object([
         ("sound", Value::from(is_sound)),

@@ -133,7 +133,9 @@ fn failure(error: RunError) -> Failure {
             Failure::new(Kind::Configuration, "the proxy has no TLS").because(error)
         }
         RunError::Listen(address, error) => {
-            Failure::new(Kind::Environment, format!("cannot listen at {address}")).because(error)
+            Failure::new(Kind::Environment, format!("cannot listen at {address}"))
+                .because(error)
+                .hint("end the process that listens there, or choose another address with --listen")
         }
         RunError::System(error) => {
             Failure::new(Kind::Environment, "cannot begin to serve").because(error)

@@ -62,8 +62,10 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         });
         // Also what was read before a fault.
         let finished = reception.finish(&mut tally).map_err(Failure::from);
-        read.and(finished)
-            .map_err(|failure| failure.because_text(format!("before it: {}", text(&tally))))?;
+        read.and(finished).map_err(|failure| match tally.records {
+            0 => failure,
+            _ => failure.because_text(format!("before it: {}", text(&tally))),
+        })?;
         for group in &tally.uninvited {
             let inviter = identity_text(group.inviter.identity);
             let name = group_name(&group.id);
