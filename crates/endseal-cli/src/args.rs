@@ -1,4 +1,4 @@
-//! What can be typed.
+//! Commands and options.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// What every command knows.
+/// Options of every command.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {

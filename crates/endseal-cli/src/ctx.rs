@@ -1,4 +1,4 @@
-//! What a command gets from the world: streams, clock, environment. Tests give it others.
+//! Context of a command: streams, clock, environment. Tests replace them.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -158,7 +158,7 @@ impl Ctx {
         failure.kind.code()
     }
 
-    /// What clap has to say: an error, help, or the version.
+    /// Prints a message of clap: an error, help, or the version.
     pub(crate) fn usage(&mut self, mut error: clap::Error) -> u8 {
         let is_to = |value: &ContextValue| matches!(value, ContextValue::String(typed) if typed.trim_start_matches('-') == "to");
         if error.get(ContextKind::InvalidArg).is_some_and(is_to)
@@ -221,7 +221,7 @@ impl Ctx {
         core::mem::replace(&mut self.stderr, Box::new(io::stderr()))
     }
 
-    /// Where the state directory is or would be.
+    /// Path of the state directory, which may not exist.
     pub(crate) fn home_path(&self) -> Result<PathBuf, Failure> {
         if let Some(home) = &self.global.home {
             return Ok(home.clone());
@@ -244,7 +244,7 @@ impl Ctx {
         Ok(Home::open(&self.home_path()?)?)
     }
 
-    /// Whether a progress bar may be shown.
+    /// Returns true if a progress bar may be shown.
     pub(crate) fn shows_progress(&self) -> bool {
         self.stderr_is_terminal && !self.global.quiet && !self.global.json
     }
@@ -260,7 +260,7 @@ mod tests {
 
     use super::*;
 
-    /// What was written to a stream.
+    /// Bytes that were written to a stream.
     #[derive(Clone, Default)]
     struct Written(Rc<RefCell<Vec<u8>>>);
 

@@ -1,4 +1,4 @@
-//! How a command ends badly: what happened, why, what to do, and the exit code.
+//! Failures of commands: what happened, why, what to do, and the exit code.
 
 mod sessions;
 
@@ -19,7 +19,7 @@ use crate::hints;
 use crate::json::{self, Value};
 use crate::printable::printable;
 
-/// What a failure is about; each has its exit code.
+/// Kind of a failure; each has its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The answer is no: not for you, a wrong signature, changed, not an envelope, wrong passphrase.
@@ -32,7 +32,7 @@ pub(crate) enum Kind {
     Configuration,
     /// SIGINT or SIGTERM.
     Interrupted,
-    /// Whoever read the output has stopped: no failure, and nothing is said.
+    /// The reader of the output has stopped: no failure, and nothing is reported.
     Closed,
 }
 

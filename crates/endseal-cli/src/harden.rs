@@ -1,4 +1,4 @@
-//! What the process does to itself before it touches a secret.
+//! Protections of the process before it touches a secret.
 
 use rustix::io::Errno;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! What peers sent, line by line.
+//! Files and messages of peers, printed line by line.
 
 use core::cell::{Cell, RefCell};
 use core::net::SocketAddr;

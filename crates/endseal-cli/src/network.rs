@@ -24,7 +24,7 @@ use crate::peer_address::PeerAddress;
 
 /// Addresses of one host that are tried.
 const MAX_ADDRESSES: usize = 8;
-/// How long others are told that this side is leaving, and threads may finish.
+/// Time to tell others that this side is leaving, and for threads to finish.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Timeouts of a command that calls a peer.

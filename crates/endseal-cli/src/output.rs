@@ -1,4 +1,4 @@
-//! Where results go: a file that appears whole, or standard output.
+//! Inputs and outputs of commands: files, which appear whole, or standard streams.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 /// The name that stands for a standard stream.
 pub(crate) const DASH: &str = "-";
 
-/// What a command reads, and how long it is if that is known.
+/// Input of a command, and its length if that is known.
 pub(crate) struct Input {
     pub(crate) reader: Box<dyn Read + Send>,
     pub(crate) len: Option<u64>,
@@ -49,7 +49,7 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), FileError> {
     })
 }
 
-/// What a command writes.
+/// Output of a command.
 pub(crate) enum Output {
     File(AtomicFile),
     Stdout(Stdout),
@@ -82,7 +82,7 @@ impl Output {
         }
     }
 
-    /// Whether it is standard output.
+    /// Returns true for standard output.
     pub(crate) fn is_stdout(&self) -> bool {
         matches!(self, Self::Stdout(_))
     }
@@ -128,7 +128,7 @@ impl Write for Output {
     }
 }
 
-/// What to do if standard output is a terminal.
+/// Behaviour if standard output is a terminal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AtTerminal {
     /// The output is binary.
@@ -160,7 +160,7 @@ impl Write for Stdout {
     }
 }
 
-/// Whether no byte commands a terminal: control characters of ASCII but for white space, and those
+/// Returns true if no byte commands a terminal: control characters of ASCII but for white space, and those
 /// that UTF-8 encodes as `c2 80` to `c2 9f`.
 fn is_harmless(mut before: u8, data: &[u8]) -> bool {
     data.iter().all(|byte| {

@@ -17,7 +17,7 @@ use crate::failure::{Failure, Kind};
 use crate::terminal::Terminal;
 
 const VARIABLE: &str = "ENDSEAL_PASSPHRASE";
-/// How often a person may mistype.
+/// Attempts that a person has.
 const TRIES: u32 = 3;
 /// Bytes of a passphrase file that are looked at: the longest passphrase and its line end.
 const MAX_LEN: u64 = Passphrase::MAX_LEN as u64 + 2;

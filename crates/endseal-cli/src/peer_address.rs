@@ -10,7 +10,7 @@ use tokio::net::lookup_host;
 
 use crate::failure::{Failure, Kind};
 
-/// Where endseal listens if nothing else is said.
+/// Default port of `endseal listen`.
 pub(crate) const DEFAULT_PORT: u16 = 4433;
 
 /// A peer by its name in the list of peers, or by its id.
@@ -47,7 +47,7 @@ impl FromStr for PeerArg {
     }
 }
 
-/// What was typed: `PEER@HOST[:PORT]`, IPv6 in brackets.
+/// `PEER@HOST[:PORT]`, IPv6 in brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PeerAddress {
     pub(crate) peer: PeerArg,

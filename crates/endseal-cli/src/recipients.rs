@@ -1,4 +1,4 @@
-//! Whom a file is sealed to.
+//! Recipients of a file.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::typed::shown;
 /// Longest file of recipients: more than 2^16 identities in the long form.
 const MAX_FILE_LEN: usize = 128 << 20;
 
-/// What was typed.
+/// Options that name recipients.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Recipients")]
 pub(crate) struct RecipientArgs {
@@ -30,11 +30,11 @@ pub(crate) struct RecipientArgs {
     pub(crate) group: Vec<Name>,
 }
 
-/// Whom to seal to, and how often somebody was named again.
+/// Recipients, and the number of repetitions.
 pub(crate) struct Resolved {
     pub(crate) recipients: Recipients,
     pub(crate) duplicates: usize,
-    /// Of those, who has no key for the post-quantum suite.
+    /// Names of recipients without a key for the post-quantum suite.
     pub(crate) without_pq: Vec<String>,
     /// Names, and identities in the short form.
     pub(crate) named: Vec<String>,

@@ -19,7 +19,7 @@ pub(crate) struct Args {
     protection: Protection,
 }
 
-/// How a new identity file is protected.
+/// Protection of a new identity file.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub(crate) struct Protection {
     /// Use no passphrase: whoever can read the identity file has the identity

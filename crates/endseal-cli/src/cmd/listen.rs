@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     Ok(Outcome::default())
 }
 
-/// Who may connect.
+/// Peers that may connect.
 fn accepted(from: &[PeerArg], peers: &Peers) -> Result<Vec<PeerId>, Failure> {
     if !from.is_empty() {
         return from.iter().map(|peer| peer.find(peers)).collect();

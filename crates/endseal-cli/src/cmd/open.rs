@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     Ok(Outcome { data_on_stdout, confirmation, ..Outcome::new("", json) })
 }
 
-/// Who sealed it, as far as that is known here.
+/// Sender of a file, as far as it is known here.
 struct Sender {
     identity: String,
     name: Option<String>,

@@ -18,7 +18,7 @@ use crate::peer_address::PeerAddress;
 use crate::printable::plural;
 use crate::progress::Progress;
 
-/// What a file without a name is called.
+/// Name of a file that has none.
 const NAMELESS: &str = "stdin";
 /// Longest line in bytes: what a message of 1 MiB has room for.
 const MAX_LINE: u64 = (1 << 20) - 256;
@@ -98,7 +98,7 @@ fn unread(error: io::Error) -> Failure {
     Failure::new(Kind::Environment, "cannot read what is to be sent").because(&error)
 }
 
-/// What the file is called there.
+/// Name of the file at the peer.
 fn name(given: Option<FileName>, path: Option<&Path>) -> Result<FileName, Failure> {
     if let Some(given) = given {
         return Ok(given);

@@ -45,7 +45,7 @@ pub(crate) struct Args {
     command: Command,
 }
 
-/// How the store is opened.
+/// Options of the store.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub(crate) struct StoreArgs {
     /// Wait for another process that has the store open, at most this time

@@ -1,4 +1,4 @@
-//! How commands on sessions and the store end badly.
+//! Failures of commands on sessions and the store.
 
 use endseal_node::sessions::{ReceiveError, SessionsError, TextError, WriteOutboxError};
 use endseal_session::group::GroupError;

@@ -20,7 +20,7 @@ const MANY: usize = 200;
 /// Transfers that are played at once: most of their time they wait.
 const AT_ONCE: usize = 10;
 
-/// What kills its process at a chosen call, compiled from `kill_at.c`.
+/// Library that kills its process at a chosen call, compiled from `kill_at.c`.
 pub(crate) fn shim(scratch: &Scratch) -> PathBuf {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/kill_at.c");
     let library = scratch.path("kill_at.so");
@@ -50,7 +50,7 @@ impl Scene {
         command
     }
 
-    /// Whether the file is there. It is whole then.
+    /// Returns true if the file is there. It is whole then.
     #[track_caller]
     fn is_there(&self, moment: &str) -> bool {
         let there = self.scratch.has("inbox/file");
@@ -83,7 +83,7 @@ impl Scene {
     }
 }
 
-/// What came of a transfer in which the receiver was to die.
+/// Outcome of a transfer in which the receiver was to die.
 #[derive(Debug, PartialEq)]
 struct Fate {
     /// The receiver was killed. Otherwise it made fewer calls.

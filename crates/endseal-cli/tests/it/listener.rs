@@ -50,7 +50,7 @@ impl Listener {
         own
     }
 
-    /// Where it listens, without the peer id.
+    /// Its address, without the peer id.
     pub(crate) fn host(&self) -> &str {
         self.address.split_once('@').unwrap().1
     }

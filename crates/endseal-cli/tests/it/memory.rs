@@ -8,7 +8,7 @@ use std::thread;
 use crate::people::Person;
 use crate::scratch::Scratch;
 
-/// What a stream may need beyond what a single byte needs. A reader holds 4 MiB.
+/// Memory of a stream beyond that of a single byte. A reader holds 4 MiB.
 const LIMIT_KIB: u64 = 8 * 1024;
 /// All that the process may ever need, its own code and that of its libraries included.
 const TOTAL_KIB: u64 = 40 * 1024;

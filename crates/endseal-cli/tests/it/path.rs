@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, sleep};
 use std::time::Instant;
 
-/// How often a thread looks whether it is over.
+/// Period after which a thread looks for the end.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Everything that one client sends to it arrives at the server, so much later, and back.

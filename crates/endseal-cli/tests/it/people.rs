@@ -16,7 +16,7 @@ pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_endseal");
 /// Longer than any run takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(240);
 
-/// What a run of the program gave.
+/// Result of a run of the program.
 pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) out: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What a ping shows.
+//! Output of a ping.
 
 use core::net::SocketAddr;
 use core::time::Duration;

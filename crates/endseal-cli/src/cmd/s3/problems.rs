@@ -1,4 +1,4 @@
-//! What could not be done, told at once and once more at the end.
+//! Problems of a run: printed at once, and collected for `--json`.
 
 use core::fmt::Display;
 
@@ -6,10 +6,10 @@ use crate::ctx::Ctx;
 use crate::json::{self, Value};
 use crate::printable::printable;
 
-/// Of so many the end tells; all are told at once.
+/// Problems in the JSON object; all are printed.
 const MOST: usize = 1_000;
 
-/// What could not be done.
+/// Problems of a run.
 #[derive(Default)]
 pub(super) struct Problems(Vec<Value>);
 

@@ -140,7 +140,7 @@ fn object(message: &Received, contacts: &Contacts) -> Value {
     ])
 }
 
-/// What changed in a group, in words.
+/// Change in a group, in words.
 fn notice(message: &Received, contacts: &Contacts) -> String {
     let names = |list: &[Address]| {
         let names: Vec<_> = list

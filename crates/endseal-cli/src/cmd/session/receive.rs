@@ -114,7 +114,7 @@ fn name(path: &Path) -> PathBuf {
     if path.as_os_str() == DASH { "standard input".into() } else { path.to_owned() }
 }
 
-/// What became of them, in one line.
+/// Numbers of messages by outcome, in one line.
 fn text(tally: &Tally) -> String {
     let mut text = format!("{}: {} delivered", plural(tally.records, "message"), tally.delivered);
     for (count, what) in [
