@@ -8,8 +8,8 @@ use crate::context::Proxy;
 
 /// Asks the backend once for its buckets, with the proxy's own credentials.
 ///
-/// An account that may not list buckets can still use some, and a server may not know the question: both
-/// are answers.
+/// An account that may not list buckets can still use some, and a server may not know the question:
+/// both are answers.
 ///
 /// # Errors
 /// If the backend does not answer, or refuses the credentials.
