@@ -1,11 +1,9 @@
 //! Commands and options.
 
-use std::path::PathBuf;
-
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
 use crate::cmd;
-use crate::style::Color;
+use crate::global::Global;
 
 /// Seal files to people and groups, open them, and send them between machines
 ///
@@ -19,35 +17,6 @@ pub(crate) struct Cli {
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-/// Options of every command.
-#[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Options of every command")]
-pub(crate) struct Global {
-    /// State directory [default: $ENDSEAL_HOME, or ~/.local/share/endseal]
-    ///
-    /// If $XDG_DATA_HOME is set, the default is its subfolder endseal.
-    #[arg(long, global = true, value_name = "DIR")]
-    pub(crate) home: Option<PathBuf>,
-    /// Print one JSON object instead of text; errors too, on standard error
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-    /// Print only errors and results
-    #[arg(short, long, global = true)]
-    pub(crate) quiet: bool,
-    /// Also print which files are used, and who the recipients are
-    #[arg(short, long, global = true, conflicts_with = "quiet")]
-    pub(crate) verbose: bool,
-    /// Use colours in messages
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
-    pub(crate) color: Color,
-    /// Take the passphrase from the first line of a file
-    #[arg(long, global = true, value_name = "FILE", conflicts_with = "passphrase_fd")]
-    pub(crate) passphrase_file: Option<PathBuf>,
-    /// Take the passphrase from the first line of an open file descriptor
-    #[arg(long, global = true, value_name = "N")]
-    pub(crate) passphrase_fd: Option<u32>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use clap::{Arg, Command};
+use clap::{Arg, Command, CommandFactory as _};
 
-use crate::hints;
+use crate::args::Cli;
+use crate::tree;
 
 /// Calls `check` with each command that a user sees, and its name with those of the commands above it.
 fn each(command: &Command, name: &str, check: &mut impl FnMut(&str, &Command)) {
@@ -15,12 +16,17 @@ fn each(command: &Command, name: &str, check: &mut impl FnMut(&str, &Command)) {
     }
 }
 
+fn all() -> Command {
+    tree::set(Cli::command);
+    tree::all()
+}
+
 fn is_help(command: &Command) -> bool {
     command.get_name() == "help"
 }
 
 fn each_argument(check: &mut impl FnMut(&str, &Arg)) {
-    each(&hints::all(), "", &mut |name, command| {
+    each(&all(), "", &mut |name, command| {
         for argument in command.get_arguments() {
             check(name, argument);
         }
@@ -109,7 +115,7 @@ fn short_help_is_one_line() {
             wrong.push(format!("{name}: {} characters: {help}", help.chars().count()));
         }
     };
-    each(&hints::all(), "", &mut |name, command| {
+    each(&all(), "", &mut |name, command| {
         check(name, command.get_about().map(ToString::to_string));
         for argument in command.get_arguments() {
             let help = argument.get_help().map(ToString::to_string);
@@ -129,7 +135,7 @@ fn every_command_documents_its_json() {
     let first_cells = section.lines().filter_map(|line| line.strip_prefix("| ")?.split('|').next());
     let rows: Vec<_> = first_cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
     let mut missing = Vec::new();
-    each(&hints::all(), "", &mut |name, command| {
+    each(&all(), "", &mut |name, command| {
         let is_leaf = !command.has_subcommands();
         if is_leaf && !PAYLOAD.contains(&name) && !rows.contains(&name) {
             missing.push(name.to_owned());

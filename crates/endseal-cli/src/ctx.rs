@@ -11,10 +11,9 @@ use clap::error::{ContextKind, ContextValue};
 use endseal_node::Home;
 use rustix::io::Errno;
 
-use crate::args::{Cli, Command, Global};
-use crate::cmd;
 use crate::config::Config;
 use crate::failure::{self, Failure, Kind};
+use crate::global::Global;
 use crate::hints;
 use crate::json::Value;
 use crate::printable::printable;
@@ -87,41 +86,23 @@ impl Ctx {
         })
     }
 
-    /// Runs a command and tells what came of it. Gives the exit code.
-    pub(crate) fn run(&mut self, cli: Cli, hardened: Result<(), Errno>) -> u8 {
-        self.global = cli.global;
+    /// Runs a command and reports its result. Returns the exit code.
+    pub(crate) fn run(
+        &mut self,
+        global: Global,
+        hardened: Result<(), Errno>,
+        command: impl FnOnce(&mut Self) -> Result<Outcome, Failure>,
+    ) -> u8 {
+        self.global = global;
         if hardened.is_err() {
             self.note("warning: this system does not let endseal forbid core dumps");
         }
         if let Ok(home) = self.home_path() {
             self.detail(&format!("state directory '{}'", home.display()));
         }
-        match self.dispatch(cli.command).and_then(|outcome| self.tell(outcome)) {
+        match command(self).and_then(|outcome| self.tell(outcome)) {
             Ok(code) => code,
             Err(failure) => self.fail(&failure),
-        }
-    }
-
-    fn dispatch(&mut self, command: Command) -> Result<Outcome, Failure> {
-        match command {
-            Command::Init(args) => cmd::init::run(args, self),
-            Command::Id(args) => cmd::id::run(args, self),
-            Command::Contacts(args) => cmd::contacts::run(args, self),
-            Command::Group(args) => cmd::group::run(args, self),
-            Command::Peers(args) => cmd::peers::run(args, self),
-            Command::Seal(args) => cmd::seal::run(&args, self),
-            Command::Open(args) => cmd::open::run(&args, self),
-            Command::Session(args) => cmd::session::run(args, self),
-            Command::Store(args) => cmd::store::run(args, self),
-            Command::S3(args) => cmd::s3::run(&args, self),
-            Command::Listen(args) => cmd::listen::run(&args, self),
-            Command::Send(args) => cmd::send::run(&args, self),
-            Command::Ping(args) => cmd::ping::run(&args, self),
-            Command::Inspect(args) => cmd::inspect::run(&args, self),
-            Command::Demo(args) => cmd::demo::run(&args, self),
-            Command::Bench(args) => Err(cmd::bench::run(&args)),
-            Command::Completions(args) => cmd::completions::run(&args, self),
-            Command::Man(args) => cmd::man::run(&args, self),
         }
     }
 
@@ -247,87 +228,5 @@ impl Ctx {
     /// Returns true if a progress bar may be shown.
     pub(crate) fn shows_progress(&self) -> bool {
         self.stderr_is_terminal && !self.global.quiet && !self.global.json
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use core::cell::RefCell;
-    use std::process;
-    use std::rc::Rc;
-
-    use clap::Parser as _;
-
-    use super::*;
-
-    /// Bytes that were written to a stream.
-    #[derive(Clone, Default)]
-    struct Written(Rc<RefCell<Vec<u8>>>);
-
-    impl Write for Written {
-        fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-            self.0.borrow_mut().extend(data);
-            Ok(data.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    impl Written {
-        fn text(&self) -> String {
-            String::from_utf8(self.0.borrow().clone()).unwrap()
-        }
-    }
-
-    /// Runs a command in a made-up world: exit code, standard output, standard error.
-    fn run(now: u64, input: &[u8], args: &[&str]) -> (u8, Vec<u8>, String) {
-        let (stdout, stderr) = (Written::default(), Written::default());
-        let mut ctx = Ctx {
-            stdin: Box::new(io::Cursor::new(input.to_vec())),
-            stdout: Box::new(stdout.clone()),
-            stderr: Box::new(stderr.clone()),
-            stdin_is_terminal: false,
-            stdout_is_terminal: false,
-            stderr_is_terminal: false,
-            now,
-            environment: |_| None,
-            global: Global::default(),
-        };
-        let args = ["endseal"].iter().chain(args);
-        let code = match Cli::try_parse_from(args) {
-            Ok(cli) => ctx.run(cli, Ok(())),
-            Err(error) => ctx.usage(error),
-        };
-        drop(ctx);
-        (code, stdout.0.take(), stderr.text())
-    }
-
-    #[test]
-    fn commands_run_without_a_process() {
-        let home = std::env::temp_dir().join(format!("endseal-ctx-{}", process::id()));
-        let path = home.to_str().unwrap();
-        let (code, identity, _) = run(0, b"", &["--home", path, "init", "--no-passphrase"]);
-        assert_eq!(code, 0);
-        let identity = String::from_utf8(identity).unwrap();
-        let seal = ["--home", path, "seal", "-r", identity.trim_end()];
-        let (code, sealed, said) = run(951_782_400_000, b"at noon", &seal);
-        let note = "note: suite x25519 is used: no post-quantum key is known of";
-        assert_eq!((code, said), (0, format!("{note} {identity}")));
-        let (code, content, said) = run(0, &sealed, &["--home", path, "open"]);
-        assert_eq!((code, &content[..]), (0, &b"at noon"[..]));
-        assert_eq!(said, "sealed by yourself, dated 2000-02-29T00:00:00Z, suite x25519\n");
-        std::fs::remove_dir_all(home).unwrap();
-    }
-
-    #[test]
-    fn a_secret_that_was_typed_is_not_repeated() {
-        let typed = "ENDSEAL-SECRET-1QPZRY9X8GF2TVDW0";
-        for args in [["contacts", "add", typed, "x"], ["group", "show", typed, "x"]] {
-            let (code, _, said) = run(0, b"", &args);
-            assert_eq!(code, 2);
-            assert!(!said.contains("QPZRY9X8"), "{said}");
-        }
     }
 }

@@ -1,8 +1,8 @@
 //! Commands and options that texts name, against those that exist.
 
-use clap::{Command, CommandFactory as _};
+use clap::Command;
 
-use crate::args::Cli;
+use crate::tree;
 
 /// Words of sentences after "endseal" and its commands.
 const PROSE: [&str; 10] =
@@ -57,7 +57,7 @@ pub(crate) fn unknown(text: &str, own: Option<&Command>, all: &Command) -> Vec<S
 
 /// The command of this process, and the whole of them; `None` if its arguments are not a command's.
 fn running() -> Option<(Command, Command)> {
-    let all = all();
+    let all = tree::all();
     let matches = all.clone().try_get_matches_from(std::env::args_os()).ok()?;
     let (mut own, mut matches) = (&all, &matches);
     while let Some((name, below)) = matches.subcommand() {
@@ -74,14 +74,6 @@ pub(crate) fn has(option: &str) -> bool {
 /// Returns true if what a text of the running command names exists.
 pub(crate) fn fit(text: &str) -> bool {
     running().is_none_or(|(own, all)| unknown(text, Some(&own), &all).is_empty())
-}
-
-/// All commands.
-pub(crate) fn all() -> Command {
-    let mut all = Cli::command();
-    // Options of every command are known to each from here on.
-    all.build();
-    all
 }
 
 fn any(command: &Command, check: &impl Fn(&Command) -> bool) -> bool {
@@ -124,7 +116,15 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
+    use clap::CommandFactory as _;
+
     use super::*;
+    use crate::args::Cli;
+
+    fn all() -> Command {
+        tree::set(Cli::command);
+        tree::all()
+    }
 
     /// The contents of string literals in Rust.
     fn literals(source: &str) -> Vec<String> {

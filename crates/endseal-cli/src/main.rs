@@ -10,10 +10,12 @@ mod config;
 #[cfg(test)]
 mod conventions;
 mod ctx;
+mod dispatch;
 mod duration;
 mod exposed;
 mod failure;
 mod found;
+mod global;
 mod harden;
 mod hints;
 mod inbox;
@@ -29,16 +31,19 @@ mod recipients;
 mod style;
 mod terminal;
 mod time;
+mod tree;
 mod typed;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 
 use crate::args::Cli;
 use crate::ctx::Ctx;
+use crate::dispatch::dispatch;
 
 fn main() -> ExitCode {
+    tree::set(Cli::command);
     let hardened = harden::harden();
     let mut ctx = match Ctx::of_process() {
         Ok(ctx) => ctx,
@@ -46,7 +51,7 @@ fn main() -> ExitCode {
         Err(_) => return ExitCode::from(failure::Kind::Environment.code()),
     };
     let code = match Cli::try_parse() {
-        Ok(cli) => ctx.run(cli, hardened),
+        Ok(cli) => ctx.run(cli.global, hardened, |ctx| dispatch(cli.command, ctx)),
         Err(error) => ctx.usage(error),
     };
     ExitCode::from(code)

@@ -1,12 +1,11 @@
 //! `endseal completions`
 
-use clap::CommandFactory as _;
 use clap_complete::Shell;
 
-use crate::args::Cli;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::Value;
+use crate::tree;
 
 /// Print the completions for a shell
 #[derive(clap::Args, Debug)]
@@ -17,7 +16,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, _ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "endseal", &mut script);
+    clap_complete::generate(args.shell, &mut tree::root(), "endseal", &mut script);
     let text = String::from_utf8_lossy(&script).into_owned();
     Ok(Outcome::new(text.clone(), Value::String(text)))
 }

@@ -3,14 +3,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use clap::{Command, CommandFactory as _};
+use clap::Command;
 use endseal_node::{Existing, FileError, Readers, write_file};
 
-use crate::args::Cli;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
 use crate::output::make_folder;
+use crate::tree;
 
 /// Print the manual page, or write those of all commands into a folder
 #[derive(clap::Args, Debug)]
@@ -23,8 +23,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, _ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let mut root = Cli::command();
-    root.build();
+    let root = tree::all();
     let Some(folder) = &args.folder else {
         let page = render(&root).map_err(|error| crate::failure::standard(&error))?;
         let text = String::from_utf8_lossy(&page).into_owned();
