@@ -148,16 +148,9 @@ impl Walk {
 
 #[cfg(test)]
 mod tests {
+    use endseal_testing::Scratch;
+
     use super::*;
-
-    /// A folder that goes when the test ends.
-    struct Scratch(PathBuf);
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
 
     fn walk(objects: &Path, prefix: &str, after: &str) -> Vec<String> {
         let mut walk = Walk::new(objects, prefix, after);
@@ -171,8 +164,7 @@ mod tests {
 
     #[test]
     fn keys_come_in_the_order_of_their_bytes() {
-        let name = format!("endseal-walk-{}", std::process::id());
-        let scratch = Scratch(std::env::temp_dir().join(name));
+        let scratch = Scratch::new();
         let long = "x".repeat(200);
         let mut keys: Vec<String> =
             ["a", "a-b", "a/", "a/b", "a/b/c", "a//b", "a0", "A", "b", "/", "/x", "é", "%", "a b"]
@@ -184,7 +176,7 @@ mod tests {
         }
         keys.extend((0..BATCH * 2 + 7).map(|number| format!("many/{number:05}")));
         for key in &keys {
-            let path = scratch.0.join(names::path_of(key));
+            let path = scratch.folder().join(names::path_of(key));
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, b"").unwrap();
         }
@@ -195,7 +187,7 @@ mod tests {
                     .iter()
                     .filter(|key| key.starts_with(prefix) && key.as_str() > after)
                     .collect();
-                let found = walk(&scratch.0, prefix, after);
+                let found = walk(scratch.folder(), prefix, after);
                 assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{prefix} {after}");
             }
         }

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use endseal_node::{AtomicFile, Existing, FileError, Readers, write_file};
 
-use crate::scratch::Scratch;
+use endseal_testing::Scratch;
 
 fn create(scratch: &Scratch, existing: Existing) -> Result<AtomicFile, FileError> {
     AtomicFile::create(&scratch.path("file"), existing, Readers::Umask)

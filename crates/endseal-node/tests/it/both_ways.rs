@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use tokio::time;
 
 use crate::pair::{Pair, runtime};
-use crate::scratch::Scratch;
+use endseal_testing::Scratch;
 
 /// Longer than anything here takes on a busy machine.
 const MUCH: Duration = Duration::from_secs(30);

@@ -3,7 +3,7 @@
 use endseal_keyring::KdfParams;
 use endseal_node::demo::{self, Outcome};
 
-use crate::scratch::Scratch;
+use endseal_testing::Scratch;
 
 #[test]
 fn all_steps_are_as_they_must_be() {

@@ -7,7 +7,7 @@ use endseal_keyring::roster::{GroupId, Member, RosterChainError, RosterChanges};
 use endseal_keyring::{Name, Roster};
 use endseal_node::{GroupError, Home, ImportError, epoch_key};
 
-use crate::scratch::Scratch;
+use endseal_testing::Scratch;
 
 fn identity() -> Identity {
     Identity::generate(&mut OsRandom).unwrap()

@@ -8,7 +8,7 @@ use endseal_crypto::random::OsRandom;
 use endseal_keyring::IdentityFile;
 use endseal_node::{Existing, FileError, Home, HomeError, IdentityError};
 
-use crate::scratch::Scratch;
+use endseal_testing::Scratch;
 
 #[test]
 fn a_directory_that_others_can_use_is_refused() {

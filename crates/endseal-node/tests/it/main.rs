@@ -10,7 +10,6 @@ mod home;
 mod pair;
 mod quota;
 mod receipts;
-mod scratch;
 mod sessions;
 mod stalled;
 mod transfer_vectors;

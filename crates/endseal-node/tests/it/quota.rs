@@ -15,7 +15,7 @@ use endseal_transport::{
 use tokio::time;
 
 use crate::pair::{Pair, runtime};
-use crate::scratch::Scratch;
+use endseal_testing::Scratch;
 
 /// Longer than anything here takes on a busy machine.
 const MUCH: Duration = Duration::from_secs(30);

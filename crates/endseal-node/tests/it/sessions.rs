@@ -15,7 +15,7 @@ use endseal_session::{
 };
 use endseal_store::{OpenStoreError, OuterKey, Protection, Store};
 
-use crate::scratch::Scratch;
+use endseal_testing::Scratch;
 
 const NOW: u64 = 1_790_000_000_000;
 

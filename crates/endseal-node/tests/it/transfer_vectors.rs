@@ -17,7 +17,7 @@ use endseal_transport::{CloseCode, Frame, PeerId};
 use serde_json::Value;
 
 use crate::pair::{Pair, runtime};
-use crate::scratch::Scratch;
+use endseal_testing::Scratch;
 
 /// Result of a file: its name and content, or the class; and the verdicts.
 #[derive(Debug, PartialEq)]

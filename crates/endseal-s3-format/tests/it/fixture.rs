@@ -1,6 +1,7 @@
 //! Objects to read and to spoil.
 
 use bytes::BytesMut;
+use core::ops::{Deref, DerefMut};
 use endseal_crypto::hazmat;
 use endseal_crypto::random::{Random, RandomError};
 use endseal_crypto::segment::{KeySource, SliceSealer, chunks_len};
@@ -9,54 +10,34 @@ use endseal_s3_format::{
     Binding, ContentKey, Entry, Form, Header, PartNumber, PartSealer, RangePlan, Record, Taken,
     Unauthentic, WholeOpener, size,
 };
+use endseal_testing::SplitMix64;
 
-/// SplitMix64: seeded, so that what failed fails again.
-pub(crate) struct Seeded(pub u64);
+/// Repeatable choices, also as a source of randomness.
+pub(crate) struct Seeded(SplitMix64);
 
 impl Seeded {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(SplitMix64::new(seed))
     }
+}
 
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
+impl Deref for Seeded {
+    type Target = SplitMix64;
+
+    fn deref(&self) -> &SplitMix64 {
+        &self.0
     }
+}
 
-    pub(crate) fn size(&mut self, end: usize) -> usize {
-        self.below(end as u64) as usize
-    }
-
-    /// A changed copy of `bytes`: flipped bits, cuts, pieces of itself, other bytes.
-    pub(crate) fn mutant(&mut self, bytes: &[u8]) -> Vec<u8> {
-        let mut mutant = bytes.to_vec();
-        for _ in 0..=self.below(3) {
-            let at = self.size(mutant.len() + 1);
-            let piece = self.size(bytes.len() + 1);
-            let piece = &bytes[piece..bytes.len().min(piece + self.size(40))];
-            match self.below(6) {
-                0 => mutant.truncate(at),
-                1 => mutant.splice(at..at, piece.iter().copied()).for_each(drop),
-                2 => {
-                    let end = mutant.len().min(at + piece.len());
-                    mutant.splice(at..end, piece.iter().copied()).for_each(drop);
-                }
-                3 if at < mutant.len() => mutant[at] = self.next() as u8,
-                4 => drop(mutant.drain(at..mutant.len().min(at + self.size(9)))),
-                _ if at < mutant.len() => mutant[at] ^= 1 << self.below(8),
-                _ => {}
-            }
-        }
-        mutant
+impl DerefMut for Seeded {
+    fn deref_mut(&mut self) -> &mut SplitMix64 {
+        &mut self.0
     }
 }
 
 impl Random for Seeded {
     fn fill(&mut self, buffer: &mut [u8]) -> Result<(), RandomError> {
-        buffer.fill_with(|| self.next() as u8);
+        buffer.fill_with(|| self.byte());
         Ok(())
     }
 }
@@ -87,7 +68,7 @@ pub(crate) fn key(n: u8) -> ContentKey {
 
 /// No two chunks are the same, and no two seeds.
 pub(crate) fn data(seed: u64, len: u64) -> Vec<u8> {
-    let mut random = Seeded(seed);
+    let mut random = Seeded::new(seed);
     let mut out = Vec::with_capacity(len as usize + 8);
     while out.len() < len as usize {
         out.extend(random.next().to_le_bytes());
@@ -111,7 +92,7 @@ impl Whole {
 
     pub(crate) fn with(n: u8, len: u64, checksum: Option<ContentChecksum>) -> Self {
         let (key, content) = (key(n), data(n.into(), len));
-        let mut random = Seeded(u64::from(n) << 32 | len);
+        let mut random = Seeded::new(u64::from(n) << 32 | len);
         let (header, mut sealer) =
             Header::whole(&key, len, Binding::Key, "k", b"wrapped", &mut random).unwrap();
         let mut object = BytesMut::new();
@@ -218,7 +199,7 @@ impl Multipart {
     /// Parts of these numbers and lengths; the record binds the salts where `bound` says so.
     pub(crate) fn new(parts: &[(u16, u64)], bound: impl Fn(u16) -> bool) -> Self {
         let key = key(2);
-        let mut random = Seeded(parts.len() as u64);
+        let mut random = Seeded::new(parts.len() as u64);
         let header = Header::multipart(&key, Binding::Key, "k", b"wrapped", &mut random).unwrap();
         let (mut content, mut sealed, mut entries) = (Vec::new(), Vec::new(), Vec::new());
         for (number, len) in parts {

@@ -33,11 +33,11 @@ pub(crate) fn base64_decode(text: &str) -> Vec<u8> {
 
 fn whole(len: u64) -> Header {
     let wrapped = [0x77; 60];
-    Header::whole(&key(1), len, Binding::Bucket, "key-1", &wrapped, &mut Seeded(1)).unwrap().0
+    Header::whole(&key(1), len, Binding::Bucket, "key-1", &wrapped, &mut Seeded::new(1)).unwrap().0
 }
 
 fn multipart() -> Header {
-    Header::multipart(&key(1), Binding::Key, "key-1", &[0x77; 60], &mut Seeded(1)).unwrap()
+    Header::multipart(&key(1), Binding::Key, "key-1", &[0x77; 60], &mut Seeded::new(1)).unwrap()
 }
 
 fn parse(bytes: &[u8]) -> Result<Header, Unauthentic> {
@@ -154,7 +154,7 @@ fn every_flipped_byte_of_what_the_key_commits_to_is_refused() {
 #[test]
 fn headers_beyond_the_limits_are_not_made() {
     let make = |len, key_id: &str, wrapped: &[u8]| {
-        Header::whole(&key(1), len, Binding::None, key_id, wrapped, &mut Seeded(1)).err()
+        Header::whole(&key(1), len, Binding::None, key_id, wrapped, &mut Seeded::new(1)).err()
     };
     assert_eq!(make(size::MAX_CONTENT, &"a".repeat(64), &[1; 1_024]), None);
     assert_eq!(make(size::MAX_CONTENT + 1, "k", b"w"), Some(HeaderError::ContentTooLong));
@@ -172,7 +172,7 @@ fn headers_beyond_the_limits_are_not_made() {
 fn headers_are_as_long_as_the_specification_says() {
     let make = |key_id: usize, wrapped: usize| {
         let (id, wrapped) = ("a".repeat(key_id), vec![1; wrapped]);
-        Header::whole(&key(1), 5, Binding::Key, &id, &wrapped, &mut Seeded(1)).unwrap().0
+        Header::whole(&key(1), 5, Binding::Key, &id, &wrapped, &mut Seeded::new(1)).unwrap().0
     };
     let longest = make(64, 1_024).encode();
     assert_eq!((base64_decode(&longest).len(), longest.len()), (1_158, 1_544));

@@ -13,7 +13,7 @@ const ROUNDS: usize = 30_000;
 
 #[test]
 fn headers_and_upload_ids() {
-    let mut random = Seeded(11);
+    let mut random = Seeded::new(11);
     let place = Place::new("bucket", "key").unwrap();
     let header = Header::multipart(&key(1), Binding::Key, "k", b"wrapped", &mut random).unwrap();
     let id = UploadId::seal(&header, &key(1), &place, "backend", &mut random).unwrap();
@@ -41,12 +41,12 @@ fn headers_and_upload_ids() {
 
 #[test]
 fn objects() {
-    let mut random = Seeded(12);
+    let mut random = Seeded::new(12);
     for len in [0, 100, 16_384, 20_000] {
         let whole = Whole::new(len);
         for _ in 0..ROUNDS / 20 {
             let mutant = random.mutant(&whole.object);
-            let piece = 1 + random.size(20_000);
+            let piece = 1 + random.below(20_000);
             let (released, opened) = open_whole(&whole.header, &whole.key, &mutant, piece);
             let opened = whole.check(&released, opened);
             assert_eq!(opened.is_ok(), mutant == whole.object);
@@ -68,7 +68,7 @@ fn objects() {
 /// rules.
 #[test]
 fn records() {
-    let mut random = Seeded(13);
+    let mut random = Seeded::new(13);
     let made = Multipart::new(&[(1, 500)], |_| true);
     let body = made.parts.concat();
     let mut good = [&[1, 2, 5][..], &[9; 32], &[1, 0, 0, 0, 1], &500_u64.to_be_bytes()].concat();
@@ -106,7 +106,7 @@ impl endseal_crypto::random::Random for Fixed {
 
 #[test]
 fn tags_names_and_metadata() {
-    let mut random = Seeded(14);
+    let mut random = Seeded::new(14);
     let whole = Whole::new(5);
     let names = Names::new(&NameSecret::from_bytes(&[5; 32]), "bucket");
     let key = names.seal_key("some folder/and/a name").unwrap();
@@ -142,7 +142,7 @@ fn is_folder(key: &str, mutant: &str) -> bool {
 
 #[test]
 fn lengths() {
-    let mut random = Seeded(15);
+    let mut random = Seeded::new(15);
     for _ in 0..ROUNDS * 10 {
         let bits = random.below(64);
         let sealed = random.next() >> bits;

@@ -24,7 +24,7 @@ fn what_is_sealed_opens() {
     ] {
         let metadata = metadata(entries);
         let text =
-            user_metadata::seal(&whole.header, &whole.key, &metadata, &mut Seeded(3)).unwrap();
+            user_metadata::seal(&whole.header, &whole.key, &metadata, &mut Seeded::new(3)).unwrap();
         let opened = user_metadata::open(&whole.header, &whole.key, &text).unwrap();
         assert_eq!(opened, metadata);
         assert!(opened.iter().map(|(name, _)| name).is_sorted());
@@ -39,7 +39,8 @@ fn what_is_sealed_opens() {
 fn every_flipped_byte_and_another_key_are_refused() {
     let whole = Whole::new(5);
     let metadata = metadata(&[("name", b"value")]);
-    let text = user_metadata::seal(&whole.header, &whole.key, &metadata, &mut Seeded(3)).unwrap();
+    let text =
+        user_metadata::seal(&whole.header, &whole.key, &metadata, &mut Seeded::new(3)).unwrap();
     let good = base64_decode(&text);
     let open = |text: &str| user_metadata::open(&whole.header, &whole.key, text);
     for at in 0..good.len() {
@@ -113,7 +114,7 @@ fn what_s3_has_no_room_for_is_refused_and_not_dropped() {
     let (mut fits, mut refused) = (0, 0);
     for len in 1_000..1_500 {
         let metadata = metadata(&[("a", &vec![b'v'; len])]);
-        match user_metadata::seal(&whole.header, &whole.key, &metadata, &mut Seeded(3)) {
+        match user_metadata::seal(&whole.header, &whole.key, &metadata, &mut Seeded::new(3)) {
             Ok(text) => {
                 assert!("endseal-m".len() + text.len() <= room);
                 assert_eq!(refused, 0, "what is longer does not fit either");

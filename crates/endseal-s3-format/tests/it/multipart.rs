@@ -46,14 +46,14 @@ fn what_is_sealed_opens_and_has_the_length_of_t() {
 #[test]
 fn pieces_of_any_size_give_the_same_part() {
     let content = data(5, 70_000);
-    let mut sizes = Seeded(8);
-    let (expected, _) = seal_part(&key(2), 3, &content, &mut Seeded(4));
+    let mut sizes = Seeded::new(8);
+    let (expected, _) = seal_part(&key(2), 3, &content, &mut Seeded::new(4));
     for most in [1, 30, 16_385, 50_000] {
         let number = PartNumber::new(3).unwrap();
-        let mut sealer = PartSealer::new(&key(2), number, 70_000, &mut Seeded(4)).unwrap();
+        let mut sealer = PartSealer::new(&key(2), number, 70_000, &mut Seeded::new(4)).unwrap();
         let (mut part, mut at) = (BytesMut::new(), 0);
         while at < content.len() {
-            let end = content.len().min(at + 1 + sizes.size(most));
+            let end = content.len().min(at + 1 + sizes.below(most));
             sealer.push(&content[at..end], &mut part).unwrap();
             at = end;
         }
@@ -64,7 +64,7 @@ fn pieces_of_any_size_give_the_same_part() {
 
 #[test]
 fn two_uploads_of_a_part_share_nothing() {
-    let mut random = Seeded(1);
+    let mut random = Seeded::new(1);
     let (one, _) = seal_part(&key(2), 3, &data(5, 100), &mut random);
     let (other, _) = seal_part(&key(2), 3, &data(5, 100), &mut random);
     assert!(one.iter().zip(&other).filter(|(a, b)| a == b).count() < 20);
@@ -175,7 +175,7 @@ fn chunks_and_parts_dropped_doubled_and_swapped_are_refused() {
 fn parts_of_another_upload_or_number_are_refused() {
     let made = Multipart::new(&[(1, MIN), (2, 500)], |_| true);
     let unbound = Multipart::new(&[(1, MIN), (2, 500)], |_| false);
-    let mut random = Seeded(77);
+    let mut random = Seeded::new(77);
     let content = data(2, 500);
     let (earlier, _) = seal_part(&made.key, 2, &content, &mut random);
     let (other_number, _) = seal_part(&made.key, 3, &content, &mut random);
@@ -195,7 +195,7 @@ fn parts_of_another_upload_or_number_are_refused() {
 fn an_older_record_is_refused() {
     // The same upload completed with other parts: part 2 replaced by one as long.
     let made = Multipart::new(&[(1, MIN), (2, 500)], |_| true);
-    let mut random = Seeded(78);
+    let mut random = Seeded::new(78);
     let (replaced, salt) = seal_part(&made.key, 2, &data(3, 500), &mut random);
     let mut entries = made.record.entries().to_vec();
     entries[1].salt = Some(salt);
@@ -217,12 +217,12 @@ fn another_key_or_header_opens_no_record() {
     let made = Multipart::new(&[(1, 300)], |_| true);
     let object = made.object();
     assert_eq!(open_record(&made.header, &key(3), &object), Err(Unauthentic));
-    let other = Header::multipart(&key(3), Binding::None, "k", b"w", &mut Seeded(5)).unwrap();
+    let other = Header::multipart(&key(3), Binding::None, "k", b"w", &mut Seeded::new(5)).unwrap();
     assert_eq!(open_record(&other, &made.key, &object), Err(Unauthentic));
     assert_eq!(open_record(&other, &key(3), &object), Err(Unauthentic));
     // The key is right, but it is committed to a whole object.
     let (whole, _) =
-        Header::whole(&made.key, 300, Binding::None, "k", b"w", &mut Seeded(6)).unwrap();
+        Header::whole(&made.key, 300, Binding::None, "k", b"w", &mut Seeded::new(6)).unwrap();
     assert_eq!(open_record(&whole, &made.key, &object), Err(Unauthentic));
 }
 
@@ -240,12 +240,12 @@ fn other_content_than_announced_is_not_sealed() {
     let number = PartNumber::new(1).unwrap();
     let make = |len, random: &mut Seeded| PartSealer::new(&key(2), number, len, random);
     let mut out = BytesMut::new();
-    let mut sealer = make(5, &mut Seeded(1)).unwrap();
+    let mut sealer = make(5, &mut Seeded::new(1)).unwrap();
     assert_eq!(sealer.push(b"123456", &mut out), Err(SealError::Length));
     sealer.push(b"1234", &mut out).unwrap();
     assert_eq!(sealer.finish(&mut out), Err(SealError::Length));
     assert!(out.len() <= 24, "a salt at most");
-    let long = make(size::MAX_CONTENT + 1, &mut Seeded(1)).err();
+    let long = make(size::MAX_CONTENT + 1, &mut Seeded::new(1)).err();
     assert_eq!(long, Some(SealError::ContentTooLong));
     let broken = PartSealer::new(&key(2), number, 5, &mut Broken).err();
     assert_eq!(broken, Some(SealError::Random));
@@ -265,9 +265,10 @@ fn ten_thousand_parts_have_a_tail() {
         let record = Record::multipart((1..=10_000).map(entry).collect(), None, false).unwrap();
         let content = 9_999 * MIN + last;
         assert_eq!(record.plaintext_len(), content);
-        let header = Header::multipart(&key(2), Binding::None, "k", b"w", &mut Seeded(1)).unwrap();
+        let header =
+            Header::multipart(&key(2), Binding::None, "k", b"w", &mut Seeded::new(1)).unwrap();
         let mut tail = BytesMut::new();
-        record.seal_tail(&key(2), &mut Seeded(2), &mut tail).unwrap();
+        record.seal_tail(&key(2), &mut Seeded::new(2), &mut tail).unwrap();
         let total = record.body_len() + tail.len() as u64;
         assert_eq!(size::sealed_len(content), Some(total));
         assert!(tail.len() as u64 <= size::tail_len_max(content));
@@ -294,7 +295,7 @@ fn a_record_of_other_lengths_than_the_parts_is_refused() {
     let record = Record::multipart(entries, None, false).unwrap();
     assert_eq!(record.body_len(), made.record.body_len());
     let mut tail = BytesMut::new();
-    record.seal_tail(&made.key, &mut Seeded(5), &mut tail).unwrap();
+    record.seal_tail(&made.key, &mut Seeded::new(5), &mut tail).unwrap();
     let object = [made.parts.concat(), tail.to_vec()].concat();
     let opened = open_record(&made.header, &made.key, &object).unwrap();
     let range = 0..opened.plaintext_len();

@@ -23,7 +23,7 @@ fn ranges(content: u64, edges: &[u64], seed: u64) -> Vec<Range<u64>> {
     for (i, start) in places.iter().enumerate() {
         out.extend(places[i..].iter().map(|end| *start..*end));
     }
-    let mut random = Seeded(seed);
+    let mut random = Seeded::new(seed);
     for _ in 0..200 {
         let (a, b) = (random.below(content + 1), random.below(content + 1));
         out.push(a.min(b)..a.max(b));

@@ -55,7 +55,7 @@ fn composite_checksums_are_kept() {
         let entries = made.record.entries().to_vec();
         let record = Record::multipart(entries, checksum, composite).unwrap();
         let mut tail = bytes::BytesMut::new();
-        record.seal_tail(&made.key, &mut crate::fixture::Seeded(4), &mut tail).unwrap();
+        record.seal_tail(&made.key, &mut crate::fixture::Seeded::new(4), &mut tail).unwrap();
         let object = [made.parts.concat(), tail.to_vec()].concat();
         let read = open_record(&made.header, &made.key, &object).unwrap();
         assert_eq!((read.checksum(), read.is_composite()), (checksum.as_ref(), composite));

@@ -8,7 +8,7 @@ use crate::header::{base64_decode, base64_encode};
 const BACKEND_ID: &str = "2~Xa8-the backend's own, \u{e9}";
 
 fn header() -> Header {
-    Header::multipart(&key(1), Binding::Key, "key-1", &[0x77; 60], &mut Seeded(1)).unwrap()
+    Header::multipart(&key(1), Binding::Key, "key-1", &[0x77; 60], &mut Seeded::new(1)).unwrap()
 }
 
 fn place() -> Place<'static> {
@@ -16,7 +16,7 @@ fn place() -> Place<'static> {
 }
 
 fn good() -> String {
-    UploadId::seal(&header(), &key(1), &place(), BACKEND_ID, &mut Seeded(2)).unwrap()
+    UploadId::seal(&header(), &key(1), &place(), BACKEND_ID, &mut Seeded::new(2)).unwrap()
 }
 
 fn open(text: &str) -> Result<String, Unauthentic> {
@@ -29,7 +29,7 @@ fn the_backends_id_comes_back() {
     assert_eq!(UploadId::parse(&good()).unwrap().header(), &header());
     let longest = "i".repeat(1_024);
     for id in ["1", &longest] {
-        let sealed = UploadId::seal(&header(), &key(1), &place(), id, &mut Seeded(2)).unwrap();
+        let sealed = UploadId::seal(&header(), &key(1), &place(), id, &mut Seeded::new(2)).unwrap();
         assert_eq!(open(&sealed).as_deref(), Ok(id));
     }
     assert!(!good().contains(['+', '/', '=', '%']), "it stands in a query");
@@ -70,7 +70,7 @@ fn every_flipped_byte_is_refused() {
 fn other_upload_ids_are_refused() {
     let header = base64_decode(&header().encode());
     let (whole, _) =
-        Header::whole(&key(1), 5, Binding::Key, "key-1", &[0x77; 60], &mut Seeded(1)).unwrap();
+        Header::whole(&key(1), 5, Binding::Key, "key-1", &[0x77; 60], &mut Seeded::new(1)).unwrap();
     let whole = base64_decode(&whole.encode());
     let context = b"endseal/s3-object@v1 upload\x02\x00\x06bucket\x00\x0afolder/key";
     let with = |version: u8, header: &[u8], id: &[u8]| {
@@ -99,11 +99,12 @@ fn other_upload_ids_are_refused() {
 #[test]
 fn what_cannot_be_an_upload_is_not_sealed() {
     let seal = |header: &Header, id: &str| {
-        UploadId::seal(header, &key(1), &place(), id, &mut Seeded(2)).err()
+        UploadId::seal(header, &key(1), &place(), id, &mut Seeded::new(2)).err()
     };
     assert_eq!(seal(&header(), ""), Some(UploadIdError::BackendId));
     assert_eq!(seal(&header(), &"i".repeat(1_025)), Some(UploadIdError::BackendId));
-    let (whole, _) = Header::whole(&key(1), 5, Binding::Key, "k", b"w", &mut Seeded(1)).unwrap();
+    let (whole, _) =
+        Header::whole(&key(1), 5, Binding::Key, "k", b"w", &mut Seeded::new(1)).unwrap();
     assert_eq!(seal(&whole, "id"), Some(UploadIdError::Form));
     let broken = UploadId::seal(&header(), &key(1), &place(), "id", &mut Broken);
     assert_eq!(broken, Err(UploadIdError::Random));

@@ -43,7 +43,7 @@ fn checksums_are_kept() {
 
 #[test]
 fn pieces_of_any_size_give_the_same_bytes() {
-    let mut sizes = Seeded(3);
+    let mut sizes = Seeded::new(3);
     for round in 0..60 {
         let whole = Whole::new(sizes.below(5 * CHUNK));
         // Small pieces, large ones, and those around a chunk.
@@ -51,13 +51,13 @@ fn pieces_of_any_size_give_the_same_bytes() {
         let mut pieces = |bytes: &[u8], each: &mut dyn FnMut(&[u8])| {
             let mut at = 0;
             while at < bytes.len() {
-                let end = bytes.len().min(at + sizes.size(most) + usize::from(most == 40));
+                let end = bytes.len().min(at + sizes.below(most) + usize::from(most == 40));
                 each(&bytes[at..end]);
                 at = end;
             }
         };
         let len = whole.content.len() as u64;
-        let mut random = Seeded(1 << 32 | len);
+        let mut random = Seeded::new(1 << 32 | len);
         let (_, mut sealer) =
             Header::whole(&whole.key, len, Binding::Key, "k", b"wrapped", &mut random).unwrap();
         let mut object = BytesMut::new();
@@ -189,7 +189,7 @@ fn an_opener_that_failed_keeps_failing() {
 #[test]
 fn other_content_than_announced_is_not_sealed() {
     let sealer = |len| {
-        let made = Header::whole(&key(1), len, Binding::None, "k", b"w", &mut Seeded(1));
+        let made = Header::whole(&key(1), len, Binding::None, "k", b"w", &mut Seeded::new(1));
         made.unwrap().1
     };
     let content = data(1, 20_001);
@@ -223,7 +223,7 @@ fn without_randomness_nothing_is_sealed() {
 
 #[test]
 fn a_header_of_parts_opens_no_body() {
-    let header = Header::multipart(&key(1), Binding::None, "k", b"w", &mut Seeded(1)).unwrap();
+    let header = Header::multipart(&key(1), Binding::None, "k", b"w", &mut Seeded::new(1)).unwrap();
     assert_eq!(WholeOpener::new(&header, &key(1)).err(), Some(Unauthentic));
     let (released, opened) = open_whole(&header, &key(1), &Whole::new(10).object, 100);
     assert_eq!((released.len(), opened), (0, Err(Unauthentic)));

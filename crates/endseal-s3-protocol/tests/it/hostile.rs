@@ -2,11 +2,12 @@
 
 use endseal_s3_protocol::aws_chunked::{Form, Limits};
 use endseal_s3_protocol::sigv4::Policy;
+use endseal_testing::SplitMix64;
 
 use super::published::{chunked_with_trailer, get_object, presigned};
 use super::*;
 
-fn mutate(numbers: &mut Numbers, bytes: &mut Vec<u8>, words: &[&[u8]]) {
+fn mutate(numbers: &mut SplitMix64, bytes: &mut Vec<u8>, words: &[&[u8]]) {
     for _ in 0..=numbers.below(4) {
         let place = numbers.below(bytes.len() + 1);
         match numbers.below(4) {
@@ -33,7 +34,7 @@ fn mutate(numbers: &mut Numbers, bytes: &mut Vec<u8>, words: &[&[u8]]) {
 fn mutated_requests_are_never_let_in() {
     let words: [&[u8]; 10] =
         [b",", b"=", b"/", b";", b"%", b"&", b"Credential=", b"X-Amz-Date=", b"%2F", b"\xff"];
-    let mut numbers = Numbers(1);
+    let mut numbers = SplitMix64::new(1);
     let verifier = verifier();
     let mut refused = 0;
     for round in 0..40_000 {
@@ -84,7 +85,7 @@ fn mutated_uploads_are_never_taken() {
         b":",
         b"x-amz-trailer-signature:",
     ];
-    let mut numbers = Numbers(2);
+    let mut numbers = SplitMix64::new(2);
     let (request, body) = chunked_with_trailer();
     let payload = request.verify().unwrap().payload;
     // Both ends of the body; the middle is one letter.
@@ -107,7 +108,7 @@ fn mutated_uploads_are_never_taken() {
 #[test]
 fn mutated_unsigned_uploads_keep_their_length() {
     let words: [&[u8]; 6] = [b"\r\n", b"\n", b"5\r\nabcde\r\n", b"0\r\n", b"fffffffffffff", b":"];
-    let mut numbers = Numbers(4);
+    let mut numbers = SplitMix64::new(4);
     let body = b"a\r\n0123456789\r\n1\r\nx\r\n0\r\nx-amz-checksum-crc32:AAAAAA==\r\n\r\n";
     let name = HeaderName::from_static("x-amz-checksum-crc32");
     let mut taken = 0;
@@ -145,7 +146,7 @@ fn random_policies_are_refused_or_read() {
     use base64ct::{Base64, Encoding as _};
     let words: [&[u8]; 8] =
         [b"\"", b"[", b"]", b"{", b"}", b",", b"1e999", b"\"content-length-range\""];
-    let mut numbers = Numbers(3);
+    let mut numbers = SplitMix64::new(3);
     for _ in 0..20_000 {
         let mut policy = published::POLICY.as_bytes().to_vec();
         mutate(&mut numbers, &mut policy, &words);

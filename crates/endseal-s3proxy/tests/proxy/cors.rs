@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex};
 
 use endseal_s3proxy::access::SecretAccessKey;
 use endseal_s3proxy::config::Backend;
+use endseal_testing::Scratch;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use crate::client::{Answer, Client};
-use crate::fixture::{Front, Scratch, config, new_ring, serve};
+use crate::fixture::{Front, config, new_ring, serve};
 
 /// A backend that answers as it is told, and keeps the heads that came.
 pub(crate) struct Told {
@@ -53,10 +54,10 @@ impl Told {
     }
 
     pub(crate) async fn proxy(&self, scratch: &Scratch) -> Front {
-        new_ring(&scratch.0.join("ring"));
+        new_ring(&scratch.folder().join("ring"));
         let secret = SecretAccessKey::new("secret".to_owned());
         let backend = Backend::new(&format!("http://{}", self.address), "BACKEND", secret);
-        serve(&config(backend, &scratch.0.join("ring"))).await
+        serve(&config(backend, &scratch.folder().join("ring"))).await
     }
 }
 

@@ -12,17 +12,18 @@ use endseal_s3proxy::admin::{Clean, Rewrap, Scrub, clean, rewrap, scrub};
 use endseal_s3proxy::config::Backend;
 use endseal_s3proxy::credentials::CredentialChain;
 use endseal_s3proxy::{Config, Proxy};
+use endseal_testing::Scratch;
 use tokio::time::sleep;
 
 use crate::credential_servers::{CHAIN_SECRET, Source, Verifying, answer, in_millis, json};
-use crate::fixture::{Scratch, World, config, new_ring, serve};
+use crate::fixture::{World, config, new_ring, serve};
 use crate::logged::Lines;
 
 const TOKEN: &str = "token+of/the=session";
 
 /// A configuration with this chain before that backend.
 fn chained(scratch: &Scratch, backend: &Verifying, chain: CredentialChain) -> Config {
-    let ring = scratch.0.join("ring");
+    let ring = scratch.folder().join("ring");
     new_ring(&ring);
     config(Backend::with_chain(&backend.source.url(), chain), &ring)
 }
@@ -57,7 +58,8 @@ async fn credentials_of_the_environment_sign_with_their_session_token() {
 #[tokio::test]
 async fn profiles_of_shared_files_are_found_by_name() {
     let scratch = Scratch::new();
-    let (shared, settings) = (scratch.0.join("credentials"), scratch.0.join("config"));
+    let (shared, settings) =
+        (scratch.folder().join("credentials"), scratch.folder().join("config"));
     let profile = |name: &str, key: &str| {
         format!("[{name}]\naws_access_key_id = {key}\naws_secret_access_key = {CHAIN_SECRET}\n")
     };
@@ -90,7 +92,7 @@ async fn profiles_of_shared_files_are_found_by_name() {
 #[tokio::test]
 async fn a_web_identity_is_exchanged_for_credentials() {
     let scratch = Scratch::new();
-    let file = scratch.0.join("identity");
+    let file = scratch.folder().join("identity");
     fs::write(&file, "identity-token").unwrap();
     let (_, expiry) = in_millis(3_600_000);
     let xml = format!(
@@ -249,7 +251,7 @@ async fn a_chain_that_has_no_credentials_at_first_is_asked_again() {
 /// The warning of a request whose chain has this web identity service.
 async fn with_sts(sts: &Source) -> String {
     let scratch = Scratch::new();
-    let file = scratch.0.join("identity");
+    let file = scratch.folder().join("identity");
     fs::write(&file, "identity-token").unwrap();
     failed(environment(&[
         ("AWS_WEB_IDENTITY_TOKEN_FILE", file.to_str().unwrap()),

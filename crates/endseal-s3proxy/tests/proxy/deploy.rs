@@ -9,9 +9,10 @@ use endseal_s3proxy::bucket::EntityTags;
 use endseal_s3proxy::config::Keys;
 use endseal_s3proxy::names::name_secret::{CreateNameSecretError, NameSecretFile};
 use endseal_s3proxy::{Config, Proxy};
+use endseal_testing::Scratch;
 use serde_json::Value;
 
-use crate::fixture::{Scratch, World, new_ring};
+use crate::fixture::{World, new_ring};
 
 /// Where the unit shows secrets.
 const CREDENTIALS: &str = "/run/credentials/endseal-s3.service/";
@@ -40,14 +41,14 @@ fn secrets(text: &str, shown: &str) -> BTreeSet<String> {
 fn example(name: &str, shown: &str, scratch: &Scratch) -> Config {
     let text = read(name);
     for secret in secrets(&text, shown) {
-        let path = scratch.0.join(&secret);
+        let path = scratch.folder().join(&secret);
         if secret == "ring.key" {
             new_ring(&path);
         } else {
             fs::write(path, "secret\n").unwrap();
         }
     }
-    let text = text.replace(shown, &format!("{}/", scratch.0.display()));
+    let text = text.replace(shown, &format!("{}/", scratch.folder().display()));
     let read = Config::parse(&text, Path::new("/etc/endseal"), |_| None);
     read.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
@@ -81,8 +82,8 @@ async fn the_configuration_of_compose_starts() {
 fn the_example_for_minio_can_have_encrypted_names() {
     let scratch = Scratch::new();
     example("minio.toml", CREDENTIALS, &scratch);
-    let secret = scratch.0.join("names.secret");
-    let text = read("minio.toml").replace(CREDENTIALS, &format!("{}/", scratch.0.display()));
+    let secret = scratch.folder().join("names.secret");
+    let text = read("minio.toml").replace(CREDENTIALS, &format!("{}/", scratch.folder().display()));
     let text =
         text.replace("#names = ", "names = ").replace("#name_secret_file", "name_secret_file");
     let text = text.replace(".../names.secret", secret.to_str().unwrap());
@@ -114,7 +115,7 @@ fn the_example_for_minio_can_have_encrypted_names() {
 fn the_example_for_minio_can_have_md5s_as_entity_tags() {
     let scratch = Scratch::new();
     example("minio.toml", CREDENTIALS, &scratch);
-    let text = read("minio.toml").replace(CREDENTIALS, &format!("{}/", scratch.0.display()));
+    let text = read("minio.toml").replace(CREDENTIALS, &format!("{}/", scratch.folder().display()));
     let read = |tags: &str| {
         let line = "#entity_tags = \"md5\"";
         assert!(text.contains(line));
@@ -142,7 +143,7 @@ async fn the_example_for_aws_starts() {
     let mut config = example("aws.toml", CREDENTIALS, &scratch);
     assert!(config.backend.url.contains(&config.backend.region));
     let Keys::Vault { token_file, .. } = &mut config.keys else { panic!("another provider") };
-    *token_file = scratch.0.join("token");
+    *token_file = scratch.folder().join("token");
     fs::write(token_file, "token\n").unwrap();
     assert!(Proxy::start(&config).is_ok());
 }

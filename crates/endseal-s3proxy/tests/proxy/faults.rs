@@ -127,7 +127,7 @@ async fn parts_that_were_swapped_are_no_object() {
 async fn another_key_opens_nothing() {
     let (world, front) = World::with_bucket().await;
     front.client.put("/bucket/key", b"content").await.expect(200);
-    let ring = world.scratch.0.join("another");
+    let ring = world.scratch.folder().join("another");
     new_ring(&ring);
     let other = serve(&world.config_with(&ring)).await;
     let refused = other.client.ask("GET", "/bucket/key").await.expect(500);

@@ -4,7 +4,6 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use endseal_crypto::random::OsRandom;
 use endseal_kms::Ring;
@@ -13,6 +12,7 @@ use endseal_s3_folder::FolderServer;
 use endseal_s3proxy::access::{Client as Known, SecretAccessKey};
 use endseal_s3proxy::config::{Backend, Config, Keys};
 use endseal_s3proxy::{MetricsServer, Proxy, Server};
+use endseal_testing::Scratch;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -21,26 +21,6 @@ use crate::client::Client;
 
 pub(crate) const ACCESS_KEY: &str = "CLIENT";
 pub(crate) const SECRET: &str = "secret of the client";
-
-/// A folder of the file system that goes with its test.
-pub(crate) struct Scratch(pub(crate) PathBuf);
-
-impl Scratch {
-    pub(crate) fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("endseal-proxy-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 /// A backend with a key ring.
 pub(crate) struct World {
@@ -60,14 +40,16 @@ pub(crate) struct Front {
 impl World {
     pub(crate) fn new() -> Self {
         let scratch = Scratch::new();
-        let world =
-            Self { folder: FolderServer::start(&scratch.0.join("objects")).unwrap(), scratch };
+        let world = Self {
+            folder: FolderServer::start(&scratch.folder().join("objects")).unwrap(),
+            scratch,
+        };
         new_ring(&world.ring());
         world
     }
 
     pub(crate) fn ring(&self) -> PathBuf {
-        self.scratch.0.join("ring")
+        self.scratch.folder().join("ring")
     }
 
     pub(crate) fn config(&self) -> Config {
@@ -100,7 +82,7 @@ impl World {
     /// The files that hold the bytes of objects.
     pub(crate) fn data(&self) -> Vec<PathBuf> {
         let mut files = Vec::new();
-        files_below(&self.scratch.0.join("objects/data"), &mut files);
+        files_below(&self.scratch.folder().join("objects/data"), &mut files);
         files.sort();
         files
     }
@@ -109,7 +91,7 @@ impl World {
     pub(crate) fn unfinished(&self) -> Vec<PathBuf> {
         let mut files = Vec::new();
         for folder in ["temporary", "pending"] {
-            files_below(&self.scratch.0.join("objects").join(folder), &mut files);
+            files_below(&self.scratch.folder().join("objects").join(folder), &mut files);
         }
         files
     }

@@ -4,9 +4,10 @@ use std::fs;
 
 use endseal_s3_folder::FolderServer;
 use endseal_s3proxy::config::Backend;
+use endseal_testing::Scratch;
 
 use crate::client::Client;
-use crate::fixture::{Scratch, World, content};
+use crate::fixture::{World, content};
 use crate::multipart::{PART, begin, complete, part};
 
 fn client(server: &FolderServer) -> Client {
@@ -18,14 +19,14 @@ fn client(server: &FolderServer) -> Client {
 #[tokio::test(flavor = "multi_thread")]
 async fn two_processes_do_not_share_a_folder() {
     let scratch = Scratch::new();
-    let folder = scratch.0.join("objects");
+    let folder = scratch.folder().join("objects");
     let first = FolderServer::start(&folder).unwrap();
     let error = FolderServer::start(&folder).err().unwrap();
     assert!(error.to_string().contains("another process"), "{error}");
     drop(first);
     crate::fixture::eventually("the lock is given back", || FolderServer::start(&folder).is_ok())
         .await;
-    let strange = scratch.0.join("strange");
+    let strange = scratch.folder().join("strange");
     fs::create_dir(&strange).unwrap();
     fs::write(strange.join("letter"), b"precious").unwrap();
     let error = FolderServer::start(&strange).err().unwrap();
@@ -36,7 +37,7 @@ async fn two_processes_do_not_share_a_folder() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_killed_process_left_is_tidied_up() {
     let scratch = Scratch::new();
-    let folder = scratch.0.join("objects");
+    let folder = scratch.folder().join("objects");
     let server = FolderServer::start(&folder).unwrap();
     let first = client(&server);
     first.ask("PUT", "/bucket").await.expect(200);

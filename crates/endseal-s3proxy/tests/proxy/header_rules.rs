@@ -5,10 +5,11 @@ use endseal_crypto::sha512;
 use endseal_s3proxy::Glob;
 use endseal_s3proxy::bucket::{BucketRule, Buckets, Plaintext};
 use endseal_s3proxy::config::Backend;
+use endseal_testing::Scratch;
 
 use crate::client::Client;
 use crate::cors::Told;
-use crate::fixture::{Front, Scratch, World, config, content, serve};
+use crate::fixture::{Front, World, config, content, serve};
 use crate::forms::{CONDITIONS, Form};
 use crate::multipart::{PART, begin, complete, part};
 use crate::odd_server::{OddServer, Oddity};

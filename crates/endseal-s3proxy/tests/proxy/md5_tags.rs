@@ -142,7 +142,7 @@ async fn the_backend_does_not_learn_an_md5() {
         }
     }
     let mut files = Vec::new();
-    files_below(&world.scratch.0.join("objects"), &mut files);
+    files_below(&world.scratch.folder().join("objects"), &mut files);
     assert!(files.len() >= 12);
     for path in files {
         let bytes = std::fs::read(&path).unwrap();
@@ -460,7 +460,7 @@ async fn the_entry_counts_towards_metadata_and_belongs_to_the_proxy() {
 #[tokio::test(flavor = "multi_thread")]
 async fn encrypted_names_and_sealed_metadata_make_no_difference() {
     let world = World::new();
-    let file = world.scratch.0.join("names.secret");
+    let file = world.scratch.folder().join("names.secret");
     let file = endseal_s3proxy::names::name_secret::NameSecretFile::at(&file);
     let secret = file.create(&mut endseal_crypto::random::OsRandom).unwrap();
     let names = endseal_s3proxy::bucket::BucketNames::new(secret);

@@ -29,7 +29,7 @@ pub(crate) struct Named {
 
 /// A configuration in which all names are encrypted but those of the bucket `plain`.
 pub(crate) fn named(world: &World, plaintext: Plaintext) -> Config {
-    let file = NameSecretFile::at(&world.scratch.0.join("names.secret"));
+    let file = NameSecretFile::at(&world.scratch.folder().join("names.secret"));
     let secret = file.load().or_else(|_| file.create(&mut OsRandom)).unwrap();
     let mut plain = BucketRule::new(Glob::new("plain"));
     plain.plaintext = plaintext;
@@ -48,7 +48,8 @@ impl Named {
         for bucket in ["bucket", "second", "plain"] {
             front.client.ask("PUT", &format!("/{bucket}")).await.expect(200);
         }
-        let secret = NameSecretFile::at(&world.scratch.0.join("names.secret")).load().unwrap();
+        let secret =
+            NameSecretFile::at(&world.scratch.folder().join("names.secret")).load().unwrap();
         let names = Names::new(&secret, "bucket");
         Self { world, front, names }
     }
@@ -67,7 +68,7 @@ impl Named {
     /// there.
     fn shows_the_mark(&self) -> bool {
         let mut files = Vec::new();
-        files_below(&self.world.scratch.0.join("objects"), &mut files);
+        files_below(&self.world.scratch.folder().join("objects"), &mut files);
         assert!(!files.is_empty());
         let mut wanted = vec![MARK.as_bytes().to_vec(), hex(MARK).into_bytes()];
         for shift in 0..3 {

@@ -195,7 +195,7 @@ async fn what_no_client_can_name_is_not_shown_but_counted() {
 async fn under_another_secret_there_is_nothing() {
     let named = Named::new(Plaintext::Forbid).await;
     named.front.client.put(&at("a/b"), b"content").await.expect(200);
-    std::fs::remove_file(named.world.scratch.0.join("names.secret")).unwrap();
+    std::fs::remove_file(named.world.scratch.folder().join("names.secret")).unwrap();
     let other = serve(&self::named(&named.world, Plaintext::Forbid)).await;
     assert_eq!(other.client.ask("GET", &at("a/b")).await.status, 404);
     let list = other.client.ask("GET", "/bucket").await.expect(200);

@@ -57,7 +57,7 @@ async fn what_is_recorded_costs_few_requests() {
 /// The folder in which the backend keeps what is recorded.
 fn folder_of_records(world: &World) -> PathBuf {
     let mut files = Vec::new();
-    files_below(&world.scratch.0.join("objects"), &mut files);
+    files_below(&world.scratch.folder().join("objects"), &mut files);
     let upload = files.iter().flat_map(|file| file.ancestors());
     let mut found = upload.filter(|folder| folder.to_str().unwrap().ends_with("/upload=d"));
     found.next().unwrap_or_else(|| panic!("{files:?}")).to_owned()

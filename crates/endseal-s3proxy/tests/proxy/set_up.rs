@@ -5,14 +5,15 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use endseal_s3proxy::Config;
 use endseal_s3proxy::set_up::set_up;
+use endseal_testing::Scratch;
 
 use crate::client::Client;
-use crate::fixture::{Scratch, serve};
+use crate::fixture::serve;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_folder_alone_is_enough_and_stays_what_it_is() {
     let scratch = Scratch::new();
-    let folder = scratch.0.join("new/folder");
+    let folder = scratch.folder().join("new/folder");
     let mut known = None;
     for start in 0..2 {
         let mut made = set_up(&folder, Some("127.0.0.1:0".parse().unwrap())).unwrap();

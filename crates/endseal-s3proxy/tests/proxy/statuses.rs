@@ -10,11 +10,12 @@ use endseal_s3proxy::access::SecretAccessKey;
 use endseal_s3proxy::admin::{Clean, Rewrap, clean, rewrap};
 use endseal_s3proxy::bucket::{BucketRule, Buckets, Plaintext};
 use endseal_s3proxy::config::Backend;
+use endseal_testing::Scratch;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::client::{Answer, Client};
-use crate::fixture::{Front, Scratch, config, content, new_ring, serve};
+use crate::fixture::{Front, config, content, new_ring, serve};
 use crate::forms::{CONDITIONS, Form};
 use crate::multipart::PART;
 
@@ -279,7 +280,7 @@ fn cases(id: &str) -> Vec<Case> {
 
 /// A proxy before such a backend, with a bucket that holds plaintext.
 async fn proxy(backdrop: &Backdrop, scratch: &Scratch) -> Front {
-    let mut config = config(backdrop.backend(), &scratch.0.join("ring"));
+    let mut config = config(backdrop.backend(), &scratch.folder().join("ring"));
     let mut plain = BucketRule::new(Glob::new("plain"));
     plain.plaintext = Plaintext::Allow;
     config.buckets = Buckets::new(vec![plain]);
@@ -297,7 +298,7 @@ async fn upload_id(scratch: &Scratch) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_backend_passes_no_status_that_its_operation_does_not_have() {
     let scratch = Arc::new(Scratch::new());
-    new_ring(&scratch.0.join("ring"));
+    new_ring(&scratch.folder().join("ring"));
     let id = upload_id(&scratch).await;
     // As many at once as keeps two cores busy: a completion waits before it gives up.
     const LANES: u16 = 50;
@@ -327,7 +328,7 @@ async fn a_backend_passes_no_status_that_its_operation_does_not_have() {
 #[tokio::test(flavor = "multi_thread")]
 async fn large_parts_are_stored_by_status_200_alone() {
     let scratch = Scratch::new();
-    new_ring(&scratch.0.join("ring"));
+    new_ring(&scratch.folder().join("ring"));
     let target = format!("/bucket/key?partNumber=1&uploadId={}", upload_id(&scratch).await);
     let backdrop = Backdrop::start().await;
     let front = proxy(&backdrop, &scratch).await;
@@ -344,7 +345,7 @@ async fn large_parts_are_stored_by_status_200_alone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn errors_of_the_backend_are_written_anew() {
     let scratch = Scratch::new();
-    new_ring(&scratch.0.join("ring"));
+    new_ring(&scratch.folder().join("ring"));
     let backdrop = Backdrop::start().await;
     let front = proxy(&backdrop, &scratch).await;
     let client = &front.client;
@@ -367,7 +368,7 @@ async fn errors_of_the_backend_are_written_anew() {
 #[tokio::test(flavor = "multi_thread")]
 async fn maintenance_follows_no_status_that_is_none() {
     let scratch = Scratch::new();
-    new_ring(&scratch.0.join("ring"));
+    new_ring(&scratch.folder().join("ring"));
     let backdrop = Backdrop::start().await;
     let front = proxy(&backdrop, &scratch).await;
     for status in [101, 201, 202, 204, 206, 299, 300, 301, 302, 303, 304, 307, 308, 412, 600, 999] {

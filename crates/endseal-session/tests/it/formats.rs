@@ -6,9 +6,9 @@ use endseal_session::{
     MessageError, PairwiseAccount, PrekeyBundle, Ratchet, RatchetBody, SafetyNumber, SessionTag,
     Succession,
 };
+use endseal_testing::SplitMix64;
 
 use crate::device::{Device, identity};
-use crate::random::Random;
 
 #[test]
 fn a_certificate_is_what_was_issued() {
@@ -118,7 +118,7 @@ fn mutants_are_refused_or_are_what_they_say() {
         Message::Ratchet { tag, body: &hello }.to_bytes().unwrap(),
         Message::Group(&hello).to_bytes().unwrap(),
     ];
-    let mut random = Random(1);
+    let mut random = SplitMix64::new(1);
     let (mut accepted, mut seen) = (0, [0; 2]);
     for i in 0..20_000 {
         let mutant = random.mutant(&messages[i % 3]);

@@ -11,7 +11,6 @@ mod formats;
 mod group;
 mod model;
 mod prekeys;
-mod random;
 mod ratchet;
 mod session_file;
 mod states;

@@ -5,15 +5,15 @@ use std::collections::{HashSet, VecDeque};
 
 use endseal_session::olm::OlmRatchet;
 use endseal_session::{OpenError, Ratchet, Sealed};
+use endseal_testing::SplitMix64;
 
 use crate::device::{Device, with_bytes};
-use crate::random::Random;
 
 #[test]
 fn random_conversations_go_as_the_model_says() {
     let mut totals = [0_u32; 5];
     for seed in 0..40 {
-        let mut random = Random(seed);
+        let mut random = SplitMix64::new(seed);
         let (alice, mut bob) = (Device::new(1), Device::new(2));
         let mut one = alice.begin(&bob.one_time());
         let hello = one.seal(b"hello").unwrap();
@@ -46,7 +46,7 @@ impl Side {
     }
 }
 
-fn step(random: &mut Random, sides: &mut [Side; 2], totals: &mut [u32; 5]) {
+fn step(random: &mut SplitMix64, sides: &mut [Side; 2], totals: &mut [u32; 5]) {
     let me = random.below(2);
     match random.below(100) {
         0..40 => {

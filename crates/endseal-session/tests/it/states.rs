@@ -2,9 +2,9 @@
 
 use endseal_session::olm::{OlmAccount, OlmRatchet};
 use endseal_session::{PairwiseAccount, Ratchet, RatchetBody, StateError};
+use endseal_testing::SplitMix64;
 
 use crate::device::{Device, pair, seal_many};
-use crate::random::Random;
 
 #[test]
 fn a_session_in_chain_takes_less_than_a_kilobyte() {
@@ -68,7 +68,7 @@ fn a_state_of_another_form_is_refused() {
 
 #[test]
 fn mutants_of_states_are_refused_or_loaded() {
-    let mut random = Random(4);
+    let mut random = SplitMix64::new(4);
     let (mut one, mut other) = pair();
     let late = seal_many(&mut one, 30).pop().unwrap();
     other.open(late.as_body()).unwrap();

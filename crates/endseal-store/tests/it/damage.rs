@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use endseal_store::{Depth, OpenOptions, OpenStoreError, Store, StoreError, Unlock};
+use endseal_testing::SplitMix64;
 
 use crate::batches::{count, write};
-use crate::media::Dice;
 use crate::place::{Place, open};
 
 const FILES: [&str; 4] = ["store.db", "store.db-wal", "key", "lock"];
@@ -45,15 +45,15 @@ fn changed_bytes_are_found_and_left_as_they_are() {
     let place = filled();
     let database = place.store().join("store.db");
     let whole = read_all(&place.store());
-    let (mut dice, mut refused, mut found) = (Dice(2), 0, 0);
+    let (mut dice, mut refused, mut found) = (SplitMix64::new(2), 0, 0);
     for case in 0..300 {
         let mut damaged = whole[0].clone().unwrap();
         // A byte, some in a row, or a page of zeros.
-        let at = dice.roll(damaged.len());
-        match dice.roll(3) {
-            0 => damaged[at] ^= 1 << dice.roll(8),
+        let at = dice.below(damaged.len());
+        match dice.below(3) {
+            0 => damaged[at] ^= 1 << dice.below(8),
             1 => {
-                let end = damaged.len().min(at + 1 + dice.roll(600));
+                let end = damaged.len().min(at + 1 + dice.below(600));
                 damaged[at..end].iter_mut().for_each(|byte| *byte = !*byte);
             }
             _ => damaged[at / 4096 * 4096..][..4096].fill(0),
@@ -185,9 +185,9 @@ fn a_cut_database_is_refused_and_left_as_it_is() {
     let place = filled();
     let database = place.store().join("store.db");
     let whole = fs::read(&database).unwrap();
-    let mut dice = Dice(3);
+    let mut dice = SplitMix64::new(3);
     for case in 0..40 {
-        let len = if case == 0 { 0 } else { dice.roll(whole.len()) };
+        let len = if case == 0 { 0 } else { dice.below(whole.len()) };
         fs::write(&database, &whole[..len]).unwrap();
         let before = read_all(&place.store());
         let opened = open(&place.store());
@@ -206,7 +206,7 @@ fn a_cut_log_gives_what_was_committed_before() {
     // As if the process had died here: the files as they are, in another place.
     let whole = read_all(&place.store());
     drop(store);
-    let mut dice = Dice(4);
+    let mut dice = SplitMix64::new(4);
     let log_len = whole[1].as_ref().unwrap().len();
     let mut seen = [0; 6];
     for case in 0..40 {
@@ -215,7 +215,7 @@ fn a_cut_log_gives_what_was_committed_before() {
         for (name, content) in FILES.iter().zip(&whole) {
             fs::write(left.store().join(name), content.as_ref().unwrap()).unwrap();
         }
-        let len = if case == 0 { log_len } else { dice.roll(log_len) };
+        let len = if case == 0 { log_len } else { dice.below(log_len) };
         let log = whole[1].as_ref().unwrap();
         fs::write(left.store().join("store.db-wal"), &log[..len]).unwrap();
         let mut store = open(&left.store()).unwrap();

@@ -4,8 +4,8 @@ use alloc::collections::BTreeMap;
 
 use endseal_store::limit::MAX_BODY_LEN;
 use endseal_store::{ConversationRef, Depth, NewMessage, ReadTransaction, Store, WriteTransaction};
+use endseal_testing::SplitMix64;
 
-use crate::media::Dice;
 use crate::place::Place;
 
 /// Content of the inbox, by number: id and plaintext.
@@ -85,20 +85,20 @@ fn assert_sound(store: &mut Store, model: &Model) {
 fn messages_are_consumed_in_any_order_and_the_others_stay() {
     let place = Place::quick();
     let mut store = place.create();
-    let (mut model, mut next, mut dice) = (Model::new(), 1, Dice(11));
+    let (mut model, mut next, mut dice) = (Model::new(), 1, SplitMix64::new(11));
     for step in 0..120 {
         let transaction = store.begin().unwrap();
         let kept = (model.clone(), next);
         // Deliveries and consumptions in one transaction, by turns.
-        for _ in 0..1 + dice.roll(4) {
-            match dice.roll(4) {
+        for _ in 0..1 + dice.below(4) {
+            match dice.below(4) {
                 0 => {
-                    let count = [0, 1, 2, 40, 150][dice.roll(5)];
+                    let count = [0, 1, 2, 40, 150][dice.below(5)];
                     deliver(&transaction, &mut model, &mut next, count);
                 }
                 1 => {
                     // In order, as an application does.
-                    let some: Vec<_> = model.keys().copied().take(dice.roll(60)).collect();
+                    let some: Vec<_> = model.keys().copied().take(dice.below(60)).collect();
                     for seq in some {
                         assert!(transaction.consume(seq).unwrap());
                         assert!(!transaction.consume(seq).unwrap());
@@ -106,22 +106,22 @@ fn messages_are_consumed_in_any_order_and_the_others_stay() {
                     }
                 }
                 2 => {
-                    for _ in 0..dice.roll(40) {
-                        let seq = dice.roll(usize::try_from(next).unwrap() + 3) as u64;
+                    for _ in 0..dice.below(40) {
+                        let seq = dice.below(usize::try_from(next).unwrap() + 3) as u64;
                         let there = model.remove(&seq).is_some();
                         assert_eq!(transaction.consume(seq).unwrap(), there, "{seq}");
                     }
                 }
                 _ => {
-                    let after = dice.roll(usize::try_from(next).unwrap()) as u64;
-                    let limit = dice.roll(50);
+                    let after = dice.below(usize::try_from(next).unwrap()) as u64;
+                    let limit = dice.below(50);
                     let page = transaction.inbox(after, limit).unwrap();
                     let expected = model.range(after + 1..).take(limit).map(|(seq, _)| *seq);
                     assert!(page.iter().map(|it| it.seq).eq(expected));
                 }
             }
         }
-        if dice.roll(4) == 0 {
+        if dice.below(4) == 0 {
             drop(transaction);
             (model, next) = kept;
         } else {

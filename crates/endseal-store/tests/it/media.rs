@@ -5,6 +5,7 @@ use std::process::Command;
 use std::{env, fs};
 
 use endseal_store::{OpenOptions, OpenStoreError, Store, Unlock};
+use endseal_testing::SplitMix64;
 
 use crate::batches::{
     GAVE_UP, acknowledged, busy_command, command, count, met_damage, said, write,
@@ -168,7 +169,7 @@ fn cut_each(batches: u64, len: u64, command: fn(&Path, u64, u64) -> Command) {
     let is_sync = |action: &&Action| matches!(action, Action::Sync { .. });
     assert!(actions.iter().filter(is_sync).count() as u64 > batches, "the shim sees nothing");
 
-    let (mut medium, mut said, mut dice) = (before, String::new(), Dice(1));
+    let (mut medium, mut said, mut dice) = (before, String::new(), SplitMix64::new(1));
     let mut cuts = [0_u64; 2];
     for (i, action) in actions.iter().enumerate() {
         medium.apply(action);
@@ -177,7 +178,7 @@ fn cut_each(batches: u64, len: u64, command: fn(&Path, u64, u64) -> Command) {
         }
         for seed in 0..4 {
             let left = Place::quick();
-            medium.cut(place.path(), &left.path().join("cut"), &mut |below| dice.roll(below));
+            medium.cut(place.path(), &left.path().join("cut"), &mut |below| dice.below(below));
             let store = left.path().join("cut/store");
             let promised = acknowledged(&said);
             let context = format!("after {i} of {}, {seed}, {promised:?}", actions.len());
@@ -194,7 +195,7 @@ fn cut_each(batches: u64, len: u64, command: fn(&Path, u64, u64) -> Command) {
 #[test]
 fn what_a_failed_synchronisation_left_in_memory_alone_is_not_promised() {
     let shim = Shim::compile();
-    let mut dice = Dice(5);
+    let mut dice = SplitMix64::new(5);
     for at in 1.. {
         let (place, logs) = (Place::quick(), Place::quick());
         let log = logs.path().join("log");
@@ -210,7 +211,7 @@ fn what_a_failed_synchronisation_left_in_memory_alone_is_not_promised() {
             let Action::Ack(line) = action else { continue };
             said.push_str(core::str::from_utf8(&line).unwrap());
             let left = Place::quick();
-            medium.cut(place.path(), &left.path().join("cut"), &mut |below| dice.roll(below));
+            medium.cut(place.path(), &left.path().join("cut"), &mut |below| dice.below(below));
             let store = left.path().join("cut/store");
             let mut store = Store::open(&store, Unlock::None, OpenOptions::new()).unwrap();
             let there = count(&mut store, 50);
@@ -240,20 +241,6 @@ fn open_cut(directory: &Path, len: u64, promised: Option<u64>, context: &str) ->
             assert_eq!(promised, None, "{context}");
             false
         }
-    }
-}
-
-/// splitmix64: which cases are tried is the same every time.
-pub(crate) struct Dice(pub(crate) u64);
-
-impl Dice {
-    pub(crate) fn roll(&mut self, below: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let below = below as u64;
-        usize::try_from((z ^ (z >> 31)) % below).unwrap()
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use endseal_codec::frame::LiveHeader;
 use endseal_crypto::identity::Identity;
 use endseal_crypto::{ed25519, mlkem768};
+use endseal_testing::SplitMix64;
 use endseal_transport::{
     Accept, ConnectError, Connection, Endpoint, Frame, Kind, Limits, Policy, TransportKey,
 };
@@ -89,7 +90,7 @@ pub(crate) fn was_reset(error: &ConnectError) -> bool {
 
 /// A frame whose payload is different for each number and length, and begins with the number.
 pub(crate) fn frame(number: u64, len: usize) -> Frame {
-    let mut random = Generator::new(number);
+    let mut random = SplitMix64::new(number);
     let rest = core::iter::repeat_with(|| random.next().to_le_bytes()[3]);
     let payload: Vec<u8> = number.to_le_bytes().into_iter().chain(rest).take(len).collect();
     Frame::new(Kind::Message, payload)
@@ -113,28 +114,6 @@ pub(crate) fn encoded(frames: &[Frame]) -> Vec<u8> {
         bytes.extend_from_slice(&frame.payload);
     }
     bytes
-}
-
-/// SplitMix64: seeded, so that what failed fails again.
-#[derive(Clone)]
-pub(crate) struct Generator(u64);
-
-impl Generator {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
 }
 
 /// Returns true if something becomes true within some seconds.

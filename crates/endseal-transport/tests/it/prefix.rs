@@ -1,9 +1,8 @@
 //! Prefixes of streams: round trips, every cut, and a hundred thousand mutants.
 
 use bytes::BytesMut;
+use endseal_testing::SplitMix64;
 use endseal_transport::{FRAME_INITIAL, FRAME_MAX, Prefix, PrefixError, StreamType};
-
-use crate::pair::Generator;
 
 const ALL: [StreamType; 3] = [StreamType::Control, StreamType::Message, StreamType::Exchange];
 
@@ -14,7 +13,7 @@ fn encoded(prefix: Prefix) -> Vec<u8> {
 }
 
 /// A control prefix that may be refused.
-fn control(random: &mut Generator) -> Vec<u8> {
+fn control(random: &mut SplitMix64) -> Vec<u8> {
     let below = (2 * u64::from(FRAME_MAX)) >> random.below(20);
     let max = u32::try_from(random.below(below)).unwrap();
     encoded(Prefix::Control { max_payload: max })
@@ -22,7 +21,7 @@ fn control(random: &mut Generator) -> Vec<u8> {
 
 #[test]
 fn maxima_round_trip_within_their_bounds_and_every_cut_is_incomplete() {
-    let mut random = Generator::new(3);
+    let mut random = SplitMix64::new(3);
     let (mut accepted, mut refused) = (0, 0);
     for _ in 0..2000 {
         let bytes = control(&mut random);
@@ -46,7 +45,7 @@ fn maxima_round_trip_within_their_bounds_and_every_cut_is_incomplete() {
 
 #[test]
 fn a_hundred_thousand_mutants_decode_to_what_encodes_to_them_or_to_an_error() {
-    let mut random = Generator::new(11);
+    let mut random = SplitMix64::new(11);
     let (mut prefixes, mut refused, mut incomplete) = (0, 0, 0);
     for _ in 0..100_000 {
         let mut bytes = control(&mut random);

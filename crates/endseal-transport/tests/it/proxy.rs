@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use endseal_testing::SplitMix64;
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::pair::{Generator, HERE};
+use crate::pair::HERE;
 
 /// Treatment of datagrams by the path, both ways.
 #[derive(Clone, Copy, Default)]
@@ -46,7 +47,7 @@ struct State {
     client: Mutex<Option<SocketAddr>>,
     seen: Mutex<Vec<Seen>>,
     keep: AtomicBool,
-    random: Mutex<Generator>,
+    random: Mutex<SplitMix64>,
     lost: AtomicU32,
     silent: AtomicBool,
     deaf: AtomicBool,
@@ -82,7 +83,7 @@ impl Proxy {
             client: Mutex::new(None),
             seen: Mutex::default(),
             keep: AtomicBool::new(true),
-            random: Mutex::new(Generator::new(seed)),
+            random: Mutex::new(SplitMix64::new(seed)),
             lost: AtomicU32::new(0),
             silent: AtomicBool::new(false),
             deaf: AtomicBool::new(false),

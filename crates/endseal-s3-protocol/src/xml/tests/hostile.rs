@@ -1,3 +1,5 @@
+use endseal_testing::SplitMix64;
+
 use super::super::tree::Tree;
 use super::super::*;
 
@@ -76,15 +78,6 @@ fn errors_are_those_of_s3() {
     }
 }
 
-/// SplitMix64: the same numbers in every run.
-fn next(state: &mut u64) -> usize {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    usize::try_from((z ^ (z >> 31)) >> 33).unwrap()
-}
-
 #[test]
 fn mutated_lists_stay_lists_or_are_refused() {
     let seed = "<?xml version=\"1.0\"?><ListBucketResult a=\"b\"><Prefix/><KeyCount>2</KeyCount>\
@@ -106,23 +99,23 @@ fn mutated_lists_stay_lists_or_are_refused() {
         b"&#65;",
         b"\xff",
     ];
-    let (mut state, mut good) = (5, 0);
+    let (mut random, mut good) = (SplitMix64::new(5), 0);
     for _ in 0..60_000 {
         let mut xml = seed.as_bytes().to_vec();
-        for _ in 0..=next(&mut state) % 3 {
-            let place = next(&mut state) % xml.len();
-            match next(&mut state) % 4 {
-                0 => xml[place] = next(&mut state).to_le_bytes()[0],
+        for _ in 0..=random.below(3) {
+            let place = random.below(xml.len());
+            match random.below(4) {
+                0 => xml[place] = random.byte(),
                 1 => {
-                    let end = (place + next(&mut state) % 30).min(xml.len());
+                    let end = (place + random.below(30)).min(xml.len());
                     xml.drain(place..end);
                 }
                 2 => {
-                    let word = words[next(&mut state) % words.len()];
+                    let word = words[random.below(words.len())];
                     xml.splice(place..place, word.iter().copied());
                 }
                 _ => {
-                    let end = (place + next(&mut state) % 60).min(xml.len());
+                    let end = (place + random.below(60)).min(xml.len());
                     let copy = xml[place..end].to_vec();
                     xml.splice(place..place, copy);
                 }

@@ -15,11 +15,11 @@ use endseal_session::{
     Address, BatchOptions, EngineError, Failure, Message, Outcome, Ratchet, ReceivedKind, Released,
     SendError,
 };
+use endseal_testing::SplitMix64;
 
 use self::model::{Expected, Mail, Model, PAST, Row};
 use super::party::{NOW, Party, blake};
 use super::world::GROUP;
-use crate::random::Random;
 
 /// Steps on one store: checks read all of it.
 const LIFE: usize = 5_000;
@@ -98,7 +98,7 @@ impl Tally {
 }
 
 struct History {
-    random: Random,
+    random: SplitMix64,
     device: Party,
     people: Vec<Party>,
     guest: Party,
@@ -132,7 +132,7 @@ impl History {
         members.push(&mut device);
         first.found(GROUP, &mut members);
         let mut history = Self {
-            random: Random(seed),
+            random: SplitMix64::new(seed),
             device,
             people,
             guest: Party::new(9),

@@ -10,10 +10,10 @@ use std::thread;
 use std::time::Instant;
 
 use endseal_session::Durability;
+use endseal_testing::SplitMix64;
 
 use super::worker::{Said, Work};
 use super::world::{Mail, World};
-use crate::random::Random;
 
 const SIGKILL: i32 = 9;
 
@@ -40,7 +40,7 @@ fn ten_thousand_kills_lose_nothing_and_deliver_nothing_twice() {
 
 /// Kills workers so often, in one store.
 fn kill(kills: usize, seed: u64) -> usize {
-    let mut random = Random(seed);
+    let mut random = SplitMix64::new(seed);
     let mut world = World::new(seed);
     let (mut killed, mut rounds, mut messages) = (0, 0, 0);
     let mut left: BTreeMap<u64, [u8; 32]> = BTreeMap::new();

@@ -8,12 +8,12 @@ use std::thread;
 use endseal_session::olm::OlmAccount;
 use endseal_session::{BatchOptions, Durability, Engine, EngineError};
 use endseal_store::{OpenOptions, OpenStoreError, Store, StoreError, Unlock};
+use endseal_testing::SplitMix64;
 
 use super::party::{Party, Place, copy};
 use super::worker::{GAVE_UP, Said, Work};
 use super::world::{Mail, World};
 use crate::faults::{Action, Fault, Kind, Medium, Shim, WAYS, read_log};
-use crate::random::Random;
 
 const LEN: usize = 200;
 /// Length of a page of the database in bytes.
@@ -88,7 +88,7 @@ impl Case {
 
     /// Every `step`th operation fails, beginning with one that `step` and chance decide.
     fn fail_each(&mut self, kind: Kind, errno: i32, sticky: bool, step: u64) -> u64 {
-        let mut random = Random(step);
+        let mut random = SplitMix64::new(step);
         let mut at = 1 + random.next() % step;
         let mut cases = 0;
         loop {
@@ -199,7 +199,7 @@ fn cut(step: usize, times: usize, threads: usize, durability: Durability) {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let actions = read_log(&log);
     let _ = fs::remove_file(place.path().join("ack"));
-    let mut random = Random(step as u64);
+    let mut random = SplitMix64::new(step as u64);
     let (mut said, mut cuts) = (String::new(), 0);
     for (at, action) in actions.iter().enumerate() {
         medium.apply(action);

@@ -3,9 +3,9 @@
 use core::ops::ControlFlow;
 
 use endseal_session::{BatchOptions, Envelope, Failure, Outcome};
+use endseal_testing::SplitMix64;
 
 use super::party::{Party, blake};
-use crate::random::Random;
 
 const MANY: u32 = 700;
 
@@ -36,7 +36,7 @@ fn a_backlog_in_any_order_is_delivered_whole() {
                 0 => order.reverse(),
                 1 => order.rotate_left(100),
                 _ => {
-                    let mut random = Random(case);
+                    let mut random = SplitMix64::new(case);
                     for at in 1..order.len() {
                         order.swap(at, random.below(at + 1));
                     }

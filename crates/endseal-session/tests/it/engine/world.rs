@@ -9,9 +9,9 @@ use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_session::{
     Address, ConversationId, DeviceId, Envelope, Outcome, Pending, ReceivedKind,
 };
+use endseal_testing::SplitMix64;
 
 use super::party::{NOW, Party, blake};
-use crate::random::Random;
 
 pub(crate) const GROUP: &[u8] = b"team";
 
@@ -77,7 +77,7 @@ type Said = Option<Vec<u8>>;
 pub(crate) struct World {
     pub(crate) reader: Party,
     senders: [Party; 2],
-    random: Random,
+    random: SplitMix64,
     sent: usize,
     /// Messages that the reader has yet to get, by origin and in order.
     expected: BTreeMap<u8, Vec<Said>>,
@@ -96,7 +96,7 @@ impl World {
             sender.meet(&mut reader);
         }
         senders[0].found(GROUP, &mut [&mut reader]);
-        let random = Random(seed);
+        let random = SplitMix64::new(seed);
         let (expected, left) = (BTreeMap::new(), HashSet::new());
         let mut world =
             Self { reader, senders, random, sent: 0, expected, inbox: 0, outbox: 0, left };
