@@ -1,6 +1,7 @@
 //! Tells the program whether it is linked with optimisation across crates, which makes its figures
 //! other ones. Cargo does not tell a build script; it tells of debug information, which only the
-//! profile `bench` of those that are optimised has, and names the folder of other profiles after them.
+//! profile `bench` of those that are optimised has, and names the folder of other profiles after
+//! them.
 
 use std::env;
 use std::path::Path;

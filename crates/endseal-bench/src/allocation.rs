@@ -81,8 +81,8 @@ pub struct Allocations {
     pub live: usize,
 }
 
-/// Counts what `work` allocates on any thread. All zero in a program that has another allocator, and
-/// not to be used twice at once.
+/// Counts what `work` allocates on any thread. All zero in a program that has another allocator,
+/// and not to be used twice at once.
 pub fn measure(work: impl FnOnce()) -> Allocations {
     for counter in [&CALLS, &LIVE, &PEAK] {
         counter.store(0, Relaxed);

@@ -43,8 +43,8 @@ fn work() {
     black_box((x, at));
 }
 
-/// The clock of the CPU in GHz, from a chain of operations that take 3, 1 and 1 cycles on every CPU of
-/// the last ten years with 64 bits.
+/// The clock of the CPU in GHz, from a chain of operations that take 3, 1 and 1 cycles on every CPU
+/// of the last ten years with 64 bits.
 #[must_use]
 pub fn clock_ghz() -> f64 {
     const LINKS: u32 = 50_000;

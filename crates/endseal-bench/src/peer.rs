@@ -117,8 +117,8 @@ impl Peer {
         Ok(self.starts)
     }
 
-    /// Asks the process and waits for the answer. One that ends, is late or speaks out of protocol is
-    /// ended.
+    /// Asks the process and waits for the answer. One that ends, is late or speaks out of protocol
+    /// is ended.
     fn ask<T: for<'a> Deserialize<'a>>(
         &mut self,
         request: &Value,

@@ -1,4 +1,5 @@
-//! Programs that a run starts: this one in another role, the shipped `endseal`, and those of others.
+//! Programs that a run starts: this one in another role, the shipped `endseal`, and those of
+//! others.
 
 use core::net::SocketAddr;
 use std::os::unix::process::CommandExt as _;
@@ -23,9 +24,9 @@ struct Programs {
     endseal: PathBuf,
 }
 
-/// Sets the program whose subcommand `role` calls [`roles::serve`](crate::roles::serve), and the shipped
-/// `endseal`. The first call counts. Without one, neither the suite `s3` nor the memory of sessions is
-/// measured.
+/// Sets the program whose subcommand `role` calls [`roles::serve`](crate::roles::serve), and the
+/// shipped `endseal`. The first call counts. Without one, neither the suite `s3` nor the memory of
+/// sessions is measured.
 pub fn set_programs(bench: &Path, endseal: &Path) {
     let _ = PROGRAMS.set(Programs { bench: bench.to_owned(), endseal: endseal.to_owned() });
 }
@@ -108,8 +109,8 @@ pub(crate) fn proxy(config: &Path) -> Result<Command, Failure> {
     Ok(command)
 }
 
-/// Starts a process that removes `folder` when this process has ended, however it did. A process that
-/// inherits its standard input holds it back.
+/// Starts a process that removes `folder` when this process has ended, however it did. A process
+/// that inherits its standard input holds it back.
 pub(crate) fn sweeper(folder: &Path) -> Result<Child, Failure> {
     let mut command = role()?;
     command.arg("sweep").arg(folder);

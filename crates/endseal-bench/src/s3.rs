@@ -1,5 +1,5 @@
-//! What the suite `s3` measures with: servers and proxies in processes of their own, and a client that
-//! costs little.
+//! What the suite `s3` measures with: servers and proxies in processes of their own, and a client
+//! that costs little.
 //!
 //! | process | what it is |
 //! |---|---|

@@ -30,7 +30,8 @@ pub trait Prepared {
     /// [`SubjectError`].
     fn check(&mut self) -> Result<Checked, SubjectError>;
 
-    /// Does the work `iterations` times, with one input after the other, and tells how long it took.
+    /// Does the work `iterations` times, with one input after the other, and tells how long it
+    /// took.
     ///
     /// # Errors
     /// [`SubjectError`].
@@ -46,8 +47,8 @@ pub trait Prepared {
         1
     }
 
-    /// Figures of the suite's own, asked for after the last round: bytes on the wire, round trips, a
-    /// rate.
+    /// Figures of the suite's own, asked for after the last round: bytes on the wire, round trips,
+    /// a rate.
     ///
     /// # Errors
     /// [`SubjectError`]; the times stay.

@@ -50,8 +50,8 @@ impl Extent {
     }
 }
 
-/// One station's part of the benchmark. A new one is a module below this one that gives such a value,
-/// and its lines in [`SUITES`] and [`STATIONS`](crate::stations::STATIONS).
+/// One station's part of the benchmark. A new one is a module below this one that gives such a
+/// value, and its lines in [`SUITES`] and [`STATIONS`](crate::stations::STATIONS).
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Suite {
@@ -72,7 +72,8 @@ pub struct Suite {
     pub(crate) grows_by: &'static [Growing],
     /// What a reader of a case's figures must know: case and note.
     pub(crate) notes: &'static [(&'static str, &'static str)],
-    /// Rounds of a case at least, however long they take, and at most, where the extent's are too many.
+    /// Rounds of a case at least, however long they take, and at most, where the extent's are too
+    /// many.
     pub(crate) rounds: fn(Extent, &Case) -> RangeInclusive<usize>,
 }
 

@@ -1,5 +1,5 @@
-//! What hostile messages and frames cost in heap: at most twice their size and 4 KB. A program of its
-//! own, because an allocator that counts is the whole program's.
+//! What hostile messages and frames cost in heap: at most twice their size and 4 KB. A program of
+//! its own, because an allocator that counts is the whole program's.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 #![allow(clippy::cast_possible_truncation, reason = "random bits are cut to what is needed")]
 #![allow(clippy::std_instead_of_alloc, reason = "tests run where there is an operating system")]

@@ -7,8 +7,8 @@ use crate::global::Global;
 
 /// Seal files to people and groups, open them, and send them between machines
 ///
-/// endseal init makes an identity. Others need its public half, one line of text, to seal files to you.
-/// Only the recipients of a file can open it, and only they learn who sealed it.
+/// endseal init makes an identity. Others need its public half, one line of text, to seal files to
+/// you. Only the recipients of a file can open it, and only they learn who sealed it.
 #[derive(Debug, Parser)]
 #[command(name = "endseal", version, after_help = AFTER_HELP, subcommand_required = true)]
 #[command(max_term_width = 100)]

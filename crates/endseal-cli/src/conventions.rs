@@ -7,7 +7,8 @@ use clap::{Arg, Command, CommandFactory as _};
 use crate::args::Cli;
 use crate::tree;
 
-/// Calls `check` with each command that a user sees, and its name with those of the commands above it.
+/// Calls `check` with each command that a user sees, and its name with those of the commands above
+/// it.
 fn each(command: &Command, name: &str, check: &mut impl FnMut(&str, &Command)) {
     check(name, command);
     for below in command.get_subcommands().filter(|it| !it.is_hide_set() && !is_help(it)) {

@@ -196,8 +196,8 @@ impl Ctx {
         }
     }
 
-    /// Takes standard error away, for a command that tells people of failures while it goes on. What
-    /// is told afterwards goes to the process's own.
+    /// Takes standard error away, for a command that tells people of failures while it goes on.
+    /// What is told afterwards goes to the process's own.
     pub(crate) fn take_stderr(&mut self) -> Box<dyn Write> {
         core::mem::replace(&mut self.stderr, Box::new(io::stderr()))
     }

@@ -13,8 +13,8 @@ const OTHERS: u32 = 0o077;
 
 /// Warns if others can read a file with a secret.
 ///
-/// As in ssh, this holds for regular files of this user: a file of another user, which is given to this
-/// one through its group, is arranged by whoever administers the machine.
+/// As in ssh, this holds for regular files of this user: a file of another user, which is given to
+/// this one through its group, is arranged by whoever administers the machine.
 pub(crate) fn warn(path: &Path, ctx: &mut Ctx) {
     // A file that is not there is told by the command that reads it.
     let Ok(metadata) = path.metadata() else { return };

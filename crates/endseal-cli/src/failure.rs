@@ -22,7 +22,8 @@ use crate::printable::printable;
 /// Kind of a failure; each has its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The answer is no: not for you, a wrong signature, changed, not an envelope, wrong passphrase.
+    /// The answer is no: not for you, a wrong signature, changed, not an envelope, wrong
+    /// passphrase.
     Refused,
     /// The command makes no sense as it was given.
     Usage,

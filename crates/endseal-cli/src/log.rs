@@ -1,6 +1,7 @@
 //! Events of the S3 proxy as lines of JSON on standard error.
 //!
-//! A thread writes them, so that no request waits for a reader of standard error that is slow or stands still.
+//! A thread writes them, so that no request waits for a reader of standard error that is slow or
+//! stands still.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -54,7 +55,8 @@ struct Lines {
 #[derive(Debug)]
 pub(crate) struct Log(Option<SyncSender<Message>>);
 
-/// Begins to tell the events of this process. Those of libraries are not told: they could have anything in them.
+/// Begins to tell the events of this process. Those of libraries are not told: they could have
+/// anything in them.
 ///
 /// # Errors
 /// Events are told already, or the system has no thread left.

@@ -160,8 +160,8 @@ impl Write for Stdout {
     }
 }
 
-/// Returns true if no byte commands a terminal: control characters of ASCII but for white space, and those
-/// that UTF-8 encodes as `c2 80` to `c2 9f`.
+/// Returns true if no byte commands a terminal: control characters of ASCII but for white space,
+/// and those that UTF-8 encodes as `c2 80` to `c2 9f`.
 fn is_harmless(mut before: u8, data: &[u8]) -> bool {
     data.iter().all(|byte| {
         let harmless = match byte {

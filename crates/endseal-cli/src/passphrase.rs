@@ -1,5 +1,5 @@
-//! Sources of passphrases: a file, a file descriptor, the environment, the configuration, the terminal.
-//! Never an argument, which every process could read.
+//! Sources of passphrases: a file, a file descriptor, the environment, the configuration, the
+//! terminal. Never an argument, which every process could read.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -72,8 +72,8 @@ impl<'a> Silence<'a> {
     fn begin(terminal: &'a File) -> io::Result<Self> {
         let before = tcgetattr(terminal)?;
         let mut silent = before.clone();
-        // Without signals, too: one that ends the process would leave the terminal silent. ^C and ^\\
-        // end the line instead.
+        // Without signals, too: one that ends the process would leave the terminal silent. ^C and
+        // ^\\ end the line instead.
         silent.local_modes.remove(LocalModes::ECHO | LocalModes::ISIG);
         silent.special_codes[SpecialCodeIndex::VEOL] = INTERRUPT;
         silent.special_codes[SpecialCodeIndex::VEOL2] = QUIT;

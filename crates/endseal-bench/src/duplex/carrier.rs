@@ -10,8 +10,8 @@ use bytes::Bytes;
 /// Whatever went wrong, in words.
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
-/// What a subject collects of many messages, and what a bulk transfer gives it at once where it does
-/// not take it whole.
+/// What a subject collects of many messages, and what a bulk transfer gives it at once where it
+/// does not take it whole.
 pub(crate) const PIECE: usize = 64 * 1024;
 
 /// What is below.
@@ -73,8 +73,8 @@ pub(crate) trait Carrier: Send + Sync + 'static {
 
 /// Messages both ways, in order.
 pub(crate) trait Stream: Send + 'static {
-    /// Sends a message. When this returns, the kernel or the library has all of it, and nothing waits
-    /// for another call.
+    /// Sends a message. When this returns, the kernel or the library has all of it, and nothing
+    /// waits for another call.
     fn send(&mut self, message: &Bytes) -> impl Future<Output = Result<(), Failure>> + Send;
 
     /// Sends the next of many messages: it may wait until [`PIECE`] bytes are together, or for

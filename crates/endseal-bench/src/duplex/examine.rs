@@ -32,8 +32,8 @@ const CHANGED: usize = 8192;
 pub(crate) struct Found {
     /// What arrived is what was sent.
     pub(crate) round_trip: bool,
-    /// Nothing that was changed on its way was taken for what was sent; in `handshake`, neither side
-    /// talks to one whose key it does not know.
+    /// Nothing that was changed on its way was taken for what was sent; in `handshake`, neither
+    /// side talks to one whose key it does not know.
     pub(crate) refused: bool,
     /// Of one message on the wire, in the case that asks for it.
     pub(crate) size: Option<u64>,
@@ -189,8 +189,8 @@ impl<C: Carrier> Duplex<C> {
         Ok(all.starts_with(&received.take()))
     }
 
-    /// Another client's side, which has to be kept as long as its connections. What goes through a relay
-    /// has one of its own: a library that knows the way beside it would take that.
+    /// Another client's side, which has to be kept as long as its connections. What goes through a
+    /// relay has one of its own: a library that knows the way beside it would take that.
     fn another(&self, who: Who) -> Result<Arc<C::Dialer>, Fault> {
         let _within = self.here.enter();
         Ok(Arc::new(self.carrier.dialer(who).map_err(failed)?))

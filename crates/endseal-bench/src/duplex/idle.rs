@@ -11,7 +11,8 @@ const NUMBER: usize = 64;
 #[must_use]
 struct Idle<C: Carrier>(Vec<(C::Connection, C::Stream)>);
 
-/// Bytes of heap that a connection keeps, of both ends. `None` in a program that does not count them.
+/// Bytes of heap that a connection keeps, of both ends. `None` in a program that does not count
+/// them.
 pub(crate) fn memory<C: Carrier>(duplex: &Duplex<C>) -> Result<Option<u64>, Fault> {
     // What is made once, such as tables that grow in steps, is made before.
     drop(open(duplex, 1)?);

@@ -53,8 +53,8 @@ pub(crate) enum Work {
     Bulk { bytes: usize },
     /// A message that is acknowledged.
     WireSize { bytes: usize },
-    /// The same with the sample message of the suite `codec`, whose text has that many bytes, in the
-    /// subject's encoding.
+    /// The same with the sample message of the suite `codec`, whose text has that many bytes, in
+    /// the subject's encoding.
     MessageSize { bytes: usize },
 }
 

@@ -83,8 +83,8 @@ impl Codec {
     }
 }
 
-/// Encodings of sample messages whose text is one letter, repeated `bytes` times: what a connection that
-/// encrypts carries.
+/// Encodings of sample messages whose text is one letter, repeated `bytes` times: what a connection
+/// that encrypts carries.
 pub(crate) fn encoded_letters(bytes: usize, inputs: u32) -> Result<Vec<Vec<u8>>, SubjectError> {
     let pipeline = Pipeline::new(Layer::Message, Size { bytes, blob: 0, letter: true }, inputs)?;
     let encoded = |input| {

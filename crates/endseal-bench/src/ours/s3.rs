@@ -1,4 +1,5 @@
-//! S3 as subjects: our proxy, what a proxy costs that does nothing, none at all, and the seed's shape.
+//! S3 as subjects: our proxy, what a proxy costs that does nothing, none at all, and the seed's
+//! shape.
 
 use core::net::SocketAddr;
 use std::cell::RefCell;

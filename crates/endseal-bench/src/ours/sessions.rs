@@ -1,4 +1,5 @@
-//! Sessions as subjects: the engine over its store, and the cryptography of the same messages alone.
+//! Sessions as subjects: the engine over its store, and the cryptography of the same messages
+//! alone.
 
 use std::collections::BTreeMap;
 

@@ -94,8 +94,8 @@ impl Connection {
         Ok(Self { stream, buffer: vec![0; BUFFER], used: Instant::now() })
     }
 
-    /// Whether the other side may have closed it by now because nothing came: while other subjects had
-    /// their turns.
+    /// Whether the other side may have closed it by now because nothing came: while other subjects
+    /// had their turns.
     pub(crate) fn is_stale(&self) -> bool {
         self.used.elapsed() > STALE
     }
@@ -127,7 +127,8 @@ impl Connection {
     }
 
     fn write_chunks(&mut self, head: &[u8], content: Content, behind: &[u8]) -> io::Result<()> {
-        // What is short goes out with what it follows: a write for itself would be a packet for itself.
+        // What is short goes out with what it follows: a write for itself would be a packet for
+        // itself.
         let mut short = head.to_vec();
         let mut at = 0;
         while at < content.len {

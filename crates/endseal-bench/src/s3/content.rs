@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 /// Bytes of a chunk, as botocore has them.
 pub(crate) const CHUNK: u64 = 1 << 20;
 
-/// A prime: no boundary of chunks, segments or parts falls on the same place of two periods, so that
-/// pieces which changed places are noticed.
+/// A prime: no boundary of chunks, segments or parts falls on the same place of two periods, so
+/// that pieces which changed places are noticed.
 const PERIOD: usize = 4_194_301;
 
 /// Random bytes, in which no compression finds anything. Not secret.

@@ -1,5 +1,5 @@
-//! A proxy that passes on: what a proxy costs that does nothing. No signatures are verified or made, and
-//! nothing is looked into.
+//! A proxy that passes on: what a proxy costs that does nothing. No signatures are verified or
+//! made, and nothing is looked into.
 
 use core::net::SocketAddr;
 use core::pin::Pin;

@@ -99,9 +99,9 @@ pub(crate) fn free_address() -> Result<SocketAddr, Failure> {
 
 /// CPU time of another process, in user and system mode.
 ///
-/// The scheduler counts in nanoseconds, by thread; what `stat` tells of the whole process is rounded to
-/// hundredths of a second, which is more than an object of 10 MB costs. A thread that has ended is no
-/// longer listed, so what it had at last is remembered.
+/// The scheduler counts in nanoseconds, by thread; what `stat` tells of the whole process is
+/// rounded to hundredths of a second, which is more than an object of 10 MB costs. A thread that
+/// has ended is no longer listed, so what it had at last is remembered.
 #[derive(Debug)]
 pub(crate) struct CpuClock {
     folder: PathBuf,

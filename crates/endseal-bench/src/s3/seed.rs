@@ -1,11 +1,12 @@
 //! The seed's shape of an encrypting proxy, written anew after its documentation: AES-256-CTR in
-//! segments of 12 MB, HMAC-SHA256 over all of an object, parts of 5 MB to the backend of which three are
-//! on their way at once; AES-256-GCM in one piece for what is shorter than a part; a content key of its
-//! own for each object, wrapped, in the metadata.
+//! segments of 12 MB, HMAC-SHA256 over all of an object, parts of 5 MB to the backend of which
+//! three are on their way at once; AES-256-GCM in one piece for what is shorter than a part; a
+//! content key of its own for each object, wrapped, in the metadata.
 //!
-//! As in the seed, the HMAC is compared when everything has been given out, ranges are not implemented,
-//! and what is known of an upload is in the memory of the process. Here the HMAC itself is there too,
-//! which spares it a request; signatures of clients are not verified, which spares it their cost.
+//! As in the seed, the HMAC is compared when everything has been given out, ranges are not
+//! implemented, and what is known of an upload is in the memory of the process. Here the HMAC
+//! itself is there too, which spares it a request; signatures of clients are not verified, which
+//! spares it their cost.
 
 use core::convert::Infallible;
 use core::net::SocketAddr;

@@ -1,8 +1,8 @@
-//! A backend that costs little: it drops the bodies of one bucket and keeps those of all others, and
-//! gives back what it kept, whole or in part.
+//! A backend that costs little: it drops the bodies of one bucket and keeps those of all others,
+//! and gives back what it kept, whole or in part.
 //!
-//! It speaks as much of S3 as proxies need to store and fetch objects, in one piece or in parts, and
-//! verifies no signature. `GET /-/counters` tells what came and went so far.
+//! It speaks as much of S3 as proxies need to store and fetch objects, in one piece or in parts,
+//! and verifies no signature. `GET /-/counters` tells what came and went so far.
 
 use core::convert::Infallible;
 use core::pin::Pin;

@@ -1,4 +1,5 @@
-//! An upload that is ready to be sent, as it is or as SDKs send it over TLS: in chunks, with its CRC-32 behind.
+//! An upload that is ready to be sent, as it is or as SDKs send it over TLS: in chunks, with its
+//! CRC-32 behind.
 
 use core::net::SocketAddr;
 

@@ -1,5 +1,5 @@
-//! The tables of station 1: by group size, decrypt, large messages, concurrency, message size by group
-//! size.
+//! The tables of station 1: by group size, decrypt, large messages, concurrency, message size by
+//! group size.
 
 use super::{Case, Extent, Growing, Suite};
 use crate::case::{OURS, Params};

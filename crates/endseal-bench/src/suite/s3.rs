@@ -53,8 +53,8 @@ pub(crate) const RANGE_BYTES: u64 = 100 * MB;
 pub(crate) const MEMORY_STREAMS: u64 = 16;
 /// What each of them carries.
 pub(crate) const MEMORY_STREAM_BYTES: u64 = 64 * MB;
-/// Objects whose memory is compared: the least, the largest of a quick run, the largest. An object that is put at once has
-/// 5 GiB at most, of which what sealing adds is a part.
+/// Objects whose memory is compared: the least, the largest of a quick run, the largest. An object
+/// that is put at once has 5 GiB at most, of which what sealing adds is a part.
 pub(crate) const MEMORY_SIZES: [u64; 3] = [10 * MB, 1024 * MB, 5_000 * MB];
 
 /// The suite.
@@ -92,8 +92,9 @@ const IN_PARTS: &str = "Three connections take parts of 5 MB, up as parts of a m
 
 /// The size that a quick run takes few rounds of.
 const LARGE: u64 = 500 * MB;
-/// Rounds before a real server, whose turns last unevenly: in some of them memory for its files is slow to
-/// be had (docs/design/s3-data-path.md), and the median of five would too often be one of those.
+/// Rounds before a real server, whose turns last unevenly: in some of them memory for its files is
+/// slow to be had (docs/design/s3-data-path.md), and the median of five would too often be one of
+/// those.
 const SERVER_ROUNDS: usize = 11;
 
 fn rounds(extent: Extent, case: &Case) -> RangeInclusive<usize> {

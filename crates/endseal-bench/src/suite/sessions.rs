@@ -1,4 +1,5 @@
-//! Station 5: backlogs of conversations, decrypted and kept, by how many messages are a transaction.
+//! Station 5: backlogs of conversations, decrypted and kept, by how many messages are a
+//! transaction.
 
 use super::{Case, Extent, Growing, Suite};
 use crate::case::{OURS, Params};

@@ -79,8 +79,8 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     }
 }
 
-/// Adds an identity. The long form of a contact completes the short one, which in turn takes nothing
-/// from the long one; every other change of a contact needs `force`.
+/// Adds an identity. The long form of a contact completes the short one, which in turn takes
+/// nothing from the long one; every other change of a contact needs `force`.
 fn add(
     contacts: &mut Contacts,
     name: &Name,

@@ -22,9 +22,9 @@ use crate::{passphrase, recipients, typed};
 
 /// Keep groups: lists of members, signed by their owner, epoch by epoch
 ///
-/// Each change begins a new epoch with a new key, which is sealed to the members of that epoch. Send the
-/// roster (group export) to the members, who import it (group import). A removed member can still open
-/// files that were sealed before.
+/// Each change begins a new epoch with a new key, which is sealed to the members of that epoch.
+/// Send the roster (group export) to the members, who import it (group import). A removed member
+/// can still open files that were sealed before.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -109,8 +109,8 @@ enum Command {
 struct Pq {
     /// Require the long identity of every member
     ///
-    /// The group's key is post-quantum only if all members have long identities. With this option the
-    /// command fails otherwise.
+    /// The group's key is post-quantum only if all members have long identities. With this option
+    /// the command fails otherwise.
     #[arg(long = "pq")]
     required: bool,
 }

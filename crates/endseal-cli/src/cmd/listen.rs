@@ -21,8 +21,8 @@ use crate::peer_address::{DEFAULT_PORT, PeerArg};
 
 /// Receive files and messages from known peers
 ///
-/// Prints PEERID@ADDRESS, which others give to endseal send and endseal ping, then a line for each file and
-/// message. Files appear in a folder, whole or not at all, and replace nothing.
+/// Prints PEERID@ADDRESS, which others give to endseal send and endseal ping, then a line for each
+/// file and message. Files appear in a folder, whole or not at all, and replace nothing.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Address to listen on; 0.0.0.0:4433 is reachable from other machines
@@ -79,7 +79,8 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                 connection = endpoint.accept() => {
                     let Some(connection) = connection else { break Ok(()) };
                     let (reception, printer) = (reception.clone(), printer.clone());
-                    // It ends when the connection does, and says by then what came of each transfer.
+                    // It ends when the connection does, and says by then what came of each
+                    // transfer.
                     spawn_local(async move {
                         receive(&connection, &reception, printer.as_ref()).await;
                     });

@@ -19,9 +19,9 @@ use crate::{json, passphrase, recipients, time};
 
 /// Open a file, or standard input, that was sealed to you
 ///
-/// Standard error shows the sender: the name of a contact, or an unknown key. With -o the file appears
-/// only if all of it is authentic. Standard output receives each block after it was verified: do not use
-/// the content unless the exit code is 0.
+/// Standard error shows the sender: the name of a contact, or an unknown key. With -o the file
+/// appears only if all of it is authentic. Standard output receives each block after it was
+/// verified: do not use the content unless the exit code is 0.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Accept only files of this contact or identity; repeatable

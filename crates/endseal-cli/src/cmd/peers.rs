@@ -13,8 +13,8 @@ use crate::json::{self, Value};
 
 /// Keep the ids of machines that may connect, under names
 ///
-/// The list is separate from the contacts: a person to whom you seal files may not connect to this machine
-/// by that.
+/// The list is separate from the contacts: a person to whom you seal files may not connect to this
+/// machine by that.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(subcommand)]

@@ -18,9 +18,9 @@ use crate::recipients::{self, RecipientArgs};
 
 /// Seal a file, or standard input, to people and groups
 ///
-/// Only the recipients can open it. You cannot, unless you add --to-self. The file is signed with your
-/// identity, which only the recipients see. The length of the content is visible, and so is the number of
-/// recipients without --hide-count.
+/// Only the recipients can open it. You cannot, unless you add --to-self. The file is signed with
+/// your identity, which only the recipients see. The length of the content is visible, and so is
+/// the number of recipients without --hide-count.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -30,7 +30,8 @@ pub(crate) struct Args {
     to_self: bool,
     /// Suite that encrypts the content's key [default: the best for all recipients]
     ///
-    /// The default is x25519-mlkem768 if the long identity of every recipient is known, otherwise x25519.
+    /// The default is x25519-mlkem768 if the long identity of every recipient is known, otherwise
+    /// x25519.
     #[arg(long, value_enum, value_name = "SUITE")]
     suite: Option<Suite>,
     /// Hide the number of recipients among 8, 16, 32, ...

@@ -27,9 +27,9 @@ const AHEAD: usize = 256;
 
 /// Send a file, or messages, to a peer that listens
 ///
-/// Connects by post-quantum QUIC to the named peer only. Exit code 0 means that the peer has all of it: the
-/// file on its disk, or every message in its program. The content is protected on the way only: to keep it
-/// sealed on the other disk, seal it first.
+/// Connects by post-quantum QUIC to the named peer only. Exit code 0 means that the peer has all of
+/// it: the file on its disk, or every message in its program. The content is protected on the way
+/// only: to keep it sealed on the other disk, seal it first.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// A name of endseal peers or a peer id, and where it listens

@@ -32,11 +32,11 @@ use crate::{passphrase, recipients};
 
 /// Exchange messages with forward secrecy, carried in files
 ///
-/// Each message has its own key, which is erased after decryption. The other side hands out a bundle
-/// (session bundle), with which you begin a session (session begin). session send writes messages to a
-/// session file, session receive reads the file into the inbox. The store is in the state directory,
-/// encrypted under a key derived from the identity. The first bundle, key package, session or group
-/// creates it.
+/// Each message has its own key, which is erased after decryption. The other side hands out a
+/// bundle (session bundle), with which you begin a session (session begin). session send writes
+/// messages to a session file, session receive reads the file into the inbox. The store is in the
+/// state directory, encrypted under a key derived from the identity. The first bundle, key package,
+/// session or group creates it.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -37,17 +37,17 @@ enum Command {
     },
     /// Copy the store into a new folder, under the same key
     ///
-    /// The copy opens with the same identity: back up the identity, too. After restoring it, sessions only
-    /// receive until they are reset.
+    /// The copy opens with the same identity: back up the identity, too. After restoring it,
+    /// sessions only receive until they are reset.
     Backup {
         /// A folder that is not there yet
         dir: PathBuf,
     },
     /// Restore the store from a backup or a plain copy of its folder
     ///
-    /// No store may exist. The write-ahead log of a plain copy is applied; if a commit in it is damaged,
-    /// nothing is restored. Sessions only receive until they are reset, because their next keys may have
-    /// been used after the copy was made.
+    /// No store may exist. The write-ahead log of a plain copy is applied; if a commit in it is
+    /// damaged, nothing is restored. Sessions only receive until they are reset, because their next
+    /// keys may have been used after the copy was made.
     Restore {
         /// The folder of the backup or copy
         dir: PathBuf,

@@ -1,4 +1,5 @@
-//! Everything that must be refused: one clear error, the right exit code, output absent or untouched.
+//! Everything that must be refused: one clear error, the right exit code, output absent or
+//! untouched.
 
 use std::process::Command;
 use std::{fs, os::unix::fs::PermissionsExt as _};

@@ -1,5 +1,5 @@
-//! Either side is killed in the moments around the end of a transfer: the file is there whole, or not
-//! at all, and the transfer can be repeated.
+//! Either side is killed in the moments around the end of a transfer: the file is there whole, or
+//! not at all, and the transfer can be repeated.
 
 use std::fs;
 use std::path::PathBuf;
@@ -207,7 +207,8 @@ fn a_receiver_may_die_at_any_datagram() {
     let seen = |died, told, there| {
         fates.iter().any(|fate| (fate.died, fate.told, fate.there) == (died, told, there))
     };
-    // Whether a datagram falls between name and answer is chance: the tests above see to that moment.
+    // Whether a datagram falls between name and answer is chance: the tests above see to that
+    // moment.
     assert!(seen(true, false, false), "{fates:?}");
     assert!(seen(false, true, true), "{fates:?}");
 }
@@ -228,7 +229,8 @@ fn a_sender_may_die_at_any_datagram() {
         scene.repeat(&alice, &listener.address, moment);
         (status.code(), there)
     };
-    // How many datagrams there are is chance: one sweep may miss those behind the last of the content.
+    // How many datagrams there are is chance: one sweep may miss those behind the last of the
+    // content.
     let mut fates = Vec::new();
     for _ in 0..5 {
         fates.extend(at_any_datagram(sender_dies, |(code, _)| code.is_some()));

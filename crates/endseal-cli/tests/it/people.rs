@@ -82,7 +82,8 @@ pub(crate) fn run(command: &mut Command) -> Ran {
     end(command.spawn().unwrap())
 }
 
-/// Waits for its end. What does not end is killed, so that its test fails instead of waiting for ever.
+/// Waits for its end. What does not end is killed, so that its test fails instead of waiting for
+/// ever.
 fn end(child: Child) -> Ran {
     let id = child.id().to_string();
     let (ended, end) = mpsc::channel::<()>();

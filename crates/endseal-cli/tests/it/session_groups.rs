@@ -1,5 +1,5 @@
-//! Groups of sessions (MLS) between state directories, whose key packages, welcomes, commits and messages
-//! travel in files.
+//! Groups of sessions (MLS) between state directories, whose key packages, welcomes, commits and
+//! messages travel in files.
 
 use serde_json::Value;
 

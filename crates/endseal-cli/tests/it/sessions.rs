@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::people::Person;
 use crate::scratch::Scratch;
 
-/// Alice and Bob, who know each other; alice has a session with bob's device 7, on which nothing was sent.
+/// Alice and Bob, who know each other; alice has a session with bob's device 7, on which nothing
+/// was sent.
 pub(crate) fn correspondents(scratch: &Scratch) -> [Person<'_>; 2] {
     let people = ["alice", "bob"].map(|name| Person::new(name, scratch));
     let [alice, bob] = &people;

@@ -1,4 +1,5 @@
-//! Processes that are killed in the middle of sending and receiving: every text arrives once, in order.
+//! Processes that are killed in the middle of sending and receiving: every text arrives once, in
+//! order.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

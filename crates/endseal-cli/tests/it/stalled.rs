@@ -10,7 +10,8 @@ use crate::listener::Listener;
 use crate::people::Person;
 use crate::scratch::Scratch;
 
-/// Longer than a second of patience takes on a busy machine, shorter than a connection lives in silence.
+/// Longer than a second of patience takes on a busy machine, shorter than a connection lives in
+/// silence.
 const MUCH: Duration = Duration::from_secs(20);
 
 /// Stops it as ^Z does: not even its connections answer any more.

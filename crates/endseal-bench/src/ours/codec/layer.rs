@@ -103,8 +103,8 @@ impl Pipeline {
         Sealed::open_payload(payload, self.limits, open).map_err(|_| failed("it does not open"))
     }
 
-    /// Reads an encoding of an input without copying, and shows it to the optimiser. Gives the message
-    /// if it is wanted `owned`, to be looked at.
+    /// Reads an encoding of an input without copying, and shows it to the optimiser. Gives the
+    /// message if it is wanted `owned`, to be looked at.
     pub(super) fn view(
         &mut self,
         input: usize,

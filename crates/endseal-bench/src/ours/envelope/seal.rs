@@ -45,7 +45,8 @@ impl Prepared for Seal {
         Ok(elapsed)
     }
 
-    /// How much of it is X25519, and at which clock: what the CPU allows at best can be told from it.
+    /// How much of it is X25519, and at which clock: what the CPU allows at best can be told from
+    /// it.
     fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
         if self.material.form != Form::Default {
             return Ok(Vec::new());

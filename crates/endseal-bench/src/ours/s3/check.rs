@@ -13,8 +13,8 @@ pub(super) const TAMPERED: u64 = 300_000;
 /// Which content that is.
 pub(super) const NUMBER: u64 = 7;
 
-/// Whether an object of that length comes back as it was stored, and whether a changed bit of what lies
-/// at the backend is refused, if the subject claims so.
+/// Whether an object of that length comes back as it was stored, and whether a changed bit of what
+/// lies at the backend is refused, if the subject claims so.
 pub(super) fn check(line: &Line, bytes: u64, authenticates: bool) -> Result<Checked, Failure> {
     let path = line.kept("check");
     let content = Content::new(NUMBER, bytes);

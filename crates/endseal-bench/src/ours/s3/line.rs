@@ -118,8 +118,9 @@ impl Line {
             return Upload::in_chunks(&self.signer, self.entry, path, content);
         }
         let mut headers = self.asks.to_vec();
-        // Without one a real server makes a sum of its own choice, CRC-64, which takes versitygw a fifth of
-        // its time. Our proxy sends one in any case, so that ours alone would be spared it.
+        // Without one a real server makes a sum of its own choice, CRC-64, which takes versitygw a
+        // fifth of its time. Our proxy sends one in any case, so that ours alone would be spared
+        // it.
         let sum = (self.to == Backend::Server).then(|| upload::sum_of(content));
         headers.extend(sum.as_deref().map(|sum| (upload::SUM.header(), sum)));
         Ok(Upload::plain(self.head("PUT", path, &headers, Some(content.len))?, content))

@@ -60,8 +60,8 @@ impl Ready {
                 stored.push(path(&line, stream));
                 line.put(&path(&line, stream), content).map_err(super::failed)?;
             }
-            // What stored them is not what is measured. The seed's shape knows of an upload only where
-            // it was made.
+            // What stored them is not what is measured. The seed's shape knows of an upload only
+            // where it was made.
             if self.way != Way::SeedCtr {
                 let paths = core::mem::take(&mut stored);
                 (process, line) = self.start()?;

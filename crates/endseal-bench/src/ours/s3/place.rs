@@ -1,12 +1,12 @@
-//! Where servers keep their files: in memory if it has room, so that neither a disk nor what the kernel
-//! holds back for it is measured.
+//! Where servers keep their files: in memory if it has room, so that neither a disk nor what the
+//! kernel holds back for it is measured.
 //!
 //! What a file is made of matters even where nothing reaches the disk. ext4 gives a writer of whole
-//! megabytes memory in blocks of a megabyte, and others in smaller ones; such blocks, where they had long
-//! been free, took eight times as long to write to on the virtual machine that this was measured on.
-//! Subjects whose writes happen to fall on whole megabytes then pay what others do not. In memory files are
-//! made of single pages, for everybody. docs/design/s3-data-path.md has the figures, and what is only
-//! inferred of the reason.
+//! megabytes memory in blocks of a megabyte, and others in smaller ones; such blocks, where they
+//! had long been free, took eight times as long to write to on the virtual machine that this was
+//! measured on. Subjects whose writes happen to fall on whole megabytes then pay what others do
+//! not. In memory files are made of single pages, for everybody. docs/design/s3-data-path.md has
+//! the figures, and what is only inferred of the reason.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -27,8 +27,8 @@ const ROOM: u64 = 16 << 30;
 /// Bytes written at once.
 const PIECE: usize = 1 << 20;
 
-/// The directory below which servers, and clients that copy files, have their own. Whoever sets `TMPDIR`
-/// has chosen. The same for the whole run.
+/// The directory below which servers, and clients that copy files, have their own. Whoever sets
+/// `TMPDIR` has chosen. The same for the whole run.
 pub(super) fn of_files() -> &'static Path {
     static PLACE: OnceLock<PathBuf> = OnceLock::new();
     PLACE.get_or_init(|| {
@@ -40,8 +40,8 @@ pub(super) fn of_files() -> &'static Path {
     })
 }
 
-/// A directory of its own there. It is gone with this value, or with this process: what is left in memory
-/// by one that was interrupted would take it until the machine is started again.
+/// A directory of its own there. It is gone with this value, or with this process: what is left in
+/// memory by one that was interrupted would take it until the machine is started again.
 pub(super) struct Files {
     folder: Folder,
     // Told by the end of its standard input, after the folder is gone if all went well.
@@ -60,13 +60,13 @@ impl Files {
     }
 }
 
-/// Lets the kernel find memory for a file of that length, and gives it back, so that the next one to be
-/// written takes that: otherwise whose turn it is pays for memory that was long free.
+/// Lets the kernel find memory for a file of that length, and gives it back, so that the next one
+/// to be written takes that: otherwise whose turn it is pays for memory that was long free.
 pub(super) fn make_room(bytes: u64) -> io::Result<()> {
     let path = of_files().join(format!("{PREFIX}{}-room", std::process::id()));
     let written = fill(&path, bytes);
-    // Whether it was written or not, and before anything else is. Why it was not comes first: then there
-    // may be nothing to remove.
+    // Whether it was written or not, and before anything else is. Why it was not comes first: then
+    // there may be nothing to remove.
     let removed = fs::remove_file(&path);
     written.and(removed)
 }
@@ -97,7 +97,8 @@ fn available(meminfo: &str) -> u64 {
     kib.unwrap_or_default().saturating_mul(1024)
 }
 
-/// Whether files there can have attributes, in which versitygw keeps metadata: kernels before 6.6 have none.
+/// Whether files there can have attributes, in which versitygw keeps metadata: kernels before 6.6
+/// have none.
 fn takes_attributes(place: &Path) -> bool {
     let probe = || -> io::Result<()> {
         let file = place.join(format!("{PREFIX}{}-probe", std::process::id()));

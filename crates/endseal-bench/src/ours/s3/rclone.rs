@@ -1,5 +1,5 @@
-//! rclone crypt as a subject: files copied to a backend and back, encrypted by rclone, which runs on
-//! between copies and takes commands.
+//! rclone crypt as a subject: files copied to a backend and back, encrypted by rclone, which runs
+//! on between copies and takes commands.
 
 use core::net::SocketAddr;
 use std::cell::RefCell;

@@ -20,7 +20,8 @@ use crate::subject::{Checked, Extra, Prepared, SubjectError};
 const SYNCHRONISATIONS: usize = 64;
 /// Where a store keeps the device of groups (docs/spec/session.md, "In the store").
 const DEVICE: u32 = 2;
-/// Bytes before the ratchet in the state of a session: the other side's agreement key and the session's end.
+/// Bytes before the ratchet in the state of a session: the other side's agreement key and the
+/// session's end.
 const BEFORE_RATCHET: usize = 32 + 8;
 
 pub(super) struct Ready {

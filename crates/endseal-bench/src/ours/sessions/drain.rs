@@ -1,5 +1,5 @@
-//! How much memory a batch takes, in a process of its own: what a process gave back to the allocator
-//! before would hide it.
+//! How much memory a batch takes, in a process of its own: what a process gave back to the
+//! allocator before would hide it.
 
 use std::ffi::OsString;
 use std::fs::{self, File};

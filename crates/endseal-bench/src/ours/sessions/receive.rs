@@ -1,5 +1,5 @@
-//! The whole path of a message in a client: an event of JSON, Base64, decryption, the inbox, Protocol
-//! Buffers.
+//! The whole path of a message in a client: an event of JSON, Base64, decryption, the inbox,
+//! Protocol Buffers.
 
 use core::hint::black_box;
 use std::collections::HashMap;

@@ -11,8 +11,8 @@ use crate::subject::SubjectError;
 /// Backlogs that are drained: with one message a chunk, enough for a percentile of 99.
 const DRAINS: usize = 12;
 
-/// Sends a message after each chunk. `send` is the call; `wait` is from the end of the call before it
-/// on, which is what somebody waits who asks as soon as the next chunk has begun.
+/// Sends a message after each chunk. `send` is the call; `wait` is from the end of the call before
+/// it on, which is what somebody waits who asks as soon as the next chunk has begun.
 pub(super) fn latencies(world: &World) -> Result<Vec<Extra>, SubjectError> {
     let Names::People(people) = Names::new(&world.shape) else {
         return Err(SubjectError::Unsupported("it is measured between two devices".into()));

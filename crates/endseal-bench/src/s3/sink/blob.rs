@@ -1,4 +1,5 @@
-//! Bytes that a sink keeps: in memory as long as there are not too many, then in a file without a name.
+//! Bytes that a sink keeps: in memory as long as there are not too many, then in a file without a
+//! name.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::fs::{self, File};

@@ -16,10 +16,10 @@ use crate::progress::Progress;
 
 /// Remove abandoned uploads and their parts
 ///
-/// Aborts unfinished uploads of all clients that are idle for --older-than, and deletes their parked parts
-/// and records, and those of uploads that are gone. It touches neither active uploads nor objects. The
-/// command can be interrupted and run again. A lifecycle rule of the bucket does the same by age alone.
-/// The exit code is 1 if something could not be removed.
+/// Aborts unfinished uploads of all clients that are idle for --older-than, and deletes their
+/// parked parts and records, and those of uploads that are gone. It touches neither active uploads
+/// nor objects. The command can be interrupted and run again. A lifecycle rule of the bucket does
+/// the same by age alone. The exit code is 1 if something could not be removed.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Configuration of the proxy [default: ~/.config/endseal/s3.toml]

@@ -26,7 +26,8 @@ pub(crate) struct Args {
 enum Command {
     /// Make a ring with one key
     ///
-    /// Anyone who has the file can read every object. Keep a copy in another place than the objects.
+    /// Anyone who has the file can read every object. Keep a copy in another place than the
+    /// objects.
     New {
         /// A file that does not exist yet
         file: PathBuf,
@@ -45,9 +46,9 @@ enum Command {
     },
     /// Remove a retired key
     ///
-    /// Run endseal s3 rewrap first, until it has nothing to do: objects that are still wrapped with this
-    /// key become unreadable, also older versions and copies in other places. A copy of the ring is kept
-    /// next to it.
+    /// Run endseal s3 rewrap first, until it has nothing to do: objects that are still wrapped with
+    /// this key become unreadable, also older versions and copies in other places. A copy of the
+    /// ring is kept next to it.
     Remove {
         /// The ring
         file: PathBuf,

@@ -21,9 +21,9 @@ pub(crate) struct Args {
 enum Command {
     /// Make a secret that encrypts names of objects, and print its check
     ///
-    /// The configuration names the file as name_secret_file of a bucket. Without the secret no object is
-    /// found again: keep a copy in another place than the objects. Lists have the order of encrypted
-    /// names, which aws s3 sync does not support.
+    /// The configuration names the file as name_secret_file of a bucket. Without the secret no
+    /// object is found again: keep a copy in another place than the objects. Lists have the order
+    /// of encrypted names, which aws s3 sync does not support.
     Init {
         /// A file that does not exist yet
         file: PathBuf,

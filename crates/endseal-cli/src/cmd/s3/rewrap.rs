@@ -14,12 +14,12 @@ use crate::progress::Progress;
 
 /// Wrap the keys of all objects under the newest key, without encrypting them again
 ///
-/// After a rotation, first restart every proxy, so that it has the new key. Then run this until nothing
-/// is left. The server copies each object onto itself with a new header. Objects that are written
-/// meanwhile stay as they were written. The command can be interrupted and run again. In buckets with
-/// versions only current versions are wrapped; older ones keep their key. Copies lose access control lists
-/// of their own, and entity tags of objects that were uploaded in parts change. The exit code is 1 if
-/// something is left to do.
+/// After a rotation, first restart every proxy, so that it has the new key. Then run this until
+/// nothing is left. The server copies each object onto itself with a new header. Objects that are
+/// written meanwhile stay as they were written. The command can be interrupted and run again. In
+/// buckets with versions only current versions are wrapped; older ones keep their key. Copies lose
+/// access control lists of their own, and entity tags of objects that were uploaded in parts
+/// change. The exit code is 1 if something is left to do.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Configuration of the proxy [default: ~/.config/endseal/s3.toml]

@@ -22,11 +22,12 @@ const PERIOD: Duration = Duration::from_secs(5);
 
 /// Read and authenticate every object, to find damage
 ///
-/// Header, record, all of the content and sealed metadata are authenticated. Nothing is written to the
-/// server. In buckets with versions only current versions are read. With --checkpoint an interrupted run
-/// continues, and counts the objects it found before; a checkpoint of another bucket, prefix or
-/// configuration is refused. It stays before the first object that could not be read. The exit code is 1
-/// if an object is not authentic, could not be read, or is not sealed where that is forbidden.
+/// Header, record, all of the content and sealed metadata are authenticated. Nothing is written to
+/// the server. In buckets with versions only current versions are read. With --checkpoint an
+/// interrupted run continues, and counts the objects it found before; a checkpoint of another
+/// bucket, prefix or configuration is refused. It stays before the first object that could not be
+/// read. The exit code is 1 if an object is not authentic, could not be read, or is not sealed
+/// where that is forbidden.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Configuration of the proxy [default: ~/.config/endseal/s3.toml]
@@ -141,7 +142,8 @@ fn outcome(report: &ScrubReport, found_before: u64, problems: Problems) -> Outco
     Outcome { refused: !is_sound, ..Outcome::new(text, json) }
 }
 
-/// Objects that a run is asked for. In a run for others, a place says nothing about what is before it.
+/// Objects that a run is asked for. In a run for others, a place says nothing about what is before
+/// it.
 fn scope(config: &Path, args: &Args) -> Value {
     let config = fs::canonicalize(config).unwrap_or_else(|_| config.to_owned());
     json::object([
@@ -151,7 +153,8 @@ fn scope(config: &Path, args: &Args) -> Value {
     ])
 }
 
-/// The place that an earlier run kept, and how many objects it had found not authentic; none if there is no file.
+/// The place that an earlier run kept, and how many objects it had found not authentic; none if
+/// there is no file.
 ///
 /// # Errors
 /// If the file holds no place, or that of a run with another configuration, bucket or prefix.

@@ -15,8 +15,8 @@ use crate::output::Input;
 
 /// Begin a session with the device of a bundle
 ///
-/// The bundle must be of the person that is named: it is signed by their identity. Messages to them go
-/// on the new session from now on.
+/// The bundle must be of the person that is named: it is signed by their identity. Messages to them
+/// go on the new session from now on.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Contact or identity

@@ -16,9 +16,10 @@ use crate::printable::plural;
 
 /// Write prekey bundles, with which others begin sessions with this device
 ///
-/// A bundle is not secret. Give each to one person, who begins one session with it. A fallback bundle
-/// works for any number of people. It is replaced after 7 days and valid for 7 more. Sessions that begin
-/// with it are less protected until you answer. An interrupted run writes the same bundles next time.
+/// A bundle is not secret. Give each to one person, who begins one session with it. A fallback
+/// bundle works for any number of people. It is replaced after 7 days and valid for 7 more.
+/// Sessions that begin with it are less protected until you answer. An interrupted run writes the
+/// same bundles next time.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Number of bundles
@@ -82,8 +83,8 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
     Ok(Outcome::done(text, json))
 }
 
-/// Writes a bundle. A file that holds it already was written by a run that ended before it could note
-/// that.
+/// Writes a bundle. A file that holds it already was written by a run that ended before it could
+/// note that.
 fn write(path: &Path, bundle: &PrekeyBundle, existing: Existing) -> Result<(), Failure> {
     let is_there =
         std::fs::read(path).is_ok_and(|bytes| bytes.as_slice() == bundle.as_bytes().as_slice());

@@ -28,15 +28,15 @@ use crate::typed;
 
 /// Hold conversations in groups (MLS), whose messages travel in session files
 ///
-/// A device hands out a key package. A member adds the device with it and writes a welcome, which the
-/// device reads with session receive. Texts and changes go to all members, who read them with session
-/// receive too.
+/// A device hands out a key package. A member adds the device with it and writes a welcome, which
+/// the device reads with session receive. Texts and changes go to all members, who read them with
+/// session receive too.
 ///
-/// A change (add, remove, update) is a commit, and pending at first. If two members commit at the same
-/// time, all members must take the same commit. Accept yours when it is certain that it comes first, or
-/// receive its file if the order of files is the same for all. If another member's commit is received
-/// before, yours is discarded. The welcome is written when the commit was accepted. If no other device is
-/// in the group, that is at once.
+/// A change (add, remove, update) is a commit, and pending at first. If two members commit at the
+/// same time, all members must take the same commit. Accept yours when it is certain that it comes
+/// first, or receive its file if the order of files is the same for all. If another member's commit
+/// is received before, yours is discarded. The welcome is written when the commit was accepted. If
+/// no other device is in the group, that is at once.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(subcommand)]

@@ -13,10 +13,11 @@ use crate::printable::plural;
 
 /// Delete old notes of received messages, parked messages and key packages
 ///
-/// Notes recognise repeated messages. A note is deleted if its message was taken from the inbox and is
-/// older than --older-than. Its message is then refused if it comes again, because its key is gone. Key
-/// packages are deleted 30 days after their lifetime, messages of unknown groups and people after 30 days,
-/// sessions with a replaced device after 7 days. Age counts from the first run: run it from time to time.
+/// Notes recognise repeated messages. A note is deleted if its message was taken from the inbox and
+/// is older than --older-than. Its message is then refused if it comes again, because its key is
+/// gone. Key packages are deleted 30 days after their lifetime, messages of unknown groups and
+/// people after 30 days, sessions with a replaced device after 7 days. Age counts from the first
+/// run: run it from time to time.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Age of notes that are deleted: longer than a message may be on its way

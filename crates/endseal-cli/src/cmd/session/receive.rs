@@ -24,16 +24,18 @@ const MAX_THREADS: usize = 4;
 
 /// Decrypt the messages of session files into the inbox
 ///
-/// Each message that was opened is in the store before it is counted. The same file can be read again,
-/// also after the process was killed in the middle: nothing is delivered twice. The exit code is 1 if a
-/// message could not be opened.
+/// Each message that was opened is in the store before it is counted. The same file can be read
+/// again, also after the process was killed in the middle: nothing is delivered twice. The exit
+/// code is 1 if a message could not be opened.
 ///
-/// A welcome makes this device a member of a group, if a contact or another device of yours has added it;
-/// look at the inviter and the members that are printed, since names of groups prove nothing.
+/// A welcome makes this device a member of a group, if a contact or another device of yours has
+/// added it; look at the inviter and the members that are printed, since names of groups prove
+/// nothing.
 ///
-/// The order of files, and of messages in them, does not matter for up to 32 MiB that are given in one call.
-/// A message that comes in a later call opens if at most 40 messages of the device were missing before
-/// the last one that was opened; older keys are deleted. No message opens before which 2,000 are missing.
+/// The order of files, and of messages in them, does not matter for up to 32 MiB that are given in
+/// one call. A message that comes in a later call opens if at most 40 messages of the device were
+/// missing before the last one that was opened; older keys are deleted. No message opens before
+/// which 2,000 are missing.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Session files; - is standard input

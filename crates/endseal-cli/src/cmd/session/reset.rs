@@ -13,8 +13,8 @@ use crate::printable::plural;
 
 /// Stop sending on the sessions with a person; they still receive
 ///
-/// Then begin a new session with a new bundle of theirs. A store that was restored from a backup needs
-/// this. It also helps if messages of a device cannot be opened any more.
+/// Then begin a new session with a new bundle of theirs. A store that was restored from a backup
+/// needs this. It also helps if messages of a device cannot be opened any more.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Contact or identity

@@ -17,10 +17,11 @@ use crate::printable::plural;
 
 /// Encrypt a text for a person, into a session file
 ///
-/// All texts are encrypted in one transaction, for each device of the person that has a session with this
-/// one. Messages leave the outbox when the file is durable under its name. If the process is killed
-/// before, they wait, and --resume writes them. A message that is received twice is shown once. While
-/// messages wait, new ones to the same person are refused, so that nothing is encrypted twice by mistake.
+/// All texts are encrypted in one transaction, for each device of the person that has a session
+/// with this one. Messages leave the outbox when the file is durable under its name. If the process
+/// is killed before, they wait, and --resume writes them. A message that is received twice is shown
+/// once. While messages wait, new ones to the same person are refused, so that nothing is encrypted
+/// twice by mistake.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Contact or identity

@@ -11,8 +11,8 @@ use crate::json;
 
 /// Print the safety number of a contact, to compare it with theirs
 ///
-/// Both sides have the same number unless a third party stands between them. Compare the digits by voice
-/// or in person, then record that with --confirm.
+/// Both sides have the same number unless a third party stands between them. Compare the digits by
+/// voice or in person, then record that with --confirm.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Contact or identity

@@ -17,8 +17,8 @@ use crate::output::Input;
 
 /// Add devices of a person
 ///
-/// Each key package must be of the person that is named. The file holds the commit, for the members;
-/// where this device is alone in the group, the welcome instead, for the new members.
+/// Each key package must be of the person that is named. The file holds the commit, for the
+/// members; where this device is alone in the group, the welcome instead, for the new members.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Add {
     /// The group
@@ -48,8 +48,8 @@ pub(crate) struct Remove {
 
 /// Accept the pending commit, and write the welcome for those whom it adds
 ///
-/// Only when it is certain that all members take this commit and no other as the next one. Without a
-/// pending commit, writes a welcome that waits still.
+/// Only when it is certain that all members take this commit and no other as the next one. Without
+/// a pending commit, writes a welcome that waits still.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Accept {
     /// The group
@@ -137,8 +137,8 @@ pub(crate) fn update(
     })
 }
 
-/// Makes a commit, and writes it; where no other device is in the group, accepts it at once and writes the
-/// welcomes.
+/// Makes a commit, and writes it; where no other device is in the group, accepts it at once and
+/// writes the welcomes.
 fn change(
     group: &Known,
     out: &Out,

@@ -16,8 +16,8 @@ use crate::output::DASH;
 
 /// Write a key package, with which a member adds this device to a group
 ///
-/// It is not secret. Give each to one person, who adds this device to one group with it; it is valid for 84
-/// days.
+/// It is not secret. Give each to one person, who adds this device to one group with it; it is
+/// valid for 84 days.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The file

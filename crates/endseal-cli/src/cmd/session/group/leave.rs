@@ -10,8 +10,8 @@ use crate::json;
 
 /// Propose to the others that this device leaves
 ///
-/// The file is for the members. This device stays in the group until one of them makes a commit (update),
-/// but sends no more texts. It can forget the group at once.
+/// The file is for the members. This device stays in the group until one of them makes a commit
+/// (update), but sends no more texts. It can forget the group at once.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Leave {
     /// The group
@@ -22,8 +22,8 @@ pub(crate) struct Leave {
 
 /// Delete a group from this device
 ///
-/// Deletes its keys, messages parked for it, and a pending commit with its welcomes. Texts of the group
-/// stay in the inbox. The other members do not learn of it: leave the group first.
+/// Deletes its keys, messages parked for it, and a pending commit with its welcomes. Texts of the
+/// group stay in the inbox. The other members do not learn of it: leave the group first.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Forget {
     /// The group

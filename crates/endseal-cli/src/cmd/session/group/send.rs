@@ -15,8 +15,8 @@ use crate::output::Input;
 
 /// Encrypt a text for the members of a group, into a session file
 ///
-/// As in session send, messages leave the outbox when the file is durable under its name. --resume writes
-/// messages and commits that wait from an interrupted run.
+/// As in session send, messages leave the outbox when the file is durable under its name. --resume
+/// writes messages and commits that wait from an interrupted run.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The group
