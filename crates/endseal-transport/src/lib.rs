@@ -101,3 +101,5 @@ pub use receiver::FrameReceiver;
 pub use replay::{ReplayError, ReplayWindows};
 pub use sender::FrameSender;
 pub use statistics::Statistics;
+#[doc(hidden)]
+pub use tls::in_memory::{HandshakeMessages, handshake_in_memory};

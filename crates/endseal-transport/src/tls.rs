@@ -99,5 +99,6 @@ fn initial() -> Result<Suite, BindError> {
     TLS13_AES_128_GCM_SHA256.tls13().and_then(|suite| suite.quic_suite()).ok_or(BindError::Tls)
 }
 
+pub(crate) mod in_memory;
 #[cfg(test)]
 mod tests;

@@ -3,8 +3,6 @@
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
-use rustls::pki_types::ServerName;
-use rustls::quic::{ClientConnection, Connection, ServerConnection, Version};
 
 use super::*;
 
@@ -27,23 +25,10 @@ fn both_sides_sign_with_the_policys_scheme_and_show_raw_keys() {
             }
         };
         let (one, two) = (key(), key());
-        let client = client_config(&one, policy, two.peer_id(), false).unwrap();
-        let accept = Accept::pinned([one.peer_id()]);
-        let server = server_config(&two, policy, accept, false).unwrap();
-        let name = ServerName::try_from("peer.invalid").unwrap();
-        let (client, server) = (Arc::new(client), Arc::new(server));
-        let mut client =
-            Connection::from(ClientConnection::new(client, Version::V1, name, vec![]).unwrap());
-        let mut server =
-            Connection::from(ServerConnection::new(server, Version::V1, vec![]).unwrap());
-        let (mut from_client, mut from_server) = (Vec::new(), Vec::new());
-        while client.is_handshaking() || server.is_handshaking() {
-            from_client.extend(pass(&mut client, &mut server));
-            from_server.extend(pass(&mut server, &mut client));
-        }
+        let (client, messages) = in_memory::run(policy, &one, &two).unwrap();
         let group = client.negotiated_key_exchange_group().unwrap().name();
         assert_eq!(u16::from(group), policy.group().number);
-        for (said, key) in [(&from_client, &one), (&from_server, &two)] {
+        for (said, key) in [(&messages.from_client, &one), (&messages.from_server, &two)] {
             let verify = message(said, CERTIFICATE_VERIFY);
             assert_eq!(verify[..2], code);
             assert_eq!(verify.len(), 2 + 2 + signature_len);
@@ -52,20 +37,6 @@ fn both_sides_sign_with_the_policys_scheme_and_show_raw_keys() {
             assert!(spki, "the key stands there as it is");
             assert!(certificate.len() < key.spki().len() + 16, "and nothing else");
         }
-    }
-}
-
-/// Returns the bytes that one side sends, after the other has read them.
-fn pass(from: &mut Connection, to: &mut Connection) -> Vec<u8> {
-    let mut said = Vec::new();
-    loop {
-        let mut part = Vec::new();
-        let keys = from.write_hs(&mut part);
-        if part.is_empty() && keys.is_none() {
-            return said;
-        }
-        to.read_hs(&part).unwrap();
-        said.extend(part);
     }
 }
 
