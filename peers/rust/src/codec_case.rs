@@ -24,7 +24,8 @@ const BLOB_PERCENTS: [usize; 2] = [0, 75];
 
 pub(crate) struct CodecCase {
     work: Work,
-    layer: Layer,
+    /// A change of its encodings must be refused.
+    authenticated: bool,
     prepared: Box<dyn Prepared>,
     inputs: usize,
     /// One for each input.
@@ -76,7 +77,7 @@ impl CodecCase {
             3 => Layer::Framed,
             layer => return Err(Refusal::unsupported(format!("no layer {layer}"))),
         };
-        if layer > subject.highest {
+        if !subject.layers.contains(&layer) {
             return Err(Refusal::unsupported(format!("{} has no such layer", subject.name)));
         }
         if !BYTES.contains(&bytes) {
@@ -102,7 +103,10 @@ impl CodecCase {
             prepared.encode(input, &mut encoded).map(|()| encoded)
         };
         let encoded = (0..inputs).map(encode).collect::<Result<_, _>>().map_err(failed)?;
-        Ok(Self { work, layer, prepared, inputs, encoded, buffer: Vec::new(), next: 0 })
+        // Properties are those of the layers above the first.
+        let claimed = subject.properties.contains(&"authenticated");
+        let authenticated = layer > Layer::Message && claimed;
+        Ok(Self { work, authenticated, prepared, inputs, encoded, buffer: Vec::new(), next: 0 })
     }
 
     pub(crate) fn check(&mut self) -> Result<Answer, Refusal> {
@@ -115,7 +119,7 @@ impl CodecCase {
             round_trip &= self.prepared.is_input(input, encoded, decoder).map_err(failed)?;
         }
         let first = self.encoded.first().ok_or_else(|| Refusal::failed("no input"))?;
-        let tamper_refused = (self.layer > Layer::Message).then(|| {
+        let tamper_refused = self.authenticated.then(|| {
             // Far from both ends, where what is around the ciphertext lies.
             [first.len() / 4, first.len() / 2, first.len() / 4 * 3].into_iter().all(|at| {
                 let mut tampered = first.clone();

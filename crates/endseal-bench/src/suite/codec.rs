@@ -25,7 +25,8 @@ pub(crate) static SUITE: Suite = Suite {
     sized: &[SIZED],
     untimed: &[SIZED],
     compared: &[OURS, DIRECT],
-    floors: &["memcpy"],
+    // Copies, and ciphers of copies.
+    floors: &["memcpy", "aes-256-gcm", "chacha20-poly1305"],
     grows_by: &[Growing { parameter: "bytes", unit: 1024, one: "a KB", many: "number of bytes" }],
     notes: &[("decode_borrowed", BORROWED)],
     rounds: super::all_rounds,

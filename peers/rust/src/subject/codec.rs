@@ -4,6 +4,7 @@ use std::error::Error;
 
 use crate::message::Message;
 
+pub(crate) mod aead;
 pub(crate) mod bincode2;
 pub(crate) mod buffa;
 mod layered;
@@ -15,7 +16,7 @@ pub(crate) mod rkyv;
 pub(crate) mod seed_json;
 
 /// In the order of `hello`.
-pub(crate) const SUBJECTS: [Codec; 9] = [
+pub(crate) const SUBJECTS: [Codec; 13] = [
     seed_json::ARRAY,
     seed_json::BASE64,
     prost::SUBJECT,
@@ -25,6 +26,10 @@ pub(crate) const SUBJECTS: [Codec; 9] = [
     rkyv::SUBJECT,
     minicbor::SUBJECT,
     memcpy::SUBJECT,
+    prost::DIRECT,
+    buffa::DIRECT,
+    aead::AES_256_GCM,
+    aead::CHACHA20_POLY1305,
 ];
 
 /// One way to write a message.
@@ -40,8 +45,8 @@ pub(crate) struct Codec {
     pub(crate) properties: &'static [&'static str],
     /// Cases that it supports.
     pub(crate) cases: &'static [&'static str],
-    /// The highest layer that it has.
-    pub(crate) highest: Layer,
+    /// The layers that it has.
+    pub(crate) layers: &'static [Layer],
     /// Takes these messages as its inputs at that layer.
     #[allow(clippy::type_complexity, reason = "written out once")]
     pub(crate) prepare: fn(Vec<Message>, Layer) -> Result<Box<dyn Prepared>, Box<dyn Error>>,
@@ -60,6 +65,9 @@ pub(crate) enum Layer {
     Sealed = 2,
     Framed = 3,
 }
+
+/// Layers of a subject that seals.
+pub(crate) const ALL_LAYERS: &[Layer] = &[Layer::Message, Layer::Sealed, Layer::Framed];
 
 /// A subject at one layer, with its inputs.
 pub(crate) trait Prepared {
@@ -125,7 +133,7 @@ mod tests {
     #[test]
     fn every_encoding_is_its_input_and_no_other() {
         for subject in &SUBJECTS {
-            for layer in LAYERS.into_iter().filter(|layer| *layer <= subject.highest) {
+            for layer in subject.layers.iter().copied() {
                 for size in SIZES {
                     let (mut prepared, encoded) = prepared(subject, layer, size);
                     for decoder in decoders(subject) {
@@ -144,7 +152,7 @@ mod tests {
     #[test]
     fn no_part_of_an_encoding_decodes() {
         for subject in SUBJECTS.iter().filter(|subject| subject.name != "memcpy") {
-            for layer in LAYERS.into_iter().filter(|layer| *layer <= subject.highest) {
+            for layer in subject.layers.iter().copied() {
                 let (mut prepared, encoded) = prepared(subject, layer, SIZES[0]);
                 for decoder in decoders(subject) {
                     for length in 0..encoded[0].len() {
@@ -160,7 +168,7 @@ mod tests {
     #[test]
     fn no_change_of_what_is_sealed_goes_unnoticed() {
         for subject in SUBJECTS.iter().filter(|it| it.properties.contains(&"authenticated")) {
-            for layer in [Layer::Sealed, Layer::Framed] {
+            for layer in subject.layers.iter().copied().filter(|it| *it > Layer::Message) {
                 let (mut prepared, encoded) = prepared(subject, layer, SIZES[0]);
                 let length = encoded[0].len();
                 for decoder in decoders(subject) {

@@ -6,15 +6,26 @@ use super::PROGRAM;
 use crate::carry::POST_QUANTUM;
 use crate::peer::Peer;
 
-pub(crate) const SUBJECTS: [&str; 5] = ["quinn", "quinn-classical", "tcp-tls", "tcp-tls-pq", "tcp"];
+pub(crate) const SUBJECTS: [&str; 7] = [
+    "quinn",
+    "quinn-classical",
+    "tcp-tls",
+    "tcp-tls-pq",
+    "tcp",
+    "quinn-json-array",
+    "quinn-json-base64",
+];
+/// They carry bytes as they are.
+const CARRIERS: [&str; 5] = ["quinn", "quinn-classical", "tcp-tls", "tcp-tls-pq", "tcp"];
 
 /// They encrypt.
-pub(crate) const SEALING: [&str; 4] = ["quinn", "quinn-classical", "tcp-tls", "tcp-tls-pq"];
+pub(crate) const SEALING: [&str; 6] =
+    ["quinn", "quinn-classical", "tcp-tls", "tcp-tls-pq", "quinn-json-array", "quinn-json-base64"];
 
 #[test]
 fn every_subject_goes_through_every_case() {
     let mut peer = Peer::start(PROGRAM);
-    for subject in SUBJECTS {
+    for subject in CARRIERS {
         let size = peer.carries_everything(subject);
         assert_eq!(size == 8192 + 4, subject == "tcp", "{subject}: {size}");
     }
@@ -24,13 +35,33 @@ fn every_subject_goes_through_every_case() {
 #[test]
 fn handshakes_have_figures() {
     let mut peer = Peer::start(PROGRAM);
-    for subject in SUBJECTS {
+    for subject in CARRIERS {
         // The byte, the handshake of what protects, and that of TCP.
         let trips = if subject.starts_with("tcp-") { 3 } else { 2 };
         let bytes = peer.shakes_hands(subject, trips);
         let is_post_quantum = matches!(subject, "quinn" | "tcp-tls-pq");
         assert_eq!(bytes > POST_QUANTUM, is_post_quantum, "{subject}: {bytes}");
     }
+    peer.end();
+}
+
+/// The baseline's message on a socket, as the published sizes count it.
+#[test]
+fn json_is_counted_on_the_socket() {
+    let mut peer = Peer::start(PROGRAM);
+    for (subject, least, most) in
+        [("quinn-json-array", 90_000, 130_000), ("quinn-json-base64", 16_000, 22_000)]
+    {
+        let checked = peer.carry(subject, "message_size", &json!({"bytes": 8192}));
+        let size = checked["sealed_bytes"].as_u64().unwrap();
+        assert!((least..most).contains(&size), "{subject}: {size}");
+        let large = peer.carry(subject, "message_size", &json!({"bytes": 65_536}));
+        assert!(large["sealed_bytes"].as_u64().unwrap() > 5 * size, "{subject}: {large}");
+        let answer = peer.prepare(subject, "echo", &json!({"bytes": 1}));
+        assert_eq!(answer["error"], "unsupported", "{answer}");
+    }
+    let answer = peer.prepare("quinn", "message_size", &json!({"bytes": 8192}));
+    assert_eq!(answer["error"], "unsupported", "{answer}");
     peer.end();
 }
 

@@ -174,7 +174,7 @@ impl Ready {
         Ok(elapsed)
     }
 
-    /// What was stored in parts comes back whole and in parts.
+    /// Stores an object in parts, and fetches it whole and in parts.
     fn check_parts(&mut self) -> Result<(), Failure> {
         self.connect()?;
         self.up()?;

@@ -23,7 +23,7 @@ pub(crate) const SUBJECT: Codec = Codec {
     settings: "https://docs.rs/bincode/2.0.1/bincode/config/index.html",
     properties: &[],
     cases: BORROWED,
-    highest: Layer::Message,
+    layers: &[Layer::Message],
     prepare: Layered::<Bincode>::prepare,
 };
 

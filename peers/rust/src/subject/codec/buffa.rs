@@ -10,11 +10,11 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::hint::black_box;
 
-use buffa::{DecodeOptions, Message as _, MessageView as _, ViewEncode};
+use buffa::{DecodeOptions, Message as _, MessageView as _, SizeCache, ViewEncode};
 use contract::__buffa::oneof;
 
 use super::layered::{Format, Layered, MAXIMUM};
-use super::{BORROWED, Codec, Layer};
+use super::{ALL_LAYERS, BORROWED, Codec, Layer};
 use crate::message::{self, Message};
 
 pub(crate) const SUBJECT: Codec = Codec {
@@ -24,8 +24,18 @@ pub(crate) const SUBJECT: Codec = Codec {
     settings: "https://docs.rs/buffa/0.9.2/buffa/struct.DecodeOptions.html",
     properties: &["confidential", "authenticated"],
     cases: BORROWED,
-    highest: Layer::Framed,
+    layers: ALL_LAYERS,
     prepare: Layered::<Buffa>::prepare,
+};
+
+pub(crate) const DIRECT: Codec = Codec {
+    name: "buffa-direct",
+    about: "buffa, the message in a frame without encryption, for a connection that encrypts",
+    crates: &["buffa"],
+    properties: &[],
+    layers: &[Layer::Framed],
+    prepare: Layered::<Buffa>::prepare_direct,
+    ..SUBJECT
 };
 
 #[allow(clippy::all, clippy::use_self, missing_docs, unreachable_pub, reason = "generated")]
@@ -60,6 +70,19 @@ impl Format for Buffa {
 
     fn encode(message: &contract::Message, to: &mut Vec<u8>) -> Result<(), Box<dyn Error>> {
         Ok(message.try_encode(to)?)
+    }
+
+    fn encode_framed(
+        message: &contract::Message,
+        frame: &dyn Fn(usize, &mut Vec<u8>),
+        to: &mut Vec<u8>,
+    ) -> Result<(), Box<dyn Error>> {
+        let mut sizes = SizeCache::new();
+        let length = message.compute_size(&mut sizes) as usize;
+        frame(length, to);
+        to.reserve(length);
+        message.write_to(&mut sizes, to);
+        Ok(())
     }
 
     fn decode(encoded: &[u8]) -> Result<contract::Message, Box<dyn Error>> {

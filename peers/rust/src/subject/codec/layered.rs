@@ -43,6 +43,15 @@ pub(crate) trait Format {
         Err(NOT_BORROWED.into())
     }
 
+    /// Appends the message; `frame` gets its length, and appends before it.
+    fn encode_framed(
+        _message: &Self::Owned,
+        _frame: &dyn Fn(usize, &mut Vec<u8>),
+        _to: &mut Vec<u8>,
+    ) -> Result<(), Box<dyn Error>> {
+        Err("no frame around a message".into())
+    }
+
     /// Appends a sealed message of that context; `frame` gets its length, and appends before it.
     fn wrap(
         _context: &[u8],
@@ -64,7 +73,8 @@ pub(crate) struct Layered<F: Format> {
     layer: Layer,
     messages: Vec<Message>,
     inputs: Vec<F::Owned>,
-    key: SessionKey,
+    /// `None` if only the connection encrypts.
+    key: Option<SessionKey>,
     /// Buffer of sealed or opened bytes; its memory is used again.
     scratch: Vec<u8>,
 }
@@ -74,9 +84,25 @@ impl<F: Format + 'static> Layered<F> {
         messages: Vec<Message>,
         layer: Layer,
     ) -> Result<Box<dyn Prepared>, Box<dyn Error>> {
-        let inputs = messages.iter().map(F::from_message).collect();
         let key = SessionKey::new(&AES_256_GCM)?;
-        Ok(Box::new(Self { layer, messages, inputs, key, scratch: Vec::new() }))
+        Ok(Self::with_key(messages, layer, Some(key)))
+    }
+
+    /// The same without encryption: layer 3 is the message in a frame.
+    pub(crate) fn prepare_direct(
+        messages: Vec<Message>,
+        layer: Layer,
+    ) -> Result<Box<dyn Prepared>, Box<dyn Error>> {
+        Ok(Self::with_key(messages, layer, None))
+    }
+
+    fn with_key(
+        messages: Vec<Message>,
+        layer: Layer,
+        key: Option<SessionKey>,
+    ) -> Box<dyn Prepared> {
+        let inputs = messages.iter().map(F::from_message).collect();
+        Box::new(Self { layer, messages, inputs, key, scratch: Vec::new() })
     }
 }
 
@@ -86,13 +112,14 @@ impl<F: Format> Layered<F> {
         let sealed = match self.layer {
             Layer::Message => return Ok(encoded),
             Layer::Sealed => encoded,
-            Layer::Framed => read_frame(encoded)?,
+            Layer::Framed => read_frame(encoded, flags(self.key.is_some()))?,
         };
+        let Some(key) = &self.key else { return Ok(sealed) };
         match F::unwrap(sealed)? {
-            Cow::Borrowed(ciphertext) => self.key.open(ciphertext, &mut self.scratch)?,
+            Cow::Borrowed(ciphertext) => key.open(ciphertext, &mut self.scratch)?,
             Cow::Owned(ciphertext) => {
                 self.scratch = ciphertext;
-                return Ok(self.key.open_in_place(&mut self.scratch)?);
+                return Ok(key.open_in_place(&mut self.scratch)?);
             }
         }
         Ok(&self.scratch)
@@ -105,19 +132,20 @@ impl<F: Format> Prepared for Layered<F> {
         if self.layer == Layer::Message {
             return F::encode(message, to);
         }
+        let framed = self.layer == Layer::Framed;
+        let flags = flags(self.key.is_some());
+        let frame = |length, to: &mut Vec<u8>| {
+            if framed {
+                write_frame(flags, length, input, to);
+            }
+        };
+        let Some(key) = &self.key else { return F::encode_framed(message, &frame, to) };
         let ciphertext = &mut self.scratch;
         let nonce = SessionKey::nonce()?;
         ciphertext.clear();
         ciphertext.extend_from_slice(&nonce);
         F::encode(message, ciphertext)?;
-        self.key.seal_in_place(nonce, ciphertext, NONCE_LEN)?;
-
-        let framed = self.layer == Layer::Framed;
-        let frame = |length, to: &mut Vec<u8>| {
-            if framed {
-                write_frame(length, input, to);
-            }
-        };
+        key.seal_in_place(nonce, ciphertext, NONCE_LEN)?;
         let context = self.messages.get(input).ok_or("no such input")?.conversation;
         F::wrap(&context, ciphertext, &frame, to)
     }
@@ -178,7 +206,7 @@ impl SessionKey {
     }
 
     /// Opens nonce, ciphertext and tag into `to`.
-    fn open(&self, sealed: &[u8], to: &mut Vec<u8>) -> Result<(), Unspecified> {
+    pub(crate) fn open(&self, sealed: &[u8], to: &mut Vec<u8>) -> Result<(), Unspecified> {
         let (nonce, rest) = sealed.split_first_chunk::<NONCE_LEN>().ok_or(Unspecified)?;
         let (ciphertext, tag) = rest.split_last_chunk::<TAG>().ok_or(Unspecified)?;
         to.resize(ciphertext.len(), 0);
@@ -206,11 +234,16 @@ impl SessionKey {
 /// Version 1, kind `message`.
 const VERSION_AND_KIND: u8 = 0x11;
 const SEALED: u8 = 0x02;
+
+fn flags(sealed: bool) -> u8 {
+    if sealed { SEALED } else { 0 }
+}
+
 /// As the specification's agreed maximum.
 pub(crate) const MAXIMUM: usize = 1 << 20;
 
-fn write_frame(length: usize, sequence: usize, to: &mut Vec<u8>) {
-    to.extend_from_slice(&[VERSION_AND_KIND, SEALED]);
+fn write_frame(flags: u8, length: usize, sequence: usize, to: &mut Vec<u8>) {
+    to.extend_from_slice(&[VERSION_AND_KIND, flags]);
     write_varint(length as u64, to);
     write_varint(sequence as u64, to);
 }
@@ -224,8 +257,8 @@ fn write_varint(mut value: u64, to: &mut Vec<u8>) {
 }
 
 /// The payload.
-fn read_frame(frame: &[u8]) -> Result<&[u8], Box<dyn Error>> {
-    let mut rest = frame.strip_prefix(&[VERSION_AND_KIND, SEALED]).ok_or("another frame")?;
+fn read_frame(frame: &[u8], flags: u8) -> Result<&[u8], Box<dyn Error>> {
+    let mut rest = frame.strip_prefix(&[VERSION_AND_KIND, flags]).ok_or("another frame")?;
     let length = read_varint(&mut rest)?;
     let _the_input = read_varint(&mut rest)?;
     if length > MAXIMUM as u64 || length != rest.len() as u64 {

@@ -15,7 +15,7 @@ pub(crate) const SUBJECT: Codec = Codec {
     settings: "https://doc.rust-lang.org/std/vec/struct.Vec.html#method.extend_from_slice",
     properties: &[],
     cases: &["encode", "decode", "wire_size"],
-    highest: Layer::Message,
+    layers: &[Layer::Message],
     prepare: |messages, _| Ok(Box::new(Memcpy::new(&messages))),
 };
 

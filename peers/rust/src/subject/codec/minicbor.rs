@@ -18,7 +18,7 @@ pub(crate) const SUBJECT: Codec = Codec {
     settings: "https://docs.rs/minicbor/2.3.1/minicbor/",
     properties: &[],
     cases: BORROWED,
-    highest: Layer::Message,
+    layers: &[Layer::Message],
     prepare: Layered::<Cbor>::prepare,
 };
 

@@ -21,7 +21,7 @@ pub(crate) const SUBJECT: Codec = Codec {
     settings: "https://docs.rs/postcard/1.1.3/postcard/",
     properties: &[],
     cases: BORROWED,
-    highest: Layer::Message,
+    layers: &[Layer::Message],
     prepare: Layered::<Postcard>::prepare,
 };
 

@@ -10,7 +10,7 @@ use std::error::Error;
 use prost::Message as _;
 
 use super::layered::{Format, Layered, MAXIMUM};
-use super::{Codec, Layer, OWNED};
+use super::{ALL_LAYERS, Codec, Layer, OWNED};
 use crate::message::{self, Message};
 
 pub(crate) const SUBJECT: Codec = Codec {
@@ -20,8 +20,18 @@ pub(crate) const SUBJECT: Codec = Codec {
     settings: "https://docs.rs/prost/0.14.4/prost/",
     properties: &["confidential", "authenticated"],
     cases: OWNED,
-    highest: Layer::Framed,
+    layers: ALL_LAYERS,
     prepare: Layered::<Prost>::prepare,
+};
+
+pub(crate) const DIRECT: Codec = Codec {
+    name: "prost-direct",
+    about: "prost, the message in a frame without encryption, for a connection that encrypts",
+    crates: &["prost"],
+    properties: &[],
+    layers: &[Layer::Framed],
+    prepare: Layered::<Prost>::prepare_direct,
+    ..SUBJECT
 };
 
 #[allow(clippy::all, dead_code, missing_docs, unreachable_pub, reason = "generated")]
@@ -41,6 +51,16 @@ impl Format for Prost {
 
     fn encode(message: &contract::Message, to: &mut Vec<u8>) -> Result<(), Box<dyn Error>> {
         Ok(message.encode(to)?)
+    }
+
+    fn encode_framed(
+        message: &contract::Message,
+        frame: &dyn Fn(usize, &mut Vec<u8>),
+        to: &mut Vec<u8>,
+    ) -> Result<(), Box<dyn Error>> {
+        frame(message.encoded_len(), to);
+        message.encode_raw(to);
+        Ok(())
     }
 
     fn decode(encoded: &[u8]) -> Result<contract::Message, Box<dyn Error>> {

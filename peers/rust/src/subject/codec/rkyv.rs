@@ -20,7 +20,7 @@ pub(crate) const SUBJECT: Codec = Codec {
     settings: "https://docs.rs/rkyv/0.8.18/rkyv/",
     properties: &[],
     cases: BORROWED,
-    highest: Layer::Message,
+    layers: &[Layer::Message],
     prepare: Layered::<Rkyv>::prepare,
 };
 

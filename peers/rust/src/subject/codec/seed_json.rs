@@ -25,7 +25,7 @@ use serde::de::{DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::layered::SessionKey;
-use super::{Codec, Decoder, Layer, OWNED, Prepared};
+use super::{ALL_LAYERS, Codec, Decoder, Layer, OWNED, Prepared};
 use crate::message::{self, Message};
 
 pub(crate) const ARRAY: Codec = Codec {
@@ -35,7 +35,7 @@ pub(crate) const ARRAY: Codec = Codec {
     settings: "https://docs.rs/serde_json/1.0.154/serde_json/",
     properties: &["confidential", "authenticated"],
     cases: OWNED,
-    highest: Layer::Framed,
+    layers: ALL_LAYERS,
     prepare: Pipeline::<Vec<u8>>::prepare,
 };
 

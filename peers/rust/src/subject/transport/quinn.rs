@@ -17,8 +17,8 @@ use crate::transport::relay::HERE;
 use crate::transport::work::{Fault, failed};
 use crate::transport::{PINNED, PINNED_POST_QUANTUM, Transport, ends};
 
-const CRATES: &[&str] = &["quinn", "quinn-proto", "rustls", "aws-lc-rs"];
-const SETTINGS: &str = "https://docs.rs/quinn/0.11.12/quinn/struct.TransportConfig.html";
+pub(super) const CRATES: &[&str] = &["quinn", "quinn-proto", "rustls", "aws-lc-rs"];
+pub(super) const SETTINGS: &str = "https://docs.rs/quinn/0.11.12/quinn/struct.TransportConfig.html";
 
 pub(super) const POST_QUANTUM: Transport = Transport {
     name: "quinn",
@@ -41,12 +41,12 @@ pub(super) const CLASSICAL: Transport = Transport {
 /// Server name for TLS, which requires one; it is not sent.
 const NO_NAME: &str = "peer.invalid";
 
-struct Quinn {
+pub(super) struct Quinn {
     keys: Keys,
 }
 
 impl Quinn {
-    fn new(strength: Strength) -> Result<Self, Fault> {
+    pub(super) fn new(strength: Strength) -> Result<Self, Fault> {
         Ok(Self { keys: Keys::new(strength).map_err(failed)? })
     }
 }
