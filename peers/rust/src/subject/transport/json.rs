@@ -1,5 +1,5 @@
-//! The published messenger's three layers of JSON on a QUIC connection, counted at the socket. Only the
-//! case `message_size`.
+//! The published messenger's three layers of JSON on a QUIC connection, counted at the socket.
+//! Only the case `message_size`.
 
 use bytes::Bytes;
 
