@@ -13,25 +13,22 @@ mod text;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// The larger noise floor of the two, of several suites the largest; `None` if one of them has
-    /// none.
-    pub noise_floor: Option<f64>,
-    /// The larger noise floor of the two for each suite that both have figures of: what its figures
-    /// are judged by.
+    /// The larger noise floor of the two for each class of cases, `suite/case`, that both have
+    /// figures of.
     pub noise_floors: BTreeMap<String, f64>,
     /// The two drifts together: a difference of two times must exceed it and the noise floor, since
     /// one value of the calibration kernel stands for a whole case.
     pub drift: f64,
-    /// What else differs between the runs, in words: another machine, another build.
+    /// Other differences between the runs, in words: another machine, another build.
     pub circumstances: Vec<String>,
     /// Paired ratios that both have, as they are.
     pub ratios: Vec<Compared>,
     /// Figures that both have, in the order of the first; times are also compared by the speed that
     /// the machine had.
     pub rows: Vec<Compared>,
-    /// How many figures only the first has.
+    /// Number of figures that only the first has.
     pub only_first: usize,
-    /// How many figures only the second has.
+    /// Number of figures that only the second has.
     pub only_second: usize,
 }
 
@@ -45,7 +42,7 @@ pub struct Compared {
     pub case: String,
     /// Its parameters.
     pub params: Params,
-    /// Whose figure.
+    /// The subject.
     pub subject: String,
     /// The other one of a ratio.
     pub against: Option<String>,
@@ -59,21 +56,22 @@ pub struct Compared {
     pub second: f64,
     /// Second by first, as measured. `None` if the first is zero.
     pub change: Option<f64>,
-    /// The same after each was divided by the time that the calibration kernel took beside it: what is
-    /// left is not the machine's speed. `None` for what is not a time.
+    /// The same after each was divided by the time that the calibration kernel took beside it: what
+    /// is left is not the machine's speed. `None` for what is not a time.
     pub normalised: Option<f64>,
-    /// Whether the intervals have a value in common, normalised where that can be.
+    /// True if the intervals have a value in common, normalised where that can be.
     pub overlap: bool,
-    /// What to make of it.
+    /// The conclusion.
     pub verdict: Verdict,
 }
 
-/// What became of a figure from the first to the second run.
+/// The change of a figure from the first to the second run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Verdict {
-    /// Less time or memory or fewer bytes, or a larger ratio or rate, beyond the noise of both runs.
+    /// Less time or memory or fewer bytes, or a larger ratio or rate, beyond the noise of both
+    /// runs.
     Better,
     /// The contrary, beyond the noise of both runs.
     Worse,
@@ -100,30 +98,30 @@ impl Verdict {
 #[must_use]
 pub fn compare(first: &Record, second: &Record) -> Comparison {
     let larger = |(a, b): (f64, f64)| a.max(b);
-    let noise_floor =
-        |suite: &str| first.noise_floor_of(suite).zip(second.noise_floor_of(suite)).map(larger);
+    let noise_floor = |suite: &str, case: &str| {
+        first.noise_floor_of(suite, case).zip(second.noise_floor_of(suite, case)).map(larger)
+    };
     let drift: f64 = [first.drift, second.drift].into_iter().flatten().map(f64::abs).sum();
     let later: BTreeMap<_, _> = second.rows.iter().map(|row| (key(row), row)).collect();
     let mut rows = Vec::new();
     let mut seen = BTreeMap::new();
     for row in &first.rows {
         if let (Some(other), None) = (later.get(&key(row)), seen.insert(key(row), ())) {
-            rows.push(compared(row, other, noise_floor(&row.suite), drift));
+            rows.push(compared(row, other, noise_floor(&row.suite, &row.case), drift));
         }
     }
     let later_ratios: BTreeMap<_, _> =
         second.ratios.iter().map(|ratio| (ratio_key(ratio), ratio)).collect();
     let ratios = first.ratios.iter().filter_map(|ratio| {
         let later = later_ratios.get(&ratio_key(ratio))?;
-        Some(compared_ratio(ratio, later, noise_floor(&ratio.suite)))
+        Some(compared_ratio(ratio, later, noise_floor(&ratio.suite, &ratio.case)))
     });
     let ratios: Vec<Compared> = ratios.collect();
-    let floors = rows
-        .iter()
-        .chain(&ratios)
-        .filter_map(|one| Some((one.suite.clone(), noise_floor(&one.suite)?)));
+    let floors = rows.iter().chain(&ratios).filter_map(|one| {
+        let class = format!("{}/{}", one.suite, one.case);
+        Some((class, noise_floor(&one.suite, &one.case)?))
+    });
     Comparison {
-        noise_floor: first.noise_floor.zip(second.noise_floor).map(larger),
         noise_floors: floors.collect(),
         drift,
         circumstances: circumstances(first, second),
@@ -142,16 +140,17 @@ fn ratio_key(ratio: &Ratio) -> (&str, &str, &Params, &str, &str) {
     (&ratio.suite, &ratio.case, &ratio.params, &ratio.subject, &ratio.against)
 }
 
-/// A median with its interval, and whether it can be wrong at all.
+/// A median with its interval.
 #[derive(Clone, Copy)]
 struct Value {
     median: f64,
+    /// The median twice where the run had too few rounds for an interval.
     ci95: [f64; 2],
 }
 
 impl Value {
     fn of(row: &Row) -> Self {
-        Self { median: row.median, ci95: row.ci95 }
+        Self { median: row.median, ci95: row.ci95.unwrap_or([row.median; 2]) }
     }
 
     fn times(self, factor: f64) -> Self {
@@ -164,8 +163,8 @@ impl Value {
 }
 
 fn compared(first: &Row, second: &Row, noise_floor: Option<f64>, drift: f64) -> Compared {
-    // A slower machine has a slower kernel: what the second run would have taken at the speed of the
-    // first.
+    // A slower machine has a slower kernel: what the second run would have taken at the speed of
+    // the first.
     let usable = |ns: &f64| *ns > 0.0;
     let speed = first.kernel_ns.filter(usable).zip(second.kernel_ns.filter(usable));
     let speed = speed.map(|(first, second)| first / second);
@@ -194,7 +193,10 @@ fn compared(first: &Row, second: &Row, noise_floor: Option<f64>, drift: f64) -> 
 }
 
 fn compared_ratio(first: &Ratio, second: &Ratio, noise_floor: Option<f64>) -> Compared {
-    let value = |ratio: &Ratio| Value { median: ratio.median, ci95: ratio.ci95 };
+    let value = |ratio: &Ratio| Value {
+        median: ratio.median,
+        ci95: ratio.ci95.unwrap_or([ratio.median; 2]),
+    };
     let (one, other) = (value(first), value(second));
     Compared {
         suite: first.suite.clone(),
@@ -264,7 +266,7 @@ fn named(text: &str) -> String {
 }
 
 impl Comparison {
-    /// How many figures got that verdict, ratios included.
+    /// Number of figures with that verdict, ratios included.
     #[must_use]
     pub fn count(&self, verdict: Verdict) -> usize {
         self.ratios.iter().chain(&self.rows).filter(|one| one.verdict == verdict).count()

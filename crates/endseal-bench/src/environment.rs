@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The machine and the program, as far as the system tells. Empty where it does not.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Environment {
     /// Version of endseal.

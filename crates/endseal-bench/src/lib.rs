@@ -1,9 +1,9 @@
 //! The library of `endseal-bench`: workloads, subjects, statistics and report.
 //!
 //! What makes a figure here believable is in the harness, not in the subjects: every subject is
-//! checked before it is timed, all subjects of a case take turns in shuffled rounds of short batches,
-//! a ratio is the median of the ratios of rounds with its interval, and what is smaller than the
-//! difference of a subject from itself is called no difference.
+//! checked before it is timed, all subjects of a case take turns in shuffled rounds of short
+//! batches, a ratio is the median of the ratios of rounds with its interval, and what is smaller
+//! than the difference of a subject from itself is called no difference.
 #![deny(unsafe_code)]
 #![allow(
     clippy::std_instead_of_alloc,
@@ -21,6 +21,7 @@ pub mod compare;
 mod duplex;
 pub mod environment;
 mod growth;
+mod kernel;
 mod lockfile;
 mod noise;
 pub mod ours;
@@ -33,7 +34,6 @@ pub mod roles;
 mod rows;
 pub mod run;
 mod s3;
-pub mod schema;
 mod scratch;
 pub mod stations;
 pub mod stats;

@@ -1,6 +1,5 @@
-//! The noise floor of each suite: how far our subject seems to be from itself.
+//! The noise floor of a class of cases: how far our subject seems to be from itself.
 
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 use crate::batch::Batch;
@@ -10,39 +9,25 @@ use crate::subject::{Subject, SubjectError};
 use crate::suite::{Case, Extent, Suite};
 
 /// Preparations that are compared.
-const PREPARATIONS: usize = 9;
+const PREPARATIONS: usize = 7;
 /// Standard deviations of a normal distribution in its median distance.
 const DEVIATIONS: f64 = 1.4826;
 
-/// The noise floors of the suites in `cases`, each found in the first case that our subject does.
-pub(crate) fn floors(
-    cases: &[Case],
-    extent: Extent,
-    subjects: &mut [Box<dyn Subject>],
-) -> BTreeMap<String, f64> {
-    let mut floors = BTreeMap::new();
-    for case in cases {
-        if floors.contains_key(case.suite) {
-            continue;
-        }
-        let ours = |subject: &&mut Box<dyn Subject>| {
-            let info = subject.info();
-            info.subject == OURS && info.suite.as_deref().is_none_or(|suite| suite == case.suite)
-        };
-        if let Some(subject) = subjects.iter_mut().find(ours) {
-            let floor = of_case(subject.as_mut(), case, extent);
-            floors.extend(floor.map(|floor| (case.suite.to_owned(), floor)));
-        }
-    }
-    floors
+/// The noise floor of a case, if our subject does it.
+pub(crate) fn floor(case: &Case, extent: Extent, subjects: &mut [Box<dyn Subject>]) -> Option<f64> {
+    let ours = |subject: &&mut Box<dyn Subject>| {
+        let info = subject.info();
+        info.subject == OURS && info.suite.as_deref().is_none_or(|suite| suite == case.suite)
+    };
+    of_case(subjects.iter_mut().find(ours)?.as_mut(), case, extent)
 }
 
 /// Twice the standard deviation of the preparations' times, relative to their median: 95 of 100 are
 /// nearer to it. Estimated by the median distance, which one disturbed preparation does not move.
 ///
 /// Rounds of one preparation agree with each other more than two runs do: keys, inputs and memory
-/// are the same in all of them. So the same work is prepared anew each time. The preparations follow
-/// each other at once, so that the machine's speed is nearly the same.
+/// are the same in all of them. So the same work is prepared anew each time. The preparations
+/// follow each other at once, so that the machine's speed is nearly the same.
 fn of_case(subject: &mut dyn Subject, case: &Case, extent: Extent) -> Option<f64> {
     let mut times = Vec::new();
     for _ in 0..PREPARATIONS {

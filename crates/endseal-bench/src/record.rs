@@ -1,4 +1,4 @@
-//! What one run found: `run.json`, schema `endseal-bench/1`.
+//! The figures of one run: `run.json`, schema `endseal-bench/2`.
 
 use std::collections::BTreeMap;
 
@@ -8,34 +8,37 @@ use crate::case::Case;
 pub use crate::case::Params;
 use crate::environment::Environment;
 
+mod read;
+
+pub use read::{MAX_RECORD, ReadRecordError, read_record, read_record_file};
+
 /// The schema that this version writes.
-pub const SCHEMA: &str = "endseal-bench/1";
+pub const SCHEMA: &str = "endseal-bench/2";
 
 /// One run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Record {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Whether every case that was asked for was measured; false after an interruption.
+    /// True if every case that was asked for was measured; false after an interruption.
     pub complete: bool,
     /// How much was asked for: `quick`, `default` or `full`.
     pub extent: String,
-    /// What else was asked for.
+    /// Other arguments of the run.
     pub arguments: Arguments,
     /// Where and with what.
     pub environment: Environment,
-    /// The largest of `noise_floors`; what held for all suites in records that have none.
-    pub noise_floor: Option<f64>,
-    /// Of each suite, two standard deviations of several preparations of our subject, relative to
-    /// their median: smaller differences mean nothing.
+    /// By `suite/case`, two standard deviations of several preparations of our subject in the first
+    /// case of that name, relative to their median: smaller differences mean nothing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub noise_floors: BTreeMap<String, f64>,
     /// Largest change of the calibration kernel during the run, relative to its start.
     pub drift: Option<f64>,
     /// Time of the calibration kernel in ns: before the first case, then beside each.
     pub calibrations: Vec<f64>,
-    /// Who was measured.
+    /// The subjects that were measured.
     pub subjects: Vec<SubjectInfo>,
     /// The figures.
     pub rows: Vec<Row>,
@@ -43,23 +46,30 @@ pub struct Record {
     pub ratios: Vec<Ratio>,
     /// How figures grow.
     pub growth: Vec<Growth>,
-    /// Who was not measured, and why.
+    /// Subjects and cases without figures, and why.
     pub skipped: Vec<Skip>,
-    /// What subjects say that they do not do, of the suites in which they do something.
+    /// Cases that subjects say they do not do, of the suites in which they do something.
     pub unsupported: Vec<Skip>,
 }
 
 impl Record {
-    /// The noise floor of a suite. One in which our subject was not timed against itself has the
-    /// largest of the others.
+    /// The noise floor of the cases of a name. Where our subject was not timed against itself it is
+    /// the largest of the suite, or else of the run.
     #[must_use]
-    pub fn noise_floor_of(&self, suite: &str) -> Option<f64> {
-        self.noise_floors.get(suite).copied().or(self.noise_floor)
+    pub fn noise_floor_of(&self, suite: &str, case: &str) -> Option<f64> {
+        let own = self.noise_floors.get(&format!("{suite}/{case}")).copied();
+        let of_suite = |(class, _): &(&String, &f64)| {
+            class.strip_prefix(suite).is_some_and(|rest| rest.starts_with('/'))
+        };
+        let largest = |floors: &mut dyn Iterator<Item = f64>| floors.max_by(f64::total_cmp);
+        own.or_else(|| largest(&mut self.noise_floors.iter().filter(of_suite).map(|it| *it.1)))
+            .or_else(|| largest(&mut self.noise_floors.values().copied()))
     }
 }
 
 /// What a run was asked for; empty lists where nothing was chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[allow(clippy::exhaustive_structs, reason = "written out by whoever asks")]
 pub struct Arguments {
     /// Suites.
@@ -74,6 +84,7 @@ pub struct Arguments {
 
 /// A subject as it describes itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct SubjectInfo {
     /// Its name in rows.
@@ -81,14 +92,14 @@ pub struct SubjectInfo {
     /// The one suite that this description is for; none for a peer's, which may do several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite: Option<String>,
-    /// What it is, for people.
+    /// Its description for people.
     pub about: String,
-    /// What it runs in.
+    /// Its runtime.
     pub runtime: String,
     /// Versions of what it is made of.
     #[serde(default)]
     pub versions: BTreeMap<String, String>,
-    /// Whose recommendation its configuration follows.
+    /// The source of its configuration.
     #[serde(default)]
     pub settings: String,
     /// Properties of docs/spec/bench-peer.md that it has.
@@ -98,6 +109,7 @@ pub struct SubjectInfo {
 
 /// One figure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Row {
     /// The suite.
@@ -106,21 +118,25 @@ pub struct Row {
     pub case: String,
     /// Its parameters.
     pub params: Params,
-    /// Whose figure.
+    /// The subject.
     pub subject: String,
     /// `time`, `cpu`, `size`, `allocations`, `heap-peak`, or one of the suite's own.
     pub metric: String,
     /// `ns`, `B`, `1`, or the unit of the suite's own metric.
     pub unit: String,
-    /// Whether less or more of it is better.
+    /// Which way it is better.
     #[serde(default, skip_serializing_if = "Better::is_less")]
     pub better: Better,
     /// The median.
     pub median: f64,
-    /// Its 95 % interval; the value twice where it is exact.
-    pub ci95: [f64; 2],
+    /// Its 95 % interval: the value twice where it is exact, none where there are fewer than six
+    /// samples.
+    pub ci95: Option<[f64; 2]>,
     /// Number of samples.
     pub n: usize,
+    /// The samples, one for each round, with four digits; empty where the value is exact.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<f64>,
     /// Time of the calibration kernel beside it in ns, where the figure is a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_ns: Option<f64>,
@@ -142,7 +158,7 @@ pub enum Better {
 }
 
 impl Better {
-    /// Whether it is a cost.
+    /// Returns true for a cost.
     #[must_use]
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "the serializer asks so")]
     pub fn is_less(&self) -> bool {
@@ -152,6 +168,7 @@ impl Better {
 
 /// How many times faster one subject is than another, paired by rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Ratio {
     /// The suite.
@@ -160,20 +177,21 @@ pub struct Ratio {
     pub case: String,
     /// Its parameters.
     pub params: Params,
-    /// Who is faster if the ratio is above 1.
+    /// The subject that is faster if the ratio is above 1.
     pub subject: String,
-    /// Than whom.
+    /// The subject that it is compared with.
     pub against: String,
     /// By which clock: `wall`.
     pub clock: String,
     /// The median of the ratios of rounds.
     pub median: f64,
-    /// Its 95 % interval.
-    pub ci95: [f64; 2],
+    /// Its 95 % interval; none of fewer than six rounds.
+    pub ci95: Option<[f64; 2]>,
 }
 
 /// How the time of a case grows with a parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Growth {
     /// The suite.
@@ -184,7 +202,7 @@ pub struct Growth {
     pub parameter: String,
     /// The parameters that stay.
     pub params: Params,
-    /// Whose growth.
+    /// The subject.
     pub subject: String,
     /// Time at zero, in ns.
     pub fixed_ns: f64,
@@ -194,15 +212,14 @@ pub struct Growth {
     pub exponent: f64,
     /// Its 95 % interval.
     pub exponent_ci95: [f64; 2],
-    /// The same in words.
-    pub sentence: String,
 }
 
 /// A subject or case that has no figure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Skip {
-    /// Who.
+    /// The subject.
     pub subject: String,
     /// In which suite, if not in all.
     #[serde(default, skip_serializing_if = "Option::is_none")]

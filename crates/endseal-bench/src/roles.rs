@@ -1,4 +1,5 @@
-//! The roles that this program plays in processes of their own, started by [`program`](crate::program).
+//! The roles that this program plays in processes of their own, started by
+//! [`program`](crate::program).
 
 use core::convert::Infallible;
 use core::net::SocketAddr;
@@ -10,6 +11,7 @@ use std::process::Command;
 
 use rustix::process::{Signal, set_parent_process_death_signal};
 
+use crate::kernel;
 use crate::ours::sessions::drain;
 use crate::s3::{Failure, listen, pass, seed, sink};
 use crate::scratch::PREFIX;
@@ -25,13 +27,15 @@ pub fn serve(arguments: &[OsString]) -> Result<String, Box<dyn core::error::Erro
         sweep(Path::new(rest.first().ok_or("which folder?")?))?;
         return Ok(String::new());
     }
-    // Kept over `exec`. The process that started this one may be killed, and nothing else would stop this.
+    // Kept over `exec`. The process that started this one may be killed, and nothing else would
+    // stop this.
     set_parent_process_death_signal(Some(Signal::KILL))?;
     let backend = || -> Result<SocketAddr, Failure> {
         Ok(rest.first().and_then(|it| it.to_str()).ok_or("which backend?")?.parse()?)
     };
     let ended: Result<Infallible, Failure> = match role.to_str() {
         Some("drain") => return drain::serve(rest),
+        Some("kernel") => return kernel::run(rest),
         Some("exec") => {
             let [program, rest @ ..] = rest else { return Err("which program?".into()) };
             Err(Command::new(program).args(rest).exec().into())
@@ -52,7 +56,8 @@ pub fn serve(arguments: &[OsString]) -> Result<String, Box<dyn core::error::Erro
     }
 }
 
-/// Waits for the end of standard input, then removes `folder`, which has to be one of the bench's own.
+/// Waits for the end of standard input, then removes `folder`, which has to be one of the bench's
+/// own.
 fn sweep(folder: &Path) -> Result<(), Failure> {
     let name = folder.file_name().and_then(|name| name.to_str());
     if !name.is_some_and(|name| name.starts_with(PREFIX)) {

@@ -4,7 +4,7 @@ use crate::allocation;
 use crate::case::OURS;
 use crate::clock::Elapsed;
 use crate::record::{Better, Ratio, Record, Row};
-use crate::stats::{Estimate, Shuffler, estimate};
+use crate::stats::{Estimate, estimate};
 use crate::subject::{Extra, Prepared, SubjectError};
 use crate::suite::{Case, Suite};
 
@@ -23,7 +23,6 @@ pub(crate) fn rows(
     measured: &mut [Measured<'_>],
     case: &Case,
     kernel_ns: f64,
-    shuffler: &mut Shuffler,
     record: &mut Record,
 ) -> Vec<(String, SubjectError)> {
     let mut failed = Vec::new();
@@ -40,21 +39,21 @@ pub(crate) fn rows(
             #[allow(clippy::cast_precision_loss, reason = "a length in memory")]
             record.rows.push(exact(&blank, "size", "B", bytes as f64));
         }
-        let floor = record.noise_floor_of(case.suite).unwrap_or_default();
+        let floor = record.noise_floor_of(case.suite, case.case).unwrap_or_default();
         let wall: Vec<_> = one.samples.iter().map(|sample| sample.wall_ns).collect();
         let cpu: Option<Vec<_>> = one.samples.iter().map(|sample| sample.cpu_ns).collect();
         for (metric, samples) in [("time", Some(wall)), ("cpu", cpu)] {
-            if let Some(found) = samples.and_then(|samples| estimate(&samples, shuffler)) {
+            let Some(samples) = samples else { continue };
+            if let Some(found) = estimate(&samples) {
                 let row = estimated(&blank, metric, "ns", found.widened(floor));
-                record.rows.push(Row { kernel_ns: Some(kernel_ns), threads, ..row });
+                let samples = samples.into_iter().map(four_digits).collect();
+                record.rows.push(Row { kernel_ns: Some(kernel_ns), threads, samples, ..row });
             }
         }
         record.rows.extend(allocations(&mut *one.prepared, &blank));
         match one.prepared.extra() {
             Ok(found) => {
-                record
-                    .rows
-                    .extend(found.iter().filter_map(|it| extra(&blank, it, floor, shuffler)));
+                record.rows.extend(found.iter().filter_map(|it| extra(&blank, it, floor)));
             }
             Err(error) => failed.push((one.subject.clone(), error)),
         }
@@ -77,12 +76,22 @@ fn allocations(prepared: &mut dyn Prepared, blank: &Row) -> Vec<Row> {
     both.map(|(metric, unit, value)| exact(blank, metric, unit, value as f64)).into()
 }
 
-fn extra(blank: &Row, extra: &Extra, floor: f64, shuffler: &mut Shuffler) -> Option<Row> {
-    let found = estimate(&extra.samples, shuffler)?;
-    // One value is exact: a number of bytes has no noise.
-    let found = if extra.samples.len() > 1 { found.widened(floor) } else { found };
-    let row = estimated(blank, extra.metric, extra.unit, found);
+fn extra(blank: &Row, extra: &Extra, floor: f64) -> Option<Row> {
+    let row = match extra.samples[..] {
+        // One value is exact: a number of bytes has no noise.
+        [value] => exact(blank, extra.metric, extra.unit, value),
+        _ => {
+            let found = estimate(&extra.samples)?.widened(floor);
+            let samples = extra.samples.iter().copied().map(four_digits).collect();
+            Row { samples, ..estimated(blank, extra.metric, extra.unit, found) }
+        }
+    };
     Some(Row { better: extra.better, ..row })
+}
+
+/// A sample with the digits that its clock knows at most: the record is half as long.
+fn four_digits(sample: f64) -> f64 {
+    format!("{sample:.3e}").parse().unwrap_or(sample)
 }
 
 fn exact(blank: &Row, metric: &str, unit: &str, value: f64) -> Row {
@@ -102,13 +111,8 @@ fn estimated(blank: &Row, metric: &str, unit: &str, found: Estimate) -> Row {
 }
 
 /// Our subjects that the suite compares, each against every other, once a pair.
-pub(crate) fn ratios(
-    measured: &[Measured<'_>],
-    case: &Case,
-    shuffler: &mut Shuffler,
-    record: &mut Record,
-) {
-    let floor = record.noise_floor_of(case.suite).unwrap_or_default();
+pub(crate) fn ratios(measured: &[Measured<'_>], case: &Case, record: &mut Record) {
+    let floor = record.noise_floor_of(case.suite, case.case).unwrap_or_default();
     let compared = Suite::find(case.suite).map_or(&[OURS][..], |suite| suite.compared);
     for (i, name) in compared.iter().enumerate() {
         let Some(ours) = measured.iter().find(|one| one.subject == *name) else { continue };
@@ -117,7 +121,7 @@ pub(crate) fn ratios(
             // A failed subject was removed, so that sample i of both is of round i.
             let pairs = ours.samples.iter().zip(&other.samples);
             let paired: Vec<_> = pairs.map(|(ours, other)| other.wall_ns / ours.wall_ns).collect();
-            let Some(found) = estimate(&paired, shuffler) else { continue };
+            let Some(found) = estimate(&paired) else { continue };
             let found = found.widened(floor);
             record.ratios.push(Ratio {
                 suite: case.suite.into(),

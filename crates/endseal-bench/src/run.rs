@@ -52,15 +52,13 @@ pub fn run(
     let start = CpuTimes::now();
     let environment = Environment::capture(now());
     let calibrations = vec![calibration::measure()];
-    let noise_floors = noise::floors(&plan.cases, plan.extent, subjects);
     let record = Record {
         schema: SCHEMA.into(),
         complete: false,
         extent: plan.extent.name().into(),
         arguments: plan.arguments.clone(),
         environment,
-        noise_floor: noise_floors.values().copied().max_by(f64::total_cmp),
-        noise_floors,
+        noise_floors: BTreeMap::new(),
         drift: None,
         calibrations,
         subjects: subjects.iter().map(|subject| subject.info().clone()).collect(),
@@ -74,6 +72,7 @@ pub fn run(
     let mut run = Run { extent: plan.extent, shuffler, record, losses: BTreeMap::new() };
     for (index, case) in plan.cases.iter().enumerate() {
         observer.case(index, plan.cases.len(), &case.describe());
+        run.noise_floor(case, subjects);
         run.case(case, subjects);
         run.record.drift = calibration::drift(&run.record.calibrations);
         run.record.environment.finish(now(), &start);
@@ -111,6 +110,16 @@ struct Runner<'a> {
 }
 
 impl Run {
+    /// Measures the noise floor of the first case of each name.
+    fn noise_floor(&mut self, case: &Case, subjects: &mut [Box<dyn Subject>]) {
+        let untimed = Suite::find(case.suite).is_some_and(|it| it.untimed.contains(&case.case));
+        let class = format!("{}/{}", case.suite, case.case);
+        if !untimed && !self.record.noise_floors.contains_key(&class) {
+            let floor = noise::floor(case, self.extent, subjects);
+            self.record.noise_floors.extend(floor.map(|floor| (class, floor)));
+        }
+    }
+
     fn case(&mut self, case: &Case, subjects: &mut [Box<dyn Subject>]) {
         let mut runners = Vec::new();
         for subject in subjects {
@@ -134,12 +143,10 @@ impl Run {
             samples: runner.samples,
         });
         let mut measured: Vec<_> = measured.collect();
-        for error in
-            rows::rows(&mut measured, case, kernel_ns, &mut self.shuffler, &mut self.record)
-        {
+        for error in rows::rows(&mut measured, case, kernel_ns, &mut self.record) {
             self.failed(&error.0, case, &error.1);
         }
-        rows::ratios(&measured, case, &mut self.shuffler, &mut self.record);
+        rows::ratios(&measured, case, &mut self.record);
     }
 
     /// Lets all take turns; gives the time of the calibration kernel, which takes turns with them.
@@ -194,8 +201,8 @@ impl Run {
         }
     }
 
-    /// Keeps what a subject does not do in the suites of which it does something: that the others are
-    /// not its trade is no news. One that does nothing of what was asked took no part.
+    /// Keeps what a subject does not do in the suites of which it does something: that the others
+    /// are not its trade is no news. One that does nothing of what was asked took no part.
     fn drop_foreign_suites(&mut self) {
         let Record { subjects, rows, skipped, unsupported, .. } = &mut self.record;
         unsupported.retain(|one| {

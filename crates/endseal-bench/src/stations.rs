@@ -1,41 +1,36 @@
 //! All stations: each suite with its subjects and its part of the report.
 
+use std::sync::LazyLock;
+
 use crate::ours;
-use crate::report::codec::CodecReport;
-use crate::report::envelope::EnvelopeReport;
-use crate::report::s3::S3Report;
-use crate::report::sessions::SessionsReport;
-use crate::report::transport::TransportReport;
-use crate::report::view::{SuiteReport, View};
+use crate::report::content::Content;
 use crate::subject::Subject;
 use crate::suite::{Suite, codec, envelope, s3, sessions, transport};
 
-/// A suite with the code that belongs to it.
-#[derive(Clone, Copy)]
+/// A suite with the code and the content that belong to it.
 #[non_exhaustive]
 pub struct Station {
-    /// Its data.
+    /// Its cases.
     pub suite: &'static Suite,
     subjects: fn() -> Vec<Box<dyn Subject>>,
-    pub(crate) view: View,
+    pub(crate) content: LazyLock<Content>,
+}
+
+macro_rules! station {
+    ($suite:ident) => {
+        Station {
+            suite: &$suite::SUITE,
+            subjects: ours::$suite::subjects,
+            content: LazyLock::new(|| {
+                Content::read(include_str!(concat!("../data/", stringify!($suite), ".toml")))
+            }),
+        }
+    };
 }
 
 /// All stations, in the order of reports.
-pub static STATIONS: &[Station] = &[
-    station(&envelope::SUITE, ours::envelope::subjects, &EnvelopeReport),
-    station(&codec::SUITE, ours::codec::subjects, &CodecReport),
-    station(&transport::SUITE, ours::transport::subjects, &TransportReport),
-    station(&s3::SUITE, ours::s3::subjects, &S3Report),
-    station(&sessions::SUITE, ours::sessions::subjects, &SessionsReport),
-];
-
-const fn station(
-    suite: &'static Suite,
-    subjects: fn() -> Vec<Box<dyn Subject>>,
-    report: &'static dyn SuiteReport,
-) -> Station {
-    Station { suite, subjects, view: View { suite, report } }
-}
+pub static STATIONS: [Station; 5] =
+    [station!(envelope), station!(codec), station!(transport), station!(s3), station!(sessions)];
 
 impl Station {
     /// The station of a suite.

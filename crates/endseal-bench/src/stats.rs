@@ -1,4 +1,4 @@
-//! Medians, bootstrap intervals and fitted growth.
+//! Medians with their intervals, quantiles and fitted growth.
 
 /// A deterministic source of indices for resampling and shuffling; not for secrets.
 #[derive(Clone, Debug)]
@@ -40,9 +40,10 @@ impl Shuffler {
 pub struct Estimate {
     /// The median of the samples.
     pub median: f64,
-    /// Bounds between which the median of repeated samples lies in 95 of 100 cases.
-    pub ci95: [f64; 2],
-    /// How many samples.
+    /// Bounds between which the median of the distribution lies in at least 95 of 100 cases; none
+    /// of fewer than six samples, which cannot tell.
+    pub ci95: Option<[f64; 2]>,
+    /// Number of samples.
     pub n: usize,
 }
 
@@ -50,37 +51,50 @@ impl Estimate {
     /// A value without an error.
     #[must_use]
     pub fn exact(value: f64) -> Self {
-        Self { median: value, ci95: [value, value], n: 1 }
+        Self { median: value, ci95: Some([value, value]), n: 1 }
     }
 
-    /// The interval with an error that no round of one run shows, such as where memory lies: a share
-    /// of the median, independent of the rest, so that the squares add up.
+    /// The interval with an error that no round of one run shows, such as where memory lies: a
+    /// share of the median, independent of the rest, so that the squares add up.
     #[must_use]
     pub fn widened(self, share: f64) -> Self {
         let more = share * self.median;
-        let [low, high] = self.ci95;
-        // A value that cannot be negative has no interval that is.
-        let low = (self.median - (self.median - low).hypot(more)).max(0.0);
-        Self { ci95: [low, self.median + (high - self.median).hypot(more)], ..self }
+        let wider = |[low, high]: [f64; 2]| {
+            // A value that cannot be negative has no interval that is.
+            let low = (self.median - (self.median - low).hypot(more)).max(0.0);
+            [low, self.median + (high - self.median).hypot(more)]
+        };
+        Self { ci95: self.ci95.map(wider), ..self }
     }
 }
 
 /// Resamples of a bootstrap.
 const RESAMPLES: usize = 1000;
 
-/// The median with its percentile bootstrap interval. `None` without samples.
+/// The median with the interval of the sign test: the closest pair of order statistics x(k),
+/// x(n+1-k) with P(k <= B <= n - k) >= 0.95 for B binomial(n, 1/2). `None` without samples.
 #[must_use]
-pub fn estimate(samples: &[f64], shuffler: &mut Shuffler) -> Option<Estimate> {
+pub fn estimate(samples: &[f64]) -> Option<Estimate> {
     let median = median(samples)?;
-    let mut medians = Vec::with_capacity(RESAMPLES);
-    let mut resample = vec![0.0; samples.len()];
-    for _ in 0..RESAMPLES {
-        resample.fill_with(|| samples[shuffler.index(samples.len())]);
-        medians.extend(self::median(&resample));
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let n = sorted.len();
+    // The probability that fewer than k of n samples lie below the median: sum of C(n, i) / 2^n.
+    let mut term = 0.5_f64.powf(real(n));
+    let mut below = 0.0;
+    let mut rank = 0;
+    while rank < n / 2 && below + term <= 0.025 {
+        below += term;
+        term *= real(n - rank) / real(rank + 1);
+        rank += 1;
     }
-    medians.sort_by(f64::total_cmp);
-    let at = |permille: usize| medians[permille * (RESAMPLES - 1) / 1000];
-    Some(Estimate { median, ci95: [at(25), at(975)], n: samples.len() })
+    let ci95 = rank.checked_sub(1).map(|k| [sorted[k], sorted[n - 1 - k]]);
+    Some(Estimate { median, ci95, n })
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a number of samples")]
+fn real(number: usize) -> f64 {
+    number as f64
 }
 
 /// The middle value, or the mean of the two in the middle. `None` without samples.
@@ -135,10 +149,20 @@ pub fn theil_sen(points: &[(f64, f64)]) -> Option<Line> {
     Some(Line { fixed: median(&rests)?, per_unit })
 }
 
+/// The exponent of a power law with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Exponent {
+    /// The fitted one.
+    pub fitted: f64,
+    /// Its bootstrap interval.
+    pub ci95: [f64; 2],
+}
+
 /// The exponent e of `y ~ x^e` between the points, fitted on logarithms, with an interval from
 /// resampled points. `None` with fewer than three usable points.
 #[must_use]
-pub fn exponent(points: &[(f64, f64)], shuffler: &mut Shuffler) -> Option<Estimate> {
+pub fn exponent(points: &[(f64, f64)], shuffler: &mut Shuffler) -> Option<Exponent> {
     let logs: Vec<_> = points
         .iter()
         .filter(|(x, y)| *x > 0.0 && *y > 0.0)
@@ -154,7 +178,7 @@ pub fn exponent(points: &[(f64, f64)], shuffler: &mut Shuffler) -> Option<Estima
         exponents.extend(theil_sen(&resample).map(|line| line.per_unit));
     }
     let ci95 = [quantile(&exponents, 0.025)?, quantile(&exponents, 0.975)?];
-    Some(Estimate { median: fitted, ci95, n: logs.len() })
+    Some(Exponent { fitted, ci95 })
 }
 
 #[cfg(test)]
@@ -173,29 +197,42 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_holds_the_median_and_narrows_with_samples() {
-        let mut shuffler = Shuffler::new(1);
-        let noisy = |n: usize| -> Vec<f64> {
-            let mut noise = Shuffler::new(7);
-            (0..n).map(|_| 100.0 + f64::from(u32::try_from(noise.index(20)).unwrap())).collect()
-        };
-        let few = estimate(&noisy(15), &mut shuffler).unwrap();
-        let many = estimate(&noisy(1500), &mut shuffler).unwrap();
-        for estimate in [few, many] {
-            assert!(estimate.ci95[0] <= estimate.median && estimate.median <= estimate.ci95[1]);
+    fn an_interval_needs_six_samples_and_narrows_with_more() {
+        let up_to = |n: u32| -> Vec<f64> { (1..=n).map(f64::from).collect() };
+        assert_eq!(estimate(&[]), None);
+        assert_eq!(estimate(&up_to(5)).unwrap().ci95, None);
+        // P(all six on one side) = 2/64; binomial tables: n = 15 gives ranks 4 and 12, n = 41 14
+        // and 28.
+        assert_eq!(estimate(&up_to(6)).unwrap().ci95, Some([1.0, 6.0]));
+        assert_eq!(estimate(&up_to(15)).unwrap().ci95, Some([4.0, 12.0]));
+        assert_eq!(estimate(&up_to(41)).unwrap().ci95, Some([14.0, 28.0]));
+        let same = estimate(&[5.0; 9]).unwrap();
+        assert_eq!((same.median, same.ci95, same.n), (5.0, Some([5.0, 5.0]), 9));
+    }
+
+    #[test]
+    fn an_interval_covers_the_median_as_often_as_it_says() {
+        let mut noise = Shuffler::new(7);
+        for n in [6, 9, 15, 41] {
+            let mut covered = 0;
+            for _ in 0..2000 {
+                let samples: Vec<f64> = (0..n)
+                    .map(|_| f64::from(u32::try_from(noise.index(1_000_001)).unwrap()))
+                    .collect();
+                let [low, high] = estimate(&samples).unwrap().ci95.unwrap();
+                covered += u32::from(low <= 500_000.0 && 500_000.0 <= high);
+            }
+            assert!(covered >= 1880, "{covered} of 2000 with {n} samples");
         }
-        assert!(many.ci95[1] - many.ci95[0] < few.ci95[1] - few.ci95[0]);
-        let same = estimate(&[5.0; 9], &mut shuffler).unwrap();
-        assert_eq!((same.median, same.ci95, same.n), (5.0, [5.0, 5.0], 9));
     }
 
     #[test]
     fn a_wider_interval_adds_squares() {
-        let narrow = Estimate { median: 100.0, ci95: [97.0, 104.0], n: 15 };
+        let narrow = Estimate { median: 100.0, ci95: Some([97.0, 104.0]), n: 15 };
         assert_eq!(narrow.widened(0.0), narrow);
-        let wide = narrow.widened(0.04).ci95;
+        let wide = narrow.widened(0.04).ci95.unwrap();
         assert!((wide[0] - 95.0).abs() < 1e-9 && (wide[1] - 105.656_854).abs() < 1e-6, "{wide:?}");
-        assert_eq!(narrow.widened(3.0).ci95[0], 0.0);
+        assert_eq!(narrow.widened(3.0).ci95.unwrap()[0], 0.0);
     }
 
     #[test]
@@ -215,7 +252,7 @@ mod tests {
             let points: Vec<_> =
                 (1..12).map(|x| (f64::from(x), 7.0 * f64::from(x).powf(law))).collect();
             let fitted = exponent(&points, &mut shuffler).unwrap();
-            assert!((fitted.median - law).abs() < 1e-9, "{fitted:?}");
+            assert!((fitted.fitted - law).abs() < 1e-9, "{fitted:?}");
         }
         assert_eq!(exponent(&[(1.0, 1.0), (2.0, 2.0)], &mut shuffler), None);
     }

@@ -44,7 +44,7 @@ impl Extent {
     pub(crate) fn seconds_a_case(self) -> f64 {
         match self {
             Self::Quick => 3.0,
-            Self::Default => 20.0,
+            Self::Default => 10.0,
             Self::Full => 120.0,
         }
     }

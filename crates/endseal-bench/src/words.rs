@@ -20,15 +20,21 @@ pub(crate) fn time(ns: f64) -> String {
 }
 
 /// A time given in ns with its interval.
-pub(crate) fn time_within(ns: f64, ci95: [f64; 2]) -> String {
+pub(crate) fn time_within(ns: f64, ci95: Option<[f64; 2]>) -> String {
+    let Some(ci95) = ci95 else { return time(ns) };
     let (unit, name) = time_unit(ns);
     let decimals = decimals(ns / unit);
     let [low, high] = ci95.map(|bound| fixed(bound / unit, decimals));
     format!("{} {name} ({low}\u{2013}{high})", fixed(ns / unit, decimals))
 }
 
+/// Whole milliseconds of a time in ns, as published tables have them.
+pub(crate) fn fixed_milliseconds(ns: f64) -> String {
+    if ns < 1e7 { fixed(ns / 1e6, 1) } else { grouped(&format!("{:.0}", ns / 1e6)) }
+}
+
 /// The interval alone, in the unit of its time.
-pub(crate) fn interval(ns: f64, ci95: [f64; 2]) -> String {
+pub(crate) fn interval(ns: f64, ci95: Option<[f64; 2]>) -> String {
     let whole = time_within(ns, ci95);
     whole.split_once(" (").map(|(_, bounds)| format!("({bounds}")).unwrap_or_default()
 }
@@ -230,8 +236,8 @@ mod tests {
         ] {
             assert_eq!(time(ns), text);
         }
-        assert_eq!(time_within(262_400.0, [259_800.0, 1_265_000.0]), "262 µs (260–1265)");
-        assert_eq!(time_within(9_996.0, [9_990.0, 10_004.0]), "10.0 µs (10.0–10.0)");
+        assert_eq!(time_within(262_400.0, Some([259_800.0, 1_265_000.0])), "262 µs (260–1265)");
+        assert_eq!(time_within(9_996.0, Some([9_990.0, 10_004.0])), "10.0 µs (10.0–10.0)");
         assert_eq!(time(f64::NAN), "? s");
     }
 

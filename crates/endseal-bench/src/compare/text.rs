@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Compared, Comparison, Verdict};
-use crate::report;
+use crate::report::case::Case;
 use crate::words::{self, fine_percent, tame};
 
 const HEAD: [&str; 7] = ["case", "subject", "first", "second", "change", "normalised", "verdict"];
@@ -37,15 +37,9 @@ impl Comparison {
         out + &self.summary()
     }
 
-    /// "0.31 %", or one for each suite.
-    fn floors(&self) -> Option<String> {
-        let whole = self.noise_floor.map(fine_percent);
-        if self.noise_floors.len() < 2 {
-            return self.noise_floors.values().next().copied().map(fine_percent).or(whole);
-        }
-        let of =
-            |(suite, floor): (&String, &f64)| format!("{} {}", fine_percent(*floor), tame(suite));
-        whole.map(|_| self.noise_floors.iter().map(of).collect::<Vec<_>>().join(", "))
+    /// The largest noise floor, which decides least.
+    fn floor(&self) -> Option<String> {
+        self.noise_floors.values().copied().max_by(f64::total_cmp).map(fine_percent)
     }
 
     fn summary(&self) -> String {
@@ -56,9 +50,9 @@ impl Comparison {
             self.count(Verdict::Worse),
             self.count(Verdict::NoDifference),
         );
-        let (floor, drift) = (self.floors(), fine_percent(self.drift));
+        let (floor, drift) = (self.floor(), fine_percent(self.drift));
         let _ = match floor {
-            Some(floor) => write!(out, " (noise floor {floor}, drifts {drift})"),
+            Some(floor) => write!(out, " (noise floors up to {floor}, drifts {drift})"),
             None => {
                 let undecided = self.count(Verdict::Undecided);
                 write!(out, ", {undecided} undecided for want of a noise floor")
@@ -97,7 +91,12 @@ impl Compared {
         [
             format!(
                 "{} {}",
-                report::case(&self.suite, &self.case, &self.params),
+                Case {
+                    suite: self.suite.clone(),
+                    case: self.case.clone(),
+                    params: self.params.clone(),
+                }
+                .describe(),
                 tame(&self.metric)
             ),
             subject,

@@ -16,6 +16,7 @@ use crate::suite::s3::{
     DIRECT, GET, MEMORY, MULTIPART, PASS_THROUGH, PUT, PUT_CHUNKED, RANGE, SEED, SMALL,
 };
 
+mod buckets;
 mod check;
 mod line;
 mod memory;

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::document::{Document, Text};
-use super::figures::{Case, Figures, MEMBERS, OURS};
-use super::losses;
+use super::figures::Figures;
+use super::value::Scope;
+use super::{losses, markup, table};
 use crate::environment::NO_LTO;
-use crate::record::{Params, Record, Row};
+use crate::record::Record;
 use crate::words;
 
 /// A drift beyond this makes a run doubtful.
@@ -21,7 +22,18 @@ pub(crate) fn write(document: &mut Document, figures: &Figures<'_>) {
     banners(document, figures.record);
     document.paragraph(summary(figures));
     document.section("Headline figures");
-    headlines(document, figures);
+    let parts = figures.parts();
+    for part in &parts {
+        if parts.len() > 1 {
+            document.subsection(part.suite.name);
+        }
+        table::write(document, figures, part.suite.name, &part.content.headlines);
+    }
+    document.paragraph(
+        "Times are medians with their 95 % interval; a factor is the median of the ratios of rounds in \
+         which both took turns, with its interval, and \u{201c}≈\u{201d} marks one that was computed from \
+         two medians. A factor in italics compares different properties.",
+    );
     document.section("Where we lose");
     losses::write(document, figures);
 }
@@ -61,7 +73,7 @@ fn banners(document: &mut Document, record: &Record) {
             words::percent(record.environment.steal)
         ));
     }
-    if record.noise_floor.is_none() && !record.rows.is_empty() {
+    if record.noise_floors.is_empty() && !record.rows.is_empty() {
         document.banner(
             "No subject was measured against itself, so there is no noise floor: small differences \
              may be noise.",
@@ -72,35 +84,31 @@ fn banners(document: &mut Document, record: &Record) {
 fn summary(figures: &Figures<'_>) -> Text {
     let record = figures.record;
     let mut text = Text::new();
-    for view in figures.views() {
-        text = text.join(view.report.summary(figures)).say(" ");
+    for part in figures.parts() {
+        let scope = Scope { suite: part.suite.name.into(), ..Scope::default() };
+        let mut clauses = part.content.summary.iter();
+        let first = clauses.next().and_then(|clause| markup::filled(clause, &scope, figures));
+        let Some(first) = first else {
+            text = text.say(format!("This run has no headline figure of {}. ", part.suite.name));
+            continue;
+        };
+        text = text.join(first);
+        for clause in clauses.filter_map(|clause| markup::filled(clause, &scope, figures)) {
+            text = text.join(clause);
+        }
+        text = text.say(". ");
     }
     let measured: BTreeSet<&str> = record.rows.iter().map(|row| &*row.subject).collect();
-    let measured = measured.len();
-    text = text.say(format!("{} measured", words::plural(measured, "subject")));
-    let skipped = record.skipped.len();
-    if skipped > 0 {
-        text = text.say(format!(", {} skipped (see \u{201c}Not measured\u{201d})", skipped));
-    }
-    if let Some(floors) = figures.noise_floors() {
-        text =
-            text.say(format!("; differences below {floors} are noise and are not reported as any"));
+    text = text.say(format!("{} measured", words::plural(measured.len(), "subject")));
+    if !record.skipped.is_empty() {
+        let skipped = record.skipped.len();
+        text = text.say(format!(", {skipped} skipped (see \u{201c}Not measured\u{201d})"));
     }
     text.say(". ").say(machine(record))
 }
 
-/// The headline figures of each suite, under its name where there are several.
-fn headlines(document: &mut Document, figures: &Figures<'_>) {
-    let views = figures.views();
-    for view in &views {
-        if views.len() > 1 {
-            document.subsection(view.suite.name);
-        }
-        view.report.headlines(document, figures);
-    }
-}
-
-/// "AMD EPYC, 2 CPUs, with the vector kernel; endseal 0.1.0, 2026-11-20."
+/// The machine and the build, as "AMD EPYC, 2 CPUs, with the vector kernel; endseal 0.1.0,
+/// 2026-11-20."
 fn machine(record: &Record) -> String {
     let environment = &record.environment;
     let mut parts = Vec::new();
@@ -122,31 +130,4 @@ fn machine(record: &Record) -> String {
         parts.push(format!("extent {}", record.extent));
     }
     if parts.is_empty() { String::new() } else { format!("Machine: {}.", parts.join(", ")) }
-}
-
-/// "seed-noble against endseal: lacks sender."
-pub(crate) fn differs(figures: &Figures<'_>, other: &str) -> Option<String> {
-    let difference = figures.difference(OURS, other)?;
-    Some(format!("{} beside {OURS}: {difference}.", words::tame(other)))
-}
-
-/// A time, which clock if it is not the usual one, and how many threads if there are several.
-pub(crate) fn time_text(row: &Row) -> Text {
-    let text = Text::from(words::time(row.median));
-    let text = if row.metric == "cpu" { text.say(" CPU") } else { text };
-    match row.threads {
-        Some(threads) => text.say(format!(" on {}", words::plural(threads, "thread"))),
-        None => text,
-    }
-}
-
-/// The case of `count` messages at once that was measured; of several, the one for 100 members.
-pub(crate) fn many(figures: &Figures<'_>, name: &str, count: u64) -> Option<Case> {
-    let has = |params: &Params| params.get("count") == Some(&count);
-    let cases = figures.timed_cases().into_iter();
-    let mut found: Vec<&Case> = cases
-        .filter(|case| case.suite == "envelope" && case.case == name && has(&case.params))
-        .collect();
-    found.sort_by_key(|case| case.params.get(MEMBERS) != Some(&100));
-    found.first().map(|case| (*case).clone())
 }

@@ -1,196 +1,156 @@
-//! What the project set out to reach, beside what this run found.
+//! The project's goals beside what this run found.
 
+use super::content::Goal;
 use super::document::{Document, Table, Text};
-use super::figures::{Case, Figures, OURS};
+use super::figures::{Figures, Part};
+use super::markup;
+use super::value::{Scope, Value};
 use crate::words;
 
 /// The largest noise floor with which each figure decides.
 const DECISIVE: f64 = 0.05;
 
-/// A figure that the project wants to reach.
-pub(crate) struct Goal {
-    pub(crate) what: String,
-    pub(crate) measure: Measure,
-    pub(crate) bound: Bound,
-    /// What the two that are compared do not have in common, if it must be said.
-    pub(crate) note: Option<&'static str>,
-}
-
-/// Which figure.
-pub(crate) enum Measure {
-    /// How many times faster `subject` is than `against`.
-    Factor { case: Case, subject: &'static str, against: &'static str },
-    /// A share of one measured time in another.
-    Share(Option<f64>),
-    /// A share of lengths, counts or memory, which no noise of the machine changes.
-    Exact(Option<f64>),
-}
-
-/// What it must be.
-pub(crate) enum Bound {
-    AtLeast(f64),
-    AtMost(f64),
-    /// None: a figure that belongs beside a goal, so that nobody takes the one for the other.
-    None,
-}
-
-impl Goal {
-    /// `endseal` is at least `times` as fast as `against`.
-    pub(crate) fn faster(
-        what: impl Into<String>,
-        case: Case,
-        against: &'static str,
-        times: f64,
-    ) -> Self {
-        let measure = Measure::Factor { case, subject: OURS, against };
-        Self { what: what.into(), measure, bound: Bound::AtLeast(times), note: None }
-    }
-
-    /// A share that must not be larger.
-    pub(crate) fn at_most(what: impl Into<String>, share: Option<f64>, bound: f64) -> Self {
-        let (measure, bound) = (Measure::Share(share), Bound::AtMost(bound));
-        Self { what: what.into(), measure, bound, note: None }
-    }
-
-    /// A share of lengths, counts or memory that must not be larger.
-    pub(crate) fn exactly(what: impl Into<String>, share: Option<f64>, bound: f64) -> Self {
-        Self { measure: Measure::Exact(share), ..Self::at_most(what, share, bound) }
-    }
-
-    /// The figure and its interval; `None` if this run did not measure it.
-    fn found(&self, figures: &Figures<'_>) -> Option<(f64, Option<[f64; 2]>)> {
-        match &self.measure {
-            Measure::Factor { case, subject, against } => {
-                let factor = figures.factor(case, subject, against)?;
-                Some((factor.median, factor.ci95))
-            }
-            Measure::Share(share) | Measure::Exact(share) => share.map(|share| (share, None)),
-        }
-    }
-
-    /// A figure within the noise floor of its bound decides nothing if that floor is above [`DECISIVE`].
-    fn judge(&self, figures: &Figures<'_>, floor: f64) -> Verdict {
-        let Some((median, _)) = self.found(figures) else { return Verdict::NotMeasured };
-        let (bound, reached) = match self.bound {
-            Bound::AtLeast(bound) => (bound, median >= bound),
-            Bound::AtMost(bound) => (bound, median <= bound),
-            Bound::None => return Verdict::NoGoal,
-        };
-        let exact = matches!(self.measure, Measure::Exact(_));
-        if !exact && floor > DECISIVE && (median / bound - 1.0).abs() <= floor {
-            return Verdict::NotDecided;
-        }
-        if reached { Verdict::Reached } else { Verdict::Missed }
-    }
-
-    fn wanted(&self) -> String {
-        match self.bound {
-            Bound::AtLeast(bound) => format!("≥ {}", words::factor(bound, None)),
-            Bound::AtMost(bound) => format!("≤ {}", words::factor(bound, None)),
-            Bound::None => "–".into(),
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+/// The judgement of a goal (docs/bench/README.md).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Verdict {
+    /// The figure is on its bound or better.
     Reached,
     /// The noise of the machine is larger than the distance to the bound.
     NotDecided,
-    Missed,
+    /// The figure is worse than its bound by this share of it.
+    Missed(f64),
+    /// The run has no such figure.
     NotMeasured,
-    NoGoal,
 }
 
-/// The goals of all suites that were measured, and why some were missed.
+/// A goal with its judgement.
+#[derive(Debug)]
+pub(crate) struct Judged {
+    pub(crate) goal: &'static Goal,
+    pub(crate) value: Option<Value>,
+    pub(crate) verdict: Verdict,
+}
+
+/// Judges the goals of a suite.
+pub(crate) fn judged(figures: &Figures<'_>, part: &Part) -> Vec<Judged> {
+    let scope = Scope { suite: part.suite.name.into(), ..Scope::default() };
+    let of = |goal: &'static Goal| {
+        let value = goal.value.value(&scope, figures);
+        // The largest floor of the cases that are compared.
+        let cases = goal.value.figures().into_iter().filter_map(|figure| scope.case_of(figure));
+        let floors = cases.map(|case| figures.noise_floor_of(&case.suite, &case.case));
+        let floor = floors.fold(0.0, f64::max);
+        let verdict = value.as_ref().map_or(Verdict::NotMeasured, |value| {
+            verdict(goal, value.number, if goal.exact { 0.0 } else { floor })
+        });
+        Judged { goal, value, verdict }
+    };
+    part.content.goals.iter().map(of).collect()
+}
+
+/// A figure within the noise floor of its bound decides nothing if that floor is above
+/// [`DECISIVE`].
+fn verdict(goal: &Goal, number: f64, floor: f64) -> Verdict {
+    let (bound, short) = match (goal.at_least, goal.at_most) {
+        (Some(bound), _) => (bound, 1.0 - number / bound),
+        (None, Some(bound)) => (bound, number / bound - 1.0),
+        (None, None) => return Verdict::NotMeasured,
+    };
+    if floor > DECISIVE && (number / bound - 1.0).abs() <= floor {
+        return Verdict::NotDecided;
+    }
+    if short <= 0.0 { Verdict::Reached } else { Verdict::Missed(short) }
+}
+
+/// The goals of all suites that were measured.
 pub(crate) fn write(document: &mut Document, figures: &Figures<'_>) {
-    let views = figures.views();
-    let with_goals = views.iter().map(|view| (view, view.report.goals(figures)));
-    let with_goals: Vec<_> = with_goals.filter(|(_, goals)| !goals.is_empty()).collect();
-    if with_goals.is_empty() {
-        return;
-    }
     document.section("Goals");
-    for (view, goals) in &with_goals {
-        if with_goals.len() > 1 {
-            document.subsection(view.suite.name);
-        }
-        if table(document, figures, goals, figures.noise_floor_of(view.suite.name)) {
-            view.report.why_missed(document, figures);
-        }
+    for part in figures.parts() {
+        let judged = judged(figures, &part);
+        document.subsection(part.suite.name);
+        document.table(table(&judged));
     }
+    document.paragraph(
+        "A goal is not decided if the noise floor of its cases is above 5 % and the figure lies within \
+         that floor of the bound. docs/bench/README.md says what follows from a miss.",
+    );
 }
 
-/// Writes the table. Gives whether a goal was missed.
-fn table(document: &mut Document, figures: &Figures<'_>, goals: &[Goal], noise_floor: f64) -> bool {
+fn table(all: &[Judged]) -> Table {
     let mut table = Table::new("", &["Goal", "wanted", "here", ""]);
-    let mut missed = false;
-    for goal in goals {
-        let verdict = goal.judge(figures, noise_floor);
-        missed |= verdict == Verdict::Missed;
-        let here = match goal.found(figures) {
+    for Judged { goal, value, verdict } in all {
+        let here = match value {
             // One percent matters in a share of nearly all.
-            Some((median, None)) if (0.9..1.1).contains(&median) => {
-                words::fine_factor(median).into()
+            Some(value) if value.ci95.is_none() && (0.9..1.1).contains(&value.number) => {
+                words::fine_factor(value.number).into()
             }
-            Some((median, ci95)) => words::factor(median, ci95).into(),
+            Some(value) if value.unit == "×" => words::factor(value.number, value.ci95).into(),
+            Some(value) => value.text().into(),
             None => Text::not_measured(),
         };
         let verdict = match verdict {
             Verdict::Reached => Text::from("reached"),
             Verdict::NotDecided => Text::from("not decided"),
-            Verdict::Missed => Text::new().strong("missed"),
+            Verdict::Missed(by) => {
+                Text::new().strong("missed").say(format!(" by {}", words::percent(*by)))
+            }
             Verdict::NotMeasured => Text::from("–"),
-            Verdict::NoGoal => Text::from("no goal"),
         };
-        let mut what = Text::from(&*goal.what);
-        if let Some(note) = goal.note {
-            let note = Text::from(note);
+        let mut what = markup::text(&goal.what);
+        if let Some(note) = &goal.note {
+            let note = markup::text(note);
             let known = table.notes.iter().position(|known| *known == note);
             what = what.note(known.unwrap_or(table.notes.len()) + 1);
             table.notes.extend(known.is_none().then_some(note));
         }
-        table.row(vec![what, goal.wanted().into(), here, verdict]);
+        table.row(vec![what, wanted(goal, value.as_ref()).into(), here, verdict]);
     }
-    document.table(table);
-    missed
+    table
+}
+
+fn wanted(goal: &Goal, value: Option<&Value>) -> String {
+    let unit = value.map_or("×", |value| &value.unit);
+    let of = |bound: f64| match unit {
+        "×" => words::factor(bound, None),
+        unit => words::value(bound, unit),
+    };
+    match (goal.at_least, goal.at_most) {
+        (Some(bound), _) => format!("≥ {}", of(bound)),
+        (None, Some(bound)) => format!("≤ {}", of(bound)),
+        (None, None) => "–".into(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Record;
+    use crate::report::expression::Expression;
 
-    fn judged(measure: Measure, bound: Bound, noise_floor: f64) -> Verdict {
-        let goal = Goal { what: "bytes".into(), measure, bound, note: None };
-        goal.judge(&Figures::new(&Record::default(), Vec::new()), noise_floor)
-    }
-
-    fn share(share: Option<f64>, bound: Bound) -> Verdict {
-        judged(Measure::Share(share), bound, 0.05)
+    fn goal(at_least: Option<f64>, at_most: Option<f64>) -> Goal {
+        let (what, value) = (String::new(), Expression::Number(0.0));
+        Goal { what, value, at_least, at_most, exact: false, note: None }
     }
 
     #[test]
     fn a_figure_within_the_noise_of_its_bound_decides_nothing() {
-        let judged = |share, floor| judged(Measure::Share(Some(share)), Bound::AtMost(1.6), floor);
-        assert_eq!(judged(1.7, 0.05), Verdict::Missed);
-        assert_eq!(judged(1.7, 0.10), Verdict::NotDecided);
-        assert_eq!(judged(1.5, 0.10), Verdict::NotDecided);
-        assert_eq!(judged(1.4, 0.10), Verdict::Reached);
-        assert_eq!(judged(1.8, 0.10), Verdict::Missed);
-        let exact = Measure::Exact(Some(1.7));
-        let goal =
-            Goal { what: "bytes".into(), measure: exact, bound: Bound::AtMost(1.6), note: None };
-        assert_eq!(goal.judge(&Figures::new(&Record::default(), Vec::new()), 0.5), Verdict::Missed);
+        let goal = goal(None, Some(1.6));
+        assert!(
+            matches!(verdict(&goal, 1.7, 0.05), Verdict::Missed(by) if (by - 0.0625).abs() < 1e-9)
+        );
+        assert_eq!(verdict(&goal, 1.7, 0.10), Verdict::NotDecided);
+        assert_eq!(verdict(&goal, 1.5, 0.10), Verdict::NotDecided);
+        assert_eq!(verdict(&goal, 1.4, 0.10), Verdict::Reached);
+        assert!(matches!(verdict(&goal, 1.8, 0.10), Verdict::Missed(_)));
     }
 
     #[test]
     fn a_goal_is_reached_on_its_bound_and_missed_beyond() {
-        assert_eq!(share(Some(8.0), Bound::AtLeast(8.0)), Verdict::Reached);
-        assert_eq!(share(Some(7.9), Bound::AtLeast(8.0)), Verdict::Missed);
-        assert_eq!(share(Some(0.5), Bound::AtMost(0.53)), Verdict::Reached);
-        assert_eq!(share(Some(0.54), Bound::AtMost(0.53)), Verdict::Missed);
-        assert_eq!(share(None, Bound::AtMost(0.53)), Verdict::NotMeasured);
-        assert_eq!(share(Some(0.1), Bound::None), Verdict::NoGoal);
+        assert_eq!(verdict(&goal(Some(8.0), None), 8.0, 0.0), Verdict::Reached);
+        assert!(
+            matches!(verdict(&goal(Some(8.0), None), 6.0, 0.0), Verdict::Missed(by) if by == 0.25)
+        );
+        assert_eq!(verdict(&goal(None, Some(0.53)), 0.5, 0.0), Verdict::Reached);
+        assert!(matches!(verdict(&goal(None, Some(0.53)), 0.54, 0.0), Verdict::Missed(_)));
     }
 }

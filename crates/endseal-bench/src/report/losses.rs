@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::case::Case;
 use super::document::{Document, Table, Text};
-use super::figures::{Case, Figures, OURS, axis, is_floor, is_ours, on_axis};
+use super::figures::{Figures, OURS, axis, is_floor, is_ours, on_axis};
 use crate::record::{Better, Row};
 use crate::words;
 
@@ -115,9 +116,11 @@ impl Lost {
 
 /// What the other does less or more, then what else is known of the case.
 fn why(figures: &Figures<'_>, job: &Job, other: &str, difference: Option<String>) -> Text {
-    let known = figures
-        .view(&job.case.suite)
-        .and_then(|view| view.report.why_lost(&job.case, &job.metric, other));
+    let content = figures.content(&job.case.suite);
+    let known = content.and_then(|content| {
+        content.lost.iter().find(|lost| lost.fits(&job.case, &job.metric, other))
+    });
+    let known = known.map(|lost| lost.why.as_str());
     let difference = difference.map(|difference| format!("{}: {difference}", words::tame(other)));
     match (difference, known) {
         (None, None) => "not known".into(),
@@ -132,8 +135,8 @@ fn found(figures: &Figures<'_>) -> Vec<(Job, Vec<(String, Lost)>)> {
     let mut losses = Losses::default();
     for (case, ours, other, factor) in figures.pairs() {
         let rivals = is_ours(ours) && !is_ours(other) && !is_floor(&case.suite, other);
-        if rivals && factor.median < 1.0 && figures.beyond_noise(&case.suite, factor) {
-            let words = figures.factor_words(&case.suite, factor);
+        if rivals && factor.median < 1.0 && figures.beyond_noise(case, factor) {
+            let words = figures.factor_words(case, factor);
             losses.add("time", case, (ours, other), factor.median, words);
         }
     }
@@ -143,9 +146,9 @@ fn found(figures: &Figures<'_>) -> Vec<(Job, Vec<(String, Lost)>)> {
         for other in figures.subjects().into_iter().filter(rival) {
             let Some(theirs) = figures.time(case, other) else { continue };
             let Some(factor) = figures.factor(case, OURS, other) else { continue };
-            let apart = theirs.ci95[1] < ours.ci95[0];
-            if factor.ci95.is_none() && apart && figures.beyond_noise(&case.suite, factor) {
-                let words = figures.factor_words(&case.suite, factor);
+            let apart = bounds(theirs)[1] < bounds(ours)[0];
+            if !factor.paired && apart && figures.beyond_noise(case, factor) {
+                let words = figures.factor_words(case, factor);
                 losses.add("time", case, (OURS, other), factor.median, words);
             }
         }
@@ -161,9 +164,10 @@ fn found(figures: &Figures<'_>) -> Vec<(Job, Vec<(String, Lost)>)> {
                     Better::Less => (*theirs, ours),
                     Better::More => (ours, *theirs),
                 };
-                if small.ci95[1] < large.ci95[0] {
-                    let text =
-                        format!("{} against {}", super::value_of(ours), super::value_of(theirs));
+                if bounds(small)[1] < bounds(large)[0] {
+                    let [ours, other] =
+                        [ours, theirs].map(|row| words::value(row.median, &row.unit));
+                    let text = format!("{ours} against {other}");
                     let ratio = small.median / large.median;
                     losses.add(metric, case, (OURS, &theirs.subject), ratio, text);
                 }
@@ -171,6 +175,11 @@ fn found(figures: &Figures<'_>) -> Vec<(Job, Vec<(String, Lost)>)> {
         }
     }
     losses.in_order()
+}
+
+/// The interval of a figure; its median twice where it has none.
+fn bounds(row: &Row) -> [f64; 2] {
+    row.ci95.unwrap_or([row.median; 2])
 }
 
 /// By what was lost and to whom.

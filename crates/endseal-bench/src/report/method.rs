@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::case::Case;
 use super::document::{Document, Table, Text};
-use super::figures::{Case, Figures};
+use super::figures::Figures;
 use crate::record::{Record, Skip};
 use crate::words;
 
@@ -122,9 +123,10 @@ fn method(document: &mut Document, figures: &Figures<'_>) {
          takes less than 2 ms: the batch before was another program's, which evicts caches and lets \
          wide vector units power down.",
         "A time is the median of the rounds; a ratio is the median of the ratios within rounds. Both \
-         have a 95 % bootstrap interval over the rounds, widened by the noise floor (squares add up): \
-         rounds of one run share keys, memory and compiled code, and agree with each other more than \
-         two runs do.",
+         have the interval of the sign test, two order statistics between which the median lies in at \
+         least 95 of 100 cases, widened by the noise floor (squares add up): rounds of one run share \
+         keys, memory and compiled code, and agree with each other more than two runs do. Fewer than six \
+         rounds have no such interval, and none is shown. The record has the samples themselves.",
         "Peers run as processes of their own and time themselves by their own clock; neither the \
          pipe nor our language is in their figures.",
         "Allocations and peak heap come from a pass of their own that is not timed. Lengths are \
@@ -134,15 +136,10 @@ fn method(document: &mut Document, figures: &Figures<'_>) {
     .map(Text::from)
     .collect();
     items.push(
-        match figures.noise_floors() {
-            Some(floors) => format!(
-                "Noise floor {floors}: nine preparations of endseal in the first case of a suite, timed \
-                 one after the other, lie within it in 95 of 100 cases (two standard deviations). \
-                 Smaller differences are called \u{201c}no difference\u{201d}.",
-            ),
-            None => "Noise floor: not measured in this run.".into(),
-        }
-        .into(),
+        "Noise floor: of the first case of each name, several preparations of endseal, timed one after \
+         the other, lie within it in 95 of 100 cases (two standard deviations). Smaller differences are \
+         called \u{201c}no difference\u{201d}."
+            .into(),
     );
     items.push(
         match record.drift {
@@ -156,6 +153,11 @@ fn method(document: &mut Document, figures: &Figures<'_>) {
         .into(),
     );
     document.list(items);
+    let mut table = Table::new("Noise floors", &["Case", "noise floor"]);
+    for (class, floor) in &record.noise_floors {
+        table.row(vec![class.replace('/', ": ").into(), words::fine_percent(*floor).into()]);
+    }
+    document.table(table);
 }
 
 fn environment(record: &Record) -> Table {

@@ -1,12 +1,14 @@
-//! Every subject beside endseal, by what it protects, and what each of those properties costs.
+//! Every subject beside endseal, by what it protects.
 
 use std::collections::BTreeMap;
 
-use super::chart::{Bar, BarGroup, Bars, Chart, Scale};
+use super::case::Case;
+use super::chart::{Bar, BarGroup, Chart, Scale};
+use super::charts;
 use super::document::{Document, Table, Text};
-use super::figures::{Case, Figures, OURS, axis, is_floor, is_ours, on_axis, without};
-use super::front::time_text;
-use crate::record::Params;
+use super::figures::{Figures, OURS, axis, is_floor, is_ours, on_axis, without};
+use super::table::case_of;
+use crate::record::{Params, Row};
 use crate::suite::Suite;
 use crate::words;
 
@@ -29,10 +31,6 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
             document.paragraph(*note);
         }
         document.table(matrix(figures, &suite, &cases));
-    }
-    document.section("What each property costs");
-    for view in figures.views() {
-        view.report.prices(document, figures);
     }
 }
 
@@ -61,8 +59,7 @@ fn matrix(figures: &Figures<'_>, suite: &str, cases: &[&Case]) -> Table {
         let value = case.params.get(axis(suite));
         table.head.push(value.map_or("here".into(), |value| on_axis(axis(suite), *value).into()));
     }
-    let protects =
-        cases.iter().find(|case| figures.view(suite).is_none_or(|view| view.report.protects(case)));
+    let protects = cases.iter().find(|case| figures.protects(case));
     let takes_part =
         |subject: &&str| cases.iter().any(|case| figures.time(case, subject).is_some());
     let mut classes: BTreeMap<(usize, String), Vec<&str>> = BTreeMap::new();
@@ -97,21 +94,23 @@ fn matrix(figures: &Figures<'_>, suite: &str, cases: &[&Case]) -> Table {
     table
 }
 
+/// A time, which clock if it is not the usual one, and how many threads if there are several.
+fn time_text(row: &Row) -> String {
+    let clock = if row.metric == "cpu" { " CPU" } else { "" };
+    let threads = row.threads.map(|threads| format!(" on {}", words::plural(threads, "thread")));
+    format!("{}{clock}{}", words::time(row.median), threads.unwrap_or_default())
+}
+
 fn cell(figures: &Figures<'_>, case: &Case, subject: &str) -> Text {
     let Some(row) = figures.time(case, subject) else {
         return "–".into();
     };
     if subject == OURS {
-        let threads = row.threads.map(|threads| words::plural(threads, "thread"));
-        let text = Text::new().strong(words::time(row.median));
-        let text = match threads {
-            Some(threads) => text.say(format!(" on {threads}")).line_break(),
-            None => text.line_break(),
-        };
+        let text = Text::new().strong(time_text(row)).line_break();
         return text.say(words::interval(row.median, row.ci95));
     }
     let Some(factor) = figures.factor(case, OURS, subject) else {
-        return time_text(row);
+        return time_text(row).into();
     };
     // The interval on a line of its own: the table is as wide as its group sizes are many.
     let unlike = figures.difference_at(case, OURS, subject).is_some();
@@ -119,8 +118,8 @@ fn cell(figures: &Figures<'_>, case: &Case, subject: &str) -> Text {
         true => text.emphasis(words),
         false => text.say(words),
     };
-    let words = figures.factor_words(&case.suite, factor);
-    let text = time_text(row).line_break();
+    let words = figures.factor_words(case, factor);
+    let text = Text::from(time_text(row)).line_break();
     match words.split_once(" (") {
         Some((factor, interval)) => {
             let text = marked(text, factor).line_break();
@@ -132,43 +131,36 @@ fn cell(figures: &Figures<'_>, case: &Case, subject: &str) -> Text {
 
 /// Ratios of the main cases of all suites.
 fn bars(figures: &Figures<'_>) -> Option<Chart> {
+    /// More bars of a case cannot be told apart.
+    const MOST: usize = 14;
     let mut groups = Vec::new();
-    let mut description = Vec::new();
-    for case in figures.views().into_iter().flat_map(|view| view.report.main_cases()) {
-        let mut bars: Vec<Bar> = figures
-            .subjects()
-            .into_iter()
-            .filter(|subject| !is_ours(subject) && !is_floor(&case.suite, subject))
-            .filter_map(|subject| {
-                let factor = figures.factor(&case, OURS, subject)?;
-                let ci95 = factor.ci95?;
-                let text = words::factor(factor.median, Some(ci95));
-                let alike = figures.difference_at(&case, OURS, subject).is_none();
-                Some(Bar { name: words::tame(subject), median: factor.median, ci95, text, alike })
-            })
-            .collect();
+    let cases = figures
+        .parts()
+        .into_iter()
+        .flat_map(|part| part.content.main.iter().map(move |case| case_of(part.suite.name, case)));
+    for case in cases {
+        let rival = |subject: &&str| !is_ours(subject) && !is_floor(&case.suite, subject);
+        let bar = |subject: &str| {
+            let factor = figures.factor(&case, OURS, subject).filter(|factor| factor.paired)?;
+            let text = words::factor(factor.median, factor.ci95);
+            let alike = figures.difference_at(&case, OURS, subject).is_none();
+            let ci95 = factor.ci95.unwrap_or([factor.median; 2]);
+            Some(Bar { name: words::tame(subject), median: factor.median, ci95, text, alike })
+        };
+        let subjects = figures.subjects().into_iter().filter(rival);
+        let mut bars: Vec<Bar> = subjects.filter_map(bar).collect();
         bars.sort_by(|a, b| b.median.total_cmp(&a.median));
-        bars.truncate(14);
-        if bars.is_empty() {
-            continue;
+        bars.truncate(MOST);
+        if !bars.is_empty() {
+            groups.push(BarGroup { title: case.describe(), bars });
         }
-        let title = case.describe();
-        let each = bars.iter().map(|bar| format!("{} {}", bar.name, bar.text));
-        description.push(format!("{title}: {}.", each.collect::<Vec<_>>().join("; ")));
-        groups.push(BarGroup { title, bars });
     }
-    (!groups.is_empty()).then(|| {
-        Chart::Bars(Bars {
-            scale: Scale::Ratio,
-            title: "How many times faster endseal is than each".into(),
-            note: "Paired ratios with 95 % intervals; below 1, endseal is slower. In italics: \
-                   different properties"
-                .into(),
-            description: format!(
-                "Logarithmic axis; at 1 both are alike. {}",
-                description.join(" ")
-            ),
-            groups,
-        })
-    })
+    charts::drawn(
+        "How many times faster endseal is than each".into(),
+        "Paired ratios with 95 % intervals; below 1, endseal is slower. In italics: different \
+         properties"
+            .into(),
+        Scale::Ratio,
+        groups,
+    )
 }

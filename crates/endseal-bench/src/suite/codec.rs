@@ -1,5 +1,5 @@
-//! The tables of station 2 that a codec fills: serialize, deserialize, round trip and size, at three
-//! sizes and three layers.
+//! The tables of station 2 that a codec fills: serialize, deserialize, round trip and size, at
+//! three sizes and three layers.
 
 use super::{Case, Extent, Growing, Suite};
 use crate::case::{OURS, Params};
@@ -73,16 +73,13 @@ fn case(case: &'static str, params: &[(&str, u64)]) -> Case {
     Case { suite: "codec", case, params }
 }
 
-/// What the fields of the message of a case have together, by which sizes are judged.
-pub(crate) fn raw_of(params: &Params) -> Option<u64> {
-    let (bytes, blob_percent) = (*params.get("bytes")?, *params.get("blob_percent")?);
-    Some(raw_bytes(bytes, blob_percent))
-}
-
 /// Bytes of the raw fields beside text and blob, without an attachment and with one.
+#[cfg(test)]
 const FIELDS: [u64; 2] = [414, 441];
 
-/// Bytes of the fields of a message together: strings as UTF-8, numbers as 4 or 8 bytes.
+/// Bytes of the fields of a message together, by which sizes are judged: strings as UTF-8, numbers
+/// as 4 or 8 bytes.
+#[cfg(test)]
 pub(crate) fn raw_bytes(bytes: u64, blob_percent: u64) -> u64 {
     bytes + FIELDS[usize::from(bytes * blob_percent / 100 > 0)]
 }

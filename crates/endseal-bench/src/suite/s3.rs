@@ -104,7 +104,7 @@ fn rounds(extent: Extent, case: &Case) -> RangeInclusive<usize> {
         Extent::Quick if large => 3..=3,
         Extent::Quick if server => 7..=7,
         Extent::Quick if [PUT, PUT_CHUNKED, GET].contains(&case.case) => MIN_ROUNDS..=7,
-        _ if server && large => SERVER_ROUNDS..=SERVER_ROUNDS,
+        _ if server && large => MIN_ROUNDS..=MIN_ROUNDS,
         _ if server => SERVER_ROUNDS..=usize::MAX,
         _ => MIN_ROUNDS..=usize::MAX,
     }

@@ -72,7 +72,7 @@ fn a_quick_run_writes_figures_and_reports() {
     let skipped = told["skipped"].as_array().unwrap();
     assert_eq!(skipped.len(), 2, "a missing peer is a visible skip: {told}");
     let record: Value = serde_json::from_slice(&fs::read(out.join("run.json")).unwrap()).unwrap();
-    assert_eq!(record["schema"], "endseal-bench/1");
+    assert_eq!(record["schema"], "endseal-bench/2");
     assert_eq!(record["complete"], true);
     assert_eq!(record["arguments"]["peers"], serde_json::json!(["node", "rust"]));
     let html = fs::read_to_string(out.join("report.html")).unwrap();
@@ -237,9 +237,9 @@ fn records_that_cannot_be_read_say_why() {
         let path = scratch.write(name, content.as_bytes());
         run(program().args(["report"]).arg(path).arg("-o").arg(scratch.folder()))
     };
-    report("newer.json", r#"{"schema": "endseal-bench/2"}"#).fails(1, "newer version");
-    report("garbage.json", "seal: 3 us").fails(1, "not JSON");
-    report("other.json", r#"{"schema": "endseal-bench/1"}"#).fails(1, "not a record");
+    report("newer.json", r#"{"schema": "endseal-bench/3"}"#).fails(1, "this version reads");
+    report("garbage.json", "seal: 3 us").fails(1, "not a record");
+    report("other.json", r#"{"schema": "endseal-bench/2"}"#).fails(1, "not a record");
     let none = scratch.folder().join("none.json");
     run(program().args(["report"]).arg(none)).fails(3, "cannot be read");
     assert!(!scratch.names().iter().any(|name| name.starts_with("report")), "nothing half-written");

@@ -145,11 +145,10 @@ fn ratios_are_those_of_the_times_and_faulty_subjects_have_no_row() {
     let record = run(&plan(&cases), &mut subjects, skipped, &mut watch);
     assert!(record.complete);
     assert_eq!((watch.cases, watch.partial), (cases.len(), cases.len()));
-    assert_eq!(record.noise_floor, Some(0.0));
-    assert_eq!(record.noise_floors, [("envelope".to_owned(), 0.0)].into());
+    assert_eq!(record.noise_floors, [("envelope/seal".to_owned(), 0.0)].into());
     for ratio in &record.ratios {
         assert_eq!((ratio.against.as_str(), ratio.median), ("slow", 30.0));
-        assert_eq!(ratio.ci95, [30.0, 30.0]);
+        assert_eq!(ratio.ci95, Some([30.0, 30.0]));
     }
     assert_eq!(record.ratios.len(), cases.len());
     let named: Vec<_> = record.rows.iter().map(|row| row.subject.as_str()).collect();
@@ -163,7 +162,7 @@ fn ratios_are_those_of_the_times_and_faulty_subjects_have_no_row() {
         assert!(reasons.iter().any(|found| found.contains(reason)), "{reason}: {reasons:?}");
     }
     // Three numbers of members and a constant time: it hardly grows.
-    assert!(record.growth.iter().any(|growth| growth.sentence.contains("hardly grows")));
+    assert!(record.growth.iter().any(|growth| growth.exponent.abs() < 0.15));
 }
 
 #[test]
@@ -179,7 +178,7 @@ fn the_record_says_what_was_asked_and_how_fast_the_machine_was() {
         assert!(row.kernel_ns.is_none_or(|ns| record.calibrations.contains(&ns)));
     }
     let round_trips = record.rows.iter().filter(|row| row.metric == "round_trips");
-    assert!(round_trips.clone().all(|row| row.median == 3.0 && row.ci95 == [3.0, 3.0]));
+    assert!(round_trips.clone().all(|row| row.median == 3.0 && row.ci95 == Some([3.0, 3.0])));
     assert_eq!(round_trips.count(), cases.len(), "figures of a suite's own");
     let rates = record.rows.iter().filter(|row| row.metric == "mb_s");
     assert!(rates.clone().all(|row| row.better == Better::More && row.n == 3));

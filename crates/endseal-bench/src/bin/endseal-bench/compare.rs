@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use endseal_bench::compare::compare;
-use endseal_bench::schema::read_record_file;
+use endseal_bench::record::read_record_file;
 
 use crate::Outcome;
 use crate::failure::{Failure, Kind};

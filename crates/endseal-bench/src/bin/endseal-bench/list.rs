@@ -19,7 +19,7 @@ pub(crate) fn run(_: &Args) -> Result<Outcome, Failure> {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let mut ours = Vec::new();
-    for station in STATIONS {
+    for station in &STATIONS {
         let suite = station.suite;
         let _ = writeln!(text, "suite {}: {}", suite.name, suite.about);
         for extent in [Extent::Quick, Extent::Default, Extent::Full] {

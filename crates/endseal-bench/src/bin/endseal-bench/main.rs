@@ -7,6 +7,7 @@
 mod compare;
 mod doctor;
 mod failure;
+mod gate;
 mod list;
 mod report;
 mod results;
@@ -60,6 +61,7 @@ enum Command {
     List(list::Args),
     Report(report::Args),
     Compare(compare::Args),
+    Gate(gate::Args),
     Doctor(doctor::Args),
     #[command(hide = true)]
     Role(role::Args),
@@ -78,6 +80,7 @@ fn main() -> ExitCode {
         Command::List(args) => list::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Gate(args) => gate::run(&args, cli.global.json),
         Command::Doctor(args) => doctor::run(&args),
         Command::Role(args) => role::run(&args),
     };

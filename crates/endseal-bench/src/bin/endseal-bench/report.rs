@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use endseal_bench::schema::{ReadRecordError, read_record_file};
+use endseal_bench::record::{ReadRecordError, read_record_file};
 use serde_json::json;
 
 use crate::Outcome;
 use crate::failure::{Failure, Kind};
 use crate::results::write_reports;
 
-/// Write report.md and report.html anew from a run.json
+/// Write report.md, report.html and report.csv anew from a run.json
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Record of an earlier run
@@ -18,10 +18,17 @@ pub(crate) struct Args {
     /// Folder of the reports
     #[arg(short, long, value_name = "DIR", default_value = "bench-results")]
     out: PathBuf,
+    /// Print the table of README.md instead
+    #[arg(long, conflicts_with = "out")]
+    readme: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
     let record = read_record_file(&args.run).map_err(|error| unreadable(&args.run, &error))?;
+    if args.readme {
+        let text = endseal_bench::report::readme(&record);
+        return Ok(Outcome { json: json!({ "markdown": text }), text });
+    }
     write_reports(&args.out, &record)?;
     let out = args.out.display().to_string();
     Ok(Outcome { text: format!("written to {out}\n"), json: json!({ "out": out }) })

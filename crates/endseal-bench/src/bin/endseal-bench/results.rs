@@ -18,17 +18,18 @@ pub(crate) fn prepare(out: &Path) -> Result<(), Failure> {
 
 /// Writes `run.json`.
 pub(crate) fn write_record(out: &Path, record: &Record) -> Result<(), Failure> {
-    let mut json = serde_json::to_vec_pretty(record).map_err(|error| {
+    let mut json = serde_json::to_vec(record).map_err(|error| {
         Failure::new(Kind::Environment, "the figures have no JSON form").because(&error)
     })?;
     json.push(b'\n');
     write(out, "run.json", &json)
 }
 
-/// Writes `report.md` and `report.html`.
+/// Writes `report.md`, `report.html` and `report.csv`.
 pub(crate) fn write_reports(out: &Path, record: &Record) -> Result<(), Failure> {
     make_folder(out)?;
     write(out, "report.md", report::markdown(record).as_bytes())?;
+    write(out, "report.csv", report::csv(record).as_bytes())?;
     write(out, "report.html", report::html(record).as_bytes())
 }
 

@@ -20,7 +20,7 @@ use crate::{Outcome, results, shipped};
 /// Suite that starts the shipped program.
 const S3: &str = "s3";
 
-/// Measure and write run.json, report.md and report.html
+/// Measure and write run.json, report.md, report.html and report.csv
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// One row of each table, in a few minutes
@@ -213,13 +213,13 @@ fn outcome(out: &Path, record: &Record) -> Outcome {
     for ratio in &record.ratios {
         let params: Vec<_> =
             ratio.params.iter().map(|(name, value)| format!("{value} {name}")).collect();
+        let interval =
+            ratio.ci95.map_or("no interval".into(), |[low, high]| format!("[{low:.2}, {high:.2}]"));
         text.push_str(&format!(
-            "{:9} {:32} {:8.2}x  [{:.2}, {:.2}]  against {}\n",
+            "{:9} {:32} {:8.2}x  {interval}  against {}\n",
             ratio.case,
             params.join(", "),
             ratio.median,
-            ratio.ci95[0],
-            ratio.ci95[1],
             ratio.against
         ));
     }
@@ -235,7 +235,7 @@ fn outcome(out: &Path, record: &Record) -> Outcome {
         "rows": record.rows.len(),
         "ratios": record.ratios.len(),
         "skipped": skipped.collect::<Vec<_>>(),
-        "noise_floor": record.noise_floor,
+        "noise_floors": record.noise_floors,
     });
     Outcome { text, json }
 }

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use super::buckets::make_buckets;
 use super::line::Line;
 use super::place::Files;
 use super::shape::{Backend, Job, Shape};
-use super::world::make_buckets;
 use super::{described, failed, transfer, version};
 use crate::program;
 use crate::record::{Params, SubjectInfo};

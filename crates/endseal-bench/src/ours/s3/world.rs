@@ -1,32 +1,28 @@
 //! Backends and proxies, started when they are first needed, and then once for the whole run.
 
 use core::net::SocketAddr;
-use core::time::Duration;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-use std::thread::sleep;
-use std::time::Instant;
 
 use endseal_crypto::random::OsRandom;
 use endseal_kms::Ring;
 use endseal_kms::ring::{Protection, RingFile};
 
+use super::buckets::make_buckets;
 use super::line::Line;
 use super::place::Files;
 use super::shape::Backend;
 use super::{Way, failed, minio};
 use crate::program::{self, Role};
 use crate::s3::process::{self, Process};
-use crate::s3::{ACCESS_KEY, DROP, Failure, KEEP, REGION, SECRET, client, signer};
+use crate::s3::{ACCESS_KEY, Failure, REGION, SECRET};
 use crate::subject::SubjectError;
 
 /// Real servers.
 const SERVER: &str = "versitygw";
 const MINIO: &str = "minio";
-/// How long a server may take until it is ready.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// When the key ring was made, in seconds since 1970: it says nothing.
 const CREATED: u64 = 1_700_000_000;
 
@@ -127,28 +123,6 @@ fn installed(name: &str) -> Result<PathBuf, SubjectError> {
         let why = format!("{name} is not installed: tests/s3/install.sh {name}");
         SubjectError::Unsupported(why)
     })
-}
-
-/// Makes the buckets of the suite, as soon as the server does what it is told.
-pub(super) fn make_buckets(server: SocketAddr) -> Result<(), Failure> {
-    let start = Instant::now();
-    for bucket in [KEEP, DROP] {
-        let target = format!("/{bucket}");
-        loop {
-            let head = client::head(&signer(), server, "PUT", &target, &[], Some(0))?;
-            let (status, _, body) = client::Connection::open(server)?.ask(&head, &[])?;
-            match status {
-                200..300 => break,
-                // It listens before it is ready.
-                503 if start.elapsed() < PATIENCE => sleep(Duration::from_millis(50)),
-                _ => {
-                    let why = String::from_utf8_lossy(&body).into_owned();
-                    return Err(format!("a bucket was not made: {status} {why}").into());
-                }
-            }
-        }
-    }
-    Ok(())
 }
 
 fn configuration(ring: &std::path::Path, backend: SocketAddr) -> Result<String, Failure> {

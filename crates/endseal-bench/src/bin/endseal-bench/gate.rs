@@ -1,0 +1,50 @@
+//! `endseal-bench gate`
+
+use std::path::PathBuf;
+
+use endseal_bench::record::read_record_file;
+use endseal_bench::report::{Verdict, goals};
+use serde_json::json;
+
+use crate::Outcome;
+use crate::failure::{Failure, Kind};
+use crate::report::unreadable;
+
+/// Judge a run by the goals: exit code 1 if one is missed
+///
+/// A goal is missed if the figure is worse than its bound by more than `--tolerance`. What is not
+/// decided or not measured fails only with `--strict`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Record of a run
+    #[arg(default_value = "bench-results/run.json")]
+    run: PathBuf,
+    /// Share of a bound by which a figure may be worse
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    tolerance: f64,
+    /// Fail also if a goal is not decided or not measured
+    #[arg(long)]
+    strict: bool,
+}
+
+pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+    let record = read_record_file(&args.run).map_err(|error| unreadable(&args.run, &error))?;
+    let all = goals(&record);
+    let mut text = String::new();
+    let mut failed = Vec::new();
+    for (what, verdict) in &all {
+        let (word, fails) = match verdict {
+            Verdict::Reached => ("reached".to_owned(), false),
+            Verdict::NotDecided => ("not decided".to_owned(), args.strict),
+            Verdict::Missed(by) => (format!("missed by {:.0} %", by * 100.0), *by > args.tolerance),
+            _ => ("not measured".to_owned(), args.strict),
+        };
+        text.push_str(&format!("{word:16} {what}\n"));
+        failed.extend(fails.then(|| format!("{what}: {word}")));
+    }
+    let outcome = Outcome { text, json: json!({ "goals": all.len(), "failed": failed }) };
+    let Some(first) = failed.first() else { return Ok(outcome) };
+    let what = format!("{} of {} goals fail, the first: {first}", failed.len(), all.len());
+    crate::print(&outcome, json)?;
+    Err(Failure::new(Kind::Refused, what))
+}

@@ -1,0 +1,38 @@
+//! One case of one subject for an instruction counter: prepared, then run so many times and no
+//! more.
+
+use std::ffi::OsString;
+
+use crate::case::{INPUTS, Params};
+use crate::stations::Station;
+
+type Fault = Box<dyn core::error::Error + Send + Sync>;
+
+/// Runs `SUITE SUBJECT CASE PARAMS ITERATIONS`, with parameters as `members=10,bytes=1024`. With 0
+/// iterations it only prepares, so that the difference of two counts is that of the iterations.
+///
+/// # Errors
+/// Unknown names, and the failure of the subject.
+pub(crate) fn run(arguments: &[OsString]) -> Result<String, Fault> {
+    let texts: Option<Vec<&str>> = arguments.iter().map(|it| it.to_str()).collect();
+    let Some([suite, subject, case, params, iterations]) = texts.as_deref() else {
+        return Err("wanted: SUITE SUBJECT CASE PARAMS ITERATIONS".into());
+    };
+    let station = Station::find(suite).ok_or("there is no such suite")?;
+    let mut subjects = station.subjects();
+    let found = subjects.iter_mut().find(|it| it.info().subject == *subject);
+    let found = found.ok_or("there is no such subject")?;
+    let mut of_case = Params::new();
+    for pair in params.split(',').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').ok_or("a parameter is name=value")?;
+        of_case.insert(name.to_owned(), value.parse()?);
+    }
+    let mut prepared = found.prepare(case, &of_case, INPUTS)?;
+    let iterations: u32 = iterations.parse()?;
+    // The first call sets up what later ones share.
+    prepared.run(INPUTS)?;
+    if iterations > 0 {
+        prepared.run(iterations)?;
+    }
+    Ok(String::new())
+}

@@ -1,0 +1,33 @@
+//! The buckets of the suite on a real server.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::thread::sleep;
+use std::time::Instant;
+
+use crate::s3::{DROP, Failure, KEEP, client, signer};
+
+/// Time that a server may take until it is ready.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Makes the buckets of the suite, as soon as the server does what it is told.
+pub(super) fn make_buckets(server: SocketAddr) -> Result<(), Failure> {
+    let start = Instant::now();
+    for bucket in [KEEP, DROP] {
+        let target = format!("/{bucket}");
+        loop {
+            let head = client::head(&signer(), server, "PUT", &target, &[], Some(0))?;
+            let (status, _, body) = client::Connection::open(server)?.ask(&head, &[])?;
+            match status {
+                200..300 => break,
+                // It listens before it is ready.
+                503 if start.elapsed() < PATIENCE => sleep(Duration::from_millis(50)),
+                _ => {
+                    let why = String::from_utf8_lossy(&body).into_owned();
+                    return Err(format!("a bucket was not made: {status} {why}").into());
+                }
+            }
+        }
+    }
+    Ok(())
+}

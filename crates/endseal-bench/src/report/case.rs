@@ -1,0 +1,77 @@
+//! A case of a record, and its parameters in words.
+
+use crate::case::Params;
+use crate::record::Row;
+use crate::suite::s3::{MINIO, SERVER, SINK};
+use crate::suite::sessions::{MLS, PAIRWISE};
+use crate::words;
+
+/// The parameter that people name first.
+pub(crate) const MEMBERS: &str = "members";
+
+/// What was done.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Case {
+    pub(crate) suite: String,
+    pub(crate) case: String,
+    pub(crate) params: Params,
+}
+
+impl Case {
+    pub(super) fn of(row: &Row) -> Self {
+        Self { suite: row.suite.clone(), case: row.case.clone(), params: row.params.clone() }
+    }
+
+    /// "seal many".
+    pub(crate) fn name(&self) -> String {
+        words::tame(&self.case).replace('_', " ")
+    }
+
+    /// "seal, 100 members, 1 KB".
+    pub(crate) fn describe(&self) -> String {
+        let mut parts = vec![self.name()];
+        let params = describe_params(&self.params).into_iter();
+        // Messages of one connection follow each other.
+        let in_turn = self.suite == "transport" || self.suite == "s3";
+        parts.extend(params.map(|one| match in_turn {
+            true => one.replace(" at once", " in a row"),
+            false => one,
+        }));
+        parts.join(", ")
+    }
+}
+
+/// "100 members", "1 KB", "10 at once", "75 % blob".
+pub(crate) fn describe_params(params: &Params) -> Vec<String> {
+    let one = |(name, value): (&String, &u64)| match name.as_str() {
+        "bytes" => words::size_parameter(*value),
+        MEMBERS => words::plural_members(*value),
+        "count" => format!("{} at once", words::integer(*value)),
+        "collect" if *value == 0 => "none collected".into(),
+        "collect" => format!("{} collected", words::size_parameter(*value)),
+        "blob_percent" if *value == 0 => "text".into(),
+        "blob_percent" => format!("{} % blob", words::integer(*value)),
+        "letter" => "one letter repeated".into(),
+        "messages" => format!("{} messages", words::integer(*value)),
+        "conversations" if *value == 1 => "1 conversation".into(),
+        "conversations" => format!("{} conversations", words::integer(*value)),
+        "per_commit" => format!("{} a transaction", words::integer(*value)),
+        "engine" if *value == PAIRWISE => "pairwise".into(),
+        "engine" if *value == MLS => "MLS".into(),
+        "backend" if *value == SINK => "a backend that drops".into(),
+        "backend" if *value == SERVER => "a real server".into(),
+        "down" if *value == 0 => "up".into(),
+        "down" if *value == 1 => "down".into(),
+        "backend" if *value == MINIO => "MinIO".into(),
+        "part" => format!("parts of {}", words::size_parameter(*value)),
+        "delay_ms" => format!("{value} ms of delay"),
+        "streams" if *value == 1 => "1 stream".into(),
+        "streams" => format!("{} streams", words::integer(*value)),
+        "threads" if *value == 1 => "1 thread".into(),
+        "threads" => format!("{} threads", words::integer(*value)),
+        other => format!("{} {}", words::tame(other), words::integer(*value)),
+    };
+    // Members first, as people say it.
+    let (first, rest): (Vec<_>, Vec<_>) = params.iter().partition(|(name, _)| *name == MEMBERS);
+    first.into_iter().chain(rest).map(one).collect()
+}

@@ -1,0 +1,275 @@
+//! The content of a suite's part of a report, from `data/<suite>.toml`: published figures, goals,
+//! tables, charts and remarks.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::expression::{Expression, ParamList};
+
+/// The part of one suite.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Content {
+    /// Clauses of the summary; one of which a figure was not measured is left out.
+    pub(crate) summary: Vec<String>,
+    /// The cases whose ratios are drawn on the first pages, as parameters by case.
+    pub(crate) main: Vec<CaseRef>,
+    /// Cases in which nothing is protected: this parameter has at most that value.
+    #[serde(default)]
+    pub(crate) unprotected: BTreeMap<String, u64>,
+    pub(crate) headlines: TableSpec,
+    #[serde(rename = "goal")]
+    pub(crate) goals: Vec<Goal>,
+    #[serde(rename = "section")]
+    pub(crate) sections: Vec<Section>,
+    /// Reasons for which another subject is ahead; the first that fits holds.
+    #[serde(default, rename = "lost")]
+    pub(crate) lost: Vec<Lost>,
+}
+
+/// A case by its name and parameters.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CaseRef {
+    pub(crate) case: String,
+    #[serde(default)]
+    pub(crate) params: ParamList,
+}
+
+/// A figure that the project wants to reach: at least or at most a bound.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Goal {
+    pub(crate) what: String,
+    pub(crate) value: Expression,
+    pub(crate) at_least: Option<f64>,
+    pub(crate) at_most: Option<f64>,
+    /// True for lengths, counts and memory, which no noise of the machine changes.
+    #[serde(default)]
+    pub(crate) exact: bool,
+    pub(crate) note: Option<String>,
+}
+
+/// A section with its tables and charts, in this order.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Section {
+    pub(crate) title: String,
+    #[serde(default)]
+    pub(crate) text: String,
+    #[serde(default)]
+    pub(crate) list: Vec<String>,
+    #[serde(default, rename = "table")]
+    pub(crate) tables: Vec<TableSpec>,
+    #[serde(default)]
+    pub(crate) bars: Vec<BarsSpec>,
+    #[serde(default)]
+    pub(crate) curves: Vec<CurvesSpec>,
+    /// True if the fitted growth of the suite follows.
+    #[serde(default)]
+    pub(crate) growth: bool,
+    #[serde(default)]
+    pub(crate) after: String,
+}
+
+/// A table: cells are computed from what their row and column say.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TableSpec {
+    #[serde(default)]
+    pub(crate) title: String,
+    /// The head of the first column.
+    pub(crate) names: String,
+    pub(crate) case: Option<String>,
+    #[serde(default)]
+    pub(crate) params: ParamList,
+    pub(crate) columns: Vec<Column>,
+    /// Rows, and headings among them.
+    #[serde(default)]
+    pub(crate) rows: Vec<Row>,
+    /// True if each heading, or the table, has a row for every subject with a figure.
+    #[serde(default)]
+    pub(crate) by_subject: bool,
+    /// The subjects that have rows, if not all.
+    #[serde(default)]
+    pub(crate) subjects: Vec<String>,
+    #[serde(default)]
+    pub(crate) notes: Vec<String>,
+    /// Paragraph below it.
+    #[serde(default)]
+    pub(crate) text: String,
+}
+
+/// A row, or a heading if it has no name.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Row {
+    #[serde(default)]
+    pub(crate) name: String,
+    /// The text of a heading. What it gives holds for the rows below it.
+    pub(crate) group: Option<String>,
+    pub(crate) subject: Option<String>,
+    pub(crate) case: Option<String>,
+    #[serde(default)]
+    pub(crate) params: ParamList,
+    pub(crate) value: Option<Expression>,
+    /// The footnote at its name, from 1.
+    #[serde(default)]
+    pub(crate) note: usize,
+    /// Texts for columns of fields, numbers for expressions.
+    #[serde(flatten)]
+    pub(crate) fields: BTreeMap<String, Field>,
+}
+
+/// A text or number of a row.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Field {
+    Number(f64),
+    Text(String),
+}
+
+/// A column of a table or a bar of a group.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Column {
+    pub(crate) head: String,
+    pub(crate) subject: Option<String>,
+    pub(crate) case: Option<String>,
+    #[serde(default)]
+    pub(crate) params: ParamList,
+    #[serde(default)]
+    pub(crate) show: Show,
+    /// The figure, if it is not the row's.
+    pub(crate) value: Option<Expression>,
+    /// The field or subject that `show` needs.
+    #[serde(default)]
+    pub(crate) of: String,
+    /// A second line.
+    pub(crate) below: Option<Expression>,
+    #[serde(default)]
+    pub(crate) format: Format,
+    #[serde(default)]
+    pub(crate) strong: bool,
+}
+
+/// The kind of a column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Show {
+    /// The value.
+    #[default]
+    Value,
+    /// The field `of` of the row.
+    Field,
+    /// How many times better the subject is than `of`.
+    Factor,
+    /// How many times better endseal is than the subject of the row.
+    EndsealBeside,
+    /// The best subject that is neither ours nor the published method, and its value.
+    Peer,
+    /// How many times better the subject is than that peer.
+    PeerFactor,
+    /// "met" or "not met": the value is at most the number `of`.
+    Within,
+    /// The row's value as a share of the column's.
+    Share,
+}
+
+/// How a value is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Format {
+    /// After its unit.
+    #[default]
+    Unit,
+    /// With its interval.
+    Interval,
+    /// A share as a percentage.
+    Percent,
+    /// A ratio of which one percent matters.
+    Fine,
+    /// Three digits, no unit.
+    Digits,
+    /// A whole number, no unit.
+    Count,
+    /// Whole milliseconds.
+    Milliseconds,
+    /// Kilobytes of 1,024 a second.
+    KilobytesASecond,
+}
+
+/// A chart of bars in groups.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BarsSpec {
+    pub(crate) title: String,
+    pub(crate) note: String,
+    /// True if values are ratios around 1.
+    #[serde(default)]
+    pub(crate) ratio: bool,
+    pub(crate) groups: Vec<Row>,
+    #[serde(default)]
+    pub(crate) bars: Vec<Column>,
+    /// A bar for every subject with this value, the smallest first.
+    pub(crate) by_subject: Option<Expression>,
+}
+
+/// A chart of lines over a parameter.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CurvesSpec {
+    pub(crate) title: String,
+    pub(crate) case: String,
+    #[serde(default)]
+    pub(crate) params: ParamList,
+    pub(crate) over: String,
+    #[serde(default = "time")]
+    pub(crate) metric: String,
+}
+
+fn time() -> String {
+    "time".into()
+}
+
+/// Why a subject is ahead: empty conditions always hold, a trailing `*` stands for any ending.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Lost {
+    #[serde(default)]
+    pub(crate) to: Vec<String>,
+    #[serde(default)]
+    pub(crate) cases: Vec<String>,
+    #[serde(default)]
+    pub(crate) metrics: Vec<String>,
+    #[serde(default)]
+    pub(crate) params: ParamList,
+    pub(crate) why: String,
+}
+
+impl Lost {
+    pub(crate) fn fits(&self, case: &super::case::Case, metric: &str, other: &str) -> bool {
+        let one_of = |patterns: &[String], text: &str| {
+            let fits = |pattern: &String| match pattern.strip_suffix('*') {
+                Some(start) => text.starts_with(start),
+                None => pattern == text,
+            };
+            patterns.is_empty() || patterns.iter().any(fits)
+        };
+        one_of(&self.to, other)
+            && one_of(&self.cases, &case.case)
+            && one_of(&self.metrics, metric)
+            && self.params.0.iter().all(|(name, value)| case.params.get(name) == Some(value))
+    }
+}
+
+impl Content {
+    /// Reads a file of `data/`.
+    ///
+    /// # Panics
+    /// If the file is not sound; the tests of the report read all of them.
+    #[allow(clippy::panic, reason = "a test reads the same bytes, which are part of the program")]
+    pub(crate) fn read(text: &str) -> Self {
+        toml::from_str(text).unwrap_or_else(|error| panic!("data of the report: {error}"))
+    }
+}

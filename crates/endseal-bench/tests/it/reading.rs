@@ -1,0 +1,84 @@
+//! Reading a record: what we write is valid, and what is not valid says where.
+
+use endseal_bench::record::{MAX_RECORD, ReadRecordError, Record, read_record, read_record_file};
+use serde_json::{Value, json};
+
+use crate::fixture;
+
+fn refused(run: &Value) -> ReadRecordError {
+    read_record(&serde_json::to_vec(run).unwrap()).unwrap_err()
+}
+
+#[test]
+fn what_is_written_is_valid_and_reads_as_the_same() {
+    for run in [fixture::run(), fixture::empty()] {
+        let record = fixture::record(&run);
+        let written = serde_json::to_vec_pretty(&record).unwrap();
+        assert!(read_record(&written).unwrap() == record);
+    }
+}
+
+#[test]
+fn every_bit_of_a_figure_survives_writing() {
+    let mut run = fixture::run();
+    // Numbers that a fast parser reads back with another last bit.
+    for (row, value) in
+        [9.095_327_378_120_5e6, 0.1 + 0.2, 123_456.789_012_345_67].iter().enumerate()
+    {
+        run["rows"][row]["median"] = json!(value);
+    }
+    let record = fixture::record(&run);
+    let again = read_record(&serde_json::to_vec(&record).unwrap()).unwrap();
+    let bits = |record: &Record| -> Vec<u64> {
+        record.rows.iter().map(|row| row.median.to_bits()).collect()
+    };
+    assert_eq!(bits(&record), bits(&again));
+}
+
+#[test]
+fn another_schema_is_named_as_such() {
+    for schema in ["endseal-bench/1", "endseal-bench/10", "other/2", ""] {
+        // A record of another version may look different everywhere.
+        let error = refused(&json!({"schema": schema, "figures": {}}));
+        let named = matches!(&error, ReadRecordError::OtherSchema(found) if found == schema);
+        assert!(named && error.to_string().contains("this version reads"), "{error}");
+    }
+}
+
+#[test]
+fn what_is_not_json_or_too_long_is_refused() {
+    let whole = serde_json::to_vec(&fixture::run()).unwrap();
+    for bytes in [&b""[..], b"\xff\xfe", b"{", &whole[..whole.len() / 2], &[b'['; 100_000]] {
+        assert!(matches!(read_record(bytes), Err(ReadRecordError::Invalid(_))));
+    }
+    assert!(matches!(read_record(&vec![b' '; MAX_RECORD + 1]), Err(ReadRecordError::TooLong)));
+    let missing = read_record_file("/nowhere/run.json".as_ref());
+    assert!(matches!(missing, Err(ReadRecordError::Unreadable(_))));
+}
+
+#[test]
+fn a_field_that_is_wrong_missing_or_unknown_is_refused() {
+    type Change = fn(&mut Value);
+    let cases: [(&str, Change); 9] = [
+        ("f64", |run| run["rows"][3]["median"] = Value::Null),
+        ("array", |run| run["rows"][0]["ci95"] = json!([1.0])),
+        ("joy", |run| run["rows"][0]["better"] = json!("joy")),
+        ("u64", |run| run["rows"][1]["params"]["members"] = json!(-1)),
+        ("against", |run| {
+            run["ratios"][0].as_object_mut().unwrap().remove("against");
+        }),
+        ("two", |run| run["environment"]["cpus"] = json!("two")),
+        ("peers", |run| {
+            run["arguments"].as_object_mut().unwrap().remove("peers");
+        }),
+        ("unknown field", |run| run["more"] = json!(1)),
+        ("unknown field", |run| run["environment"]["more"] = json!(1)),
+    ];
+    for (said, change) in cases {
+        let mut run = fixture::run();
+        change(&mut run);
+        let error = refused(&run);
+        assert!(matches!(error, ReadRecordError::Invalid(_)), "{said}");
+        assert!(error.to_string().contains(said), "{said}: {error}");
+    }
+}
