@@ -1,5 +1,6 @@
 //! The project's own chores: `cargo xtask tidy`, `cargo xtask ci`, `cargo xtask assure`,
-//! `cargo xtask long`, `cargo xtask vectors`, `cargo xtask peers`.
+//! `cargo xtask gate`, `cargo xtask long`, `cargo xtask vectors`, `cargo xtask peers`,
+//! `cargo xtask readme`.
 //!
 //! Standard library only, so that it compiles in seconds and brings nothing into the lock file.
 #![forbid(unsafe_code)]
@@ -8,8 +9,10 @@
 
 mod assure;
 mod ci;
+mod gate;
 mod long;
 mod peers;
+mod readme;
 mod scratch;
 mod source;
 mod tidy;
@@ -32,10 +35,14 @@ Chores:
       --only STEP        Run this step alone; may be repeated
       --keep-going       Run the steps behind a failed one too
   assure [CHECK...]  Limb bounds, constant time, fuzz corpus and Miri, in eight minutes at most
+  gate               Count the instructions of kernels and compare with docs/bench/instructions.tsv
+      --write            Write the counts there
   long               Fuzz every target and run Miri on more; writes docs/assurance.md
       --minutes N        Minutes for each fuzz target [default: 10]
       --only STEP        Run this step alone and write nothing; may be repeated
   peers [NAME...]    Install and build what the benchmark measures beside [default: all]
+  readme             Write the table of README.md from the run in docs/bench
+      --check            Only compare it
   vectors            Write the test vectors anew
       --check            Only compare them with those in vectors/
 ";
@@ -49,8 +56,10 @@ fn main() -> ExitCode {
     let outcome = match chore.as_str() {
         "assure" => assure::command(&root(), rest),
         "ci" => ci::command(&root(), rest),
+        "gate" => gate::command(&root(), rest),
         "long" => long::command(&root(), rest),
         "peers" => peers::command(&root(), rest),
+        "readme" => readme::command(&root(), rest),
         "tidy" => tidy::command(&root(), rest),
         "vectors" => vectors::command(&root(), rest),
         "help" | "--help" | "-h" => {

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::ENVIRONMENT;
 use crate::vectors::{self, Mode};
-use crate::{assure, peers, tidy, workspace};
+use crate::{assure, gate, peers, readme, tidy, workspace};
 
 /// Without an operating system, and without one but with a garbage-collected host.
 const TARGETS: &[&str] = &["thumbv7em-none-eabihf", "wasm32-unknown-unknown"];
@@ -93,6 +93,7 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         step("peer", "implementations of others agree with every vector and with us", peers(root)),
         step("demo", "the README's demonstration runs", vec![demo(&packages)]),
         step("bench", "the benchmark runs and writes its report", bench(&packages)),
+        step("gate", "kernels take the instructions that were reviewed", gate(&packages)),
         step(
             "s3",
             "S3 clients and a server of others work with the proxy between",
@@ -183,6 +184,18 @@ fn demo(packages: &[&str]) -> Job {
     } else {
         Job::Skip(format!("there is no {CLI}"))
     }
+}
+
+/// Instruction counts beside the committed ones, and README's table beside the committed run.
+fn gate(packages: &[&str]) -> Vec<Job> {
+    if !packages.contains(&BENCH) {
+        return vec![Job::Skip(format!("there is no {BENCH}"))];
+    }
+    vec![
+        cargo(&format!("build --release --locked -p {BENCH}")),
+        Job::Chore(gate::check),
+        Job::Chore(readme::check),
+    ]
 }
 
 /// All suites; of the one that carries gigabytes, the cases that start every process and take

@@ -8,7 +8,7 @@ use crate::tree::{File, Tree};
 const COLUMNS: usize = 100;
 
 /// Crates whose comments are still to be wrapped.
-const UNWRAPPED: &[&str] = &["crates/endseal-bench"];
+const UNWRAPPED: &[&str] = &[];
 
 /// First words that leave open what a sentence is about.
 const VAGUE: &[&str] = &["How", "What", "Whether", "Who", "Whoever", "Whom", "Whose"];
