@@ -1,4 +1,4 @@
-//! How much a piece of work allocates.
+//! Counts of the allocations of a piece of work.
 //!
 //! A program that wants to know makes [`CountingAllocator`] its global allocator. It counts only
 //! while [`measure`] runs; otherwise it costs one relaxed load a call.
@@ -69,7 +69,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 }
 
-/// What a piece of work allocated.
+/// Allocations of a piece of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Allocations {

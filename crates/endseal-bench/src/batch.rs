@@ -9,7 +9,7 @@ const BATCH_NS: f64 = 300_000.0;
 const WARM_UP_BELOW_NS: f64 = 2_000_000.0;
 const MOST_ITERATIONS: u32 = 1_000_000;
 
-/// How a subject is run once in each round.
+/// The iterations of a subject in one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Batch {
     iterations: u32,

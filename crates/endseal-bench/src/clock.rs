@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// How long something took, in nanoseconds.
+/// Elapsed time, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Elapsed {

@@ -16,11 +16,11 @@ pub struct Environment {
     pub commit: String,
     /// `debug` or `release`.
     pub profile: String,
-    /// How crates were optimised together while endseal was linked: [`NO_LTO`], `thin` or `fat`.
-    /// Empty in records from before this was kept.
+    /// Link-time optimisation with which endseal was linked: [`NO_LTO`], `thin` or `fat`. Empty in
+    /// records without this field.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub lto: String,
-    /// What agrees with many keys: `Portable` or `Ifma`.
+    /// Implementation of X25519 with many keys: `Portable` or `Ifma`.
     pub x25519: String,
     /// Name of the CPU.
     pub cpu: String,
@@ -32,7 +32,7 @@ pub struct Environment {
     pub cpus: usize,
     /// Frequency governor.
     pub governor: String,
-    /// Whether a hypervisor runs below.
+    /// True if a hypervisor runs below.
     pub virtual_machine: bool,
     /// Memory in MiB.
     pub memory_mib: u64,

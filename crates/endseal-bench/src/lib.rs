@@ -1,9 +1,9 @@
 //! The library of `endseal-bench`: workloads, subjects, statistics and report.
 //!
-//! What makes a figure here believable is in the harness, not in the subjects: every subject is
-//! checked before it is timed, all subjects of a case take turns in shuffled rounds of short
-//! batches, a ratio is the median of the ratios of rounds with its interval, and what is smaller
-//! than the difference of a subject from itself is called no difference.
+//! The harness makes a figure believable, not the subjects: every subject is checked before it is
+//! timed, all subjects of a case take turns in shuffled rounds of short batches, a ratio is the
+//! median of the ratios of rounds with its interval, and a difference smaller than that of a
+//! subject from itself is called no difference.
 #![deny(unsafe_code)]
 #![allow(
     clippy::std_instead_of_alloc,

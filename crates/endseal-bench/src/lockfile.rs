@@ -32,7 +32,7 @@ impl Lockfile {
     /// Reads one.
     ///
     /// # Errors
-    /// What is wrong with it, for people.
+    /// The fault of the file, in words.
     pub(crate) fn read(self, file: &Path) -> Result<Versions, String> {
         let text = fs::read_to_string(file).map_err(|error| error.to_string())?;
         match self {

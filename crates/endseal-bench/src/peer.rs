@@ -28,10 +28,10 @@ pub struct Peer {
     program: PathBuf,
     arguments: Vec<String>,
     folder: PathBuf,
-    /// How long it may take for an answer.
+    /// Longest time for an answer.
     patience: Duration,
     process: Option<Process>,
-    /// How often it was started: a handle of an earlier process means nothing to this one.
+    /// Number of starts. A handle of an earlier process is not valid in the present one.
     starts: u64,
     /// Why it is not started any more.
     gone: Option<String>,
@@ -161,7 +161,7 @@ pub fn answer<T: for<'a> Deserialize<'a>>(line: &str) -> Result<T, SubjectError>
     }
 }
 
-/// Whether `line` answers a request of that kind, for test vectors.
+/// Checks that `line` answers a request of the kind `op`, for test vectors.
 ///
 /// # Errors
 /// As [`answer`]; [`SubjectError::Protocol`] for an unknown kind.
@@ -237,13 +237,14 @@ struct Handle {
 }
 
 struct PeerCase {
-    /// What prepared it, should the process be lost to another subject.
+    /// The request that prepared the case. It is repeated in a new process if another subject ended
+    /// the first one.
     request: Value,
     /// Which process knows the handle.
     start: u64,
     handle: u64,
     peer: Rc<RefCell<Peer>>,
-    /// What the check brought beside its verdict.
+    /// Figures that the check gave beside its verdict.
     extra: Vec<Extra>,
 }
 

@@ -15,12 +15,12 @@ use crate::words::tame;
 pub struct PeerProgram {
     /// Its name for `--peers`.
     pub name: &'static str,
-    /// What it holds.
+    /// Description of its subjects.
     pub about: &'static str,
     kind: Kind,
 }
 
-/// How subjects come from a program.
+/// The way in which subjects come from a program.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     /// It speaks the protocol of docs/spec/bench-peer.md.
@@ -32,23 +32,23 @@ enum Kind {
 /// A program below the folder of peers.
 #[derive(Clone, Copy, Debug)]
 struct Speaker {
-    /// What is started: found in the search path, or relative to its folder.
+    /// The program that is started: found in the search path, or relative to its folder.
     program: &'static str,
     arguments: &'static [&'static str],
     /// Its folder below that of the peers.
     folder: &'static str,
-    /// What `cargo xtask peers` calls the recipe that makes it.
+    /// Name of the recipe that makes it, for `cargo xtask peers`.
     recipe: &'static str,
-    /// What must be in the folder.
+    /// Path that must exist in the folder.
     needs: &'static str,
-    /// What it was to be built from.
+    /// The lock file that it is to be built from.
     lockfile: Lockfile,
 }
 
 /// A program that is found in the search path, or where `tests/s3/install.sh` puts it.
 #[derive(Clone, Copy, Debug)]
 struct Installed {
-    /// What installs it.
+    /// The command that installs it.
     remedy: &'static str,
     subjects: fn(&Path) -> Vec<Box<dyn Subject>>,
 }
@@ -158,13 +158,13 @@ impl PeerProgram {
         }
     }
 
-    /// Whether a lock file says what it is made of.
+    /// Returns true if a lock file names the versions that it is made of.
     #[must_use]
     pub fn is_locked(&self) -> bool {
         matches!(self.kind, Kind::Protocol(_))
     }
 
-    /// What is missing, if it cannot be started.
+    /// Returns a description of what is missing, or `None` if it can be started.
     #[must_use]
     pub fn missing(&self, peers: &Path) -> Option<String> {
         let speaker = match self.kind {

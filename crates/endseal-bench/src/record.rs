@@ -24,7 +24,7 @@ pub struct Record {
     pub schema: String,
     /// True if every case that was asked for was measured; false after an interruption.
     pub complete: bool,
-    /// How much was asked for: `quick`, `default` or `full`.
+    /// Extent of the run: `quick`, `default` or `full`.
     pub extent: String,
     /// Other arguments of the run.
     pub arguments: Arguments,
@@ -44,7 +44,7 @@ pub struct Record {
     pub rows: Vec<Row>,
     /// Paired ratios of time: above 1, `subject` is that many times faster than `against`.
     pub ratios: Vec<Ratio>,
-    /// How figures grow.
+    /// Growth of times with a parameter.
     pub growth: Vec<Growth>,
     /// Subjects and cases without figures, and why.
     pub skipped: Vec<Skip>,
@@ -67,7 +67,7 @@ impl Record {
     }
 }
 
-/// What a run was asked for; empty lists where nothing was chosen.
+/// Arguments of a run; a list is empty if nothing was chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(clippy::exhaustive_structs, reason = "written out by whoever asks")]
@@ -166,7 +166,7 @@ impl Better {
     }
 }
 
-/// How many times faster one subject is than another, paired by rounds.
+/// The factor by which one subject is faster than another, paired by rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -189,7 +189,7 @@ pub struct Ratio {
     pub ci95: Option<[f64; 2]>,
 }
 
-/// How the time of a case grows with a parameter.
+/// Growth of the time of a case with a parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]

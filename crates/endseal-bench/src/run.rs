@@ -20,25 +20,25 @@ use crate::suite::{Case, Extent, Suite};
 
 /// A subject whose process was lost so often is left out of the rest of the run.
 const MOST_LOSSES: usize = 2;
-/// What a run reports while it goes on.
+/// An observer of a run while it goes on.
 pub trait Observer {
     /// Case `index` of `total` begins.
     fn case(&mut self, index: usize, total: usize, what: &str);
 
-    /// What is known so far, after every case; a copy can be kept in case the run is interrupted. A
-    /// break ends the run: nothing that it finds could be kept.
+    /// Receives the record so far, after every case; a copy can be kept in case the run is
+    /// interrupted. A break ends the run: nothing that it finds could be kept.
     fn partial(&mut self, record: &Record) -> ControlFlow<()>;
 }
 
-/// What is to be measured.
+/// The cases to be measured, with the extent and the arguments of the run.
 #[derive(Clone, Debug)]
 #[allow(clippy::exhaustive_structs, reason = "the arguments of `run`")]
 pub struct Plan {
     /// The cases, in order.
     pub cases: Vec<Case>,
-    /// How much.
+    /// The extent of the run.
     pub extent: Extent,
-    /// What was asked for, for the record.
+    /// Arguments of the run, for the record.
     pub arguments: Arguments,
 }
 
@@ -95,7 +95,7 @@ struct Run {
     extent: Extent,
     shuffler: Shuffler,
     record: Record,
-    /// How often a subject's process was lost.
+    /// Number of times that each subject's process was lost.
     losses: BTreeMap<String, usize>,
 }
 

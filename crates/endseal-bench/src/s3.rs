@@ -1,5 +1,5 @@
-//! What the suite `s3` measures with: servers and proxies in processes of their own, and a client
-//! that costs little.
+//! Tools of the suite `s3`: servers and proxies in processes of their own, and a client that costs
+//! little.
 //!
 //! | process | what it is |
 //! |---|---|
@@ -40,7 +40,7 @@ pub(crate) const KEEP: &str = "keep";
 /// The bucket whose objects the sink drops.
 pub(crate) const DROP: &str = "drop";
 
-/// What makes signatures with the suite's credentials.
+/// Returns a signer with the suite's credentials.
 pub(crate) fn signer() -> endseal_s3_protocol::sigv4::Signer {
     let secret = endseal_s3_protocol::sigv4::SecretKey::new(SECRET.to_owned());
     endseal_s3_protocol::sigv4::Signer::new(ACCESS_KEY.to_owned(), secret, REGION.to_owned())

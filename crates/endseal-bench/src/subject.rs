@@ -1,4 +1,4 @@
-//! What can be measured.
+//! The interface of subjects, which are the implementations that are measured.
 
 use core::fmt;
 
@@ -7,7 +7,7 @@ use crate::record::{Better, Params, SubjectInfo};
 
 /// An implementation of the cases of a suite.
 pub trait Subject {
-    /// Who it is.
+    /// Returns the subject's description of itself.
     fn info(&self) -> &SubjectInfo;
 
     /// Makes keys and `inputs` different inputs for a case; nothing of this is timed.
@@ -24,7 +24,7 @@ pub trait Subject {
 
 /// A case that is ready to run.
 pub trait Prepared {
-    /// Whether results are right, before anything is timed.
+    /// Checks the results, before anything is timed.
     ///
     /// # Errors
     /// [`SubjectError`].
@@ -37,7 +37,7 @@ pub trait Prepared {
     /// [`SubjectError`].
     fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError>;
 
-    /// Whether it works in this process, so that its allocations can be counted.
+    /// Returns true if the work is done in this process, so that its allocations can be counted.
     fn is_in_process(&self) -> bool {
         false
     }
@@ -65,17 +65,17 @@ pub struct Extra {
     pub metric: &'static str,
     /// Its unit.
     pub unit: &'static str,
-    /// Whether less or more of it is better.
+    /// The better direction: less or more.
     pub better: Better,
-    /// What was found; one value is exact.
+    /// Values that were found, in that unit; a single value is exact.
     pub samples: Vec<f64>,
 }
 
-/// What a check found.
+/// Result of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "the answer of the peer protocol")]
 pub struct Checked {
-    /// What was sealed opens to the same.
+    /// True if sealed content opens to the same content.
     pub round_trip: bool,
     /// A changed bit is refused; `None` for a subject that does not claim it.
     pub tamper_refused: Option<bool>,
@@ -96,7 +96,7 @@ impl Checked {
 }
 
 impl SubjectError {
-    /// Whether its process is gone, which costs the next one a start.
+    /// Returns true if the process of the subject is gone. The next use then pays for a start.
     #[must_use]
     pub fn ended_process(&self) -> bool {
         matches!(self, Self::Lost(_) | Self::Protocol(_))

@@ -1,4 +1,4 @@
-//! What is measured, as data: one suite for each station.
+//! The measured cases, as data: one suite for each station.
 
 use core::ops::RangeInclusive;
 
@@ -11,7 +11,7 @@ pub mod s3;
 pub mod sessions;
 pub mod transport;
 
-/// How much of a suite is run.
+/// The extent of a run of a suite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Extent {
@@ -57,7 +57,7 @@ impl Extent {
 pub struct Suite {
     /// Its name for `--suite` and in rows.
     pub name: &'static str,
-    /// What it measures, for people.
+    /// The work that it measures, described for people.
     pub about: &'static str,
     pub(crate) cases: fn(Extent) -> Vec<Case>,
     /// Cases whose output has a length that deserves a row.
@@ -68,9 +68,9 @@ pub struct Suite {
     pub(crate) compared: &'static [&'static str],
     /// Subjects that do less than the case, as what it is measured by: nobody loses to them.
     pub(crate) floors: &'static [&'static str],
-    /// What time is fitted over. The first is the one along which figures of a case are laid out.
+    /// Parameters over which time is fitted. Figures of a case are laid out along the first.
     pub(crate) grows_by: &'static [Growing],
-    /// What a reader of a case's figures must know: case and note.
+    /// Notes that a reader of the figures needs: case and note.
     pub(crate) notes: &'static [(&'static str, &'static str)],
     /// Rounds of a case at least, however long they take, and at most, where the extent's are too
     /// many.
@@ -86,7 +86,7 @@ fn all_rounds(_: Extent, _: &Case) -> RangeInclusive<usize> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Growing {
     pub(crate) parameter: &'static str,
-    /// How much of it is one unit for people.
+    /// Amount of the parameter that is one unit for people.
     pub(crate) unit: u32,
     /// One unit, with its article.
     pub(crate) one: &'static str,

@@ -45,7 +45,7 @@ fn time_unit(ns: f64) -> (f64, &'static str) {
     TIMES.iter().find(fits).copied().unwrap_or(TIMES[3])
 }
 
-/// How many times, with its interval if there is one.
+/// Formats a factor, with its interval if there is one.
 pub(crate) fn factor(ratio: f64, ci95: Option<[f64; 2]>) -> String {
     let decimals = decimals(ratio);
     let mut text = format!("{}×", fixed(ratio, decimals));
@@ -56,7 +56,7 @@ pub(crate) fn factor(ratio: f64, ci95: Option<[f64; 2]>) -> String {
     text
 }
 
-/// How many times, where one percent matters.
+/// Formats a factor of which one percent matters.
 pub(crate) fn fine_factor(ratio: f64) -> String {
     if ratio < 1.995 { format!("{}×", fixed(ratio, 3)) } else { factor(ratio, None) }
 }

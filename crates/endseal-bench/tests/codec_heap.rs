@@ -1,5 +1,5 @@
-//! What hostile messages and frames cost in heap: at most twice their size and 4 KB. A program of
-//! its own, because an allocator that counts is the whole program's.
+//! Heap that hostile messages and frames cost: at most twice their size and 4 KB. This is a program
+//! of its own, because a counting allocator serves the whole program.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 #![allow(clippy::cast_possible_truncation, reason = "random bits are cut to what is needed")]
 #![allow(clippy::std_instead_of_alloc, reason = "tests run where there is an operating system")]
@@ -41,7 +41,7 @@ fn golden(folder: &str) -> Vec<(Value, Vec<u8>)> {
     vectors.filter(|(vector, _)| vector["expect"] == "ok").collect()
 }
 
-/// What reading cost; the verdict is not the question.
+/// Counts the allocations of `read`, whatever its verdict.
 fn cost(read: impl FnOnce()) -> Allocations {
     measure(read)
 }

@@ -1,5 +1,5 @@
-//! What a subject brings: how two ends that know each other's keys connect, and how a stream
-//! carries messages.
+//! The interface of a subject: connections of two ends that know each other's keys, and a stream
+//! that carries messages.
 
 use core::error::Error;
 use core::future::Future;
@@ -10,18 +10,18 @@ use bytes::Bytes;
 /// Whatever went wrong, in words.
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
-/// What a subject collects of many messages, and what a bulk transfer gives it at once where it
-/// does not take it whole.
+/// Bytes that a subject collects of many messages, and bytes of a bulk transfer that are given to a
+/// subject at once if it does not take the content whole.
 pub(crate) const PIECE: usize = 64 * 1024;
 
-/// What is below.
+/// The protocol below a carrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wire {
     Udp,
     Tcp,
 }
 
-/// Who connects, and to whom.
+/// The client's identity, and the server that it means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Who {
     /// The one that the server knows, to the server.
@@ -34,18 +34,18 @@ pub(crate) enum Who {
 
 /// One way to carry messages between two ends.
 pub(crate) trait Carrier: Send + Sync + 'static {
-    /// What accepts connections.
+    /// The end that accepts connections.
     type Listener: Send + Sync + 'static;
-    /// What opens them.
+    /// The end that opens connections.
     type Dialer: Send + Sync + 'static;
     /// A connection that came in, and whose handshake may be still to be made.
     type Incoming: Send + 'static;
-    /// What keeps a connection open; dropping it and its stream closes it.
+    /// A handle that keeps a connection open. Dropping it and its stream closes the connection.
     type Connection: Send + 'static;
     /// The one stream of a connection that is used.
     type Stream: Stream;
 
-    /// What is below.
+    /// The protocol below this carrier.
     const WIRE: Wire;
 
     /// Listens on a free port of this machine. Called within a runtime, on a thread that may wait.

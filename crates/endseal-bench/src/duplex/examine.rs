@@ -1,4 +1,4 @@
-//! Whether a subject does what it says, and its figures beyond time.
+//! The check of a subject, and its figures beyond time.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -27,10 +27,10 @@ const REFUSAL: Duration = Duration::from_secs(10);
 /// Of the message that is changed on its way.
 const CHANGED: usize = 8192;
 
-/// What a check found.
+/// Result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// What arrived is what was sent.
+    /// True if the content that arrived is the content that was sent.
     pub(crate) round_trip: bool,
     /// Nothing that was changed on its way was taken for what was sent; in `handshake`, neither
     /// side talks to one whose key it does not know.
@@ -113,7 +113,7 @@ impl<C: Carrier> Duplex<C> {
         Ok(Found { round_trip, refused, size: None })
     }
 
-    /// Whether the server answers to what connects so, and with what it was sent.
+    /// Returns true if the server accepts a connection of `dialer` and echoes its message.
     fn answers(&self, dialer: Arc<C::Dialer>) -> Result<bool, Fault> {
         let (server, mut contents) = (self.server, self.contents.clone());
         on(&self.here, async move {

@@ -1,5 +1,5 @@
-//! What stands between two ends, where the way is part of the measurement: it delays, counts, and
-//! changes a bit. Datagrams and bytes of a stream are told apart by nothing else.
+//! A relay between two ends, for cases in which the way is part of the measurement. It delays
+//! pieces, counts them, and changes a bit. It treats datagrams and pieces of a stream alike.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
@@ -72,7 +72,7 @@ impl Relay {
         self.way.change_next.store(true, Ordering::Release);
     }
 
-    /// Whether that has happened.
+    /// Returns true unless a change that was asked for is still to be made.
     pub(crate) fn has_changed(&self) -> bool {
         !self.way.change_next.load(Ordering::Acquire)
     }

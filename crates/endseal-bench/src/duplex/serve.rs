@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::carrier::{Carrier, Failure, Stream};
 
-/// What it does with what it receives.
+/// The server's answer to the messages that it receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Service {
     /// Each message goes back.
@@ -19,7 +19,7 @@ pub(crate) enum Service {
     Bulk(usize),
 }
 
-/// What the receiver got, kept only where it is checked.
+/// Content that the receiver got, kept only while it is checked.
 #[derive(Debug, Default)]
 pub(crate) struct Received {
     keep: AtomicBool,
@@ -33,7 +33,7 @@ impl Received {
         self.keep.store(true, Ordering::Release);
     }
 
-    /// What was kept; nothing is any more.
+    /// Returns the content that was kept, and stops keeping it.
     pub(crate) fn take(&self) -> Vec<u8> {
         self.keep.store(false, Ordering::Release);
         core::mem::take(&mut self.bytes.lock().unwrap_or_else(PoisonError::into_inner))

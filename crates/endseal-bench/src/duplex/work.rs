@@ -15,11 +15,11 @@ use super::carrier::{Carrier, Failure, PIECE, Stream, Who};
 use super::processor;
 use super::serve::{Received, Service, serve};
 
-/// What takes longer has hung.
+/// Time limit of a task; one that takes longer has hung.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// More content is not prepared.
 const MEMORY_LIMIT: u64 = 1 << 30;
-/// Largest message: what a subject may refuse to take in one piece.
+/// Bytes of the largest message. A subject may refuse a larger one in one piece.
 const MESSAGE_MAX: u64 = 1 << 20;
 const COUNT_MAX: u64 = 100_000;
 
@@ -32,7 +32,7 @@ pub(crate) enum Fault {
     Failed(String),
 }
 
-/// How long a run took.
+/// Wall and CPU time of a run, in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Spent {
     pub(crate) wall_ns: u64,
@@ -94,7 +94,8 @@ impl Work {
         })
     }
 
-    /// Whether bytes are counted, so that no packet may be longer than over Ethernet.
+    /// Returns true for the cases that count bytes. No packet in them may be longer than over
+    /// Ethernet.
     #[allow(dead_code, reason = "the subjects of peers have no longer ones")]
     pub(crate) fn is_over_ethernet(self) -> bool {
         matches!(self, Self::Handshake | Self::WireSize { .. } | Self::MessageSize { .. })

@@ -15,13 +15,13 @@ mod sample;
 use layer::{Layer, Pipeline};
 use sample::Size;
 
-/// Who can read what is made ready.
+/// The parties that can read an encoded message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Form {
     /// The ends alone: `Sealed`.
     Sealed,
-    /// Whoever ends the connection: `Direct`.
+    /// The side that ends the connection: `Direct`.
     Direct,
 }
 
@@ -127,7 +127,7 @@ impl Subject for Codec {
     }
 }
 
-/// What an iteration does.
+/// The work of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Job {
     Encode,
@@ -143,7 +143,7 @@ struct Work {
     pipeline: Pipeline,
     /// Of all inputs.
     encodings: Vec<Vec<u8>>,
-    /// What is encoded into; its memory is used again.
+    /// Output of the encoder; its memory is reused.
     out: Vec<u8>,
     next: usize,
 }
@@ -213,7 +213,8 @@ impl Work {
         }
     }
 
-    /// Whether one bit that is changed at a quarter, the half and three quarters is seen.
+    /// Returns true if the decoder refuses one changed bit at a quarter, at the half and at three
+    /// quarters of an encoding.
     fn refuses_changes(&mut self) -> bool {
         let encoded = self.encodings[0].clone();
         [1, 2, 3].into_iter().all(|quarter| {

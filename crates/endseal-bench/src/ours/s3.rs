@@ -168,7 +168,7 @@ impl Subject for S3 {
     }
 }
 
-/// What went through the sink.
+/// Counters of the sink.
 struct Counters {
     requests: f64,
     bytes_out: f64,

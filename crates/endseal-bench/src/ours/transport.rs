@@ -34,7 +34,7 @@ pub struct Transport {
     info: SubjectInfo,
 }
 
-/// How long packets may be.
+/// The length limit of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Packets {
     /// As long as the interface takes them.

@@ -9,7 +9,7 @@ use crate::words;
 /// The parameter that people name first.
 pub(crate) const MEMBERS: &str = "members";
 
-/// What was done.
+/// A case of a suite, with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Case {
     pub(crate) suite: String,

@@ -1,4 +1,4 @@
-//! What a chart shows, and where a value lies on a logarithmic axis.
+//! Charts, and the position of a value on a logarithmic axis.
 
 /// A chart.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ impl Chart {
         }
     }
 
-    /// What a reader must know to read it.
+    /// Returns the note that explains the chart.
     pub(crate) fn note(&self) -> &str {
         match self {
             Self::Curves(curves) => &curves.note,
@@ -24,7 +24,7 @@ impl Chart {
     }
 }
 
-/// What the values of an axis are.
+/// The quantity on an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantity {
     Count,
@@ -69,7 +69,7 @@ pub(crate) struct Bars {
     pub(crate) groups: Vec<BarGroup>,
 }
 
-/// What the bars are.
+/// The kind of values that bars show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {
     /// Ratios, which begin at 1 and go both ways.
@@ -92,7 +92,8 @@ pub(crate) struct Bar {
     pub(crate) median: f64,
     pub(crate) ci95: [f64; 2],
     pub(crate) text: String,
-    /// Whether both have the same properties.
+    /// True for a bar in the main colour: a measured column, a subject of ours, or a peer with the
+    /// same properties as ours.
     pub(crate) alike: bool,
 }
 

@@ -162,13 +162,13 @@ pub(crate) enum Show {
     Value,
     /// The field `of` of the row.
     Field,
-    /// How many times better the subject is than `of`.
+    /// The factor by which the subject is better than `of`.
     Factor,
-    /// How many times better endseal is than the subject of the row.
+    /// The factor by which endseal is better than the subject of the row.
     EndsealBeside,
     /// The best subject that is neither ours nor the published method, and its value.
     Peer,
-    /// How many times better the subject is than that peer.
+    /// The factor by which the subject is better than that peer.
     PeerFactor,
     /// "met" or "not met": the value is at most the number `of`.
     Within,
@@ -176,7 +176,7 @@ pub(crate) enum Show {
     Share,
 }
 
-/// How a value is written.
+/// The notation of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Format {

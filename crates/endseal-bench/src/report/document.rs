@@ -1,5 +1,5 @@
-//! What a report says, before it is Markdown or HTML: both are written from this, so that neither
-//! says more than the other (charts excepted, whose figures stand in tables).
+//! The content of a report, before it is Markdown or HTML. Both are written from it, so that
+//! neither says more than the other (charts excepted, whose figures stand in tables).
 
 use super::chart::Chart;
 use crate::words;
@@ -20,7 +20,7 @@ pub(crate) enum Block {
     Subsection(String),
     Paragraph(Text),
     List(Vec<Text>),
-    /// What a reader must know before he believes anything below.
+    /// A caution that a reader needs before the figures below.
     Banner(Text),
     Table(Table),
     Chart(Chart),
@@ -34,7 +34,7 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<TableRow>,
     /// Footnotes, numbered from 1.
     pub(crate) notes: Vec<Text>,
-    /// Whether all columns are text; otherwise all but the first hold figures.
+    /// True if all columns are text; otherwise all but the first hold figures.
     pub(crate) prose: bool,
 }
 
@@ -94,7 +94,7 @@ impl Text {
         self
     }
 
-    /// What a cell says that has no figure.
+    /// Returns the text of a cell that has no figure.
     pub(crate) fn not_measured() -> Self {
         Self(vec![Span::Absent("not measured in this run".into())])
     }

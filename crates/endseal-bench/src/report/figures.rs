@@ -38,7 +38,7 @@ pub(crate) struct Figures<'a> {
     parts: Vec<Part>,
     rows: BTreeMap<(Case, &'a str, &'a str), &'a Row>,
     ratios: BTreeMap<(Case, &'a str, &'a str), Factor>,
-    /// What a subject says of itself, once for each suite where it says it so.
+    /// Descriptions that a subject gives of itself, one for each suite that has its own.
     subjects: BTreeMap<&'a str, Vec<&'a SubjectInfo>>,
     names: BTreeSet<&'a str>,
 }
@@ -89,7 +89,8 @@ impl<'a> Figures<'a> {
         self.row(case, subject, "time").or_else(|| self.row(case, subject, "cpu"))
     }
 
-    /// How many times faster `subject` is than `other`.
+    /// Returns the factor by which `subject` is faster than `other`: the paired ratio if there is
+    /// one, otherwise the ratio of the medians, without an interval.
     pub(crate) fn factor(&self, case: &Case, subject: &str, other: &str) -> Option<Factor> {
         let paired = self
             .ratios
@@ -167,7 +168,8 @@ impl<'a> Figures<'a> {
         self.names.clone()
     }
 
-    /// What a subject says of itself: in that suite if it says so, in general otherwise.
+    /// Returns the description that a subject gives of itself: that for the suite if there is one,
+    /// otherwise the first.
     pub(crate) fn info_in(&self, suite: &str, subject: &str) -> Option<&'a SubjectInfo> {
         let all = self.infos(subject);
         let here = all.iter().find(|info| info.suite.as_deref() == Some(suite));

@@ -43,7 +43,7 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
     document.table(table);
 }
 
-/// What was lost, at whatever size and to whomever.
+/// A case and metric in which a subject of ours lost, at any size and to any subject.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Job {
     metric: String,
@@ -114,7 +114,8 @@ impl Lost {
     }
 }
 
-/// What the other does less or more, then what else is known of the case.
+/// Returns the reason for a loss: the properties in which the other differs, then the known reason
+/// of the case.
 fn why(figures: &Figures<'_>, job: &Job, other: &str, difference: Option<String>) -> Text {
     let content = figures.content(&job.case.suite);
     let known = content.and_then(|content| {

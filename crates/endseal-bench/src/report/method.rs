@@ -1,4 +1,4 @@
-//! What was not measured, how the rest was, where, and how to do it again.
+//! The sections on skipped cases, subjects, method, environment and repetition.
 
 use std::collections::BTreeMap;
 

@@ -213,7 +213,8 @@ fn cell(figures: &Figures<'_>, column: &Column, row: &Row, scope: &Scope) -> Opt
     }
 }
 
-/// How many times better the first subject is: the paired ratio of a time, else that of the values.
+/// Returns the factor by which the first subject is better: the ratio of the times if the
+/// expression is a time or a rate alone, otherwise the ratio of the values.
 fn factor(
     figures: &Figures<'_>,
     expression: &Expression,

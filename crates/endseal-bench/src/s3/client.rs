@@ -94,8 +94,8 @@ impl Connection {
         Ok(Self { stream, buffer: vec![0; BUFFER], used: Instant::now() })
     }
 
-    /// Whether the other side may have closed it by now because nothing came: while other subjects
-    /// had their turns.
+    /// Returns true if the other side may have closed the connection, because nothing came while
+    /// other subjects had their turns.
     pub(crate) fn is_stale(&self) -> bool {
         self.used.elapsed() > STALE
     }

@@ -52,7 +52,7 @@ impl Content {
         usize::try_from(left).map_or(piece, |left| &piece[..left.min(piece.len())])
     }
 
-    /// Whether `bytes` are those from `offset` on.
+    /// Returns true if `bytes` are the content from `offset` on.
     pub(crate) fn matches(&self, mut offset: u64, mut bytes: &[u8]) -> bool {
         while !bytes.is_empty() {
             let piece = self.from(offset);

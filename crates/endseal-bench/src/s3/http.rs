@@ -1,4 +1,4 @@
-//! What servers and proxies of this suite have in common: bodies made of pieces, and queries.
+//! Common parts of the servers and proxies of this suite: bodies made of pieces, and queries.
 
 use core::convert::Infallible;
 use core::future::poll_fn;

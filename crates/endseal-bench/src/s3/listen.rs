@@ -17,7 +17,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::Failure;
 
-/// What a server prints before its address, as `endseal s3 serve` does.
+/// Text that a server prints before its address, as `endseal s3 serve` does.
 pub(crate) const GREETING: &str = "listening at http://";
 
 /// The runtime of all servers here: that of `endseal s3 serve`.

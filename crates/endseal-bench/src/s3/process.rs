@@ -15,7 +15,7 @@ use std::time::Instant;
 use super::Failure;
 use super::listen::GREETING;
 
-/// How long a server may take until it listens.
+/// Longest time until a server listens.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A server. It ends with this value, and with this process.

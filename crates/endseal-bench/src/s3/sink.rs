@@ -258,7 +258,8 @@ impl Sink {
     }
 }
 
-/// What takes the content out of the body, if it is in chunks.
+/// Returns the decoder that takes the content out of the body, or `None` if the body is not in
+/// chunks.
 fn chunks(headers: &HeaderMap) -> Result<Option<Decoder>, Failure> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let framed = text("x-amz-content-sha256") == Some("STREAMING-UNSIGNED-PAYLOAD-TRAILER");

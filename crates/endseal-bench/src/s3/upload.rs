@@ -18,7 +18,7 @@ pub(crate) const SUM: ChecksumKind = ChecksumKind::Crc32;
 pub(crate) struct Upload {
     head: Vec<u8>,
     content: Content,
-    /// What follows the last chunk. None of content that is sent as it is.
+    /// Bytes that follow the last chunk; `None` for content that is sent as it is.
     behind: Option<Vec<u8>>,
 }
 

@@ -9,11 +9,11 @@ pub(crate) const DIRECT: &str = "endseal-direct";
 
 /// Sizes of the published tables: 8, 64 and 256 KB.
 pub(crate) const BYTES: [u64; 3] = [8192, 65_536, 262_144];
-/// How much of a message is its blob.
+/// Shares of a message that its blob takes, in percent.
 const BLOB_PERCENTS: [u64; 2] = [0, 75];
 const LAYERS: [u64; 3] = [1, 2, 3];
 const TIMED: [&str; 4] = ["encode", "decode", "decode_borrowed", "roundtrip"];
-/// What was published for one letter repeated.
+/// Cases that were published for one letter repeated.
 const PUBLISHED: [&str; 3] = ["encode", "decode", "roundtrip"];
 const SIZED: &str = "wire_size";
 

@@ -51,7 +51,7 @@ pub(crate) const STREAMS: u64 = 8;
 pub(crate) const RANGE_BYTES: u64 = 100 * MB;
 /// Streams of the case of memory that has several.
 pub(crate) const MEMORY_STREAMS: u64 = 16;
-/// What each of them carries.
+/// Bytes that each of these streams carries.
 pub(crate) const MEMORY_STREAM_BYTES: u64 = 64 * MB;
 /// Objects whose memory is compared: the least, the largest of a quick run, the largest. An object
 /// that is put at once has 5 GiB at most, of which what sealing adds is a part.

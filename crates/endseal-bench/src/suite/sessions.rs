@@ -28,7 +28,7 @@ pub(crate) const GROUPS: [(u64, u64, u64); 4] =
     [(1000, 1, 2), (1000, 1, 10), (1000, 1, 100), (1000, 5, 10)];
 /// Backlogs whose memory is compared, in chunks of [`DEFAULT_CHUNK`].
 pub(crate) const GROWING: [u64; 3] = [1000, 5000, 20_000];
-/// What the engine makes a transaction of unless told otherwise.
+/// Messages that the engine puts into one transaction by default.
 pub(crate) const DEFAULT_CHUNK: u64 = 256;
 
 /// The suite.
@@ -58,7 +58,8 @@ const KEPT: &str = "What is kept differs: endseal writes the states, the content
 const WHOLE: &str = "The whole path in a client: an event of JSON is parsed, its ciphertext is decoded from Base64, \
     decrypted and stored in the inbox, read from there, and decoded from Protocol Buffers. Nothing is fetched.";
 
-/// What is decrypted, and how.
+/// Returns the parameters of a case: its backlog, the messages of a transaction, the engine and the
+/// members of a group, and the threads.
 pub(crate) fn params(
     (messages, conversations): (u64, u64),
     per_commit: u64,

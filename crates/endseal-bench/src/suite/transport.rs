@@ -10,9 +10,9 @@ pub(crate) const MESSAGE_SIZE: &str = "message_size";
 /// 1 KB as the published tables mean it.
 const KB: u64 = 1024;
 
-/// What is collected of messages that are on their way before the next call.
+/// Bytes that are collected if each message is on its way before the next call.
 const AT_ONCE: u64 = 0;
-/// What a subject may collect of others.
+/// Bytes that a subject may collect in the other cases.
 const COLLECTED: u64 = 64 * KB;
 
 /// The suite.

@@ -1,4 +1,4 @@
-//! What stands in a report.
+//! The content of a report.
 
 use endseal_bench::report::{html, markdown};
 use serde_json::{Value, json};

@@ -10,7 +10,7 @@ use endseal_bench::run::{Observer, Plan, run};
 use endseal_bench::subject::{Checked, Extra, Prepared, Subject, SubjectError};
 use endseal_bench::suite::{Case, Extent, Suite};
 
-/// How a subject of the tests misbehaves.
+/// The fault of a subject of the tests.
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
     None,

@@ -78,9 +78,10 @@ fn handshake(subject: &mut Transport) -> [f64; 3] {
     })
 }
 
-/// What cannot be, of both policies; with what ML-KEM-768 and ML-DSA-65 add: 1,184 and 1,088 B for
-/// a key and its answer, 1,952 and 3,309 B for a public key and a signature of each side. Classical
-/// ones are 64 B and less, but first flights are filled up to 1,200 B.
+/// Returns the figure that cannot be right, if there is one, of both policies. ML-KEM-768 and
+/// ML-DSA-65 add 1,184 and 1,088 B for a key and its answer, and 1,952 and 3,309 B for a public key
+/// and a signature of each side. Classical ones are 64 B and less, but first flights are filled up
+/// to 1,200 B.
 fn objection([ours, classical]: [[f64; 3]; 2]) -> Option<&'static str> {
     let [sent, received, trips] = ours;
     let [classical_sent, classical_received, classical_trips] = classical;

@@ -1,4 +1,4 @@
-//! How far a message is made ready: encoded, sealed, framed.
+//! The layers of a message: encoded, sealed, framed.
 
 use core::hint::black_box;
 
@@ -13,7 +13,7 @@ use super::failed;
 use super::sample::{Size, sample};
 use crate::subject::SubjectError;
 
-/// What is encoded.
+/// A layer at which a message is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layer {
     /// The message.
@@ -33,7 +33,7 @@ pub(super) struct Pipeline {
     /// Both sides have it.
     key: InputKey,
     limits: Limits,
-    /// What was opened; its memory is used again.
+    /// Plaintext of the message that was opened last; its memory is reused.
     opened: Vec<u8>,
 }
 
@@ -50,7 +50,7 @@ impl Pipeline {
         })
     }
 
-    /// How many messages there are.
+    /// Returns the number of messages.
     pub(super) fn len(&self) -> usize {
         self.messages.len()
     }
@@ -124,7 +124,7 @@ impl Pipeline {
         Ok(owned.then(|| view.to_owned()))
     }
 
-    /// What the frame holds, or all where there is none.
+    /// Returns the payload of the frame, or the whole encoding at a layer without frames.
     fn payload<'e>(&self, input: usize, encoded: &'e [u8]) -> Result<&'e [u8], SubjectError> {
         if matches!(self.layer, Layer::Message | Layer::Sealed) {
             return Ok(encoded);

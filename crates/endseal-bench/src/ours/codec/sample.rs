@@ -71,13 +71,13 @@ const WORDS: [&str; 64] = [
     "na\u{ef}ve",
     "\u{6771}\u{4eac}",
 ];
-/// What the published tables repeat.
+/// The letter that the published tables repeat.
 const LETTER: &str = "x";
 const EMOJI: [&str; 4] = ["\u{1f44d}", "\u{1f389}", "\u{1f602}", "\u{1f680}"];
 /// Words that are mentioned, by their place in the text.
 const MENTIONED: [usize; 3] = [0, 8, 16];
 
-/// How long the message is, and of what.
+/// Lengths of a message in bytes, and the kind of its text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Size {
     /// Of text and blob together.

@@ -45,8 +45,8 @@ impl Prepared for Seal {
         Ok(elapsed)
     }
 
-    /// How much of it is X25519, and at which clock: what the CPU allows at best can be told from
-    /// it.
+    /// Returns the time of the X25519 agreements alone, in ns, and the clock of the CPU, in GHz,
+    /// of the default form. The best time that the CPU allows follows from them.
     fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
         if self.material.form != Form::Default {
             return Ok(Vec::new());

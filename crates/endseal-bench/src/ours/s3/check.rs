@@ -1,4 +1,4 @@
-//! What is looked at before anything is timed.
+//! Checks that are made before anything is timed.
 
 use http::HeaderMap;
 
@@ -13,8 +13,8 @@ pub(super) const TAMPERED: u64 = 300_000;
 /// Which content that is.
 pub(super) const NUMBER: u64 = 7;
 
-/// Whether an object of that length comes back as it was stored, and whether a changed bit of what
-/// lies at the backend is refused, if the subject claims so.
+/// Checks that an object of `bytes` bytes comes back as it was stored. If the subject
+/// `authenticates`, also reports if a changed bit of an object at the backend is refused.
 pub(super) fn check(line: &Line, bytes: u64, authenticates: bool) -> Result<Checked, Failure> {
     let path = line.kept("check");
     let content = Content::new(NUMBER, bytes);

@@ -23,9 +23,9 @@ pub(super) struct Line {
     clock: Option<CpuClock>,
     to: Backend,
     signer: Signer,
-    /// What uploads ask the server for.
+    /// Headers of uploads that ask the server for a service, such as encryption.
     asks: &'static [(&'static str, &'static str)],
-    /// Whether uploads are sent in chunks.
+    /// True if uploads are sent in chunks.
     in_chunks: bool,
 }
 

@@ -17,7 +17,7 @@ use crate::subject::{Prepared, Subject, SubjectError};
 
 /// Switches encryption on, under this key of the server's own. It protects nothing here.
 const KEY: &str = "bench:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
-/// What an upload asks for.
+/// Headers of an upload that asks for encryption.
 const ENCRYPT: &[(&str, &str)] = &[("x-amz-server-side-encryption", "AES256")];
 
 /// Both, with one server.

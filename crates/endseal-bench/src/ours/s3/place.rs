@@ -1,12 +1,12 @@
 //! Where servers keep their files: in memory if it has room, so that neither a disk nor what the
 //! kernel holds back for it is measured.
 //!
-//! What a file is made of matters even where nothing reaches the disk. ext4 gives a writer of whole
-//! megabytes memory in blocks of a megabyte, and others in smaller ones; such blocks, where they
-//! had long been free, took eight times as long to write to on the virtual machine that this was
-//! measured on. Subjects whose writes happen to fall on whole megabytes then pay what others do
-//! not. In memory files are made of single pages, for everybody. docs/design/s3-data-path.md has
-//! the figures, and what is only inferred of the reason.
+//! The memory that a file is made of matters even where nothing reaches the disk. ext4 gives a
+//! writer of whole megabytes memory in blocks of a megabyte, and others in smaller ones; such
+//! blocks, where they had long been free, took eight times as long to write to on the virtual
+//! machine that this was measured on. Subjects whose writes happen to fall on whole megabytes then
+//! pay what others do not. In memory, files are made of single pages, for everybody.
+//! docs/design/s3-data-path.md has the figures, and what is only inferred of the reason.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -83,7 +83,8 @@ fn fill(path: &Path, bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether all objects fit in: a file system in memory may say that it is larger than what is free.
+/// Returns true if all objects fit in. A file system in memory may report more space than there is
+/// free memory.
 fn has_room(place: &Path) -> bool {
     let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let system = statvfs(place).map_or(0, |it| it.f_bavail.saturating_mul(it.f_frsize));
@@ -97,8 +98,8 @@ fn available(meminfo: &str) -> u64 {
     kib.unwrap_or_default().saturating_mul(1024)
 }
 
-/// Whether files there can have attributes, in which versitygw keeps metadata: kernels before 6.6
-/// have none.
+/// Returns true if files there can have attributes, in which versitygw keeps metadata. Files in
+/// memory have none in kernels before 6.6.
 fn takes_attributes(place: &Path) -> bool {
     let probe = || -> io::Result<()> {
         let file = place.join(format!("{PREFIX}{}-probe", std::process::id()));

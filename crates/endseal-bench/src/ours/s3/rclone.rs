@@ -29,7 +29,7 @@ use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
 
 /// The encrypted remote, in its configuration.
 const REMOTE: &str = "sealed:";
-/// What it puts behind names that it does not encrypt.
+/// Suffix that rclone appends to names that it does not encrypt.
 const SUFFIX: &str = ".bin";
 
 /// The one subject.
@@ -218,7 +218,7 @@ impl Copier {
         }
     }
 
-    /// Whether the file that came down is this content.
+    /// Checks that the downloaded file has this content.
     fn came(&self, name: &str, content: Content) -> Result<(), Failure> {
         let mut file = BufReader::with_capacity(1 << 20, File::open(self.target(name))?);
         let mut buffer = vec![0; 1 << 20];

@@ -5,7 +5,7 @@ use crate::record::Params;
 use crate::subject::SubjectError;
 use crate::suite::s3::{MINIO, SERVER, SINK};
 
-/// What is done.
+/// The operation of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Job {
     Put,

@@ -36,7 +36,7 @@ pub(super) struct World {
 }
 
 impl World {
-    /// What a subject's requests go through.
+    /// Returns the line that a subject's requests go through. Starts its processes if necessary.
     pub(super) fn line(&mut self, way: Way, to: Backend) -> Result<Line, SubjectError> {
         let backend = self.backend(to)?;
         if way == Way::Direct {

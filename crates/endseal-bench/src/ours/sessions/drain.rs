@@ -1,4 +1,4 @@
-//! How much memory a batch takes, in a process of its own: what a process gave back to the
+//! The memory that a batch takes, in a process of its own: memory that a process gave back to the
 //! allocator before would hide it.
 
 use std::ffi::OsString;

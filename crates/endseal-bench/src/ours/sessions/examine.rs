@@ -1,4 +1,4 @@
-//! What a check looks at, and what is asked after the last round.
+//! The check of a case, and the figures that are taken after the last round.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::subject::Checked;
 
 /// The bit that is changed is in the last byte but so many.
 const TAMPERED_FROM_END: usize = 16;
-/// How often what comes after a batch is timed.
+/// Samples of the work that follows a batch.
 const AFTERWARDS: usize = 9;
 
 /// Changes one bit.
@@ -79,7 +79,7 @@ fn session_bytes(world: &World, store: &mut endseal_store::Store) -> Result<Vec<
     }
 }
 
-/// Whether only the message in the middle is refused when one bit of it is changed.
+/// Returns true if only the message in the middle is refused when one bit of it is changed.
 fn refuses_one(world: &World) -> Result<bool, Failure> {
     let mut messages = world.backlog(0).messages.clone();
     let middle = messages.len() / 2;

@@ -35,7 +35,8 @@ pub(super) fn length(of: &Path) -> io::Result<u64> {
     Ok(sum)
 }
 
-/// What this process gave to the kernel for storage, where the kernel counts it.
+/// Returns the bytes that this process gave to the kernel for storage, or `None` if the kernel does
+/// not count them.
 pub(super) fn written() -> Option<u64> {
     let counters = fs::read_to_string("/proc/self/io").ok()?;
     let line = counters.lines().find_map(|line| line.strip_prefix("write_bytes: "))?;
@@ -59,7 +60,7 @@ impl Log {
         self.0.sync_data()
     }
 
-    /// How long that takes, `count` times, in ns.
+    /// Appends `count` times, and returns the time of each in ns.
     pub(super) fn sample(&mut self, count: usize) -> io::Result<Vec<f64>> {
         (0..count)
             .map(|_| {

@@ -1,4 +1,4 @@
-//! What a message costs that is sent while a backlog is on its way.
+//! The latency of a message that is sent while a backlog is decrypted.
 
 use core::ops::ControlFlow;
 use std::time::Instant;

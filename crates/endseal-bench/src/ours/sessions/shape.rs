@@ -12,7 +12,7 @@ pub(super) enum Engine {
     Mls,
 }
 
-/// What lies before the receiver, and how it is taken.
+/// The backlog that waits for the receiver, and the way in which it is decrypted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub(super) messages: usize,
@@ -62,12 +62,12 @@ impl Shape {
         core::array::from_fn(|i| format!("{}={}", NAMES[i], values[i]))
     }
 
-    /// Whether all messages are one transaction.
+    /// Returns true if all messages are one transaction.
     pub(super) fn is_whole(&self) -> bool {
         self.per_commit == self.messages
     }
 
-    /// How the backlog is cut.
+    /// Returns the options that cut the backlog into transactions.
     pub(super) fn options(&self) -> BatchOptions {
         BatchOptions::whole().max_messages(self.per_commit).threads(self.threads)
     }

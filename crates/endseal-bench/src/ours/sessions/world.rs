@@ -25,7 +25,7 @@ pub(super) struct Delivered {
     pub(super) body: Vec<u8>,
 }
 
-/// What lies before the receiver.
+/// Messages that wait for the receiver, with their contents.
 #[derive(Debug)]
 pub(super) struct Backlog {
     pub(super) messages: Vec<Delivered>,
@@ -121,7 +121,7 @@ impl World {
     }
 }
 
-/// Whether every message came out.
+/// Checks that every message was delivered.
 pub(super) fn all_delivered(report: &BatchReport, messages: usize) -> Result<(), Failure> {
     let good = report.outcomes.iter().filter(|it| matches!(it, Outcome::Delivered(_))).count();
     if good == messages { Ok(()) } else { Err(format!("{good} of {messages} came out").into()) }
@@ -150,7 +150,7 @@ fn backlog(
     Ok(Backlog { messages, contents })
 }
 
-/// What conversations are called outside of messages.
+/// Names of the conversations outside of messages: addresses of devices, or ids of groups.
 pub(super) enum Names {
     People(Vec<Address>),
     Groups(Vec<Vec<u8>>),

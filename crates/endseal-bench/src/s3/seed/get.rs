@@ -55,7 +55,7 @@ pub(super) async fn get(proxy: &Arc<Seed>, path: &str) -> Result<Response<Body>,
     Ok(answer)
 }
 
-/// What comes from the backend.
+/// An object that comes from the backend, decrypted segment by segment.
 struct Segments {
     body: Incoming,
     decryptor: StreamingDecryptingKey,

@@ -13,7 +13,7 @@ use crate::s3::Failure;
 
 const TAG_LEN: usize = 16;
 
-/// What wraps content keys.
+/// The key that wraps content keys.
 pub(super) struct MasterKey(RandomizedNonceKey);
 
 /// The key of one object.
