@@ -13,9 +13,6 @@ use super::{Finding, Outcome};
 use crate::source;
 use crate::tree::Tree;
 
-/// Crates whose modules are still to be sorted.
-const ALLOWED: &[&str] = &[];
-
 /// Re-exports that are followed from one name; a longer chain can only be a cycle.
 const MAX_REEXPORTS: usize = 16;
 
@@ -23,26 +20,16 @@ const MAX_REEXPORTS: usize = 16;
 type Graph = BTreeMap<Path, BTreeSet<Path>>;
 
 pub(super) fn check(tree: &Tree) -> Outcome {
-    check_with(tree, ALLOWED)
-}
-
-fn check_with(tree: &Tree, allowed: &[&str]) -> Outcome {
-    let mut outcome = Outcome::default();
+    let mut findings = Vec::new();
     let crates = tree.folders_in("crates");
-    let folders = crates.iter().map(|name| (*name, format!("crates/{name}/src")));
-    for (name, folder) in folders.chain([("xtask", "xtask/src".to_owned())]) {
+    let folders = crates.iter().map(|name| format!("crates/{name}/src"));
+    for folder in folders.chain(["xtask/src".to_owned()]) {
         let graph = Crate::read(tree, &folder).graph();
-        let cycles = cycles(&graph);
-        if !allowed.contains(&name) {
-            let describe = |cycle| Finding::of(&folder, describe(cycle, &graph));
-            outcome.findings.extend(cycles.iter().map(describe));
-        } else if cycles.is_empty() {
-            outcome.findings.push(Finding::of(&folder, "has no cycles: take it off the list"));
-        } else {
-            outcome.notes.push(format!("{name}: {} cycles", cycles.len()));
+        for cycle in cycles(&graph) {
+            findings.push(Finding::of(&folder, describe(&cycle, &graph)));
         }
     }
-    outcome
+    findings.into()
 }
 
 /// Names the modules of a cycle, each with those modules of the cycle that it uses.
@@ -186,14 +173,10 @@ fn reachable<'g>(graph: &'g Graph, from: &Path) -> BTreeSet<&'g Path> {
 mod tests {
     use super::super::tests::run;
     use super::*;
-    use crate::scratch::Scratch;
-
-    fn files<'a>(list: &[(&'a str, &'a str)]) -> Vec<(String, &'a str)> {
-        list.iter().map(|(path, text)| (format!("crates/a/src/{path}"), *text)).collect()
-    }
 
     fn found(list: &[(&str, &str)]) -> Vec<String> {
-        let files = files(list);
+        let files: Vec<(String, &str)> =
+            list.iter().map(|(path, text)| (format!("crates/a/src/{path}"), *text)).collect();
         let files: Vec<(&str, &str)> =
             files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
         run(check, &files)
@@ -272,23 +255,5 @@ mod tests {
             ("e.rs", "use crate::b::c::C;\n"),
         ];
         assert_eq!(found(&list), [""; 0]);
-    }
-
-    #[test]
-    fn the_list_of_crates_with_cycles_only_shrinks() {
-        let findings = |b: &str, allowed: &[&str]| {
-            let list = files(&[("b.rs", b), ("c.rs", "use crate::b::B;\n")]);
-            let list: Vec<(&str, &str)> =
-                list.iter().map(|(path, text)| (path.as_str(), *text)).collect();
-            let scratch = Scratch::with(&list);
-            let outcome = check_with(&Tree::read(scratch.path()).unwrap(), allowed);
-            outcome.findings.iter().map(Finding::to_string).collect::<Vec<_>>()
-        };
-        let cyclic = "use crate::c::C;\n";
-        let cycle = "crates/a/src: 2 modules in a cycle: b uses c; c uses b";
-        assert_eq!(findings(cyclic, &[]), [cycle]);
-        assert_eq!(findings(cyclic, &["a"]), [""; 0]);
-        let stale = "crates/a/src: has no cycles: take it off the list";
-        assert_eq!(findings("struct B;\n", &["a"]), [stale]);
     }
 }
