@@ -78,8 +78,8 @@ fn allocations(prepared: &mut dyn Prepared, blank: &Row) -> Vec<Row> {
 
 fn extra(blank: &Row, extra: &Extra, floor: f64) -> Option<Row> {
     let row = match extra.samples[..] {
-        // One value is exact: a number of bytes has no noise.
-        [value] => exact(blank, extra.metric, extra.unit, value),
+        // One value is exact, as a number of bytes, unless it is a time.
+        [value] if extra.unit != "ns" => exact(blank, extra.metric, extra.unit, value),
         _ => {
             let found = estimate(&extra.samples)?.widened(floor);
             let samples = extra.samples.iter().copied().map(four_digits).collect();
@@ -122,7 +122,7 @@ pub(crate) fn ratios(measured: &[Measured<'_>], case: &Case, record: &mut Record
             let pairs = ours.samples.iter().zip(&other.samples);
             let paired: Vec<_> = pairs.map(|(ours, other)| other.wall_ns / ours.wall_ns).collect();
             let Some(found) = estimate(&paired) else { continue };
-            let found = found.widened(floor);
+            let found = found.widened(floor * core::f64::consts::SQRT_2);
             record.ratios.push(Ratio {
                 suite: case.suite.into(),
                 case: case.case.into(),

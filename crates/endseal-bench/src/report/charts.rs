@@ -64,12 +64,7 @@ fn of_column(figures: &Figures<'_>, column: &Column, row: &Row, scope: &Scope) -
     match row.fields.get(&column.of)? {
         Field::Number(_) => {
             let variable = super::expression::Expression::Variable(column.of.clone());
-            let unit = column.value.as_ref().or(row.value.as_ref());
-            // A published number has the unit of what stands beside it.
-            let unit = unit.and_then(|it| it.figures().first().map(|it| it.metric.clone()));
-            let mut found = variable.value(scope, figures)?;
-            found.unit = if unit.as_deref() == Some("time") { "ns".into() } else { "1".into() };
-            Some(found)
+            variable.value(scope, figures)
         }
         Field::Text(_) => None,
     }
@@ -87,7 +82,7 @@ fn bar(name: &str, value: &Value, alike: bool) -> Bar {
     let median = value.number;
     let text = match &*value.unit {
         "×" => words::fine_factor(median),
-        "1" => words::digits(median),
+        "1" | "" => words::digits(median),
         _ => value.text(),
     };
     let ci95 = value.ci95.unwrap_or([median; 2]);

@@ -116,6 +116,11 @@ pub(crate) struct Row {
     /// The footnote at its name, from 1.
     #[serde(default)]
     pub(crate) note: usize,
+    /// The format of its values, if it is not that of their column.
+    pub(crate) format: Option<Format>,
+    /// True if no factor and no share belongs in it.
+    #[serde(default)]
+    pub(crate) plain: bool,
     /// Texts for columns of fields, numbers for expressions.
     #[serde(flatten)]
     pub(crate) fields: BTreeMap<String, Field>,

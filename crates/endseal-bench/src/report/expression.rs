@@ -3,8 +3,9 @@
 //! `endseal:seal[members=100 bytes=1K].time / 2` divides a median by two. A figure is
 //! `subject:case[parameters].metric`; what it leaves out is that of the row and column where the
 //! expression stands. `.than(other)` in the place of a metric is the paired ratio: how many times
-//! faster the subject is than the other. `$name` is a number of the row. Operators are `+ - * / max
-//! min` between spaces, all of one precedence, from left to right; parentheses group.
+//! faster the subject is than the other. `$name` is a number of the row, in bytes or ns if the name
+//! ends in `_bytes` or `_ns`, and `8192B` is one of bytes. Operators are `+ - * / max min or`
+//! between spaces, all of one precedence, from left to right; parentheses group.
 
 use core::fmt;
 
@@ -17,6 +18,8 @@ use crate::case::Params;
 #[serde(try_from = "String")]
 pub(crate) enum Expression {
     Number(f64),
+    /// A number of bytes, as `8192B`.
+    Bytes(f64),
     /// A number of the row by its name.
     Variable(String),
     Figure(Figure),
@@ -30,10 +33,12 @@ pub(crate) enum Operator {
     Subtract,
     Multiply,
     Divide,
-    /// The larger one, or the one that there is.
+    /// The larger one.
     Max,
-    /// The smaller one, or the one that there is.
+    /// The smaller one.
     Min,
+    /// The first, or the second if the first was not measured.
+    Or,
 }
 
 /// A reference to a figure of the record.
@@ -143,6 +148,7 @@ fn operator(token: &str) -> Option<Operator> {
         "/" => Operator::Divide,
         "max" => Operator::Max,
         "min" => Operator::Min,
+        "or" => Operator::Or,
         _ => return None,
     })
 }
@@ -161,6 +167,9 @@ fn operand(rest: &mut &[String]) -> Option<Expression> {
     }
     if let Ok(number) = first.parse() {
         return Some(Expression::Number(number));
+    }
+    if let Some(Ok(bytes)) = first.strip_suffix('B').map(str::parse) {
+        return Some(Expression::Bytes(bytes));
     }
     figure(first).map(Expression::Figure)
 }
@@ -206,7 +215,7 @@ impl Expression {
         match self {
             Self::Figure(figure) => vec![figure],
             Self::Binary(left, _, right) => [left.figures(), right.figures()].concat(),
-            Self::Number(_) | Self::Variable(_) => Vec::new(),
+            Self::Number(_) | Self::Bytes(_) | Self::Variable(_) => Vec::new(),
         }
     }
 }

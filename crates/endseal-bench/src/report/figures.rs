@@ -53,9 +53,9 @@ impl<'a> Figures<'a> {
                 case: ratio.case.clone(),
                 params: ratio.params.clone(),
             };
-            let bounds = ratio.ci95;
-            let positive = bounds.is_none_or(|[low, high]| low > 0.0 && high > 0.0);
-            let usable = ratio.median > 0.0 && positive;
+            // An interval that reaches zero says nothing of the inverse.
+            let bounds = ratio.ci95.filter(|[low, high]| *low > 0.0 && *high > 0.0);
+            let usable = ratio.median > 0.0;
             if !usable || ratio.subject == ratio.against {
                 continue;
             }
@@ -240,7 +240,8 @@ impl<'a> Figures<'a> {
 
     /// "343× (338–349)", "no difference (1.00×)", "≈ 12.3×" for one that is not paired.
     pub(crate) fn factor_words(&self, case: &Case, factor: Factor) -> String {
-        if !factor.paired {
+        // Of too few rounds, or of two medians.
+        if factor.ci95.is_none() {
             return format!("≈ {}", words::factor(factor.median, None));
         }
         if !self.beyond_noise(case, factor) {
@@ -252,9 +253,13 @@ impl<'a> Figures<'a> {
     /// Returns true if a ratio is more than noise: its interval leaves out 1, and it is further
     /// from 1 than a subject was from itself in cases of this class.
     pub(crate) fn beyond_noise(&self, case: &Case, factor: Factor) -> bool {
-        let floor = self.noise_floor_of(&case.suite, &case.case);
+        // A ratio has the noise of two preparations.
+        let floor = self.noise_floor_of(&case.suite, &case.case) * core::f64::consts::SQRT_2;
         let away = factor.median.max(1.0 / factor.median) - 1.0;
-        let decided = factor.ci95.is_none_or(|[low, high]| low > 1.0 || high < 1.0);
+        let decided = match factor.ci95 {
+            Some([low, high]) => low > 1.0 || high < 1.0,
+            None => !factor.paired,
+        };
         decided && away > floor
     }
 

@@ -2,7 +2,7 @@
 
 use super::content::Goal;
 use super::document::{Document, Table, Text};
-use super::figures::{Figures, Part};
+use super::figures::{Figures, OURS, Part};
 use super::markup;
 use super::value::{Scope, Value};
 use crate::words;
@@ -20,8 +20,10 @@ pub enum Verdict {
     NotDecided,
     /// The figure is worse than its bound by this share of it.
     Missed(f64),
-    /// The run has no such figure.
+    /// The run has no such figure, because a subject or a case took no part.
     NotMeasured,
+    /// All subjects took part in a run of the default extent, and yet there is no such figure.
+    Failed,
 }
 
 /// A goal with its judgement.
@@ -41,12 +43,29 @@ pub(crate) fn judged(figures: &Figures<'_>, part: &Part) -> Vec<Judged> {
         let cases = goal.value.figures().into_iter().filter_map(|figure| scope.case_of(figure));
         let floors = cases.map(|case| figures.noise_floor_of(&case.suite, &case.case));
         let floor = floors.fold(0.0, f64::max);
-        let verdict = value.as_ref().map_or(Verdict::NotMeasured, |value| {
-            verdict(goal, value.number, if goal.exact { 0.0 } else { floor })
-        });
+        let verdict = match &value {
+            Some(value) => verdict(goal, value.number, if goal.exact { 0.0 } else { floor }),
+            None if took_part(figures, goal, part) => Verdict::Failed,
+            None => Verdict::NotMeasured,
+        };
         Judged { goal, value, verdict }
     };
     part.content.goals.iter().map(of).collect()
+}
+
+/// Returns true if every subject of a goal has figures in its suite, of a run that has all cases.
+fn took_part(figures: &Figures<'_>, goal: &Goal, part: &Part) -> bool {
+    let record = figures.record;
+    let whole = record.complete && record.extent != "quick" && record.arguments.cases.is_empty();
+    let measured = |subject: &str| {
+        record.rows.iter().any(|row| row.suite == part.suite.name && row.subject == subject)
+    };
+    let named = goal
+        .value
+        .figures()
+        .into_iter()
+        .flat_map(|figure| [figure.subject.as_deref().or(Some(OURS)), figure.than.as_deref()]);
+    whole && named.flatten().all(measured)
 }
 
 /// A figure within the noise floor of its bound decides nothing if that floor is above
@@ -57,7 +76,12 @@ fn verdict(goal: &Goal, number: f64, floor: f64) -> Verdict {
         (None, Some(bound)) => (bound, number / bound - 1.0),
         (None, None) => return Verdict::NotMeasured,
     };
-    if floor > DECISIVE && (number / bound - 1.0).abs() <= floor {
+    // A cost or yield of nothing was not measured.
+    if number <= 0.0 {
+        return Verdict::NotMeasured;
+    }
+    // As a ratio of the larger to the smaller: the same below and above the bound.
+    if floor > DECISIVE && (number / bound).max(bound / number) - 1.0 <= floor {
         return Verdict::NotDecided;
     }
     if short <= 0.0 { Verdict::Reached } else { Verdict::Missed(short) }
@@ -96,6 +120,7 @@ fn table(all: &[Judged]) -> Table {
                 Text::new().strong("missed").say(format!(" by {}", words::percent(*by)))
             }
             Verdict::NotMeasured => Text::from("–"),
+            Verdict::Failed => Text::new().strong("failed: no figure"),
         };
         let mut what = markup::text(&goal.what);
         if let Some(note) = &goal.note {
@@ -142,6 +167,9 @@ mod tests {
         assert_eq!(verdict(&goal, 1.5, 0.10), Verdict::NotDecided);
         assert_eq!(verdict(&goal, 1.4, 0.10), Verdict::Reached);
         assert!(matches!(verdict(&goal, 1.8, 0.10), Verdict::Missed(_)));
+        // However large the floor, what is far away is decided.
+        assert!(matches!(verdict(&goal, 4.0, 1.2), Verdict::Missed(_)));
+        assert_eq!(verdict(&goal, 0.0, 0.0), Verdict::NotMeasured);
     }
 
     #[test]

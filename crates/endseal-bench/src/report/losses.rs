@@ -147,7 +147,7 @@ fn found(figures: &Figures<'_>) -> Vec<(Job, Vec<(String, Lost)>)> {
         for other in figures.subjects().into_iter().filter(rival) {
             let Some(theirs) = figures.time(case, other) else { continue };
             let Some(factor) = figures.factor(case, OURS, other) else { continue };
-            let apart = bounds(theirs)[1] < bounds(ours)[0];
+            let apart = lies_below(theirs, ours);
             if !factor.paired && apart && figures.beyond_noise(case, factor) {
                 let words = figures.factor_words(case, factor);
                 losses.add("time", case, (OURS, other), factor.median, words);
@@ -165,11 +165,13 @@ fn found(figures: &Figures<'_>) -> Vec<(Job, Vec<(String, Lost)>)> {
                     Better::Less => (*theirs, ours),
                     Better::More => (ours, *theirs),
                 };
-                if bounds(small)[1] < bounds(large)[0] {
+                let ratio = small.median / large.median;
+                let floor = figures.noise_floor_of(&case.suite, &case.case);
+                let exact = small.n <= 1 && large.n <= 1;
+                if lies_below(small, large) && (exact || 1.0 / ratio - 1.0 > floor) {
                     let [ours, other] =
                         [ours, theirs].map(|row| words::value(row.median, &row.unit));
                     let text = format!("{ours} against {other}");
-                    let ratio = small.median / large.median;
                     losses.add(metric, case, (OURS, &theirs.subject), ratio, text);
                 }
             }
@@ -178,9 +180,9 @@ fn found(figures: &Figures<'_>) -> Vec<(Job, Vec<(String, Lost)>)> {
     losses.in_order()
 }
 
-/// The interval of a figure; its median twice where it has none.
-fn bounds(row: &Row) -> [f64; 2] {
-    row.ci95.unwrap_or([row.median; 2])
+/// Returns true if the intervals of two figures lie apart, the first below.
+fn lies_below(small: &Row, large: &Row) -> bool {
+    matches!((small.ci95, large.ci95), (Some([_, high]), Some([low, _])) if high < low)
 }
 
 /// By what was lost and to whom.

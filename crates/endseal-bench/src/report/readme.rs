@@ -1,4 +1,4 @@
-//! The table of README.md, from `data/readme.toml`: equal work only, one notation.
+//! The table of README.md, from `data/readme.toml`, in one notation.
 
 use serde::Deserialize;
 

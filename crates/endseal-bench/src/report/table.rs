@@ -176,12 +176,14 @@ fn cell(figures: &Figures<'_>, column: &Column, row: &Row, scope: &Scope) -> Opt
     let scope = at(column, scope);
     let subject = scope.subject.clone().unwrap_or_else(|| OURS.to_owned());
     match column.show {
+        Show::Factor | Show::PeerFactor | Show::Share | Show::Within if row.plain => None,
         Show::Field => row.fields.get(&column.of).map(|field| match field {
             Field::Text(text) => markup::text(text),
             Field::Number(number) => words::digits(*number).into(),
         }),
         Show::Value => {
-            let text = expression?.value(&scope, figures)?.written(column.format);
+            let text =
+                expression?.value(&scope, figures)?.written(row.format.unwrap_or(column.format));
             let text = if column.strong { Text::new().strong(text) } else { Text::from(text) };
             let below = column.below.as_ref().and_then(|below| below.value(&scope, figures));
             Some(match below {

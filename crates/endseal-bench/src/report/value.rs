@@ -88,7 +88,16 @@ impl Expression {
     pub(crate) fn value(&self, scope: &Scope, figures: &Figures<'_>) -> Option<Value> {
         match self {
             Self::Number(number) => Some(Value::bare(*number)),
-            Self::Variable(name) => scope.numbers.get(name).copied().map(Value::bare),
+            Self::Bytes(number) => Some(Value { unit: "B".into(), ..Value::bare(*number) }),
+            Self::Variable(name) => {
+                let unit = match name.rsplit_once('_') {
+                    Some((_, "ns")) => "ns",
+                    Some((_, "bytes")) => "B",
+                    _ => "",
+                };
+                let number = scope.numbers.get(name).copied()?;
+                Some(Value { unit: unit.into(), ..Value::bare(number) })
+            }
             Self::Figure(figure) => measured(figure, scope, figures),
             Self::Binary(left, operator, right) => {
                 combined(left.value(scope, figures), *operator, right.value(scope, figures))
@@ -122,7 +131,7 @@ fn measured(figure: &Figure, scope: &Scope, figures: &Figures<'_>) -> Option<Val
 }
 
 fn combined(left: Option<Value>, operator: Operator, right: Option<Value>) -> Option<Value> {
-    if matches!(operator, Operator::Max | Operator::Min) && (left.is_none() || right.is_none()) {
+    if operator == Operator::Or {
         return left.or(right);
     }
     let (left, right) = (left?, right?);
@@ -145,6 +154,7 @@ fn combined(left: Option<Value>, operator: Operator, right: Option<Value>) -> Op
         Operator::Divide => a / b,
         Operator::Max => a.max(b),
         Operator::Min => a.min(b),
+        Operator::Or => a,
     };
     number.is_finite().then_some(Value {
         ci95: None,
@@ -200,7 +210,10 @@ mod tests {
         assert_eq!(found(".time / $size"), ns(2.5));
         assert_eq!(found("( [members=2].time - .time ) * 2 + .time"), ns(18.0));
         assert_eq!(found(".than(age)"), Some((5.0, "×".into())));
-        assert_eq!(found("age:[members=2].time max .time"), ns(10.0));
+        assert_eq!(found("age:[members=2].time max .time"), None);
+        assert_eq!(found("age:[members=2].time or .time"), ns(10.0));
+        assert_eq!(found(".time max [members=2].time"), ns(14.0));
+        assert_eq!(found("10B / 5B"), Some((2.0, "×".into())));
         assert_eq!(found("age:[members=2].time + .time"), None);
         assert_eq!(found("$unknown"), None);
     }

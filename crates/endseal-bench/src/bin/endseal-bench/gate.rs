@@ -29,6 +29,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let record = read_record_file(&args.run).map_err(|error| unreadable(&args.run, &error))?;
+    if !record.complete || record.environment.profile != "release" {
+        let what =
+            "this run is incomplete, or of a build that is not optimised: it decides nothing";
+        return Err(Failure::new(Kind::Refused, what));
+    }
     let all = goals(&record);
     let mut text = String::new();
     let mut failed = Vec::new();
@@ -37,6 +42,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
             Verdict::Reached => ("reached".to_owned(), false),
             Verdict::NotDecided => ("not decided".to_owned(), args.strict),
             Verdict::Missed(by) => (format!("missed by {:.0} %", by * 100.0), *by > args.tolerance),
+            Verdict::Failed => ("no figure".to_owned(), true),
             _ => ("not measured".to_owned(), args.strict),
         };
         text.push_str(&format!("{word:16} {what}\n"));
