@@ -118,6 +118,9 @@ pub(crate) struct Row {
     pub(crate) note: usize,
     /// The format of its values, if it is not that of their column.
     pub(crate) format: Option<Format>,
+    /// Peers that do other work, and are not among those of which the best is shown.
+    #[serde(default)]
+    pub(crate) without: Vec<String>,
     /// True if no factor and no share belongs in it.
     #[serde(default)]
     pub(crate) plain: bool,

@@ -64,6 +64,16 @@ pub(super) fn write(figures: &Figures<'_>) -> String {
             .collect();
         out += &format!("| {} | {} | {} |\n", row.work, ours.text(), beside.join(", "));
     }
+    let record = figures.record;
+    let environment = &record.environment;
+    let date = words::date(environment.started);
+    out += &format!(
+        "\nMeasured on {}, in the extent \"{}\", on {} of {}.\n",
+        date.split(' ').next().unwrap_or_default(),
+        record.extent,
+        words::plural(environment.cpus, "core"),
+        words::tame(&environment.cpu),
+    );
     out
 }
 

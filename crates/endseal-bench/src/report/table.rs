@@ -195,11 +195,11 @@ fn cell(figures: &Figures<'_>, column: &Column, row: &Row, scope: &Scope) -> Opt
         Show::EndsealBeside if subject == OURS => None,
         Show::EndsealBeside => factor(figures, expression?, &scope, (OURS, &subject)),
         Show::Peer => {
-            let (peer, value) = best_peer(figures, expression?, &scope)?;
+            let (peer, value) = best_peer(figures, expression?, &scope, &row.without)?;
             Some(Text::from(&*peer).say(": ").say(value.text()))
         }
         Show::PeerFactor => {
-            let (peer, _) = best_peer(figures, expression?, &scope)?;
+            let (peer, _) = best_peer(figures, expression?, &scope, &row.without)?;
             factor(figures, expression?, &scope, (&subject, &peer))
         }
         Show::Within => {
@@ -258,10 +258,12 @@ fn best_peer(
     figures: &Figures<'_>,
     expression: &Expression,
     scope: &Scope,
+    without: &[String],
 ) -> Option<(String, Value)> {
     let mut best: Option<(String, Value)> = None;
     for peer in figures.subjects() {
-        if is_ours(peer) || is_seed(peer) || is_floor(&scope.suite, peer) {
+        let other = without.iter().any(|name| name == peer);
+        if other || is_ours(peer) || is_seed(peer) || is_floor(&scope.suite, peer) {
             continue;
         }
         let scope = Scope { subject: Some(peer.to_owned()), ..scope.clone() };

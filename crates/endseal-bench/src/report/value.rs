@@ -41,7 +41,10 @@ impl Value {
 
     /// The value as people read it.
     pub(crate) fn text(&self) -> String {
-        let text = words::value(self.number, &self.unit);
+        let text = match &*self.unit {
+            "×" => words::factor(self.number, None),
+            unit => words::value(self.number, unit).trim_end().to_owned(),
+        };
         let text = if self.cpu { text + " CPU" } else { text };
         match self.threads {
             Some(threads) => format!("{text} on {}", words::plural(threads, "thread")),

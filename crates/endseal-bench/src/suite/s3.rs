@@ -102,7 +102,7 @@ fn rounds(extent: Extent, case: &Case) -> RangeInclusive<usize> {
     let server = case.params.get("backend").is_some_and(|backend| *backend != SINK);
     match extent {
         Extent::Quick if large => 3..=3,
-        Extent::Quick if server => 7..=7,
+        Extent::Quick if server || case.case == MULTIPART => MIN_ROUNDS..=MIN_ROUNDS,
         Extent::Quick if [PUT, PUT_CHUNKED, GET].contains(&case.case) => MIN_ROUNDS..=7,
         _ if server && large => MIN_ROUNDS..=MIN_ROUNDS,
         _ if server => SERVER_ROUNDS..=usize::MAX,
