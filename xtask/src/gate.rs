@@ -8,6 +8,8 @@ use std::{env, fs};
 const BASELINE: &str = "docs/bench/instructions.tsv";
 /// Share by which a count may differ: keys are random, and with them the order of slots.
 const TOLERANCE: f64 = 0.02;
+/// Counts while this function runs.
+const TOGGLE: &str = "--toggle-collect=*kernel*measured*";
 const HEAD: &str = "suite\tsubject\tcase\tparams\titerations\tinstructions";
 
 /// A kernel and the reviewed instructions of one iteration.
@@ -76,22 +78,18 @@ fn parse(text: &str) -> Result<Vec<Kernel>, String> {
     text.lines().skip(1).map(kernel).collect()
 }
 
-/// Instructions of one iteration: those of a run with iterations less those of one without, by
-/// their number.
+/// Instructions of one iteration.
 fn count(root: &Path, kernel: &Kernel) -> Result<f64, String> {
-    let [suite, subject, case, params, iterations] = &kernel.words;
+    let [.., iterations] = &kernel.words;
     let number: f64 = iterations.parse().map_err(|_| format!("iterations: {iterations}"))?;
-    let run = |iterations: &str| {
-        let words = [suite, subject, case, params, iterations];
-        instructions(root, &words)
-    };
-    Ok((run(iterations)? - run("0")?) / number)
+    Ok(instructions(root, &kernel.words)? / number)
 }
 
-fn instructions(root: &Path, words: &[&str]) -> Result<f64, String> {
+/// Instructions of the function that runs the iterations and of what it calls.
+fn instructions(root: &Path, words: &[String]) -> Result<f64, String> {
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null", TOGGLE])
         .arg(target.join("release/endseal-bench"))
         .args(["role", "kernel"])
         .args(words)
