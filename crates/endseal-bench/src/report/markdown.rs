@@ -47,8 +47,8 @@ fn table(table: &Table) -> String {
     let numbered = |(i, note)| format!("{} {}", superscript(i + 1), text(note));
     let notes: Vec<_> = table.notes.iter().enumerate().map(numbered).collect();
     if !notes.is_empty() {
-        // Two blanks before a line end break the line.
-        out += &format!("\n{}\n", notes.join("  \n"));
+        // A backslash before a line end breaks the line.
+        out += &format!("\n{}\n", notes.join("\\\n"));
     }
     out
 }
@@ -143,7 +143,7 @@ mod tests {
         table_of.notes = vec!["first".into(), "second".into()];
         assert_eq!(
             table(&table_of),
-            "**Sizes**\n\n| row | here |\n| --- | ---: |\n| a¹ | 1 |\n\n¹ first  \n² second\n"
+            "**Sizes**\n\n| row | here |\n| --- | ---: |\n| a¹ | 1 |\n\n¹ first\\\n² second\n"
         );
     }
 }
