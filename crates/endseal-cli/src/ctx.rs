@@ -156,6 +156,12 @@ impl Ctx {
                 Err(failure) => self.fail(&failure),
             };
         }
+        // An argument with a line end would begin a line of its own.
+        let typed = std::env::args_os().filter_map(|argument| argument.into_string().ok());
+        let text = typed
+            .filter(|it| it.contains('\n'))
+            .fold(text, |text, argument| text.replace(&argument, &printable(&argument)));
+        let text: String = text.split_inclusive('\n').map(printable_line).collect();
         if std::env::args_os().any(|argument| argument == "--json") {
             self.global.json = true;
             let first = text.lines().next().unwrap_or_default();
@@ -185,7 +191,7 @@ impl Ctx {
     /// Shows a detail on standard error with `--verbose`. It must not be secret.
     pub(crate) fn detail(&mut self, text: &str) {
         if self.global.verbose {
-            self.note(&printable(text));
+            self.note(&printable(&redacted(text)));
         }
     }
 
@@ -228,5 +234,13 @@ impl Ctx {
     /// Returns true if a progress bar may be shown.
     pub(crate) fn shows_progress(&self) -> bool {
         self.stderr_is_terminal && !self.global.quiet && !self.global.json
+    }
+}
+
+/// The line without what commands a terminal, and with its end.
+fn printable_line(line: &str) -> String {
+    match line.strip_suffix('\n') {
+        Some(line) => printable(line) + "\n",
+        None => printable(line),
     }
 }

@@ -18,6 +18,7 @@ use endseal_node::{
 use crate::hints;
 use crate::json::{self, Value};
 use crate::printable::printable;
+use crate::typed::redacted;
 
 /// Kind of a failure; each has its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,29 +124,30 @@ impl Failure {
         debug_assert!(hints::fit(hint), "{hint}");
     }
 
-    /// For people.
+    /// For people. Names of files are foreign text: they command no terminal, begin no line, and
+    /// where a secret was typed in the place of a name it is not shown.
     pub(crate) fn text(&self) -> String {
-        let mut text = format!("error: {}\n", self.message);
+        let shown = |text: &str| printable(&redacted(text));
+        let mut text = format!("error: {}\n", shown(&self.message));
         // Writing to a string cannot fail.
         for cause in &self.causes {
-            let _ = writeln!(text, "  because: {cause}");
+            let _ = writeln!(text, "  because: {}", shown(cause));
         }
         if let Some(hint) = &self.hint {
-            let _ = writeln!(text, "hint: {hint}");
+            let _ = writeln!(text, "hint: {}", shown(hint));
         }
-        // The name of a file may hold what commands a terminal.
-        let lines: Vec<_> = text.split('\n').map(printable).collect();
-        lines.join("\n")
+        text
     }
 
     /// For programs.
     pub(crate) fn json(&self) -> Value {
+        let causes: Vec<String> = self.causes.iter().map(|cause| redacted(cause)).collect();
         let error = json::object([
             ("kind", self.kind.name().into()),
             ("exit_code", self.kind.code().into()),
-            ("message", self.message.clone().into()),
-            ("causes", self.causes.clone().into()),
-            ("hint", self.hint.clone().into()),
+            ("message", redacted(&self.message).into()),
+            ("causes", causes.into()),
+            ("hint", self.hint.as_deref().map(redacted).into()),
         ]);
         json::object([("error", error)])
     }

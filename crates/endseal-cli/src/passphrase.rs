@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,9 @@ const VARIABLE: &str = "ENDSEAL_PASSPHRASE";
 const TRIES: u32 = 3;
 /// Bytes of a passphrase file that are looked at: the longest passphrase and its line end.
 const MAX_LEN: u64 = Passphrase::MAX_LEN as u64 + 2;
+
+/// Names of standard input, which also has the content of files.
+const STANDARD_INPUT: [&str; 3] = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
 
 /// The passphrase for a new identity file: given, or asked for twice.
 pub(crate) fn choose(ctx: &mut Ctx) -> Result<Passphrase, Failure> {
@@ -84,14 +88,25 @@ fn given(ctx: &mut Ctx) -> Result<Option<Passphrase>, Failure> {
     checked(text).map(Some)
 }
 
+/// The first line of a file. No byte of standard input behind the line is taken: it is content.
 fn from_file(path: &Path) -> Result<Passphrase, Failure> {
     let failed = |source| FileError::io("read", path, source);
-    let file = File::open(path).map_err(failed)?;
-    let mut content = Zeroizing::new(Vec::with_capacity(Passphrase::MAX_LEN + 3));
-    file.take(MAX_LEN + 1).read_to_end(&mut content).map_err(failed)?;
-    let line = content.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let text = core::str::from_utf8(line);
+    let mut file = match STANDARD_INPUT.iter().any(|name| path == Path::new(name)) {
+        // Opened anew, a file would begin at its first byte, and the passphrase would be content.
+        true => io::stdin().as_fd().try_clone_to_owned().map(File::from),
+        false => File::open(path),
+    }
+    .map_err(failed)?;
+    let mut line = Zeroizing::new(Vec::with_capacity(Passphrase::MAX_LEN + 3));
+    let mut byte = Zeroizing::new([0; 1]);
+    while line.len() as u64 <= MAX_LEN
+        && file.read(&mut *byte).map_err(failed)? == 1
+        && byte[0] != b'\n'
+    {
+        line.push(byte[0]);
+    }
+    let text = line.strip_suffix(b"\r").unwrap_or(&line);
+    let text = core::str::from_utf8(text);
     checked(text.map_err(|_| Failure::usage("the passphrase is not text in UTF-8"))?)
 }
 
@@ -109,7 +124,7 @@ fn terminal() -> Result<Terminal, Failure> {
 
 fn ask(terminal: &Terminal, prompt: &str) -> Result<Zeroizing<String>, Failure> {
     terminal.ask(prompt).map_err(|error| match error.kind() {
-        io::ErrorKind::Interrupted => Failure::new(Kind::Environment, "interrupted"),
+        io::ErrorKind::Interrupted => Failure::new(Kind::Interrupted, "interrupted"),
         _ => Failure::new(Kind::Environment, "cannot ask for the passphrase").because(&error),
     })
 }

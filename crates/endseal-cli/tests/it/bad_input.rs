@@ -159,6 +159,56 @@ fn a_wrong_passphrase_is_refused() {
     assert_eq!(open.ok().text(), "x");
 }
 
+/// Read ahead, content would be lost; read anew, the passphrase would be content.
+#[test]
+fn a_passphrase_from_standard_input_is_the_first_line_and_content_the_rest() {
+    let scratch = Scratch::new();
+    let bob = Person { name: "bob", scratch: &scratch };
+    scratch.write("right", b"correct horse\n");
+    bob.run(&["init", "--passphrase-file", "right"]).ok();
+    let content = [&b"THE CONTENT\n"[..], &[b'x'; 100_000]].concat();
+    let both = [&b"correct horse\n"[..], &content].concat();
+    scratch.write("both", &both);
+    let open = |sealed: &str| bob.run(&["open", sealed, "--passphrase-file", "right"]).ok().out;
+    for (name, option) in [("fd", "--passphrase-fd 0"), ("file", "--passphrase-file /dev/stdin")] {
+        for (way, input) in [("redirected", "< both"), ("piped", "")] {
+            let out = format!("{name}-{way}");
+            let from = if way == "piped" { "cat both | " } else { "" };
+            let line =
+                format!("{from}'{PROGRAM}' --home bob {option} seal --to-self -o {out} {input}");
+            run(Command::new("sh").arg("-c").arg(line).current_dir(scratch.folder())).ok();
+            assert!(open(&out) == content, "{out}");
+        }
+    }
+}
+
+#[test]
+fn a_secret_in_the_place_of_a_file_name_is_not_shown() {
+    let scratch = Scratch::new();
+    let bob = Person { name: "bob", scratch: &scratch };
+    bob.run(&["init", "--no-passphrase"]).ok();
+    let secret = bob.run(&["id", "export", "--secret"]).ok().text().trim().to_owned();
+    for args in [&["id", "import"][..], &["open"], &["seal", "--to-self"], &["inspect"]] {
+        for more in [&[][..], &["--json"], &["-v"]] {
+            let ran = bob.run(&[args, more, &[&*secret]].concat());
+            let said = format!("{}{}", String::from_utf8_lossy(&ran.out), ran.err);
+            assert!(!said.contains(&secret[16..40]), "{args:?} {more:?}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_name_of_a_file_begins_no_line_and_commands_no_terminal() {
+    let scratch = Scratch::new();
+    let bob = Person { name: "bob", scratch: &scratch };
+    bob.run(&["init", "--no-passphrase"]).ok();
+    let hostile = "x\nhint: run this\u{1b}[2J";
+    for args in [&["open", hostile][..], &["open", "a", hostile], &["inspect", hostile]] {
+        let ran = bob.run(args);
+        assert!(!ran.err.contains('\u{1b}') && !ran.err.contains("\nhint: run"), "{}", ran.err);
+    }
+}
+
 #[test]
 fn passphrases_that_nobody_means_are_refused() {
     let scratch = Scratch::new();
