@@ -26,8 +26,10 @@ const PEERS: &[Peer] = &[
     Peer { script: "peers/node-codec/run-vectors.sh", needs: "npm" },
     Peer { script: "peers/rust-mls/run.sh", needs: "cargo" },
 ];
-/// In a portable row by what they may use, but the types of HTTP need std, and the store has files.
-const NEEDS_STD: &[&str] = &["endseal-s3-format", "endseal-s3-protocol", "endseal-store"];
+/// In a portable row by what they may use, but the types of HTTP need std, and the store and the
+/// helpers of tests have files.
+const NEEDS_STD: &[&str] =
+    &["endseal-s3-format", "endseal-s3-protocol", "endseal-store", "endseal-testing"];
 const CLI: &str = "endseal-cli";
 const BENCH: &str = "endseal-bench";
 /// The program that the suite `s3` measures, and tests of S3 clients start.
