@@ -99,11 +99,13 @@ fn from_file(path: &Path) -> Result<Passphrase, Failure> {
     .map_err(failed)?;
     let mut line = Zeroizing::new(Vec::with_capacity(Passphrase::MAX_LEN + 3));
     let mut byte = Zeroizing::new([0; 1]);
-    while line.len() as u64 <= MAX_LEN
-        && file.read(&mut *byte).map_err(failed)? == 1
-        && byte[0] != b'\n'
-    {
-        line.push(byte[0]);
+    while line.len() as u64 <= MAX_LEN {
+        match file.read(&mut *byte) {
+            Ok(1) if byte[0] != b'\n' => line.push(byte[0]),
+            Ok(_) => break,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed(error).into()),
+        }
     }
     let text = line.strip_suffix(b"\r").unwrap_or(&line);
     let text = core::str::from_utf8(text);

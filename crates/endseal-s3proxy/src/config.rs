@@ -43,6 +43,8 @@ pub struct Config {
     pub limits: Limits,
     /// Files whose first line was read as a secret.
     pub secret_files: Vec<PathBuf>,
+    /// True if the text of the configuration holds a secret.
+    pub has_secrets: bool,
 }
 
 /// Files of the front's TLS.
@@ -234,6 +236,7 @@ impl Config {
             buckets: Buckets::default(),
             limits: Limits::default(),
             secret_files: Vec::new(),
+            has_secrets: false,
         }
     }
 

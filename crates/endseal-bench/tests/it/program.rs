@@ -227,6 +227,9 @@ fn unknown_names_are_usage_errors() {
     bench(&["--peers", "cobol"]).fails(2, "there is no peer 'cobol'");
     bench(&["--case", "bake"]).fails(2, "there is no case 'bake'");
     bench(&["--subject", "pigeon"]).fails(2, "there is no subject 'pigeon'");
+    for share in ["-0.1", "1.1", "nan", "x"] {
+        bench(&["gate", &format!("--tolerance={share}")]).fails(2, "--tolerance");
+    }
     bench(&["--quick", "--full"]).fails(2, "cannot be used with");
 }
 

@@ -20,6 +20,8 @@ fn configured() -> Scratch {
     let text = "[backend]\nfolder = \"objects\"\n[keys]\nprovider = \"ring\"\nfile = \"ring.key\"\n\
                 [[client]]\naccess_key = \"A\"\nsecret_key = \"0123456789\"\n";
     scratch.write("s3.toml", text);
+    let private = Permissions::from_mode(0o600);
+    std::fs::set_permissions(scratch.path("s3.toml"), private).unwrap();
     s3(&["key", "new", "ring.key"], &scratch).ok();
     scratch
 }
@@ -52,6 +54,18 @@ fn a_ring_that_others_can_read_is_told() {
         };
         assert!(told(0o644) && !told(0o600), "{command:?}");
     }
+}
+
+#[test]
+fn a_secret_access_key_in_a_configuration_that_others_can_read_is_told() {
+    let scratch = configured();
+    let told = |mode| {
+        let file = scratch.path("s3.toml");
+        std::fs::set_permissions(file, Permissions::from_mode(mode)).unwrap();
+        let clean = s3(&["clean", "--config", "s3.toml", "--dry-run"], &scratch).ok();
+        clean.err.contains("others can read the secret in 's3.toml'")
+    };
+    assert!(told(0o644) && !told(0o600));
 }
 
 #[test]

@@ -119,7 +119,7 @@ impl File {
         folder: &Path,
         environment: Environment<'_>,
     ) -> Result<Config, ConfigError> {
-        let mut secrets = SecretFiles { folder, read: Vec::new() };
+        let mut secrets = SecretFiles { folder, read: Vec::new(), has_inline: false };
         let listen = address("listen", environment("ENDSEAL_S3_LISTEN"))?.or(self.listen);
         let metrics = address("metrics.listen", environment("ENDSEAL_S3_METRICS_LISTEN"))?;
         let backend = self.backend.resolve(&mut secrets, environment)?;
@@ -136,6 +136,7 @@ impl File {
             buckets: Buckets::new(rules?),
             limits: self.limits,
             secret_files: secrets.read,
+            has_secrets: secrets.has_inline,
             ..Config::new(backend, self.keys.below(folder), clients?)
         };
         let mut access_keys: Vec<_> = config.clients.iter().map(Client::access_key).collect();
@@ -306,6 +307,8 @@ impl BucketTable {
 struct SecretFiles<'a> {
     folder: &'a Path,
     read: Vec<PathBuf>,
+    /// True if a secret stands in the configuration itself.
+    has_inline: bool,
 }
 
 impl SecretFiles<'_> {
@@ -320,6 +323,7 @@ impl SecretFiles<'_> {
         if secret.as_ref().is_some_and(SecretAccessKey::is_empty) {
             return Err(ConfigError::of(entry, "is empty"));
         }
+        self.has_inline |= secret.is_some();
         let Some(file) = file else { return Ok(secret) };
         let error = |message: String| ConfigError::of(format!("{entry}_file"), message);
         if secret.is_some() {

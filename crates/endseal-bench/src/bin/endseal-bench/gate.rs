@@ -20,11 +20,17 @@ pub(crate) struct Args {
     #[arg(default_value = "bench-results/run.json")]
     run: PathBuf,
     /// Share of a bound by which a figure may be worse
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     tolerance: f64,
     /// Fail also if a goal is not decided or not measured
     #[arg(long)]
     strict: bool,
+}
+
+/// Reads a share from 0 to 1: beyond it, or not a number, it would let every goal pass.
+fn share(text: &str) -> Result<f64, String> {
+    let share: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.0..=1.0).contains(&share) { Ok(share) } else { Err("from 0 to 1".into()) }
 }
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {

@@ -44,6 +44,9 @@ pub(super) fn path(given: Option<&Path>, ctx: &Ctx) -> Result<PathBuf, Failure> 
 pub(super) fn read(path: &Path, ctx: &mut Ctx) -> Result<Config, Failure> {
     ctx.detail(&format!("reading '{}'", path.display()));
     let config = parse(path)?;
+    if config.has_secrets {
+        exposed::warn(path, ctx);
+    }
     for file in secrets(&config) {
         exposed::warn(file, ctx);
     }
