@@ -6,7 +6,7 @@ use crate::tree::Tree;
 
 const PATH: &str = "Cargo.lock";
 /// Packages on all platforms. Growth is a decision: it takes a change of this line.
-const BUDGET: usize = 330;
+const BUDGET: usize = 350;
 
 /// Packages that belong to `peers/` and `fuzz/`, which have lock files of their own, or to nothing
 /// at all. A trailing `*` stands for any ending. (Some are locked because a library that we use
@@ -115,7 +115,7 @@ mod tests {
     fn a_large_lock_file_is_found() {
         let text = lock(&vec!["a"; BUDGET + 1]);
         let found = run(check, &[("Cargo.lock", &text)]);
-        assert_eq!(found, ["Cargo.lock: 331 packages, over the budget of 330"]);
+        assert_eq!(found, ["Cargo.lock: 351 packages, over the budget of 350"]);
     }
 
     #[test]
