@@ -15,6 +15,7 @@ pub mod peer_id;
 pub mod random;
 #[cfg(feature = "std")]
 pub mod rsa_oaep;
+pub mod secp256k1;
 pub mod secret;
 pub mod segment;
 #[cfg(feature = "std")]

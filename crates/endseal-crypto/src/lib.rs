@@ -10,6 +10,7 @@
 //! | the same against quantum computers | [`mlkem768`] beside [`x25519`] |
 //! | sign, verify, verify a batch | [`ed25519`] |
 //! | the same against quantum computers | [`mldsa65`] |
+//! | agree and sign on secp256k1, as Nostr does | [`secp256k1`] |
 //! | derive keys, digest content | [`hash`], [`hkdf`], with a label of [`label`] |
 //! | speak a protocol that wants SHA-256, SHA-512, HMAC, SHA-1 or MD5 | `sha256`, `sha512`, `legacy_hash` |
 //! | turn a passphrase into a key | [`argon2id`] |
@@ -46,7 +47,7 @@ mod mid;
 pub use high::rsa_oaep;
 pub use high::{
     aes_siv, argon2id, ed25519, hazmat, hkdf, identity, key_wrap, mldsa65, mlkem768, peer_id,
-    random, secret, segment, x25519,
+    random, secp256k1, secret, segment, x25519,
 };
 #[cfg(feature = "std")]
 pub use high::{legacy_hash, sha256, sha512};

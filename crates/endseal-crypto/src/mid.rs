@@ -17,6 +17,7 @@ pub mod hash;
 pub(crate) mod hkdf_sha512;
 pub mod label;
 pub(crate) mod mldsa65_sign;
+pub(crate) mod secp256k1;
 pub(crate) mod x25519_batch;
 
 #[cfg(all(test, feature = "std"))]

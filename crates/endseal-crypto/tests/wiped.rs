@@ -10,7 +10,8 @@ use std::os::unix::fs::FileExt as _;
 use endseal_crypto::identity::Identity;
 use endseal_crypto::segment::{self, InputKey, KeySource};
 use endseal_crypto::{
-    aes_siv, argon2id, ed25519, hazmat, hkdf, key_wrap, mldsa65, mlkem768, sha256, x25519,
+    aes_siv, argon2id, ed25519, hazmat, hkdf, key_wrap, mldsa65, mlkem768, secp256k1, sha256,
+    x25519,
 };
 
 /// Bytes of a mark that are looked for; what an allocator writes into free memory is at its
@@ -123,6 +124,15 @@ fn secrets_leave_no_copy_on_the_heap() {
     check("mlkem768::SecretKey", tail(&secret(12)), mlkem768::SecretKey::from_seed(kem(12)));
     check("Identity", tail(&secret(13)), Identity::from_seeds(ed25519(13), kem(14)));
     assert_eq!(marks(&tail(&secret(14))), 0, "the other seed of the identity");
+
+    // Held inline: moved to a place on the heap, where they stay.
+    let secp256k1 = |n| secp256k1::SecretKey::from_bytes(&secret(n)).unwrap();
+    check("secp256k1::SecretKey", tail(&secret(22)), Box::new(secp256k1(22)));
+    let signing = Box::new(secp256k1::SigningKey::new(secp256k1(23)));
+    check("secp256k1::SigningKey", tail(&secret(23)), signing);
+    let other = secp256k1(24).public_key();
+    let shared = Box::new(secp256k1(25).ecdh_x(&other));
+    check("secp256k1::SharedX", tail(shared.expose_secret()), shared);
 
     // The outcome of agreements, of which the mark is computed on the stack.
     let key = x25519::PreparedKey::new(x25519(15));

@@ -7,6 +7,7 @@ mod labels;
 mod mldsa65;
 #[cfg(feature = "std")]
 mod rsa_oaep;
+mod secp256k1;
 mod secrets;
 mod wycheproof;
 mod x25519;

@@ -1,7 +1,7 @@
 //! Secrets are wiped when dropped, and cannot be printed (the macro's `compile_fail` example).
 
 use endseal_crypto::{
-    aes_siv, argon2id, ed25519, identity, key_wrap, mldsa65, mlkem768, segment, x25519,
+    aes_siv, argon2id, ed25519, identity, key_wrap, mldsa65, mlkem768, secp256k1, segment, x25519,
 };
 use zeroize::ZeroizeOnDrop;
 
@@ -22,6 +22,9 @@ fn every_secret_is_wiped_when_dropped() {
     wiped::<mlkem768::SecretKey>();
     wiped::<mlkem768::Seed>();
     wiped::<mlkem768::SharedSecret>();
+    wiped::<secp256k1::SecretKey>();
+    wiped::<secp256k1::SharedX>();
+    wiped::<secp256k1::SigningKey>();
     wiped::<segment::ChunkKeys>();
     wiped::<segment::InputKey>();
     wiped::<segment::KeySource>();

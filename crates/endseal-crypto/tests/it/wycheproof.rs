@@ -279,7 +279,7 @@ fn mlkem768_secret(test: &Value) -> Option<mlkem768::SecretKey> {
 }
 
 /// The tests of a file, each with its group.
-fn tests(file: &str, expected: usize) -> Vec<(Value, Value)> {
+pub(crate) fn tests(file: &str, expected: usize) -> Vec<(Value, Value)> {
     let path =
         format!("{}/../../vectors/third-party/wycheproof/{file}.json", env!("CARGO_MANIFEST_DIR"));
     let set: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
@@ -295,7 +295,7 @@ fn tests(file: &str, expected: usize) -> Vec<(Value, Value)> {
     tests
 }
 
-fn unhex(value: &Value) -> Vec<u8> {
+pub(crate) fn unhex(value: &Value) -> Vec<u8> {
     let text = value.as_str().unwrap_or_default();
     (0..text.len() / 2).map(|i| u8::from_str_radix(&text[2 * i..][..2], 16).unwrap()).collect()
 }
