@@ -15,6 +15,8 @@ pub mod peer_id;
 pub mod random;
 #[cfg(feature = "std")]
 pub mod rsa_oaep;
+#[cfg(feature = "std")]
+pub mod scrypt;
 pub mod secp256k1;
 pub mod secret;
 pub mod segment;

@@ -13,7 +13,7 @@
 //! | agree and sign on secp256k1, as Nostr does | [`secp256k1`] |
 //! | derive keys, digest content | [`hash`], [`hkdf`], with a label of [`label`] |
 //! | speak a protocol that wants SHA-256, SHA-512, HMAC, SHA-1 or MD5 | `sha256`, `sha512`, `legacy_hash` |
-//! | turn a passphrase into a key | [`argon2id`] |
+//! | turn a passphrase into a key | [`argon2id`]; `scrypt` where a format asks for it |
 //! | hold a secret | [`secret_bytes!`] |
 //! | hold all keys of one person or machine | [`identity`] |
 //! | name a peer on the wire | [`peer_id`] |
@@ -50,7 +50,7 @@ pub use high::{
     random, secp256k1, secret, segment, x25519,
 };
 #[cfg(feature = "std")]
-pub use high::{legacy_hash, sha256, sha512};
+pub use high::{legacy_hash, scrypt, sha256, sha512};
 pub use mid::{hash, label};
 
 /// The batch kernel on raw bytes, for its tests and its benchmark.

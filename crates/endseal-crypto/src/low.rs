@@ -13,6 +13,8 @@ pub(crate) mod mlkem768_ffi;
 #[cfg(test)]
 mod reference25519;
 #[cfg(feature = "std")]
+pub(crate) mod scrypt_ffi;
+#[cfg(feature = "std")]
 pub(crate) mod secp256k1_ffi;
 pub(crate) mod taint;
 #[cfg(target_arch = "x86_64")]
