@@ -1,7 +1,12 @@
 //! Nostr events, encryption and gift wraps, in buffers of the caller.
 //!
 //! `no_std` and without an allocator: it runs on a microcontroller. The formats and their limits
-//! are in `docs/spec/nostr.md`.
+//! are in `docs/spec/nostr.md` (encryption) and `docs/spec/nostr-events.md` (the rest).
+//!
+//! | to do this | use |
+//! |---|---|
+//! | parse, verify, sign, write an event | [`event`] |
+//! | read and write keys as text | [`key`] |
 //!
 //! # Crate features
 //! * `std` (default): encrypted secret keys (NIP-49), and the curve by libsecp256k1 instead of
@@ -9,6 +14,9 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
+pub mod bech32;
+pub mod event;
 mod hex;
 pub mod json;
+pub mod key;
 pub mod output;

@@ -44,6 +44,13 @@ impl<'o> Output<'o> {
         }
         Ok(&mut self.buffer[..self.len])
     }
+
+    /// As [`Output::finish`], for what is ASCII.
+    pub(crate) fn finish_ascii(self) -> Result<&'o str, OutputTooSmall> {
+        let bytes: &'o [u8] = self.finish()?;
+        #[allow(clippy::expect_used, reason = "callers put letters and digits only")]
+        Ok(str::from_utf8(bytes).expect("ASCII is UTF-8"))
+    }
 }
 
 impl Sink for Output<'_> {
