@@ -7,6 +7,7 @@
 //! |---|---|
 //! | parse, verify, sign, write an event | [`event`] |
 //! | read and write keys as text | [`key`] |
+//! | read and write what people share (`npub`, `nevent`, `nostr:`) | [`entity`] |
 //!
 //! # Crate features
 //! * `std` (default): encrypted secret keys (NIP-49), and the curve by libsecp256k1 instead of
@@ -15,8 +16,12 @@
 #![forbid(unsafe_code)]
 
 pub mod bech32;
+pub mod entity;
 pub mod event;
 mod hex;
 pub mod json;
 pub mod key;
 pub mod output;
+mod relays;
+
+pub use relays::{RelayIter, Relays};
