@@ -8,6 +8,7 @@
 //! | parse, verify, sign, write an event | [`event`] |
 //! | read and write keys as text | [`key`] |
 //! | read and write what people share (`npub`, `nevent`, `nostr:`) | [`entity`] |
+//! | read and write messages and URIs of remote signing | [`connect`] |
 //!
 //! # Crate features
 //! * `std` (default): encrypted secret keys (NIP-49), and the curve by libsecp256k1 instead of
@@ -16,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bech32;
+pub mod connect;
 pub mod entity;
 pub mod event;
 mod hex;

@@ -1,0 +1,188 @@
+//! Methods, and permissions that a client asks for.
+
+use core::fmt;
+
+/// A method of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Method<'a> {
+    /// `connect`
+    Connect,
+    /// `sign_event`
+    SignEvent,
+    /// `ping`
+    Ping,
+    /// `get_public_key`
+    GetPublicKey,
+    /// `nip04_encrypt`
+    Nip04Encrypt,
+    /// `nip04_decrypt`
+    Nip04Decrypt,
+    /// `nip44_encrypt`
+    Nip44Encrypt,
+    /// `nip44_decrypt`
+    Nip44Decrypt,
+    /// `switch_relays`
+    SwitchRelays,
+    /// `logout`
+    Logout,
+    /// Any other: to be answered by an error.
+    Other(&'a str),
+}
+
+impl<'a> Method<'a> {
+    const KNOWN: [(&'static str, Method<'static>); 10] = [
+        ("connect", Method::Connect),
+        ("sign_event", Method::SignEvent),
+        ("ping", Method::Ping),
+        ("get_public_key", Method::GetPublicKey),
+        ("nip04_encrypt", Method::Nip04Encrypt),
+        ("nip04_decrypt", Method::Nip04Decrypt),
+        ("nip44_encrypt", Method::Nip44Encrypt),
+        ("nip44_decrypt", Method::Nip44Decrypt),
+        ("switch_relays", Method::SwitchRelays),
+        ("logout", Method::Logout),
+    ];
+
+    /// The method of a name.
+    #[must_use]
+    pub fn from_name(name: &'a str) -> Self {
+        let known = Self::KNOWN.iter().find(|(known, _)| *known == name);
+        known.map_or(Method::Other(name), |(_, method)| *method)
+    }
+
+    /// Name in messages.
+    #[must_use]
+    pub fn name(&self) -> &'a str {
+        match self {
+            Self::Other(name) => name,
+            known => Self::KNOWN.iter().find(|(_, it)| it == known).map_or("", |(name, _)| name),
+        }
+    }
+}
+
+/// A permission: a method, and what it is limited to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Permission<'a> {
+    /// Method.
+    pub method: Method<'a>,
+    /// Limit as it is written behind the colon; of `sign_event` a kind.
+    pub parameter: Option<&'a str>,
+}
+
+impl<'a> Permission<'a> {
+    fn parse(text: &'a str) -> Result<Self, InvalidPermission> {
+        let (name, parameter) = match text.split_once(':') {
+            Some((name, parameter)) => (name, Some(parameter)),
+            None => (text, None),
+        };
+        let permission = Self { method: Method::from_name(name), parameter };
+        let is_kind = permission.kind().is_some();
+        if name.is_empty()
+            || permission.method == Method::SignEvent && parameter.is_some() && !is_kind
+        {
+            return Err(InvalidPermission);
+        }
+        Ok(permission)
+    }
+
+    /// Kind that `sign_event` is limited to.
+    #[must_use]
+    pub fn kind(&self) -> Option<u16> {
+        let digits = self.parameter.filter(|_| self.method == Method::SignEvent)?;
+        // No sign, no leading zero: one text for each kind.
+        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+        let is_shortest = digits == "0" || !digits.starts_with('0');
+        digits.parse().ok().filter(|_| is_number && is_shortest)
+    }
+}
+
+/// Permissions that a client wishes for: `method[:parameter]`, separated by commas. Empty ones are
+/// passed over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Permissions<'a>(&'a str);
+
+impl<'a> Permissions<'a> {
+    /// Checks a list, which may be empty.
+    ///
+    /// # Errors
+    /// [`InvalidPermission`], so that no list means more than it says.
+    pub fn parse(text: &'a str) -> Result<Self, InvalidPermission> {
+        items(text).try_for_each(|item| Permission::parse(item).map(drop))?;
+        Ok(Self(text))
+    }
+
+    /// The list as it was read.
+    #[must_use]
+    pub const fn as_str(&self) -> &'a str {
+        self.0
+    }
+
+    /// Permissions in their order.
+    pub fn iter(&self) -> impl Iterator<Item = Permission<'a>> + use<'a> {
+        items(self.0).filter_map(|item| Permission::parse(item).ok())
+    }
+}
+
+fn items(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').filter(|item| !item.is_empty())
+}
+
+/// A permission without a method, or `sign_event` with something else than a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InvalidPermission;
+
+impl fmt::Display for InvalidPermission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a permission is malformed")
+    }
+}
+
+impl core::error::Error for InvalidPermission {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_known_method_has_one_name() {
+        for (name, method) in Method::KNOWN {
+            assert_eq!(Method::from_name(name), method);
+            assert_eq!(method.name(), name);
+        }
+        for name in ["", "Ping", "ping ", "nip44_decrypt_batch"] {
+            assert_eq!(Method::from_name(name), Method::Other(name));
+            assert_eq!(Method::Other(name).name(), name);
+        }
+    }
+
+    #[test]
+    fn lists_are_read_item_by_item() {
+        let text = "nip44_encrypt,sign_event:4,,sign_event:0,sign_event,x:y:z,sign_event:65535,";
+        let permissions = Permissions::parse(text).unwrap();
+        let found: Vec<_> = permissions.iter().map(|it| (it.method.name(), it.kind())).collect();
+        let expected = [
+            ("nip44_encrypt", None),
+            ("sign_event", Some(4)),
+            ("sign_event", Some(0)),
+            ("sign_event", None),
+            ("x", None),
+            ("sign_event", Some(65_535)),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(permissions.iter().nth(4).unwrap().parameter, Some("y:z"));
+        assert_eq!(permissions.as_str(), text);
+        assert_eq!(Permissions::parse("").unwrap().iter().next(), None);
+    }
+
+    #[test]
+    fn a_limit_that_is_no_kind_is_not_dropped() {
+        for limit in ["", "65536", "-1", "+1", "01", "00", "1.0", " 1", "a", "١"] {
+            let text = format!("ping,sign_event:{limit}");
+            assert_eq!(Permissions::parse(&text), Err(InvalidPermission), "{text}");
+        }
+        assert_eq!(Permissions::parse(":4"), Err(InvalidPermission));
+    }
+}

@@ -1,0 +1,317 @@
+//! URIs that begin a connection: `bunker://` of a signer, `nostrconnect://` of a client.
+
+use core::fmt;
+
+use endseal_crypto::secret::Zeroize as _;
+
+use super::{ConnectSecret, Metadata, Permissions};
+use crate::json::{Piece, Text};
+use crate::key::{self, KeyError, PublicKey};
+use crate::output::{Output, OutputTooSmall, Sink};
+use crate::relays::{RELAY, Relays, is_relay};
+
+/// Most bytes of a URI. A QR code holds 2,953.
+pub const MAX_URI: usize = 4_096;
+
+const BUNKER: &str = "bunker://";
+const NOSTR_CONNECT: &str = "nostrconnect://";
+
+/// A URI of either kind.
+#[allow(missing_debug_implementations, reason = "it holds a secret")]
+#[allow(clippy::exhaustive_enums, reason = "NIP-46 has these")]
+pub enum ConnectUri<'a> {
+    /// A signer's.
+    Bunker(Bunker<'a>),
+    /// A client's.
+    NostrConnect(NostrConnect<'a>),
+}
+
+/// A signer's URI.
+#[allow(missing_debug_implementations, reason = "it holds a secret")]
+#[allow(clippy::exhaustive_structs, reason = "callers make them")]
+pub struct Bunker<'a> {
+    /// Public key of the signer.
+    pub signer: PublicKey,
+    /// Relays where it listens, at least one.
+    pub relays: Relays<'a>,
+    /// Secret, valid for one connection.
+    pub secret: Option<ConnectSecret>,
+}
+
+/// A client's URI.
+#[allow(missing_debug_implementations, reason = "it holds a secret")]
+#[allow(clippy::exhaustive_structs, reason = "callers make them")]
+pub struct NostrConnect<'a> {
+    /// Public key of the client.
+    pub client: PublicKey,
+    /// Relays where it listens, at least one.
+    pub relays: Relays<'a>,
+    /// Secret, which the signer returns.
+    pub secret: ConnectSecret,
+    /// Permissions that the client wishes for.
+    pub permissions: Permissions<'a>,
+    /// Claims of the client.
+    pub metadata: Metadata<'a>,
+}
+
+impl<'a> ConnectUri<'a> {
+    /// Parses a URI, whose text the caller MUST wipe if it has a secret. `buffer` takes the decoded
+    /// texts and MUST be as long as the URI.
+    ///
+    /// Parameters of other names are ignored.
+    ///
+    /// # Errors
+    /// [`UriError`].
+    pub fn parse(uri: &str, buffer: &'a mut [u8]) -> Result<Self, UriError> {
+        if uri.len() > MAX_URI {
+            return Err(UriError::Length);
+        }
+        if buffer.len() < uri.len() {
+            return Err(UriError::Output(OutputTooSmall { needed: uri.len() }));
+        }
+        if let Some(rest) = uri.strip_prefix(BUNKER) {
+            let (signer, query) = split(rest)?;
+            let mut query = Query { query, free: buffer };
+            let relays = query.relays()?;
+            return Ok(Self::Bunker(Bunker { signer, relays, secret: query.secret()? }));
+        }
+        let rest = uri.strip_prefix(NOSTR_CONNECT).ok_or(UriError::Scheme)?;
+        let (client, query) = split(rest)?;
+        let mut query = Query { query, free: buffer };
+        let relays = query.relays()?;
+        let secret = query.secret()?.ok_or(UriError::Missing)?;
+        let permissions = query.value("perms")?.unwrap_or_default();
+        let permissions = Permissions::parse(permissions).map_err(|_| UriError::Permission)?;
+        let mut metadata = Metadata::default();
+        for (name, field) in metadata.fields_mut() {
+            *field = query.value(name)?.filter(|value| !value.is_empty()).map(Text::Plain);
+        }
+        Ok(Self::NostrConnect(NostrConnect { client, relays, secret, permissions, metadata }))
+    }
+}
+
+impl Bunker<'_> {
+    /// Writes the URI to the front of `out`, which the caller MUST wipe if it has a secret.
+    ///
+    /// # Errors
+    /// [`OutputTooSmall`]; `out` is wiped.
+    pub fn write<'o>(&self, out: &'o mut [u8]) -> Result<&'o str, OutputTooSmall> {
+        let mut writer = Writer::new(BUNKER, &self.signer, out);
+        writer.relays(self.relays);
+        if let Some(secret) = &self.secret {
+            writer.parameter("secret", secret.expose_secret().into());
+        }
+        writer.out.finish_ascii()
+    }
+}
+
+impl NostrConnect<'_> {
+    /// Writes the URI to the front of `out`, which the caller MUST wipe.
+    ///
+    /// # Errors
+    /// [`OutputTooSmall`]; `out` is wiped.
+    pub fn write<'o>(&self, out: &'o mut [u8]) -> Result<&'o str, OutputTooSmall> {
+        let mut writer = Writer::new(NOSTR_CONNECT, &self.client, out);
+        writer.relays(self.relays);
+        writer.parameter("secret", self.secret.expose_secret().into());
+        if !self.permissions.as_str().is_empty() {
+            writer.parameter("perms", self.permissions.as_str().into());
+        }
+        for (name, field) in self.metadata.fields() {
+            if let Some(field) = field {
+                writer.parameter(name, field);
+            }
+        }
+        writer.out.finish_ascii()
+    }
+}
+
+/// Key and query behind the scheme.
+fn split(rest: &str) -> Result<(PublicKey, &str), UriError> {
+    if !rest.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#') {
+        return Err(UriError::Character);
+    }
+    let (key, query) = rest.split_once('?').unwrap_or((rest, ""));
+    Ok((key::public_from_hex(key).map_err(UriError::Key)?, query))
+}
+
+/// Values of a parameter as they are written.
+fn raw<'u>(query: &'u str, name: &str) -> impl Iterator<Item = &'u str> {
+    let pairs = query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    pairs.filter(move |(other, _)| *other == name).map(|(_, value)| value)
+}
+
+/// Parameters, and space for what they say.
+struct Query<'u, 'a> {
+    query: &'u str,
+    free: &'a mut [u8],
+}
+
+impl<'u, 'a> Query<'u, 'a> {
+    /// Value of a parameter that occurs once at most.
+    fn raw_once(&self, name: &str) -> Result<Option<&'u str>, UriError> {
+        let mut values = raw(self.query, name);
+        let value = values.next();
+        if values.next().is_some() { Err(UriError::Duplicate) } else { Ok(value) }
+    }
+
+    /// Takes the first bytes of the free space.
+    fn take(&mut self, len: usize) -> &'a [u8] {
+        let (taken, free) = core::mem::take(&mut self.free).split_at_mut(len);
+        self.free = free;
+        taken
+    }
+
+    fn value(&mut self, name: &str) -> Result<Option<&'a str>, UriError> {
+        let Some(raw) = self.raw_once(name)? else { return Ok(None) };
+        let len = decode(raw, self.free)?;
+        str::from_utf8(self.take(len)).map(Some).map_err(|_| UriError::Encoding)
+    }
+
+    fn secret(&mut self) -> Result<Option<ConnectSecret>, UriError> {
+        let Some(raw) = self.raw_once("secret")?.filter(|raw| !raw.is_empty()) else {
+            return Ok(None);
+        };
+        let secret = decode(raw, self.free).and_then(|len| {
+            let text = str::from_utf8(&self.free[..len]).map_err(|_| UriError::Encoding)?;
+            ConnectSecret::new(text).map_err(|_| UriError::Secret)
+        });
+        self.free[..raw.len()].zeroize();
+        secret.map(Some)
+    }
+
+    /// Relays as records, which are shorter than the parameters.
+    fn relays(&mut self) -> Result<Relays<'a>, UriError> {
+        let mut end = 0;
+        for raw in raw(self.query, "relay") {
+            let (header, value) = self.free[end..].split_at_mut(2);
+            let len = decode(raw, value)?;
+            if !is_websocket(&value[..len]) {
+                return Err(UriError::Relay);
+            }
+            header[0] = RELAY;
+            header[1] = u8::try_from(len).map_err(|_| UriError::Relay)?;
+            end += 2 + len;
+        }
+        if end == 0 { Err(UriError::Missing) } else { Ok(Relays::from_records(self.take(end))) }
+    }
+}
+
+fn is_websocket(relay: &[u8]) -> bool {
+    let host = relay.strip_prefix(b"wss://").or_else(|| relay.strip_prefix(b"ws://"));
+    host.is_some_and(is_relay)
+}
+
+/// Decodes `%xx` and `+` (a space) to the front of `out`, which is as long as `raw` at least.
+fn decode(raw: &str, out: &mut [u8]) -> Result<usize, UriError> {
+    let mut bytes = raw.bytes();
+    let mut len = 0;
+    while let Some(byte) = bytes.next() {
+        out[len] = match byte {
+            b'+' => b' ',
+            b'%' => {
+                let mut digit = || char::from(bytes.next()?).to_digit(16)?.try_into().ok();
+                let (high, low): (Option<u8>, Option<u8>) = (digit(), digit());
+                high.zip(low).map(|(high, low)| high << 4 | low).ok_or(UriError::Encoding)?
+            }
+            other => other,
+        };
+        len += 1;
+    }
+    Ok(len)
+}
+
+/// A URI that grows.
+struct Writer<'o> {
+    out: Output<'o>,
+    separator: &'static [u8],
+}
+
+impl<'o> Writer<'o> {
+    fn new(scheme: &str, key: &PublicKey, out: &'o mut [u8]) -> Self {
+        let mut out = Output::new(out);
+        out.put(scheme.as_bytes());
+        out.put(&key::public_to_hex(key));
+        Self { out, separator: b"?" }
+    }
+
+    fn relays(&mut self, relays: Relays<'_>) {
+        for relay in relays.iter() {
+            self.parameter("relay", relay.into());
+        }
+    }
+
+    fn parameter(&mut self, name: &str, value: Text<'_>) {
+        self.out.put(self.separator);
+        self.separator = b"&";
+        self.out.put(name.as_bytes());
+        self.out.put(b"=");
+        for piece in value.pieces() {
+            match piece {
+                Piece::Run(run) => encode(run, &mut self.out),
+                Piece::Char(single) => encode(single.encode_utf8(&mut [0; 4]), &mut self.out),
+            }
+        }
+    }
+}
+
+/// Writes all but letters, digits, `-`, `.` and `_` as `%XX`: other readers accept little else.
+fn encode(text: &str, out: &mut Output<'_>) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_') {
+            out.put(&[byte]);
+        } else {
+            let digit = |nibble: u8| DIGITS[usize::from(nibble)];
+            out.put(&[b'%', digit(byte >> 4), digit(byte & 15)]);
+        }
+    }
+}
+
+/// Cause why a text is no URI of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UriError {
+    /// It has more than [`MAX_URI`] bytes.
+    Length,
+    /// It begins neither by `bunker://` nor by `nostrconnect://`.
+    Scheme,
+    /// It has a character other than visible ASCII, or `#`.
+    Character,
+    /// A public key does not follow the scheme.
+    Key(KeyError),
+    /// A value is not percent-encoded UTF-8.
+    Encoding,
+    /// A relay is not `ws://` or `wss://` with visible ASCII, up to 255 bytes.
+    Relay,
+    /// The secret is longer than 256 bytes.
+    Secret,
+    /// A permission is malformed.
+    Permission,
+    /// A parameter other than `relay` occurs twice.
+    Duplicate,
+    /// There is no relay, or a client's URI has no secret.
+    Missing,
+    /// The buffer is too small.
+    Output(OutputTooSmall),
+}
+
+impl fmt::Display for UriError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Length => "the URI is longer than 4,096 bytes",
+            Self::Scheme => "the URI is neither bunker:// nor nostrconnect://",
+            Self::Character => "the URI has a character that is not allowed",
+            Self::Key(error) => return error.fmt(f),
+            Self::Encoding => "a value of the URI is not percent-encoded UTF-8",
+            Self::Relay => "a relay of the URI is not a WebSocket URL",
+            Self::Secret => "the secret of the URI is longer than 256 bytes",
+            Self::Permission => "a permission of the URI is malformed",
+            Self::Duplicate => "a parameter of the URI occurs twice",
+            Self::Missing => "the URI has no relay or no secret",
+            Self::Output(error) => return error.fmt(f),
+        })
+    }
+}
+
+impl core::error::Error for UriError {}
