@@ -1,0 +1,15 @@
+//! Writes the test vectors of docs/spec/nostr-events.md:
+//! `cargo run -p endseal-nostr --example endseal-nostr-vectors -- vectors`.
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
+
+#[path = "vectors/events.rs"]
+mod events;
+
+use std::env;
+use std::path::PathBuf;
+
+fn main() {
+    let dir = PathBuf::from(env::args_os().nth(1).expect("usage: vectors <directory>"));
+    events::write(&dir);
+}

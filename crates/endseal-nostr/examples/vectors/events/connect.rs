@@ -1,0 +1,320 @@
+//! Messages and URIs of NIP-46.
+
+use serde_json::{Value, json};
+
+use super::{accepted, hex, public_key, refused};
+
+pub(super) fn cases() -> Vec<Value> {
+    let mut cases = Vec::new();
+    uris(&mut cases);
+    malformed_uris(&mut cases);
+    requests(&mut cases);
+    malformed_requests(&mut cases);
+    responses(&mut cases);
+    cases
+}
+
+fn uris(cases: &mut Vec<Value>) {
+    let key = "83f3b2ae6aa368e8275397b9c26cf550101d63ebaab900d19dd4a4429f5ad8f5";
+    let example = "nostrconnect://83f3b2ae6aa368e8275397b9c26cf550101d63ebaab900d19dd4a4429f5ad8f5\
+        ?relay=wss%3A%2F%2Frelay1.example.com&perms=nip44_encrypt%2Cnip44_decrypt%2Csign_event%3A13\
+        %2Csign_event%3A14%2Csign_event%3A1059&name=My+Client&secret=0s8j2djs&relay=wss%3A%2F%2F\
+        relay2.example2.com";
+    let fields = json!({
+        "key": key,
+        "relays": ["wss://relay1.example.com", "wss://relay2.example2.com"],
+        "secret": "0s8j2djs",
+        "permissions": "nip44_encrypt,nip44_decrypt,sign_event:13,sign_event:14,sign_event:1059",
+        "name": "My Client",
+    });
+    cases.push(accepted("uri", "example of NIP-46", example, fields));
+    let fields =
+        |secret: Value| json!({"key": key, "relays": ["wss://r.x", "ws://b"], "secret": secret});
+    let bunker = format!("bunker://{key}?relay=wss://r.x&relay=ws://b");
+    for (comment, uri, secret) in [
+        ("relays that are not escaped", format!("{bunker}&secret=abc"), json!("abc")),
+        ("no secret", bunker.clone(), Value::Null),
+        ("an empty secret is none", format!("{bunker}&secret="), Value::Null),
+        (
+            "an unknown parameter, twice",
+            format!("{bunker}&x=1&x=%zz&&secret=a%2Bb+c"),
+            json!("a+b c"),
+        ),
+        ("a secret beyond ASCII", format!("{bunker}&secret=%C3%a9"), json!("é")),
+    ] {
+        cases.push(accepted("uri", comment, uri, fields(secret)));
+    }
+}
+
+fn malformed_uris(cases: &mut Vec<Value>) {
+    let key = public_key();
+    let query = "?relay=wss://r.x&secret=abc";
+    let long = |len: usize| format!("wss://{}", "r".repeat(len - 6));
+    let off_curve = hex(&super::key::off_curve());
+    for (expect, comment, uri) in [
+        ("scheme", "empty", String::new()),
+        ("scheme", "another scheme", format!("nostr://{key}{query}")),
+        ("scheme", "a scheme in upper case", format!("BUNKER://{key}{query}")),
+        ("key", "no key", format!("bunker://{query}")),
+        ("key", "npub", format!("bunker://npub1{}{query}", &key[..58])),
+        ("key", "a key in upper case", format!("bunker://{}{query}", key.to_uppercase())),
+        ("key", "a key off the curve", format!("bunker://{off_curve}{query}")),
+        ("key", "a slash behind the key", format!("bunker://{key}/{query}")),
+        ("missing", "no query", format!("bunker://{key}")),
+        ("missing", "no relay", format!("bunker://{key}?secret=abc")),
+        ("missing", "a client without secret", format!("nostrconnect://{key}?relay=wss://r.x")),
+        ("missing", "a client with an empty secret", {
+            format!("nostrconnect://{key}?relay=wss://r.x&secret=")
+        }),
+        ("relay", "an empty relay", format!("bunker://{key}?relay=&relay=wss://r.x")),
+        ("relay", "a relay of another scheme", format!("bunker://{key}?relay=https://r.x")),
+        ("relay", "a relay without host", format!("bunker://{key}?relay=wss://")),
+        ("relay", "a relay with a line end", format!("bunker://{key}?relay=wss://r.x%0a")),
+        ("relay", "a relay beyond ASCII", format!("bunker://{key}?relay=wss://%C3%A9")),
+        ("relay", "a relay of 256 bytes", format!("bunker://{key}?relay={}", long(256))),
+        ("duplicate", "two secrets", format!("bunker://{key}{query}&secret=abc")),
+        ("duplicate", "two names", format!("nostrconnect://{key}{query}&name=a&name=b")),
+        ("encoding", "a lone percent sign", format!("bunker://{key}?relay=wss://r.x&secret=%")),
+        ("encoding", "one digit", format!("bunker://{key}?relay=wss://r.x&secret=a%4")),
+        ("encoding", "no digits", format!("bunker://{key}?relay=wss://r.x&secret=%zz")),
+        ("encoding", "a sign for a digit", format!("bunker://{key}?relay=wss://r.x&secret=%+1")),
+        ("encoding", "not UTF-8", format!("nostrconnect://{key}{query}&name=%ff")),
+        ("secret", "a secret of 257 bytes", {
+            format!("bunker://{key}?relay=wss://r.x&secret={}", "s".repeat(257))
+        }),
+        (
+            "permission",
+            "a permission without method",
+            format!("nostrconnect://{key}{query}&perms=:1"),
+        ),
+        ("permission", "kind 65,536", {
+            format!("nostrconnect://{key}{query}&perms=sign_event:65536")
+        }),
+        ("permission", "a kind that is text", {
+            format!("nostrconnect://{key}{query}&perms=sign_event:note")
+        }),
+        ("character", "a space", format!("bunker://{key}{query}&x=a b")),
+        ("character", "a fragment", format!("bunker://{key}{query}#x")),
+        ("character", "a line end", format!("bunker://{key}{query}\n")),
+        ("character", "not ASCII", format!("bunker://{key}{query}&x=é")),
+        ("length", "4,097 bytes", {
+            let uri = format!("bunker://{key}{query}&x=");
+            format!("{uri}{}", "x".repeat(4_097 - uri.len()))
+        }),
+    ] {
+        cases.push(refused("uri", expect, comment, uri));
+    }
+}
+
+/// A request, and what it is read as.
+fn requests(cases: &mut Vec<Value>) {
+    let key = public_key();
+    let event = r#"{\"kind\":1,\"content\":\"a \\\"b\\\"\",\"tags\":[],\"created_at\":1714078911}"#;
+    let metadata = r#"{\"name\":\"My Client\",\"url\":\"https://x\",\"image\":null}"#;
+    for (comment, method, params, written) in [
+        ("ping", "ping", String::new(), Some(String::new())),
+        ("get_public_key", "get_public_key", String::new(), Some(String::new())),
+        ("switch_relays", "switch_relays", String::new(), Some(String::new())),
+        ("logout", "logout", String::new(), Some(String::new())),
+        ("a parameter too many", "ping", "\"a\"".to_owned(), Some(String::new())),
+        ("a signer only", "connect", format!("\"{key}\""), Some(format!("\"{key}\",\"\",\"\""))),
+        ("no signer, a secret", "connect", "\"\",\"abc\"".into(), Some("\"\",\"abc\",\"\"".into())),
+        (
+            "null for what is left out",
+            "connect",
+            "\"\",null,null".into(),
+            Some("\"\",\"\",\"\"".into()),
+        ),
+        (
+            "metadata without permissions",
+            "connect",
+            format!("\"{key}\",\"abc\",\"\",\"{metadata}\""),
+            Some(format!(
+                "\"{key}\",\"abc\",\"\",\"{}\"",
+                metadata.replace(",\\\"image\\\":null", "")
+            )),
+        ),
+        (
+            "five parameters",
+            "connect",
+            format!("\"{key}\",\"\",\"ping,sign_event:4\",\"\",\"x\""),
+            Some(format!("\"{key}\",\"\",\"ping,sign_event:4\"")),
+        ),
+        (
+            "an event",
+            "sign_event",
+            format!("\"{event}\""),
+            Some(
+                "\"{\\\"created_at\\\":1714078911,\\\"kind\\\":1,\\\"tags\\\":[],\
+                 \\\"content\\\":\\\"a \\\\\\\"b\\\\\\\"\\\"}\""
+                    .to_owned(),
+            ),
+        ),
+        ("a text", "nip44_encrypt", format!("\"{key}\",\"a\\u0062\\n\""), {
+            Some(format!("\"{key}\",\"ab\\n\""))
+        }),
+        ("a payload", "nip44_decrypt", format!("\"{key}\",\"Ag==\""), {
+            Some(format!("\"{key}\",\"Ag==\""))
+        }),
+        (
+            "an empty text",
+            "nip04_encrypt",
+            format!("\"{key}\",\"\""),
+            Some(format!("\"{key}\",\"\"")),
+        ),
+        ("a payload of NIP-04", "nip04_decrypt", format!("\"{key}\",\"AA==?iv=AA==\""), {
+            Some(format!("\"{key}\",\"AA==?iv=AA==\""))
+        }),
+    ] {
+        let request = |params: &str| {
+            format!("{{\"id\":\"7f\",\"method\":\"{method}\",\"params\":[{params}]}}")
+        };
+        let fields =
+            json!({"id": "7f", "method": method, "written": written.map(|it| request(&it))});
+        cases.push(accepted("request", comment, request(&params), fields));
+    }
+    let written = |id: &str| format!("{{\"id\":\"{id}\",\"method\":\"ping\",\"params\":[]}}");
+    for (comment, input, id, escaped) in [
+        (
+            "an id of any characters",
+            written("a/<>\\\"é\\u0001"),
+            "a/<>\"é\u{1}",
+            "a/<>\\\"é\\u0001",
+        ),
+        ("an empty id", written(""), "", ""),
+        ("no parameters", "{\"method\":\"\\u0070ing\",\"id\":\"1\"}".to_owned(), "1", "1"),
+        (
+            "other members",
+            { "{\"params\":[],\"jsonrpc\":2.0,\"method\":\"ping\",\"id\":\"1\"}".to_owned() },
+            "1",
+            "1",
+        ),
+    ] {
+        let fields = json!({"id": id, "method": "ping", "written": written(escaped)});
+        cases.push(accepted("request", comment, input, fields));
+    }
+}
+
+fn malformed_requests(cases: &mut Vec<Value>) {
+    let key = public_key();
+    let off_curve = hex(&super::key::off_curve());
+    // Those that have an id and are answered by an error.
+    for (expect, comment, method, params) in [
+        ("method", "an unknown method", "nip44_decrypt_batch", String::new()),
+        ("method", "an empty method", "", String::new()),
+        ("method", "a method in upper case", "PING", String::new()),
+        ("params", "no signer", "connect", String::new()),
+        ("params", "no event", "sign_event", String::new()),
+        ("params", "no text", "nip44_encrypt", format!("\"{key}\"")),
+        ("params", "no payload", "nip04_decrypt", format!("\"{key}\"")),
+        ("key", "no key", "nip44_encrypt", "\"\",\"a\"".to_owned()),
+        ("key", "a key off the curve", "nip44_decrypt", format!("\"{off_curve}\",\"a\"")),
+        (
+            "key",
+            "a key in upper case",
+            "nip04_encrypt",
+            format!("\"{}\",\"a\"", key.to_uppercase()),
+        ),
+        ("event", "an event that is null", "sign_event", "null".to_owned()),
+        ("event", "an event that is cut", "sign_event", "\"{\"".to_owned()),
+        ("event", "an event without content", "sign_event", {
+            r#""{\"kind\":1,\"tags\":[],\"created_at\":1}""#.to_owned()
+        }),
+        ("event", "an event with two kinds", "sign_event", {
+            r#""{\"kind\":1,\"kind\":4,\"content\":\"\",\"tags\":[],\"created_at\":1}""#.to_owned()
+        }),
+        ("secret", "a secret of 257 bytes", "connect", format!("\"\",\"{}\"", "s".repeat(257))),
+        ("permission", "a kind that is text", "connect", "\"\",\"\",\"sign_event:a\"".to_owned()),
+        ("metadata", "metadata that are no object", "connect", "\"\",\"\",\"\",\"[]\"".to_owned()),
+        ("metadata", "a name that is a number", "connect", {
+            r#""","","","{\"name\":1}""#.to_owned()
+        }),
+    ] {
+        let input = format!("{{\"id\":\"7f\",\"method\":\"{method}\",\"params\":[{params}]}}");
+        let mut case = refused("request", expect, comment, input);
+        case["id"] = "7f".into();
+        cases.push(case);
+    }
+    let ping = r#"{"id":"1","method":"ping","params":[]}"#;
+    for (expect, comment, input) in [
+        ("unexpected", "empty", String::new()),
+        ("unexpected", "an array", format!("[{ping}]")),
+        ("unexpected", "an id that is a number", ping.replace("\"1\"", "1")),
+        ("unexpected", "a method that is null", ping.replace("\"ping\"", "null")),
+        ("unexpected", "parameters that are an object", ping.replace("[]", "{}")),
+        ("unexpected", "a parameter that is a number", ping.replace("[]", "[1]")),
+        ("unexpected", "a fifth parameter that is a number", {
+            ping.replace("[]", "[\"\",\"\",\"\",\"\",1]")
+        }),
+        ("unexpected", "a parameter that is an object", ping.replace("[]", "[{}]")),
+        ("missing", "no id", ping.replace("\"id\"", "\"ID\"")),
+        ("missing", "no method", ping.replace("\"method\"", "\"Method\"")),
+        ("duplicate", "two methods", ping.replace('}', ",\"method\":\"logout\"}")),
+        ("duplicate", "two ids", ping.replace('}', ",\"\\u0069d\":\"2\"}")),
+        ("surrogate", "half a pair in the id", ping.replace("\"1\"", "\"\\ud800\"")),
+        ("surrogate", "half a pair in a parameter", ping.replace("[]", "[\"\\udc00\"]")),
+        ("unexpected", "arrays for parameters", ping.replace("[]", &"[".repeat(2_000))),
+        ("trailing", "two messages", format!("{ping}{ping}")),
+    ] {
+        cases.push(refused("request", expect, comment, input));
+    }
+    let bomb = ping.replace("\"id\"", &format!("\"x\":{},\"id\"", "[".repeat(2_000)));
+    cases.push(refused("request", "depth", "a bomb in another member", bomb));
+}
+
+fn responses(cases: &mut Vec<Value>) {
+    let with = |members: &str| format!("{{\"id\":\"7f\",{members}}}");
+    for (comment, members, kind, value, written) in [
+        ("a result", r#""result":"ack""#, "text", "ack", r#""result":"ack""#),
+        (
+            "a result and no error",
+            r#""result":"a\u0062","error":"""#,
+            "text",
+            "ab",
+            r#""result":"ab""#,
+        ),
+        (
+            "an error that is null",
+            r#""error":null,"result":"ack""#,
+            "text",
+            "ack",
+            r#""result":"ack""#,
+        ),
+        ("an empty result", r#""result":"""#, "text", "", r#""result":"""#),
+        ("relays", r#""result":"[\"wss://r.x\"]""#, "text", r#"["wss://r.x"]"#, {
+            r#""result":"[\"wss://r.x\"]""#
+        }),
+        ("relays that stay", r#""result":"null""#, "text", "null", r#""result":"null""#),
+        ("a result that is null", r#""result":null"#, "unchanged", "", r#""result":"null""#),
+        ("an error", r#""error":"no \"way\"""#, "error", "no \"way\"", r#""error":"no \"way\"""#),
+        (
+            "an error beside a result",
+            r#""result":"x","error":"no""#,
+            "error",
+            "no",
+            r#""error":"no""#,
+        ),
+        ("a page", r#""result":"auth_url","error":"https://x""#, "auth_url", "https://x", {
+            r#""result":"auth_url","error":"https://x""#
+        }),
+    ] {
+        let fields = json!({"id": "7f", "answer": kind, "value": value, "written": with(written)});
+        cases.push(accepted("response", comment, with(members), fields));
+    }
+    for (expect, comment, input) in [
+        ("missing", "neither result nor error", "{\"id\":\"7f\"}".to_owned()),
+        ("missing", "an empty error only", with(r#""error":"""#)),
+        ("missing", "an error of null only", with(r#""error":null"#)),
+        ("missing", "no id", "{\"result\":\"ack\"}".to_owned()),
+        ("unexpected", "a result that is an object", with(r#""result":{}"#)),
+        ("unexpected", "a result that is true", with(r#""result":true"#)),
+        ("unexpected", "an error that is a number", with(r#""error":1"#)),
+        ("unexpected", "an id that is null", "{\"id\":null,\"result\":\"ack\"}".to_owned()),
+        ("duplicate", "two results", with(r#""result":"a","result":"b""#)),
+        ("duplicate", "a result and null", with(r#""result":null,"result":"b""#)),
+        ("surrogate", "half a pair", with(r#""result":"\ud800""#)),
+        ("trailing", "a second value", format!("{} 1", with(r#""result":"a""#))),
+    ] {
+        cases.push(refused("response", expect, comment, input));
+    }
+}

@@ -1,0 +1,24 @@
+//! Nostr from outside: published vectors, and what users rely on.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
+
+mod connect;
+mod entities;
+mod event_vectors;
+mod events;
+mod vectors;
+
+use endseal_nostr::key::{SecretKey, SigningKey};
+
+/// The key that signed the vectors.
+fn signing_key() -> SigningKey {
+    SigningKey::new(SecretKey::from_bytes(&[3; 32]).unwrap())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Text of written bytes.
+fn utf8(bytes: &[u8]) -> &str {
+    str::from_utf8(bytes).unwrap()
+}
