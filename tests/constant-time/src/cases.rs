@@ -6,7 +6,7 @@ use endseal_crypto::identity::Identity;
 use endseal_crypto::random::{Random, RandomError};
 use endseal_crypto::segment::{ChunkKeys, ChunkSealer, InputKey, KeySource, SealKeys, SliceOpener};
 use endseal_crypto::x25519_kernel::{Platform, edwards_batch, montgomery_batch};
-use endseal_crypto::{ed25519, hash, hazmat, label, mlkem768, x25519};
+use endseal_crypto::{ed25519, hash, hazmat, label, mlkem768, secp256k1, x25519};
 use endseal_envelope::{Opener, Policy, Recipients, Sealer, Suite};
 use endseal_keyring::SecretText;
 
@@ -29,6 +29,8 @@ pub(crate) const ALL: &[Case] = &[
     silent("segment sealed and opened", segment),
     silent("segment with a wrong tag", wrong_tag),
     silent("Ed25519 signature", signature),
+    silent("secp256k1 agreement", secp256k1_agreement),
+    silent("secp256k1 signature", secp256k1_signature),
     silent("envelope sealed, suite 1", || envelope_sealed(Suite::X25519)),
     silent("envelope opened, suite 1", || envelope_opened(Suite::X25519)),
     silent("envelope refused, suite 1", || envelope_refused(Suite::X25519)),
@@ -194,6 +196,21 @@ fn signature() {
     let seed = ed25519::Seed::from_bytes(&secret(1));
     let key = ed25519::SigningKey::from_seed(seed);
     black_box(key.sign(b"message"));
+}
+
+fn secp256k1_key(seed: u8) -> secp256k1::SecretKey {
+    secp256k1::SecretKey::from_bytes(&secret(seed)).ok().expect("it is in range")
+}
+
+fn secp256k1_agreement() {
+    let other = unreported(|| secp256k1_key(2).public_key());
+    declassify(&other);
+    black_box(secp256k1_key(1).ecdh_x(&other));
+}
+
+fn secp256k1_signature() {
+    let key = secp256k1::SigningKey::new(secp256k1_key(1));
+    black_box(key.sign(b"message", &secret(2)));
 }
 
 /// An envelope to two, made of marked secrets; the envelope itself is public.
