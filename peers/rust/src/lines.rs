@@ -2,15 +2,24 @@
 
 use std::io::{self, BufRead, Read, Write};
 
+use serde::Serialize;
+
 use crate::peer::{Peer, Program};
 use crate::protocol::{LINE_LIMIT, Refusal, to_line};
 
-/// Answers what comes in at standard input.
+/// Answers the requests of a harness at standard input.
 pub(crate) fn serve(program: Program) -> io::Result<()> {
-    let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     let mut peer = Peer::new(program);
+    serve_answers(|line| peer.answer(line))
+}
+
+/// Answers what comes in at standard input by `answer`.
+pub(crate) fn serve_answers<T: Serialize>(
+    mut answer: impl FnMut(&[u8]) -> Result<T, Refusal>,
+) -> io::Result<()> {
+    let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     while let Some(line) = read_line(&mut input)? {
-        let answer = line.and_then(|line| peer.answer(&line));
+        let answer = line.and_then(|line| answer(&line));
         output.write_all(&to_line(&answer)?)?;
         output.flush()?;
     }

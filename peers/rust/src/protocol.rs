@@ -158,7 +158,7 @@ impl Refusal {
 }
 
 /// The line that answers, with its end.
-pub(crate) fn to_line(answer: &Result<Answer, Refusal>) -> serde_json::Result<Vec<u8>> {
+pub(crate) fn to_line<T: Serialize>(answer: &Result<T, Refusal>) -> serde_json::Result<Vec<u8>> {
     #[derive(Serialize)]
     struct Line<'a, T> {
         ok: bool,
