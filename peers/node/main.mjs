@@ -2,12 +2,13 @@
 // docs/spec/bench-peer.md says. Node.js runs all subjects; Bun runs those of the published baseline.
 
 import * as envelope from './envelope.mjs';
+import { lines } from './lines.mjs';
+import * as nostr from './nostr.mjs';
 import { Unsupported } from './parameters.mjs';
 import { RUNTIME } from './runtime.mjs';
 import * as sessions from './sessions.mjs';
 
 const PROTOCOL = 1;
-const LINE_LIMIT = 1 << 20;
 const HANDLE_LIMIT = 256;
 const ITERATION_LIMIT = 1_000_000;
 
@@ -77,6 +78,9 @@ function description([subject, { about, versions, settings, properties }]) {
 async function prepare(subject, name, params, inputs) {
   if (name === 'decrypt_batch' && subject.sessions) {
     return sessions.prepare(subject, params, inputs);
+  }
+  if (subject.nostr) {
+    return nostr.prepare(subject, name, params, inputs);
   }
   if (subject.setup) {
     return envelope.prepare(subject, name, params, inputs);
@@ -166,26 +170,6 @@ function isNumber(value) {
 function oneLine(error, longest = 200) {
   const text = String(error?.message ?? error).replace(/\s+/g, ' ').trim().slice(0, longest);
   return text || 'an exception without a message';
-}
-
-/**
- * The lines of a stream, in bounded memory: `null` stands for one that is too long. What follows
- * the last line end is no line.
- */
-async function* lines(stream) {
-  let parts = [];
-  let length = 0;
-  for await (const chunk of stream) {
-    let start = 0;
-    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
-      length += end - start;
-      parts.push(chunk.subarray(start, end));
-      yield length >= LINE_LIMIT ? null : Buffer.concat(parts);
-      [parts, length, start] = [[], 0, end + 1];
-    }
-    length += chunk.length - start;
-    parts = length >= LINE_LIMIT ? [] : [...parts, chunk.subarray(start)];
-  }
 }
 
 /** Loads the subjects whose packages are installed; the others are named once, for people. */

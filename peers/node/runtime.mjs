@@ -15,6 +15,8 @@ const NODE = {
     'libsodium-sealed-box',
     'libsodium-sealed-box-x25519',
     'core-crypto',
+    'nostr-tools',
+    'nostr-tools-cached',
   ],
 };
 

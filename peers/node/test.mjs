@@ -25,6 +25,8 @@ const SUBJECTS = [
   'libsodium-sealed-box',
   'libsodium-sealed-box-x25519',
   'core-crypto',
+  'nostr-tools',
+  'nostr-tools-cached',
 ];
 const BUN_SUBJECTS = ['seed-noble-bun', 'seed-noble-json-bun', 'seed-native-bun'];
 /** Bun as npm installs it for this CPU. */
@@ -32,7 +34,7 @@ const BUN = join(
   HERE, `node_modules/@oven/bun-linux-${process.arch === 'arm64' ? 'aarch64' : 'x64'}/bin/bun`,
 );
 /** Those of the suite `envelope`. */
-const SEALERS = SUBJECTS.filter((subject) => subject !== 'core-crypto');
+const SEALERS = SUBJECTS.slice(0, SUBJECTS.indexOf('core-crypto'));
 // 158 bytes a member, 48 of them in what names it; 1 KB in base64url; the rest are fixed names.
 const SEED_SIZE = (members) => 1671 + 158 * members;
 const SIZES = {
@@ -152,6 +154,49 @@ test('empty_and_large_contents_are_sealed', async () => {
     }
   }
   assert.equal((await peer.end()).code, 0);
+});
+
+test('cases_of_nostr_are_checked_and_run', async () => {
+  const peer = start();
+  const [plain, kept] = ['nostr-tools', 'nostr-tools-cached'];
+  const cases = [
+    ['aes_encrypt', { bytes: 1000 }, [plain]],
+    ['aes_decrypt', { bytes: 1000 }, [plain]],
+    ['nip04_encrypt', { bytes: 1000 }, [plain]],
+    ['nip04_decrypt', { bytes: 1000 }, [plain]],
+    ['nip44_encrypt', { bytes: 1000, cached: 0 }, [plain]],
+    ['nip44_decrypt', { bytes: 1000, cached: 0 }, [plain]],
+    ['nip44_encrypt', { bytes: 65_537, cached: 1 }, [kept]],
+    ['nip44_decrypt', { bytes: 1, cached: 1 }, [kept]],
+    ['conversation_key', {}, [plain]],
+    ['sign', {}, [plain, kept]],
+    ['sign', { bytes: 0 }, [plain, kept]],
+    ['verify', { bytes: 100 }, [plain, kept]],
+    ['flow', { bytes: 1000 }, [plain, kept]],
+    ['flow', { bytes: 60_001 }, []],
+    ['nip44_encrypt', { bytes: 1 }, []],
+    ['nip44_encrypt', { bytes: 0, cached: 0 }, []],
+    ['conversation_key', { bytes: 1 }, []],
+    ['seal', { members: 1, bytes: 1 }, []],
+  ];
+  for (const [name, params, have] of cases) {
+    for (const subject of [plain, kept]) {
+      const at = `${subject} ${name} ${JSON.stringify(params)}`;
+      const request = { op: 'prepare', subject, case: name, params, inputs: 3 };
+      const { handle, error, message } = await peer.ask(request);
+      assert.equal(error, have.includes(subject) ? undefined : 'unsupported', `${at}: ${message}`);
+      if (handle === undefined) {
+        continue;
+      }
+      const check = await peer.ask({ op: 'check', handle });
+      assert.equal(check.round_trip, true, `${at}: ${check.message}`);
+      assert.equal(check.tamper_refused, /^(nip44|sign|ver|flow)/.test(name) || null, at);
+      // More than there are inputs.
+      const run = await peer.ask({ op: 'run', handle, iterations: 4 });
+      assert.ok(run.wall_ns > 0 && run.cpu_ns > 0, `${at}: ${run.message}`);
+    }
+  }
+  assert.deepEqual(await peer.end(), { code: 0, errors: '', more: undefined });
 });
 
 const BATCH = {
