@@ -13,6 +13,8 @@ pub(crate) enum Lockfile {
     Npm,
     /// `Cargo.lock`.
     Cargo,
+    /// `go.mod`, which has the versions of all modules; `go.sum` has only their hashes.
+    Go,
     /// `pom.xml` with exact versions; Maven has no other.
     Maven,
 }
@@ -25,6 +27,7 @@ impl Lockfile {
         match self {
             Self::Npm => "package-lock.json",
             Self::Cargo => "Cargo.lock",
+            Self::Go => "go.mod",
             Self::Maven => "pom.xml",
         }
     }
@@ -38,6 +41,7 @@ impl Lockfile {
         match self {
             Self::Npm => npm(&text),
             Self::Cargo => Ok(cargo(&text)),
+            Self::Go => Ok(go(&text)),
             Self::Maven => Ok(maven(&text)),
         }
     }
@@ -65,6 +69,21 @@ fn cargo(text: &str) -> Versions {
         quoted.strip_suffix('"').map(str::to_owned)
     };
     pairs(text, |line| value(line, "name"), |line| value(line, "version"))
+}
+
+/// A line of a `require` directive has a module's path and its version, with `require` before them
+/// where it is the only one.
+fn go(text: &str) -> Versions {
+    let mut found = Versions::new();
+    for line in text.lines() {
+        let mut words = line.split_whitespace().skip_while(|word| *word == "require");
+        if let (Some(path), Some(version)) = (words.next(), words.next())
+            && version.starts_with('v')
+        {
+            found.entry(path.to_owned()).or_default().insert(version.to_owned());
+        }
+    }
+    found
 }
 
 /// Ours has `artifactId` and `version` on lines of their own, one after the other; plug-ins too.
@@ -113,6 +132,13 @@ mod tests {
                 {"version": "1.2.0"}}}"#);
         assert_eq!(found.unwrap()["@noble/curves"], BTreeSet::from(["1.9.7".to_owned()]));
         assert!(npm("{}").is_err() && npm("").is_err());
+        let found = go(
+            "module endseal/peers/go\n\ngo 1.24.1\n\nrequire (\n\tgolang.org/x/sys v0.31.0\n\t\
+             github.com/josharian/intern v1.0.0 // indirect\n)\n\nrequire lukechampine.com/x v1.2.3\n",
+        );
+        assert_eq!(found.len(), 3);
+        assert!(found["golang.org/x/sys"].contains("v0.31.0"));
+        assert!(found["lukechampine.com/x"].contains("v1.2.3"));
         let found = maven(
             "<artifactId>peer</artifactId>\n<version>0</version>\n  <artifactId>jna</artifactId>\n  \
              <version>5.13.0</version>\n",

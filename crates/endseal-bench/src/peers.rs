@@ -64,7 +64,8 @@ const BUN: &str = if cfg!(target_arch = "aarch64") {
 pub const PEERS: &[PeerProgram] = &[
     PeerProgram {
         name: "node",
-        about: "the seed's method on @noble and on node:crypto; libsignal; libsodium; CoreCrypto",
+        about: "the seed's method on @noble and on node:crypto; libsignal; libsodium; CoreCrypto; \
+                nostr-tools",
         kind: Kind::Protocol(Speaker {
             program: "node",
             arguments: &["main.mjs"],
@@ -109,6 +110,30 @@ pub const PEERS: &[PeerProgram] = &[
             recipe: "iroh",
             needs: "target/release/endseal-peers-iroh",
             lockfile: Lockfile::Cargo,
+        }),
+    },
+    PeerProgram {
+        name: "rust-nostr",
+        about: "the crate nostr, and the method of the published baseline, for the suite nostr",
+        kind: Kind::Protocol(Speaker {
+            program: "target/release/endseal-peers-nostr",
+            arguments: &[],
+            folder: "rust-nostr",
+            recipe: "rust-nostr",
+            needs: "target/release/endseal-peers-nostr",
+            lockfile: Lockfile::Cargo,
+        }),
+    },
+    PeerProgram {
+        name: "go",
+        about: "go-nostr, for the suite nostr",
+        kind: Kind::Protocol(Speaker {
+            program: "target/endseal-peers-go",
+            arguments: &[],
+            folder: "go",
+            recipe: "go",
+            needs: "target/endseal-peers-go",
+            lockfile: Lockfile::Go,
         }),
     },
     PeerProgram {

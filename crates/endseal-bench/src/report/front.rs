@@ -16,7 +16,7 @@ const DRIFT: f64 = 0.05;
 const STEAL: f64 = 0.02;
 
 /// Peers whose build is set in `peers/rust*/Cargo.toml`: optimised while it is linked.
-const RUST_PEERS: [&str; 2] = ["rust", "iroh"];
+const RUST_PEERS: [&str; 3] = ["rust", "iroh", "rust-nostr"];
 
 pub(crate) fn write(document: &mut Document, figures: &Figures<'_>) {
     banners(document, figures.record);
