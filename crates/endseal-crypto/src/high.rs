@@ -1,29 +1,43 @@
-//! Public interface of the crate. Calls `mid`, never `low`.
+//! Public interface of the crate. Calls `mid`, never a kernel of `low`.
 
+pub mod random;
+pub mod secp256k1;
+pub mod secret;
+
+#[cfg(feature = "alloc")]
 pub mod aes_siv;
+#[cfg(feature = "alloc")]
 pub mod argon2id;
+#[cfg(feature = "alloc")]
 pub mod ed25519;
+#[cfg(feature = "alloc")]
 pub mod hazmat;
+#[cfg(feature = "alloc")]
 pub mod hkdf;
+#[cfg(feature = "alloc")]
 pub mod identity;
+#[cfg(feature = "alloc")]
 pub mod key_wrap;
+#[cfg(feature = "alloc")]
+pub mod mldsa65;
+#[cfg(feature = "alloc")]
+pub mod mlkem768;
+#[cfg(feature = "alloc")]
+pub mod peer_id;
+#[cfg(feature = "alloc")]
+pub mod segment;
+#[cfg(feature = "alloc")]
+pub mod x25519;
+
 #[cfg(feature = "std")]
 pub mod legacy_hash;
-pub mod mldsa65;
-pub mod mlkem768;
-pub mod peer_id;
-pub mod random;
 #[cfg(feature = "std")]
 pub mod rsa_oaep;
 #[cfg(feature = "std")]
 pub mod scrypt;
-pub mod secp256k1;
-pub mod secret;
-pub mod segment;
 #[cfg(feature = "std")]
 pub mod sha256;
 #[cfg(feature = "std")]
 mod sha2_digest;
 #[cfg(feature = "std")]
 pub mod sha512;
-pub mod x25519;

@@ -25,7 +25,9 @@
 //! # Crate features
 //! * `std` (default): aws-lc-rs does most of the work, `OsRandom`, `Read`/`Write` adaptors,
 //!   RSA-OAEP, SHA-256 and older hashes exist. Without it RustCrypto and dalek do the same work for
-//!   `no_std + alloc`. Equal arguments, randomness among them, give equal bytes in both.
+//!   `no_std`. Equal arguments, randomness among them, give equal bytes in both.
+//! * `alloc` (`std` implies it): all that allocates. Without it the crate links where there is no
+//!   allocator, and has [`random`], [`secp256k1`] and [`secret`].
 //!
 //! # What is not promised
 //! Secrets are wiped when dropped, but copies that the compiler made in registers or on the stack
@@ -34,6 +36,7 @@
 #![no_std]
 #![deny(unsafe_code)]
 
+#[cfg(any(feature = "alloc", test))]
 extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
@@ -43,14 +46,15 @@ mod high;
 mod low;
 mod mid;
 
-#[cfg(feature = "std")]
-pub use high::rsa_oaep;
+#[cfg(feature = "alloc")]
 pub use high::{
     aes_siv, argon2id, ed25519, hazmat, hkdf, identity, key_wrap, mldsa65, mlkem768, peer_id,
-    random, secp256k1, secret, segment, x25519,
+    segment, x25519,
 };
 #[cfg(feature = "std")]
-pub use high::{legacy_hash, scrypt, sha256, sha512};
+pub use high::{legacy_hash, rsa_oaep, scrypt, sha256, sha512};
+pub use high::{random, secp256k1, secret};
+#[cfg(feature = "alloc")]
 pub use mid::{hash, label};
 
 /// The batch kernel on raw bytes, for its tests and its benchmark.
@@ -62,6 +66,7 @@ pub mod x25519_kernel {
 /// Names to which [`secret_bytes!`] expands; not for use by hand.
 #[doc(hidden)]
 pub mod __private {
+    #[cfg(feature = "alloc")]
     pub use alloc::boxed::Box;
     pub use {subtle, zeroize};
 

@@ -17,7 +17,7 @@ pub(crate) mod scrypt_ffi;
 #[cfg(feature = "std")]
 pub(crate) mod secp256k1_ffi;
 pub(crate) mod taint;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(feature = "alloc", target_arch = "x86_64"))]
 pub(crate) mod vaes;
 pub(crate) mod wipe;
 pub(crate) mod x25519_batch;

@@ -3,21 +3,30 @@
 #[cfg(feature = "std")]
 pub(crate) mod aws_lc;
 // Compiled beside the other one in tests, which compare the two.
-#[cfg(any(not(feature = "std"), test))]
+#[cfg(all(feature = "alloc", any(not(feature = "std"), test)))]
 pub(crate) mod rustcrypto;
 
 #[cfg(feature = "std")]
 pub(crate) use aws_lc as backend;
-#[cfg(not(feature = "std"))]
+#[cfg(all(feature = "alloc", not(feature = "std")))]
 pub(crate) use rustcrypto as backend;
 
-pub(crate) mod aes_gcm;
-pub(crate) mod ed25519_verify;
-pub mod hash;
-pub(crate) mod hkdf_sha512;
-pub mod label;
-pub(crate) mod mldsa65_sign;
+pub(crate) mod constant_time;
 pub(crate) mod secp256k1;
+
+#[cfg(feature = "alloc")]
+pub(crate) mod aes_gcm;
+#[cfg(feature = "alloc")]
+pub(crate) mod ed25519_verify;
+#[cfg(feature = "alloc")]
+pub mod hash;
+#[cfg(feature = "alloc")]
+pub(crate) mod hkdf_sha512;
+#[cfg(feature = "alloc")]
+pub mod label;
+#[cfg(feature = "alloc")]
+pub(crate) mod mldsa65_sign;
+#[cfg(feature = "alloc")]
 pub(crate) mod x25519_batch;
 
 #[cfg(all(test, feature = "std"))]

@@ -20,6 +20,8 @@ const LONG: Duration = Duration::from_secs(600);
 /// Tests of one package whose names contain one of the words.
 struct Part {
     package: &'static str,
+    /// Added to none: the default ones have std.
+    features: &'static str,
     short: &'static [&'static str],
     /// Besides the short ones.
     long: &'static [&'static str],
@@ -28,20 +30,23 @@ struct Part {
 const PARTS: &[Part] = &[
     Part {
         package: "endseal-crypto",
+        features: "alloc",
         short: &["high::secret", "low::wipe", "low::limbs25519", "mid::label", "high::random"],
         long: &["high::key_wrap", "segment::tests::within"],
     },
     Part {
         package: "endseal-codec",
+        features: "",
         short: &["crc32c", "metadata", "rich", "wire::reader"],
         long: &["wire::utf8::tests::characters"],
     },
     Part {
         package: "endseal-keyring",
+        features: "",
         short: &["numerals", "bip_350", "bech32_without_m", "padding_must", "name::"],
         long: &["identity_text"],
     },
-    Part { package: "endseal-envelope", short: &["prelude"], long: &[] },
+    Part { package: "endseal-envelope", features: "", short: &["prelude"], long: &[] },
 ];
 
 pub(super) fn short(place: &Place<'_>) -> Result<Count, String> {
@@ -65,8 +70,8 @@ fn run(
         let left = end.saturating_duration_since(Instant::now()).as_secs();
         let words = format!(
             "--kill-after=5 {left} cargo +{NIGHTLY} miri test --package {} --lib --no-default-features \
-             --locked --",
-            part.package
+             --features={} --locked --",
+            part.package, part.features
         );
         let output = output_of(
             Command::new("timeout")

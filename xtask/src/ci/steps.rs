@@ -9,6 +9,11 @@ use crate::{assure, gate, peers, readme, tidy, workspace};
 
 /// Without an operating system, and without one but with a garbage-collected host.
 const TARGETS: &[&str] = &["thumbv7em-none-eabihf", "wasm32-unknown-unknown"];
+/// The chips of microcontrollers, where there is no allocator.
+const BARE_TARGETS: &[&str] = &["riscv32imc-unknown-none-elf", "thumbv7em-none-eabihf"];
+/// Portable crates that need no allocator.
+const BARE: &[&str] = &[CRYPTO, "endseal-nostr"];
+const CRYPTO: &str = "endseal-crypto";
 /// Rows up to this one hold formats and algorithms, which need no operating system.
 const LAST_PORTABLE_ROW: u32 = 1;
 /// A second implementation, written from a specification, or one that others have written.
@@ -85,6 +90,7 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         step("test", "all tests, as the README says", vec![cargo("test --workspace --locked")]),
         step("test-no-std", "the portable crates' tests without std", test_no_std(&portable)),
         step("targets", "the portable crates build for bare metal and wasm", targets(&portable)),
+        step("bare", "the crates for microcontrollers build without an allocator", bare(&portable)),
         step(
             "assure",
             "limb bounds, constant time, the fuzz corpus and Miri",
@@ -129,32 +135,56 @@ fn clippy(packages: &[&str], portable: &[&str]) -> Vec<Job> {
         cargo(&format!("clippy -p {name} {options} --locked -- -D warnings"))
     };
     let all = packages.iter().map(|name| one(name, "--all-targets"));
-    all.chain(portable.iter().map(|name| one(name, "--lib --no-default-features"))).collect()
+    let without = |name: &&str| one(name, &format!("--lib {}", without_std(name)));
+    all.chain(portable.iter().map(without)).collect()
 }
 
 /// Without the examples in the documentation: they show the paved way, which has std.
 fn test_no_std(portable: &[&str]) -> Vec<Job> {
     let one = |name: &&str| {
-        cargo(&format!("test -p {name} --lib --tests --no-default-features --locked"))
+        cargo(&format!("test -p {name} --lib --tests {} --locked", without_std(name)))
     };
     portable.iter().map(one).collect()
 }
 
+/// Features of a portable crate without std. What allocates is a feature of one crate; the step
+/// `bare` leaves it out.
+fn without_std(name: &str) -> &'static str {
+    if name == CRYPTO { "--no-default-features --features alloc" } else { "--no-default-features" }
+}
+
 fn targets(portable: &[&str]) -> Vec<Job> {
-    let mut jobs = Vec::new();
-    let installed = Command::new("rustup").args(["target", "list", "--installed"]).output();
-    let installed = installed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let mut jobs = missing_targets(TARGETS);
     for target in TARGETS {
-        // Without rustup the targets are whatever the toolchain came with; the build will tell.
-        if installed.as_ref().is_ok_and(|list| !list.lines().any(|line| line == *target)) {
-            jobs.push(program(&format!("rustup target add {target}")));
-        }
         for name in portable {
-            let build = format!("build -p {name} --no-default-features --target {target} --locked");
+            let build = format!("build -p {name} {} --target {target} --locked", without_std(name));
             jobs.push(cargo(&build));
         }
     }
     jobs
+}
+
+/// The code that needs no allocator: no warnings, its tests here, and a build for each chip. That a
+/// program links without one is proved by the firmware.
+fn bare(portable: &[&str]) -> Vec<Job> {
+    let mut jobs = missing_targets(BARE_TARGETS);
+    for name in BARE.iter().filter(|name| portable.contains(*name)) {
+        let options = format!("-p {name} --no-default-features --locked");
+        jobs.push(cargo(&format!("clippy --lib {options} -- -D warnings")));
+        jobs.push(cargo(&format!("test --lib {options}")));
+        let check = |target: &&str| cargo(&format!("check {options} --target {target}"));
+        jobs.extend(BARE_TARGETS.iter().map(check));
+    }
+    jobs
+}
+
+/// Without rustup the targets are whatever the toolchain came with; the build will tell.
+fn missing_targets(targets: &[&str]) -> Vec<Job> {
+    let installed = Command::new("rustup").args(["target", "list", "--installed"]).output();
+    let Ok(installed) = installed else { return Vec::new() };
+    let installed = String::from_utf8_lossy(&installed.stdout);
+    let missing = targets.iter().filter(|target| !installed.lines().any(|line| line == **target));
+    missing.map(|target| program(&format!("rustup target add {target}"))).collect()
 }
 
 fn doc() -> Job {
@@ -340,6 +370,22 @@ mod tests {
         let builds = step(scratch.path(), "targets");
         assert_eq!(builds.iter().filter(|it| it.starts_with("cargo build")).count(), 4);
         assert!(!builds.iter().any(|it| it.contains("-p c ")));
+    }
+
+    #[test]
+    fn what_allocates_is_left_out_on_chips_alone() {
+        let manifest = MANIFEST.replace("\"a\"", &format!("\"a\", \"{CRYPTO}\""));
+        let scratch = Scratch::with(&[("Cargo.toml", &manifest)]);
+        let tests = step(scratch.path(), "test-no-std");
+        let options = "--lib --tests --no-default-features --features alloc --locked";
+        assert_eq!(tests[1], format!("cargo test -p {CRYPTO} {options}"));
+        let bare = step(scratch.path(), "bare");
+        let checks: Vec<_> = bare.iter().filter(|job| job.starts_with("cargo check")).collect();
+        let check = |target: &&str| {
+            format!("cargo check -p {CRYPTO} --no-default-features --locked --target {target}")
+        };
+        let expected: Vec<_> = BARE_TARGETS.iter().map(check).collect();
+        assert_eq!(checks, expected.iter().collect::<Vec<_>>());
     }
 
     #[test]

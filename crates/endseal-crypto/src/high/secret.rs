@@ -1,8 +1,9 @@
 //! Secret bytes as types.
 //!
 //! Each role has its own type, so that one key cannot be passed where another is expected. A secret
-//! lives in one heap allocation (moving it copies a pointer), is wiped when dropped, compares in
-//! constant time, has no `Debug`, and leaves its type only through `expose_secret`.
+//! lives in one heap allocation (moving it copies a pointer) or, without an allocator, inline. It
+//! is wiped when dropped, compares in constant time, has no `Debug`, and leaves its type only
+//! through `expose_secret`.
 
 /// Defines a secret type of a fixed length.
 ///
@@ -14,6 +15,18 @@
 /// let key = DiaryKey::from_bytes(&[7; 32]);
 /// assert!(key == DiaryKey::init_with(|bytes| bytes.fill(7)));
 /// assert_eq!(key.expose_secret().len(), DiaryKey::LEN);
+/// ```
+///
+/// Without an allocator (or where many secrets lie in one place that is wiped) the bytes are held
+/// `inline`. Each move of such a secret leaves a copy behind that is not wiped: it is made where it
+/// stays, and passed by reference.
+///
+/// ```
+/// endseal_crypto::secret_bytes! {
+///     /// Encrypts one diary, on a microcontroller.
+///     pub inline struct InlineDiaryKey[32];
+/// }
+/// assert_eq!(size_of::<InlineDiaryKey>(), InlineDiaryKey::LEN);
 /// ```
 ///
 /// A secret cannot be printed:
@@ -28,9 +41,24 @@
 #[macro_export]
 macro_rules! secret_bytes {
     ($(#[$meta:meta])* $vis:vis struct $name:ident[$len:expr];) => {
+        $crate::secret_bytes! {
+            @held in ($crate::__private::Box<[u8; $len]>, $crate::__private::Box::new([0; $len]))
+            $(#[$meta])* $vis struct $name[$len];
+        }
+    };
+    ($(#[$meta:meta])* $vis:vis inline struct $name:ident[$len:expr];) => {
+        $crate::secret_bytes! {
+            @held in ([u8; $len], [0; $len])
+            $(#[$meta])* $vis struct $name[$len];
+        }
+    };
+    (
+        @held in ($held:ty, $zero:expr)
+        $(#[$meta:meta])* $vis:vis struct $name:ident[$len:expr];
+    ) => {
         $(#[$meta])*
         #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
-        $vis struct $name($crate::__private::Box<[u8; $len]>);
+        $vis struct $name($held);
 
         #[allow(dead_code, reason = "not every role needs every way in")]
         impl $name {
@@ -42,11 +70,11 @@ macro_rules! secret_bytes {
                 Self::init_with(|own| own.copy_from_slice(bytes))
             }
 
-            /// Makes the secret in its final place.
+            /// Makes the secret in the place that it is held in.
             $vis fn init_with(init: impl FnOnce(&mut [u8; $len])) -> Self {
-                let mut own = $crate::__private::Box::new([0; $len]);
-                init(&mut own);
-                Self(own)
+                let mut own = Self($zero);
+                init(&mut own.0);
+                own
             }
 
             /// Like [`Self::init_with`], for a source that can fail.
@@ -56,7 +84,7 @@ macro_rules! secret_bytes {
             $vis fn try_init_with<E>(
                 init: impl FnOnce(&mut [u8; $len]) -> Result<(), E>,
             ) -> Result<Self, E> {
-                let mut own = Self($crate::__private::Box::new([0; $len]));
+                let mut own = Self($zero);
                 init(&mut own.0)?;
                 Ok(own)
             }
@@ -91,7 +119,7 @@ macro_rules! secret_bytes {
     };
 }
 
-use crate::mid::backend;
+use crate::mid::constant_time;
 pub use crate::secret_bytes;
 pub use zeroize::{Zeroize, Zeroizing};
 
@@ -107,33 +135,63 @@ pub fn declassify<T: Copy>(value: T) -> T {
 /// Returns true if two byte strings are equal, in time that depends on their lengths alone.
 #[must_use]
 pub fn constant_time_eq(a: &[u8], b: &[u8]) -> bool {
-    backend::constant_time_eq(a, b)
+    constant_time::eq(a, b)
 }
 
 #[cfg(test)]
 mod tests {
+    #[cfg(feature = "alloc")]
     secret_bytes! {
         /// A key of the tests.
-        struct TestKey[32];
+        struct BoxedKey[32];
+    }
+    secret_bytes! {
+        /// The same, inline.
+        inline struct InlineKey[32];
+    }
+
+    /// Both forms do the same.
+    macro_rules! for_both {
+        ($test:ident) => {
+            #[cfg(feature = "alloc")]
+            $test!(BoxedKey);
+            $test!(InlineKey);
+        };
     }
 
     #[test]
     fn equality_is_that_of_the_bytes() {
-        let key = TestKey::from_bytes(&[1; 32]);
-        assert!(key == TestKey::from_bytes(&[1; 32]));
-        for i in 0..32 {
-            let other = TestKey::init_with(|b| {
-                b.fill(1);
-                b[i] ^= 0x80;
-            });
-            assert!(key != other);
+        macro_rules! test {
+            ($key:ident) => {
+                let key = $key::from_bytes(&[1; 32]);
+                assert!(key == $key::from_bytes(&[1; 32]));
+                for i in 0..32 {
+                    let other = $key::init_with(|b| {
+                        b.fill(1);
+                        b[i] ^= 0x80;
+                    });
+                    assert!(key != other);
+                }
+            };
         }
+        for_both!(test);
     }
 
     #[test]
     fn a_failed_source_gives_its_error() {
-        let failed = TestKey::try_init_with(|_| Err("no"));
-        assert_eq!(failed.err(), Some("no"));
+        macro_rules! test {
+            ($key:ident) => {
+                let failed = $key::try_init_with(|_| Err("no"));
+                assert_eq!(failed.err(), Some("no"));
+            };
+        }
+        for_both!(test);
+    }
+
+    #[test]
+    fn an_inline_secret_is_nothing_but_its_bytes() {
+        assert_eq!(size_of::<InlineKey>(), InlineKey::LEN);
+        assert_eq!(*InlineKey::from_bytes(&[9; 32]).expose_secret(), [9; 32]);
     }
 
     #[test]

@@ -86,11 +86,11 @@ impl Radix {
 
 /// Proof that this CPU runs AES, VAES and VPCLMULQDQ on vectors of AVX-512 F, BW and VL: only
 /// [`HaveVaes::detect`] makes one.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(feature = "alloc", target_arch = "x86_64"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HaveVaes(());
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(feature = "alloc", target_arch = "x86_64"))]
 impl HaveVaes {
     /// Asks the CPU (with `std`) or the compiler's target features (without).
     #[must_use]

@@ -12,10 +12,6 @@ use sha2::{Digest as _, Sha512};
 
 use crate::low::taint::declassify;
 
-pub(crate) fn constant_time_eq(a: &[u8], b: &[u8]) -> bool {
-    subtle::ConstantTimeEq::ct_eq(a, b).into()
-}
-
 pub(crate) fn sha512(parts: &[&[u8]]) -> [u8; 64] {
     let mut hasher = Sha512::new();
     for part in parts {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::hkdf_sha512::ExpandKey;
 use super::mldsa65_sign::MlDsa65Secret;
-use super::{aws_lc, hash, label, rustcrypto};
+use super::{aws_lc, constant_time, hash, label, rustcrypto};
 
 mod within;
 
@@ -17,10 +17,10 @@ fn bytes<const N: usize>(name: &str, i: u32) -> [u8; N] {
 }
 
 #[test]
-fn constant_time_eq() {
+fn comparison_in_constant_time() {
     for len in 0..70 {
         let a = bytes::<71>("a", 0);
-        for eq in [aws_lc::constant_time_eq, rustcrypto::constant_time_eq] {
+        for eq in [aws_lc::constant_time_eq, constant_time::portable] {
             assert!(eq(&a[..len], &a[..len]));
             assert!(!eq(&a[..len], &a[..len + 1]) && !eq(&a[..len + 1], &a[..len]));
             for bit in 0..len * 8 {
