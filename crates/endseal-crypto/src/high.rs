@@ -1,8 +1,10 @@
 //! Public interface of the crate. Calls `mid`, never a kernel of `low`.
 
+pub mod hkdf_sha256;
 pub mod random;
 pub mod secp256k1;
 pub mod secret;
+pub mod sha256;
 
 #[cfg(feature = "alloc")]
 pub mod aes_siv;
@@ -35,9 +37,5 @@ pub mod legacy_hash;
 pub mod rsa_oaep;
 #[cfg(feature = "std")]
 pub mod scrypt;
-#[cfg(feature = "std")]
-pub mod sha256;
-#[cfg(feature = "std")]
-mod sha2_digest;
 #[cfg(feature = "std")]
 pub mod sha512;

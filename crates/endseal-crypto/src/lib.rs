@@ -12,7 +12,8 @@
 //! | the same against quantum computers | [`mldsa65`] |
 //! | agree and sign on secp256k1, as Nostr does | [`secp256k1`] |
 //! | derive keys, digest content | [`hash`], [`hkdf`], with a label of [`label`] |
-//! | speak a protocol that wants SHA-256, SHA-512, HMAC, SHA-1 or MD5 | `sha256`, `sha512`, `legacy_hash` |
+//! | speak a protocol that wants SHA-256, HMAC or HKDF with it | [`sha256`], [`hkdf_sha256`] |
+//! | the same with SHA-512, SHA-1 or MD5 | `sha512`, `legacy_hash` (feature `std`) |
 //! | turn a passphrase into a key | [`argon2id`]; `scrypt` where a format asks for it |
 //! | hold a secret | [`secret_bytes!`] |
 //! | hold all keys of one person or machine | [`identity`] |
@@ -24,10 +25,10 @@
 //!
 //! # Crate features
 //! * `std` (default): aws-lc-rs does most of the work, `OsRandom`, `Read`/`Write` adaptors,
-//!   RSA-OAEP, SHA-256 and older hashes exist. Without it RustCrypto and dalek do the same work for
+//!   RSA-OAEP, SHA-512 and older hashes exist. Without it RustCrypto and dalek do the same work for
 //!   `no_std`. Equal arguments, randomness among them, give equal bytes in both.
 //! * `alloc` (`std` implies it): all that allocates. Without it the crate links where there is no
-//!   allocator, and has [`random`], [`secp256k1`] and [`secret`].
+//!   allocator, and has [`hkdf_sha256`], [`random`], [`secp256k1`], [`secret`] and [`sha256`].
 //!
 //! # What is not promised
 //! Secrets are wiped when dropped, but copies that the compiler made in registers or on the stack
@@ -45,15 +46,17 @@ mod high;
 #[allow(unsafe_code)]
 mod low;
 mod mid;
+#[cfg(test)]
+mod unhex;
 
 #[cfg(feature = "alloc")]
 pub use high::{
     aes_siv, argon2id, ed25519, hazmat, hkdf, identity, key_wrap, mldsa65, mlkem768, peer_id,
     segment, x25519,
 };
+pub use high::{hkdf_sha256, random, secp256k1, secret, sha256};
 #[cfg(feature = "std")]
-pub use high::{legacy_hash, rsa_oaep, scrypt, sha256, sha512};
-pub use high::{random, secp256k1, secret};
+pub use high::{legacy_hash, rsa_oaep, scrypt, sha512};
 #[cfg(feature = "alloc")]
 pub use mid::{hash, label};
 

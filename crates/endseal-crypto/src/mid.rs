@@ -13,6 +13,7 @@ pub(crate) use rustcrypto as backend;
 
 pub(crate) mod constant_time;
 pub(crate) mod secp256k1;
+pub(crate) mod sha256;
 
 #[cfg(feature = "alloc")]
 pub(crate) mod aes_gcm;

@@ -10,8 +10,8 @@ use std::os::unix::fs::FileExt as _;
 use endseal_crypto::identity::Identity;
 use endseal_crypto::segment::{self, InputKey, KeySource};
 use endseal_crypto::{
-    aes_siv, argon2id, ed25519, hazmat, hkdf, key_wrap, mldsa65, mlkem768, secp256k1, sha256,
-    x25519,
+    aes_siv, argon2id, ed25519, hazmat, hkdf, hkdf_sha256, key_wrap, mldsa65, mlkem768, secp256k1,
+    sha256, x25519,
 };
 
 /// Bytes of a mark that are looked for; what an allocator writes into free memory is at its
@@ -161,7 +161,14 @@ fn secrets_leave_no_copy_on_the_heap() {
 
     // The states of HMAC behind the block of the key.
     check("KeySource", state512(&secret(19)), KeySource::new(&InputKey::from_bytes(&secret(19))));
-    check("HmacKey", state256(&secret(20)), sha256::HmacKey::new(&secret(20)));
+    // Held inline: it is wiped where it lies, and the caller boxes what is moved.
+    let key = Box::new(sha256::HmacKey::new(&secret(20)));
+    check("HmacKey", state256(&secret(20)), key);
+    let mut mac = Box::new(sha256::HmacKey::new(b"").start());
+    mac.update(&secret(26));
+    check("Mac", tail(&secret(26)), mac);
+    let prk = Box::new(hkdf_sha256::PseudorandomKey::init_with(|out| *out = secret(27)));
+    check("PseudorandomKey", tail(&secret(27)), prk);
 }
 
 /// The end of the outer state of HMAC-SHA-512, as it lies in memory.

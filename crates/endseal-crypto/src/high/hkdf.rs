@@ -1,5 +1,6 @@
 //! HKDF-SHA-512 (RFC 5869).
 
+pub use super::hkdf_sha256::OutputTooLong;
 use crate::mid::hkdf_sha512::ExpandKey;
 
 /// Longest output of [`expand`]: 255 hash lengths (RFC 5869, 2.3).
@@ -41,16 +42,3 @@ pub fn extract_and_expand(
     ExpandKey::extract(salt, secret).expand(info, out);
     Ok(())
 }
-
-/// More output was asked for than HKDF can give.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct OutputTooLong;
-
-impl core::fmt::Display for OutputTooLong {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("HKDF cannot give that much output")
-    }
-}
-
-impl core::error::Error for OutputTooLong {}

@@ -1,95 +1,176 @@
 //! SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104), as protocols of others ask for them.
 //!
-//! Formats of this project use BLAKE3 ([`hash`](crate::hash)). Only with the feature `std`.
+//! Formats of this project use BLAKE3 (`hash`). Works without an allocator.
 
-use alloc::boxed::Box;
+use core::fmt;
 
-use aws_lc_rs::digest as backend;
-use hmac::{Hmac, KeyInit as _, Mac as _};
-use sha2::Sha256;
 use zeroize::ZeroizeOnDrop;
 
+use crate::low::wipe::{WipeOnDrop, wipe};
+use crate::mid::sha256::{BLOCK_LEN, Hasher, INITIAL, State, compress};
+use crate::secret::{constant_time_eq, declassify};
+
+#[cfg(test)]
+mod tests;
+
 /// Length of a digest and of a MAC in bytes.
-pub const LEN: usize = 32;
+pub const LEN: usize = crate::mid::sha256::LEN;
+
+/// Bytes that both states of HMAC have behind them: the block that the key fills.
+const BEHIND_KEY: u64 = BLOCK_LEN as u64;
 
 /// `SHA-256(data)`.
 #[must_use]
 pub fn digest(data: &[u8]) -> [u8; LEN] {
-    let mut out = [0; LEN];
-    out.copy_from_slice(backend::digest(&backend::SHA256, data).as_ref());
-    out
+    let mut digest = Digest::new();
+    digest.update(data);
+    digest.finish()
+}
+
+/// A digest of data that comes in pieces. Wiped when dropped.
+#[derive(Clone)]
+pub struct Digest(Hasher);
+
+impl Digest {
+    /// A digest of nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(Hasher::new())
+    }
+
+    /// Adds data.
+    pub fn update(&mut self, data: &[u8]) {
+        self.0.update(data);
+    }
+
+    /// The digest of all that was added.
+    #[must_use]
+    pub fn finish(self) -> [u8; LEN] {
+        self.0.finish()
+    }
+}
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Digest")
+    }
 }
 
 /// `HMAC-SHA-256(key, part_0 || part_1 || …)`.
 ///
 /// The concatenation is not framed: the caller MUST make it unambiguous. MACs MUST be compared with
-/// [`constant_time_eq`](crate::secret::constant_time_eq).
+/// [`HmacKey::verify`] or [`constant_time_eq`].
 #[must_use]
 pub fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; LEN] {
     HmacKey::new(key).mac(parts)
 }
 
-/// A key of HMAC-SHA-256 that is prepared for many MACs: each costs two compressions less. Wiped
-/// when dropped.
+/// A key of HMAC-SHA-256 that is prepared for many MACs: each costs two compressions less.
+///
+/// Holds the two states of SHA-256 behind the key's blocks, inline, and wipes them when dropped. A
+/// move copies them: who keeps a key on the heap boxes it before it is moved about.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
-pub struct HmacKey(Box<Hmac<Sha256>>);
+#[derive(Clone)]
+pub struct HmacKey(WipeOnDrop<States>);
+
+#[derive(Clone, Copy)]
+struct States {
+    inner: State,
+    outer: State,
+}
 
 impl ZeroizeOnDrop for HmacKey {}
 
 impl HmacKey {
     /// Prepares a key of any length, which the caller MUST wipe.
     #[must_use]
-    #[allow(clippy::missing_panics_doc, clippy::expect_used)]
     pub fn new(key: &[u8]) -> Self {
-        let key = Hmac::new_from_slice(key).expect("HMAC takes keys of any length");
-        Self(Box::new(key))
+        const INNER: u8 = 0x36;
+        const OUTER: u8 = 0x5c;
+
+        let mut block = [0; BLOCK_LEN];
+        if key.len() <= BLOCK_LEN {
+            block[..key.len()].copy_from_slice(key);
+        } else {
+            let mut short = digest(key);
+            block[..LEN].copy_from_slice(&short);
+            wipe(&mut short);
+        }
+        let mut states = WipeOnDrop::new(States { inner: INITIAL, outer: INITIAL });
+        block.iter_mut().for_each(|byte| *byte ^= INNER);
+        compress(&mut states.inner, &block);
+        block.iter_mut().for_each(|byte| *byte ^= INNER ^ OUTER);
+        compress(&mut states.outer, &block);
+        wipe(&mut block);
+        Self(states)
     }
 
     /// `HMAC-SHA-256(key, part_0 || part_1 || …)`, with the duties of [`hmac()`].
     #[must_use]
     pub fn mac(&self, parts: &[&[u8]]) -> [u8; LEN] {
-        let mut hmac = (*self.0).clone();
+        let mut mac = self.start();
         for part in parts {
-            hmac.update(part);
+            mac.update(part);
         }
-        hmac.finalize().into_bytes().into()
+        mac.finish()
+    }
+
+    /// Returns true if `mac` is that of the concatenated parts, in time that depends on their
+    /// lengths alone.
+    #[must_use]
+    pub fn verify(&self, parts: &[&[u8]], mac: &[u8; LEN]) -> bool {
+        let mut own = self.start();
+        for part in parts {
+            own.update(part);
+        }
+        own.verify(mac)
+    }
+
+    /// A MAC of data that comes in pieces.
+    #[must_use]
+    pub fn start(&self) -> Mac {
+        let States { inner, outer } = &*self.0;
+        Mac { inner: Hasher::resume(inner, BEHIND_KEY), outer: WipeOnDrop::new(*outer) }
     }
 }
 
-super::sha2_digest::digest!(SHA256, LEN);
+/// A MAC under an [`HmacKey`] of data that comes in pieces. Wiped when dropped.
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+pub struct Mac {
+    inner: Hasher,
+    outer: WipeOnDrop<State>,
+}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl ZeroizeOnDrop for Mac {}
 
-    #[test]
-    fn pieces_and_whole_agree_with_the_twin() {
-        use sha2::Digest as _;
-        let data: alloc::vec::Vec<u8> = (0..1_000_u32).map(|i| i.to_le_bytes()[0]).collect();
-        for len in [0, 1, 55, 56, 63, 64, 65, 1_000] {
-            let mut pieces = Digest::new();
-            for piece in data[..len].chunks(7) {
-                pieces.update(piece);
-            }
-            let twin: [u8; LEN] = Sha256::digest(&data[..len]).into();
-            assert_eq!(pieces.finish(), twin);
-            assert_eq!(digest(&data[..len]), twin);
-        }
+impl Mac {
+    /// Adds data.
+    pub fn update(&mut self, data: &[u8]) {
+        self.inner.update(data);
     }
 
-    /// RFC 4231, test cases 2 and 3.
-    #[test]
-    fn hmac_gives_the_published_macs() {
-        let mac = hmac(b"Jefe", &[b"what do ya want ", b"for nothing?"]);
-        assert_eq!(mac[..4], [0x5b, 0xdc, 0xc1, 0x46]);
-        assert_eq!(mac[28..], [0x64, 0xec, 0x38, 0x43]);
-        let mac = hmac(&[0xaa; 20], &[&[0xdd; 50]]);
-        assert_eq!(mac[..4], [0x77, 0x3e, 0xa9, 0x1e]);
-        assert_eq!(mac[28..], [0xce, 0xd5, 0x65, 0xfe]);
-        let key = HmacKey::new(&[0xaa; 20]);
-        for _ in 0..3 {
-            assert_eq!(key.mac(&[&[0xdd; 20], &[0xdd; 30]]), mac);
-            assert_ne!(key.mac(&[]), mac);
-        }
+    /// The MAC of all that was added, with the duties of [`hmac()`].
+    #[must_use]
+    pub fn finish(self) -> [u8; LEN] {
+        let mut digest = self.inner.finish();
+        let mut outer = Hasher::resume(&self.outer, BEHIND_KEY);
+        outer.update(&digest);
+        wipe(&mut digest);
+        outer.finish()
+    }
+
+    /// Returns true if `mac` is that of all that was added, in time that depends on lengths alone.
+    #[must_use]
+    pub fn verify(self, mac: &[u8; LEN]) -> bool {
+        let mut own = self.finish();
+        let verdict = declassify(constant_time_eq(&own, mac));
+        wipe(&mut own);
+        verdict
     }
 }

@@ -1,9 +1,46 @@
 //! SHA-512 (FIPS 180-4), as protocols of others ask for it. Only with the feature `std`.
 
+use aws_lc_rs::digest::{Context, SHA512};
+
 /// Length of a digest in bytes.
 pub const LEN: usize = 64;
 
-super::sha2_digest::digest!(SHA512, LEN);
+/// A digest of data that comes in pieces.
+#[derive(Clone)]
+pub struct Digest(Context);
+
+impl Digest {
+    /// A digest of nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(Context::new(&SHA512))
+    }
+
+    /// Adds data.
+    pub fn update(&mut self, data: &[u8]) {
+        self.0.update(data);
+    }
+
+    /// The digest of all that was added.
+    #[must_use]
+    pub fn finish(self) -> [u8; LEN] {
+        let mut out = [0; LEN];
+        out.copy_from_slice(self.0.finish().as_ref());
+        out
+    }
+}
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl core::fmt::Debug for Digest {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Digest")
+    }
+}
 
 #[cfg(test)]
 mod tests {

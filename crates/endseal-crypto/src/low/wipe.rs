@@ -18,6 +18,7 @@ pub fn wipe(bytes: &mut [u8]) {
 ///
 /// For hashes: the `Zeroize` of `blake3::Hasher` writes 1.9 KB byte by byte, which takes longer
 /// than a short hash.
+#[derive(Clone)]
 pub(crate) struct WipeOnDrop<T>(ManuallyDrop<T>);
 
 impl<T> WipeOnDrop<T> {

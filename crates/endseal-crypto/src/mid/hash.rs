@@ -47,13 +47,8 @@ fn fill(mut hasher: WipeOnDrop<Hasher>, parts: &[&[u8]], out: &mut [u8]) {
 }
 
 /// A digest of data that comes in pieces. Wiped when dropped.
+#[derive(Clone)]
 pub struct Digest(WipeOnDrop<Hasher>);
-
-impl Clone for Digest {
-    fn clone(&self) -> Self {
-        Self(WipeOnDrop::new(Hasher::clone(&self.0)))
-    }
-}
 
 impl Default for Digest {
     fn default() -> Self {

@@ -1,7 +1,8 @@
 //! Secrets are wiped when dropped, and cannot be printed (the macro's `compile_fail` example).
 
 use endseal_crypto::{
-    aes_siv, argon2id, ed25519, identity, key_wrap, mldsa65, mlkem768, secp256k1, segment, x25519,
+    aes_siv, argon2id, ed25519, hkdf_sha256, identity, key_wrap, mldsa65, mlkem768, secp256k1,
+    segment, sha256, x25519,
 };
 use zeroize::ZeroizeOnDrop;
 
@@ -13,6 +14,7 @@ fn every_secret_is_wiped_when_dropped() {
     wiped::<argon2id::Stretched>();
     wiped::<ed25519::Seed>();
     wiped::<ed25519::SigningKey>();
+    wiped::<hkdf_sha256::PseudorandomKey>();
     wiped::<identity::HedgeSecret>();
     wiped::<identity::StoreKey>();
     wiped::<key_wrap::Wrapper>();
@@ -29,8 +31,8 @@ fn every_secret_is_wiped_when_dropped() {
     wiped::<segment::InputKey>();
     wiped::<segment::KeySource>();
     wiped::<segment::SealKeys>();
-    #[cfg(feature = "std")]
-    wiped::<endseal_crypto::sha256::HmacKey>();
+    wiped::<sha256::HmacKey>();
+    wiped::<sha256::Mac>();
     wiped::<x25519::PreparedKey>();
     wiped::<x25519::SecretKey>();
     wiped::<x25519::SharedSecret>();

@@ -37,7 +37,7 @@ impl SecretKey {
         for part in [region, "s3", "aws4_request"] {
             key = Zeroizing::new(sha256::hmac(&key[..], &[part.as_bytes()]));
         }
-        SigningKey(HmacKey::new(&key[..]))
+        SigningKey(Box::new(HmacKey::new(&key[..])))
     }
 }
 
@@ -59,8 +59,8 @@ impl<T: SecretKeys + ?Sized> SecretKeys for Arc<T> {
     }
 }
 
-/// Signs the requests of one secret, day and region.
-pub(super) struct SigningKey(HmacKey);
+/// Signs the requests of one secret, day and region. Boxed: a move leaves no copy behind.
+pub(super) struct SigningKey(Box<HmacKey>);
 
 impl SigningKey {
     pub(super) fn sign(&self, string_to_sign: &[u8]) -> [u8; 32] {
