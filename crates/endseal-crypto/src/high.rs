@@ -1,5 +1,7 @@
 //! Public interface of the crate. Calls `mid`, never a kernel of `low`.
 
+pub mod base64;
+pub(crate) mod buffer;
 pub mod hkdf_sha256;
 pub mod random;
 pub mod secp256k1;
