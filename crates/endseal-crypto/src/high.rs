@@ -1,5 +1,6 @@
 //! Public interface of the crate. Calls `mid`, never a kernel of `low`.
 
+pub mod aes_cbc;
 pub mod base64;
 pub(crate) mod buffer;
 pub mod hkdf_sha256;

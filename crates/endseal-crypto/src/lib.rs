@@ -14,7 +14,7 @@
 //! | derive keys, digest content | [`hash`], [`hkdf`], with a label of [`label`] |
 //! | speak a protocol that wants SHA-256, HMAC or HKDF with it | [`sha256`], [`hkdf_sha256`] |
 //! | the same with SHA-512, SHA-1 or MD5 | `sha512`, `legacy_hash` (feature `std`) |
-//! | write or read Base64 of what is public | [`base64`] |
+//! | speak a protocol that wants AES-CBC, or Base64 of what is public | [`aes_cbc`], [`base64`] |
 //! | turn a passphrase into a key | [`argon2id`]; `scrypt` where a format asks for it |
 //! | hold a secret | [`secret_bytes!`] |
 //! | hold all keys of one person or machine | [`identity`] |
@@ -29,7 +29,8 @@
 //!   RSA-OAEP, SHA-512 and older hashes exist. Without it RustCrypto and dalek do the same work for
 //!   `no_std`. Equal arguments, randomness among them, give equal bytes in both.
 //! * `alloc` (`std` implies it): all that allocates. Without it the crate links where there is no
-//!   allocator, and has [`base64`], [`hkdf_sha256`], [`random`], [`secp256k1`], [`secret`] and [`sha256`].
+//!   allocator, and has [`aes_cbc`], [`base64`], [`hkdf_sha256`], [`random`], [`secp256k1`], [`secret`] and
+//!   [`sha256`].
 //!
 //! # What is not promised
 //! Secrets are wiped when dropped, but copies that the compiler made in registers or on the stack
@@ -51,12 +52,12 @@ mod mid;
 mod unhex;
 
 pub use high::buffer::BufferTooSmall;
+pub use high::{aes_cbc, base64, hkdf_sha256, random, secp256k1, secret, sha256};
 #[cfg(feature = "alloc")]
 pub use high::{
     aes_siv, argon2id, ed25519, hazmat, hkdf, identity, key_wrap, mldsa65, mlkem768, peer_id,
     segment, x25519,
 };
-pub use high::{base64, hkdf_sha256, random, secp256k1, secret, sha256};
 #[cfg(feature = "std")]
 pub use high::{legacy_hash, rsa_oaep, scrypt, sha512};
 #[cfg(feature = "alloc")]

@@ -5,8 +5,11 @@ use core::hint::black_box;
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::{Random, RandomError};
 use endseal_crypto::segment::{ChunkKeys, ChunkSealer, InputKey, KeySource, SealKeys, SliceOpener};
+use endseal_crypto::sha256::HmacKey;
 use endseal_crypto::x25519_kernel::{Platform, edwards_batch, montgomery_batch};
-use endseal_crypto::{ed25519, hash, hazmat, label, mlkem768, secp256k1, x25519};
+use endseal_crypto::{
+    aes_cbc, ed25519, hash, hazmat, hkdf_sha256, label, mlkem768, secp256k1, x25519,
+};
 use endseal_envelope::{Opener, Policy, Recipients, Sealer, Suite};
 use endseal_keyring::SecretText;
 
@@ -26,6 +29,9 @@ pub(crate) const ALL: &[Case] = &[
     silent("X25519 agreement and zero check", agreement),
     silent("comparison of secrets", comparison),
     silent("key derivation", derivation),
+    silent("HMAC-SHA-256 verified and refused", mac_verified),
+    silent("HKDF-SHA-256", derivation_sha256),
+    silent("AES-256-CBC", cbc),
     silent("segment sealed and opened", segment),
     silent("segment with a wrong tag", wrong_tag),
     silent("Ed25519 signature", signature),
@@ -132,6 +138,28 @@ fn derivation() {
     let mut out = [0; 32];
     hash::derive_into(label::IDENTITY_STORE, &[&secret::<96>(1)], &mut out);
     black_box(out);
+}
+
+fn mac_verified() {
+    let key = HmacKey::new(&secret::<32>(1));
+    let (message, mut mac) = (secret::<80>(2), key.mac(&[&secret::<80>(2)]));
+    assert!(key.verify(&[&message], &mac));
+    mac[31] ^= 1;
+    assert!(!key.verify(&[&message], &mac));
+}
+
+fn derivation_sha256() {
+    let mut out = [0; 76];
+    let prk = hkdf_sha256::extract(b"salt", &secret::<32>(1)).prepare();
+    hkdf_sha256::expand(&prk, &[&public::<32>(2)], &mut out).expect("three hash lengths at most");
+    black_box(out);
+}
+
+fn cbc() {
+    let (key, iv, mut buffer) = (secret(1), public(2), secret::<48>(3));
+    let len = aes_cbc::encrypt(&key, &iv, &mut buffer, 37).expect("padding fits");
+    assert_eq!(aes_cbc::decrypt(&key, &iv, &mut buffer[..len]), Ok(37));
+    black_box(buffer);
 }
 
 fn source(seed: u8) -> KeySource {
