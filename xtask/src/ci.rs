@@ -140,9 +140,13 @@ fn own_kernels() -> String {
     macro_rules! cpu_has {
         ($($feature:tt),+) => { $(std::arch::is_x86_feature_detected!($feature))&&+ };
     }
-    let ifma = cpu_has!("avx512f", "avx512dq", "avx512ifma");
-    let vaes = cpu_has!("avx512f", "avx512bw", "avx512vl", "avx2", "aes", "vaes", "vpclmulqdq");
-    let found = [("ifma", ifma), ("vaes", vaes)].into_iter().filter(|(_, found)| *found);
+    let kernels = [
+        ("avx2", cpu_has!("avx2")),
+        ("avx512", cpu_has!("avx512f", "avx512bw")),
+        ("ifma", cpu_has!("avx512f", "avx512dq", "avx512ifma")),
+        ("vaes", cpu_has!("avx512f", "avx512bw", "avx512vl", "avx2", "aes", "vaes", "vpclmulqdq")),
+    ];
+    let found = kernels.into_iter().filter(|(_, found)| *found);
     found.map(|(name, _)| name).collect::<Vec<_>>().join(",")
 }
 

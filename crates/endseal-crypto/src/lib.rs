@@ -15,6 +15,7 @@
 //! | speak a protocol that wants SHA-256, HMAC or HKDF with it | [`sha256`], [`hkdf_sha256`] |
 //! | the same with SHA-512, SHA-1 or MD5 | `sha512`, `legacy_hash` (feature `std`) |
 //! | speak a protocol that wants AES-CBC, or Base64 of what is public | [`aes_cbc`], [`base64`] |
+//! | speak a protocol that wants ChaCha20 and authenticates by other means | [`chacha20`] |
 //! | turn a passphrase into a key | [`argon2id`]; `scrypt` where a format asks for it |
 //! | hold a secret | [`secret_bytes!`] |
 //! | hold all keys of one person or machine | [`identity`] |
@@ -29,8 +30,8 @@
 //!   RSA-OAEP, SHA-512 and older hashes exist. Without it RustCrypto and dalek do the same work for
 //!   `no_std`. Equal arguments, randomness among them, give equal bytes in both.
 //! * `alloc` (`std` implies it): all that allocates. Without it the crate links where there is no
-//!   allocator, and has [`aes_cbc`], [`base64`], [`hkdf_sha256`], [`random`], [`secp256k1`], [`secret`] and
-//!   [`sha256`].
+//!   allocator, and has [`aes_cbc`], [`base64`], [`chacha20`], [`hkdf_sha256`], [`random`],
+//!   [`secp256k1`], [`secret`] and [`sha256`].
 //!
 //! # What is not promised
 //! Secrets are wiped when dropped, but copies that the compiler made in registers or on the stack
@@ -60,8 +61,15 @@ pub use high::{
 };
 #[cfg(feature = "std")]
 pub use high::{legacy_hash, rsa_oaep, scrypt, sha512};
+pub use mid::chacha20;
 #[cfg(feature = "alloc")]
 pub use mid::{hash, label};
+
+/// The kernels of ChaCha20 by name, for their tests and their benchmark.
+#[doc(hidden)]
+pub mod chacha20_kernel {
+    pub use crate::low::chacha20::*;
+}
 
 /// The batch kernel on raw bytes, for its tests and its benchmark.
 #[doc(hidden)]

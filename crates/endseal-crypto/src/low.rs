@@ -1,5 +1,6 @@
 //! Kernels and foreign functions: the only place where `unsafe` is allowed.
 
+pub(crate) mod chacha20;
 pub(crate) mod cpu;
 mod divsteps25519;
 pub(crate) mod field25519;

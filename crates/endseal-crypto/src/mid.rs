@@ -11,6 +11,7 @@ pub(crate) use aws_lc as backend;
 #[cfg(all(feature = "alloc", not(feature = "std")))]
 pub(crate) use rustcrypto as backend;
 
+pub mod chacha20;
 pub(crate) mod constant_time;
 pub(crate) mod secp256k1;
 pub(crate) mod sha256;

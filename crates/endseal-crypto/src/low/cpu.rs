@@ -84,6 +84,30 @@ impl Radix {
     }
 }
 
+/// Proof that this CPU runs AVX2: only [`HaveAvx2::detect`] makes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HaveAvx2(());
+
+impl HaveAvx2 {
+    /// Asks the CPU (with `std`) or the compiler's target features (without).
+    #[must_use]
+    pub fn detect() -> Option<Self> {
+        cpu_has!("avx2").then_some(Self(()))
+    }
+}
+
+/// Proof that this CPU runs AVX-512 F and BW: only [`HaveAvx512::detect`] makes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HaveAvx512(());
+
+impl HaveAvx512 {
+    /// Asks the CPU (with `std`) or the compiler's target features (without).
+    #[must_use]
+    pub fn detect() -> Option<Self> {
+        cpu_has!("avx512f", "avx512bw").then_some(Self(()))
+    }
+}
+
 /// Proof that this CPU runs AES, VAES and VPCLMULQDQ on vectors of AVX-512 F, BW and VL: only
 /// [`HaveVaes::detect`] makes one.
 #[cfg(all(feature = "alloc", target_arch = "x86_64"))]
@@ -115,27 +139,26 @@ mod tests {
         assert_eq!(vendor(b"CentaurHauls"), Radix::Bits52);
     }
 
-    /// `ENDSEAL_REQUIRE=ifma,vaes` names kernels that must run here: tests of the others pass
-    /// without a check.
+    /// `ENDSEAL_REQUIRE=avx2,avx512,ifma,vaes` names kernels that must run here: tests of the others
+    /// pass without a check.
     #[cfg(all(feature = "std", target_arch = "x86_64"))]
     #[allow(clippy::panic, clippy::print_stdout, reason = "a test that says which kernels ran")]
     #[test]
     fn required_kernels_run_on_this_cpu() {
+        let kernels = [
+            ("avx2", HaveAvx2::detect().is_some()),
+            ("avx512", HaveAvx512::detect().is_some()),
+            ("ifma", HaveIfma::detect().is_some()),
+            ("vaes", HaveVaes::detect().is_some()),
+        ];
         let required = std::env::var("ENDSEAL_REQUIRE").unwrap_or_default();
-        for kernel in required.split(',').filter(|kernel| !kernel.is_empty()) {
-            let runs = match kernel {
-                "ifma" => HaveIfma::detect().is_some(),
-                "vaes" => HaveVaes::detect().is_some(),
-                _ => panic!("there is no kernel {kernel}: ENDSEAL_REQUIRE names ifma and vaes"),
+        for name in required.split(',').filter(|name| !name.is_empty()) {
+            let Some((_, runs)) = kernels.iter().find(|(known, _)| *known == name) else {
+                panic!("there is no kernel {name}: ENDSEAL_REQUIRE names some of {kernels:?}");
             };
-            assert!(runs, "ENDSEAL_REQUIRE asks for {kernel}, which this CPU does not have");
+            assert!(runs, "ENDSEAL_REQUIRE asks for {name}, which this CPU does not have");
         }
-        let runs = |name, runs| if runs { name } else { "" };
-        std::println!(
-            "kernels under test: portable {} {}",
-            runs("ifma", HaveIfma::detect().is_some()),
-            runs("vaes", HaveVaes::detect().is_some())
-        );
+        std::println!("kernels under test, besides the portable ones: {kernels:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The public functions against published vectors, and properties that users rely on.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 
+mod chacha20;
 mod ed25519;
 mod ed25519_criteria;
 mod labels;
