@@ -8,7 +8,7 @@ use endseal_crypto::segment::{ChunkKeys, ChunkSealer, InputKey, KeySource, SealK
 use endseal_crypto::sha256::HmacKey;
 use endseal_crypto::x25519_kernel::{Platform, edwards_batch, montgomery_batch};
 use endseal_crypto::{
-    aes_cbc, ed25519, hash, hazmat, hkdf_sha256, label, mlkem768, secp256k1, x25519,
+    aes_cbc, chacha20, ed25519, hash, hazmat, hkdf_sha256, label, mlkem768, secp256k1, x25519,
 };
 use endseal_envelope::{Opener, Policy, Recipients, Sealer, Suite};
 use endseal_keyring::SecretText;
@@ -34,6 +34,7 @@ pub(crate) const ALL: &[Case] = &[
     silent("AES-256-CBC", cbc),
     silent("segment sealed and opened", segment),
     silent("segment with a wrong tag", wrong_tag),
+    silent("ChaCha20", chacha20),
     silent("Ed25519 signature", signature),
     silent("secp256k1 agreement", secp256k1_agreement),
     silent("secp256k1 signature", secp256k1_signature),
@@ -218,6 +219,12 @@ fn wrong_tag() {
         let mut opener = SliceOpener::new(keys(1), &sealed).expect("its length is right");
         assert!(opener.pull(&mut [0; CONTENT.len()]).is_err());
     }
+}
+
+fn chacha20() {
+    let mut text = secret::<150>(3);
+    chacha20::apply_keystream(&secret(1), &public(2), 0, &mut text).expect("it is short");
+    black_box(text);
 }
 
 fn signature() {
