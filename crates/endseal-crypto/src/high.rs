@@ -42,3 +42,5 @@ pub mod rsa_oaep;
 pub mod scrypt;
 #[cfg(feature = "std")]
 pub mod sha512;
+#[cfg(feature = "std")]
+pub mod xchacha20poly1305;

@@ -16,6 +16,7 @@
 //! | the same with SHA-512, SHA-1 or MD5 | `sha512`, `legacy_hash` (feature `std`) |
 //! | speak a protocol that wants AES-CBC, or Base64 of what is public | [`aes_cbc`], [`base64`] |
 //! | speak a protocol that wants ChaCha20 and authenticates by other means | [`chacha20`] |
+//! | read a format in XChaCha20-Poly1305 | `xchacha20poly1305` (feature `std`) |
 //! | turn a passphrase into a key | [`argon2id`]; `scrypt` where a format asks for it |
 //! | hold a secret | [`secret_bytes!`] |
 //! | hold all keys of one person or machine | [`identity`] |
@@ -60,7 +61,7 @@ pub use high::{
     segment, x25519,
 };
 #[cfg(feature = "std")]
-pub use high::{legacy_hash, rsa_oaep, scrypt, sha512};
+pub use high::{legacy_hash, rsa_oaep, scrypt, sha512, xchacha20poly1305};
 pub use mid::chacha20;
 #[cfg(feature = "alloc")]
 pub use mid::{hash, label};

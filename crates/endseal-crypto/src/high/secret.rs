@@ -119,6 +119,7 @@ macro_rules! secret_bytes {
     };
 }
 
+pub use crate::low::wipe::wipe;
 use crate::mid::constant_time;
 pub use crate::secret_bytes;
 pub use zeroize::{Zeroize, Zeroizing};
