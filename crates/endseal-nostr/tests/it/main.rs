@@ -1,10 +1,13 @@
 //! Nostr from outside: published vectors, and what users rely on.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
+#![allow(clippy::cast_possible_truncation, reason = "bytes are cut from counters")]
 
 mod connect;
 mod entities;
 mod event_vectors;
 mod events;
+mod fixture;
+mod nip44;
 mod vectors;
 
 use endseal_nostr::key::{SecretKey, SigningKey};

@@ -1,0 +1,66 @@
+//! Keys of a conversation and of its messages.
+
+use endseal_crypto::secp256k1::{PublicKey, SecretKey};
+use endseal_crypto::sha256::HmacKey;
+use endseal_crypto::{chacha20, hkdf_sha256, secret_bytes};
+
+use super::payload::NONCE_LEN;
+
+/// Salt of the extraction.
+const SALT: &[u8] = b"nip44-v2";
+
+/// Key of all payloads between two keys, prepared: both states of HMAC are kept, so that the keys
+/// of a message cost no compression for it. Wiped when dropped.
+///
+/// The same one serves both directions.
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+pub struct Conversation {
+    expand: HmacKey,
+}
+
+impl Conversation {
+    /// The conversation between `own` and `peer`:
+    /// `HKDF-Extract-SHA-256("nip44-v2", x of own · peer)`.
+    ///
+    /// One scalar multiplication, which is a hundred times the work of a short message: the caller
+    /// SHOULD keep the result, for example in a [`Cache`](super::Cache).
+    #[must_use]
+    pub fn new(own: &SecretKey, peer: &PublicKey) -> Self {
+        let shared = own.ecdh_x(peer);
+        Self { expand: hkdf_sha256::extract(SALT, shared.expose_secret()).prepare() }
+    }
+
+    /// The conversation with a known conversation key, which the caller MUST wipe.
+    #[must_use]
+    pub fn from_key(key: &[u8; 32]) -> Self {
+        Self { expand: HmacKey::new(key) }
+    }
+
+    /// `HKDF-Expand-SHA-256(conversation key, nonce, 76)`.
+    #[allow(clippy::expect_used)]
+    pub(super) fn message_keys(&self, nonce: &[u8; NONCE_LEN]) -> MessageKeys {
+        MessageKeys::init_with(|keys| {
+            hkdf_sha256::expand(&self.expand, &[nonce], keys).expect("76 of 8,160 bytes");
+        })
+    }
+}
+
+secret_bytes! {
+    /// Keys of one message: of ChaCha20, its nonce, of HMAC.
+    pub(super) inline struct MessageKeys[76];
+}
+
+impl MessageKeys {
+    /// Encrypts or decrypts `data`, which begins at block `counter` and ends before 2^38 bytes.
+    #[allow(clippy::expect_used)]
+    pub(super) fn apply_keystream(&self, counter: u32, data: &mut [u8]) {
+        let (key, rest) = self.expose_secret().split_first_chunk().expect("32 of 76 bytes");
+        let nonce = rest.first_chunk().expect("12 of 44 bytes");
+        chacha20::apply_keystream(key, nonce, counter, data).expect("at most 2^26 + 1 blocks");
+    }
+
+    /// Key of HMAC over nonce and ciphertext.
+    pub(super) fn mac(&self) -> HmacKey {
+        HmacKey::new(&self.expose_secret()[44..])
+    }
+}
