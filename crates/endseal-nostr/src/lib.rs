@@ -9,7 +9,7 @@
 //! | read and write keys as text | [`key`] |
 //! | read and write what people share (`npub`, `nevent`, `nostr:`) | [`entity`] |
 //! | read and write messages and URIs of remote signing | [`connect`] |
-//! | encrypt between two keys | [`nip44`] |
+//! | encrypt between two keys | [`nip44`]; [`nip04`] for clients that know nothing else |
 //!
 //! # Crate features
 //! * `std` (default): encrypted secret keys (NIP-49), and the curve by libsecp256k1 instead of
@@ -24,6 +24,7 @@ pub mod event;
 mod hex;
 pub mod json;
 pub mod key;
+pub mod nip04;
 pub mod nip44;
 pub mod output;
 mod relays;
