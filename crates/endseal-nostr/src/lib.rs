@@ -10,6 +10,7 @@
 //! | read and write what people share (`npub`, `nevent`, `nostr:`) | [`entity`] |
 //! | read and write messages and URIs of remote signing | [`connect`] |
 //! | encrypt between two keys | [`nip44`]; [`nip04`] for clients that know nothing else |
+//! | send a private message | [`gift_wrap`] |
 //!
 //! # Crate features
 //! * `std` (default): encrypted secret keys (NIP-49), and the curve by libsecp256k1 instead of
@@ -21,6 +22,7 @@ pub mod bech32;
 pub mod connect;
 pub mod entity;
 pub mod event;
+pub mod gift_wrap;
 mod hex;
 pub mod json;
 pub mod key;

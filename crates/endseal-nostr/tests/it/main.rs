@@ -7,6 +7,7 @@ mod entities;
 mod event_vectors;
 mod events;
 mod fixture;
+mod gift_wrap;
 mod nip04;
 mod nip44;
 mod vectors;
