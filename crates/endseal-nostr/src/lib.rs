@@ -11,6 +11,7 @@
 //! | read and write messages and URIs of remote signing | [`connect`] |
 //! | encrypt between two keys | [`nip44`]; [`nip04`] for clients that know nothing else |
 //! | send a private message | [`gift_wrap`] |
+//! | keep a secret key under a password | `encrypted_key` (feature `std`) |
 //!
 //! # Crate features
 //! * `std` (default): encrypted secret keys (NIP-49), and the curve by libsecp256k1 instead of
@@ -20,6 +21,8 @@
 
 pub mod bech32;
 pub mod connect;
+#[cfg(feature = "std")]
+pub mod encrypted_key;
 pub mod entity;
 pub mod event;
 pub mod gift_wrap;

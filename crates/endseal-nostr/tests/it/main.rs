@@ -3,6 +3,8 @@
 #![allow(clippy::cast_possible_truncation, reason = "bytes are cut from counters")]
 
 mod connect;
+#[cfg(feature = "std")]
+mod encrypted_key;
 mod entities;
 mod event_vectors;
 mod events;
