@@ -1,8 +1,10 @@
-//! Writes the test vectors of docs/spec/nostr-events.md:
+//! Writes the test vectors of docs/spec/nostr.md and docs/spec/nostr-events.md:
 //! `cargo run -p endseal-nostr --example endseal-nostr-vectors -- vectors`.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
 
+#[path = "vectors/encryption.rs"]
+mod encryption;
 #[path = "vectors/events.rs"]
 mod events;
 
@@ -11,5 +13,6 @@ use std::path::PathBuf;
 
 fn main() {
     let dir = PathBuf::from(env::args_os().nth(1).expect("usage: vectors <directory>"));
+    encryption::write(&dir);
     events::write(&dir);
 }

@@ -12,6 +12,7 @@ mod fixture;
 mod gift_wrap;
 mod nip04;
 mod nip44;
+mod official;
 mod vectors;
 
 use endseal_nostr::key::{SecretKey, SigningKey};
