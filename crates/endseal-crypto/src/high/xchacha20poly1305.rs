@@ -64,11 +64,11 @@ mod tests {
     const DATA: [u8; 12] = [0x50, 0x51, 0x52, 0x53, 0xc0, 0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7];
 
     fn key() -> [u8; KEY_LEN] {
-        core::array::from_fn(|i| 0x80 + i as u8)
+        core::array::from_fn(|i| 0x80 + i.to_le_bytes()[0])
     }
 
     fn nonce() -> [u8; NONCE_LEN] {
-        core::array::from_fn(|i| 0x40 + i as u8)
+        core::array::from_fn(|i| 0x40 + i.to_le_bytes()[0])
     }
 
     /// The draft's appendix A.3.1.
