@@ -21,17 +21,15 @@ pub struct RawTags<'a>(&'a str);
 impl<'a> RawTags<'a> {
     /// Reads an array of arrays of one or more strings.
     pub(super) fn read(scanner: &mut Scanner<'a>) -> Result<Self, JsonError> {
-        // The same bytes are read twice: once for what they are, once for where they end.
-        let mut typed = scanner.clone();
-        typed.array(|scanner| {
+        let tag = |scanner: &mut Scanner<'a>| {
             let mut is_empty = true;
             scanner.array(|scanner| {
                 is_empty = false;
                 scanner.string().map(drop)
             })?;
             if is_empty { Err(JsonError::Unexpected) } else { Ok(()) }
-        })?;
-        scanner.raw().map(Self)
+        };
+        scanner.raw_of(|scanner| scanner.array(tag)).map(Self)
     }
 }
 

@@ -234,9 +234,17 @@ impl<'a> Scanner<'a> {
     /// # Errors
     /// [`JsonError`].
     pub fn raw(&mut self) -> Result<&'a str, JsonError> {
+        self.raw_of(Self::skip)
+    }
+
+    /// Text of the value that `read` reads.
+    pub(crate) fn raw_of(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<(), JsonError>,
+    ) -> Result<&'a str, JsonError> {
         self.peek();
         let start = self.at;
-        self.skip()?;
+        read(self)?;
         // Values begin and end with ASCII.
         self.text.get(start..self.at).ok_or(JsonError::Utf8)
     }
