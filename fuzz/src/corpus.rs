@@ -6,6 +6,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use serde_json::Value;
 
@@ -110,6 +111,9 @@ fn sources(target: &str) -> Vec<Source> {
         }
         "key_ring" => vec![source("s3-key-ring", "file", PLAIN)],
         "s3_object_header" => vec![source("s3-object", "header", PLAIN)],
+        "nostr_connect" => vec![source("nostr-events", "input", &[b"\x00", b"\x01"])],
+        "nostr_entity" => vec![source("nostr-events", "input", PLAIN)],
+        "nostr_event" => vec![source("nostr-events", "input", &[b"\x00"])],
         "roster" => vec![source("roster", "roster", PLAIN)],
         "bundle" => vec![source("session", "bundle", PLAIN)],
         "certificate" => vec![source("session", "certificate", PLAIN)],
@@ -135,8 +139,12 @@ pub fn seeds(target: &str) -> io::Result<Vec<Vec<u8>>> {
         paths.sort();
         for path in paths.iter().filter(|path| path.extension().is_some_and(|it| it == "json")) {
             let vector: Value = serde_json::from_slice(&fs::read(path)?)?;
-            if let Some(bytes) = bytes_of(&vector[source.field]) {
-                inputs.extend(source.choices.iter().map(|choice| [choice, &bytes[..]].concat()));
+            // A scenario, or a list of them.
+            for case in vector.as_array().map_or(slice::from_ref(&vector), Vec::as_slice) {
+                if let Some(bytes) = bytes_of(&case[source.field]) {
+                    let inputs_of = |choice: &&[u8]| [*choice, &bytes[..]].concat();
+                    inputs.extend(source.choices.iter().map(inputs_of));
+                }
             }
         }
     }

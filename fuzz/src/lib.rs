@@ -11,6 +11,7 @@ mod crypto;
 mod envelope;
 mod http1;
 mod keyring;
+mod nostr;
 mod s3;
 mod s3_requests;
 mod session;
@@ -32,6 +33,7 @@ targets! {
     crypto: gcm_in_place_vs_aws_lc, kernel_vs_dalek;
     envelope: envelope_open, envelope_stream_vs_whole;
     keyring: address_book, identity_file, identity_text, key_ring, roster;
+    nostr: nostr_connect, nostr_entity, nostr_event;
     s3: s3_authorization, s3_aws_chunked, s3_object_header, s3_xml;
     s3_requests: s3_requests;
     session: bundle, certificate, mls_header, session_file, session_message, store_packs;
