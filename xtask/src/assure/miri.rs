@@ -31,8 +31,15 @@ const PARTS: &[Part] = &[
     Part {
         package: "endseal-crypto",
         features: "alloc",
-        short: &["high::secret", "low::wipe", "low::limbs25519", "mid::label", "high::random"],
-        long: &["high::key_wrap", "segment::tests::within"],
+        short: &[
+            "high::secret",
+            "low::wipe",
+            "low::limbs25519",
+            "mid::label",
+            "high::random",
+            "base64::tests::published",
+        ],
+        long: &["high::key_wrap", "segment::tests::within", "base64::tests::pieces"],
     },
     Part {
         package: "endseal-codec",
