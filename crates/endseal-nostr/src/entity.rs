@@ -1,6 +1,6 @@
 //! Public keys, events and addresses as text for people (NIP-19), and as URIs (NIP-21).
 //!
-//! Secret keys are no entity: [`key`](crate::key) reads `nsec`. `nrelay` is deprecated and refused.
+//! Secret keys are no entity: [`key`] reads `nsec`. `nrelay` is deprecated and refused.
 
 mod records;
 

@@ -50,8 +50,8 @@ pub fn derive(
     })
 }
 
-/// Memory in bytes that [`derive`] takes: `128 * r * (2^log_n + p + 1)`. `None` if a machine cannot
-/// address it.
+/// Memory in bytes that [`derive()`] takes: `128 * r * (2^log_n + p + 1)`. `None` if a machine
+/// cannot address it.
 #[must_use]
 pub fn memory(log_n: u8, r: u32, p: u32) -> Option<usize> {
     let blocks = 1_u128.checked_shl(log_n.into())? + u128::from(p) + 1;
