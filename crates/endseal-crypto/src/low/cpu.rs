@@ -139,8 +139,8 @@ mod tests {
         assert_eq!(vendor(b"CentaurHauls"), Radix::Bits52);
     }
 
-    /// `ENDSEAL_REQUIRE=avx2,avx512,ifma,vaes` names kernels that must run here: tests of the others
-    /// pass without a check.
+    /// `ENDSEAL_REQUIRE=avx2,avx512,ifma,vaes` names kernels that must run here: tests of the
+    /// others pass without a check.
     #[cfg(all(feature = "std", target_arch = "x86_64"))]
     #[allow(clippy::panic, clippy::print_stdout, reason = "a test that says which kernels ran")]
     #[test]
