@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::choice;
 
-/// An event that is parsed is what `serde_json` parses, and is written in one form. The first byte says
-/// by how much a buffer is too small.
+/// An event that is parsed is what `serde_json` parses, and is written in one form. The first byte
+/// says by how much a buffer is too small.
 pub fn nostr_event(data: &[u8]) {
     let (slack, json) = choice(data);
     if let Ok(template) = Template::parse(json) {
