@@ -10,7 +10,6 @@ use core::hash::{Hash, Hasher};
 use subtle::{Choice, ConstantTimeEq};
 use zeroize::ZeroizeOnDrop;
 
-use crate::low::wipe::wipe;
 use crate::mid::secp256k1::backend;
 use crate::random::{Random, RandomError};
 use crate::secret::declassify;
@@ -18,7 +17,7 @@ use crate::secret::declassify;
 /// A secret key: a number in `1..n`, big-endian. Held inline and wiped when dropped; a move leaves
 /// a copy behind.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
-pub struct SecretKey(Secret);
+pub struct SecretKey(Scalar);
 
 impl ZeroizeOnDrop for SecretKey {}
 
@@ -32,7 +31,7 @@ impl SecretKey {
     /// [`InvalidSecretKey`] if it is zero, or not below n.
     pub fn from_bytes(bytes: &[u8; 32]) -> Result<Self, InvalidSecretKey> {
         if declassify(backend::is_secret_key(bytes)) {
-            Ok(Self(Secret(*bytes)))
+            Ok(Self(Scalar::from_bytes(bytes)))
         } else {
             Err(InvalidSecretKey)
         }
@@ -44,19 +43,15 @@ impl SecretKey {
     /// [`RandomError`] if the source fails, or gives no number in `1..n`, which a source of
     /// randomness does with a probability below 2^-127.
     pub fn generate(random: &mut impl Random) -> Result<Self, RandomError> {
-        let mut bytes = Secret([0; 32]);
-        random.fill(&mut bytes.0)?;
-        if declassify(backend::is_secret_key(&bytes.0)) {
-            Ok(Self(bytes))
-        } else {
-            Err(RandomError)
-        }
+        let scalar = Scalar::try_init_with(|bytes| random.fill(bytes))?;
+        let is_in_range = declassify(backend::is_secret_key(scalar.expose_secret()));
+        if is_in_range { Ok(Self(scalar)) } else { Err(RandomError) }
     }
 
     /// The bytes. The caller MUST NOT print, log or compare them with `==`.
     #[must_use]
     pub fn expose_secret(&self) -> &[u8; 32] {
-        &self.0.0
+        self.0.expose_secret()
     }
 
     /// The x-coordinate of secret * G. A [`SigningKey`] keeps it.
@@ -69,15 +64,13 @@ impl SecretKey {
     /// It does not hash.
     #[must_use]
     pub fn ecdh_x(&self, public: &PublicKey) -> SharedX {
-        let mut shared = SharedX(Secret([0; 32]));
-        public.point.multiply_x(self.expose_secret(), &mut shared.0.0);
-        shared
+        SharedX::init_with(|x| public.point.multiply_x(self.expose_secret(), x))
     }
 }
 
 impl ConstantTimeEq for SecretKey {
     fn ct_eq(&self, other: &Self) -> Choice {
-        self.0.0.ct_eq(&other.0.0)
+        self.0.ct_eq(&other.0)
     }
 }
 
@@ -89,45 +82,15 @@ impl PartialEq for SecretKey {
 
 impl Eq for SecretKey {}
 
-/// The outcome of an agreement: an x-coordinate, not a uniform key. The caller MUST hash it before
-/// use. Held inline and wiped when dropped; a move leaves a copy behind.
-#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
-pub struct SharedX(Secret);
-
-impl ZeroizeOnDrop for SharedX {}
-
-impl SharedX {
-    /// Length in bytes.
-    pub const LEN: usize = 32;
-
-    /// The coordinate, big-endian. The caller MUST NOT print, log or compare it with `==`.
-    #[must_use]
-    pub fn expose_secret(&self) -> &[u8; 32] {
-        &self.0.0
-    }
+crate::secret_bytes! {
+    /// The number of a secret key.
+    inline struct Scalar[32];
 }
 
-impl ConstantTimeEq for SharedX {
-    fn ct_eq(&self, other: &Self) -> Choice {
-        self.0.0.ct_eq(&other.0.0)
-    }
-}
-
-impl PartialEq for SharedX {
-    fn eq(&self, other: &Self) -> bool {
-        self.ct_eq(other).into()
-    }
-}
-
-impl Eq for SharedX {}
-
-/// 32 secret bytes, inline.
-struct Secret([u8; 32]);
-
-impl Drop for Secret {
-    fn drop(&mut self) {
-        wipe(&mut self.0);
-    }
+crate::secret_bytes! {
+    /// The outcome of an agreement: an x-coordinate, big-endian, not a uniform key. The caller MUST
+    /// hash it before use. Held inline and wiped when dropped; a move leaves a copy behind.
+    pub inline struct SharedX[32];
 }
 
 /// A secret key that signs: its public key is computed once.
