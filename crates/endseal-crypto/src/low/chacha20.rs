@@ -29,7 +29,7 @@ pub enum Kernel {
     Portable,
     /// Eight blocks at a time.
     Avx2(HaveAvx2),
-    /// Sixteen blocks at a time, and eight or four at the end.
+    /// Sixteen blocks at a time, or eight or four at the end.
     Avx512(HaveAvx512),
 }
 

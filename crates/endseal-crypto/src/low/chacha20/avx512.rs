@@ -1,6 +1,6 @@
-//! Sixteen blocks at a time in AVX-512: vector i has word i of each. At the end of the data, four,
-//! eight or sixteen blocks in another form: a vector has a row of the state, four words, of four
-//! blocks. That costs more operations, and less time where few blocks are left.
+//! Sixteen blocks at a time in AVX-512: vector i has word i of each. At the end of the data, four
+//! or eight blocks in another form: a vector has a row of the state, four words, of four blocks.
+//! That costs more operations, and less time where few blocks are left.
 
 use core::arch::x86_64::{
     __m512i, _mm_loadu_si128, _mm512_add_epi32, _mm512_broadcast_i32x4, _mm512_loadu_si512,
@@ -11,7 +11,7 @@ use core::arch::x86_64::{
 };
 use core::hint::black_box;
 
-use super::{BLOCK, State};
+use super::{BLOCK, State, xor_padded};
 use crate::low::cpu::HaveAvx512;
 
 const BLOCKS: u32 = 16;
@@ -35,7 +35,7 @@ fn apply_groups(state: &mut State, data: &mut [u8]) {
         0 => {}
         1 => xor_quads::<1>(state, rest),
         2 => xor_quads::<2>(state, rest),
-        _ => xor_quads::<4>(state, rest),
+        _ => xor_padded(rest, |group| xor_group(state, group)),
     }
 }
 
@@ -107,6 +107,9 @@ fn xor_quads<const N: usize>(state: &State, mut data: &mut [u8]) {
             *x = _mm512_add_epi32(*x, *row);
         }
         for keystream in &transpose_lanes(*quad) {
+            if data.is_empty() {
+                return;
+            }
             let part;
             (part, data) = data.split_at_mut(data.len().min(BLOCK));
             xor_part(part, *keystream);
