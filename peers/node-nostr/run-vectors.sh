@@ -1,5 +1,5 @@
 #!/bin/sh
-# Reads vectors/nostr and the official vectors, or the directories given, with nostr-tools.
+# Reads the vectors of Nostr, below vectors/ or the directory given, with nostr-tools.
 set -eu
 
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
