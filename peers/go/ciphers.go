@@ -16,7 +16,7 @@ import (
 // keyPair is a pair as go-nostr takes it: in hexadecimal.
 type keyPair struct{ secret, public string }
 
-// newKeyPair does not use GeneratePrivateKey: that writes a key whose first byte is 0 with blanks.
+// newKeyPair makes a pair from 32 random bytes.
 func newKeyPair() (keyPair, error) {
 	secret := make([]byte, 32)
 	if _, err := rand.Read(secret); err != nil {

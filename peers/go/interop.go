@@ -129,8 +129,7 @@ func (w wish) wrapped() (wrap nostr.Event, err error) {
 	}
 	encrypt := func(text string) (string, error) { return nip44.Encrypt(text, key) }
 	sign := func(event *nostr.Event) error { return event.Sign(w.Secret) }
-	// A key of its own for each wrap, whose first byte must not be 0 (newKeyPair): of 1,024 tries
-	// one has to do.
+	// The library makes a key for each wrap, so a failure is tried again.
 	for range 1024 {
 		if wrap, err = nip59.GiftWrap(rumor, w.Public, encrypt, sign, nil); err == nil {
 			break
