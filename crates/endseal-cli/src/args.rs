@@ -31,6 +31,7 @@ pub(crate) enum Command {
     Session(cmd::session::Args),
     Store(cmd::store::Args),
     S3(cmd::s3::Args),
+    Nostr(cmd::nostr::Args),
     Listen(cmd::listen::Args),
     Send(cmd::send::Args),
     Ping(cmd::ping::Args),

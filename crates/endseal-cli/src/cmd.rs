@@ -10,6 +10,7 @@ pub(crate) mod init;
 pub(crate) mod inspect;
 pub(crate) mod listen;
 pub(crate) mod man;
+pub(crate) mod nostr;
 pub(crate) mod open;
 pub(crate) mod peers;
 pub(crate) mod ping;

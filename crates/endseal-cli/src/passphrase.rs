@@ -28,11 +28,16 @@ const STANDARD_INPUT: [&str; 3] = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"]
 
 /// The passphrase for a new identity file: given, or asked for twice.
 pub(crate) fn choose(ctx: &mut Ctx) -> Result<Passphrase, Failure> {
+    choose_for("Passphrase for the new identity: ", ctx)
+}
+
+/// A new passphrase: given, or asked for twice.
+pub(crate) fn choose_for(prompt: &str, ctx: &mut Ctx) -> Result<Passphrase, Failure> {
     if let Some(given) = given(ctx)? {
         return Ok(given);
     }
     let terminal = terminal()?;
-    let first = ask(&terminal, "Passphrase for the new identity: ")?;
+    let first = ask(&terminal, prompt)?;
     let passphrase = checked(&first)?;
     let second = ask(&terminal, "The same again: ")?;
     if *first != *second {
@@ -41,6 +46,14 @@ pub(crate) fn choose(ctx: &mut Ctx) -> Result<Passphrase, Failure> {
         );
     }
     Ok(passphrase)
+}
+
+/// The passphrase of an encrypted Nostr key: given, or asked for once.
+pub(crate) fn of_key(ctx: &mut Ctx) -> Result<Passphrase, Failure> {
+    match given(ctx)? {
+        Some(given) => Ok(given),
+        None => checked(&ask(&terminal()?, "Passphrase of the key: ")?),
+    }
 }
 
 /// Opens the identity of the state directory. A person at the terminal may try three times.

@@ -9,14 +9,20 @@ pub(crate) fn shown(text: &str) -> String {
     if clean.len() < text.len() { format!("{clean}...") } else { clean }
 }
 
+/// Beginnings of texts that are secret.
+const MARKS: [&str; 5] = ["ENDSEAL-SECRET-1", "nsec1", "NSEC1", "ncryptsec1", "NCRYPTSEC1"];
+
 /// A text without the secrets that were typed where none belong.
 pub(crate) fn redacted(text: &str) -> String {
-    const MARK: &str = "ENDSEAL-SECRET-1";
-    let mut parts = text.split(MARK);
-    let mut clean = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        clean.push_str("(a secret)");
-        clean.push_str(part.trim_start_matches(|c: char| c.is_ascii_alphanumeric()));
+    let mut clean = text.to_owned();
+    for mark in MARKS {
+        let mut parts = clean.split(mark);
+        let mut redacted = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            redacted.push_str("(a secret)");
+            redacted.push_str(part.trim_start_matches(|c: char| c.is_ascii_alphanumeric()));
+        }
+        clean = redacted;
     }
     clean
 }
@@ -29,6 +35,8 @@ mod tests {
     fn secrets_and_control_characters_are_not_shown() {
         let typed = "a 'ENDSEAL-SECRET-1QPZRY9X8' and ENDSEAL-SECRET-1ABC.";
         assert_eq!(redacted(typed), "a '(a secret)' and (a secret).");
+        assert_eq!(redacted("-k nsec1qpz: NSEC1QPZ"), "-k (a secret): (a secret)");
+        assert_eq!(redacted("'ncryptsec1qpz'"), "'(a secret)'");
         assert_eq!(redacted("endseal1abc"), "endseal1abc");
         assert_eq!(shown("\u{1b}[2J"), "\u{fffd}[2J");
         assert_eq!(shown(&"x".repeat(81)), format!("{}...", "x".repeat(80)));

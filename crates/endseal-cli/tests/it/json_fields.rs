@@ -77,6 +77,20 @@ const S3: [&str; 9] = [
     "s3 scrub",
     "s3 clean",
 ];
+const NOSTR: [&str; 12] = [
+    "nostr key new",
+    "nostr key show",
+    "nostr key encrypt",
+    "nostr key decrypt",
+    "nostr event sign",
+    "nostr event verify",
+    "nostr event id",
+    "nostr encrypt",
+    "nostr decrypt",
+    "nostr wrap",
+    "nostr unwrap",
+    "nostr decode",
+];
 const DEMO: [&str; 1] = ["demo"];
 const OTHERS: [&str; 2] = ["man", "an error"];
 
@@ -200,7 +214,7 @@ impl Seen {
 
 #[test]
 fn every_row_is_compared_with_a_command() {
-    let compared = [&FILES[..], &SESSIONS, &GROUPS, &NETWORK, &S3, &DEMO, &OTHERS].concat();
+    let compared = [&FILES[..], &SESSIONS, &GROUPS, &NETWORK, &S3, &NOSTR, &DEMO, &OTHERS].concat();
     let compared: BTreeSet<_> = compared.into_iter().map(str::to_owned).collect();
     assert_eq!(table().into_keys().collect::<BTreeSet<_>>(), compared);
 }
@@ -318,6 +332,39 @@ fn fields_of_groups_of_sessions_are_documented() {
     group(&["leave", "team", "-o", "leave"]);
     group(&["forget", "team", "--yes"]);
     seen.check(&GROUPS);
+}
+
+#[test]
+fn fields_of_nostr_are_documented() {
+    let scratch = Scratch::new();
+    let mut seen = Seen::default();
+    let alice = Person { name: "alice", scratch: &scratch };
+    scratch.write("pass", "correct horse");
+    seen.run(&alice, &["nostr", "key", "new", "-o", "key"]);
+    let pass = scratch.path("pass").display().to_string();
+    let pass = ["--passphrase-file", &pass];
+    seen.run(
+        &alice,
+        &[&["nostr", "key", "encrypt", "-k", "key", "-o", "sealed"], &pass[..]].concat(),
+    );
+    seen.run(
+        &alice,
+        &[&["nostr", "key", "decrypt", "-k", "sealed", "-o", "open"], &pass[..]].concat(),
+    );
+    let shown = seen.run(&alice, &["nostr", "key", "show", "-k", "open"]);
+    let shown: Value = serde_json::from_str(shown.text()).unwrap();
+    let npub = shown["npub"].as_str().unwrap();
+    scratch.write("text", "at noon");
+    let sign = ["nostr", "event", "sign", "-k", "key", "--kind", "1", "-o", "event", "text"];
+    seen.run(&alice, &sign);
+    seen.run(&alice, &["nostr", "event", "verify", "event"]);
+    seen.run(&alice, &["nostr", "event", "id", "event"]);
+    seen.run(&alice, &["nostr", "encrypt", "-k", "key", "--to", npub, "-o", "payload", "text"]);
+    seen.run(&alice, &["nostr", "decrypt", "-k", "key", "--from", npub, "-o", "back", "payload"]);
+    seen.run(&alice, &["nostr", "wrap", "-k", "key", "--to", npub, "-o", "wrap", "text"]);
+    seen.run(&alice, &["nostr", "unwrap", "-k", "key", "-o", "rumor", "wrap"]);
+    seen.run(&alice, &["nostr", "decode", npub]);
+    seen.check(&NOSTR);
 }
 
 #[test]

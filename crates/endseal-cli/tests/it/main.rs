@@ -17,6 +17,7 @@ mod killed_at_the_end;
 mod listener;
 mod memory;
 mod network;
+mod nostr;
 mod path;
 mod peers;
 mod people;

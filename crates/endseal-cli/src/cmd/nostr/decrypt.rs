@@ -1,0 +1,46 @@
+//! `endseal nostr decrypt`
+
+use std::path::PathBuf;
+
+use endseal_nostr::nip04;
+use endseal_nostr::nip44::Conversation;
+
+use super::content::{self, Destination};
+use super::peer;
+use super::secret::KeyFile;
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::json;
+
+/// Decrypt a payload of somebody (NIP-44)
+///
+/// Payloads do not say who made them: verify the event around one first. What you encrypted to
+/// somebody is decrypted with that person as --from.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    #[command(flatten)]
+    key: KeyFile,
+    /// The sender: npub1..., nprofile1... or 64 hexadecimal digits
+    #[arg(long, value_name = "NPUB")]
+    from: String,
+    /// The payload is of NIP-04: nothing is authenticated
+    #[arg(long)]
+    nip04: bool,
+    #[command(flatten)]
+    destination: Destination,
+    /// The payload [default: standard input]
+    input: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let peer = peer::read(&args.from)?;
+    let key = args.key.read(args.input.as_deref(), ctx)?;
+    let output = args.destination.create(ctx)?;
+    let mut payload = content::read_trimmed(args.input.as_deref(), ctx)?;
+    let plaintext = match args.nip04 {
+        true => nip04::Key::new(&key, &peer).decrypt(&mut payload)?,
+        false => Conversation::new(&key, &peer).open(&mut payload)?,
+    };
+    let json = json::object([("content_length", plaintext.len().into())]);
+    content::write(output, plaintext, false, json)
+}

@@ -1,0 +1,74 @@
+//! Secret keys that commands read.
+
+use std::path::{Path, PathBuf};
+
+use endseal_node::read_bounded;
+use endseal_nostr::encrypted_key::{DEFAULT_MAX_LOG_N, EncryptedKey};
+use endseal_nostr::key::{self, SecretKey};
+
+use crate::ctx::Ctx;
+use crate::exposed;
+use crate::failure::Failure;
+use crate::output::{DASH, Input};
+use crate::passphrase;
+
+/// Longest file with a key that is looked at.
+const MAX_LEN: usize = 4096;
+
+/// The key of a command.
+#[derive(clap::Args, Debug)]
+pub(super) struct KeyFile {
+    /// File with the secret key; - is standard input
+    ///
+    /// It holds nsec1..., ncryptsec1... or 64 hexadecimal digits. An encrypted key asks for its
+    /// passphrase as other commands do: on the terminal, from --passphrase-file, --passphrase-fd or
+    /// ENDSEAL_PASSPHRASE.
+    #[arg(short, long, value_name = "FILE")]
+    key: PathBuf,
+}
+
+impl KeyFile {
+    /// Reads the key. `input` is the other file of the command: both cannot be standard input.
+    pub(super) fn read(&self, input: Option<&Path>, ctx: &mut Ctx) -> Result<SecretKey, Failure> {
+        let is_standard = |path: &Path| path.as_os_str() == DASH;
+        if is_standard(&self.key) && input.is_none_or(is_standard) {
+            return Err(Failure::usage("the key and the input cannot both be standard input")
+                .hint("name a file for one of them"));
+        }
+        read(&self.key, ctx)
+    }
+
+    /// Reads the key of a command without another input.
+    pub(super) fn read_alone(&self, ctx: &mut Ctx) -> Result<SecretKey, Failure> {
+        read(&self.key, ctx)
+    }
+}
+
+fn read(path: &Path, ctx: &mut Ctx) -> Result<SecretKey, Failure> {
+    if path.as_os_str() != DASH {
+        exposed::warn(path, ctx);
+    }
+    let input = Input::open(Some(path), ctx)?;
+    let content = read_bounded(input.reader, path, MAX_LEN)?;
+    let text = core::str::from_utf8(content.trim_ascii()).unwrap_or_default();
+    let no_key = |error: &dyn core::error::Error| {
+        Failure::usage(format!("'{}' holds no secret key", path.display())).because(error)
+    };
+    if starts_with(text, "ncryptsec1") {
+        let encrypted = EncryptedKey::from_text(text).map_err(|error| no_key(&error))?;
+        let passphrase = passphrase::of_key(ctx)?;
+        // A passphrase is made of a text.
+        let text = core::str::from_utf8(passphrase.expose_secret()).unwrap_or_default();
+        return Ok(encrypted.open(text, DEFAULT_MAX_LOG_N)?);
+    }
+    let key = match starts_with(text, "nsec1") {
+        true => key::secret_from_nsec(text),
+        false => key::secret_from_hex(text),
+    };
+    key.map_err(|error| no_key(&error))
+}
+
+/// Bech32 is in one case, upper or lower.
+fn starts_with(text: &str, prefix: &str) -> bool {
+    text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+}

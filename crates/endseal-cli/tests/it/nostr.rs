@@ -1,0 +1,144 @@
+//! `endseal nostr`: keys, messages and events from the command line.
+
+use std::fs;
+
+use crate::people::Person;
+use crate::scratch::Scratch;
+
+/// Public key of secret key 1 and of secret key 2, of the official vectors of NIP-44.
+const FIRST: &str = "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798";
+const SECOND: &str = "c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5";
+/// The first vector: "a" from 1 to 2.
+const PAYLOAD: &str = "AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABee0G5VSK0/9YypIObAtDKfYEAjD35uVkHyB0F4DwrcNaCXlCWZKaArsGrY6M9wnuTMxWfp1RTN9Xga8no+kF5Vsb";
+
+fn keys<'a>(scratch: &'a Scratch) -> Person<'a> {
+    let person = Person { name: "person", scratch };
+    for (name, last) in [("one", '1'), ("two", '2')] {
+        scratch.write(name, format!("{}{last}\n", "0".repeat(63)));
+        fs::set_permissions(
+            scratch.path(name),
+            std::os::unix::fs::PermissionsExt::from_mode(0o600),
+        )
+        .unwrap();
+    }
+    person
+}
+
+#[test]
+fn the_official_payload_is_opened_by_both_sides() {
+    let scratch = Scratch::new();
+    let person = keys(&scratch);
+    let ran = person.feed(&["nostr", "decrypt", "-k", "two", "--from", FIRST], PAYLOAD.as_bytes());
+    assert_eq!(ran.ok().out, b"a");
+    let ran = person.feed(&["nostr", "decrypt", "-k", "one", "--from", SECOND], PAYLOAD.as_bytes());
+    assert_eq!(ran.ok().out, b"a");
+}
+
+#[test]
+fn a_changed_payload_is_refused() {
+    let scratch = Scratch::new();
+    let person = keys(&scratch);
+    let changed = PAYLOAD.replacen("Vsb", "Vsa", 1);
+    for (key, from, payload) in [("two", FIRST, &*changed), ("two", SECOND, PAYLOAD)] {
+        let ran = person.feed(&["nostr", "decrypt", "-k", key, "--from", from], payload.as_bytes());
+        assert_eq!(ran.code, 1, "{}", ran.err);
+        assert!(ran.out.is_empty());
+    }
+}
+
+#[test]
+fn texts_come_back_by_nip44_and_by_nip04() {
+    let scratch = Scratch::new();
+    let person = keys(&scratch);
+    let long = "x".repeat(70_000);
+    for text in ["a", "at noon\n", &long] {
+        for option in [None, Some("--nip04")] {
+            let encrypt = ["nostr", "encrypt", "-k", "one", "--to", SECOND];
+            let decrypt = ["nostr", "decrypt", "-k", "two", "--from", FIRST];
+            let with = |args: &[&'static str]| [args, option.as_slice()].concat();
+            let sealed = person.feed(&with(&encrypt), text.as_bytes()).ok();
+            let opened = person.feed(&with(&decrypt), &sealed.out).ok();
+            assert_eq!(opened.out, text.as_bytes());
+        }
+    }
+}
+
+#[test]
+fn an_event_is_signed_and_verified() {
+    let scratch = Scratch::new();
+    let person = keys(&scratch);
+    let sign = ["nostr", "event", "sign", "-k", "one", "--kind", "1", "--tag", "t=noon"];
+    let event = person.feed(&sign, b"at \"noon\"\n").ok();
+    let ran = person.feed(&["nostr", "event", "verify"], &event.out).ok();
+    assert!(
+        ran.text().starts_with(
+            "signed by npub10xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqpkge6d"
+        )
+    );
+    let id = person.feed(&["nostr", "event", "id"], &event.out).ok();
+    assert!(event.text().contains(id.text().trim()));
+    let changed = event.text().replace("noon", "nine");
+    let ran = person.feed(&["nostr", "event", "verify"], changed.as_bytes());
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    // What was signed is a template, too.
+    let again = person.feed(&["nostr", "event", "sign", "-k", "one"], &event.out).ok();
+    person.feed(&["nostr", "event", "verify"], &again.out).ok();
+    let ran = person.feed(&["nostr", "event", "sign", "-k", "two"], &event.out);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+}
+
+#[test]
+fn a_private_message_reaches_its_receiver_alone() {
+    let scratch = Scratch::new();
+    let person = keys(&scratch);
+    let wrap = ["nostr", "wrap", "-k", "one", "--to", SECOND, "--expires", "1d"];
+    let wrapped = person.feed(&wrap, b"at noon").ok();
+    assert!(!wrapped.text().contains(FIRST), "the sender is hidden");
+    let opened = person.feed(&["nostr", "unwrap", "-k", "two"], &wrapped.out).ok();
+    assert!(
+        opened.err.contains("from npub10xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqpkge6d")
+    );
+    assert!(opened.text().contains("\"content\":\"at noon\""));
+    assert!(opened.text().contains(&format!("[[\"p\",\"{SECOND}\"]]")));
+    let ran = person.feed(&["nostr", "unwrap", "-k", "one"], &wrapped.out);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert!(ran.out.is_empty());
+}
+
+#[test]
+fn an_encrypted_key_opens_with_its_passphrase_alone() {
+    let scratch = Scratch::new();
+    let person = keys(&scratch);
+    scratch.write("right", "correct horse\n");
+    scratch.write("wrong", "battery\n");
+    let path = |name: &str| scratch.path(name).display().to_string();
+    let (right, wrong) = (path("right"), path("wrong"));
+    let encrypt = ["nostr", "key", "encrypt", "-k", "one", "-o", "sealed"];
+    person.run(&[&encrypt[..], &["--passphrase-file", &right]].concat()).ok();
+    assert!(fs::read_to_string(scratch.path("sealed")).unwrap().starts_with("ncryptsec1"));
+    let show = ["nostr", "key", "show", "-k", "sealed", "--passphrase-file"];
+    let ran = person.run(&[&show[..], &[&right]].concat()).ok();
+    assert!(
+        ran.text().starts_with("npub10xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqpkge6d")
+    );
+    let ran = person.run(&[&show[..], &[&wrong]].concat());
+    assert_eq!(ran.code, 1, "{}", ran.err);
+}
+
+#[test]
+fn secrets_are_not_repeated() {
+    let scratch = Scratch::new();
+    let person = keys(&scratch);
+    let secret = "nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5";
+    for args in [
+        &["nostr", "decode", secret][..],
+        &["nostr", "encrypt", "-k", "one", "--to", secret],
+        &["nostr", "encrypt", "-k", secret, "--to", FIRST],
+    ] {
+        let ran = person.feed(args, b"a");
+        assert_ne!(ran.code, 0);
+        assert!(!ran.err.contains("vl029mgpspedva"), "{}", ran.err);
+    }
+    let ran = person.feed(&["nostr", "decrypt", "-k", "-", "--from", FIRST], b"a");
+    assert_eq!(ran.code, 2, "{}", ran.err);
+}
