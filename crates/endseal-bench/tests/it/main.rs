@@ -12,7 +12,6 @@ mod reading;
 mod report;
 mod run;
 mod s3;
-mod scratch;
 mod sessions;
 mod transport;
 mod vectors;

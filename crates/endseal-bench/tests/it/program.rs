@@ -7,9 +7,8 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Instant;
 
+use endseal_testing::Scratch;
 use serde_json::Value;
-
-use crate::scratch::Scratch;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_endseal-bench");
 

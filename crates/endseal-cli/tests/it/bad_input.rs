@@ -4,8 +4,9 @@
 use std::process::Command;
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
+use endseal_testing::Scratch;
+
 use crate::people::{PROGRAM, Person, feed, program, run};
-use crate::scratch::Scratch;
 
 /// Header and slots of an envelope for one recipient.
 const CLEAR_LEN: usize = 100 + 36;

@@ -3,8 +3,9 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
+use endseal_testing::Scratch;
+
 use crate::people::{program, run};
-use crate::scratch::Scratch;
 
 /// A command of somebody whose folder of configurations is `config`.
 fn configured(scratch: &Scratch, args: &[&str]) -> Command {

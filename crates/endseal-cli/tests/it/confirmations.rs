@@ -1,7 +1,8 @@
 //! Lines on standard error: confirmations, details, colours.
 
+use endseal_testing::Scratch;
+
 use crate::people::{Person, run};
-use crate::scratch::Scratch;
 
 /// Commands of alice that change something. Bob's identity, peer id and files are made before.
 const CHANGES: [&[&str]; 22] = [

@@ -1,7 +1,8 @@
 //! The demonstration.
 
+use endseal_testing::Scratch;
+
 use crate::people::{program, run};
-use crate::scratch::Scratch;
 
 #[test]
 fn the_demonstration_shows_what_it_must() {

@@ -3,8 +3,9 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
+use endseal_testing::Scratch;
+
 use crate::people::Person;
-use crate::scratch::Scratch;
 
 /// One block and a bit, so that there are two signatures.
 fn content() -> Vec<u8> {

@@ -1,7 +1,8 @@
 //! Groups: members, epochs, what a removed member can and cannot do.
 
+use endseal_testing::Scratch;
+
 use crate::people::Person;
-use crate::scratch::Scratch;
 
 /// alice owns the group "team" of herself, bob and carol.
 fn team(scratch: &Scratch) -> [Person<'_>; 3] {

@@ -1,7 +1,8 @@
 //! Help, manual pages, completions.
 
+use endseal_testing::Scratch;
+
 use crate::people::{program, run};
-use crate::scratch::Scratch;
 
 #[test]
 fn help_is_a_command_too() {

@@ -6,9 +6,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use endseal_crypto::identity::Identity;
 use endseal_crypto::{ed25519, mlkem768};
 use endseal_keyring::IdentityText;
+use endseal_testing::Scratch;
 
 use crate::people::{Person, program, run};
-use crate::scratch::Scratch;
 
 #[test]
 fn init_prints_the_public_identity_and_nothing_else_to_standard_output() {

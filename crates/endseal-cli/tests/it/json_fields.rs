@@ -5,11 +5,11 @@ use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
+use endseal_testing::Scratch;
 use serde_json::Value;
 
 use crate::listener::Listener;
 use crate::people::{Person, Ran, program, run};
-use crate::scratch::Scratch;
 
 const DOCUMENT: &str = include_str!("../../../../docs/cli.md");
 

@@ -7,8 +7,9 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Instant;
 
+use endseal_testing::Scratch;
+
 use crate::people::Person;
-use crate::scratch::Scratch;
 
 #[test]
 fn a_killed_process_leaves_no_output() {

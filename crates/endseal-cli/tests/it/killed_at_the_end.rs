@@ -8,9 +8,10 @@ use std::thread::{self, sleep};
 
 use core::time::Duration;
 
+use endseal_testing::Scratch;
+
 use crate::listener::Listener;
 use crate::people::{Person, Ran};
-use crate::scratch::Scratch;
 
 const CONTENT: &[u8] = &[0x65; 3_000];
 /// A receiver that is gone is given up soon.

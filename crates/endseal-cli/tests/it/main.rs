@@ -25,7 +25,6 @@ mod ping;
 mod pipes;
 mod readme;
 mod s3;
-mod scratch;
 mod session_groups;
 mod sessions;
 mod sessions_killed;

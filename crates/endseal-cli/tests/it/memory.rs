@@ -5,8 +5,9 @@ use std::io::{Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
+use endseal_testing::Scratch;
+
 use crate::people::Person;
-use crate::scratch::Scratch;
 
 /// Memory of a stream beyond that of a single byte. A reader holds 4 MiB.
 const LIMIT_KIB: u64 = 8 * 1024;

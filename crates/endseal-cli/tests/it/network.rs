@@ -7,11 +7,11 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread::sleep;
 use std::time::Instant;
 
+use endseal_testing::Scratch;
 use serde_json::Value;
 
 use crate::listener::Listener;
 use crate::people::{PROGRAM, Person};
-use crate::scratch::Scratch;
 
 fn inbox(scratch: &Scratch) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(scratch.path("inbox"))

@@ -2,8 +2,9 @@
 
 use std::fs;
 
+use endseal_testing::Scratch;
+
 use crate::people::Person;
-use crate::scratch::Scratch;
 
 /// Public key of secret key 1 and of secret key 2, of the official vectors of NIP-44.
 const FIRST: &str = "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798";

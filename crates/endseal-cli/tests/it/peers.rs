@@ -3,8 +3,9 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 
+use endseal_testing::Scratch;
+
 use crate::people::Person;
-use crate::scratch::Scratch;
 
 #[test]
 fn peers_are_added_listed_replaced_and_removed() {

@@ -7,9 +7,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
 
+use endseal_testing::Scratch;
 use serde_json::Value;
-
-use crate::scratch::Scratch;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_endseal");
 

@@ -13,6 +13,7 @@ use endseal_keyring::PeerIdText;
 use endseal_node::transfer::{
     Inbox, ReceiveFileError, ReceiveMessagesError, Reception, Stored, TransferQuota, receive,
 };
+use endseal_testing::Scratch;
 use endseal_transport::{Accept, Endpoint, Limits, PeerId, Policy, TransportKey};
 use serde_json::Value;
 use tokio::runtime::Builder;
@@ -20,7 +21,6 @@ use tokio::runtime::Builder;
 use crate::listener::Listener;
 use crate::path::Path;
 use crate::people::Person;
-use crate::scratch::Scratch;
 
 const ONE_WAY: Duration = Duration::from_millis(25);
 

@@ -2,8 +2,9 @@
 
 use std::process::{Command, Stdio};
 
+use endseal_testing::Scratch;
+
 use crate::people::{PROGRAM, Person, run};
-use crate::scratch::Scratch;
 
 fn shell(scratch: &Scratch, line: &str) -> crate::people::Ran {
     let line = line.replace("endseal ", &format!("'{PROGRAM}' "));

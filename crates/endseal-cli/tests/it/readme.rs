@@ -3,9 +3,10 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
+use endseal_testing::Scratch;
+
 use crate::listener::Listener;
 use crate::people::{PROGRAM, Person, Ran, run};
-use crate::scratch::Scratch;
 
 const README: &str = include_str!("../../../../README.md");
 

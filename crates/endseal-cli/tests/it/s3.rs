@@ -6,10 +6,10 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 
+use endseal_testing::Scratch;
 use serde_json::{Value, json};
 
 use crate::people::{program, run};
-use crate::scratch::Scratch;
 
 fn s3(args: &[&str], scratch: &Scratch) -> crate::people::Ran {
     run(program().current_dir(scratch.folder()).arg("s3").args(args))

@@ -1,11 +1,11 @@
 //! Groups of sessions (MLS) between state directories, whose key packages, welcomes, commits and
 //! messages travel in files.
 
+use endseal_testing::Scratch;
 use serde_json::Value;
 
 use crate::killed_at_the_end::shim;
 use crate::people::{Person, Ran};
-use crate::scratch::Scratch;
 use crate::sessions::texts;
 use crate::sessions_killed::dies;
 

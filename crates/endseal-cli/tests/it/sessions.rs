@@ -3,10 +3,10 @@
 use std::io::Write as _;
 use std::process::Stdio;
 
+use endseal_testing::Scratch;
 use serde_json::Value;
 
 use crate::people::Person;
-use crate::scratch::Scratch;
 
 /// Alice and Bob, who know each other; alice has a session with bob's device 7, on which nothing
 /// was sent.

@@ -4,9 +4,10 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use endseal_testing::Scratch;
+
 use crate::killed_at_the_end::shim;
 use crate::people::Person;
-use crate::scratch::Scratch;
 use crate::sessions::{correspondents, texts};
 
 const MESSAGES: usize = 5_000;

@@ -6,9 +6,10 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Instant;
 
+use endseal_testing::Scratch;
+
 use crate::listener::Listener;
 use crate::people::Person;
-use crate::scratch::Scratch;
 
 /// Longer than a second of patience takes on a busy machine, shorter than a connection lives in
 /// silence.

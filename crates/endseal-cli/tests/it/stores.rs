@@ -2,8 +2,9 @@
 
 use std::fs;
 
+use endseal_testing::Scratch;
+
 use crate::people::{Person, run};
-use crate::scratch::Scratch;
 use crate::session_groups::found;
 use crate::sessions::{correspondents, texts};
 
