@@ -1,6 +1,8 @@
 //! Commands and options.
 
-use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::{Arg, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::cmd;
 use crate::global::Global;
@@ -17,6 +19,30 @@ pub(crate) struct Cli {
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// Reads the arguments of this process.
+///
+/// # Errors
+/// Help, the version, and what is wrong with the arguments.
+pub(crate) fn parse<T: Into<OsString> + Clone>(
+    arguments: impl IntoIterator<Item = T>,
+) -> Result<Cli, clap::Error> {
+    let matches = tree().try_get_matches_from(arguments)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut tree()))
+}
+
+/// The commands. The short help of each but the root leaves the options of every command out.
+pub(crate) fn tree() -> clap::Command {
+    let root = Cli::command();
+    let globals = root.get_arguments().filter(|argument| argument.is_global_set());
+    let globals: Vec<_> = globals.map(|it| it.clone().hide_short_help(true)).collect();
+    root.mut_subcommands(|command| brief(command, &globals))
+}
+
+fn brief(command: clap::Command, globals: &[Arg]) -> clap::Command {
+    let command = command.mut_subcommands(|below| brief(below, globals));
+    command.args(globals).after_help("Options of every command: endseal --help").after_long_help("")
 }
 
 #[derive(Debug, Subcommand)]

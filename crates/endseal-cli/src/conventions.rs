@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use clap::{Arg, Command, CommandFactory as _};
+use clap::{Arg, Command};
 
-use crate::args::Cli;
+use crate::args;
 use crate::tree;
 
 /// Calls `check` with each command that a user sees, and its name with those of the commands above
@@ -18,7 +18,7 @@ fn each(command: &Command, name: &str, check: &mut impl FnMut(&str, &Command)) {
 }
 
 fn all() -> Command {
-    tree::set(Cli::command);
+    tree::set(args::tree);
     tree::all()
 }
 

@@ -40,10 +40,8 @@ mod tests {
     use std::process;
     use std::rc::Rc;
 
-    use clap::Parser as _;
-
     use super::*;
-    use crate::args::Cli;
+    use crate::args;
     use crate::global::Global;
 
     /// Bytes that were written to a stream.
@@ -82,7 +80,7 @@ mod tests {
             global: Global::default(),
         };
         let args = ["endseal"].iter().chain(args);
-        let code = match Cli::try_parse_from(args) {
+        let code = match args::parse(args) {
             Ok(cli) => ctx.run(cli.global, Ok(()), |ctx| dispatch(cli.command, ctx)),
             Err(error) => ctx.usage(error),
         };

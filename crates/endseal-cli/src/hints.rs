@@ -116,13 +116,11 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use clap::CommandFactory as _;
-
     use super::*;
-    use crate::args::Cli;
+    use crate::args;
 
     fn all() -> Command {
-        tree::set(Cli::command);
+        tree::set(args::tree);
         tree::all()
     }
 

@@ -36,21 +36,18 @@ mod typed;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser as _};
-
-use crate::args::Cli;
 use crate::ctx::Ctx;
 use crate::dispatch::dispatch;
 
 fn main() -> ExitCode {
-    tree::set(Cli::command);
+    tree::set(args::tree);
     let hardened = harden::harden();
     let mut ctx = match Ctx::of_process() {
         Ok(ctx) => ctx,
         // Without standard streams there is nobody to tell.
         Err(_) => return ExitCode::from(failure::Kind::Environment.code()),
     };
-    let code = match Cli::try_parse() {
+    let code = match args::parse(std::env::args_os()) {
         Ok(cli) => ctx.run(cli.global, hardened, |ctx| dispatch(cli.command, ctx)),
         Err(error) => ctx.usage(error),
     };

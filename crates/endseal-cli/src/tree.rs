@@ -13,7 +13,7 @@ pub(crate) fn set(root: fn() -> Command) {
     let _is_set = ROOT.set(root);
 }
 
-/// All commands. Options of every command are those of the root alone.
+/// All commands, not built yet.
 pub(crate) fn root() -> Command {
     ROOT.get().map_or_else(|| Command::new("endseal"), |root| root())
 }

@@ -54,7 +54,12 @@ fn write(
 }
 
 fn render(command: &Command) -> io::Result<Vec<u8>> {
+    let mut command = command.clone();
+    if command.get_after_long_help().is_some() {
+        // Those of a subcommand are for its short help.
+        command = command.after_help(None::<&str>).after_long_help(None::<&str>);
+    }
     let mut page = Vec::new();
-    clap_mangen::Man::new(command.clone()).render(&mut page)?;
+    clap_mangen::Man::new(command).render(&mut page)?;
     Ok(page)
 }

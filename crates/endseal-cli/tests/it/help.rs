@@ -24,6 +24,23 @@ fn help_documents_exit_codes_and_variables() {
 }
 
 #[test]
+fn short_help_of_commands_leaves_the_options_of_every_command_out() {
+    let pointer = "Options of every command: endseal --help";
+    let shared = ["--home", "--json", "--quiet", "--verbose", "--color", "--passphrase-file"];
+    for command in [&["seal"][..], &["session"], &["session", "send"], &["s3", "key", "new"]] {
+        let help = |flag| run(program().args(command).arg(flag)).ok().text().to_owned();
+        let (short, long) = (help("-h"), help("--help"));
+        assert!(short.ends_with(&format!("\n{pointer}\n")), "{short}");
+        assert!(!long.contains(pointer), "{long}");
+        assert!(shared.iter().all(|it| !short.contains(it) && long.contains(it)), "{short}{long}");
+    }
+    let root = run(program().arg("-h")).ok();
+    assert!(shared.iter().all(|it| root.text().contains(it)), "{}", root.text());
+    // They are options of the command, wherever they stand.
+    assert_eq!(run(program().args(["id", "--json", "show", "-v", "-q"])).code, 2);
+}
+
+#[test]
 fn manual_pages_of_all_commands_are_written_once() {
     let scratch = Scratch::new();
     let page = run(program().arg("man")).ok();
