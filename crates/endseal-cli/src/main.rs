@@ -19,6 +19,7 @@ mod global;
 mod harden;
 mod hints;
 mod inbox;
+mod interrupt;
 mod json;
 mod log;
 mod network;
@@ -48,7 +49,12 @@ fn main() -> ExitCode {
         Err(_) => return ExitCode::from(failure::Kind::Environment.code()),
     };
     let code = match args::parse(std::env::args_os()) {
-        Ok(cli) => ctx.run(cli.global, hardened, |ctx| dispatch(cli.command, ctx)),
+        Ok(cli) => ctx.run(cli.global, hardened, |ctx| {
+            if ctx.global.json {
+                interrupt::watch(true)?;
+            }
+            dispatch(cli.command, ctx)
+        }),
         Err(error) => ctx.usage(error),
     };
     ExitCode::from(code)

@@ -20,6 +20,7 @@ use tokio::time;
 
 use crate::duration::{self, HOUR, MINUTE, SECOND};
 use crate::failure::{Failure, Kind};
+use crate::interrupt;
 use crate::peer_address::PeerAddress;
 
 /// Addresses of one host that are tried.
@@ -46,10 +47,12 @@ impl From<Timeouts> for transfer::StallTimeout {
     }
 }
 
-/// Runs what needs the network, until it is done or somebody interrupts it.
+/// Runs what needs the network, until it is done or somebody interrupts it. With `as_json`, the
+/// failure of a process that does not end in time is a JSON object.
 ///
 /// The work runs in this thread and may block it, as printing does: connections live in others.
 pub(crate) fn run<T>(
+    as_json: bool,
     work: impl AsyncFnOnce(Interrupt) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let failed =
@@ -62,6 +65,7 @@ pub(crate) fn run<T>(
         (Ok(interrupt), Ok(terminate)) => (interrupt, terminate),
         (Err(error), _) | (_, Err(error)) => return Err(failed(error)),
     };
+    interrupt::release();
     let (interrupts, interrupted) = oneshot::channel();
     tokio::spawn(async move {
         tokio::select! {
@@ -72,6 +76,7 @@ pub(crate) fn run<T>(
         let _done = interrupts.send(());
         // The work may be held up by a pipe that nobody reads.
         time::sleep(2 * FAREWELL).await;
+        interrupt::tell(as_json);
         process::exit(Kind::Interrupted.code().into());
     });
     drop(guard);

@@ -12,6 +12,7 @@ use endseal_node::demo::{self, Outcome as Shown, Step};
 
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::json::{self, Value};
 
 const DEFAULT_FILE: &str = "README.md";
@@ -32,9 +33,11 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let file = file(args)?;
     // Unreadable input is no failure of the demonstration.
     fs::File::open(&file).map_err(|source| FileError::io("read", &file, source))?;
+    interrupt::watch(ctx.global.json)?;
     let folder = Folder::create(args.keep)?;
     let (quiet, mut failure) = (ctx.global.quiet || ctx.global.json, None);
     let mut show = |step: &Step| {
+        interrupt::pause();
         if !quiet && failure.is_none() {
             failure = ctx.print(row(step).as_bytes()).err();
         }
@@ -88,7 +91,7 @@ fn step_json(step: &Step) -> Value {
     ])
 }
 
-/// A folder of its own, removed when dropped unless it is to be kept.
+/// A folder of its own, removed when dropped or interrupted unless it is to be kept.
 struct Folder {
     path: PathBuf,
     keep: bool,
@@ -97,7 +100,8 @@ struct Folder {
 impl Folder {
     fn create(keep: bool) -> Result<Self, Failure> {
         let path = env::temp_dir().join(format!("endseal-demo-{}", process::id()));
-        let made = DirBuilder::new().mode(0o700).create(&path);
+        let make = |path: &Path| DirBuilder::new().mode(0o700).create(path);
+        let made = if keep { make(&path) } else { interrupt::make_folder(&path, make) };
         made.map_err(|source| FileError::io("create", &path, source))?;
         Ok(Self { path, keep })
     }

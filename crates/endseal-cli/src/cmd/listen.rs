@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     };
     drop(identity);
     let printer = Rc::new(Printer::new(ctx, peers, args.once));
-    network::run(async |mut interrupt| {
+    network::run(ctx.global.json, async |mut interrupt| {
         let bound = Endpoint::bind(args.listen, &key, Policy::default(), Accept::pinned(accepted));
         let endpoint = bound.map_err(|error| network::bind(args.listen, &error))?;
         let address = endpoint.local_address().map_err(|error| {

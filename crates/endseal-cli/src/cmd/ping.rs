@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let home = ctx.home()?;
     let peer = args.to.peer.find(&home.peers()?)?;
     let key = TransportKey::new(&passphrase::unlock(ctx, &home)?);
-    network::run(async |mut interrupt| {
+    network::run(ctx.global.json, async |mut interrupt| {
         let to = (&args.to, peer);
         interrupt
             .with_connection(&key, to, args.timeouts, async |connection| {

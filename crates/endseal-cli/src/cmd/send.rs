@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             progress.at(at);
         }
     };
-    network::run(async |mut interrupt| {
+    network::run(ctx.global.json, async |mut interrupt| {
         let to = (&args.to, peer);
         interrupt
             .with_connection(&key, to, args.timeouts, async |connection| match name {

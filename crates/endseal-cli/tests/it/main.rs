@@ -11,6 +11,7 @@ mod files;
 mod groups;
 mod help;
 mod identities;
+mod interrupted;
 mod json_fields;
 mod killed;
 mod killed_at_the_end;

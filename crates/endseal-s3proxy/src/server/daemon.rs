@@ -62,7 +62,8 @@ impl fmt::Display for RunError {
 impl core::error::Error for RunError {}
 
 /// Serves until the process gets SIGINT or SIGTERM, with a thread for each CPU. `begun` is told
-/// where it listens, and says whether it goes on. Returns how many connections were cut at the end.
+/// where it listens when signals are handled, and says whether it goes on. Returns how many
+/// connections were cut at the end.
 ///
 /// With SIGHUP, requests that begin are served by what `read` gives, and those that have begun end
 /// as they began. Addresses, `limits.connections`, `limits.drain` and `backend.folder` stay as they
@@ -96,6 +97,8 @@ async fn serve(
         None => None,
     };
     let mut hangup = signal(SignalKind::hangup()).map_err(RunError::System)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(RunError::System)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(RunError::System)?;
     let listening = Listening {
         address,
         tls: config.tls.is_some(),
@@ -109,8 +112,6 @@ async fn serve(
         tokio::spawn(server.metrics().serve(listener));
     }
     let (stop, stopped) = watch::channel(false);
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(RunError::System)?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(RunError::System)?;
     tokio::spawn(async move {
         tokio::select! {
             _ = interrupt.recv() => {}

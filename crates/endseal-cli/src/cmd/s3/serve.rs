@@ -11,6 +11,7 @@ use super::configuration;
 use crate::ctx::{Ctx, Outcome};
 use crate::exposed;
 use crate::failure::{Failure, Kind};
+use crate::interrupt;
 use crate::json;
 use crate::log::{self, Level};
 
@@ -64,6 +65,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     })?;
     let mut untold = None;
     let mut begun = |listening: Listening| {
+        interrupt::release();
         let told = tell(ctx, listening, words.as_deref());
         untold = told.err();
         untold.is_none()
