@@ -99,9 +99,16 @@ fn export(output: Option<&Path>, force: bool, ctx: &mut Ctx) -> Result<Outcome, 
     let home = ctx.home()?;
     let identity = passphrase::unlock(ctx, &home)?;
     let secret = SecretText::encode(&identity);
-    let mut text = Zeroizing::new(String::with_capacity(secret.expose_secret().len() + 1));
-    text.push_str(secret.expose_secret());
-    text.push('\n');
+    // An object is written by hand, because its text is wiped and has nothing to escape.
+    let (before, after) = match ctx.global.json && output.is_none() {
+        true => (r#"{"output":null,"secret":""#, "\"}\n"),
+        false => ("", "\n"),
+    };
+    let len = before.len() + secret.expose_secret().len() + after.len();
+    let mut text = Zeroizing::new(String::with_capacity(len));
+    for part in [before, secret.expose_secret(), after] {
+        text.push_str(part);
+    }
     ctx.note("warning: this is the whole identity, without a passphrase; delete it after use");
     let Some(path) = output else {
         ctx.stdout.write_all(text.as_bytes()).map_err(|error| failure::standard(&error))?;
@@ -109,7 +116,8 @@ fn export(output: Option<&Path>, force: bool, ctx: &mut Ctx) -> Result<Outcome, 
     };
     let existing = if force { Existing::Replace } else { Existing::Keep };
     write_file(path, text.as_bytes(), existing, Readers::Owner)?;
-    let json = json::object([("output", path.display().to_string().into())]);
+    let output = path.display().to_string();
+    let json = json::object([("output", output.into()), ("secret", json::Value::Null)]);
     Ok(Outcome::done(format!("secret identity in '{}'", path.display()), json))
 }
 

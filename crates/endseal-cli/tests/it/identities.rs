@@ -7,6 +7,7 @@ use endseal_crypto::identity::Identity;
 use endseal_crypto::{ed25519, mlkem768};
 use endseal_keyring::IdentityText;
 use endseal_testing::Scratch;
+use serde_json::json;
 
 use crate::people::{Person, program, run};
 
@@ -77,6 +78,19 @@ fn an_exported_identity_can_be_imported() {
     assert!(!ran.err.contains(core::str::from_utf8(&typo[20..40]).unwrap()));
     other.feed(&["id", "import"], &[b'x'; 5000]).fails(3, "longer than");
     assert!(!scratch.has("other"));
+}
+
+#[test]
+fn an_exported_secret_is_a_field_of_an_object_if_asked_for() {
+    let scratch = Scratch::new();
+    let bob = Person::new("bob", &scratch);
+    let secret = bob.run(&["id", "export", "--secret"]).ok().text().trim_end().to_owned();
+    let ran = bob.run(&["--json", "id", "export", "--secret"]).ok();
+    assert_eq!(ran.json(), json!({ "output": null, "secret": secret }));
+    assert_eq!(ran.err, "");
+    let ran = bob.run(&["--json", "id", "export", "--secret", "-o", "moved"]).ok();
+    assert_eq!(ran.json(), json!({ "output": "moved", "secret": null }));
+    assert_eq!(scratch.read("moved"), format!("{secret}\n").as_bytes());
 }
 
 #[test]

@@ -228,6 +228,7 @@ fn fields_of_files_and_people_are_documented() {
     seen.run(&alice, &["init", "--no-passphrase", "--force"]);
     seen.run(&alice, &["id", "show"]);
     seen.run(&alice, &["id", "show", "--peer"]);
+    seen.run(&alice, &["id", "export", "--secret"]);
     seen.run(&alice, &["id", "export", "--secret", "-o", "secret"]);
     let carol = Person { name: "carol", scratch: &scratch };
     seen.run(&carol, &["id", "import", "--no-passphrase", "secret"]);
