@@ -7,7 +7,7 @@ use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use endseal_node::Home;
 use rustix::io::Errno;
 
@@ -148,6 +148,7 @@ impl Ctx {
             error.insert(ContextKind::SuggestedArg, ContextValue::String("-r".to_owned()));
             error.remove(ContextKind::Usage);
         }
+        let kind = error.kind();
         // It repeats what was typed.
         let text = redacted(&error.render().to_string());
         if !error.use_stderr() {
@@ -164,9 +165,7 @@ impl Ctx {
         let text: String = text.split_inclusive('\n').map(printable_line).collect();
         if std::env::args_os().any(|argument| argument == "--json") {
             self.global.json = true;
-            let first = text.lines().next().unwrap_or_default();
-            let first = first.strip_prefix("error: ").unwrap_or(first);
-            return self.fail(&Failure::usage(first).hint("endseal --help"));
+            return self.fail(&Failure::usage(message(&text, kind)).hint("endseal --help"));
         }
         self.global.color = Color::typed(std::env::args_os());
         let text = self.styled(text);
@@ -235,6 +234,16 @@ impl Ctx {
     pub(crate) fn shows_progress(&self) -> bool {
         self.stderr_is_terminal && !self.global.quiet && !self.global.json
     }
+}
+
+/// The message of an error of clap, with its line ends.
+fn message(text: &str, kind: ErrorKind) -> &str {
+    if kind == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        // The text is the help.
+        return "an argument or a subcommand is missing";
+    }
+    let text = text.strip_prefix("error: ").unwrap_or(text);
+    text.split("\n\nFor more information").next().unwrap_or(text).trim_end()
 }
 
 /// The line without what commands a terminal, and with its end.

@@ -390,6 +390,28 @@ fn a_full_disk_leaves_nothing_behind() {
 }
 
 #[test]
+fn the_message_of_an_object_is_whole() {
+    for (args, parts) in [
+        (
+            &["id", "export"][..],
+            &["required arguments", "--secret", "\nUsage: endseal id export"][..],
+        ),
+        (&["open", "a", "b"], &["unexpected argument 'b'", "\nUsage: endseal open"]),
+        (&["sael"], &["unrecognized subcommand 'sael'", "'seal'"]),
+        (&["id"], &["a subcommand is missing"]),
+        (&[], &["requires a subcommand"]),
+    ] {
+        let ran = run(program().arg("--json").args(args));
+        assert_eq!((ran.code, ran.err.lines().count()), (2, 1), "{args:?}: {}", ran.err);
+        let object: serde_json::Value = serde_json::from_str(&ran.err).unwrap();
+        let message = object["error"]["message"].as_str().unwrap();
+        assert!(parts.iter().all(|part| message.contains(part)), "{args:?}: {message}");
+        assert!(!message.contains("For more information"), "{message}");
+        assert!(!message.starts_with("error") && !message.ends_with('\n'), "{message:?}");
+    }
+}
+
+#[test]
 fn errors_are_objects_if_asked_for() {
     let scratch = Scratch::new();
     let bob = Person::new("bob", &scratch);
