@@ -24,16 +24,27 @@ pub(crate) fn folder(environment: fn(&'static str) -> Option<OsString>) -> Optio
     base.map(|base| base.join("endseal"))
 }
 
+/// The configuration file, which may not exist.
+pub(crate) fn file(environment: fn(&'static str) -> Option<OsString>) -> Option<PathBuf> {
+    Some(folder(environment)?.join("config.toml"))
+}
+
 impl Config {
     /// Reads the file. Without one, nothing is configured.
     ///
     /// # Errors
-    /// If the file cannot be read, is no TOML, or has an entry that does not exist.
+    /// If the file cannot be read, is not a regular file or no TOML, or has an entry that does not
+    /// exist.
     pub(crate) fn load(environment: fn(&'static str) -> Option<OsString>) -> Result<Self, Failure> {
-        let Some(folder) = folder(environment) else { return Ok(Self::default()) };
-        let file = folder.join("config.toml");
+        let Some(file) = file(environment) else { return Ok(Self::default()) };
+        // Reading a pipe would wait for a writer.
+        if file.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            let what = format!("'{}' is not a regular file", file.display());
+            return Err(Failure::new(Kind::Configuration, what));
+        }
+        let folder = file.parent().unwrap_or(Path::new("."));
         match fs::read_to_string(&file) {
-            Ok(text) => Self::parse(&text, &folder).map_err(|cause| {
+            Ok(text) => Self::parse(&text, folder).map_err(|cause| {
                 let what = format!("'{}' is not a configuration", file.display());
                 Failure::new(Kind::Configuration, what)
                     .because_text(cause)

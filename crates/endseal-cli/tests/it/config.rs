@@ -44,6 +44,21 @@ fn an_entry_that_does_not_exist_is_named() {
 }
 
 #[test]
+fn a_configuration_that_is_no_regular_file_is_refused() {
+    let scratch = Scratch::new();
+    std::fs::create_dir_all(scratch.path("config/endseal")).unwrap();
+    let file = scratch.path("config/endseal/config.toml");
+    for maker in ["mkfifo", "mkdir"] {
+        assert!(Command::new(maker).arg(&file).status().unwrap().success());
+        for command in [&["contacts", "list"][..], &["init", "--no-passphrase"]] {
+            let ran = run(&mut configured(&scratch, command));
+            ran.fails(4, "config.toml' is not a regular file");
+        }
+        assert!(Command::new("rm").arg("-r").arg(&file).status().unwrap().success());
+    }
+}
+
+#[test]
 fn the_proxy_has_a_default_configuration() {
     let scratch = Scratch::new();
     let ran = run(&mut configured(&scratch, &["s3", "serve"])).fails(2, "no configuration");
