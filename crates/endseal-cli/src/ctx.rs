@@ -8,10 +8,11 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use endseal_node::Home;
+use endseal_keyring::IdentityFile;
+use endseal_node::{Home, IdentityError};
 use rustix::io::Errno;
 
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::failure::{self, Failure, Kind};
 use crate::global::Global;
 use crate::hints;
@@ -99,6 +100,9 @@ impl Ctx {
         }
         if let Ok(home) = self.home_path() {
             self.detail(&format!("state directory '{}'", home.display()));
+        }
+        if let Some(file) = config::file(self.environment).filter(|file| file.exists()) {
+            self.detail(&format!("configuration file '{}'", file.display()));
         }
         match command(self).and_then(|outcome| self.tell(outcome)) {
             Ok(code) => code,
@@ -228,6 +232,12 @@ impl Ctx {
     /// The state directory.
     pub(crate) fn home(&self) -> Result<Home, Failure> {
         Ok(Home::open(&self.home_path()?)?)
+    }
+
+    /// Reads the identity file of the state directory.
+    pub(crate) fn identity(&mut self, home: &Home) -> Result<IdentityFile, IdentityError> {
+        self.detail(&format!("identity file '{}'", home.identity_path().display()));
+        home.identity()
     }
 
     /// Returns true if a progress bar may be shown.

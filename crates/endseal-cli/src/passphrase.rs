@@ -58,7 +58,7 @@ pub(crate) fn of_key(ctx: &mut Ctx) -> Result<Passphrase, Failure> {
 
 /// Opens the identity of the state directory. A person at the terminal may try three times.
 pub(crate) fn unlock(ctx: &mut Ctx, home: &Home) -> Result<Identity, Failure> {
-    let file = home.identity()?;
+    let file = ctx.identity(home)?;
     if let Some(identity) = file.open_without_passphrase()? {
         return Ok(identity);
     }
@@ -85,15 +85,15 @@ fn open_with(terminal: &Terminal, file: &IdentityFile) -> Result<Identity, Failu
 fn given(ctx: &mut Ctx) -> Result<Option<Passphrase>, Failure> {
     if let Some(path) = ctx.global.passphrase_file.clone() {
         exposed::warn(&path, ctx);
-        return from_file(&path).map(Some);
+        return from_file(&path, ctx).map(Some);
     }
     if let Some(number) = ctx.global.passphrase_fd {
-        return from_file(&PathBuf::from(format!("/dev/fd/{number}"))).map(Some);
+        return from_file(&PathBuf::from(format!("/dev/fd/{number}")), ctx).map(Some);
     }
     let Some(value) = (ctx.environment)(VARIABLE) else {
         let Some(path) = ctx.config()?.passphrase_file else { return Ok(None) };
         exposed::warn(&path, ctx);
-        return from_file(&path).map(Some);
+        return from_file(&path, ctx).map(Some);
     };
     let value = Zeroizing::new(value.into_vec());
     let text = core::str::from_utf8(&value);
@@ -102,7 +102,8 @@ fn given(ctx: &mut Ctx) -> Result<Option<Passphrase>, Failure> {
 }
 
 /// The first line of a file. No byte of standard input behind the line is taken: it is content.
-fn from_file(path: &Path) -> Result<Passphrase, Failure> {
+fn from_file(path: &Path, ctx: &mut Ctx) -> Result<Passphrase, Failure> {
+    ctx.detail(&format!("passphrase from '{}'", path.display()));
     let failed = |source| FileError::io("read", path, source);
     let mut file = match STANDARD_INPUT.iter().any(|name| path == Path::new(name)) {
         // Opened anew, a file would begin at its first byte, and the passphrase would be content.

@@ -137,7 +137,7 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             }
             change(&group, &changes, pq, &home, ctx)
         }
-        Command::Show { group } => show(&group, &home),
+        Command::Show { group } => show(&group, &home, ctx),
         Command::List => list(&home.groups()),
         Command::Export { group, output, force } => {
             let roster = home.groups().current(&group)?;
@@ -242,7 +242,7 @@ fn import(
     let input = Input::open(file, ctx)?;
     let content = read_bounded(input.reader, &shown, roster::MAX_LEN)?;
     let contacts = home.contacts()?;
-    let own = home.identity().ok().map(|file| *file.public().ed25519());
+    let own = ctx.identity(home).ok().map(|file| *file.public().ed25519());
     let trusted = |owner: &ed25519::PublicKey| {
         own.as_ref() == Some(owner) || contacts.name_of(owner).is_some()
     };
@@ -269,10 +269,10 @@ fn import(
     Ok(Outcome::done(format!("group {name}, {}", state(roster)), summary(name, roster)))
 }
 
-fn show(group: &Name, home: &Home) -> Result<Outcome, Failure> {
+fn show(group: &Name, home: &Home, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let roster = home.groups().current(group)?;
     let contacts = home.contacts()?;
-    let own = home.identity().ok().map(|file| *file.public().ed25519());
+    let own = ctx.identity(home).ok().map(|file| *file.public().ed25519());
     let known = |key: &ed25519::PublicKey| match contacts.name_of(key) {
         _ if own.as_ref() == Some(key) => "you".to_owned(),
         Some(name) => name.to_string(),

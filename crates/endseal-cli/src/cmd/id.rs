@@ -68,9 +68,10 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     }
 }
 
-fn show(pq: bool, ctx: &Ctx) -> Result<Outcome, Failure> {
+fn show(pq: bool, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     // The file's claim, without a passphrase. Whoever could change it could replace it as well.
-    let file = ctx.home()?.identity()?;
+    let home = ctx.home()?;
+    let file = ctx.identity(&home)?;
     let long = IdentityText::from(file.public().clone());
     let short = long.short();
     let json = json::object([

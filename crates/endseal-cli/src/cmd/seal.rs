@@ -75,7 +75,15 @@ impl From<Suite> for EnvelopeSuite {
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let own = if args.to_self { Some(ctx.home()?.identity()?) } else { None };
+    let own = if args.to_self {
+        let home = ctx.home()?;
+        Some(ctx.identity(&home)?)
+    } else {
+        None
+    };
+    for file in &args.recipients.file {
+        ctx.detail(&format!("reading '{}'", file.display()));
+    }
     let own = own.as_ref().map(|file| file.public());
     let to = recipients::resolve(&args.recipients, own, ctx)?;
     for named in &to.named {

@@ -89,6 +89,38 @@ fn details_are_shown_and_no_secrets() {
 }
 
 #[test]
+fn details_name_the_files_that_are_read() {
+    let scratch = Scratch::new();
+    std::fs::create_dir_all(scratch.path("config/endseal")).unwrap();
+    scratch.write("config/endseal/config.toml", "passphrase_file = \"word\"\n");
+    scratch.write("config/endseal/word", "correct horse\n");
+    scratch.write("other", "correct horse\n");
+    let alice = Person { name: "alice", scratch: &scratch };
+    let told = |args: &[&str]| {
+        run(alice.command(args).env("XDG_CONFIG_HOME", scratch.path("config"))).ok().err
+    };
+    told(&["init"]);
+    let path = |name: &str| format!("'{}'", scratch.path(name).display());
+    let configuration = format!("configuration file {}\n", path("config/endseal/config.toml"));
+    let identity = format!("identity file {}\n", path("alice/identity.endseal"));
+    let passphrase = format!("passphrase from {}\n", path("config/endseal/word"));
+    let peer = ["id", "show", "--peer"];
+    let all = told(&[&["-v"], &peer[..]].concat());
+    for detail in [&configuration, &identity, &passphrase] {
+        assert!(all.contains(detail), "{detail} is not in {all}");
+    }
+    let given = told(&[&["-v", "--passphrase-file", "other"], &peer[..]].concat());
+    assert!(given.contains("passphrase from 'other'\n"), "{given}");
+    let public = told(&["-v", "id", "show"]);
+    assert!(public.contains(&identity) && !public.contains("passphrase from"), "{public}");
+    let own = alice.run(&["id", "show"]).ok();
+    scratch.write("list", own.text());
+    let told = told(&["-v", "seal", "--anonymous", "-R", "list", "-o", "sealed", "other"]);
+    assert!(told.contains("reading 'list'\n"), "{told}");
+    assert_eq!(alice.run(&["id", "show"]).ok().err, "");
+}
+
+#[test]
 fn messages_have_colours_when_they_are_asked_for() {
     let scratch = Scratch::new();
     let alice = Person { name: "alice", scratch: &scratch };

@@ -48,6 +48,7 @@ pub(super) fn read(path: &Path, ctx: &mut Ctx) -> Result<Config, Failure> {
         exposed::warn(path, ctx);
     }
     for file in secrets(&config) {
+        ctx.detail(&format!("reading '{}'", file.display()));
         exposed::warn(file, ctx);
     }
     Ok(config)

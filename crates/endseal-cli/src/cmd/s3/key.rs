@@ -61,6 +61,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     if let Command::Rotate { file } | Command::List { file } | Command::Remove { file, .. } =
         &args.command
     {
+        ctx.detail(&format!("reading '{}'", file.display()));
         exposed::warn(file, ctx);
     }
     match &args.command {

@@ -156,6 +156,7 @@ fn of_folder(
     let SetUp { config, credentials, ring, is_new, .. } =
         set_up::set_up(folder, listen).map_err(unusable)?;
     for secret in [&credentials, &ring] {
+        ctx.detail(&format!("reading '{}'", secret.display()));
         exposed::warn(secret, ctx);
     }
     let (credentials, ring) = (credentials.display(), ring.display());

@@ -27,7 +27,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let partner = Partner::find(&args.name, ctx)?;
-    let own = *ctx.home()?.identity()?.public().ed25519();
+    let home = ctx.home()?;
+    let own = *ctx.identity(&home)?.public().ed25519();
     if own == partner.identity {
         return Err(Failure::usage("that is your own identity"));
     }
