@@ -73,8 +73,8 @@ const AFTER_HELP: &str = "\
 Exit codes:
   0    done
   1    the answer is no: not sealed to you, changed, wrong sender, wrong passphrase
-  2    usage: the command makes no sense as it was given
-  3    environment: a file, the disk, the terminal
+  2    usage: the command makes no sense as it was given, or something exists already
+  3    environment: a file, the disk, the terminal, the network, another process
   4    configuration: the state directory is missing, unsafe or damaged
   101  a bug in endseal
   130  interrupted (Ctrl-C)

@@ -26,9 +26,9 @@ pub(crate) enum Kind {
     /// The answer is no: not for you, a wrong signature, changed, not an envelope, wrong
     /// passphrase.
     Refused,
-    /// The command makes no sense as it was given.
+    /// The command makes no sense as it was given, or what it would make exists already.
     Usage,
-    /// A file, the disk, the terminal, the network.
+    /// A file, the disk, the terminal, the network; another process that uses what is needed.
     Environment,
     /// The state directory: missing, unsafe, damaged.
     Configuration,
@@ -153,6 +153,9 @@ impl Failure {
     }
 }
 
+/// Remedy for a file that exists already.
+pub(crate) const MOVE: &str = "choose another name, or move it away";
+
 /// A write to a standard stream.
 pub(crate) fn standard(error: &io::Error) -> Failure {
     if error.kind() == io::ErrorKind::BrokenPipe {
@@ -165,10 +168,9 @@ impl From<FileError> for Failure {
     fn from(error: FileError) -> Self {
         let failure = Self::of(Kind::Environment, &error);
         match &error {
-            FileError::Exists(_) if hints::has("--force") => {
-                failure.hint("choose another name, or replace it with --force")
-            }
-            FileError::Exists(_) => failure.hint("choose another name, or move it away"),
+            FileError::Exists(_) if hints::has("--force") => Self { kind: Kind::Usage, ..failure }
+                .hint("choose another name, or replace it with --force"),
+            FileError::Exists(_) => Self { kind: Kind::Usage, ..failure }.hint(MOVE),
             FileError::Loose { path, mode } => {
                 let safe = if mode & 0o111 == 0 { "600" } else { "700" };
                 let kind = Kind::Configuration;
@@ -224,7 +226,7 @@ impl From<IdentityError> for Failure {
     fn from(error: IdentityError) -> Self {
         let failure = Self::of(Kind::Configuration, &error);
         match error {
-            IdentityError::File(FileError::Exists(_)) => failure.hint(
+            IdentityError::File(FileError::Exists(_)) => Self { kind: Kind::Usage, ..failure }.hint(
                 "to begin anew with another identity: endseal init --force (the old one is kept \
                  under another name)",
             ),

@@ -3,6 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,15 +24,27 @@ use crate::upstream::{self, Client, Target, Trust};
 pub struct StartError {
     what: String,
     why: String,
+    is_busy: bool,
 }
 
 impl StartError {
     pub(crate) fn new(what: impl Into<String>, why: impl fmt::Display) -> Self {
-        Self { what: what.into(), why: why.to_string() }
+        Self { what: what.into(), why: why.to_string(), is_busy: false }
     }
 
     pub(crate) fn of_file(path: &Path, why: impl fmt::Display) -> Self {
         Self::new(path.display().to_string(), why)
+    }
+
+    fn of_served_folder(folder: &Path, error: &io::Error) -> Self {
+        let is_busy = error.kind() == io::ErrorKind::ResourceBusy;
+        Self { is_busy, ..Self::of_file(folder, error) }
+    }
+
+    /// Returns true if another process serves the folder of the configuration.
+    #[must_use]
+    pub const fn is_busy(&self) -> bool {
+        self.is_busy
     }
 }
 
@@ -58,8 +71,8 @@ impl Proxy {
         }
         let limits = client_limits(&config.limits);
         if let Some(folder) = &config.backend.folder {
-            let served =
-                FolderServer::start(folder).map_err(|error| StartError::of_file(folder, error))?;
+            let served = FolderServer::start(folder)
+                .map_err(|error| StartError::of_served_folder(folder, &error))?;
             return Self::of_folder(config, folder, Arc::new(served));
         }
         let backend = &config.backend;

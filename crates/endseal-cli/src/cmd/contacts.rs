@@ -10,6 +10,7 @@ use endseal_node::Home;
 
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
+use crate::hints;
 use crate::json::{self, Value};
 use crate::recipients;
 
@@ -141,9 +142,10 @@ fn change(
     change(&mut contacts).map_err(|error| {
         let failure = Failure::usage("the contacts were not changed").because(&error);
         match error {
-            ChangeBookError::DuplicateName => {
+            ChangeBookError::DuplicateName if hints::has("--force") => {
                 failure.hint("replace the identity with --force, or choose another name")
             }
+            ChangeBookError::DuplicateName => failure.hint("choose another name"),
             ChangeBookError::Unknown => failure.hint("endseal contacts list shows all names"),
             _ => failure,
         }

@@ -69,7 +69,7 @@ impl Failure {
 
     fn creating(self, error: &CreateStoreError) -> Self {
         match error {
-            CreateStoreError::Exists => self,
+            CreateStoreError::Exists => Self { kind: Kind::Usage, ..self },
             CreateStoreError::Full => self.full(),
             _ => Self { kind: Kind::Environment, ..self },
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use endseal_s3proxy::config::Keys;
-use endseal_s3proxy::{Config, Proxy};
+use endseal_s3proxy::{Config, Proxy, StartError};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::config;
@@ -94,12 +94,16 @@ pub(super) fn start(given: Option<&Path>, ctx: &mut Ctx) -> Result<(Runtime, Arc
     let failed = |error: io::Error| Failure::new(Kind::Environment, "cannot begin").because(&error);
     let runtime = Builder::new_multi_thread().enable_all().build().map_err(failed)?;
     let proxy = runtime.block_on(async { Proxy::start(&config) });
-    let proxy = proxy.map_err(|error| {
-        let failure = Failure::new(Kind::Configuration, "the proxy cannot start").because(&error);
-        match config.backend.folder {
-            Some(_) => failure.hint("a folder is for one process: end the proxy that serves it"),
-            None => failure,
-        }
-    })?;
-    Ok((runtime, Arc::new(proxy)))
+    Ok((runtime, Arc::new(proxy.map_err(|error| unstarted(&error))?)))
+}
+
+/// The proxy was not started.
+pub(super) fn unstarted(error: &StartError) -> Failure {
+    let what = "the proxy cannot start";
+    match error.is_busy() {
+        true => Failure::new(Kind::Environment, what)
+            .because(error)
+            .hint("a folder is for one process: end the proxy that serves it"),
+        false => Failure::new(Kind::Configuration, what).because(error),
+    }
 }

@@ -1,16 +1,17 @@
 //! `endseal s3 key`
 
 use core::fmt::Write as _;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use endseal_crypto::random::OsRandom;
-use endseal_kms::ring::{Protection, RingFile};
+use endseal_kms::ring::{ChangeRingError, CreateRingError, Protection, RetireKeyError, RingFile};
 use endseal_kms::{KeyId, Ring};
 
 use crate::ctx::{self, Ctx, Outcome};
 use crate::exposed;
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, Kind, MOVE};
 use crate::json::{self, Value};
 use crate::printable::printable;
 use crate::time;
@@ -71,7 +72,10 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             })?;
             RingFile::at(file).create(&ring, Protection::None, &mut OsRandom).map_err(|error| {
                 let what = format!("cannot make {}", file.display());
-                Failure::new(Kind::Environment, what).because(&error)
+                match error {
+                    CreateRingError::Exists => Failure::usage(what).because(&error).hint(MOVE),
+                    _ => Failure::new(Kind::Environment, what).because(&error),
+                }
             })?;
             Ok(shown(&ring))
         }
@@ -100,7 +104,14 @@ fn remove(file: &Path, id: &str, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         .map_err(|error| Failure::new(Kind::Usage, "this is no id of a key").because(&error))?;
     let (ring, kept) = RingFile::at(file).retire(None, &id, &mut OsRandom).map_err(|error| {
         let what = format!("no key was taken out of {}", file.display());
-        Failure::new(Kind::Environment, what).because(&error)
+        match &error {
+            ChangeRingError::Change(RetireKeyError::Keep(cause))
+                if cause.kind() == io::ErrorKind::AlreadyExists =>
+            {
+                Failure::usage(what).because(&error).hint("move the copy of an earlier run away")
+            }
+            _ => Failure::new(Kind::Environment, what).because(&error),
+        }
     })?;
     ctx.note(&format!(
         "objects that {id} wraps cannot be opened any more, if there are any, as soon as proxies start anew: \

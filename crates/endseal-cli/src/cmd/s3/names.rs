@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use endseal_crypto::random::OsRandom;
-use endseal_s3proxy::names::name_secret::NameSecretFile;
+use endseal_s3proxy::names::name_secret::{CreateNameSecretError, NameSecretFile};
 
 use crate::ctx::Outcome;
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, Kind, MOVE};
 use crate::json::{self, Value};
 
 /// Make the secret that encrypts the names of objects
@@ -39,7 +39,10 @@ pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
 fn init(file: &Path) -> Result<Outcome, Failure> {
     let secret = NameSecretFile::at(file).create(&mut OsRandom).map_err(|error| {
         let what = format!("cannot make {}", file.display());
-        Failure::new(Kind::Environment, what).because(&error)
+        match error {
+            CreateNameSecretError::Exists => Failure::usage(what).because(&error).hint(MOVE),
+            _ => Failure::new(Kind::Environment, what).because(&error),
+        }
     })?;
     let check = secret.check();
     let json = json::object([("check", Value::from(check.as_str()))]);

@@ -128,9 +128,7 @@ fn tell(ctx: &mut Ctx, listening: Listening, words: Option<&str>) -> Result<(), 
 
 fn failure(error: RunError) -> Failure {
     match &error {
-        RunError::Start(error) => {
-            Failure::new(Kind::Configuration, "the proxy cannot start").because(error)
-        }
+        RunError::Start(error) => configuration::unstarted(error),
         RunError::Tls(error) => {
             Failure::new(Kind::Configuration, "the proxy has no TLS").because(error)
         }
