@@ -51,7 +51,11 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), FileError> {
 
 /// Output of a command.
 pub(crate) enum Output {
-    File(AtomicFile),
+    File {
+        file: AtomicFile,
+        /// As it was given.
+        path: PathBuf,
+    },
     Stdout(Stdout),
 }
 
@@ -68,7 +72,8 @@ impl Output {
         match path {
             Some(path) if path.as_os_str() != DASH => {
                 ctx.detail(&format!("writing '{}'", path.display()));
-                Ok(Self::File(AtomicFile::create(path, existing, Readers::Umask)?))
+                let file = AtomicFile::create(path, existing, Readers::Umask)?;
+                Ok(Self::File { file, path: path.to_owned() })
             }
             explicit => {
                 // Whoever writes `-o -` means it.
@@ -87,10 +92,10 @@ impl Output {
         matches!(self, Self::Stdout(_))
     }
 
-    /// The path of the file.
+    /// The path of the file, as it was given.
     pub(crate) fn path(&self) -> Option<PathBuf> {
         match self {
-            Self::File(file) => Some(file.destination().to_owned()),
+            Self::File { path, .. } => Some(path.clone()),
             Self::Stdout(_) => None,
         }
     }
@@ -98,7 +103,7 @@ impl Output {
     /// Gives the file its name, so that it outlives a power failure.
     pub(crate) fn commit_durably(self) -> Result<(), Failure> {
         match self {
-            Self::File(file) => Ok(file.commit_durably()?),
+            Self::File { file, .. } => Ok(file.commit_durably()?),
             Self::Stdout(_) => Ok(()),
         }
     }
@@ -106,7 +111,7 @@ impl Output {
     /// Gives the file its name.
     pub(crate) fn commit(self) -> Result<(), Failure> {
         match self {
-            Self::File(file) => Ok(file.commit()?),
+            Self::File { file, .. } => Ok(file.commit()?),
             Self::Stdout(_) => Ok(()),
         }
     }
@@ -115,14 +120,14 @@ impl Output {
 impl Write for Output {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
         match self {
-            Self::File(file) => file.write(data),
+            Self::File { file, .. } => file.write(data),
             Self::Stdout(stdout) => stdout.write(data),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Self::File(file) => file.flush(),
+            Self::File { file, .. } => file.flush(),
             Self::Stdout(stdout) => stdout.inner.flush(),
         }
     }

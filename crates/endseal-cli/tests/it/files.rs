@@ -184,6 +184,30 @@ fn a_forced_output_through_a_link_replaces_what_it_points_to() {
 }
 
 #[test]
+fn an_output_is_called_as_it_was_given() {
+    let scratch = Scratch::new();
+    let bob = Person::new("bob", &scratch);
+    scratch.write("plain", "x");
+    bob.run(&["group", "create", "team"]).ok();
+    let absolute = scratch.path("absolute").display().to_string();
+    scratch.write("target", "old");
+    symlink("target", scratch.path("link")).unwrap();
+    // The second time there is a file.
+    for output in ["new", "new", "./bob/../dotted", "./bob/../dotted", &absolute, "link"] {
+        for command in [&["seal", "--to-self", "plain"][..], &["open", "sealed"]] {
+            if command[0] == "open" {
+                scratch.write("sealed", scratch.read(output));
+            }
+            let args = [&["--json"], command, &["-fo", output]].concat();
+            let ran = bob.run(&args).ok();
+            assert_eq!(ran.json()["output"], output, "{command:?}");
+        }
+        let ran = bob.run(&["seal", "--to-self", "plain", "-fo", output]).ok();
+        assert_eq!(ran.err, format!("sealed to 1 recipient in '{output}'\n"));
+    }
+}
+
+#[test]
 fn an_output_that_is_no_file_is_refused() {
     let scratch = Scratch::new();
     let bob = Person::new("bob", &scratch);
