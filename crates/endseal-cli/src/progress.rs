@@ -1,5 +1,7 @@
 //! The progress bar.
 
+use core::time::Duration;
+
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::ctx::Ctx;
@@ -9,6 +11,7 @@ const WORTH_SHOWING: u64 = 16 << 20;
 const KNOWN: &str = "{msg} {bar:30} {bytes}/{total_bytes} {binary_bytes_per_sec} {eta}";
 const UNKNOWN: &str = "{msg} {spinner} {bytes} {binary_bytes_per_sec} {elapsed}";
 const OBJECTS: &str = "{msg} {spinner} {pos} objects {per_sec} {elapsed}";
+const TIME: &str = "{msg} {spinner} {elapsed}";
 const PER_SECOND: u8 = 10;
 
 /// Shows how far long work is, if somebody looks.
@@ -39,6 +42,16 @@ impl Progress {
     pub(crate) fn of_objects(ctx: &Ctx, verb: &'static str) -> Self {
         let wanted = ctx.shows_progress();
         Self { bar: None, total: None, verb, template: OBJECTS, wanted, least: 0 }
+    }
+
+    /// For work that does not tell how far it is: the time that has passed.
+    pub(crate) fn of_time(ctx: &Ctx, verb: &'static str) -> Self {
+        let wanted = ctx.shows_progress();
+        let shown = wanted.then(|| bar(verb, None, TIME));
+        if let Some(bar) = &shown {
+            bar.enable_steady_tick(Duration::from_secs(1) / u32::from(PER_SECOND));
+        }
+        Self { bar: shown, total: None, verb, template: TIME, wanted, least: 0 }
     }
 
     /// So many bytes, or objects, have passed.

@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use rusqlite::Connection;
-use rusqlite::backup::Backup;
+use rusqlite::backup::{Backup, Progress, StepResult};
 
 use crate::directory::{self, DATABASE, KEY, LOCK, LOG};
 use crate::error::{
@@ -27,11 +27,24 @@ impl Store {
     /// # Errors
     /// [`BackupError::Exists`] if there is anything at `to`. Nothing is left there after an error.
     pub fn backup(&mut self, to: &Path) -> Result<(), BackupError> {
-        let copied = self.copy(to);
+        self.backup_with(to, &mut |_, _| ())
+    }
+
+    /// [`Self::backup`] that calls `progress` with the number of bytes that were copied and the
+    /// length of the database.
+    ///
+    /// # Errors
+    /// As [`Self::backup`].
+    pub fn backup_with(
+        &mut self,
+        to: &Path,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), BackupError> {
+        let copied = self.copy(to, progress);
         self.noted(copied)
     }
 
-    fn copy(&self, to: &Path) -> Result<(), BackupError> {
+    fn copy(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<(), BackupError> {
         let from = self.connection().map_err(|_| BackupError::Uncertain)?;
         let key_file = directory::read_bounded(&self.key_path, key_file::LEN)?;
         let _lock = assembly::assemble(to, |new| {
@@ -39,8 +52,7 @@ impl Store {
             let path = new.join(DATABASE);
             directory::private().create_new(true).open(&path)?;
             let mut copy = database::open(&path, &self.key)?;
-            // A negative number stands for all pages: there is no other writer to let in.
-            Backup::new(from, &mut copy)?.step(-1).map_err(StoreError::from)?;
+            copy_pages(&Backup::new(from, &mut copy)?, progress)?;
             copy.close().map_err(|(_, error)| error)?;
             let mut copy = database::open(&path, &self.key)?;
             mark(&mut copy)?;
@@ -86,6 +98,27 @@ impl Store {
             .map_err(RestoreError::Backup)
     }
 }
+
+/// Copies all pages. There is no other writer, so each step goes on where the one before ended.
+fn copy_pages(
+    backup: &Backup<'_, '_>,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<(), BackupError> {
+    loop {
+        let step = backup.step(STEP).map_err(StoreError::from)?;
+        let Progress { remaining, pagecount } = backup.progress();
+        let bytes = |pages: i32| u64::try_from(pages).unwrap_or(0) * PAGE_LEN;
+        progress(bytes(pagecount - remaining), bytes(pagecount));
+        match step {
+            StepResult::Done => return Ok(()),
+            StepResult::More => {}
+            _ => return Err(io::Error::from(io::ErrorKind::ResourceBusy).into()),
+        }
+    }
+}
+
+/// Pages of a step: 4 MiB.
+const STEP: i32 = 1024;
 
 fn copy(from: &Path, to: &Path) -> Result<(), RestoreError> {
     let mut source =
@@ -158,4 +191,5 @@ fn has_commit_beyond(log: &Path, frames: u64) -> io::Result<bool> {
 
 /// SQLite's file format, section 4.1.
 const LOG_HEADER_LEN: u64 = 32;
-const FRAME_LEN: u64 = 24 + 4096;
+const FRAME_LEN: u64 = 24 + PAGE_LEN;
+const PAGE_LEN: u64 = 4096;

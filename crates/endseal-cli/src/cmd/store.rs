@@ -15,6 +15,7 @@ use crate::json::{self, Value};
 use crate::output::{AtTerminal, Output};
 use crate::passphrase;
 use crate::printable::plural;
+use crate::progress::Progress;
 
 /// Check, copy and measure the store of sessions and their messages
 #[derive(clap::Args, Debug)]
@@ -75,7 +76,11 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         }
         Command::Backup { dir } => {
             let mut store = open(wait, ctx)?;
-            store.backup(&dir)?;
+            let mut progress = None;
+            store.backup_with(&dir, &mut |at, total| {
+                progress.get_or_insert_with(|| Progress::new(ctx, "copying", Some(total))).at(at);
+            })?;
+            drop(progress);
             store.close()?;
             let text = format!("backup in '{}'", dir.display());
             Ok(Outcome::done(text, json::object([("backup", dir.display().to_string().into())])))
@@ -99,7 +104,10 @@ fn open(wait: Duration, ctx: &mut Ctx) -> Result<Store, Failure> {
 
 fn check(depth: Depth, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let mut store = open(wait, ctx)?;
-    let findings = store.check(depth)?;
+    let progress = Progress::of_time(ctx, "checking");
+    let findings = store.check(depth);
+    drop(progress);
+    let findings = findings?;
     if findings.is_empty() {
         store.close()?;
         return Ok(Outcome::new("no damage\n", json::object([("findings", Value::Array(vec![]))])));

@@ -25,6 +25,7 @@ mod peers;
 mod people;
 mod ping;
 mod pipes;
+mod progress;
 mod readme;
 mod s3;
 mod session_groups;

@@ -152,6 +152,24 @@ fn a_copy_without_anything_that_sends_is_not_called_restored() {
 }
 
 #[test]
+fn a_backup_reports_how_far_it_is() {
+    let place = Place::new();
+    let mut store = place.create();
+    (0..10).for_each(|batch| write(&mut store, batch, 5_000).unwrap());
+    let (backup, mut seen) = (place.path().join("backup"), Vec::new());
+    store.backup_with(&backup, &mut |done, total| seen.push((done, total))).unwrap();
+    let len = fs::metadata(backup.join("store.db")).unwrap().len();
+    assert!(seen.len() > 2 && seen.is_sorted(), "{seen:?}");
+    let (done, total) = *seen.last().unwrap();
+    assert!(seen.iter().all(|seen| seen.1 == total) && done == total, "{seen:?}");
+    // The mark of a restored store may need another page.
+    assert!((len - 4 * 4096..=len).contains(&total), "{len}: {total}");
+    let mut copy = Store::restore(&backup, &place.path().join("restored"), Unlock::None).unwrap();
+    assert_eq!(copy.check(Depth::ReadData).unwrap(), []);
+    assert_eq!(copy.read().unwrap().inbox_len().unwrap(), 50_000);
+}
+
+#[test]
 fn a_backup_is_the_store_but_does_not_send() {
     let place = Place::new();
     let backup = place.path().join("backup");
