@@ -11,7 +11,7 @@ use crate::people::{PROGRAM, Person, Ran, run};
 const README: &str = include_str!("../../../../README.md");
 
 /// Commands of bob; all others are alice's.
-const OF_BOB: [&str; 3] = ["session bundle", "session receive", "session inbox"];
+const OF_BOB: [&str; 4] = ["group import", "session bundle", "session receive", "session inbox"];
 
 /// Lines of the blocks of commands.
 fn lines() -> Vec<&'static str> {
@@ -74,9 +74,12 @@ fn commands_of_the_readme_work_in_their_order() {
             listener = Some(Listener::of(bob.command(&args)));
             continue;
         }
-        if line == "endseal session bundle -o bob.bundle" {
+        if line.starts_with("endseal group import") {
             let alice = shell("endseal id show --pq", "alice", &scratch).ok();
             bob.run(&["contacts", "add", "alice", alice.text().trim_end()]).ok();
+            for sealed in ["for-bob.es", "for-team.es"] {
+                assert_eq!(bob.run(&["open", sealed]).ok().text(), "meet at noon\n");
+            }
         }
         let host = listener.as_ref().map_or("", Listener::host).to_owned();
         let line = line.replace("bob@192.0.2.7", &format!("bob@{host}"));
@@ -93,6 +96,7 @@ fn commands_of_the_readme_work_in_their_order() {
             assert!(ran.text().contains("meet at noon"), "{}", ran.text());
         }
     }
-    assert_eq!(done, 22);
+    assert_eq!(done, 24);
+    bob.feed(&["seal", "-g", "team"], b"at noon").ok();
     listener.expect("the README has a listener").kill();
 }
