@@ -57,7 +57,7 @@ pub fn expand(prk: &HmacKey, info: &[&[u8]], out: &mut [u8]) -> Result<(), Outpu
             mac.update(part);
         }
         mac.update(&[counter]);
-        block = mac.finish();
+        block = mac.tag();
         out.copy_from_slice(&block[..out.len()]);
     }
     wipe(&mut block);

@@ -7,7 +7,7 @@ use core::fmt;
 use zeroize::ZeroizeOnDrop;
 
 use crate::low::wipe::{WipeOnDrop, wipe};
-use crate::mid::sha256::{BLOCK_LEN, Hasher, INITIAL, State, compress};
+use crate::mid::sha256::{BLOCK_LEN, Hasher, INITIAL, State, behind_block, compress};
 use crate::secret::{constant_time_eq, declassify};
 
 #[cfg(test)]
@@ -45,7 +45,7 @@ impl Digest {
 
     /// The digest of all that was added.
     #[must_use]
-    pub fn finish(self) -> [u8; LEN] {
+    pub fn finish(mut self) -> [u8; LEN] {
         self.0.finish()
     }
 }
@@ -94,19 +94,21 @@ impl HmacKey {
         const INNER: u8 = 0x36;
         const OUTER: u8 = 0x5c;
 
-        let mut block = [0; BLOCK_LEN];
-        if key.len() <= BLOCK_LEN {
-            block[..key.len()].copy_from_slice(key);
-        } else {
+        // RFC 2104, section 2. It calls itself once at most.
+        if key.len() > BLOCK_LEN {
             let mut short = digest(key);
-            block[..LEN].copy_from_slice(&short);
+            let own = Self::new(&short);
             wipe(&mut short);
+            return own;
         }
         let mut states = WipeOnDrop::new(States { inner: INITIAL, outer: INITIAL });
-        block.iter_mut().for_each(|byte| *byte ^= INNER);
-        compress(&mut states.inner, &block);
-        block.iter_mut().for_each(|byte| *byte ^= INNER ^ OUTER);
-        compress(&mut states.outer, &block);
+        let own = &mut *states;
+        let mut block = [0; BLOCK_LEN];
+        for (pad, state) in [(INNER, &mut own.inner), (OUTER, &mut own.outer)] {
+            block.fill(pad);
+            block.iter_mut().zip(key).for_each(|(byte, key)| *byte ^= key);
+            compress(state, &block);
+        }
         wipe(&mut block);
         Self(states)
     }
@@ -118,7 +120,7 @@ impl HmacKey {
         for part in parts {
             mac.update(part);
         }
-        mac.finish()
+        mac.tag()
     }
 
     /// Returns true if `mac` is that of the concatenated parts, in time that depends on their
@@ -157,18 +159,22 @@ impl Mac {
 
     /// The MAC of all that was added, with the duties of [`hmac()`].
     #[must_use]
-    pub fn finish(self) -> [u8; LEN] {
+    pub fn finish(mut self) -> [u8; LEN] {
+        self.tag()
+    }
+
+    /// As [`Self::finish`], without a move.
+    pub(super) fn tag(&mut self) -> [u8; LEN] {
         let mut digest = self.inner.finish();
-        let mut outer = Hasher::resume(&self.outer, BEHIND_KEY);
-        outer.update(&digest);
+        let mac = behind_block(&self.outer, &digest);
         wipe(&mut digest);
-        outer.finish()
+        mac
     }
 
     /// Returns true if `mac` is that of all that was added, in time that depends on lengths alone.
     #[must_use]
-    pub fn verify(self, mac: &[u8; LEN]) -> bool {
-        let mut own = self.finish();
+    pub fn verify(mut self, mac: &[u8; LEN]) -> bool {
+        let mut own = self.tag();
         let verdict = declassify(constant_time_eq(&own, mac));
         wipe(&mut own);
         verdict

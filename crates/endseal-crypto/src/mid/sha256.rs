@@ -1,12 +1,20 @@
-//! SHA-256 (FIPS 180-4) in both builds: the compression function of the crate `sha2`, which takes
-//! the CPU's instructions where it has them and is as fast as AWS-LC's. A state behind whole blocks
-//! can be kept and resumed, which is what HMAC with a prepared key needs.
+//! SHA-256 (FIPS 180-4). With `std` the compression function is that of the crate `sha2`, which
+//! takes the CPU's instructions where it has them and is as fast as AWS-LC's; without, it is one
+//! for microcontrollers. A state behind whole blocks can be kept and resumed, which is what HMAC
+//! with a prepared key needs.
+
+// Compiled beside the other one in tests, which compare the two.
+#[cfg(any(not(feature = "std"), test))]
+mod portable;
 
 use core::slice;
 
+#[cfg(not(feature = "std"))]
+use portable::compress256;
+#[cfg(feature = "std")]
 use sha2::block_api::compress256;
 
-use crate::low::wipe::WipeOnDrop;
+use crate::low::wipe::{WipeOnDrop, wipe};
 
 /// Length of a digest in bytes.
 pub(crate) const LEN: usize = 32;
@@ -49,6 +57,10 @@ struct Message {
     filled: usize,
 }
 
+impl Message {
+    const EMPTY: Self = Self { state: [0; 8], len: 0, block: [0; BLOCK_LEN], filled: 0 };
+}
+
 impl Hasher {
     pub(crate) fn new() -> Self {
         Self::resume(&INITIAL, 0)
@@ -56,7 +68,11 @@ impl Hasher {
 
     /// Continues behind `len` bytes, a multiple of [`BLOCK_LEN`], of which `state` is left.
     pub(crate) fn resume(state: &State, len: u64) -> Self {
-        Self(WipeOnDrop::new(Message { state: *state, len, block: [0; BLOCK_LEN], filled: 0 }))
+        // Made where it stays: a whole message would be copied there.
+        let mut hasher = Self(WipeOnDrop::new(Message::EMPTY));
+        hasher.0.state = *state;
+        hasher.0.len = len;
+        hasher
     }
 
     pub(crate) fn update(&mut self, mut data: &[u8]) {
@@ -81,7 +97,8 @@ impl Hasher {
         *filled = tail.len();
     }
 
-    pub(crate) fn finish(mut self) -> [u8; LEN] {
+    /// The digest. The hasher is good for nothing afterwards, but need not be moved for it.
+    pub(crate) fn finish(&mut self) -> [u8; LEN] {
         let Message { state, len, block, filled } = &mut *self.0;
         block[*filled] = 0x80;
         block[*filled + 1..].fill(0);
@@ -91,10 +108,29 @@ impl Hasher {
         }
         block[LENGTH_AT..].copy_from_slice(&len.wrapping_mul(8).to_be_bytes());
         compress(state, block);
-        let mut digest = [0; LEN];
-        for (bytes, word) in digest.as_chunks_mut::<4>().0.iter_mut().zip(&*state) {
-            *bytes = word.to_be_bytes();
-        }
-        digest
+        to_bytes(state)
     }
+}
+
+/// The hash of 32 more bytes behind `state`, which is left of one block: the outer hash of HMAC. In
+/// one compression, without the buffer of a [`Hasher`].
+pub(crate) fn behind_block(state: &State, digest: &[u8; LEN]) -> [u8; LEN] {
+    const BITS: u64 = 8 * (BLOCK_LEN + LEN) as u64;
+
+    let mut state = WipeOnDrop::new(*state);
+    let mut block = [0; BLOCK_LEN];
+    block[..LEN].copy_from_slice(digest);
+    block[LEN] = 0x80;
+    block[LENGTH_AT..].copy_from_slice(&BITS.to_be_bytes());
+    compress(&mut state, &block);
+    wipe(&mut block);
+    to_bytes(&state)
+}
+
+fn to_bytes(state: &State) -> [u8; LEN] {
+    let mut bytes = [0; LEN];
+    for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(state) {
+        *bytes = word.to_be_bytes();
+    }
+    bytes
 }
