@@ -20,7 +20,7 @@ struct Home {
     module: &'static str,
 }
 
-/// Kernels, and the allocator that counts for the benchmark.
+/// Kernels, the allocator that counts for the benchmark, and a chip's registers.
 const HOMES: &[Home] = &[
     Home {
         root: "crates/endseal-crypto/src/lib.rs",
@@ -32,11 +32,19 @@ const HOMES: &[Home] = &[
         declaration: "pub mod allocation;",
         module: "crates/endseal-bench/src/allocation",
     },
+    Home {
+        root: "firmware/src/main.rs",
+        declaration: "mod platform;",
+        module: "firmware/src/platform",
+    },
 ];
+
+/// Folders of our programs; `fuzz/` and `peers/` call code of others.
+const FOLDERS: &[&str] = &["crates", "firmware", "xtask"];
 
 pub(super) fn check(tree: &Tree) -> Outcome {
     let mut findings = Vec::new();
-    for file in tree.rust().filter(|file| file.is_below("crates") || file.is_below("xtask")) {
+    for file in tree.rust().filter(|file| FOLDERS.iter().any(|folder| file.is_below(folder))) {
         let code = source::code(&file.text);
         if is_crate_root(&file.path) {
             let denies = HOMES.iter().any(|home| home.root == file.path);
@@ -89,6 +97,7 @@ mod tests {
     use super::*;
 
     const CRYPTO: &str = "#![deny(unsafe_code)]\n#[allow(unsafe_code)]\nmod low;\n";
+    const FIRMWARE: &str = "#![deny(unsafe_code)]\n#[allow(unsafe_code)]\nmod platform;\n";
 
     #[test]
     fn unsafe_in_its_home_passes() {
@@ -98,6 +107,9 @@ mod tests {
                 ("crates/endseal-crypto/src/lib.rs", CRYPTO),
                 ("crates/endseal-crypto/src/low.rs", "unsafe fn f() {}"),
                 ("crates/endseal-crypto/src/low/ifma.rs", "unsafe fn f() {}"),
+                ("firmware/src/main.rs", FIRMWARE),
+                ("firmware/src/platform.rs", "unsafe {}"),
+                ("firmware/src/platform/arm.rs", "unsafe {}"),
                 ("crates/a/src/lib.rs", "//! No unsafe.\n#![forbid(unsafe_code)]\n"),
                 ("crates/a/src/b.rs", "// unsafe\nconst A: &str = \"unsafe\";"),
             ],
@@ -154,6 +166,7 @@ mod tests {
                 ("crates/endseal-crypto/src/high/a.rs", "\nunsafe {}"),
                 ("crates/endseal-crypto/src/lower.rs", "unsafe {}"),
                 ("crates/a/benches/b.rs", "unsafe impl X for Y {}"),
+                ("firmware/src/meter.rs", "unsafe {}"),
             ],
         );
         assert_eq!(
@@ -162,6 +175,7 @@ mod tests {
                 "crates/a/benches/b.rs:1: unsafe outside its home",
                 "crates/endseal-crypto/src/high/a.rs:2: unsafe outside its home",
                 "crates/endseal-crypto/src/lower.rs:1: unsafe outside its home",
+                "firmware/src/meter.rs:1: unsafe outside its home",
             ]
         );
     }
