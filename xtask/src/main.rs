@@ -1,6 +1,6 @@
 //! The project's own chores: `cargo xtask tidy`, `cargo xtask ci`, `cargo xtask assure`,
-//! `cargo xtask gate`, `cargo xtask long`, `cargo xtask vectors`, `cargo xtask peers`,
-//! `cargo xtask readme`.
+//! `cargo xtask firmware`, `cargo xtask gate`, `cargo xtask long`, `cargo xtask vectors`,
+//! `cargo xtask peers`, `cargo xtask readme`.
 //!
 //! Standard library only, so that it compiles in seconds and brings nothing into the lock file.
 #![forbid(unsafe_code)]
@@ -9,6 +9,7 @@
 
 mod assure;
 mod ci;
+mod firmware;
 mod gate;
 mod long;
 mod peers;
@@ -35,6 +36,11 @@ Chores:
       --only STEP        Run this step alone; may be repeated
       --keep-going       Run the steps behind a failed one too
   assure [CHECK...]  Limb bounds, constant time, fuzz corpus and Miri, in eight minutes at most
+  firmware           Run the Nostr core on three instruction sets in QEMU; compare with
+                     docs/bench/firmware.tsv
+      --isa NAMES        Of rv32, cortex-m4, lx7, separated by commas [default: all]
+      --json             Only the measurements on stdout, one JSON object a line
+      --write            Write the measurements there
   gate               Count the instructions of kernels and compare with docs/bench/instructions.tsv
       --write            Write the counts there
   long               Fuzz every target and run Miri on more; writes docs/assurance.md
@@ -56,6 +62,7 @@ fn main() -> ExitCode {
     let outcome = match chore.as_str() {
         "assure" => assure::command(&root(), rest),
         "ci" => ci::command(&root(), rest),
+        "firmware" => firmware::command(&root(), rest),
         "gate" => gate::command(&root(), rest),
         "long" => long::command(&root(), rest),
         "peers" => peers::command(&root(), rest),

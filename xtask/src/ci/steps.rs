@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::ENVIRONMENT;
 use crate::vectors::{self, Mode};
-use crate::{assure, gate, peers, readme, tidy, workspace};
+use crate::{assure, firmware, gate, peers, readme, tidy, workspace};
 
 /// Without an operating system, and without one but with a garbage-collected host.
 const TARGETS: &[&str] = &["thumbv7em-none-eabihf", "wasm32-unknown-unknown"];
@@ -45,6 +45,7 @@ const NODE_PEER: &str = "peers/node/package-lock.json";
 const RUST_PEERS: &str = "peers/rust/Cargo.toml";
 const S3_TESTS: &str = "tests/s3/run";
 const S3_DEPLOYMENT: &str = "deploy/s3/check";
+const FIRMWARE: &str = "firmware/Cargo.toml";
 const RUST_CODEC: &str = "peers/rust-codec/Cargo.toml";
 /// Messages and mutants of each: seconds, and a difference shows within the first hundreds.
 const AGREE: &str = "agree 5000 20";
@@ -97,6 +98,7 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
             "limb bounds, constant time, the fuzz corpus and Miri",
             vec![assure_briefly()],
         ),
+        step("firmware", "the Nostr core keeps its budgets on two chips", run_firmware(root)),
         step("vectors", "the vectors are what the generators write", vec![check_vectors()]),
         step("doc", "the documentation builds without warnings", vec![doc()]),
         step("peer", "implementations of others agree with every vector and with us", peers(root)),
@@ -123,6 +125,20 @@ fn check_tidiness() -> Job {
 
 fn assure_briefly() -> Job {
     Job::Chore(|root| assure::run(&assure::Place { root, environment: ENVIRONMENT }, &[]))
+}
+
+/// Without an allocator, in QEMU. A chip whose emulator is not installed is skipped.
+fn run_firmware(root: &Path) -> Vec<Job> {
+    if !root.join(FIRMWARE).exists() {
+        return vec![Job::Skip(format!("there is no {FIRMWARE}"))];
+    }
+    let (skips, chips) = firmware::skips();
+    let mut jobs = vec![cargo(&format!("fmt --manifest-path {FIRMWARE} --check"))];
+    if skips.len() < chips {
+        jobs.push(Job::Chore(firmware::check));
+    }
+    jobs.extend(skips.into_iter().map(Job::Skip));
+    jobs
 }
 
 fn check_vectors() -> Job {
@@ -394,6 +410,7 @@ mod tests {
         let scratch = Scratch::with(&[("Cargo.toml", MANIFEST)]);
         let none = PEERS.iter().map(|peer| format!("there is no {}", peer.script));
         assert_eq!(step(scratch.path(), "peer"), none.collect::<Vec<_>>());
+        assert_eq!(step(scratch.path(), "firmware"), [format!("there is no {FIRMWARE}")]);
         assert_eq!(step(scratch.path(), "demo"), [format!("there is no {CLI}")]);
         scratch.write(PEERS[0].script, "");
         let first = &step(scratch.path(), "peer")[0];

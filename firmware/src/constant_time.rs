@@ -1,0 +1,126 @@
+//! Instructions that do not depend on secrets: the same number for each of many random keys.
+//!
+//! It is exact where the counter is. Elsewhere a difference of one tick is the counter's. Equal
+//! numbers do not show that no address depends on a secret: these cores have no data cache here.
+//!
+//! On Xtensa the curve fails, and its rows say so: the instruction set has no carry and no
+//! comparison that gives a number, so LLVM compiles the carry of each sum of 64 bits into a branch.
+
+use core::hint::black_box;
+
+use endseal_crypto::secp256k1::{SecretKey, SigningKey};
+use endseal_crypto::sha256::HmacKey;
+use endseal_nostr::key;
+
+use crate::payload;
+use crate::platform::{CARRY_BRANCHES, Mark, TICK};
+
+const KEYS: usize = 200;
+/// Runs for each key of what takes fewer instructions than some ticks.
+const SHORT_RUNS: u32 = 50;
+const SEED: u64 = 0x6e6f_7374_7221_0029;
+
+/// Prints a line for each operation; returns true if all took the same number of instructions.
+pub(crate) fn print() -> bool {
+    say!("\n=== CONSTANT TIME ===");
+    say!("Instructions for {KEYS} random keys; the counter's tick is {TICK}.");
+    let mut random = Random(SEED);
+    let peer = payload::secret(2).public_key();
+    let ecdh = compare("ecdh", 1, |spread| {
+        let own = random.secret_key();
+        spread.add(|| drop(black_box(own.ecdh_x(&peer))));
+    });
+    let public_key = compare("public_key", 1, |spread| {
+        let own = random.secret_key();
+        spread.add(|| _ = black_box(own.public_key()));
+    });
+    let sign = compare("sign", 1, |spread| {
+        let key = SigningKey::new(random.secret_key());
+        let (message, aux) = (random.bytes(), random.bytes());
+        spread.add(|| _ = black_box(key.sign(&message, &aux)));
+    });
+    let hmac = compare("hmac_compare", SHORT_RUNS, |spread| {
+        let key = HmacKey::new(&random.bytes());
+        let message = random.bytes();
+        let mut mac = key.mac(&[&message]);
+        // Any byte differs in any bits. The verdict itself is public.
+        let [at, difference, ..] = random.bytes();
+        mac[usize::from(at % 32)] ^= difference | 1;
+        spread.add(|| _ = black_box(key.verify(&[&message], &mac)));
+    });
+    let hex = compare("key_from_hex", SHORT_RUNS, |spread| {
+        let mut digits = [0; key::HEX_LEN];
+        key::secret_to_hex(&random.secret_key(), &mut digits);
+        let digits = str::from_utf8(&digits).expect("digits are ASCII");
+        spread.add(|| drop(black_box(key::secret_from_hex(digits).expect("a key"))));
+    });
+    let nsec = compare("key_from_nsec", SHORT_RUNS, |spread| {
+        let mut text = [0; key::BECH32_LEN];
+        let text = key::secret_to_nsec(&random.secret_key(), &mut text).expect("room");
+        spread.add(|| drop(black_box(key::secret_from_nsec(text).expect("a key"))));
+    });
+    let curve = ecdh && public_key && sign;
+    if !curve && CARRY_BRANCHES {
+        say!("The curve is NOT constant-time here: the compiler branches on the carries of sums.");
+    }
+    (curve || CARRY_BRANCHES) && hmac && hex && nsec
+}
+
+/// Least and most instructions of a run.
+struct Spread {
+    runs: u32,
+    least: u64,
+    most: u64,
+}
+
+impl Spread {
+    fn add(&mut self, run: impl Fn()) {
+        let start = Mark::now();
+        for _ in 0..self.runs {
+            run();
+        }
+        let instructions = start.elapsed();
+        self.least = self.least.min(instructions);
+        self.most = self.most.max(instructions);
+    }
+}
+
+/// Calls `key` for each key; it adds its runs. Without `runs` of more than one, a tick is a tick.
+fn compare(name: &str, runs: u32, mut key: impl FnMut(&mut Spread)) -> bool {
+    let runs = if TICK == 1 { 1 } else { runs };
+    let mut spread = Spread { runs, least: u64::MAX, most: 0 };
+    for _ in 0..KEYS {
+        key(&mut spread);
+    }
+    let difference = spread.most - spread.least;
+    let allowed = if TICK == 1 { 0 } else { u64::from(TICK) };
+    let passed = difference <= allowed;
+    let verdict = if passed { "PASS" } else { "FAIL" };
+    let each = spread.least / u64::from(runs);
+    say!("{name:<16} | {each:>9} | difference {difference:>4} in {runs:>2} runs | {verdict}");
+    passed
+}
+
+/// xorshift64*: not random, but neither is anything here that needs a secret.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn bytes(&mut self) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        for word in bytes.as_chunks_mut().0 {
+            *word = self.next().to_le_bytes();
+        }
+        bytes
+    }
+
+    fn secret_key(&mut self) -> SecretKey {
+        SecretKey::from_bytes(&self.bytes()).expect("above n once in 2^127 times")
+    }
+}
