@@ -38,6 +38,7 @@ const NEEDS_STD: &[&str] =
     &["endseal-s3-format", "endseal-s3-protocol", "endseal-store", "endseal-testing"];
 const CLI: &str = "endseal-cli";
 const BENCH: &str = "endseal-bench";
+const NOSTR: &str = "endseal-nostr";
 /// The program that the suite `s3` measures, and tests of S3 clients start.
 const BUILD_SHIPPED: &str = "build --release --locked -p endseal-cli";
 const RUN_BENCH: &str = "run --release --locked -p endseal-bench --";
@@ -116,6 +117,7 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
             "it runs beside peers, none of which fails",
             bench_peers(root, &packages),
         ),
+        step("nostr", "three libraries of others exchange messages with ours", nostr(&packages)),
     ])
 }
 
@@ -291,6 +293,32 @@ fn bench_peers(root: &Path, packages: &[&str]) -> Vec<Job> {
         return vec![Job::Skip(format!("there is no {BENCH}"))];
     }
     [node_peer(root), rust_peers(root)].concat()
+}
+
+/// Messages, events and gift wraps in both directions, and the suite beside the same libraries.
+fn nostr(packages: &[&str]) -> Vec<Job> {
+    if !packages.contains(&NOSTR) || !packages.contains(&BENCH) {
+        return vec![Job::Skip(format!("there is no {NOSTR} or no {BENCH}"))];
+    }
+    let is_here = |program: &&str| {
+        let started = Command::new(program).arg("version").output();
+        started.is_ok_and(|output| output.status.success())
+    };
+    if let Some(missing) = ["go", "npm"].iter().find(|program| !is_here(program)) {
+        return vec![Job::Skip(format!("{missing} is not installed"))];
+    }
+    let names = ["rust-nostr", "go", "node"];
+    vec![
+        Job::Chore(|root| peers::command(root, &["rust-nostr", "go"].map(str::to_owned))),
+        program("peers/node-nostr/install.sh"),
+        cargo("test -p endseal-nostr -p endseal-cli --locked --test it -- --ignored interop"),
+        cargo(BUILD_SHIPPED),
+        cargo(&format!(
+            "{RUN_BENCH} --quick --quiet --strict --suite nostr \
+                 --case nip44_encrypt,nip44_decrypt,verify,flow --peers {} --out target/bench-nostr",
+            names.join(",")
+        )),
+    ]
 }
 
 fn rust_peers(root: &Path) -> Vec<Job> {

@@ -1,6 +1,11 @@
 //! `endseal nostr`: keys, messages and events from the command line.
 
 use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
 
 use endseal_testing::Scratch;
 
@@ -142,4 +147,49 @@ fn secrets_are_not_repeated() {
     }
     let ran = person.feed(&["nostr", "decrypt", "-k", "-", "--from", FIRST], b"a");
     assert_eq!(ran.code, 2, "{}", ran.err);
+}
+
+/// Asks a library of others for one thing, as peers/rust-nostr/README.md describes it.
+fn ask(library: &[&str], request: &Value) -> String {
+    let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../peers");
+    let program = match library[0] {
+        "node" => "node".into(),
+        program => peers.join(program),
+    };
+    let mut child = Command::new(program)
+        .args(&library[1..])
+        .current_dir(&peers)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{library:?} is not built: {error}"));
+    writeln!(child.stdin.take().unwrap(), "{request}").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let field = if request["op"] == "decrypt" { "text" } else { "payload" };
+    answer[field].as_str().unwrap_or_else(|| panic!("{library:?}: {answer}")).to_owned()
+}
+
+/// `cargo xtask peers go` and `peers/node-nostr/install.sh` build them.
+#[test]
+#[ignore = "needs the libraries of others"]
+fn interop_a_text_goes_to_other_libraries_and_comes_back() {
+    let scratch = Scratch::new();
+    let person = keys(&scratch);
+    let second = format!("{}2", "0".repeat(63));
+    for library in [
+        &["node", "node-nostr/interop.mjs"][..],
+        &["go/target/endseal-peers-go", "interop"],
+        &["rust-nostr/target/release/endseal-peers-nostr", "interop"],
+    ] {
+        let sealed = person.feed(&["nostr", "encrypt", "-k", "one", "--to", SECOND], b"a").ok();
+        let payload = sealed.text().trim_end();
+        let request =
+            json!({"op": "decrypt", "secret": second, "public": FIRST, "payload": payload});
+        assert_eq!(ask(library, &request), "a");
+        let request = json!({"op": "encrypt", "secret": second, "public": FIRST, "text": "b"});
+        let payload = ask(library, &request);
+        let decrypt = ["nostr", "decrypt", "-k", "one", "--from", SECOND];
+        assert_eq!(person.feed(&decrypt, payload.as_bytes()).ok().out, b"b");
+    }
 }
