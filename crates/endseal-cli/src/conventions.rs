@@ -131,8 +131,8 @@ const PAYLOAD: [&str; 1] = ["completions"];
 
 #[test]
 fn every_command_documents_its_json() {
-    let document = include_str!("../../../docs/cli.md");
-    let section = document.split("\n## JSON\n").nth(1).unwrap_or_default();
+    let document = include_str!("../../../docs/json.md");
+    let section = document.split("\n## Commands\n").nth(1).unwrap_or_default();
     let first_cells = section.lines().filter_map(|line| line.strip_prefix("| ")?.split('|').next());
     let rows: Vec<_> = first_cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
     let mut missing = Vec::new();

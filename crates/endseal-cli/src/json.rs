@@ -1,4 +1,4 @@
-//! Objects for `--json`; docs/cli.md documents their fields.
+//! Objects for `--json`; docs/json.md documents their fields.
 
 pub(crate) use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Fields of `--json`: the table of docs/cli.md against the output of every command.
+//! Fields of `--json`: the table of docs/json.md against the output of every command.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::listener::Listener;
 use crate::people::{Person, Ran, program, run};
 
-const DOCUMENT: &str = include_str!("../../../../docs/cli.md");
+const DOCUMENT: &str = include_str!("../../../../docs/json.md");
 
 const FILES: [&str; 19] = [
     "init",
@@ -107,7 +107,7 @@ fn quoted(cell: &str) -> Vec<String> {
 
 /// Documented fields of each command.
 fn table() -> BTreeMap<String, BTreeSet<String>> {
-    let section = DOCUMENT.split("\n## JSON\n").nth(1).unwrap();
+    let section = DOCUMENT.split("\n## Commands\n").nth(1).unwrap();
     let section = section.split("\n#").next().unwrap();
     let rows = section.lines().filter(|line| line.starts_with("| ")).skip(1);
     let mut table = BTreeMap::new();
