@@ -7,6 +7,7 @@ use crate::case::MIN_ROUNDS;
 
 pub mod codec;
 pub mod envelope;
+pub mod nostr;
 pub mod s3;
 pub mod sessions;
 pub mod transport;
@@ -95,8 +96,14 @@ pub(crate) struct Growing {
 }
 
 /// All suites.
-pub static SUITES: &[&Suite] =
-    &[&envelope::SUITE, &codec::SUITE, &transport::SUITE, &s3::SUITE, &sessions::SUITE];
+pub static SUITES: &[&Suite] = &[
+    &envelope::SUITE,
+    &codec::SUITE,
+    &transport::SUITE,
+    &s3::SUITE,
+    &nostr::SUITE,
+    &sessions::SUITE,
+];
 
 impl Suite {
     /// The suite of that name.

@@ -1,0 +1,178 @@
+//! The Nostr core as a subject, in buffers that are made before anything is timed.
+
+use std::collections::BTreeMap;
+
+use endseal_crypto::random::{OsRandom, Random};
+use endseal_nostr::key::{PublicKey, SecretKey};
+
+use crate::case::OURS;
+use crate::clock::{Elapsed, time};
+use crate::record::{Better, Params, SubjectInfo};
+use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
+use crate::suite::nostr::{FRAGMENTATION, MCU};
+
+mod cipher;
+mod conversation;
+mod event;
+mod flow;
+mod fragmentation;
+mod mcu;
+mod nip04;
+mod nip44;
+
+/// The core.
+#[derive(Clone, Debug)]
+pub struct Core {
+    info: SubjectInfo,
+}
+
+impl Core {
+    fn new() -> Self {
+        let info = SubjectInfo {
+            subject: OURS.into(),
+            suite: Some("nostr".into()),
+            about: "endseal-nostr: no allocation, HMAC states of a conversation are kept".into(),
+            runtime: "Rust, in process".into(),
+            versions: BTreeMap::from([("endseal".into(), env!("CARGO_PKG_VERSION").into())]),
+            settings: "docs/spec/nostr.md".into(),
+            properties: ["confidential", "authenticated", "sender"].map(Into::into).into(),
+        };
+        Self { info }
+    }
+}
+
+/// The core as a subject of the suite.
+pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
+    vec![Box::new(Core::new())]
+}
+
+impl Subject for Core {
+    fn info(&self) -> &SubjectInfo {
+        &self.info
+    }
+
+    fn prepare(
+        &mut self,
+        case: &str,
+        params: &Params,
+        inputs: u32,
+    ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
+        let inputs = inputs.max(1) as usize;
+        let bytes = || param(params, "bytes");
+        Ok(match case {
+            "aes_encrypt" => ready(cipher::Aes::new(bytes()?, true)?, inputs),
+            "aes_decrypt" => ready(cipher::Aes::new(bytes()?, false)?, inputs),
+            "chacha20" => ready(cipher::ChaCha20::new(bytes()?)?, inputs),
+            "nip04_encrypt" => ready(nip04::Encrypt::new(bytes()?)?, inputs),
+            "nip04_decrypt" => ready(nip04::Decrypt::new(bytes()?)?, inputs),
+            "nip44_encrypt" => {
+                ready(nip44::Encrypt::new(bytes()?, param(params, "cached")? == 1)?, inputs)
+            }
+            "nip44_decrypt" => {
+                ready(nip44::Decrypt::new(bytes()?, param(params, "cached")? == 1)?, inputs)
+            }
+            "full_decrypt" => ready(event::Full::new(bytes()?, param(params, "nip")?)?, inputs),
+            "conversation_key" => ready(conversation::Derive::new(inputs)?, inputs),
+            "sign" => ready(event::Sign::new(bytes()?)?, inputs),
+            "verify" => ready(event::Verify::new(bytes()?)?, inputs),
+            "flow" => ready(flow::Flow::new(bytes()?)?, inputs),
+            FRAGMENTATION => ready(fragmentation::Rounds::new(param(params, "rounds")?)?, 1),
+            MCU => Box::new(mcu::Chip::new(param(params, "isa")?, bytes()?)?),
+            _ => return Err(SubjectError::Unsupported(format!("there is no case {case}"))),
+        })
+    }
+}
+
+/// Work that is timed.
+trait Work {
+    /// Does it once, with one of its inputs.
+    fn once(&mut self, input: usize) -> Result<(), SubjectError>;
+
+    /// Checks a result.
+    fn check(&mut self) -> Result<Checked, SubjectError>;
+}
+
+fn ready<'a>(work: impl Work + 'a, inputs: usize) -> Box<dyn Prepared + 'a> {
+    Box::new(Ready { work, inputs, next: 0 })
+}
+
+/// Work with the input that comes next.
+struct Ready<W> {
+    work: W,
+    inputs: usize,
+    next: usize,
+}
+
+impl<W: Work> Prepared for Ready<W> {
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        self.work.check()
+    }
+
+    fn is_in_process(&self) -> bool {
+        true
+    }
+
+    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
+        let Self { work, inputs, next } = self;
+        let mut outcome = Ok(());
+        let elapsed = time(|| {
+            for _ in 0..iterations {
+                outcome = work.once(*next);
+                if outcome.is_err() {
+                    break;
+                }
+                *next = (*next + 1) % *inputs;
+            }
+        });
+        outcome.map(|()| elapsed)
+    }
+}
+
+/// A sealed content of the suite was opened, and a changed one refused.
+fn checked(round_trip: bool, tamper_refused: Option<bool>, sealed: Option<usize>) -> Checked {
+    Checked { round_trip, tamper_refused, sealed_bytes: sealed.map(|len| len as u64) }
+}
+
+fn count(metric: &'static str, unit: &'static str, value: u64) -> Extra {
+    #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
+    Extra { metric, unit, better: Better::Less, samples: vec![value as f64] }
+}
+
+/// Letters of the alphabet, over and over: what the published suite encrypts is text, too.
+fn text(bytes: usize) -> Vec<u8> {
+    (b'a'..=b'z').cycle().take(bytes).collect()
+}
+
+/// Two people.
+struct Pair {
+    own: SecretKey,
+    peer: SecretKey,
+}
+
+impl Pair {
+    fn new() -> Result<Self, SubjectError> {
+        let key = || SecretKey::generate(&mut OsRandom).map_err(failed);
+        Ok(Self { own: key()?, peer: key()? })
+    }
+
+    fn peer_public(&self) -> PublicKey {
+        self.peer.public_key()
+    }
+}
+
+fn random<const N: usize>() -> Result<[u8; N], SubjectError> {
+    let mut bytes = [0; N];
+    OsRandom.fill(&mut bytes).map_err(failed)?;
+    Ok(bytes)
+}
+
+fn param(params: &Params, name: &str) -> Result<usize, SubjectError> {
+    params
+        .get(name)
+        .and_then(|value| usize::try_from(*value).ok())
+        .ok_or_else(|| SubjectError::Unsupported(format!("{name} is needed")))
+}
+
+fn failed(error: impl ToString) -> SubjectError {
+    SubjectError::Failed(error.to_string())
+}

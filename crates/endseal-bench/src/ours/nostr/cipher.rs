@@ -1,0 +1,79 @@
+//! The ciphers alone.
+
+use core::hint::black_box;
+
+use endseal_crypto::{aes_cbc, chacha20};
+
+use super::{Work, checked, failed, random, text};
+use crate::subject::{Checked, SubjectError};
+
+/// AES-256-CBC in one direction.
+pub(super) struct Aes {
+    key: [u8; 32],
+    iv: [u8; 16],
+    plaintext: Vec<u8>,
+    ciphertext: Vec<u8>,
+    buffer: Vec<u8>,
+    encrypts: bool,
+}
+
+impl Aes {
+    pub(super) fn new(bytes: usize, encrypts: bool) -> Result<Self, SubjectError> {
+        let (key, iv, plaintext) = (random()?, random()?, text(bytes));
+        let mut ciphertext = plaintext.clone();
+        ciphertext.resize(aes_cbc::ciphertext_len(bytes), 0);
+        aes_cbc::encrypt(&key, &iv, &mut ciphertext, bytes).map_err(failed)?;
+        let buffer = ciphertext.clone();
+        Ok(Self { key, iv, plaintext, ciphertext, buffer, encrypts })
+    }
+}
+
+impl Work for Aes {
+    fn once(&mut self, _: usize) -> Result<(), SubjectError> {
+        let Self { key, iv, plaintext, ciphertext, buffer, encrypts } = self;
+        if *encrypts {
+            buffer[..plaintext.len()].copy_from_slice(plaintext);
+            aes_cbc::encrypt(key, iv, buffer, plaintext.len()).map_err(failed)?;
+        } else {
+            buffer.copy_from_slice(ciphertext);
+            aes_cbc::decrypt(key, iv, buffer).map_err(failed)?;
+        }
+        black_box(&*buffer);
+        Ok(())
+    }
+
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        let mut copy = self.ciphertext.clone();
+        let len = aes_cbc::decrypt(&self.key, &self.iv, &mut copy).map_err(failed)?;
+        Ok(checked(copy[..len] == self.plaintext, None, Some(self.ciphertext.len())))
+    }
+}
+
+/// ChaCha20, which is its own inverse.
+pub(super) struct ChaCha20 {
+    key: [u8; 32],
+    nonce: [u8; 12],
+    buffer: Vec<u8>,
+}
+
+impl ChaCha20 {
+    pub(super) fn new(bytes: usize) -> Result<Self, SubjectError> {
+        Ok(Self { key: random()?, nonce: random()?, buffer: text(bytes) })
+    }
+}
+
+impl Work for ChaCha20 {
+    fn once(&mut self, _: usize) -> Result<(), SubjectError> {
+        chacha20::apply_keystream(&self.key, &self.nonce, 0, &mut self.buffer).map_err(failed)?;
+        black_box(&self.buffer);
+        Ok(())
+    }
+
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        let before = self.buffer.clone();
+        self.once(0)?;
+        let changed = self.buffer != before;
+        self.once(0)?;
+        Ok(checked(changed && self.buffer == before, None, Some(before.len())))
+    }
+}

@@ -1,0 +1,179 @@
+//! Events: signed, verified, and opened from their JSON.
+
+use core::hint::black_box;
+use core::ops::Range;
+
+use endseal_nostr::event::{Event, Tags, Template};
+use endseal_nostr::key::{PublicKey, SecretKey, SigningKey};
+use endseal_nostr::nip44::{Conversation, Lengths, payload_len};
+use endseal_nostr::{json, nip04};
+
+use super::{Pair, Work, checked, failed, random, text};
+use crate::subject::{Checked, SubjectError};
+
+/// Time of all events here.
+pub(super) const CREATED_AT: u64 = 1_700_000_000;
+
+/// The JSON of an event, signed with fresh randomness.
+pub(super) fn signed(key: &SigningKey, kind: u16, content: &str) -> Result<Vec<u8>, SubjectError> {
+    let template = Template {
+        pubkey: None,
+        created_at: CREATED_AT,
+        kind,
+        tags: Tags::List(&[]),
+        content: content.into(),
+    };
+    let event = template.sign(key, &random()?).map_err(failed)?;
+    // Escapes make a byte six at most.
+    let mut out = vec![0; 512 + 6 * content.len()];
+    let len = event.write(&mut out).map_err(failed)?.len();
+    out.truncate(len);
+    Ok(out)
+}
+
+/// A text note with its content.
+fn note(bytes: usize) -> Result<(SigningKey, String), SubjectError> {
+    let key = SigningKey::new(Pair::new()?.own);
+    Ok((key, String::from_utf8(text(bytes)).map_err(failed)?))
+}
+
+/// Id and signature of a text note.
+pub(super) struct Sign {
+    key: SigningKey,
+    content: String,
+}
+
+impl Sign {
+    pub(super) fn new(bytes: usize) -> Result<Self, SubjectError> {
+        let (key, content) = note(bytes)?;
+        Ok(Self { key, content })
+    }
+
+    fn sign(&self) -> Result<Event<'_>, SubjectError> {
+        let template = Template {
+            pubkey: None,
+            created_at: CREATED_AT,
+            kind: 1,
+            tags: Tags::List(&[]),
+            content: self.content.as_str().into(),
+        };
+        template.sign(&self.key, &random()?).map_err(failed)
+    }
+}
+
+impl Work for Sign {
+    fn once(&mut self, _: usize) -> Result<(), SubjectError> {
+        black_box(self.sign()?);
+        Ok(())
+    }
+
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        let event = self.sign()?;
+        Ok(checked(event.verify().is_ok(), Some(refuses_change(event)), None))
+    }
+}
+
+/// Returns true if the event with a changed time is refused.
+fn refuses_change(mut event: Event<'_>) -> bool {
+    event.created_at += 1;
+    event.verify().is_err()
+}
+
+/// Id and signature of a parsed text note, verified.
+pub(super) struct Verify {
+    json: Vec<u8>,
+}
+
+impl Verify {
+    pub(super) fn new(bytes: usize) -> Result<Self, SubjectError> {
+        let (key, content) = note(bytes)?;
+        Ok(Self { json: signed(&key, 1, &content)? })
+    }
+}
+
+impl Work for Verify {
+    fn once(&mut self, _: usize) -> Result<(), SubjectError> {
+        Event::parse(black_box(&self.json)).map_err(failed)?.verify().map_err(failed)
+    }
+
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        self.once(0)?;
+        let event = Event::parse(&self.json).map_err(failed)?;
+        Ok(checked(true, Some(refuses_change(event)), None))
+    }
+}
+
+/// An event is parsed, and its content decrypted with a key that is derived for it, as published.
+/// The signature is verified, which the published method leaves out.
+pub(super) struct Full {
+    receiver: SecretKey,
+    nip: usize,
+    plaintext: Vec<u8>,
+    json: Vec<u8>,
+    buffer: Vec<u8>,
+}
+
+impl Full {
+    pub(super) fn new(bytes: usize, nip: usize) -> Result<Self, SubjectError> {
+        let pair = Pair::new()?;
+        let plaintext = text(bytes);
+        let mut out = vec![0; 2 * bytes + 1024];
+        let (kind, content) = match nip {
+            4 => {
+                let key = nip04::Key::new(&pair.own, &pair.peer_public());
+                (4, key.encrypt(&plaintext, &random()?, &mut out).map_err(failed)?)
+            }
+            44 => {
+                let len = payload_len(bytes, Lengths::Extended).map_err(failed)?;
+                let with = Conversation::new(&pair.own, &pair.peer_public());
+                let sealed = with.seal(&plaintext, &random()?, Lengths::Extended, &mut out[..len]);
+                (14, sealed.map_err(failed)?)
+            }
+            _ => return Err(SubjectError::Unsupported("it is NIP-04 or NIP-44".into())),
+        };
+        let json = signed(&SigningKey::new(pair.own), kind, content)?;
+        Ok(Self { receiver: pair.peer, nip, plaintext, buffer: json.clone(), json })
+    }
+
+    fn open(&mut self) -> Result<&[u8], SubjectError> {
+        self.buffer.copy_from_slice(&self.json);
+        let (author, mut place) = verified(&self.buffer)?;
+        place.end = place.start + unescaped(&mut self.buffer[place.clone()])?;
+        let content = &mut self.buffer[place];
+        if self.nip == 4 {
+            let key = nip04::Key::new(&self.receiver, &author);
+            return key.decrypt(content).map(|plaintext| &*plaintext).map_err(failed);
+        }
+        let with = Conversation::new(&self.receiver, &author);
+        with.open(content).map(|plaintext| &*plaintext).map_err(failed)
+    }
+}
+
+/// Author and place of the content of an event that is authentic.
+pub(super) fn verified(json: &[u8]) -> Result<(PublicKey, Range<usize>), SubjectError> {
+    let (event, place) = Event::parse_located(json).map_err(failed)?;
+    event.verify().map_err(failed)?;
+    Ok((PublicKey::from_bytes(&event.pubkey).map_err(failed)?, place))
+}
+
+/// Length of a content without its escapes, which are removed where they stand.
+pub(super) fn unescaped(content: &mut [u8]) -> Result<usize, SubjectError> {
+    json::unescape::in_place(content).map_err(failed)
+}
+
+impl Work for Full {
+    fn once(&mut self, _: usize) -> Result<(), SubjectError> {
+        black_box(self.open()?);
+        Ok(())
+    }
+
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        let expected = self.plaintext.clone();
+        let round_trip = self.open()? == expected;
+        let at = self.json.len() / 2;
+        self.json[at] ^= 1;
+        let refused = self.open().is_err();
+        self.json[at] ^= 1;
+        Ok(checked(round_trip, Some(refused), None))
+    }
+}

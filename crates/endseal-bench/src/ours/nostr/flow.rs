@@ -1,0 +1,143 @@
+//! A signer's whole answer to a request.
+
+use core::hint::black_box;
+
+use endseal_nostr::connect::{Answer, Call, Request, Response};
+use endseal_nostr::event::{Event, Tags, Template};
+use endseal_nostr::key::{PublicKey, SigningKey};
+use endseal_nostr::nip44::{Cache, Conversation, Lengths, payload_len};
+
+use super::event::{CREATED_AT, signed, unescaped, verified};
+use super::{Pair, Work, checked, failed, random, text};
+use crate::subject::{Checked, SubjectError};
+
+/// Kind of requests and responses.
+const CONNECT: u16 = 24_133;
+/// Conversations that a signer keeps.
+const CLIENTS: usize = 16;
+/// Plaintext of a response beside the event's content.
+const MARGIN: usize = 1024;
+
+/// A request event is parsed, verified, decrypted and parsed; the event in it is signed; the
+/// response is encrypted, its event signed and written.
+pub(super) struct Flow {
+    key: SigningKey,
+    client: SigningKey,
+    conversations: Cache<CLIENTS>,
+    content: String,
+    request: Vec<u8>,
+    buffer: Vec<u8>,
+    plaintext: Vec<u8>,
+    payload: Vec<u8>,
+    response: Vec<u8>,
+    len: usize,
+}
+
+impl Flow {
+    pub(super) fn new(bytes: usize) -> Result<Self, SubjectError> {
+        let pair = Pair::new()?;
+        let (client, key) = (SigningKey::new(pair.own), SigningKey::new(pair.peer));
+        let content = String::from_utf8(text(bytes)).map_err(failed)?;
+        let request = request(&client, key.public_key(), &content)?;
+        let room = 4 * (bytes + MARGIN);
+        Ok(Self {
+            key,
+            client,
+            conversations: Cache::new(),
+            content,
+            buffer: request.clone(),
+            request,
+            plaintext: vec![0; room],
+            payload: vec![0; 2 * room],
+            response: vec![0; 3 * room],
+            len: 0,
+        })
+    }
+
+    fn answer(&mut self) -> Result<&[u8], SubjectError> {
+        self.buffer.copy_from_slice(&self.request);
+        let (client, mut place) = verified(&self.buffer)?;
+        place.end = place.start + unescaped(&mut self.buffer[place.clone()])?;
+        let Self { key, conversations, .. } = self;
+        let with = conversations.get_or_insert_with(key.public_key(), &client, || {
+            Conversation::new(key.secret_key(), &client)
+        });
+
+        let opened = with.open(&mut self.buffer[place]).map_err(failed)?;
+        let request = Request::parse(opened).map_err(failed)?;
+        let Call::SignEvent(template) = request.call().map_err(failed)? else {
+            return Err(SubjectError::Failed("another request".into()));
+        };
+        let event = template.sign(key, &random()?).map_err(failed)?;
+
+        let answer = Answer::Event(&event);
+        let plaintext = answer.write(request.id, &mut self.plaintext).map_err(failed)?;
+        let payload = with
+            .seal(plaintext, &random()?, Lengths::Extended, &mut self.payload)
+            .map_err(failed)?;
+        let response = Template {
+            pubkey: None,
+            created_at: CREATED_AT,
+            kind: CONNECT,
+            tags: Tags::List(&[]),
+            content: payload.into(),
+        };
+        let response = response.sign(key, &random()?).map_err(failed)?;
+        self.len = response.write(&mut self.response).map_err(failed)?.len();
+        Ok(&self.response[..self.len])
+    }
+
+    /// The event that a client gets, if the response is authentic and answers its request.
+    fn received(&self) -> Result<bool, SubjectError> {
+        let mut response = self.response[..self.len].to_vec();
+        let (signer, place) = verified(&response)?;
+        let with = Conversation::new(self.client.secret_key(), &signer);
+        let opened = with.open(&mut response[place]).map_err(failed)?;
+        let response = Response::parse(opened).map_err(failed)?;
+        let Answer::Text(event) = response.answer else { return Ok(false) };
+        let event = Event::parse(event.as_bytes()).map_err(failed)?;
+        Ok(response.id == ID && event.verify().is_ok() && event.content.is(&self.content))
+    }
+}
+
+const ID: &str = "7";
+
+/// The request to sign a text note.
+fn request(
+    client: &SigningKey,
+    signer: &PublicKey,
+    content: &str,
+) -> Result<Vec<u8>, SubjectError> {
+    let template = Template {
+        pubkey: None,
+        created_at: CREATED_AT,
+        kind: 1,
+        tags: Tags::List(&[]),
+        content: content.into(),
+    };
+    let mut plaintext = vec![0; 2 * content.len() + MARGIN];
+    let plaintext = Call::SignEvent(template).write(ID, &mut plaintext).map_err(failed)?;
+    let len = payload_len(plaintext.len(), Lengths::Extended).map_err(failed)?;
+    let mut payload = vec![0; len];
+    let payload = Conversation::new(client.secret_key(), signer)
+        .seal(plaintext, &random()?, Lengths::Extended, &mut payload)
+        .map_err(failed)?;
+    signed(client, CONNECT, payload)
+}
+
+impl Work for Flow {
+    fn once(&mut self, _: usize) -> Result<(), SubjectError> {
+        black_box(self.answer()?);
+        Ok(())
+    }
+
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        self.answer()?;
+        let round_trip = self.received()?;
+        let at = self.request.len() / 2;
+        self.request[at] ^= 1;
+        let refused = self.answer().is_err();
+        self.request[at] ^= 1;
+        Ok(checked(round_trip, Some(refused), Some(self.len)))
+    }
+}

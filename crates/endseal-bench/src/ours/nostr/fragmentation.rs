@@ -1,0 +1,53 @@
+//! Rounds of encryption in the published budget of memory.
+
+use core::hint::black_box;
+
+use endseal_nostr::nip44::{Conversation, Lengths, payload_len};
+
+use super::{Pair, Work, checked, failed, random, text};
+use crate::subject::{Checked, SubjectError};
+use crate::suite::nostr::BUDGET;
+
+/// Sizes that take turns: no two rounds in a row have the same.
+const SIZES: [usize; 6] = [16, 8192, 64, 4096, 256, 1024];
+
+/// Each round encrypts and decrypts one message, in the same two buffers.
+pub(super) struct Rounds {
+    rounds: usize,
+    conversation: Conversation,
+    plaintext: [u8; BUDGET[0]],
+    payload: [u8; BUDGET[1]],
+}
+
+impl Rounds {
+    pub(super) fn new(rounds: usize) -> Result<Self, SubjectError> {
+        let pair = Pair::new()?;
+        let conversation = Conversation::new(&pair.own, &pair.peer_public());
+        let mut plaintext = [0; BUDGET[0]];
+        plaintext.copy_from_slice(&text(BUDGET[0]));
+        Ok(Self { rounds, conversation, plaintext, payload: [0; BUDGET[1]] })
+    }
+}
+
+impl Work for Rounds {
+    fn once(&mut self, _: usize) -> Result<(), SubjectError> {
+        for round in 0..self.rounds {
+            let bytes = SIZES[round % SIZES.len()];
+            let len = payload_len(bytes, Lengths::UpTo65535).map_err(failed)?;
+            let plaintext = &self.plaintext[..bytes];
+            self.conversation
+                .seal(plaintext, &random()?, Lengths::UpTo65535, &mut self.payload)
+                .map_err(failed)?;
+            let opened = self.conversation.open(&mut self.payload[..len]).map_err(failed)?;
+            if black_box(opened) != plaintext {
+                return Err(SubjectError::Failed("a message did not open to the same".into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Every round compares what it opened.
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        self.once(0).map(|()| checked(true, None, None))
+    }
+}

@@ -1,0 +1,103 @@
+//! Station 4: encryption, signatures and a signer's whole answer in Nostr.
+
+use super::{Case, Extent, Growing, Suite};
+use crate::case::{OURS, Params};
+
+/// Sizes of the published rows of ciphers.
+const CIPHERS: [u64; 6] = [16, 64, 256, 1024, 4096, 8192];
+/// Those of NIP-44, for each of which a key is derived; 1024 is in the published sample.
+const DERIVED: [u64; 6] = [32, 128, 512, 1024, 2048, 4096];
+/// The largest plaintext before the extended length.
+const LARGEST: u64 = 65_535;
+/// Content of an event that is signed.
+const CONTENT: u64 = 100;
+/// Rounds of the published fragmentation test, and a thousand times as many.
+const ROUNDS: [u64; 2] = [10, 10_000];
+/// Numbers of the instruction sets in the parameter `isa`: RV32IMC, Cortex-M4, Xtensa LX7.
+pub(crate) const ISAS: [(u64, &str); 3] = [(1, "rv32imc"), (2, "cortex-m4"), (3, "xtensa-lx7")];
+/// Sizes of the published budget: the buffer of a plaintext and that of a payload.
+pub(crate) const BUDGET: [usize; 2] = [8 * 1024, 16 * 1024];
+
+/// Encryption in rounds within the published budget of memory.
+pub(crate) const FRAGMENTATION: &str = "fragmentation";
+/// Untimed: instructions, stack and image on a chip.
+pub(crate) const MCU: &str = "mcu";
+
+const SIZED: [&str; 2] = ["nip04_encrypt", "nip44_encrypt"];
+
+/// The suite.
+pub(crate) static SUITE: Suite = Suite {
+    name: "nostr",
+    about: "encryption, signatures and a signer's whole answer in Nostr; station 4",
+    cases,
+    sized: &SIZED,
+    untimed: &[MCU],
+    compared: &[OURS],
+    floors: &[],
+    grows_by: &[Growing { parameter: "bytes", unit: 1024, one: "a KB", many: "number of bytes" }],
+    notes: &[("flow", FLOW), (FRAGMENTATION, FRAGMENTS)],
+    rounds: super::all_rounds,
+};
+
+const FLOW: &str = "A signer's whole answer without a relay: a request event is parsed, its signature verified, its \
+    content decrypted and parsed; the event in it is signed; the response is encrypted, and its event signed and \
+    written.";
+
+const FRAGMENTS: &str = "Messages of 16 B to 8 KB encrypted and decrypted one after the other in a buffer of 8 KB and \
+    one of 16 KB, the published budget.";
+
+fn cases(extent: Extent) -> Vec<Case> {
+    let mut cases = Vec::new();
+    let quick = extent == Extent::Quick;
+    let few = |all: &[u64]| -> Vec<u64> {
+        all.iter().copied().filter(|bytes| !quick || [16, 32, 1024, 8192].contains(bytes)).collect()
+    };
+    let (sizes, derived) = (few(&CIPHERS), few(&DERIVED));
+    let large: Vec<u64> = sizes.iter().copied().chain([LARGEST]).collect();
+    for name in ["nip44_encrypt", "nip44_decrypt"] {
+        for (cached, sizes) in [(1, &large), (0, &derived)] {
+            let params = |bytes: &u64| [("bytes", *bytes), ("cached", cached)];
+            cases.extend(sizes.iter().map(|bytes| case(name, &params(bytes))));
+        }
+    }
+    for name in ["nip04_encrypt", "nip04_decrypt"] {
+        cases.extend(large.iter().map(|bytes| case(name, &[("bytes", *bytes)])));
+    }
+    cases.extend([4, 44].map(|nip| case("full_decrypt", &[("bytes", 1024), ("nip", nip)])));
+    for name in ["aes_encrypt", "aes_decrypt", "chacha20"] {
+        cases.extend(sizes.iter().map(|bytes| case(name, &[("bytes", *bytes)])));
+    }
+    cases.push(case("conversation_key", &[]));
+    cases.extend(["sign", "verify"].map(|name| case(name, &[("bytes", CONTENT)])));
+    cases.push(case("flow", &[("bytes", 1024)]));
+    let rounds = ROUNDS.into_iter().filter(|rounds| !quick || *rounds == ROUNDS[0]);
+    cases.extend(rounds.map(|rounds| case(FRAGMENTATION, &[("rounds", rounds)])));
+    for (isa, _) in ISAS {
+        cases.extend(sizes.iter().map(|bytes| case(MCU, &[("isa", isa), ("bytes", *bytes)])));
+    }
+    cases
+}
+
+fn case(case: &'static str, params: &[(&str, u64)]) -> Case {
+    let params: Params = params.iter().map(|(name, value)| ((*name).into(), *value)).collect();
+    Case { suite: "nostr", case, params }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_extent_contains_the_smaller_one() {
+        let (quick, default, full) =
+            (cases(Extent::Quick), cases(Extent::Default), cases(Extent::Full));
+        assert!(quick.iter().all(|case| default.contains(case)));
+        assert!(default.iter().all(|case| full.contains(case)));
+    }
+
+    /// The noise floor is found in the first case of a suite.
+    #[test]
+    fn the_first_case_is_timed() {
+        assert_eq!(cases(Extent::Quick)[0].case, "nip44_encrypt");
+    }
+}
