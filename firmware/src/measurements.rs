@@ -27,7 +27,7 @@ const SIZED: &[&Operation] = &[
 ];
 const SIZES: &[usize] = &[16, 64, 256, 1024, 4096, 8192];
 
-/// Prints a line for each operation that passed its check; returns true if all did.
+/// Prints all lines; returns true if each operation passed its check.
 pub(crate) fn print(bench: &mut Workbench) -> bool {
     say!("\n=== MEASUREMENTS ===");
     let mut passed = true;
@@ -44,14 +44,13 @@ pub(crate) fn print(bench: &mut Workbench) -> bool {
 
 fn line(bench: &mut Workbench, operation: &Operation, bytes: usize) -> bool {
     let cost = meter::measure(bench, operation, bytes);
-    let (op, instructions, stack) = (operation.name, cost.instructions, cost.stack);
-    if !cost.passed {
-        say!("{op} of {bytes} bytes FAILED its check");
-        return false;
-    }
-    let image = image_bytes();
+    let (op, instructions, stack, image) =
+        (operation.name, cost.instructions, cost.stack, image_bytes());
     say!(
         r#"{{"isa":"{ISA}","op":"{op}","bytes":{bytes},"instructions":{instructions},"stack":{stack},"image":{image}}}"#
     );
-    true
+    if !cost.passed {
+        say!("{op} of {bytes} bytes FAILED its check");
+    }
+    cost.passed
 }

@@ -123,10 +123,10 @@ fn run(root: &Path, options: &Options) -> Result<bool, String> {
             faults.push("the firmware reports a failure".to_owned());
         }
         let isa = machine.isa;
-        if options.write && output.succeeded {
+        if options.write {
             kept.retain(|it| it.isa != isa);
             kept.extend(found);
-        } else if !options.write {
+        } else {
             let of_isa: Vec<_> = kept.iter().filter(|it| it.isa == isa).collect();
             faults.extend(differences(machine, &of_isa, &found));
         }
