@@ -37,7 +37,7 @@ impl From<nip44::OpenError> for Failure {
         let failure = Self::of(Kind::Refused, &error);
         match error {
             nip44::OpenError::UnsupportedVersion => {
-                failure.hint("if it is a message of NIP-04: --nip04")
+                failure.hint("a message of NIP-04 needs: endseal nostr decrypt --nip04")
             }
             nip44::OpenError::Authentication => {
                 failure.hint("it belongs to another key or another sender, or was changed")
