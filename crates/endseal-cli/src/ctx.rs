@@ -16,7 +16,7 @@ use crate::config::{self, Config};
 use crate::failure::{self, Failure, Kind};
 use crate::global::Global;
 use crate::hints;
-use crate::json::Value;
+use crate::json::{self, Value};
 use crate::printable::printable;
 use crate::style::{Color, styled};
 use crate::typed::redacted;
@@ -112,7 +112,7 @@ impl Ctx {
 
     fn tell(&mut self, outcome: Outcome) -> Result<u8, Failure> {
         let text = match (self.global.json, outcome.json.is_null()) {
-            (true, false) => format!("{}\n", outcome.json),
+            (true, false) => json::line(&outcome.json),
             (true, true) => String::new(),
             (false, _) => outcome.text,
         };
@@ -134,7 +134,7 @@ impl Ctx {
         failure.check();
         if failure.kind != Kind::Closed {
             let text = match self.global.json {
-                true => format!("{}\n", failure.json()),
+                true => json::line(&failure.json()),
                 false => self.styled(failure.text()),
             };
             // If even that fails, the exit code tells.

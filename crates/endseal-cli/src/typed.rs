@@ -9,36 +9,61 @@ pub(crate) fn shown(text: &str) -> String {
     if clean.len() < text.len() { format!("{clean}...") } else { clean }
 }
 
-/// Beginnings of texts that are secret.
-const MARKS: [&str; 5] = ["ENDSEAL-SECRET-1", "nsec1", "NSEC1", "ncryptsec1", "NCRYPTSEC1"];
+/// Beginnings of texts that are secret, in lower case: bech32 is read in both.
+const MARKS: [&str; 3] = ["endseal-secret-1", "nsec1", "ncryptsec1"];
 
-/// A text without the secrets that were typed where none belong.
+/// A text without the secrets that were typed where none belong. A beginning that nothing follows,
+/// as in a description of the format, stays.
 pub(crate) fn redacted(text: &str) -> String {
-    let mut clean = text.to_owned();
-    for mark in MARKS {
-        let mut parts = clean.split(mark);
-        let mut redacted = parts.next().unwrap_or_default().to_owned();
-        for part in parts {
-            redacted.push_str("(a secret)");
-            redacted.push_str(part.trim_start_matches(|c: char| c.is_ascii_alphanumeric()));
-        }
-        clean = redacted;
+    let lower = text.to_ascii_lowercase();
+    let (mut clean, mut at) = (String::with_capacity(text.len()), 0);
+    while let Some((start, mark)) = MARKS
+        .iter()
+        .filter_map(|mark| Some((at + lower[at..].find(mark)?, mark)))
+        .min_by_key(|(start, _)| *start)
+    {
+        let behind = start + mark.len();
+        let rest = &lower[behind..];
+        let len = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).len();
+        clean.push_str(&text[at..start]);
+        clean.push_str(if len == 0 { &text[start..behind] } else { "(a secret)" });
+        at = behind + len;
     }
+    clean.push_str(&text[at..]);
     clean
+}
+
+/// Returns true for a text that may be a secret key of Nostr: bech32, or as many hexadecimal digits.
+pub(crate) fn may_be_key(text: &str) -> bool {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    let is_hex = digits.len() >= 60 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hex || redacted(text) != text
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{redacted, shown};
+    use super::{may_be_key, redacted, shown};
 
     #[test]
     fn secrets_and_control_characters_are_not_shown() {
         let typed = "a 'ENDSEAL-SECRET-1QPZRY9X8' and ENDSEAL-SECRET-1ABC.";
         assert_eq!(redacted(typed), "a '(a secret)' and (a secret).");
         assert_eq!(redacted("-k nsec1qpz: NSEC1QPZ"), "-k (a secret): (a secret)");
-        assert_eq!(redacted("'ncryptsec1qpz'"), "'(a secret)'");
+        assert_eq!(redacted("'ncryptsec1qpz' and Nsec1Qpz"), "'(a secret)' and (a secret)");
+        assert_eq!(redacted("nsec1..., ENDSEAL-SECRET-1..."), "nsec1..., ENDSEAL-SECRET-1...");
         assert_eq!(redacted("endseal1abc"), "endseal1abc");
         assert_eq!(shown("\u{1b}[2J"), "\u{fffd}[2J");
         assert_eq!(shown(&"x".repeat(81)), format!("{}...", "x".repeat(80)));
+    }
+
+    #[test]
+    fn what_may_be_a_key_is_known() {
+        let digits = "0".repeat(63);
+        for text in [&digits, &format!("0x{digits}a"), "nsec1qpz"] {
+            assert!(may_be_key(text), "{text}");
+        }
+        for text in ["key", "a/nsec1", "npub1qpz", &digits[..40], &format!("{digits}.key")] {
+            assert!(!may_be_key(text), "{text}");
+        }
     }
 }

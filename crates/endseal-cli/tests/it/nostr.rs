@@ -136,17 +136,59 @@ fn secrets_are_not_repeated() {
     let scratch = Scratch::new();
     let person = keys(&scratch);
     let secret = "nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5";
-    for args in [
-        &["nostr", "decode", secret][..],
-        &["nostr", "encrypt", "-k", "one", "--to", secret],
-        &["nostr", "encrypt", "-k", secret, "--to", FIRST],
-    ] {
-        let ran = person.feed(args, b"a");
-        assert_ne!(ran.code, 0);
-        assert!(!ran.err.contains("vl029mgpspedva"), "{}", ran.err);
+    let mixed = secret.replacen('n', "N", 1);
+    let digits = "67dea2ed018072d675f5415ecfaed7d2597555e202d85b3d65ea4e58d2d92ffa";
+    for secret in [secret, &mixed, digits, &format!("0x{digits}"), &digits[1..]] {
+        for args in [
+            &["nostr", "decode", secret][..],
+            &["nostr", "encrypt", "-k", "one", "--to", secret],
+            &["nostr", "encrypt", "-k", secret, "--to", FIRST],
+        ] {
+            let ran = person.feed(args, b"a");
+            // Digits may be a public key, too.
+            assert!(ran.code == 2 || args[4..].ends_with(&[digits]), "{}", ran.err);
+            assert!(!ran.err.contains(&secret[8..40]), "{}", ran.err);
+        }
     }
     let ran = person.feed(&["nostr", "decrypt", "-k", "-", "--from", FIRST], b"a");
     assert_eq!(ran.code, 2, "{}", ran.err);
+}
+
+#[test]
+fn an_expiration_does_not_show_when_a_message_was_sent() {
+    let scratch = Scratch::new();
+    let person = keys(&scratch);
+    let wrap = ["nostr", "wrap", "-k", "one", "--to", SECOND, "--expires", "1d"];
+    let now = || std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    let start = now();
+    let times: Vec<u64> = (0..4)
+        .map(|_| {
+            let wrapped: Value =
+                serde_json::from_slice(&person.feed(&wrap, b"a").ok().out).unwrap();
+            wrapped["tags"][1][1].as_str().unwrap().parse().unwrap()
+        })
+        .collect();
+    let (earliest, latest) = (start + 86_400, now() + 3 * 86_400);
+    assert!(times.iter().all(|time| (earliest..=latest).contains(time)), "{times:?}");
+    // Four equal ones of 172,801 are no chance.
+    assert!(times.iter().any(|time| *time != times[0]), "{times:?}");
+}
+
+#[test]
+fn no_key_is_written_that_is_not_read() {
+    let scratch = Scratch::new();
+    let person = keys(&scratch);
+    let ran =
+        person.run(&["nostr", "key", "encrypt", "-k", "one", "-o", "sealed", "--log-n", "19"]);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(!scratch.has("sealed"));
+}
+
+#[test]
+fn help_names_the_forms_of_keys() {
+    let scratch = Scratch::new();
+    let ran = keys(&scratch).run(&["nostr", "--help"]).ok();
+    assert!(ran.text().contains("nsec1..., ncryptsec1..."), "{}", ran.text());
 }
 
 /// Asks a library of others for one thing, as peers/rust-nostr/README.md describes it.

@@ -9,7 +9,7 @@ use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
 use crate::printable::printable;
-use crate::typed::shown;
+use crate::typed::{may_be_key, shown};
 
 /// Show what an npub, note, nprofile, nevent or naddr refers to (NIP-19)
 ///
@@ -23,7 +23,12 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, _: &mut Ctx) -> Result<Outcome, Failure> {
     let mut buffer = [0; MAX_DATA];
     let entity = peer::entity(&args.text, &mut buffer).map_err(|error| {
-        Failure::usage(format!("'{}' cannot be read", shown(&args.text))).because(&error)
+        let text = if may_be_key(&args.text) {
+            "this".to_owned()
+        } else {
+            format!("'{}'", shown(&args.text))
+        };
+        Failure::usage(format!("{text} cannot be read")).because(&error)
     })?;
     let mut found = Found::default();
     match entity {

@@ -7,7 +7,9 @@ use clap::Subcommand;
 use endseal_crypto::random::OsRandom;
 use endseal_crypto::secret::Zeroizing;
 use endseal_node::{Existing, Readers, write_file};
-use endseal_nostr::encrypted_key::{DEFAULT_LOG_N, EncryptedKey, Handling, MAX_LOG_N, TEXT_LEN};
+use endseal_nostr::encrypted_key::{
+    DEFAULT_LOG_N, DEFAULT_MAX_LOG_N, EncryptedKey, Handling, TEXT_LEN,
+};
 use endseal_nostr::key::{self, BECH32_LEN, PublicKey, SecretKey};
 
 use super::peer::{hex, npub};
@@ -74,9 +76,9 @@ struct NewFile {
 /// Cost of guessing a passphrase.
 #[derive(clap::Args, Debug)]
 struct Cost {
-    /// Memory and time: 2^N KiB for scrypt
+    /// Memory and time: 2^N KiB for scrypt; what costs more is not read either
     #[arg(long, value_name = "N", default_value_t = DEFAULT_LOG_N)]
-    #[arg(value_parser = clap::value_parser!(u8).range(i64::from(DEFAULT_LOG_N)..=i64::from(MAX_LOG_N)))]
+    #[arg(value_parser = clap::value_parser!(u8).range(i64::from(DEFAULT_LOG_N)..=i64::from(DEFAULT_MAX_LOG_N)))]
     log_n: u8,
 }
 
@@ -98,7 +100,7 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Command::Encrypt { key, file, cost } => {
             file.check(ctx)?;
             let key = key.read_alone(ctx)?;
-            // It was in a file, or on its way here, without a passphrase.
+            // It may have been in a file, or on its way here, without a passphrase.
             seal(&key, &file, &cost, Handling::KnownInsecure, ctx)
         }
         Command::Decrypt { key, file } => {

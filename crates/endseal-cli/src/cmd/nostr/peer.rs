@@ -4,24 +4,25 @@ use endseal_nostr::entity::{Entity, MAX_DATA};
 use endseal_nostr::key::{self, BECH32_LEN, HEX_LEN, PublicKey};
 
 use crate::failure::Failure;
-use crate::typed::shown;
+use crate::typed::{may_be_key, shown};
 
 /// Reads `npub1...`, `nprofile1...`, either of them with `nostr:`, or 64 hexadecimal digits.
 pub(super) fn read(text: &str) -> Result<PublicKey, Failure> {
     let text = text.trim();
+    let no_key = || {
+        // It may be a secret key, and is not repeated then.
+        let text = if may_be_key(text) { "this".to_owned() } else { format!("'{}'", shown(text)) };
+        Failure::usage(format!("{text} is no public key"))
+    };
     if text.len() == HEX_LEN && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        // They are not repeated: it may be a secret key.
-        return key::public_from_hex(text)
-            .map_err(|error| Failure::usage("these digits are no public key").because(&error));
+        return key::public_from_hex(text).map_err(|error| no_key().because(&error));
     }
     let mut buffer = [0; MAX_DATA];
     match entity(text, &mut buffer) {
         Ok(Entity::PublicKey(key)) => Ok(key),
         Ok(Entity::Profile(profile)) => Ok(profile.public_key),
-        Ok(_) => Err(Failure::usage(format!("'{}' is no public key", shown(text)))),
-        Err(error) => {
-            Err(Failure::usage(format!("'{}' is no public key", shown(text))).because(&error))
-        }
+        Ok(_) => Err(no_key()),
+        Err(error) => Err(no_key().because(&error)),
     }
 }
 

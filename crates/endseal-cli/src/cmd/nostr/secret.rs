@@ -11,6 +11,7 @@ use crate::exposed;
 use crate::failure::Failure;
 use crate::output::{DASH, Input};
 use crate::passphrase;
+use crate::typed::may_be_key;
 
 /// Longest file with a key that is looked at.
 const MAX_LEN: usize = 4096;
@@ -46,6 +47,10 @@ impl KeyFile {
 
 fn read(path: &Path, ctx: &mut Ctx) -> Result<SecretKey, Failure> {
     if path.as_os_str() != DASH {
+        if path.to_str().is_some_and(may_be_key) && !path.exists() {
+            return Err(Failure::usage("a key is read from a file, and a key was typed")
+                .hint("the shell may keep it: make another one, with: endseal nostr key new"));
+        }
         exposed::warn(path, ctx);
     }
     let input = Input::open(Some(path), ctx)?;

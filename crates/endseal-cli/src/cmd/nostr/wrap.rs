@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use endseal_crypto::random::OsRandom;
 use endseal_nostr::event::Template;
-use endseal_nostr::gift_wrap::{Layer, Lifetime, Wrapping, max_wrapped_len, past_time, wrap};
+use endseal_nostr::gift_wrap::{
+    Layer, Lifetime, MAX_DELAY, Wrapping, max_wrapped_len, past_time, wrap,
+};
 use endseal_nostr::key::SigningKey;
 
 use super::content::{self, Destination};
@@ -36,7 +38,9 @@ pub(super) struct Args {
     /// Relays pass it on and forget it (kind 21059)
     #[arg(long)]
     ephemeral: bool,
-    /// Relays delete it after this time
+    /// Relays delete it after this time, and up to two days more
+    ///
+    /// The days are random, as a time that is exact would show when the message was sent.
     #[arg(long, value_name = "TIME", value_parser = duration::between(SECOND, 520 * WEEK))]
     expires: Option<Duration>,
     #[command(flatten)]
@@ -58,11 +62,14 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         false => event::of_content(content::text(&message)?, PRIVATE_MESSAGE, &tags, ctx),
     };
     let now = ctx.now / 1000;
+    let before = |time| {
+        past_time(time, &mut OsRandom).map_err(|error| Failure::of(Kind::Environment, &error))
+    };
     let layer = || -> Result<Layer, Failure> {
-        let created_at = past_time(now, &mut OsRandom)
-            .map_err(|error| Failure::of(Kind::Environment, &error))?;
-        let expiration = args.expires.map(|after| now.saturating_add(after.as_secs()));
-        Ok(Layer { created_at, expiration })
+        let latest =
+            |after: Duration| now.saturating_add(after.as_secs()).saturating_add(MAX_DELAY);
+        let expiration = args.expires.map(|after| before(latest(after))).transpose()?;
+        Ok(Layer { created_at: before(now)?, expiration })
     };
     let lifetime = if args.ephemeral { Lifetime::Ephemeral } else { Lifetime::Stored };
     let wrapping = Wrapping { seal: layer()?, wrap: layer()?, lifetime };
