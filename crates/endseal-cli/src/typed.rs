@@ -33,7 +33,7 @@ pub(crate) fn redacted(text: &str) -> String {
     clean
 }
 
-/// Returns true for a text that may be a secret key of Nostr: bech32, or as many hexadecimal digits.
+/// Returns true for a text that may be a secret key of Nostr: bech32, or hexadecimal digits.
 pub(crate) fn may_be_key(text: &str) -> bool {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     let is_hex = digits.len() >= 60 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
