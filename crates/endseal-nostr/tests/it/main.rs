@@ -10,6 +10,7 @@ mod event_vectors;
 mod events;
 mod fixture;
 mod gift_wrap;
+#[cfg(feature = "std")]
 mod interop;
 mod nip04;
 mod nip44;
