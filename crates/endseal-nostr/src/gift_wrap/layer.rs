@@ -65,7 +65,8 @@ pub(super) const EXPIRATION: &str = "expiration";
 
 /// The time of the first expiration tag that has one.
 pub(super) fn expiration(tags: &Tags<'_>) -> Option<u64> {
-    tags.value(EXPIRATION).and_then(|value| integer(&value))
+    let mut named = tags.iter().filter(|tag| tag.is(EXPIRATION));
+    named.find_map(|tag| tag.values().nth(1).and_then(|value| integer(&value)))
 }
 
 /// Returns true if a seal may have these tags: none, or one expiration tag with its time alone.
@@ -82,11 +83,18 @@ pub(super) fn may_seal_have(tags: &Tags<'_>) -> bool {
     }
 }
 
+/// The number that a text has in its shortest decimal form, whether its digits are escaped or not:
+/// anyone can write a signed event with other escapes.
 fn integer(text: &Text<'_>) -> Option<u64> {
-    let Text::Plain(digits) = text else { return None };
-    let is_canonical = digits.bytes().all(|byte| byte.is_ascii_digit())
-        && (*digits == "0" || !digits.starts_with('0'));
-    digits.parse().ok().filter(|time| is_canonical && *time <= MAX_INTEGER)
+    let mut value = 0_u64;
+    for (i, c) in text.chars().enumerate() {
+        let digit = c.to_digit(10).filter(|_| i == 0 || value > 0)?;
+        value = value * 10 + u64::from(digit);
+        if value > MAX_INTEGER {
+            return None;
+        }
+    }
+    text.chars().next().map(|_| value)
 }
 
 #[cfg(test)]
@@ -131,6 +139,7 @@ mod tests {
         ] {
             assert!(!tag(other), "{other:?}");
         }
+        assert_eq!(expiration(&Tags::List(&[&["expiration"], &["expiration", "7"]])), Some(7));
         let two: &[&[&str]] = &[&["expiration", "1"], &["expiration", "2"]];
         assert!(!may_seal_have(&Tags::List(two)));
         assert!(!may_seal_have(&Tags::List(&[&["expiration", "1"], &["p", "x"]])));

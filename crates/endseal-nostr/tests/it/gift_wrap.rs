@@ -165,6 +165,20 @@ fn each_layer_expires_at_its_own_time() {
     }
 }
 
+/// A relay can write the same signed event with other escapes.
+#[test]
+fn an_expiration_counts_however_its_digits_are_written() {
+    let at = |expiration| Layer { created_at: 1_699_900_000, expiration };
+    let wrapping =
+        Wrapping { seal: at(None), wrap: at(Some(1_700_000_100)), lifetime: Lifetime::Stored };
+    let wrap = wrapped(&template(14, "a"), &wrapping, &mut FixedRandom::new(7)).unwrap();
+    let escaped = wrap.replace("1700000100", "\\u0031700000\\u0031\\u00300");
+    assert_ne!(escaped, wrap);
+    for wrap in [wrap, escaped] {
+        assert_eq!(open(&wrap, &key("receiver")).unwrap().2, Some(1_700_000_100));
+    }
+}
+
 #[test]
 fn others_do_not_unwrap() {
     let wrap = wrapped(&template(14, "hidden"), &WRAPPING, &mut FixedRandom::new(5)).unwrap();
