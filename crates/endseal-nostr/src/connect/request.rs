@@ -32,25 +32,30 @@ pub struct Request<'a> {
 impl<'a> Request<'a> {
     /// Parses a JSON object with `id`, `method` and `params`, and removes the escapes of its
     /// strings where they lie. `params` may be absent, and `null` in it is the empty text: some
-    /// clients write it for what they leave out.
+    /// clients write it for what they leave out. If it is no array of texts, the request has no
+    /// parameters: with its id it can still be answered.
     ///
     /// # Errors
     /// [`MessageError`]; `json` may be changed.
     pub fn parse(json: &'a mut [u8]) -> Result<Self, MessageError> {
         let (mut id, mut method) = (None, None);
         let mut params = [const { 0..0 }; MAX_PARAMS];
-        let mut count = 0;
+        let (mut count, mut are_texts) = (0, true);
         let mut scanner = Scanner::new(json)?;
         scanner.object(|scanner, name| {
             if name.is("id") {
                 id = Some(scanner.string_located()?.1);
             } else if name.is("method") {
                 method = Some(scanner.string_located()?.1);
-            } else if name.is("params") {
+            } else if name.is("params") && scanner.peek() == Some(b'[') {
                 scanner.array(|scanner| {
-                    let place = match scanner.null()? {
-                        true => 0..0,
-                        false => scanner.string_located()?.1,
+                    let place = match scanner.peek() {
+                        Some(b'"') => scanner.string_located()?.1,
+                        first => {
+                            scanner.skip()?;
+                            are_texts &= first == Some(b'n');
+                            0..0
+                        }
                     };
                     if let Some(param) = params.get_mut(count) {
                         *param = place;
@@ -64,6 +69,9 @@ impl<'a> Request<'a> {
             Ok::<_, JsonError>(())
         })?;
         scanner.end()?;
+        if !are_texts {
+            count = 0;
+        }
         let (Some(mut id), Some(mut method)) = (id, method) else {
             return Err(MessageError::Missing);
         };

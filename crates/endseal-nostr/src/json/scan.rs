@@ -43,7 +43,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// The first byte behind white space.
-    fn peek(&mut self) -> Option<u8> {
+    pub(crate) fn peek(&mut self) -> Option<u8> {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.next_byte() {
             self.at += 1;
         }

@@ -129,7 +129,7 @@ fn malformed_text(cases: &mut Vec<Value>) {
         ("prefix", "nrelay, which is deprecated", encode("nrelay", &record(0, b"wss://r.x"))),
         ("secret", "a secret key", encode("nsec", &[3; 32])),
         ("secret", "a secret key in upper case", encode("nsec", &[3; 32]).to_uppercase()),
-        ("length", "no room for the checksum", "note1qqqqq".to_owned()),
+        ("length", "shorter than its checksum", "note1qqqqq".to_owned()),
         ("length", "5,001 characters", longest(5_001 - 7 - 6)),
         ("character", "mixed case", note.replacen("note1q", "note1Q", 1)),
         ("character", "a separator among the data", format!("{}1{}", &note[..20], &note[21..])),
