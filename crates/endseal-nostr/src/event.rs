@@ -210,7 +210,7 @@ impl<'a> Rumor<'a> {
     }
 }
 
-/// A signed event. It is what somebody claims until [`Event::verify`] succeeded.
+/// A signed event. Its members are claims until [`Event::verify`] succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "callers make them")]
 pub struct Event<'a> {
@@ -263,14 +263,15 @@ impl<'a> Event<'a> {
         }
     }
 
-    /// Checks the id, then that `pubkey` is a public key and signed it (BIP-340).
+    /// Checks the id, then that `pubkey` is a public key and signed it (BIP-340). Returns that key.
     ///
     /// # Errors
     /// [`AuthenticationError`], whatever is wrong.
-    pub fn verify(&self) -> Result<(), AuthenticationError> {
+    pub fn verify(&self) -> Result<PublicKey, AuthenticationError> {
         self.rumor().verify_id()?;
         let author = PublicKey::from_bytes(&self.pubkey).map_err(|_| AuthenticationError)?;
-        author.verify(&self.id, &self.sig).map_err(|_| AuthenticationError)
+        author.verify(&self.id, &self.sig).map_err(|_| AuthenticationError)?;
+        Ok(author)
     }
 
     /// Writes the event as JSON.

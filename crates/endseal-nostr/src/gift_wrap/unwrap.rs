@@ -90,9 +90,7 @@ struct Verified {
 
 impl Verified {
     fn new(event: &Event<'_>, content: Range<usize>) -> Result<Self, UnwrapError> {
-        event.verify().map_err(|_| UnwrapError::Authentication)?;
-        let author = PublicKey::from_bytes(&event.pubkey);
-        let author = author.map_err(|_| UnwrapError::Authentication)?;
+        let author = event.verify().map_err(|_| UnwrapError::Authentication)?;
         Ok(Self { author, content, expiration: expiration(&event.tags) })
     }
 
@@ -122,7 +120,7 @@ pub enum UnwrapError {
     Seal,
     /// The seal holds no rumor, or one that is signed or has another id.
     Rumor,
-    /// The rumor's author is another one than the seal's: somebody poses as the former.
+    /// The rumor's author is another one than the seal's, who poses as that author.
     Author,
 }
 

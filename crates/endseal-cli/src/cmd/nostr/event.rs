@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use endseal_crypto::random::{OsRandom, Random as _};
+use endseal_crypto::secret::Zeroizing;
 use endseal_nostr::event::{Event, Rumor, Tags, Template};
 use endseal_nostr::key::{PublicKey, SigningKey};
+use endseal_nostr::output::OutputTooSmall;
 
 use super::content::{self, Destination};
 use super::peer::{hex, npub};
@@ -71,8 +73,7 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Command::Verify { input } => {
             let content = content::read(input.as_deref(), ctx)?;
             let event = Event::parse(&content)?;
-            event.verify()?;
-            let author = npub_of(&event.pubkey)?;
+            let author = npub(&event.verify()?);
             let json = json::object([
                 ("id", hex(&event.id).into()),
                 ("author", hex(&event.pubkey).into()),
@@ -121,21 +122,22 @@ pub(super) fn npub_of(key: &[u8; 32]) -> Result<String, Failure> {
     Ok(npub(&key))
 }
 
-/// The JSON that `write` writes, in a buffer that is large enough at the second attempt.
-pub(super) fn written(
-    write: impl Fn(&mut [u8]) -> Result<&mut [u8], endseal_nostr::output::OutputTooSmall>,
-) -> Result<Vec<u8>, Failure> {
+/// The JSON that `write` writes, in a buffer that is large enough at the second attempt. It may be
+/// a plaintext.
+fn written(
+    write: impl Fn(&mut [u8]) -> Result<&mut [u8], OutputTooSmall>,
+) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let needed = match write(&mut []) {
         Ok(_) => 0,
         Err(error) => error.needed,
     };
-    let mut out = vec![0; needed];
+    let mut out = Zeroizing::new(vec![0; needed]);
     let len = write(&mut out).map_err(|error| Failure::of(Kind::Usage, &error))?.len();
     out.truncate(len);
     Ok(out)
 }
 
 /// The rumor's JSON.
-pub(super) fn rumor_json(rumor: &Rumor<'_>) -> Result<Vec<u8>, Failure> {
+pub(super) fn rumor_json(rumor: &Rumor<'_>) -> Result<Zeroizing<Vec<u8>>, Failure> {
     written(|out| rumor.write(out))
 }
