@@ -76,8 +76,8 @@ impl Handling {
     }
 }
 
-/// An encrypted secret key, well-formed and not yet authenticated. It is no secret, but whoever has
-/// it can guess the password as fast as scrypt allows.
+/// An encrypted secret key, well-formed and not yet authenticated. It is no secret, but with it the
+/// password can be guessed as fast as scrypt allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EncryptedKey {
     log_n: u8,
@@ -223,10 +223,11 @@ fn stretch(
     salt: &[u8; SALT_LEN],
     log_n: u8,
 ) -> Result<scrypt::Stretched, StretchError> {
-    let password = Password::new(password).ok_or(StretchError::Password)?;
+    let mut own = Password::EMPTY;
+    own.fill(password).ok_or(StretchError::Password)?;
     let memory = scrypt::memory(log_n, R, P).ok_or(StretchError::Memory)?;
     // The parameters are in range, so that nothing else can fail.
-    scrypt::derive(password.as_bytes(), salt, log_n, R, P, memory).map_err(|_| StretchError::Memory)
+    scrypt::derive(own.as_bytes(), salt, log_n, R, P, memory).map_err(|_| StretchError::Memory)
 }
 
 /// Nothing was encrypted.

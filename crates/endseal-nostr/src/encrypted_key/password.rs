@@ -16,14 +16,15 @@ pub(super) struct Password {
 }
 
 impl Password {
-    /// `None` if the password is too long.
-    pub(super) fn new(password: &str) -> Option<Self> {
-        let mut own = Self { bytes: [0; MAX_PASSWORD], len: 0 };
+    /// A place for a password: it is filled where it stays, as a move would leave a copy behind.
+    pub(super) const EMPTY: Self = Self { bytes: [0; MAX_PASSWORD], len: 0 };
+
+    /// Appends a password in NFKC. `None` if it is too long.
+    pub(super) fn fill(&mut self, password: &str) -> Option<()> {
         if password.len() > MAX_PASSWORD {
             return None;
         }
-        ComposingNormalizerBorrowed::new_nfkc().normalize_to(password, &mut own).ok()?;
-        Some(own)
+        ComposingNormalizerBorrowed::new_nfkc().normalize_to(password, self).ok()
     }
 
     pub(super) fn as_bytes(&self) -> &[u8] {
@@ -52,8 +53,9 @@ mod tests {
     use super::*;
 
     fn normalised(password: &str) -> String {
-        let password = Password::new(password).unwrap();
-        str::from_utf8(password.as_bytes()).unwrap().to_owned()
+        let mut own = Password::EMPTY;
+        own.fill(password).unwrap();
+        str::from_utf8(own.as_bytes()).unwrap().to_owned()
     }
 
     #[test]
@@ -72,14 +74,19 @@ mod tests {
         }
     }
 
+    fn filled(password: &str) -> Option<()> {
+        let mut own = Password::EMPTY;
+        own.fill(password)
+    }
+
     #[test]
     fn passwords_are_bounded_before_and_after() {
-        assert!(Password::new(&"x".repeat(MAX_PASSWORD)).is_some());
-        assert!(Password::new(&"x".repeat(MAX_PASSWORD + 1)).is_none());
+        assert!(filled(&"x".repeat(MAX_PASSWORD)).is_some());
+        assert!(filled(&"x".repeat(MAX_PASSWORD + 1)).is_none());
         // Three bytes, which NFKC makes 33 of.
         let long = "\u{fdfa}";
-        assert!(Password::new(&long.repeat(MAX_PASSWORD / 33)).is_some());
-        assert!(Password::new(&long.repeat(MAX_PASSWORD / 33 + 1)).is_none());
-        assert!(Password::new(&"\u{301}".repeat(MAX_PASSWORD / 2)).is_some());
+        assert!(filled(&long.repeat(MAX_PASSWORD / 33)).is_some());
+        assert!(filled(&long.repeat(MAX_PASSWORD / 33 + 1)).is_none());
+        assert!(filled(&"\u{301}".repeat(MAX_PASSWORD / 2)).is_some());
     }
 }
