@@ -47,7 +47,7 @@ impl From<Timeouts> for transfer::StallTimeout {
     }
 }
 
-/// Runs what needs the network, until it is done or somebody interrupts it. With `as_json`, the
+/// Runs what needs the network, until it is done or interrupted. With `as_json`, the
 /// failure of a process that does not end in time is a JSON object.
 ///
 /// The work runs in this thread and may block it, as printing does: connections live in others.

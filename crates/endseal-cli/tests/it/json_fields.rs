@@ -342,6 +342,7 @@ fn fields_of_nostr_are_documented() {
     let alice = Person { name: "alice", scratch: &scratch };
     scratch.write("pass", "correct horse");
     seen.run(&alice, &["nostr", "key", "new", "-o", "key"]);
+    seen.run(&alice, &["nostr", "key", "new"]);
     let pass = scratch.path("pass").display().to_string();
     let pass = ["--passphrase-file", &pass];
     seen.run(
@@ -352,6 +353,9 @@ fn fields_of_nostr_are_documented() {
         &alice,
         &[&["nostr", "key", "decrypt", "-k", "sealed", "-o", "open"], &pass[..]].concat(),
     );
+    for command in [["key", "encrypt", "-k", "key"], ["key", "decrypt", "-k", "sealed"]] {
+        seen.run(&alice, &[&["nostr"], &command[..], &pass].concat());
+    }
     let shown = seen.run(&alice, &["nostr", "key", "show", "-k", "open"]);
     let shown: Value = serde_json::from_str(shown.text()).unwrap();
     let npub = shown["npub"].as_str().unwrap();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_node::read_bounded;
+use endseal_nostr::nip44::{Lengths, payload_len};
 
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{self, Failure};
@@ -34,6 +35,13 @@ pub(super) fn read_trimmed(
 pub(super) fn text(content: &[u8]) -> Result<&str, Failure> {
     core::str::from_utf8(content)
         .map_err(|_| Failure::usage("the input is no text in UTF-8, and Nostr encrypts text alone"))
+}
+
+/// Warns of a plaintext that has the lengths of June 2026.
+pub(super) fn warn_of_length(len: usize, ctx: &mut Ctx) {
+    if payload_len(len, Lengths::UpTo65535).is_err() {
+        ctx.note("warning: clients from before June 2026 cannot read a text as long as this");
+    }
 }
 
 /// Destination of a result.

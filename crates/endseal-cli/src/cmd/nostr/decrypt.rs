@@ -12,10 +12,10 @@ use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
 
-/// Decrypt a payload of somebody (NIP-44)
+/// Decrypt a payload of a sender (NIP-44)
 ///
-/// Payloads do not say who made them: verify the event around one first. What you encrypted to
-/// somebody is decrypted with that person as --from.
+/// Payloads do not say who made them: verify the event around one first. What you encrypted is
+/// decrypted with its receiver as --from.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     #[command(flatten)]

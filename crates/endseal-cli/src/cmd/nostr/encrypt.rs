@@ -13,7 +13,7 @@ use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::json;
 
-/// Encrypt a text to somebody (NIP-44)
+/// Encrypt a text for a receiver (NIP-44)
 ///
 /// The payload goes into the content of an event, whose signature says who sent it.
 #[derive(clap::Args, Debug)]
@@ -49,6 +49,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             .map_err(|error| Failure::of(Kind::Usage, &error))?
     } else {
         out = vec![0; payload_len(plaintext.len(), Lengths::Extended)?];
+        content::warn_of_length(plaintext.len(), ctx);
         Conversation::new(&key, &peer).seal(&plaintext, &nonce, Lengths::Extended, &mut out)?
     };
     let json = json::object([

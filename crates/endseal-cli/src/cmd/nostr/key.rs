@@ -99,9 +99,8 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         }
         Command::Encrypt { key, file, cost } => {
             file.check(ctx)?;
-            let key = key.read_alone(ctx)?;
-            // It may have been in a file, or on its way here, without a passphrase.
-            seal(&key, &file, &cost, Handling::KnownInsecure, ctx)
+            let (key, handling) = key.read_with_handling(ctx)?;
+            seal(&key, &file, &cost, handling, ctx)
         }
         Command::Decrypt { key, file } => {
             file.check(ctx)?;
@@ -155,6 +154,12 @@ impl NewFile {
         line.push_str(text);
         line.push('\n');
         let mut json = public(key);
+        if self.path().is_none() && ctx.global.json {
+            if let Value::Object(fields) = &mut json {
+                fields.insert("secret".to_owned(), text.into());
+            }
+            return Ok(Outcome::new("", with_output(json, None)));
+        }
         let Some(path) = self.path() else {
             ctx.stdout.write_all(line.as_bytes()).map_err(|error| failure::standard(&error))?;
             ctx.note(&format!("public key {}", npub(key)));

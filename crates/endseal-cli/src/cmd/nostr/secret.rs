@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use endseal_node::read_bounded;
-use endseal_nostr::encrypted_key::{DEFAULT_MAX_LOG_N, EncryptedKey};
+use endseal_nostr::encrypted_key::{DEFAULT_MAX_LOG_N, EncryptedKey, Handling};
 use endseal_nostr::key::{self, SecretKey};
 
 use crate::ctx::Ctx;
@@ -36,16 +36,25 @@ impl KeyFile {
             return Err(Failure::usage("the key and the input cannot both be standard input")
                 .hint("name a file for one of them"));
         }
-        read(&self.key, ctx)
+        self.read_alone(ctx)
     }
 
     /// Reads the key of a command without another input.
     pub(super) fn read_alone(&self, ctx: &mut Ctx) -> Result<SecretKey, Failure> {
+        self.read_with_handling(ctx).map(|(key, _)| key)
+    }
+
+    /// Reads the key, and how it was treated so far: one without a passphrase is known to have been
+    /// stored unencrypted.
+    pub(super) fn read_with_handling(
+        &self,
+        ctx: &mut Ctx,
+    ) -> Result<(SecretKey, Handling), Failure> {
         read(&self.key, ctx)
     }
 }
 
-fn read(path: &Path, ctx: &mut Ctx) -> Result<SecretKey, Failure> {
+fn read(path: &Path, ctx: &mut Ctx) -> Result<(SecretKey, Handling), Failure> {
     if path.as_os_str() != DASH {
         if path.to_str().is_some_and(may_be_key) && !path.exists() {
             return Err(Failure::usage("a key is read from a file, and a key was typed")
@@ -64,13 +73,13 @@ fn read(path: &Path, ctx: &mut Ctx) -> Result<SecretKey, Failure> {
         let passphrase = passphrase::of_key(ctx)?;
         // A passphrase is made of a text.
         let text = core::str::from_utf8(passphrase.expose_secret()).unwrap_or_default();
-        return Ok(encrypted.open(text, DEFAULT_MAX_LOG_N)?);
+        return Ok((encrypted.open(text, DEFAULT_MAX_LOG_N)?, encrypted.handling()));
     }
     let key = match starts_with(text, "nsec1") {
         true => key::secret_from_nsec(text),
         false => key::secret_from_hex(text),
     };
-    key.map_err(|error| no_key(&error))
+    key.map(|key| (key, Handling::KnownInsecure)).map_err(|error| no_key(&error))
 }
 
 /// Bech32 is in one case, upper or lower.

@@ -9,6 +9,7 @@ use endseal_nostr::gift_wrap::{
     Layer, Lifetime, MAX_DELAY, Wrapping, max_wrapped_len, past_time, wrap,
 };
 use endseal_nostr::key::SigningKey;
+use endseal_nostr::nip44::{Lengths, payload_len};
 
 use super::content::{self, Destination};
 use super::event;
@@ -22,7 +23,7 @@ use crate::json;
 /// Kind of a private message (NIP-17).
 const PRIVATE_MESSAGE: u16 = 14;
 
-/// Wrap a private message for somebody (NIP-17, NIP-59)
+/// Wrap a private message for a receiver (NIP-17, NIP-59)
 ///
 /// Relays learn the receiver, and neither the sender nor the time.
 #[derive(clap::Args, Debug)]
@@ -75,6 +76,8 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let wrapping = Wrapping { seal: layer()?, wrap: layer()?, lifetime };
     let rumor_len = event::rumor_json(&rumor.rumor(author.public_key()))?.len();
     let len = max_wrapped_len(rumor_len)?;
+    // The wrap encrypts the seal, which is the rumor's payload with less than 512 bytes around it.
+    content::warn_of_length(payload_len(rumor_len, Lengths::Extended)? + 512, ctx);
     let (mut scratch, mut out) = (vec![0; len], vec![0; len]);
     let wrapped = wrap(&rumor, &author, &peer, &wrapping, &mut OsRandom, &mut scratch, &mut out)?;
     let id = hex(&rumor.id(&author.public_key().to_bytes()));
