@@ -2,8 +2,8 @@
 //!
 //! A rumor, which is unsigned, is encrypted in a seal, which its author signs; the seal is
 //! encrypted in a wrap, which a key signs that is used once. An observer sees the receiver and two
-//! times that say little; the receiver learns from the seal who the author is, and nobody else can
-//! be shown it.
+//! times that say little. The receiver learns from the seal who the author is. A rumor alone proves
+//! nothing to others; the seal with the key of its conversation does.
 
 mod layer;
 mod unwrap;

@@ -36,7 +36,7 @@ pub(crate) const AES_ENCRYPT: Operation = Operation {
     prepare: Workbench::load,
     run: |it| {
         let bytes = it.bytes;
-        black_box(aes_cbc::encrypt(&AES_KEY, &AES_IV, &mut it.work, bytes)).expect("room");
+        black_box(aes_cbc::encrypt(&AES_KEY, &AES_IV, &mut it.work, bytes)).expect("the buffer is large enough");
     },
     check: aes_is_right,
     is_long: false,
@@ -46,7 +46,7 @@ pub(crate) const AES_DECRYPT: Operation = Operation {
     name: "aes_decrypt",
     setup: |it| {
         it.load();
-        let len = aes_cbc::encrypt(&AES_KEY, &AES_IV, &mut it.work, it.bytes).expect("room");
+        let len = aes_cbc::encrypt(&AES_KEY, &AES_IV, &mut it.work, it.bytes).expect("the buffer is large enough");
         it.keep(len);
     },
     prepare: Workbench::restore,
@@ -66,7 +66,7 @@ pub(crate) const AES_FIVE_ROUNDS: Operation = Operation {
     run: |it| {
         for _ in 0..FIVE {
             let bytes = it.bytes;
-            let len = aes_cbc::encrypt(&AES_KEY, &AES_IV, &mut it.work, bytes).expect("room");
+            let len = aes_cbc::encrypt(&AES_KEY, &AES_IV, &mut it.work, bytes).expect("the buffer is large enough");
             aes_cbc::decrypt(&AES_KEY, &AES_IV, &mut it.work[..len]).expect("sound padding");
         }
     },
@@ -174,7 +174,7 @@ pub(crate) const BASE64_ENCODE: Operation = Operation {
     prepare: nothing,
     run: |it| {
         let message = &it.message[..it.bytes];
-        black_box(base64::encode(message, &mut it.work)).expect("room");
+        black_box(base64::encode(message, &mut it.work)).expect("the buffer is large enough");
     },
     check: base64_is_right,
     is_long: false,
@@ -184,7 +184,7 @@ pub(crate) const BASE64_DECODE: Operation = Operation {
     name: "base64_decode",
     setup: |it| {
         let message = &it.message[..it.bytes];
-        let len = base64::encode(message, &mut it.work).expect("room").len();
+        let len = base64::encode(message, &mut it.work).expect("the buffer is large enough").len();
         it.keep(len);
     },
     prepare: Workbench::restore,

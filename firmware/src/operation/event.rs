@@ -71,7 +71,7 @@ fn wrap(it: &mut Workbench, kind: u16) {
         content: Text::Plain(content),
     };
     let event = template.sign(&author, &[0; 32]).expect("no other author is named");
-    let len = event.write(&mut it.work).expect("room").len();
+    let len = event.write(&mut it.work).expect("the buffer is large enough").len();
     it.keep(len);
 }
 

@@ -16,7 +16,7 @@ pub(crate) const NIP44_ENCRYPT: Operation = Operation {
     run: |it| {
         let message = &it.message[..it.bytes];
         let out = &mut it.work;
-        black_box(it.conversation.seal(message, &NONCE, Lengths::Extended, out)).expect("room");
+        black_box(it.conversation.seal(message, &NONCE, Lengths::Extended, out)).expect("the buffer is large enough");
     },
     check: is_right,
     is_long: false,
@@ -57,7 +57,7 @@ pub(crate) const NIP44_DECRYPT_KEY: Operation = Operation {
 fn setup(it: &mut Workbench) {
     let message = &it.message[..it.bytes];
     let payload = it.conversation.seal(message, &NONCE, Lengths::Extended, &mut it.work);
-    let len = payload.expect("room").len();
+    let len = payload.expect("the buffer is large enough").len();
     it.keep(len);
 }
 

@@ -38,7 +38,7 @@ pub const fn ciphertext_len(len: usize) -> usize {
 /// `iv` MUST be 16 random bytes that are used for nothing else; the ciphertext does not hold them.
 ///
 /// # Errors
-/// [`BufferTooSmall`] if `buffer` has no room for plaintext and padding.
+/// [`BufferTooSmall`] if `buffer` is shorter than plaintext and padding.
 pub fn encrypt(
     key: &[u8; KEY_LEN],
     iv: &[u8; BLOCK_LEN],

@@ -128,7 +128,7 @@ mod tests {
         assert!(out_of_range(32, u32::MAX, 1));
     }
 
-    /// NIP-49 allows 4 GiB, and nobody's machine must be made to give that.
+    /// NIP-49 allows 4 GiB, which a text from elsewhere must not make this machine give.
     #[test]
     fn memory_is_known_before_it_is_allocated() {
         assert_eq!(memory(16, 8, 1), Some((64 << 20) + 2 * 1024));

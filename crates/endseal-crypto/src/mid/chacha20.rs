@@ -18,8 +18,8 @@ pub const BLOCK_LEN: usize = kernel::BLOCK;
 /// counter. Pieces of 1 KiB and its multiples are fastest.
 ///
 /// A key, a nonce and a counter MUST be used for one block only: two texts with the same keystream
-/// give away their XOR. The ciphertext MUST be authenticated, and checked before it is decrypted:
-/// whoever changes a bit of it changes the same bit of the plaintext. The caller wipes the key.
+/// give away their XOR. The ciphertext MUST be authenticated, and checked before it is decrypted: a
+/// bit that is changed in it is changed in the plaintext. The caller wipes the key.
 ///
 /// # Errors
 /// [`CounterOverflow`] if a block would have a counter above 2^32 - 1: with more than 256 GiB from

@@ -32,7 +32,8 @@ pub enum ConnectUri<'a> {
 pub struct Bunker<'a> {
     /// Public key of the signer.
     pub signer: PublicKey,
-    /// Relays where it listens, at least one.
+    /// Relays where it listens: at least one, each `ws://` or `wss://` and 255 bytes at most. A
+    /// writer does not check them.
     pub relays: Relays<'a>,
     /// Secret, valid for one connection.
     pub secret: Option<ConnectSecret>,
@@ -44,7 +45,8 @@ pub struct Bunker<'a> {
 pub struct NostrConnect<'a> {
     /// Public key of the client.
     pub client: PublicKey,
-    /// Relays where it listens, at least one.
+    /// Relays where it listens: at least one, each `ws://` or `wss://` and 255 bytes at most. A
+    /// writer does not check them.
     pub relays: Relays<'a>,
     /// Secret, which the signer returns.
     pub secret: ConnectSecret,

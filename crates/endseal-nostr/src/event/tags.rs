@@ -133,9 +133,9 @@ fn inside(json: &str) -> Scanner<'_> {
 #[derive(Clone, Debug)]
 #[allow(clippy::exhaustive_enums, reason = "as `Tags`")]
 pub enum TagIter<'a> {
-    /// Of a new event.
+    /// Tags of a new event.
     List(core::slice::Iter<'a, &'a [&'a str]>),
-    /// Of a parsed event.
+    /// Tags of a parsed event.
     Raw(Scanner<'a>),
 }
 
@@ -158,9 +158,9 @@ impl<'a> Iterator for TagIter<'a> {
 #[derive(Clone, Debug)]
 #[allow(clippy::exhaustive_enums, reason = "as `Tags`")]
 pub enum ValueIter<'a> {
-    /// Of a new event.
+    /// Texts of a new event.
     List(core::slice::Iter<'a, &'a str>),
-    /// Of a parsed event.
+    /// Texts of a parsed event.
     Raw(Scanner<'a>),
 }
 

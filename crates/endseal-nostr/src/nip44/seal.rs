@@ -154,10 +154,10 @@ impl Rest<'_> {
             filled += now.len();
             *part = later;
         }
-        let room = (piece.len() - filled) as u64;
-        let zeros = self.zeros.min(room);
+        let free = (piece.len() - filled) as u64;
+        let zeros = self.zeros.min(free);
         self.zeros -= zeros;
-        // No more than there is room.
+        // At most the length of the piece.
         #[allow(clippy::cast_possible_truncation)]
         let end = filled + zeros as usize;
         piece[filled..end].fill(0);

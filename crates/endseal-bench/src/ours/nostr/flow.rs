@@ -39,7 +39,7 @@ impl Flow {
         let (client, key) = (SigningKey::new(pair.own), SigningKey::new(pair.peer));
         let content = String::from_utf8(text(bytes)).map_err(failed)?;
         let request = request(&client, key.public_key(), &content)?;
-        let room = 4 * (bytes + MARGIN);
+        let capacity = 4 * (bytes + MARGIN);
         Ok(Self {
             key,
             client,
@@ -47,9 +47,9 @@ impl Flow {
             content,
             buffer: request.clone(),
             request,
-            plaintext: vec![0; room],
-            payload: vec![0; 2 * room],
-            response: vec![0; 3 * room],
+            plaintext: vec![0; capacity],
+            payload: vec![0; 2 * capacity],
+            response: vec![0; 3 * capacity],
             len: 0,
         })
     }

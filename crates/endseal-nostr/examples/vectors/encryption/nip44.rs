@@ -58,7 +58,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases.extend(opened());
     cases.extend(misread());
     cases.extend(malformed());
-    cases.extend(unauthentic());
+    cases.extend(authentication_failures());
     cases.extend(mispadded());
     cases.extend(unsealed());
     cases
@@ -232,7 +232,7 @@ fn malformed() -> Vec<Case> {
 }
 
 /// Payloads that no owner of the keys made.
-fn unauthentic() -> Vec<Case> {
+fn authentication_failures() -> Vec<Case> {
     let good = good();
     let changed = |comment: &str, change: &dyn Fn(&mut Vec<u8>)| {
         let mut payload = good.clone();
