@@ -73,11 +73,13 @@ fn took_part(figures: &Figures<'_>, goal: &Goal, part: &Part) -> bool {
 fn verdict(goal: &Goal, number: f64, floor: f64) -> Verdict {
     let (bound, short) = match (goal.at_least, goal.at_most) {
         (Some(bound), _) => (bound, 1.0 - number / bound),
+        // Each one of what there must be none of is a miss by a whole.
+        (None, Some(0.0)) => (0.0, number),
         (None, Some(bound)) => (bound, number / bound - 1.0),
         (None, None) => return Verdict::NotMeasured,
     };
-    // A cost or yield of nothing was not measured.
-    if number <= 0.0 {
+    // A time or yield of nothing was not measured; a count can be zero.
+    if number < 0.0 || (number == 0.0 && !goal.exact) {
         return Verdict::NotMeasured;
     }
     // As a ratio of the larger to the smaller: the same below and above the bound.
@@ -170,6 +172,13 @@ mod tests {
         // However large the floor, what is far away is decided.
         assert!(matches!(verdict(&goal, 4.0, 1.2), Verdict::Missed(_)));
         assert_eq!(verdict(&goal, 0.0, 0.0), Verdict::NotMeasured);
+    }
+
+    #[test]
+    fn none_of_something_is_a_count() {
+        let none = Goal { exact: true, ..goal(None, Some(0.0)) };
+        assert_eq!(verdict(&none, 0.0, 0.0), Verdict::Reached);
+        assert_eq!(verdict(&none, 2.0, 0.0), Verdict::Missed(2.0));
     }
 
     #[test]
