@@ -358,8 +358,8 @@ fn heads() -> Vec<Shape> {
             whole("hi"),
         ),
         shape(
-            "a header of 300 KB",
-            with(&format!("x: {}", "y".repeat(300_000))),
+            "a header of 200 KB",
+            with(&format!("x: {}", "y".repeat(200_000))),
             Serve,
             whole("hi"),
         ),
