@@ -114,6 +114,22 @@ fn sources(target: &str) -> Vec<Source> {
         "nostr_connect" => vec![source("nostr-events", "input", &[b"\x00", b"\x01"])],
         "nostr_entity" => vec![source("nostr-events", "input", PLAIN)],
         "nostr_event" => vec![source("nostr-events", "input", &[b"\x00"])],
+        "nostr_encrypted_key" => vec![source("nostr", "text", &[b"\x00"])],
+        "nostr_nip04" => vec![
+            source("nostr", "content", &[b"\x00"]),
+            source("nostr", "plaintext", &[b"\x01sixteen bytes iv"]),
+        ],
+        "nostr_payload" | "nostr_payload_vs_rust_nostr" => vec![
+            source("nostr", "payload", &[b"\x00"]),
+            // Once and five times; then its padding right, changed at both sides, shorter, longer.
+            source("nostr", "plaintext", &[b"\x01", b"\x11", b"\x03\0\0\0\0\0"]),
+            source("nostr", "plaintext", &[b"\x03\x01\0\x01\0\0", b"\x03\0\x01\x01\0\0"]),
+            source("nostr", "plaintext", &[b"\x03\0\0\0\x01\0", b"\x03\0\0\0\x10\xff"]),
+        ],
+        "nostr_unwrap" => vec![
+            source("nostr", "wrap", &[b"\x00"]),
+            source("nostr", "rumor", &[b"\x01", b"\x02", b"\x03", b"\x05", b"\x2f"]),
+        ],
         "roster" => vec![source("roster", "roster", PLAIN)],
         "bundle" => vec![source("session", "bundle", PLAIN)],
         "certificate" => vec![source("session", "certificate", PLAIN)],
@@ -165,6 +181,9 @@ fn made(target: &str) -> Vec<Vec<u8>> {
             let header = b"\0\x01\0\x02\x02id\0\0\0\0\0\0\0\x05\x01\0\x03abc\x04wxyz";
             vec![header.to_vec(), [&header[..15], b"\x03\0\x03abc\x04wxyz"].concat()]
         }
+        "nostr_encrypted_key" => crate::nostr_encrypted_key::inputs(),
+        "nostr_payload_vs_rust_nostr" => crate::nostr_encryption::inputs(),
+        "nostr_unwrap" => crate::nostr_gift_wrap::inputs(),
         "s3_authorization" => crate::s3::signed_requests(),
         "s3_aws_chunked" => crate::s3::uploads(),
         "s3_requests" => crate::s3_requests::STREAMS.map(|it| it.as_bytes().to_vec()).to_vec(),
