@@ -240,7 +240,7 @@ impl<'o> Encoder<'o> {
             let value = (code >> (5 * i)).to_be_bytes()[3] & 31;
             self.out.put(&[character(value)]);
         }
-        self.out.finish_ascii()
+        self.out.finish_text()
     }
 }
 

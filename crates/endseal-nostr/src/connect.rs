@@ -1,20 +1,49 @@
-//! Messages and URIs of remote signing (NIP-46), read and written. They decide nothing: that a
-//! request is well formed does not mean that it is allowed.
+//! Remote signing (NIP-46): messages and URIs, and the way from an event to its answer.
+//!
+//! Nothing here decides: that a request is well formed does not mean that it is allowed. Rules are
+//! in [`policy`](crate::policy), the order of the steps in `docs/spec/nostr-connect.md`:
+//!
+//! | step | function |
+//! |---|---|
+//! | read, verify, decrypt, parse | [`Incoming::read`], [`Incoming::verify`], [`Verified::open`], [`Opened::request`] |
+//! | age, repetition | [`is_fresh`], [`Request::digest`] |
+//! | understand, execute | [`Request::call`], [`execute`] |
+//! | answer | [`respond`], with the text of a [`Refusal`] |
 //!
 //! Messages are read within the buffer that they were decrypted in: texts lose their escapes where
 //! they lie. The caller MUST wipe that buffer afterwards, as it holds plaintexts and secrets.
 
+mod digest;
+mod display;
+mod error_text;
+mod execute;
+mod extension;
+mod freshness;
+mod incoming;
 mod metadata;
 mod permission;
 mod request;
+mod respond;
 mod response;
+mod scope;
 mod secret;
 mod uri;
 
+pub use digest::aux;
+pub use display::{MAX_CONTENT, MAX_NAME, Sanitised, sanitise};
+pub use error_text::{MAX_REFUSAL, Refusal};
+pub use execute::{ExecuteError, Outcome, execute, execute_len};
+pub use extension::{MAX_BATCH, UnwrapBatch, UnwrapResults, unwrap_item};
+pub use freshness::{MAX_SKEW, MEMORY, is_fresh};
+pub use incoming::{Ignored, Incoming, MAX_EVENT, Opened, Verified};
 pub use metadata::Metadata;
 pub use permission::{InvalidPermission, Method, Permission, Permissions};
 pub use request::{Call, CallError, Connect, Message, Request};
+pub use respond::{
+    Encryption, RespondError, ResponseKeys, ResponseLen, Stamp, respond, response_len,
+};
 pub use response::{Answer, Response};
+pub use scope::{HTTP_AUTH, RELAY_AUTH, Scope, ScopeError};
 pub use secret::{ConnectSecret, InvalidConnectSecret};
 pub use uri::{Bunker, ConnectUri, MAX_URI, NostrConnect, UriError};
 

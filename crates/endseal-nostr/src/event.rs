@@ -291,6 +291,13 @@ impl<'a> Event<'a> {
         self.write_to(&mut out);
         out.finish()
     }
+
+    /// As [`Event::write`], as text.
+    pub(crate) fn write_text<'o>(&self, out: &'o mut [u8]) -> Result<&'o str, OutputTooSmall> {
+        let mut out = Output::new(out);
+        self.write_to(&mut out);
+        out.finish_text()
+    }
 }
 
 /// The id or the signature of an event is not that of its members.

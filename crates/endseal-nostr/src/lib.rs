@@ -1,14 +1,16 @@
 //! Nostr events, encryption and gift wraps, in buffers of the caller.
 //!
 //! `no_std` and without an allocator: it runs on a microcontroller. The formats and their limits
-//! are in `docs/spec/nostr.md` (encryption) and `docs/spec/nostr-events.md` (the rest).
+//! are in `docs/spec/nostr.md` (encryption), `docs/spec/nostr-connect.md` (a signer's answers) and
+//! `docs/spec/nostr-events.md` (the rest).
 //!
 //! | to do this | use |
 //! |---|---|
 //! | parse, verify, sign, write an event | [`event`] |
 //! | read and write keys as text | [`key`] |
 //! | read and write what people share (`npub`, `nevent`, `nostr:`) | [`entity`] |
-//! | read and write messages and URIs of remote signing | [`connect`] |
+//! | answer requests of remote signing, read and write its URIs | [`connect`] |
+//! | decide about them | [`policy`] |
 //! | encrypt between two keys | [`nip44`]; [`nip04`] for clients that know nothing else |
 //! | send a private message | [`gift_wrap`] |
 //! | keep a secret key under a password | `encrypted_key` (feature `std`) |
@@ -32,6 +34,7 @@ pub mod key;
 pub mod nip04;
 pub mod nip44;
 pub mod output;
+pub mod policy;
 mod relays;
 
 pub use relays::{RelayIter, Relays};

@@ -107,6 +107,14 @@ pub const fn content_len(plaintext_len: usize) -> usize {
     base64::encoded_len(aes_cbc::ciphertext_len(plaintext_len)).saturating_add(TAIL_LEN)
 }
 
+/// Returns true if a text has the form of a content: it ends in `?iv=` and as many characters as an
+/// IV has.
+#[must_use]
+pub fn is_content(text: &[u8]) -> bool {
+    let tail = text.last_chunk::<TAIL_LEN>();
+    tail.is_some_and(|tail| text.len() >= MIN_CONTENT && tail.starts_with(MARK))
+}
+
 /// Encodes the bytes from `start` to the end of `text`, over which the Base64 goes.
 ///
 /// `text` is as long as the Base64. With g groups, the last one of 3 - d bytes, `start` is g + d.

@@ -45,11 +45,18 @@ impl<'o> Output<'o> {
         Ok(&mut self.buffer[..self.len])
     }
 
-    /// As [`Output::finish`], for what is ASCII.
-    pub(crate) fn finish_ascii(self) -> Result<&'o str, OutputTooSmall> {
+    /// As [`Output::finish`], for what is put as whole texts.
+    pub(crate) fn finish_text(self) -> Result<&'o str, OutputTooSmall> {
         let bytes: &'o [u8] = self.finish()?;
-        #[allow(clippy::expect_used, reason = "callers put letters and digits only")]
-        Ok(str::from_utf8(bytes).expect("ASCII is UTF-8"))
+        #[allow(clippy::expect_used, reason = "callers put texts only")]
+        Ok(str::from_utf8(bytes).expect("texts are UTF-8"))
+    }
+}
+
+impl fmt::Write for Output<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.put(text.as_bytes());
+        Ok(())
     }
 }
 

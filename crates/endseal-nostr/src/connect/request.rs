@@ -282,6 +282,8 @@ pub enum CallError {
     Permission,
     /// The metadata are not a JSON object of texts.
     Metadata(JsonError),
+    /// The list of gift wraps is no JSON array, or longer than 100.
+    Batch,
 }
 
 impl From<InvalidConnectSecret> for CallError {
@@ -306,6 +308,7 @@ impl fmt::Display for CallError {
             Self::Secret => InvalidConnectSecret.fmt(f),
             Self::Permission => InvalidPermission.fmt(f),
             Self::Metadata(error) => error.fmt(f),
+            Self::Batch => f.write_str("the list of gift wraps is malformed or longer than 100"),
         }
     }
 }

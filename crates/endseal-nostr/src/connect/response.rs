@@ -5,7 +5,7 @@ use crate::event::Event;
 use crate::json::JsonError;
 use crate::json::scan::Scanner;
 use crate::json::write::{self, Quoted};
-use crate::output::{Output, OutputTooSmall, Sink as _};
+use crate::output::{Output, OutputTooSmall, Sink};
 use crate::relays::Relays;
 
 const AUTH_URL: &str = "auth_url";
@@ -39,16 +39,28 @@ impl Answer<'_> {
     /// [`OutputTooSmall`]; `out` is wiped.
     pub fn write<'o>(&self, id: &str, out: &'o mut [u8]) -> Result<&'o mut [u8], OutputTooSmall> {
         let mut out = Output::new(out);
+        self.write_to(id, &mut out);
+        out.finish()
+    }
+
+    /// Length in bytes of the response.
+    pub(super) fn len(&self, id: &str) -> usize {
+        let mut counter = Counter(0);
+        self.write_to(id, &mut counter);
+        counter.0
+    }
+
+    fn write_to(&self, id: &str, out: &mut impl Sink) {
         out.put(b"{\"id\":");
-        write::text(&mut out, id.into());
+        write::text(out, id.into());
         if let Some(result) = self.result() {
             out.put(b",\"result\":");
-            write::text(&mut out, result.into());
+            write::text(out, result.into());
         }
         match self {
             Self::Event(event) => {
                 out.put(b",\"result\":\"");
-                event.write_to(&mut Quoted::new(&mut out));
+                event.write_to(&mut Quoted::new(out));
                 out.put(b"\"");
             }
             Self::Relays(relays) => {
@@ -57,18 +69,17 @@ impl Answer<'_> {
                     if i > 0 {
                         out.put(b",");
                     }
-                    write::text(&mut Quoted::new(&mut out), relay.into());
+                    write::text(&mut Quoted::new(out), relay.into());
                 }
                 out.put(b"]\"");
             }
             Self::Error(error) | Self::AuthUrl(error) => {
                 out.put(b",\"error\":");
-                write::text(&mut out, (*error).into());
+                write::text(out, (*error).into());
             }
             Self::Text(_) | Self::Unchanged => {}
         }
         out.put(b"}");
-        out.finish()
     }
 
     /// The result if it is a plain text.
@@ -79,6 +90,15 @@ impl Answer<'_> {
             Self::AuthUrl(_) => Some(AUTH_URL),
             Self::Event(_) | Self::Relays(_) | Self::Error(_) => None,
         }
+    }
+}
+
+/// Length of what is put.
+struct Counter(usize);
+
+impl Sink for Counter {
+    fn put(&mut self, bytes: &[u8]) {
+        self.0 = self.0.saturating_add(bytes.len());
     }
 }
 

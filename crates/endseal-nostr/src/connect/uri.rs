@@ -103,7 +103,7 @@ impl Bunker<'_> {
         if let Some(secret) = &self.secret {
             writer.parameter("secret", secret.expose_secret().into());
         }
-        writer.out.finish_ascii()
+        writer.out.finish_text()
     }
 }
 
@@ -124,7 +124,7 @@ impl NostrConnect<'_> {
                 writer.parameter(name, field);
             }
         }
-        writer.out.finish_ascii()
+        writer.out.finish_text()
     }
 }
 

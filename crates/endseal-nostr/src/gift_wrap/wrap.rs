@@ -120,7 +120,7 @@ impl Sealed<'_> {
         let receiver = str::from_utf8(&receiver).expect("digits are ASCII");
         let mut output = Output::new(&mut digits);
         write::integer(&mut output, self.layer.expiration.unwrap_or_default());
-        let time = output.finish_ascii()?;
+        let time = output.finish_text()?;
         let all: [&[&str]; 2] = [&["p", receiver], &[EXPIRATION, time]];
         let start = usize::from(!self.tagged);
         let end = 1 + usize::from(self.layer.expiration.is_some());

@@ -15,6 +15,8 @@ mod interop;
 mod nip04;
 mod nip44;
 mod official;
+mod respond;
+mod unwrap_batch;
 mod vectors;
 
 use endseal_nostr::key::{SecretKey, SigningKey};

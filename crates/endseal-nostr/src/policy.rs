@@ -1,0 +1,19 @@
+//! Rules of a remote signer, and decisions by them (`docs/spec/nostr-connect.md`).
+//!
+//! A [`Rule`] belongs to one app. [`Action::of`] says what a request would do, [`decide`] whether
+//! the rules of its app allow that, [`explain`] why. What no rule allows is denied.
+
+mod action;
+mod bytes;
+mod decide;
+mod explain;
+mod rule;
+mod text;
+
+pub use action::Action;
+pub use decide::{Decision, Verdict, charge, decide};
+pub use explain::{Explanation, explain};
+pub use rule::{
+    Bound, Effect, Kinds, MAX_SCOPE_LIFETIME, RULE_LEN, Rate, Rule, RuleError, Subject, Usage,
+};
+pub use text::{Pattern, PatternError, parse_list};
