@@ -1,4 +1,5 @@
-// Reads the vectors of docs/spec/nostr.md and nostr-events.md, and the official ones, with nostr-tools:
+// Reads the vectors of docs/spec/nostr.md, nostr-events.md and nostr-connect.md, and the official ones, with
+// nostr-tools:
 // node run-vectors.mjs [VECTORS]
 //
 // A case that is marked `lenient`, which known implementations accept, is not tried.
@@ -10,6 +11,8 @@ import { fileURLToPath } from 'node:url';
 import * as events from './events.mjs';
 import * as official from './official.mjs';
 import * as ours from './ours.mjs';
+import * as policy from './policy.mjs';
+import * as session from './session.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = process.argv[2] ?? join(here, '..', '..', 'vectors');
@@ -46,7 +49,12 @@ for (const [name, lists] of Object.entries(official.CHECKS)) {
   }
 }
 
-for (const [folder, { CHECKS }] of [['nostr', ours], ['nostr-events', events]]) {
+for (const [folder, { CHECKS }] of [
+  ['nostr', ours],
+  ['nostr-events', events],
+  ['nostr-connect', policy],
+  ['nostr-connect', session],
+]) {
   for (const [name, check] of Object.entries(CHECKS)) {
     for (const it of read(folder, name)) {
       const work = () => (it.lenient ? ours.SKIPPED : check(it));
@@ -59,7 +67,7 @@ console.log(
   `nostr-tools: ${counts.ok} cases agree, ${counts.refused} refusals are shared, ` +
     `${counts.skipped} are not its own; ${counts.wrong} problems`,
 );
-if (counts.ok < 130 || counts.refused < counts.ok) {
+if (counts.ok < 200 || counts.refused < counts.ok) {
   console.log('too few vectors');
   process.exit(1);
 }

@@ -15,11 +15,13 @@ mod interop;
 mod nip04;
 mod nip44;
 mod official;
+mod policy;
 mod respond;
+mod session;
 mod unwrap_batch;
 mod vectors;
 
-use endseal_nostr::key::{SecretKey, SigningKey};
+use endseal_nostr::key::{self, SecretKey, SigningKey};
 
 /// The key that signed the vectors.
 fn signing_key() -> SigningKey {

@@ -1,4 +1,4 @@
-//! Cases of `vectors/nostr-events/`.
+//! Cases of `vectors/nostr-events/` and `vectors/nostr-connect/`.
 
 use std::fs;
 use std::path::Path;
@@ -35,9 +35,14 @@ impl Case {
     }
 }
 
-/// Cases of a file and a form, at least `least`.
+/// Cases of a file and a form of `vectors/nostr-events`, at least `least`.
 pub(crate) fn cases(file: &str, form: &str, least: usize) -> Vec<Case> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/nostr-events");
+    cases_in("nostr-events", file, form, least)
+}
+
+/// Cases of a file and a form, at least `least`.
+pub(crate) fn cases_in(folder: &str, file: &str, form: &str, least: usize) -> Vec<Case> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(folder);
     let text = fs::read(folder.join(file).with_extension("json")).unwrap();
     let all: Vec<Value> = serde_json::from_slice(&text).unwrap();
     let cases: Vec<_> = all.into_iter().filter(|case| case["form"] == form).map(Case).collect();

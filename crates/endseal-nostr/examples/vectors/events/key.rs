@@ -18,7 +18,7 @@ pub(super) const P: [u8; 32] = [
 ];
 
 /// The smallest x that no point of the curve has.
-pub(super) fn off_curve() -> [u8; 32] {
+pub(crate) fn off_curve() -> [u8; 32] {
     let mut x = [0; 32];
     x[31] = 5;
     x
