@@ -147,12 +147,16 @@ function answered(it, answer) {
     fail(answer, 'stale');
   }
   answer.id = request.id;
+  if (!isPaired) {
+    answer.result = 'ack';
+    return;
+  }
   judge(it, request, answer);
   answer.result = execute(it, request, answer);
 }
 
 function isConnect({ method, params }, secret) {
-  return method === 'connect' && params[1] === secret && isObject(params[3]);
+  return method === 'connect' && params[1] === secret;
 }
 
 /** Whether metadata are absent or an object of texts. */
@@ -172,13 +176,13 @@ function fail(answer, kind, text = TEXTS[kind]) {
 
 /** Steps 9 to 12. */
 function judge(it, request, answer) {
+  if (['expired', 'revoked'].includes(it.state)) {
+    fail(answer, it.state);
+  }
   const { recorded } = it;
   const isRepeated = recorded?.id === request.id && recorded.digest === digest(request);
   if (isRepeated && recorded.verdict !== 'ok') {
     fail(answer, recorded.verdict);
-  }
-  if (it.state !== 'ready') {
-    fail(answer, it.state);
   }
   if (!METHODS.includes(request.method)) {
     fail(answer, 'method');
@@ -186,6 +190,9 @@ function judge(it, request, answer) {
   const action = actionOf(request, answer);
   if (request.method === 'connect' && request.params[1] && request.params[1] !== it.secret) {
     fail(answer, 'secret');
+  }
+  if (action !== undefined && it.state === 'locked') {
+    fail(answer, 'locked');
   }
   if (isRepeated || action === undefined) {
     return;

@@ -1,8 +1,8 @@
 //! `vectors/nostr-connect/session.json`: the steps of the table, with the functions of the crate.
 
 use endseal_nostr::connect::{
-    Answer, Call, ConnectSecret, Encryption, Incoming, Refusal, Request, ResponseKeys, Stamp, aux,
-    execute, execute_len, is_fresh, respond, response_len,
+    Answer, Call, CallError, ConnectSecret, Encryption, Incoming, Method, Refusal, Request,
+    ResponseKeys, Stamp, aux, execute, execute_len, is_fresh, respond, response_len,
 };
 use endseal_nostr::key::{SecretKey, SigningKey};
 use endseal_nostr::nip04;
@@ -96,15 +96,19 @@ fn session(case: &Case, json: &mut [u8]) -> Option<(&'static str, Option<String>
     let request = verified.open(&conversation).ok()?.request().ok()?;
     let call = request.call();
     let own = ConnectSecret::new(case.text("secret")).unwrap();
-    if paired.is_none() {
-        match &call {
-            Ok(Call::Connect(connect)) if connect.secret.as_ref() == Some(&own) => {}
-            _ => return None,
-        }
+    let has_secret = request
+        .params()
+        .get(1)
+        .is_some_and(|text| ConnectSecret::new(text).is_ok_and(|secret| secret == own));
+    if paired.is_none() && (request.method != Method::Connect || !has_secret) {
+        return None;
     }
     if !is_fresh(created_at, number(case, "now"), number(case, "floor")) {
         paired?;
         return refuse(&request, Refusal::Stale, encryption);
+    }
+    if paired.is_none() {
+        return Some(("ok", Some(reply(&request, &Answer::Text("ack"), encryption))));
     }
     match judged(case, &request, call, &own) {
         Err(None) => Some(("ask", None)),
@@ -129,20 +133,18 @@ fn session(case: &Case, json: &mut [u8]) -> Option<(&'static str, Option<String>
 fn judged<'a>(
     case: &Case,
     request: &Request<'_>,
-    call: Result<Call<'a>, endseal_nostr::connect::CallError>,
+    call: Result<Call<'a>, CallError>,
     own: &ConnectSecret,
 ) -> Result<Call<'a>, Option<Refusal>> {
+    match case.text("state") {
+        "expired" => return Err(Some(Refusal::Expired)),
+        "revoked" => return Err(Some(Refusal::Revoked)),
+        _ => {}
+    }
     let recorded = case.value("recorded");
     let is_repeated = recorded["id"] == request.id && recorded["digest"] == hex(&request.digest());
     if is_repeated && recorded["verdict"] != "ok" {
         return Err(Some(Refusal::Denied));
-    }
-    match case.text("state") {
-        "ready" => {}
-        "expired" => return Err(Some(Refusal::Expired)),
-        "revoked" => return Err(Some(Refusal::Revoked)),
-        "locked" => return Err(Some(Refusal::Locked)),
-        other => panic!("{other}"),
     }
     let call = call.map_err(|error| Some(error.into()))?;
     if let Call::Connect(connect) = &call
@@ -151,7 +153,13 @@ fn judged<'a>(
         return Err(Some(Refusal::Secret));
     }
     let action = Action::of(&call).map_err(|error| Some(error.into()))?;
-    let Some(action) = action.filter(|_| !is_repeated) else { return Ok(call) };
+    let Some(action) = action else { return Ok(call) };
+    if case.text("state") == "locked" {
+        return Err(Some(Refusal::Locked));
+    }
+    if is_repeated {
+        return Ok(call);
+    }
     let decision = decide(&rules(case), &action, number(case, "now"));
     match decision.verdict {
         Verdict::Allow => Ok(call),

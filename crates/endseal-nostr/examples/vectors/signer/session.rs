@@ -66,12 +66,7 @@ fn digests(cases: &mut Vec<Value>) {
             &["1", "ping"],
         ),
     ] {
-        let mut bytes = Vec::new();
-        for text in texts {
-            bytes.extend((text.len() as u64).to_le_bytes());
-            bytes.extend(text.as_bytes());
-        }
-        let digest = sha256::digest(&bytes);
+        let digest = digest_of(texts);
         let fields = json!({
             "secret": hex(&[2; 32]),
             "digest": hex(&digest),
@@ -146,6 +141,16 @@ fn result(text: &str) -> String {
 
 fn error(text: &str) -> String {
     format!("{{\"id\":\"r1\",\"error\":{}}}", quoted(text))
+}
+
+/// Digest of a request of these texts.
+fn digest_of(texts: &[&str]) -> [u8; 32] {
+    let mut bytes = Vec::new();
+    for text in texts {
+        bytes.extend((text.len() as u64).to_le_bytes());
+        bytes.extend(text.as_bytes());
+    }
+    sha256::digest(&bytes)
 }
 
 /// State of a paired app that may do all but what a test changes.
@@ -318,15 +323,14 @@ impl Cases {
             unpaired(),
             "ack",
         );
+        let malformed = request("connect", &["", "s3cret", "sign_event:note", "[]"]);
+        self.ok("a malformed wish and claims", &malformed, unpaired(), "ack");
         for (comment, request) in [
             ("step 7: a wrong secret", connect("s3creT")),
             ("step 7: no secret", request("connect", &[&signer])),
             ("step 7: an empty secret", connect("")),
             ("step 7: a longer secret", connect("s3cret ")),
             ("step 7: another method", request("ping", &[])),
-            ("step 7: a secret and malformed claims", {
-                request("connect", &[&signer, "s3cret", "", "[]"])
-            }),
         ] {
             self.ignored(comment, &Sent::new(&request).json(), unpaired());
         }
@@ -340,7 +344,7 @@ impl Cases {
         self.refused("request", "connect again with a malformed wish", &wish, state(), text);
     }
 
-    /// Steps 8 and 9.
+    /// Steps 8 and 10.
     fn times(&mut self) {
         let ping = request("ping", &[]);
         let at = |created_at: u64| Sent { created_at, ..Sent::new(&ping) }.json();
@@ -364,43 +368,60 @@ impl Cases {
         let text = public(&user());
         let sealed_text = sealed(&user(), &client(), "hello", NONCE);
         let encrypt = request("nip44_encrypt", &[&public(&client()), "hello"]);
-        let mut bytes = Vec::new();
-        for part in ["r1", "nip44_encrypt", &public(&client()), "hello"] {
-            bytes.extend((part.len() as u64).to_le_bytes());
-            bytes.extend(part.as_bytes());
-        }
-        let digest = hex(&sha256::digest(&bytes));
+        let parts = ["r1", "nip44_encrypt", &public(&client()), "hello"];
+        let digest = hex(&digest_of(&parts));
         let recorded = |digest: &str, verdict: &str| {
             let mut state = with("rules", Vec::<String>::new());
             state["recorded"] = json!({"id": "r1", "digest": digest, "verdict": verdict});
             state
         };
-        self.ok("step 9: the verdict stands", &encrypt, recorded(&digest, "ok"), &sealed_text);
+        self.ok("step 10: the verdict stands", &encrypt, recorded(&digest, "ok"), &sealed_text);
         self.refused(
             "denied",
-            "step 9: another request of the same id",
+            "step 10: another request of the same id",
             &encrypt,
             recorded(&hex(&[0; 32]), "ok"),
             "not allowed",
         );
         let mut denied = recorded(&digest, "denied");
         denied["rules"] = state()["rules"].clone();
-        self.refused("denied", "step 9: a refusal stands", &encrypt, denied, "not allowed");
+        self.refused("denied", "step 10: a refusal stands", &encrypt, denied, "not allowed");
         self.ok("get_public_key", &request("get_public_key", &[]), state(), &text);
     }
 
-    /// Step 10.
+    /// Step 9, and the signer that is locked.
     fn states(&mut self) {
-        for (class, text) in [
-            ("expired", "this connection has expired"),
-            ("revoked", "this connection was revoked"),
-            ("locked", "the signer is locked"),
-        ] {
-            let comment = format!("step 10: {class}");
+        for (class, text) in
+            [("expired", "this connection has expired"), ("revoked", "this connection was revoked")]
+        {
+            let comment = format!("step 9: {class}");
             self.refused(class, &comment, &request("ping", &[]), with("state", class), text);
-            let comment = format!("step 10 comes before 11: {class}");
+            let comment = format!("step 9 comes before 11: {class}");
             self.refused(class, &comment, &request("no", &[]), with("state", class), text);
+            let comment = format!("step 9 comes before 10: {class}");
+            let mut state = with("state", class);
+            state["recorded"] =
+                json!({"id": "r1", "digest": hex(&digest_of(&["r1", "ping"])), "verdict": "ok"});
+            self.refused(class, &comment, &request("ping", &[]), state, text);
         }
+        let locked = with("state", "locked");
+        let text = "the signer is locked";
+        let encrypt = request("nip44_encrypt", &[&public(&client()), "a"]);
+        self.refused("locked", "step 12: locked", &encrypt, locked.clone(), text);
+        let mut denied = locked.clone();
+        denied["rules"] = json!([]);
+        self.refused("locked", "step 12: locked, before the rules", &encrypt, denied, text);
+        let method = "the method is not supported";
+        self.refused(
+            "method",
+            "step 11 comes before locked",
+            &request("no", &[]),
+            locked.clone(),
+            method,
+        );
+        self.ok("locked, and no rule is needed", &request("ping", &[]), locked.clone(), "pong");
+        let user = public(&user());
+        self.ok("locked, and a public key", &request("get_public_key", &[]), locked, &user);
     }
 
     /// Step 11.
@@ -491,12 +512,8 @@ impl Cases {
         };
         let json = r#"{"content":"a \"b\"\n","kind":1,"tags":[["t","\"\u00e9\""]],"created_at":1}"#;
         let sign = request("sign_event", &[json]);
-        let mut bytes = Vec::new();
-        for part in ["r1", "sign_event", json] {
-            bytes.extend((part.len() as u64).to_le_bytes());
-            bytes.extend(part.as_bytes());
-        }
-        let aux = sha256::hmac(&[2; 32], &[b"aux", &sha256::digest(&bytes)]);
+        let digest = digest_of(&["r1", "sign_event", json]);
+        let aux = sha256::hmac(&[2; 32], &[b"aux", &digest]);
         let event = template.sign(&user(), &aux).expect("no author is named");
         let mut out = [0; 1_000];
         let event = event.write(&mut out).expect("there is space");
