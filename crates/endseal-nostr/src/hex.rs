@@ -40,8 +40,9 @@ const fn letter(nibble: u8) -> u8 {
     b'0' + nibble + ((b'a' - b'0' - 10) & !below(nibble, 10))
 }
 
-/// Value of public digits.
-pub(crate) fn array<const N: usize>(text: &str) -> Option<[u8; N]> {
+/// Parses public digits: lower case, two for each byte of the array.
+#[must_use]
+pub fn array<const N: usize>(text: &str) -> Option<[u8; N]> {
     let mut out = [0; N];
     decode(text.as_bytes(), &mut out).then_some(out)
 }

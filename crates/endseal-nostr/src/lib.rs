@@ -21,6 +21,9 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "std")]
+extern crate alloc;
+
 pub mod bech32;
 pub mod connect;
 #[cfg(feature = "std")]
@@ -28,7 +31,7 @@ pub mod encrypted_key;
 pub mod entity;
 pub mod event;
 pub mod gift_wrap;
-mod hex;
+pub mod hex;
 pub mod json;
 pub mod key;
 pub mod nip04;

@@ -1,5 +1,7 @@
 //! Destinations of what is written: a buffer of the caller, or a digest.
 
+#[cfg(feature = "std")]
+use alloc::vec::Vec;
 use core::fmt;
 
 use endseal_crypto::secret::Zeroize as _;
@@ -15,6 +17,13 @@ pub trait Sink {
 impl Sink for Digest {
     fn put(&mut self, bytes: &[u8]) {
         self.update(bytes);
+    }
+}
+
+#[cfg(feature = "std")]
+impl Sink for Vec<u8> {
+    fn put(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
     }
 }
 
