@@ -1,0 +1,225 @@
+//! URL of a relay, and which network addresses may be reached.
+
+mod public;
+
+use core::fmt;
+use core::net::IpAddr;
+
+use http::Uri;
+
+pub use public::is_public;
+
+/// Most bytes of a URL.
+pub const MAX_LEN: usize = 512;
+
+/// URL of a relay: `wss://` or `ws://`, a host, a port and a path.
+///
+/// Scheme and host are in lower case, and a default port or the path `/` alone is left out: two
+/// URLs of one relay are equal.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Address {
+    uri: Uri,
+    host: Host,
+    port: u16,
+    is_tls: bool,
+}
+
+/// Host of a relay.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Host {
+    /// A name that is resolved.
+    Name(String),
+    /// An address.
+    Ip(IpAddr),
+}
+
+/// Network addresses that a client may connect to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reach {
+    /// All: the user chose the relay.
+    #[default]
+    Any,
+    /// Those of the public Internet: a stranger chose the relay, and must not reach what is behind
+    /// the user's firewall. Checked after names are resolved; the connection is made to the address
+    /// that was checked. Names that a SOCKS5 proxy resolves are the proxy's to check.
+    Public,
+}
+
+impl Address {
+    /// Parses a URL. `ws://` is accepted for loopback addresses, `localhost` and `.onion` names:
+    /// elsewhere everybody on the way could read and change what is sent.
+    ///
+    /// # Errors
+    /// [`AddressError`].
+    pub fn parse(url: &str) -> Result<Self, AddressError> {
+        let address = Self::parse_insecure(url)?;
+        if address.is_tls || address.is_local() || address.is_onion() {
+            Ok(address)
+        } else {
+            Err(AddressError::Plain)
+        }
+    }
+
+    /// Parses a URL; `ws://` is accepted for every host.
+    ///
+    /// # Errors
+    /// [`AddressError`].
+    pub fn parse_insecure(url: &str) -> Result<Self, AddressError> {
+        if url.len() > MAX_LEN {
+            return Err(AddressError::Length);
+        }
+        let (scheme, rest) = url.split_once("://").ok_or(AddressError::Scheme)?;
+        let is_tls = scheme.eq_ignore_ascii_case("wss");
+        if !is_tls && !scheme.eq_ignore_ascii_case("ws") {
+            return Err(AddressError::Scheme);
+        }
+        let (authority, path) =
+            rest.split_at(rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len()));
+        if path.contains(['#', '\\']) {
+            return Err(AddressError::Path);
+        }
+        let default_port = if is_tls { 443 } else { 80 };
+        let (host, port) = split_port(authority, default_port)?;
+        let host = Host::parse(host)?;
+        let scheme = if is_tls { "wss" } else { "ws" };
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        let shown_port = if port == default_port { String::new() } else { format!(":{port}") };
+        let uri = format!("{scheme}://{host}{shown_port}{slash}{path}").parse();
+        Ok(Self { uri: uri.map_err(|_| AddressError::Path)?, host, port, is_tls })
+    }
+
+    /// Host.
+    #[must_use]
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// Port, given or that of the scheme.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Returns true for `wss://`.
+    #[must_use]
+    pub fn is_tls(&self) -> bool {
+        self.is_tls
+    }
+
+    /// Returns true for a host in `.onion`, which a proxy reaches alone.
+    #[must_use]
+    pub fn is_onion(&self) -> bool {
+        matches!(&self.host, Host::Name(name) if name.ends_with(".onion"))
+    }
+
+    /// Returns true for a loopback address and for `localhost`.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        match &self.host {
+            Host::Name(name) => name == "localhost",
+            Host::Ip(ip) => ip.is_loopback(),
+        }
+    }
+
+    pub(crate) fn uri(&self) -> &Uri {
+        &self.uri
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.uri.path_and_query().map_or("", |path| path.as_str());
+        let (scheme, authority) = (self.uri.scheme_str(), self.uri.authority());
+        write!(f, "{}://", scheme.unwrap_or_default())?;
+        f.write_str(authority.map_or("", |authority| authority.as_str()))?;
+        f.write_str(if path == "/" { "" } else { path })
+    }
+}
+
+impl Host {
+    fn parse(text: &str) -> Result<Self, AddressError> {
+        if let Some(inside) = text.strip_prefix('[') {
+            let inside = inside.strip_suffix(']').ok_or(AddressError::Host)?;
+            return inside.parse().map(IpAddr::V6).map(Self::Ip).map_err(|_| AddressError::Host);
+        }
+        if let Ok(ip) = text.parse() {
+            return Ok(Self::Ip(IpAddr::V4(ip)));
+        }
+        let text = text.to_ascii_lowercase();
+        let is_label = |label: &str| {
+            let byte =
+                |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_';
+            (1..=63).contains(&label.len()) && label.bytes().all(byte)
+        };
+        // Resolvers read a last label of digits (and `0x…`) as a number of an IPv4 address.
+        let last = text.rsplit('.').next().unwrap_or_default();
+        let is_number = last.starts_with(|c: char| c.is_ascii_digit());
+        if text.len() > 253 || !text.split('.').all(is_label) || is_number {
+            return Err(AddressError::Host);
+        }
+        Ok(Self::Name(text))
+    }
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Ip(IpAddr::V4(ip)) => ip.fmt(f),
+            Self::Ip(IpAddr::V6(ip)) => write!(f, "[{ip}]"),
+        }
+    }
+}
+
+/// Host and port of an authority.
+fn split_port(authority: &str, default: u16) -> Result<(&str, u16), AddressError> {
+    let end_of_ip = authority.rfind(']').map_or(0, |at| at + 1);
+    if authority.starts_with('[') && end_of_ip == 0 {
+        return Err(AddressError::Host);
+    }
+    let Some(colon) = authority[end_of_ip..].find(':') else { return Ok((authority, default)) };
+    let (host, port) = authority.split_at(end_of_ip + colon);
+    let port = &port[1..];
+    if !port.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(AddressError::Port);
+    }
+    match port.parse() {
+        Ok(port) if port > 0 => Ok((host, port)),
+        _ => Err(AddressError::Port),
+    }
+}
+
+/// Cause why a text is no URL of a relay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AddressError {
+    /// It is longer than [`MAX_LEN`].
+    Length,
+    /// The scheme is neither `wss` nor `ws`.
+    Scheme,
+    /// The host is no name of ASCII letters and no address, or a user name precedes it.
+    Host,
+    /// The port is no number from 1 to 65535.
+    Port,
+    /// The path has characters that a URL cannot have, or there is a fragment.
+    Path,
+    /// `ws://` to a host that is neither local nor in `.onion`.
+    Plain,
+}
+
+impl fmt::Display for AddressError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Length => "the URL of the relay is too long",
+            Self::Scheme => "the URL of the relay starts with neither 'wss://' nor 'ws://'",
+            Self::Host => "the host of the relay is invalid",
+            Self::Port => "the port of the relay is invalid",
+            Self::Path => "the path of the relay is invalid",
+            Self::Plain => "a relay without TLS must be on this machine or have a .onion name",
+        })
+    }
+}
+
+impl core::error::Error for AddressError {}

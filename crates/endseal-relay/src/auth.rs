@@ -1,0 +1,126 @@
+//! Events that answer a challenge (NIP-42), and events that are ready to be sent.
+
+use core::fmt;
+
+use bytes::Bytes;
+use endseal_nostr::event::{Event, ParseError, Tags, Template};
+use endseal_nostr::key::{PublicKey, SigningKey};
+
+use crate::address::Address;
+
+/// Kind of the event that answers a challenge.
+pub const KIND: u16 = 22_242;
+/// Seconds that such an event may be older or newer than the relay's clock (NIP-42).
+pub const MAX_AGE: u64 = 600;
+
+/// A signed event as it is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "callers make them")]
+pub struct SignedEvent {
+    /// Id of the event, by which its fate is reported.
+    pub id: [u8; 32],
+    /// JSON of the event.
+    pub json: Bytes,
+}
+
+impl SignedEvent {
+    /// Takes the JSON of an event. Nothing in it is verified.
+    ///
+    /// # Errors
+    /// [`ParseError`].
+    pub fn parse(json: impl Into<Bytes>) -> Result<Self, ParseError> {
+        let json = json.into();
+        let id = Event::parse(&json)?.id;
+        Ok(Self { id, json })
+    }
+}
+
+impl From<&Event<'_>> for SignedEvent {
+    fn from(event: &Event<'_>) -> Self {
+        let mut json = Vec::new();
+        event.write_to(&mut json);
+        Self { id: event.id, json: json.into() }
+    }
+}
+
+/// Signs the answer of one key to the challenge of a relay. `aux` is 32 random bytes (BIP-340).
+#[must_use]
+#[allow(
+    clippy::expect_used,
+    clippy::missing_panics_doc,
+    reason = "only a template that names an author is refused"
+)]
+pub fn sign(
+    challenge: &str,
+    relay: &Address,
+    key: &SigningKey,
+    created_at: u64,
+    aux: &[u8; 32],
+) -> SignedEvent {
+    let relay = relay.to_string();
+    let tags: &[&[&str]] = &[&["relay", &relay], &["challenge", challenge]];
+    let content = "".into();
+    let template =
+        Template { pubkey: None, created_at, kind: KIND, tags: Tags::List(tags), content };
+    let event = template.sign(key, aux).expect("the template names no author");
+    SignedEvent::from(&event)
+}
+
+/// Verifies the answer to a challenge. `relay` is this relay's URL; without it the tag of that name
+/// only has to be there. Returns the key that is authenticated.
+///
+/// # Errors
+/// [`AuthError`].
+pub fn verify(
+    event: &Event<'_>,
+    challenge: &str,
+    relay: Option<&Address>,
+    now: u64,
+) -> Result<PublicKey, AuthError> {
+    if event.kind != KIND {
+        return Err(AuthError::Kind);
+    }
+    if event.created_at.abs_diff(now) > MAX_AGE {
+        return Err(AuthError::Time);
+    }
+    if !event.tags.value("challenge").is_some_and(|value| value.is(challenge)) {
+        return Err(AuthError::Challenge);
+    }
+    let named = event.tags.value("relay").ok_or(AuthError::Relay)?;
+    if let Some(relay) = relay
+        && !Address::parse_insecure(&named.to_string()).is_ok_and(|named| named == *relay)
+    {
+        return Err(AuthError::Relay);
+    }
+    event.verify().map_err(|_| AuthError::Signature)
+}
+
+/// Cause why an answer to a challenge is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AuthError {
+    /// The kind is not [`KIND`].
+    Kind,
+    /// It is older or newer than [`MAX_AGE`].
+    Time,
+    /// It answers another challenge.
+    Challenge,
+    /// It is for another relay.
+    Relay,
+    /// The id or the signature is wrong.
+    Signature,
+}
+
+impl fmt::Display for AuthError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Kind => "the event is not of kind 22242",
+            Self::Time => "the event is too old or too new",
+            Self::Challenge => "the event answers another challenge",
+            Self::Relay => "the event is for another relay",
+            Self::Signature => "the event is not authentic",
+        })
+    }
+}
+
+impl core::error::Error for AuthError {}

@@ -1,0 +1,241 @@
+//! Events on their way to a relay.
+
+use alloc::collections::VecDeque;
+use core::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::Instant;
+
+use super::settings::Limits;
+use crate::auth::SignedEvent;
+use crate::message;
+
+/// An event as a message.
+#[derive(Clone, Debug)]
+pub(super) struct Outgoing {
+    pub(super) id: [u8; 32],
+    pub(super) message: Bytes,
+    queued: Instant,
+    /// It was refused once for want of authentication.
+    is_retry: bool,
+}
+
+/// Events that wait, the one that is being written, and those that a relay may want again after
+/// authentication.
+#[derive(Debug)]
+pub(super) struct Outbox {
+    waiting: Queue,
+    current: Option<Outgoing>,
+    /// Written, without a report of the relay. Some relays report nothing: the oldest is forgotten.
+    sent: Queue,
+    /// Refused until there is an authentication.
+    refused: Queue,
+}
+
+impl Outbox {
+    pub(super) fn new(limits: &Limits) -> Self {
+        let queue = || Queue::new(limits.queued_events, limits.queued_bytes);
+        Self { waiting: queue(), current: None, sent: queue(), refused: queue() }
+    }
+
+    /// Adds an event; returns the ids of those that were dropped.
+    pub(super) fn add(&mut self, event: &SignedEvent) -> Vec<[u8; 32]> {
+        let message = message::event(&event.json);
+        let queued = Instant::now();
+        self.waiting.push(Outgoing { id: event.id, message, queued, is_retry: false })
+    }
+
+    /// Returns true if no event waits or is being written.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.items.is_empty() && self.current.is_none()
+    }
+
+    /// Takes the next event to be written.
+    pub(super) fn start(&mut self) -> Option<Outgoing> {
+        if self.current.is_none() {
+            self.current = self.waiting.pop();
+        }
+        self.current.clone()
+    }
+
+    /// The current event is written.
+    pub(super) fn written(&mut self) {
+        if let Some(event) = self.current.take() {
+            drop(self.sent.push(event));
+        }
+    }
+
+    /// The connection ended. The current event is written again to the next one, unless it is
+    /// `suspect`, as are those that a relay refused until an authentication.
+    pub(super) fn disconnected(&mut self, suspect: Option<[u8; 32]>) {
+        let refused = core::mem::take(&mut self.refused.items);
+        self.refused.bytes = 0;
+        let current = self.current.take().filter(|event| Some(event.id) != suspect);
+        for event in current.into_iter().chain(refused).rev() {
+            self.waiting.push_front(event);
+        }
+        self.sent.clear();
+    }
+
+    /// Takes note of a relay's report. Returns true if the event will be sent again after an
+    /// authentication.
+    pub(super) fn reported(&mut self, id: &[u8; 32], needs_auth: bool) -> bool {
+        let Some(mut event) = self.sent.remove(id) else { return false };
+        if !needs_auth || event.is_retry {
+            return false;
+        }
+        event.is_retry = true;
+        drop(self.refused.push(event));
+        true
+    }
+
+    /// There is an authentication: what was refused is sent again.
+    pub(super) fn authenticated(&mut self) {
+        while let Some(event) = self.refused.pop() {
+            drop(self.waiting.push(event));
+        }
+    }
+
+    /// Drops unsent events of an age; returns their ids.
+    pub(super) fn expire(&mut self, age: Duration) -> Vec<[u8; 32]> {
+        let mut ids = self.waiting.expire(age);
+        ids.extend(self.refused.expire(age));
+        ids
+    }
+
+    /// Time when the next unsent event expires.
+    pub(super) fn expires(&self, age: Duration) -> Option<Instant> {
+        let first = [&self.waiting, &self.refused].map(|queue| queue.items.front());
+        first.into_iter().flatten().map(|event| event.queued + age).min()
+    }
+}
+
+/// A queue with bounds.
+#[derive(Debug)]
+struct Queue {
+    items: VecDeque<Outgoing>,
+    bytes: usize,
+    max_items: usize,
+    max_bytes: usize,
+}
+
+impl Queue {
+    fn new(max_items: usize, max_bytes: usize) -> Self {
+        Self { items: VecDeque::new(), bytes: 0, max_items, max_bytes }
+    }
+
+    /// Adds at the end; returns the ids of those dropped from the front.
+    fn push(&mut self, event: Outgoing) -> Vec<[u8; 32]> {
+        self.bytes += event.message.len();
+        self.items.push_back(event);
+        let mut dropped = Vec::new();
+        while self.items.len() > self.max_items || self.bytes > self.max_bytes {
+            let Some(event) = self.pop() else { break };
+            dropped.push(event.id);
+        }
+        dropped
+    }
+
+    /// Puts back what was taken from the front of a queue with the same bounds.
+    fn push_front(&mut self, event: Outgoing) {
+        self.bytes += event.message.len();
+        self.items.push_front(event);
+    }
+
+    fn pop(&mut self) -> Option<Outgoing> {
+        let event = self.items.pop_front()?;
+        self.bytes -= event.message.len();
+        Some(event)
+    }
+
+    fn remove(&mut self, id: &[u8; 32]) -> Option<Outgoing> {
+        let at = self.items.iter().position(|event| event.id == *id)?;
+        let event = self.items.remove(at)?;
+        self.bytes -= event.message.len();
+        Some(event)
+    }
+
+    fn clear(&mut self) {
+        self.items.clear();
+        self.bytes = 0;
+    }
+
+    fn expire(&mut self, age: Duration) -> Vec<[u8; 32]> {
+        let mut ids = Vec::new();
+        while self.items.front().is_some_and(|event| event.queued.elapsed() >= age) {
+            ids.extend(self.pop().map(|event| event.id));
+        }
+        ids
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(number: u8, len: usize) -> SignedEvent {
+        SignedEvent { id: [number; 32], json: vec![b'x'; len].into() }
+    }
+
+    fn outbox() -> Outbox {
+        Outbox::new(&Limits { queued_events: 3, queued_bytes: 1_000, ..Limits::default() })
+    }
+
+    fn started(outbox: &mut Outbox) -> Option<u8> {
+        outbox.start().map(|event| event.id[0])
+    }
+
+    #[test]
+    fn the_oldest_is_dropped_when_full() {
+        let mut outbox = outbox();
+        for number in 0..3 {
+            assert!(outbox.add(&event(number, 10)).is_empty());
+        }
+        assert_eq!(outbox.add(&event(3, 10)), [[0; 32]]);
+        assert_eq!(outbox.add(&event(4, 980)), [[1; 32], [2; 32], [3; 32]]);
+        assert_eq!(outbox.add(&event(5, 1_000)), [[4; 32], [5; 32]]);
+        assert!(outbox.is_empty());
+    }
+
+    #[test]
+    fn an_event_in_writing_survives_the_connection_unless_it_is_suspect() {
+        let mut outbox = outbox();
+        for number in 0..2 {
+            drop(outbox.add(&event(number, 10)));
+        }
+        assert_eq!(started(&mut outbox), Some(0));
+        outbox.disconnected(None);
+        assert_eq!(started(&mut outbox), Some(0));
+        outbox.disconnected(Some([0; 32]));
+        assert_eq!(started(&mut outbox), Some(1));
+        outbox.written();
+        outbox.disconnected(None);
+        assert!(outbox.is_empty());
+    }
+
+    #[test]
+    fn a_refused_event_is_sent_again_once() {
+        let mut outbox = outbox();
+        drop(outbox.add(&event(1, 10)));
+        assert_eq!(started(&mut outbox), Some(1));
+        outbox.written();
+        assert!(outbox.reported(&[1; 32], true));
+        assert!(outbox.is_empty());
+        outbox.authenticated();
+        assert_eq!(started(&mut outbox), Some(1));
+        outbox.written();
+        assert!(!outbox.reported(&[1; 32], true));
+        outbox.authenticated();
+        assert!(outbox.is_empty());
+    }
+
+    #[tokio::test]
+    async fn unsent_events_expire() {
+        let mut outbox = outbox();
+        drop(outbox.add(&event(1, 10)));
+        assert!(outbox.expire(Duration::from_secs(60)).is_empty());
+        assert!(outbox.expires(Duration::from_secs(60)).unwrap() > Instant::now());
+        assert_eq!(outbox.expire(Duration::ZERO), [[1; 32]]);
+        assert!(outbox.is_empty() && outbox.expires(Duration::ZERO).is_none());
+    }
+}

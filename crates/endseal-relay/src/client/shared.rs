@@ -1,0 +1,90 @@
+//! State that the handle and the task share.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use super::outbox::Outbox;
+use super::settings::Limits;
+use crate::auth::SignedEvent;
+use crate::message::Filter;
+
+pub(super) struct Shared {
+    state: Mutex<State>,
+    changed: Notify,
+    /// 0 while it is unknown.
+    max_message_length: AtomicU64,
+}
+
+pub(super) struct State {
+    pub(super) filter: Option<Filter>,
+    /// Raised with each change of the filter.
+    pub(super) filter_version: u64,
+    pub(super) outbox: Outbox,
+    /// Answers to a challenge.
+    pub(super) answers: Option<(String, Vec<SignedEvent>)>,
+    pub(super) is_stopping: bool,
+}
+
+impl Shared {
+    pub(super) fn new(limits: &Limits) -> Self {
+        let outbox = Outbox::new(limits);
+        let state =
+            State { filter: None, filter_version: 0, outbox, answers: None, is_stopping: false };
+        Self {
+            state: Mutex::new(state),
+            changed: Notify::new(),
+            max_message_length: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        // No code that holds the lock leaves the state half changed.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns after the next change, or at once if there was one since the last call.
+    pub(super) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Returns when the task has to stop.
+    pub(super) async fn stopped(&self) {
+        while !self.state().is_stopping {
+            self.changed().await;
+        }
+    }
+
+    pub(super) fn subscribe(&self, filter: Option<Filter>) {
+        let mut state = self.state();
+        state.filter = filter;
+        state.filter_version += 1;
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    pub(super) fn publish(&self, event: &SignedEvent) -> Vec<[u8; 32]> {
+        let dropped = self.state().outbox.add(event);
+        self.changed.notify_one();
+        dropped
+    }
+
+    pub(super) fn authenticate(&self, challenge: &str, events: Vec<SignedEvent>) {
+        self.state().answers = Some((challenge.to_owned(), events));
+        self.changed.notify_one();
+    }
+
+    pub(super) fn stop(&self) {
+        self.state().is_stopping = true;
+        self.changed.notify_one();
+    }
+
+    pub(super) fn max_message_length(&self) -> Option<u64> {
+        Some(self.max_message_length.load(Ordering::Relaxed)).filter(|length| *length > 0)
+    }
+
+    pub(super) fn set_max_message_length(&self, length: u64) {
+        self.max_message_length.store(length, Ordering::Relaxed);
+    }
+}

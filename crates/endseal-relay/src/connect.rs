@@ -1,0 +1,187 @@
+//! From a relay's URL to a connection.
+
+mod head;
+mod socks5;
+mod trust;
+
+use core::fmt;
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::io;
+
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, lookup_host};
+use tokio::time::{Instant, timeout_at};
+use tokio_rustls::TlsConnector;
+use tokio_websockets::{ClientBuilder, Limits, WebSocketStream};
+
+pub(crate) use head::{Head, HeadFirst, read_head};
+pub use socks5::{Proxy, SocksError};
+pub use trust::{InvalidAuthority, Trust};
+
+use crate::address::{Address, Host, Reach, is_public};
+
+/// A connection below WebSocket.
+pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
+
+/// WebSocket of a client.
+pub(crate) type Socket = WebSocketStream<HeadFirst<Box<dyn Io>>>;
+
+/// A relay and the way to it.
+#[derive(Clone)]
+pub(crate) struct Route {
+    pub(crate) address: Address,
+    pub(crate) reach: Reach,
+    pub(crate) proxy: Option<Proxy>,
+    pub(crate) tls: TlsConnector,
+    pub(crate) timeout: Duration,
+}
+
+impl Route {
+    /// Connects up to TLS, all of it within the timeout.
+    pub(crate) async fn dial(&self) -> Result<Box<dyn Io>, ConnectError> {
+        let deadline = Instant::now() + self.timeout;
+        timeout_at(deadline, self.dial_until(deadline)).await.map_err(|_| ConnectError::Timeout)?
+    }
+
+    /// Connects up to WebSocket. A message longer than `max_message` ends the connection.
+    pub(crate) async fn open(&self, max_message: usize) -> Result<Socket, ConnectError> {
+        let deadline = Instant::now() + self.timeout;
+        let open = async {
+            let stream = HeadFirst::checked(self.dial_until(deadline).await?);
+            let limits = Limits::default().max_payload_len(Some(max_message));
+            let builder = ClientBuilder::from_uri(self.address.uri().clone()).limits(limits);
+            let opened = builder.connect_on(stream).await;
+            opened.map(|(socket, _)| socket).map_err(ConnectError::WebSocket)
+        };
+        timeout_at(deadline, open).await.map_err(|_| ConnectError::Timeout)?
+    }
+
+    async fn dial_until(&self, deadline: Instant) -> Result<Box<dyn Io>, ConnectError> {
+        let stream = match &self.proxy {
+            Some(proxy) => {
+                if let Host::Ip(ip) = self.address.host() {
+                    self.check(SocketAddr::new(*ip, self.address.port()))?;
+                }
+                let stream = TcpStream::connect(proxy.address).await.map_err(ConnectError::Io)?;
+                proxy.ask(stream, &self.address).await?
+            }
+            None if self.address.is_onion() => return Err(ConnectError::NeedsProxy),
+            None => self.tcp(deadline).await?,
+        };
+        // A small message does not wait for an acknowledgement.
+        stream.set_nodelay(true).map_err(ConnectError::Io)?;
+        if !self.address.is_tls() {
+            return Ok(Box::new(stream));
+        }
+        let name = match self.address.host() {
+            Host::Name(name) => {
+                ServerName::try_from(name.clone()).map_err(|_| ConnectError::Name)?
+            }
+            Host::Ip(ip) => ServerName::IpAddress((*ip).into()),
+        };
+        match self.tls.connect(name, stream).await {
+            Ok(stream) => Ok(Box::new(stream)),
+            Err(error) => Err(tls_error(error)),
+        }
+    }
+
+    /// Tries one address after the other. Each has its share of the time that is left.
+    async fn tcp(&self, deadline: Instant) -> Result<TcpStream, ConnectError> {
+        let port = self.address.port();
+        let addresses: Vec<SocketAddr> = match self.address.host() {
+            Host::Ip(ip) => vec![SocketAddr::new(*ip, port)],
+            Host::Name(name) => {
+                let found = lookup_host((name.as_str(), port)).await;
+                found.map_err(ConnectError::Resolve)?.collect()
+            }
+        };
+        let mut failure =
+            ConnectError::Resolve(io::Error::new(io::ErrorKind::NotFound, "no address"));
+        for (tried, address) in addresses.iter().enumerate() {
+            // The connection goes to the address that is checked: the name is not resolved again.
+            if let Err(refused) = self.check(*address) {
+                failure = refused;
+                continue;
+            }
+            let now = Instant::now();
+            let others = u32::try_from(addresses.len() - tried).unwrap_or(u32::MAX);
+            let share = now + deadline.saturating_duration_since(now) / others;
+            match timeout_at(share, TcpStream::connect(address)).await {
+                Ok(Ok(stream)) => return Ok(stream),
+                Ok(Err(error)) => failure = ConnectError::Io(error),
+                Err(_) => failure = ConnectError::Timeout,
+            }
+        }
+        Err(failure)
+    }
+
+    fn check(&self, address: SocketAddr) -> Result<(), ConnectError> {
+        match self.reach {
+            Reach::Public if !is_public(address.ip()) => Err(ConnectError::NotPublic),
+            // `localhost` without TLS must not be another machine, whatever a resolver says.
+            _ if !self.address.is_tls()
+                && self.address.is_local()
+                && !address.ip().is_loopback() =>
+            {
+                Err(ConnectError::NotLocal)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn tls_error(error: io::Error) -> ConnectError {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        Some(tls) => ConnectError::Tls(tls.clone()),
+        None => ConnectError::Io(error),
+    }
+}
+
+/// Cause why a relay is not reached.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The name has no address.
+    Resolve(io::Error),
+    /// The address is not of the public Internet, and [`Reach::Public`] asks for it.
+    NotPublic,
+    /// `localhost` resolved to another machine.
+    NotLocal,
+    /// The host is in `.onion`, and there is no proxy.
+    NeedsProxy,
+    /// The connection failed.
+    Io(io::Error),
+    /// It took too long.
+    Timeout,
+    /// The proxy refused.
+    Proxy(SocksError),
+    /// The host cannot be in a certificate.
+    Name,
+    /// TLS failed: usually the certificate is invalid.
+    Tls(rustls::Error),
+    /// The relay does not speak WebSocket, at least not at this path.
+    WebSocket(tokio_websockets::Error),
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Resolve(error) => write!(f, "the relay's name was not resolved: {error}"),
+            Self::NotPublic => f.write_str("the relay's address is not public"),
+            Self::NotLocal => f.write_str("'localhost' is another machine"),
+            Self::NeedsProxy => f.write_str("a .onion name needs a SOCKS5 proxy"),
+            Self::Io(error) => write!(f, "the connection failed: {error}"),
+            Self::Timeout => f.write_str("the connection took too long"),
+            Self::Proxy(error) => error.fmt(f),
+            Self::Name => f.write_str("the relay's name cannot be in a certificate"),
+            Self::Tls(error) => write!(f, "TLS failed: {error}"),
+            Self::WebSocket(error) => write!(f, "the WebSocket handshake failed: {error}"),
+        }
+    }
+}
+
+impl core::error::Error for ConnectError {}

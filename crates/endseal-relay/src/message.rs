@@ -1,0 +1,124 @@
+//! Messages between clients and relays (NIP-01, NIP-42), read where they lie.
+//!
+//! A message is a JSON array whose first element is its type. Elements behind the known ones are
+//! ignored, and so is a message of another type.
+
+mod filter;
+mod from_client;
+mod from_relay;
+
+use core::fmt;
+
+use endseal_nostr::json::scan::Scanner;
+use endseal_nostr::json::{JsonError, Text};
+
+pub use filter::Filter;
+pub use from_client::{ClientMessage, auth, close, event, request};
+pub use from_relay::{RelayMessage, challenge, closed, deliver, end_of_stored, notice, result};
+
+/// Most characters of a subscription id (NIP-01).
+pub const MAX_SUBSCRIPTION_LEN: usize = 64;
+/// Most filters of a `REQ`.
+pub const MAX_FILTERS: usize = 20;
+/// Most values in a list of a filter.
+pub const MAX_VALUES: usize = 5_000;
+/// Most bytes of a challenge.
+pub const MAX_CHALLENGE_LEN: usize = 512;
+/// Most bytes of a reason that is kept, in [`printable`] form.
+pub const MAX_REASON_LEN: usize = 256;
+
+/// Cause why a message is refused. The connection can go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MessageError {
+    /// It is not the JSON of a message.
+    Json(JsonError),
+    /// It has fewer elements than its type asks for.
+    Short,
+    /// An event id is not 64 lower-case hexadecimal digits.
+    Id,
+    /// A subscription id is empty or longer than [`MAX_SUBSCRIPTION_LEN`].
+    Subscription,
+    /// A challenge is longer than [`MAX_CHALLENGE_LEN`].
+    Challenge,
+    /// More than [`MAX_FILTERS`] filters, or [`MAX_VALUES`] values in a list.
+    Limit,
+    /// A member of a filter has a value that cannot match.
+    Filter,
+}
+
+impl From<JsonError> for MessageError {
+    fn from(error: JsonError) -> Self {
+        Self::Json(error)
+    }
+}
+
+impl fmt::Display for MessageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Json(error) => error.fmt(f),
+            Self::Short => f.write_str("the message is too short"),
+            Self::Id => f.write_str("an event id is not lower-case hexadecimal"),
+            Self::Subscription => f.write_str("the subscription id is empty or too long"),
+            Self::Challenge => f.write_str("the challenge is too long"),
+            Self::Limit => f.write_str("the request has too many filters or values"),
+            Self::Filter => f.write_str("a value of a filter is invalid"),
+        }
+    }
+}
+
+impl core::error::Error for MessageError {}
+
+/// Copy of a text of a peer for people: without control and direction characters, cut to
+/// [`MAX_REASON_LEN`] bytes.
+#[must_use]
+pub fn printable(text: Text<'_>) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        // Marks, embeddings, overrides and isolates of direction; separators of lines.
+        let is_hidden = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' | '\u{feff}');
+        if out.len() + c.len_utf8() > MAX_REASON_LEN {
+            break;
+        }
+        out.push(if c.is_control() || is_hidden { ' ' } else { c });
+    }
+    out
+}
+
+/// Calls `element` with the number and the JSON of each element.
+fn elements<'a>(
+    json: &'a [u8],
+    mut element: impl FnMut(usize, &'a str) -> Result<(), MessageError>,
+) -> Result<(), MessageError> {
+    let mut scanner = Scanner::new(json)?;
+    let mut number = 0;
+    scanner.array(|scanner| {
+        element(number, scanner.raw()?)?;
+        number += 1;
+        Ok::<_, MessageError>(())
+    })?;
+    Ok(scanner.end()?)
+}
+
+/// Reads an element that is a string; an absent one is empty.
+fn string(element: &str) -> Result<Text<'_>, MessageError> {
+    if element.is_empty() {
+        return Err(MessageError::Short);
+    }
+    Ok(Scanner::over(element).string()?)
+}
+
+fn subscription(element: &str) -> Result<Text<'_>, MessageError> {
+    let id = string(element)?;
+    let len = id.chars().take(MAX_SUBSCRIPTION_LEN + 1).count();
+    if (1..=MAX_SUBSCRIPTION_LEN).contains(&len) { Ok(id) } else { Err(MessageError::Subscription) }
+}
+
+fn object(element: &str) -> Result<&str, MessageError> {
+    match element.as_bytes().first() {
+        Some(b'{') => Ok(element),
+        Some(_) => Err(MessageError::Json(JsonError::Unexpected)),
+        None => Err(MessageError::Short),
+    }
+}

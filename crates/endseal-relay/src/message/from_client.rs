@@ -1,0 +1,103 @@
+//! Messages from a client to a relay.
+
+use bytes::Bytes;
+use endseal_nostr::json::{Text, write};
+use endseal_nostr::output::Sink as _;
+
+use super::{Filter, MAX_FILTERS, MessageError, elements, object, string, subscription};
+
+/// Message of a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClientMessage<'a> {
+    /// Publishes an event: its JSON, an object.
+    Event(&'a str),
+    /// Asks for stored events and for new ones.
+    Request {
+        /// Id of the subscription; an existing one is replaced.
+        subscription: Text<'a>,
+        /// An event is wanted if one of them matches.
+        filters: Vec<Filter>,
+    },
+    /// Ends a subscription.
+    Close(Text<'a>),
+    /// Answers a challenge: the JSON of an event of kind 22242.
+    Auth(&'a str),
+    /// A message of another type.
+    Unknown,
+}
+
+impl<'a> ClientMessage<'a> {
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// [`MessageError`].
+    pub fn parse(json: &'a [u8]) -> Result<Self, MessageError> {
+        let mut parts = [""; 2];
+        let mut filters = Vec::new();
+        let mut is_request = false;
+        elements(json, |number, raw| {
+            match number {
+                0 => is_request = string(raw)?.is("REQ"),
+                2.. if is_request && filters.len() == MAX_FILTERS => {
+                    return Err(MessageError::Limit);
+                }
+                2.. if is_request => filters.push(Filter::parse(raw)?),
+                _ => {}
+            }
+            if let Some(part) = parts.get_mut(number) {
+                *part = raw;
+            }
+            Ok(())
+        })?;
+        let kind = string(parts[0])?;
+        Ok(if is_request {
+            if filters.is_empty() {
+                return Err(MessageError::Short);
+            }
+            Self::Request { subscription: subscription(parts[1])?, filters }
+        } else if kind.is("EVENT") {
+            Self::Event(object(parts[1])?)
+        } else if kind.is("CLOSE") {
+            Self::Close(subscription(parts[1])?)
+        } else if kind.is("AUTH") {
+            Self::Auth(object(parts[1])?)
+        } else {
+            Self::Unknown
+        })
+    }
+}
+
+/// `["EVENT",…]` with the JSON of an event.
+#[must_use]
+pub fn event(json: &[u8]) -> Bytes {
+    Bytes::from([b"[\"EVENT\",", json, b"]"].concat())
+}
+
+/// `["AUTH",…]` with the JSON of an event.
+#[must_use]
+pub fn auth(json: &[u8]) -> Bytes {
+    Bytes::from([b"[\"AUTH\",", json, b"]"].concat())
+}
+
+/// `["REQ",…]`.
+#[must_use]
+pub fn request(subscription: &str, filters: &[Filter]) -> Bytes {
+    let mut out = b"[\"REQ\",".to_vec();
+    write::text(&mut out, subscription.into());
+    for filter in filters {
+        out.put(b",");
+        filter.write_to(&mut out);
+    }
+    out.put(b"]");
+    out.into()
+}
+
+/// `["CLOSE",…]`.
+#[must_use]
+pub fn close(subscription: &str) -> Bytes {
+    let mut out = b"[\"CLOSE\",".to_vec();
+    write::text(&mut out, subscription.into());
+    out.put(b"]");
+    out.into()
+}

@@ -1,0 +1,158 @@
+//! Messages from a relay to a client.
+
+use bytes::Bytes;
+use endseal_nostr::hex;
+use endseal_nostr::json::{JsonError, Text, write};
+use endseal_nostr::output::Sink as _;
+
+use super::{MAX_CHALLENGE_LEN, MessageError, elements, object, string, subscription};
+
+/// Message of a relay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RelayMessage<'a> {
+    /// An event of a subscription.
+    Event {
+        /// Id of the subscription.
+        subscription: Text<'a>,
+        /// JSON of the event, an object; nothing in it is verified.
+        event: &'a str,
+    },
+    /// All stored events of a subscription were sent.
+    EndOfStored(Text<'a>),
+    /// Fate of a published event.
+    Result {
+        /// Id of the event.
+        id: [u8; 32],
+        /// Accepted, or known already.
+        accepted: bool,
+        /// Reason with a prefix such as `auth-required:`; absent at some relays.
+        reason: Text<'a>,
+    },
+    /// Text for people.
+    Notice(Text<'a>),
+    /// The relay ended a subscription.
+    Closed {
+        /// Id of the subscription.
+        subscription: Text<'a>,
+        /// Reason with a prefix.
+        reason: Text<'a>,
+    },
+    /// Challenge of NIP-42.
+    Challenge(Text<'a>),
+    /// A message of another type.
+    Unknown,
+}
+
+impl<'a> RelayMessage<'a> {
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// [`MessageError`].
+    pub fn parse(json: &'a [u8]) -> Result<Self, MessageError> {
+        let mut parts = [""; 4];
+        elements(json, |number, raw| {
+            if let Some(part) = parts.get_mut(number) {
+                *part = raw;
+            }
+            Ok(())
+        })?;
+        let kind = string(parts[0])?;
+        let reason = |part: &'a str| {
+            if part.is_empty() { Ok(Text::Plain("")) } else { string(part) }
+        };
+        Ok(if kind.is("EVENT") {
+            Self::Event { subscription: subscription(parts[1])?, event: object(parts[2])? }
+        } else if kind.is("EOSE") {
+            Self::EndOfStored(subscription(parts[1])?)
+        } else if kind.is("OK") {
+            Self::Result {
+                id: id(string(parts[1])?)?,
+                accepted: boolean(parts[2])?,
+                reason: reason(parts[3])?,
+            }
+        } else if kind.is("NOTICE") {
+            Self::Notice(string(parts[1])?)
+        } else if kind.is("CLOSED") {
+            Self::Closed { subscription: subscription(parts[1])?, reason: reason(parts[2])? }
+        } else if kind.is("AUTH") {
+            let challenge = string(parts[1])?;
+            if challenge.unescaped_len() > MAX_CHALLENGE_LEN {
+                return Err(MessageError::Challenge);
+            }
+            Self::Challenge(challenge)
+        } else {
+            Self::Unknown
+        })
+    }
+}
+
+fn id(text: Text<'_>) -> Result<[u8; 32], MessageError> {
+    let Text::Plain(text) = text else { return Err(MessageError::Id) };
+    hex::array(text).ok_or(MessageError::Id)
+}
+
+fn boolean(element: &str) -> Result<bool, MessageError> {
+    match element {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        "" => Err(MessageError::Short),
+        _ => Err(MessageError::Json(JsonError::Unexpected)),
+    }
+}
+
+/// `["EVENT",…]` with the JSON of an event, for a subscription.
+#[must_use]
+pub fn deliver(subscription: &str, event: &[u8]) -> Bytes {
+    let mut out = Vec::with_capacity(event.len() + subscription.len() + 16);
+    out.put(b"[\"EVENT\",");
+    write::text(&mut out, subscription.into());
+    out.put(b",");
+    out.put(event);
+    out.put(b"]");
+    out.into()
+}
+
+/// `["EOSE",…]`.
+#[must_use]
+pub fn end_of_stored(subscription: &str) -> Bytes {
+    texts(b"[\"EOSE\"", &[subscription])
+}
+
+/// `["OK",…]`.
+#[must_use]
+pub fn result(id: &[u8; 32], accepted: bool, reason: &str) -> Bytes {
+    let mut out = b"[\"OK\",".to_vec();
+    write::hex(&mut out, id);
+    out.put(if accepted { b",true" } else { b",false" });
+    texts(&out, &[reason])
+}
+
+/// `["NOTICE",…]`.
+#[must_use]
+pub fn notice(text: &str) -> Bytes {
+    texts(b"[\"NOTICE\"", &[text])
+}
+
+/// `["CLOSED",…]`.
+#[must_use]
+pub fn closed(subscription: &str, reason: &str) -> Bytes {
+    texts(b"[\"CLOSED\"", &[subscription, reason])
+}
+
+/// `["AUTH",…]` with a challenge.
+#[must_use]
+pub fn challenge(challenge: &str) -> Bytes {
+    texts(b"[\"AUTH\"", &[challenge])
+}
+
+/// Adds texts to an array that is begun, and ends it.
+fn texts(begun: &[u8], texts: &[&str]) -> Bytes {
+    let mut out = begun.to_vec();
+    for text in texts {
+        out.put(b",");
+        write::text(&mut out, (*text).into());
+    }
+    out.put(b"]");
+    out.into()
+}
