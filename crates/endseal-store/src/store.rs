@@ -178,6 +178,16 @@ impl Store {
         directory::synchronise_parent(&self.key_path).map_err(ReprotectError::Uncertain)
     }
 
+    /// Checks that `unlock` opens this store, as a program does that was left alone for a while.
+    ///
+    /// # Errors
+    /// [`OpenStoreError::Authentication`] for another secret.
+    pub fn authenticate(&self, unlock: Unlock<'_>) -> Result<(), OpenStoreError> {
+        let file = directory::read_bounded(&self.key_path, key_file::LEN);
+        let key = key_file::open(&file.map_err(OpenStoreError::missing)?, unlock)?;
+        if key == self.key { Ok(()) } else { Err(OpenStoreError::Authentication) }
+    }
+
     /// Which secret the key file of a store asks for.
     ///
     /// # Errors

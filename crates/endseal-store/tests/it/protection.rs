@@ -42,6 +42,33 @@ fn a_new_protection_takes_the_place_of_the_old_one() {
 }
 
 #[test]
+fn an_open_store_knows_the_secret_that_opens_it() {
+    let place = Place::new();
+    let params = KdfParams::MINIMUM;
+    let protection = Protection::Passphrase { passphrase: b"one", params };
+    let mut store = Store::create(&place.store(), protection, &mut OsRandom).unwrap();
+    let outer = OuterKey::from_bytes(&[7; 32]);
+    assert!(store.authenticate(Unlock::Passphrase(b"one")).is_ok());
+    for other in [Unlock::Passphrase(b"two"), Unlock::None, Unlock::OuterKey(&outer)] {
+        assert!(matches!(store.authenticate(other), Err(OpenStoreError::Authentication)));
+    }
+    store.reprotect(Protection::OuterKey(&outer), &mut OsRandom).unwrap();
+    assert!(store.authenticate(Unlock::OuterKey(&outer)).is_ok());
+    let old = store.authenticate(Unlock::Passphrase(b"one"));
+    assert!(matches!(old, Err(OpenStoreError::Authentication)));
+    // A key file that opens under the secret, but of another store.
+    let other = Place::new();
+    let protection = Protection::OuterKey(&outer);
+    drop(Store::create(&other.store(), protection, &mut OsRandom).unwrap());
+    fs::copy(other.store().join("key"), place.store().join("key")).unwrap();
+    let foreign = store.authenticate(Unlock::OuterKey(&outer));
+    assert!(matches!(foreign, Err(OpenStoreError::Authentication)));
+    fs::remove_file(place.store().join("key")).unwrap();
+    let missing = store.authenticate(Unlock::OuterKey(&outer));
+    assert!(matches!(missing, Err(OpenStoreError::Missing)));
+}
+
+#[test]
 fn a_key_file_elsewhere_is_protected_anew_there() {
     let place = Place::new();
     place.create().close().unwrap();
