@@ -1,0 +1,27 @@
+//! Writes the test vectors of docs/spec/signer.md:
+//! `cargo run -p endseal-signer --example endseal-signer-vectors -- vectors`.
+//!
+//! Records are written by hand here, byte by byte, and not by the code that the vectors test; only
+//! keys, digests and the encrypted key are not.
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
+
+#[path = "vectors/chain.rs"]
+mod chain;
+#[path = "vectors/line.rs"]
+mod line;
+#[path = "vectors/records.rs"]
+mod records;
+#[path = "vectors/vector.rs"]
+mod vector;
+
+use std::env;
+use std::path::PathBuf;
+
+fn main() {
+    let dir = PathBuf::from(env::args_os().nth(1).expect("usage: vectors <directory>"));
+    let dir = dir.join("signer");
+    records::write(&dir);
+    line::write(&dir);
+    chain::write(&dir);
+}

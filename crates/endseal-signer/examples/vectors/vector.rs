@@ -1,0 +1,112 @@
+//! One scenario a file.
+
+use core::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+/// An object of texts, numbers and JSON that is written already.
+pub(crate) struct Vector {
+    scenario: String,
+    text: String,
+}
+
+impl Vector {
+    pub(crate) fn new(scenario: &str, kind: &str, comment: &str, expect: &str) -> Self {
+        let own = Self { scenario: scenario.to_owned(), text: String::from("{\n") };
+        own.text("comment", comment).text("expect", expect).text("kind", kind)
+    }
+
+    /// `value` MUST need no escape.
+    pub(crate) fn text(self, field: &str, value: &str) -> Self {
+        assert!(value.chars().all(|c| matches!(c, ' '..='~') && c != '"' && c != '\\'), "{value}");
+        self.json(field, &format!("\"{value}\""))
+    }
+
+    pub(crate) fn hex(self, field: &str, bytes: &[u8]) -> Self {
+        self.text(field, &hex(bytes))
+    }
+
+    pub(crate) fn json(mut self, field: &str, json: &str) -> Self {
+        writeln!(self.text, "  \"{field}\": {json},").unwrap();
+        self
+    }
+
+    pub(crate) fn write(self, dir: &Path) {
+        fs::create_dir_all(dir).unwrap();
+        let text = format!("{}\n}}\n", self.text.strip_suffix(",\n").unwrap());
+        let path = dir.join(&self.scenario).with_extension("json");
+        assert!(!path.exists(), "{} comes twice", self.scenario);
+        fs::write(path, text).unwrap();
+    }
+}
+
+/// Vectors of one kind of record, with a record that is accepted.
+pub(crate) struct Kind<'a> {
+    pub(crate) dir: &'a Path,
+    pub(crate) kind: &'a str,
+    pub(crate) name: Vec<u8>,
+    pub(crate) value: Vec<u8>,
+}
+
+impl Kind<'_> {
+    /// A record that is accepted, with fields that are JSON already.
+    pub(crate) fn ok(&self, what: &str, comment: &str, value: &[u8], fields: &[(&str, &str)]) {
+        let vector = self.vector(what, comment, "ok").hex("name", &self.name).hex("value", value);
+        let add = |vector: Vector, (field, json): &(&str, &str)| vector.json(field, json);
+        fields.iter().fold(vector, add).write(self.dir);
+    }
+
+    /// A record that is refused, because its value is another.
+    pub(crate) fn refused(&self, what: &str, comment: &str, expect: &str, value: &[u8]) {
+        let vector = self.vector(what, comment, expect);
+        vector.hex("name", &self.name).hex("value", value).write(self.dir);
+    }
+
+    /// A record that is refused, because its name is another.
+    pub(crate) fn refused_name(&self, what: &str, comment: &str, expect: &str, name: &[u8]) {
+        let vector = self.vector(what, comment, expect);
+        vector.hex("name", name).hex("value", &self.value).write(self.dir);
+    }
+
+    /// The record with `bytes` at an offset.
+    pub(crate) fn with(&self, at: usize, bytes: &[u8]) -> Vec<u8> {
+        let mut value = self.value.clone();
+        value[at..at + bytes.len()].copy_from_slice(bytes);
+        value
+    }
+
+    /// Refusals that every kind has: cut by a byte, a byte more.
+    pub(crate) fn lengths(&self) {
+        let (short, long) = (&self.value[..self.value.len() - 1], [&self.value[..], &[0]].concat());
+        self.refused("short", "the last byte is absent", "length", short);
+        self.refused("long", "a byte follows", "length", &long);
+        self.refused("no-value", "the value is empty", "length", &[]);
+        if !self.name.is_empty() {
+            let name = &self.name[1..];
+            self.refused_name("short-name", "the name lacks a byte", "length", name);
+        }
+    }
+
+    pub(crate) fn version(&self, at: usize) {
+        self.refused("version", "version 2", "version", &self.with(at, &[2]));
+    }
+
+    fn vector(&self, what: &str, comment: &str, expect: &str) -> Vector {
+        Vector::new(&format!("{}-{what}", self.kind), self.kind, comment, expect)
+    }
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A text behind its length.
+pub(crate) fn text8(text: &str) -> Vec<u8> {
+    [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat()
+}
+
+/// Texts behind their number.
+pub(crate) fn relays(relays: &[&str]) -> Vec<u8> {
+    let texts = relays.iter().flat_map(|relay| text8(relay));
+    [u8::try_from(relays.len()).unwrap()].into_iter().chain(texts).collect()
+}

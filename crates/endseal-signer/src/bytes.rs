@@ -1,0 +1,153 @@
+//! Fields of records, read and written in their order.
+
+use endseal_crypto::secret::Zeroizing;
+use endseal_nostr::key::PublicKey;
+
+use crate::error::RecordError;
+use crate::text::BoundedText;
+
+/// Version of records that have one.
+const VERSION: u8 = 1;
+
+/// Bytes of a record that were not read yet.
+pub(crate) struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    /// Fields behind a version.
+    pub(crate) fn versioned(bytes: &'a [u8]) -> Result<Self, RecordError> {
+        let mut fields = Self(bytes);
+        if fields.byte()? == VERSION { Ok(fields) } else { Err(RecordError::Version) }
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<&'a [u8; N], RecordError> {
+        let (field, rest) = self.0.split_first_chunk().ok_or(RecordError::Length)?;
+        self.0 = rest;
+        Ok(field)
+    }
+
+    pub(crate) fn byte(&mut self) -> Result<u8, RecordError> {
+        self.array().map(|[byte]| *byte)
+    }
+
+    pub(crate) fn u32(&mut self) -> Result<u32, RecordError> {
+        self.array().map(|bytes| u32::from_le_bytes(*bytes))
+    }
+
+    pub(crate) fn u64(&mut self) -> Result<u64, RecordError> {
+        self.array().map(|bytes| u64::from_le_bytes(*bytes))
+    }
+
+    /// A byte that is the code of something.
+    pub(crate) fn code<T>(&mut self, of: impl FnOnce(u8) -> Option<T>) -> Result<T, RecordError> {
+        of(self.byte()?).ok_or(RecordError::Value)
+    }
+
+    pub(crate) fn public_key(&mut self) -> Result<PublicKey, RecordError> {
+        PublicKey::from_bytes(self.array()?).map_err(|_| RecordError::Value)
+    }
+
+    /// A text behind its length in one byte.
+    pub(crate) fn text<const MAX: usize>(&mut self) -> Result<BoundedText<MAX>, RecordError> {
+        let len = usize::from(self.byte()?);
+        let (text, rest) = self.0.split_at_checked(len).ok_or(RecordError::Length)?;
+        self.0 = rest;
+        let text = str::from_utf8(text).map_err(|_| RecordError::Value)?;
+        BoundedText::new(text).map_err(|_| RecordError::Value)
+    }
+
+    /// At most `max` texts behind their number. None is empty.
+    pub(crate) fn texts<const MAX: usize>(
+        &mut self,
+        max: usize,
+    ) -> Result<Vec<BoundedText<MAX>>, RecordError> {
+        let count = self.code(|count| Some(usize::from(count)).filter(|count| *count <= max))?;
+        let text = |_| self.text().and_then(BoundedText::filled);
+        (0..count).map(text).collect()
+    }
+
+    /// Checks that nothing follows.
+    pub(crate) fn end(self) -> Result<(), RecordError> {
+        if self.0.is_empty() { Ok(()) } else { Err(RecordError::Length) }
+    }
+}
+
+/// A record that is written. Secrets are among its fields, so that the bytes are wiped.
+pub(crate) struct RecordWriter(Zeroizing<Vec<u8>>);
+
+impl RecordWriter {
+    /// `capacity` is the greatest length of the record: a vector that grows would leave a copy.
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self(Zeroizing::new(Vec::with_capacity(capacity)))
+    }
+
+    /// Begins with a version.
+    pub(crate) fn versioned(capacity: usize) -> Self {
+        Self::new(capacity).bytes(&[VERSION])
+    }
+
+    pub(crate) fn bytes(mut self, bytes: &[u8]) -> Self {
+        self.0.extend_from_slice(bytes);
+        self
+    }
+
+    pub(crate) fn u32(self, number: u32) -> Self {
+        self.bytes(&number.to_le_bytes())
+    }
+
+    pub(crate) fn u64(self, number: u64) -> Self {
+        self.bytes(&number.to_le_bytes())
+    }
+
+    pub(crate) fn text<const MAX: usize>(self, text: &BoundedText<MAX>) -> Self {
+        // A text has at most 255 bytes.
+        self.bytes(&[text.len_byte()]).bytes(text.as_str().as_bytes())
+    }
+
+    /// `texts` are at most 255, as their readers and setters have checked.
+    pub(crate) fn texts<const MAX: usize>(self, texts: &[BoundedText<MAX>]) -> Self {
+        let count = texts.len().to_le_bytes()[0];
+        texts.iter().fold(self.bytes(&[count]), Self::text)
+    }
+
+    pub(crate) fn finish(self) -> Zeroizing<Vec<u8>> {
+        self.0
+    }
+}
+
+/// Defines an enum whose variants have a byte each.
+macro_rules! codes {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident {
+        $($(#[$doc:meta])* $variant:ident = $code:literal,)*
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        $vis enum $name {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl $name {
+            /// Byte in records.
+            #[must_use]
+            $vis const fn code(self) -> u8 {
+                match self {
+                    $(Self::$variant => $code,)*
+                }
+            }
+
+            /// Returns the variant of a byte.
+            #[must_use]
+            $vis const fn from_code(code: u8) -> Option<Self> {
+                match code {
+                    $($code => Some(Self::$variant),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+pub(crate) use codes;

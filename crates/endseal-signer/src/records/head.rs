@@ -1,0 +1,60 @@
+//! The end of the audit log.
+
+use endseal_crypto::secret::Zeroizing;
+use endseal_crypto::sha256;
+
+use crate::bytes::{Fields, RecordWriter};
+use crate::error::RecordError;
+
+/// Number and hash of the last line of the log. Kept elsewhere, it shows later that nothing before
+/// was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LogHead {
+    /// Number of the line; 0 for a log without lines.
+    pub number: u64,
+    /// Hash of the line; 32 zero bytes for a log without lines.
+    pub hash: [u8; sha256::LEN],
+}
+
+impl LogHead {
+    pub(crate) const KIND: u32 = 8;
+
+    /// Head of a log without lines.
+    pub const START: Self = Self { number: 0, hash: [0; sha256::LEN] };
+
+    /// A head that was kept elsewhere.
+    #[must_use]
+    pub const fn new(number: u64, hash: [u8; sha256::LEN]) -> Self {
+        Self { number, hash }
+    }
+
+    /// The head after one more line, with this body.
+    #[must_use]
+    pub(crate) fn after(&self, body: &[u8]) -> Self {
+        let mut digest = sha256::Digest::new();
+        digest.update(LABEL);
+        digest.update(&self.hash);
+        digest.update(body);
+        Self { number: self.number.saturating_add(1), hash: digest.finish() }
+    }
+
+    /// Reads a value. The name is empty.
+    ///
+    /// # Errors
+    /// [`RecordError`].
+    pub fn from_bytes(value: &[u8]) -> Result<Self, RecordError> {
+        let mut fields = Fields::new(value);
+        let head = Self { number: fields.u64()?, hash: *fields.array()? };
+        fields.end()?;
+        if head.number == 0 { Err(RecordError::Value) } else { Ok(head) }
+    }
+
+    /// The value.
+    #[must_use]
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        RecordWriter::new(40).u64(self.number).bytes(&self.hash).finish()
+    }
+}
+
+const LABEL: &[u8] = b"endseal signer log 1";

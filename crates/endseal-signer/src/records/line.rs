@@ -1,0 +1,248 @@
+//! Lines of the audit log.
+
+use endseal_crypto::secret::Zeroizing;
+use endseal_crypto::sha256;
+use endseal_nostr::connect::Method;
+
+use crate::bytes::{Fields, RecordWriter, codes};
+use crate::error::RecordError;
+use crate::text::{BoundedText, MAX_TEXT};
+
+codes! {
+    /// Matter of a line.
+    pub enum Matter {
+        /// A request was decided.
+        Request = 1,
+        /// An app was invited.
+        AppInvited = 2,
+        /// A client connected.
+        AppConnected = 3,
+        /// A rule was added.
+        RuleAdded = 4,
+        /// A rule was removed.
+        RuleRemoved = 5,
+        /// A person ended an app.
+        AppRevoked = 6,
+        /// A client ended an app.
+        AppLoggedOut = 7,
+        /// A user key was imported.
+        UserImported = 8,
+        /// The user keys were decrypted.
+        Unlocked = 9,
+        /// The user keys were wiped.
+        Locked = 10,
+        /// A person approved a request.
+        Approved = 11,
+        /// A person denied a request.
+        Denied = 12,
+    }
+}
+
+codes! {
+    /// Decision about a request, as it is recorded.
+    pub enum LogVerdict {
+        /// None.
+        None = 0,
+        /// Allowed.
+        Allowed = 1,
+        /// Denied, or allowed by no rule.
+        Denied = 2,
+        /// A rule allows it and is used up.
+        Limit = 3,
+        /// A person is asked.
+        Asks = 4,
+        /// No person decided in time.
+        Timeout = 5,
+        /// It was allowed and failed.
+        Failed = 6,
+    }
+}
+
+codes! {
+    /// Method of a request, as it is recorded.
+    pub enum LogMethod {
+        /// None, or an unknown one.
+        None = 0,
+        /// `connect`
+        Connect = 1,
+        /// `sign_event`
+        SignEvent = 2,
+        /// `ping`
+        Ping = 3,
+        /// `get_public_key`
+        GetPublicKey = 4,
+        /// `nip04_encrypt`
+        Nip04Encrypt = 5,
+        /// `nip04_decrypt`
+        Nip04Decrypt = 6,
+        /// `nip44_encrypt`
+        Nip44Encrypt = 7,
+        /// `nip44_decrypt`
+        Nip44Decrypt = 8,
+        /// `switch_relays`
+        SwitchRelays = 9,
+        /// `logout`
+        Logout = 10,
+        /// `nip17_unwrap_batch`
+        Nip17UnwrapBatch = 11,
+    }
+}
+
+impl From<Method<'_>> for LogMethod {
+    fn from(method: Method<'_>) -> Self {
+        match method {
+            Method::Connect => Self::Connect,
+            Method::SignEvent => Self::SignEvent,
+            Method::Ping => Self::Ping,
+            Method::GetPublicKey => Self::GetPublicKey,
+            Method::Nip04Encrypt => Self::Nip04Encrypt,
+            Method::Nip04Decrypt => Self::Nip04Decrypt,
+            Method::Nip44Encrypt => Self::Nip44Encrypt,
+            Method::Nip44Decrypt => Self::Nip44Decrypt,
+            Method::SwitchRelays => Self::SwitchRelays,
+            Method::Logout => Self::Logout,
+            Method::Other("nip17_unwrap_batch") => Self::Nip17UnwrapBatch,
+            _ => Self::None,
+        }
+    }
+}
+
+/// A matter for the log. Numbers that do not apply are 0, digests 32 zero bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LogEntry {
+    /// Time in seconds since 1970.
+    pub time: u64,
+    /// Matter.
+    pub matter: Matter,
+    /// Number of the app.
+    pub app: u32,
+    /// Number of the rule that decided, was added or removed.
+    pub rule: u32,
+    /// Decision.
+    pub verdict: LogVerdict,
+    /// Method of the request.
+    pub method: LogMethod,
+    /// Kind of the event that is or would be signed.
+    pub kind: Option<u16>,
+    /// Public key of the peer.
+    pub peer: [u8; 32],
+    /// Id of the event that was signed, else the digest of the request.
+    pub subject: [u8; 32],
+    /// Id of the event that carried the request.
+    pub carrier: [u8; 32],
+    /// Name of the app, text of the rule, or label of the user.
+    pub text: BoundedText<MAX_TEXT>,
+}
+
+impl LogEntry {
+    /// An entry with nothing but time and matter.
+    #[must_use]
+    pub fn new(matter: Matter, time: u64) -> Self {
+        Self {
+            time,
+            matter,
+            app: 0,
+            rule: 0,
+            verdict: LogVerdict::None,
+            method: LogMethod::None,
+            kind: None,
+            peer: [0; 32],
+            subject: [0; 32],
+            carrier: [0; 32],
+            text: BoundedText::default(),
+        }
+    }
+}
+
+/// A line of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LogLine {
+    /// Number, from 1, without gaps.
+    pub number: u64,
+    /// Hash of this line and all before it.
+    pub hash: [u8; sha256::LEN],
+    /// Content.
+    pub entry: LogEntry,
+}
+
+impl LogLine {
+    pub(crate) const KIND: u32 = 5;
+
+    /// Name of the record of a line.
+    #[must_use]
+    pub const fn record_name(number: u64) -> [u8; 8] {
+        number.to_be_bytes()
+    }
+
+    /// Reads a record. The hash is not verified.
+    ///
+    /// # Errors
+    /// [`RecordError`].
+    pub fn from_bytes(record_name: &[u8], value: &[u8]) -> Result<Self, RecordError> {
+        let name = super::name(record_name)?;
+        let (hash, body) = Self::split(value)?;
+        let (number, entry) = read_body(body)?;
+        if number == 0 || number != u64::from_be_bytes(*name) {
+            return Err(RecordError::Value);
+        }
+        Ok(Self { number, hash: *hash, entry })
+    }
+
+    /// The value.
+    #[must_use]
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let body = write_body(self.number, &self.entry);
+        RecordWriter::new(sha256::LEN + MAX_BODY).bytes(&self.hash).bytes(&body).finish()
+    }
+
+    /// Hash and body of a value.
+    pub(crate) fn split(value: &[u8]) -> Result<(&[u8; sha256::LEN], &[u8]), RecordError> {
+        value.split_first_chunk().ok_or(RecordError::Length)
+    }
+}
+
+/// The body of line `number`.
+pub(crate) fn write_body(number: u64, entry: &LogEntry) -> Zeroizing<Vec<u8>> {
+    RecordWriter::versioned(MAX_BODY)
+        .u64(number)
+        .u64(entry.time)
+        .bytes(&[entry.matter.code()])
+        .u32(entry.app)
+        .u32(entry.rule)
+        .bytes(&[entry.verdict.code(), entry.method.code()])
+        .u32(entry.kind.map_or(NO_KIND, u32::from))
+        .bytes(&entry.peer)
+        .bytes(&entry.subject)
+        .bytes(&entry.carrier)
+        .text(&entry.text)
+        .finish()
+}
+
+fn read_body(body: &[u8]) -> Result<(u64, LogEntry), RecordError> {
+    let mut fields = Fields::versioned(body)?;
+    let number = fields.u64()?;
+    let entry = LogEntry {
+        time: fields.u64()?,
+        matter: fields.code(Matter::from_code)?,
+        app: fields.u32()?,
+        rule: fields.u32()?,
+        verdict: fields.code(LogVerdict::from_code)?,
+        method: fields.code(LogMethod::from_code)?,
+        kind: match fields.u32()? {
+            NO_KIND => None,
+            kind => Some(u16::try_from(kind).map_err(|_| RecordError::Value)?),
+        },
+        peer: *fields.array()?,
+        subject: *fields.array()?,
+        carrier: *fields.array()?,
+        text: fields.text()?,
+    };
+    fields.end()?;
+    Ok((number, entry))
+}
+
+const NO_KIND: u32 = u32::MAX;
+/// Greatest length of a body.
+const MAX_BODY: usize = 129 + MAX_TEXT;

@@ -1,0 +1,51 @@
+//! Settings.
+
+use endseal_crypto::secret::Zeroizing;
+
+use super::app::MAX_RELAYS;
+use crate::bytes::{Fields, RecordWriter};
+use crate::error::RecordError;
+use crate::text::{BoundedText, MAX_TEXT};
+
+/// Settings of a signer as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Settings {
+    /// Greatest `created_at` of the events that were forgotten: what is not above it is stale.
+    pub floor: u64,
+    /// Number of the next app, from 1.
+    pub next_app: u32,
+    /// Relays of new apps, at most 8.
+    pub relays: Vec<BoundedText<MAX_TEXT>>,
+}
+
+impl Settings {
+    pub(crate) const KIND: u32 = 1;
+
+    /// Settings of a new signer.
+    pub(crate) const fn new() -> Self {
+        Self { floor: 0, next_app: 1, relays: Vec::new() }
+    }
+
+    /// Reads a value. The name is empty.
+    ///
+    /// # Errors
+    /// [`RecordError`].
+    pub fn from_bytes(value: &[u8]) -> Result<Self, RecordError> {
+        let mut fields = Fields::versioned(value)?;
+        let settings = Self {
+            floor: fields.u64()?,
+            next_app: fields.u32()?,
+            relays: fields.texts(MAX_RELAYS)?,
+        };
+        fields.end()?;
+        if settings.next_app == 0 { Err(RecordError::Value) } else { Ok(settings) }
+    }
+
+    /// The value.
+    #[must_use]
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let writer = RecordWriter::versioned(0).u64(self.floor).u32(self.next_app);
+        writer.texts(&self.relays).finish()
+    }
+}

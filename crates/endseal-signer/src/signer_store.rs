@@ -1,0 +1,183 @@
+//! The store of a signer.
+
+use std::path::Path;
+
+use endseal_crypto::random::Random;
+use endseal_nostr::key::{PublicKey, SecretKey};
+use endseal_store::{KdfParams, OpenOptions, Protection, Store, Unlock};
+
+use crate::error::{
+    CreateSignerError, ImportError, LoadError, OpenSignerError, StateError, UnlockError,
+};
+use crate::keys::SigningKeys;
+use crate::log::{self, VerifyError};
+use crate::records::head::LogHead;
+use crate::records::line::{LogEntry, LogLine, Matter};
+use crate::records::settings::Settings;
+use crate::records::user::User;
+use crate::state::State;
+use crate::state::transaction::StateTransaction;
+use crate::text::{BoundedText, MAX_NAME};
+
+/// The open store of a signer, with its state in memory.
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+pub struct SignerStore {
+    store: Store,
+    state: State,
+    /// True if the state may differ from the store.
+    is_stale: bool,
+}
+
+impl SignerStore {
+    /// Makes a signer in a new directory, or an empty one. `params` is the cost of a guess of the
+    /// passphrase.
+    ///
+    /// # Errors
+    /// [`CreateSignerError`].
+    pub fn create(
+        directory: &Path,
+        passphrase: &str,
+        params: KdfParams,
+        random: &mut impl Random,
+    ) -> Result<Self, CreateSignerError> {
+        let protection = Protection::Passphrase { passphrase: passphrase.as_bytes(), params };
+        let mut store = Store::create(directory, protection, random)?;
+        write_settings(&mut store)?;
+        let state = load(&mut store)?;
+        Ok(Self { store, state, is_stale: false })
+    }
+
+    /// Opens the signer of a directory. A store without any record becomes one: its making was
+    /// interrupted.
+    ///
+    /// # Errors
+    /// [`OpenSignerError`].
+    pub fn open(
+        directory: &Path,
+        passphrase: &str,
+        options: OpenOptions,
+    ) -> Result<Self, OpenSignerError> {
+        let unlock = Unlock::Passphrase(passphrase.as_bytes());
+        let mut store = Store::open(directory, unlock, options)?;
+        write_settings(&mut store)?;
+        let state = load(&mut store)?;
+        Ok(Self { store, state, is_stale: false })
+    }
+
+    /// State as of the last commit, unless [`Self::is_stale`].
+    #[must_use]
+    pub const fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Returns true if a change was not committed, or its commit failed: nothing of the state may
+    /// be used before [`Self::recover`].
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        self.is_stale || self.store.is_uncertain()
+    }
+
+    /// Loads the state again, after it has become stale. The caller MUST drop what it derived from
+    /// the old one.
+    ///
+    /// # Errors
+    /// [`OpenSignerError`]: this can be tried again.
+    pub fn recover(&mut self) -> Result<(), OpenSignerError> {
+        if self.store.is_uncertain() {
+            self.store.reopen()?;
+        }
+        self.state = load(&mut self.store)?;
+        self.is_stale = false;
+        Ok(())
+    }
+
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// [`StateError::Stale`], [`StateError::Store`].
+    pub fn begin(&mut self) -> Result<StateTransaction<'_>, StateError> {
+        if self.is_stale() {
+            return Err(StateError::Stale);
+        }
+        let Self { store, state, is_stale } = self;
+        Ok(StateTransaction::new(store.begin()?, state, is_stale))
+    }
+
+    /// Decrypts the keys of all users: about 100 ms each. It is not logged.
+    ///
+    /// # Errors
+    /// [`UnlockError`]; a wrong passphrase is [`UnlockError::Passphrase`], also without users.
+    pub fn unlock(&self, passphrase: &str) -> Result<SigningKeys, UnlockError> {
+        self.store.authenticate(Unlock::Passphrase(passphrase.as_bytes()))?;
+        SigningKeys::open(self.state.users(), passphrase)
+    }
+
+    /// Encrypts a user's key under the passphrase of the signer, and records it with a line in the
+    /// log, in a transaction of its own.
+    ///
+    /// # Errors
+    /// [`ImportError`].
+    pub fn import(
+        &mut self,
+        secret: &SecretKey,
+        passphrase: &str,
+        label: BoundedText<MAX_NAME>,
+        now: u64,
+        random: &mut impl Random,
+    ) -> Result<PublicKey, ImportError> {
+        let unlock = Unlock::Passphrase(passphrase.as_bytes());
+        self.store.authenticate(unlock).map_err(UnlockError::from)?;
+        let user = User::seal(secret, passphrase, label, now, random)?;
+        let key = *user.key();
+        let mut entry = LogEntry::new(Matter::UserImported, now);
+        entry.peer = key.to_bytes();
+        entry.text = BoundedText::cut(user.label().as_str());
+        let mut transaction = self.begin()?;
+        transaction.add_user(user)?;
+        transaction.append(entry)?;
+        transaction.commit().map_err(StateError::from)?;
+        Ok(key)
+    }
+
+    /// Verifies the audit log: [`verify_log`](crate::verify_log).
+    ///
+    /// # Errors
+    /// [`VerifyError::Broken`].
+    pub fn verify_log(&mut self, noted: Option<&LogHead>) -> Result<LogHead, VerifyError> {
+        log::verify_log(&self.store.read()?, noted)
+    }
+
+    /// At most `limit` lines of the log behind number `after`. They are not verified.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn log_lines(&mut self, after: u64, limit: usize) -> Result<Vec<LogLine>, LoadError> {
+        let name = LogLine::record_name(after);
+        let records = self.store.read()?.records_after(LogLine::KIND, &name, limit)?;
+        let lines = records.iter().map(|(name, value)| LogLine::from_bytes(name, value));
+        lines.collect::<Result<_, _>>().map_err(|error| LoadError::Record(LogLine::KIND, error))
+    }
+
+    /// The store, for backups, checks and checkpoints. Records MUST NOT be written through it.
+    pub fn store(&mut self) -> &mut Store {
+        &mut self.store
+    }
+}
+
+fn load(store: &mut Store) -> Result<State, LoadError> {
+    State::load(&store.read()?)
+}
+
+/// Writes the settings of a new signer, if the store has no record of one.
+fn write_settings(store: &mut Store) -> Result<(), LoadError> {
+    let transaction = store.begin()?;
+    let is_new = (Settings::KIND..=LogHead::KIND).try_fold(true, |is_new, kind| {
+        let none = transaction.record(kind, &[])?.is_none();
+        Ok::<bool, LoadError>(is_new && none && transaction.records_after(kind, &[], 1)?.is_empty())
+    })?;
+    if is_new {
+        transaction.put_record(Settings::KIND, &[], &Settings::new().to_bytes())?;
+        transaction.commit()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,21 @@
+//! The crate from outside.
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "helpers of tests are tests"
+)]
+#![allow(clippy::print_stdout, reason = "long ones say what they did")]
+#![allow(clippy::std_instead_of_alloc, reason = "tests have std")]
+
+#[path = "../../../endseal-store/tests/faults/faults.rs"]
+mod faults;
+mod log;
+mod media;
+mod records;
+mod size;
+mod state;
+mod users;
+mod vectors;
+mod world;
