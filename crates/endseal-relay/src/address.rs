@@ -49,7 +49,7 @@ pub enum Reach {
 
 impl Address {
     /// Parses a URL. `ws://` is accepted for loopback addresses, `localhost` and `.onion` names:
-    /// elsewhere everybody on the way could read and change what is sent.
+    /// elsewhere messages could be read and changed on the way.
     ///
     /// # Errors
     /// [`AddressError`].

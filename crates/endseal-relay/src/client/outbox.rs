@@ -26,7 +26,7 @@ pub(super) struct Outgoing {
 pub(super) struct Outbox {
     waiting: Queue,
     current: Option<Outgoing>,
-    /// Written, without a report of the relay. Some relays report nothing: the oldest is forgotten.
+    /// Written, without a report of the relay. Some relays report nothing: it is forgotten in time.
     sent: Queue,
     /// Refused until there is an authentication.
     refused: Queue,
@@ -96,16 +96,17 @@ impl Outbox {
         }
     }
 
-    /// Drops unsent events of an age; returns their ids.
+    /// Drops events of an age; returns the ids of those that were not sent.
     pub(super) fn expire(&mut self, age: Duration) -> Vec<[u8; 32]> {
+        drop(self.sent.expire(age));
         let mut ids = self.waiting.expire(age);
         ids.extend(self.refused.expire(age));
         ids
     }
 
-    /// Time when the next unsent event expires.
+    /// Time when the next event expires.
     pub(super) fn expires(&self, age: Duration) -> Option<Instant> {
-        let first = [&self.waiting, &self.refused].map(|queue| queue.items.front());
+        let first = [&self.waiting, &self.sent, &self.refused].map(|queue| queue.items.front());
         first.into_iter().flatten().map(|event| event.queued + age).min()
     }
 }
@@ -237,5 +238,16 @@ mod tests {
         assert!(outbox.expires(Duration::from_secs(60)).unwrap() > Instant::now());
         assert_eq!(outbox.expire(Duration::ZERO), [[1; 32]]);
         assert!(outbox.is_empty() && outbox.expires(Duration::ZERO).is_none());
+    }
+
+    #[tokio::test]
+    async fn a_sent_event_is_forgotten_without_a_report() {
+        let mut outbox = outbox();
+        drop(outbox.add(&event(1, 10)));
+        assert_eq!(started(&mut outbox), Some(1));
+        outbox.written();
+        assert!(outbox.expires(Duration::ZERO).is_some());
+        assert!(outbox.expire(Duration::ZERO).is_empty());
+        assert!(outbox.expires(Duration::ZERO).is_none() && !outbox.reported(&[1; 32], true));
     }
 }
